@@ -30,6 +30,8 @@ export type VideoJobStatus =
   | { kind: 'running'; progress: number | undefined; checkAfterMs?: number | undefined }
   | { kind: 'done'; result: Opaque }
   | { kind: 'refused'; code: RefusalCode; message: string }
+  /** The provider has no such job: right after a submit that may still change, later it is final. */
+  | { kind: 'missing' }
 
 /** Why a provider ended a job without a video; each is a public error code. */
 export type RefusalCode = 'content_policy_violation' | 'invalid_image' | 'invalid_parameter' | 'upstream_error'
@@ -43,7 +45,7 @@ export interface VideoProvider {
   readonly submitsAreIdempotent: boolean
   submit: (job: VideoJob, signal: AbortSignal) => Promise<Opaque>
   check: (ref: Opaque, signal: AbortSignal) => Promise<VideoJobStatus>
-  /** Opens the finished video as a stream. */
+  /** Opens the finished video as a stream; the signal covers the whole download. */
   openResult: (ref: Opaque, result: Opaque, signal: AbortSignal) => Promise<Readable>
   /** Finds a job by our task id after a submit with an unknown outcome; `undefined` when there is none. */
   lookup?: (taskId: string, signal: AbortSignal) => Promise<Opaque | undefined>

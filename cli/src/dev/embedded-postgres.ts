@@ -1,0 +1,204 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile, rename } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import {
+  endingWithUs,
+  plainEnvironment,
+  startForeign,
+  stopLeftover,
+  type Environment,
+} from './foreign-process.ts'
+import { makePrivateDirectory, preparePlace, useYourOwn, type PostgresPlace } from './postgres-place.ts'
+import { PostgresRefusal, runStatement } from './postgres-wire.ts'
+import { lastLines, supervise, type Supervised } from './supervise.ts'
+
+const user = 'kinora'
+const database = 'kinora'
+const readyWithinMs = 60_000
+const stopGraceMs = 10_000
+
+interface EmbeddedPostgresOptions {
+  /** `<data>/postgres`; its parent must be Kinora's own, as root it is opened for passing through (0711). */
+  directory: string
+  port: number
+  environment: Environment
+  logDirectory: string
+  log?: (message: string) => void
+  onGaveUp?: (reason: string) => void
+}
+
+export interface EmbeddedPostgres {
+  url: string
+  pid(): number | undefined
+  stop(): Promise<void>
+}
+
+/** Starts the PostgreSQL of the npm package, with a database `kinora`, for development on this machine only. */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { port, logDirectory, log = () => {}, onGaveUp } = options
+  const environment = { ...plainEnvironment(options.environment), LC_ALL: 'C' }
+  const place = await preparePlace(resolve(options.directory))
+  await stopEarlierRun(place.cluster)
+  if (!existsSync(join(place.cluster, 'PG_VERSION'))) await initialise(place, environment)
+
+  const server = supervise({
+    name: 'postgres',
+    logDirectory,
+    log,
+    ...(onGaveUp !== undefined && { onGaveUp }),
+    start: (output) =>
+      startForeign({
+        command: join(place.native, 'bin/postgres'),
+        arguments: ['-D', place.cluster, ...settings(port).flatMap((setting) => ['-c', setting])],
+        environment,
+        output,
+        // Its fast shutdown: connections are cut, the data is written.
+        signalOnOurDeath: 'SIGINT',
+        workingDirectory: place.cluster,
+        ...(place.owner !== undefined && { owner: place.owner }),
+      }),
+  })
+  try {
+    await becomeReady(server, place.cluster, port)
+  } catch (error) {
+    await server.stop('SIGINT', stopGraceMs)
+    throw error
+  }
+  return {
+    url: `postgres://${user}@127.0.0.1:${port}/${database}`,
+    pid: () => server.pid(),
+    stop: () => server.stop('SIGINT', stopGraceMs),
+  }
+}
+
+function settings(port: number): string[] {
+  return [
+    'listen_addresses=127.0.0.1',
+    `port=${port}`,
+    'unix_socket_directories=',
+    'max_connections=100',
+    'shared_buffers=64MB',
+    'max_wal_size=256MB',
+    'timezone=UTC',
+    'log_timezone=UTC',
+    // Reading through worker processes pays on servers with slow disks; here it would be three idle processes.
+    'io_method=sync',
+    'max_logical_replication_workers=0',
+    // Parallel plans need /dev/shm, which is 64 MB in a container.
+    'max_parallel_workers_per_gather=0',
+    'jit=off',
+    // The rest is about waking up rarely when nothing happens.
+    'autovacuum_naptime=5min',
+    'bgwriter_delay=10s',
+    'checkpoint_timeout=30min',
+    'log_checkpoints=off',
+  ]
+}
+
+async function initialise(
+  { cluster, native, owner }: PostgresPlace,
+  environment: Environment,
+): Promise<void> {
+  // Under another name until it is complete: a first start cut short must not leave half a cluster.
+  const unfinished = `${cluster}.unfinished`
+  await makePrivateDirectory(unfinished, owner)
+  const initdb = [
+    join(native, 'bin/initdb'),
+    `--pgdata=${unfinished}`,
+    `--username=${user}`,
+    '--auth=trust',
+    '--encoding=UTF8',
+    // Built into PostgreSQL, so the same order of text everywhere, whatever locales are installed.
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--locale=C',
+    '--no-sync',
+    '--no-instructions',
+  ] as const
+  const [command, ...commandArguments] = endingWithUs(
+    owner === undefined && isNameless() ? [...borrowedName, ...initdb] : [...initdb],
+    // It would put off a milder one until it is done, and what it leaves is removed by the next start.
+    'SIGKILL',
+    environment,
+  )
+  const child = spawn(command, commandArguments, {
+    env: { ...environment },
+    cwd: dirname(cluster),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...owner,
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  const reason = await new Promise<string | undefined>((ended) => {
+    child.once('error', (error) => {
+      ended(error.message)
+    })
+    child.once('close', (code) => {
+      ended(code === 0 ? undefined : output.trim())
+    })
+  })
+  if (reason !== undefined) {
+    throw new Error(`could not create the PostgreSQL cluster in ${cluster}; ${useYourOwn}\n${reason}`)
+  }
+  await rename(unfinished, cluster)
+}
+
+// initdb insists that its user has a name. One without, as in some containers, borrows one inside a namespace.
+const borrowedName = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--'] as const
+
+function isNameless(): boolean {
+  try {
+    userInfo()
+    return false
+  } catch {
+    return true
+  }
+}
+
+async function stopEarlierRun(cluster: string): Promise<void> {
+  const pid = await postmasterOf(cluster)
+  if (pid === undefined) return
+  const isIt = (commandLine: string): boolean => commandLine.includes(`postgres -D ${cluster} `)
+  await stopLeftover(pid, isIt, 'SIGINT', stopGraceMs)
+}
+
+async function postmasterOf(cluster: string): Promise<number | undefined> {
+  try {
+    const pid = Number.parseInt(await readFile(join(cluster, 'postmaster.pid'), 'utf8'), 10)
+    return pid > 1 ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function becomeReady(server: Supervised, cluster: string, port: number): Promise<void> {
+  const deadline = Date.now() + readyWithinMs
+  let reason: unknown = 'it does not keep running'
+  while (Date.now() < deadline && !server.gaveUp()) {
+    try {
+      // Only once it has the cluster is it ours that answers, and not someone else's on the same port.
+      const pid = server.pid()
+      if (pid !== undefined && (await postmasterOf(cluster)) === pid) {
+        await runStatement({ port, user, database, timeoutMs: 2_000 })
+        return
+      }
+    } catch (error) {
+      reason = error
+      if (error instanceof PostgresRefusal && error.sqlState === '3D000') {
+        await runStatement({ port, user, database: 'postgres', statement: `CREATE DATABASE ${database}` })
+        continue
+      }
+    }
+    await sleep(20)
+  }
+  const details = [String(reason), lastLines(server.logFile)].join('\n')
+  throw new Error(`the embedded PostgreSQL did not become ready; ${useYourOwn}\n${details}`)
+}

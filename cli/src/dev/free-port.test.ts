@@ -1,0 +1,72 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { choosePorts } from './free-port.ts'
+
+let directory: string
+let file: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kinora-ports-'))
+  file = join(directory, 'nested/ports.json')
+})
+afterEach(async () => {
+  await rm(directory, { recursive: true })
+})
+
+async function occupy(port: number): Promise<() => Promise<void>> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  return () =>
+    new Promise((resolve) => {
+      server.close(() => {
+        resolve()
+      })
+    })
+}
+
+test('chooses distinct ports below the ephemeral range and keeps them from start to start', async () => {
+  const first = await choosePorts(file, ['api', 'worker', 'postgres'])
+  expect(new Set(Object.values(first)).size).toBe(3)
+  for (const port of Object.values(first)) {
+    expect(port).toBeGreaterThanOrEqual(20_000)
+    expect(port).toBeLessThan(32_000)
+  }
+  expect(await choosePorts(file, ['api', 'worker', 'postgres'])).toEqual(first)
+})
+
+test('replaces only the remembered port that is taken', async () => {
+  const first = await choosePorts(file, ['api', 'worker'])
+  const release = await occupy(first.worker)
+  const second = await choosePorts(file, ['api', 'worker'], { patienceMs: 0 })
+  await release()
+  expect(second.api).toBe(first.api)
+  expect(second.worker).not.toBe(first.worker)
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(second)
+})
+
+test('waits for a remembered port that is about to be free', async () => {
+  const first = await choosePorts(file, ['worker'])
+  const release = await occupy(first.worker)
+  setTimeout(() => void release(), 150)
+  expect(await choosePorts(file, ['worker'])).toEqual(first)
+})
+
+test('remembers names it was not asked for this time', async () => {
+  const { postgres } = await choosePorts(file, ['postgres'])
+  await choosePorts(file, ['api'])
+  expect((await choosePorts(file, ['postgres'])).postgres).toBe(postgres)
+})
+
+test('a damaged file is as good as none', async () => {
+  await choosePorts(file, ['api'])
+  await writeFile(file, '{"api": 8')
+  const { api } = await choosePorts(file, ['api'])
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ api })
+})

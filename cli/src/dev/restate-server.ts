@@ -1,0 +1,170 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { plainEnvironment, startForeign, stopLeftover, type Environment } from './foreign-process.ts'
+import { lastLines, supervise, type Supervised } from './supervise.ts'
+
+const useYourOwn = 'set RESTATE_INGRESS_URL and RESTATE_ADMIN_URL to use a Restate server of your own'
+const nodeName = 'kinora'
+const readyWithinMs = 60_000
+const stopGraceMs = 10_000
+
+interface RestateServerOptions {
+  /** `<data>/restate`; the server's data goes into it. */
+  directory: string
+  ports: { ingress: number; admin: number; node: number }
+  environment: Environment
+  logDirectory: string
+  /** Suspends at every await, so that tests replay each handler from its journal all the time. */
+  alwaysReplay?: boolean
+  /** Counts only on the first start in a directory. */
+  partitions?: number
+  log?: (message: string) => void
+  onGaveUp?: (reason: string) => void
+}
+
+export interface RestateServer {
+  ingressUrl: string
+  adminUrl: string
+  pid(): number | undefined
+  stop(): Promise<void>
+}
+
+/** Starts the Restate server of the npm package on 127.0.0.1. */
+export async function startRestateServer(options: RestateServerOptions): Promise<RestateServer> {
+  const { ports, logDirectory, log = () => {}, onGaveUp } = options
+  const directory = resolve(options.directory)
+  const binary = findBinary()
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const baseDirectory = join(directory, 'data')
+  const pidFile = join(directory, 'server.pid')
+  await stopEarlierRun(pidFile, baseDirectory)
+
+  const environment = { ...plainEnvironment(options.environment), ...settings(options) }
+  const server = supervise({
+    name: 'restate',
+    logDirectory,
+    log,
+    ...(onGaveUp !== undefined && { onGaveUp }),
+    start: (output) => {
+      const child = startForeign({
+        command: binary,
+        // The directory is an argument so that the next run can tell this process from others.
+        arguments: ['--no-logo', '--base-dir', baseDirectory],
+        environment,
+        output,
+        signalOnOurDeath: 'SIGTERM',
+        workingDirectory: directory,
+      })
+      if (child.pid !== undefined) void writeFile(pidFile, `${child.pid}\n`).catch(() => {})
+      return child
+    },
+  })
+  const adminUrl = `http://127.0.0.1:${ports.admin}`
+  try {
+    await becomeReady(server, adminUrl)
+  } catch (error) {
+    await server.stop('SIGTERM', stopGraceMs)
+    throw error
+  }
+  return {
+    ingressUrl: `http://127.0.0.1:${ports.ingress}`,
+    adminUrl,
+    pid: () => server.pid(),
+    stop: () => server.stop('SIGTERM', stopGraceMs),
+  }
+}
+
+function findBinary(): string {
+  const platform = `${process.platform}-${process.arch}`
+  try {
+    // Looked up from the package that depends on it, which is where every package manager puts it.
+    const parent = createRequire(import.meta.url).resolve('@restatedev/restate-server/package.json')
+    return createRequire(parent).resolve(`@restatedev/restate-server-${platform}/bin/restate-server`)
+  } catch (error) {
+    throw new Error(`there is no Restate server for ${platform} in this installation; ${useYourOwn}`, {
+      cause: error,
+    })
+  }
+}
+
+function settings(options: RestateServerOptions): Record<string, string> {
+  const { ports, alwaysReplay = false, partitions = 4 } = options
+  return {
+    RESTATE_CLUSTER_NAME: 'kinora-dev',
+    RESTATE_NODE_NAME: nodeName,
+    RESTATE_DEFAULT_NUM_PARTITIONS: String(partitions),
+
+    RESTATE_LISTEN_MODE: 'tcp',
+    RESTATE_BIND_IP: '127.0.0.1',
+    RESTATE_ADVERTISED_HOST: '127.0.0.1',
+    RESTATE_BIND_PORT: String(ports.node),
+    RESTATE_INGRESS__BIND_PORT: String(ports.ingress),
+    RESTATE_ADMIN__BIND_PORT: String(ports.admin),
+
+    RESTATE_DISABLE_TELEMETRY: 'true',
+    DO_NOT_TRACK: '1',
+    // Looking for a newer release cannot be switched off and complains offline, and the first queries that ask
+    // whether it is ready complain when it is not.
+    RESTATE_LOG_FILTER: 'warn,octocrab=off,restate_admin::query_utils=error',
+    RESTATE_LOG_DISABLE_ANSI_CODES: 'true',
+    RESTATE_SHUTDOWN_TIMEOUT: '5s',
+
+    RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '128 MiB',
+    RESTATE_BIFROST__RECORD_CACHE_MEMORY_SIZE: '16 MiB',
+    // Per partition. More than one Node process can serve would starve it, and then nothing moves any more.
+    RESTATE_WORKER__INVOKER__CONCURRENT_INVOCATIONS_LIMIT: '20',
+    ...(alwaysReplay && { RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: '0s' }),
+
+    // Nobody looks at these figures in development, and one node has no others to keep in touch with. What is
+    // left when idle is mostly a clock thread without a setting. The gossip tick would be next, but the server
+    // is ready only after ten of them.
+    RESTATE_DISABLE_PROMETHEUS: 'true',
+    RESTATE_ROCKSDB_PERF_LEVEL: 'disable',
+    RESTATE_WORKER__STORAGE__ROCKSDB_DISABLE_STATISTICS: 'true',
+    RESTATE_LOG_SERVER__ROCKSDB_DISABLE_STATISTICS: 'true',
+    RESTATE_METADATA_SERVER__ROCKSDB_DISABLE_STATISTICS: 'true',
+    RESTATE_NETWORKING__HTTP2_KEEP_ALIVE_INTERVAL: '30s',
+    RESTATE_METADATA_CLIENT__KEEP_ALIVE_INTERVAL: '30s',
+    RESTATE_METADATA_UPDATE_INTERVAL: '60s',
+    RESTATE_METADATA_SERVER__STATUS_UPDATE_INTERVAL: '30s',
+    RESTATE_METADATA_SERVER__RAFT_TICK_INTERVAL: '1s',
+    RESTATE_ADMIN__HEARTBEAT_INTERVAL: '10s',
+  }
+}
+
+// The server's own data is locked while it runs, and it does not say by whom.
+async function stopEarlierRun(pidFile: string, baseDirectory: string): Promise<void> {
+  if (!existsSync(pidFile)) return
+  const pid = Number.parseInt(await readFile(pidFile, 'utf8'), 10)
+  if (!(pid > 1)) return
+  const isIt = (commandLine: string): boolean => commandLine.includes(`--base-dir ${baseDirectory} `)
+  await stopLeftover(pid, isIt, 'SIGTERM', stopGraceMs)
+}
+
+async function becomeReady(server: Supervised, adminUrl: string): Promise<void> {
+  const deadline = Date.now() + readyWithinMs
+  let reason = ''
+  while (Date.now() < deadline && !server.gaveUp()) {
+    // Its health is green before the partitions are there; a query needs them all.
+    try {
+      const response = await fetch(`${adminUrl}/query`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify({ query: 'SELECT count(1) FROM sys_invocation' }),
+        signal: AbortSignal.timeout(5_000),
+      })
+      const text = await response.text()
+      if (response.ok) return
+      reason = text
+    } catch (error) {
+      reason = String(error)
+    }
+    await sleep(50)
+  }
+  const details = [reason, lastLines(server.logFile)].join('\n')
+  throw new Error(`the Restate server did not become ready; ${useYourOwn}\n${details}`)
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env node
+/** The one program: every role of the service, and what an operator does by hand. */
+import { readFileSync } from 'node:fs'
+
+import { ConfigError, loadConfig, loadSettings } from '@kinora/gateway/config'
+import { migrate, startApi, startWorker } from '@kinora/gateway/main'
+import { createAdminKey } from '@kinora/gateway/seed'
+import { startLocalProvider } from '@kinora/local/server'
+import { Command } from 'commander'
+
+import { dev } from './dev.ts'
+import { runRole } from './role.ts'
+
+const exitCodes = { failed: 1, configuration: 78 }
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+
+const program = new Command('kinora')
+  .description('A self-hosted media generation service.')
+  .version(version)
+  .showHelpAfterError()
+
+program
+  .command('dev')
+  .description('Run everything on this machine: no account, no database and no vendor needed.')
+  .option('--port <port>', 'port of the API', '8787')
+  .option('--data <directory>', 'where data, logs and keys are kept', '.kinora')
+  .option('--json', 'print one line of JSON when ready, and nothing else')
+  .option('--no-open', 'do not open a browser')
+  .action((options: { port: string; data: string; json?: true; open: boolean }) =>
+    dev({ port: Number(options.port), directory: options.data, isJson: options.json === true }),
+  )
+
+program
+  .command('api')
+  .description('Serve the HTTP API.')
+  .action(() => {
+    const config = loadConfig()
+    return runRole(() => startApi(config), config.DRAIN_SECONDS * 1000)
+  })
+
+program
+  .command('worker')
+  .description('Serve the engine: carries video tasks to their end.')
+  .action(() => {
+    const config = loadConfig()
+    return runRole(() => startWorker(config), config.DRAIN_SECONDS * 1000)
+  })
+
+program
+  .command('local')
+  .description('Serve the built-in provider, which makes real videos with ffmpeg.')
+  .action(() => {
+    const settings = loadSettings(['LOCAL_URL', 'LOCAL_DIRECTORY', 'LOCAL_RENDERS', 'FFMPEG_PATH', 'DRAIN_SECONDS'])
+    const { hostname, port } = new URL(settings.LOCAL_URL)
+    return runRole(
+      () =>
+        startLocalProvider({
+          host: hostname,
+          port: Number(port === '' ? 80 : port),
+          directory: settings.LOCAL_DIRECTORY,
+          ffmpegPath: settings.FFMPEG_PATH,
+          renders: settings.LOCAL_RENDERS,
+          log: (event, fields) => {
+            process.stdout.write(`${JSON.stringify({ time: Date.now(), role: 'local', ...fields, msg: event })}\n`)
+          },
+        }),
+      settings.DRAIN_SECONDS * 1000,
+    )
+  })
+
+program
+  .command('migrate')
+  .description('Bring the database up to date.')
+  .action(async () => {
+    const applied = await migrate(loadSettings(['DATABASE_URL', 'LOG_LEVEL']))
+    process.stdout.write(applied.length === 0 ? 'Nothing to do.\n' : `Applied ${applied.join(', ')}.\n`)
+  })
+
+program
+  .command('admin')
+  .description("Operators' keys.")
+  .command('create')
+  .description("Make an operator's key, straight in the database; it is printed once.")
+  .option('--name <name>', 'a name for the key', 'operator')
+  .action(async ({ name }: { name: string }) => {
+    const key = await createAdminKey(loadSettings(['DATABASE_URL', 'LOG_LEVEL', 'KEY_HASH_SECRETS']), name)
+    process.stdout.write(`${key}\n`)
+    process.stderr.write('Keep this key now: it is stored as a hash only and cannot be shown again.\n')
+  })
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = error instanceof ConfigError ? exitCodes.configuration : exitCodes.failed
+}

@@ -1,0 +1,52 @@
+import type { TSchema } from 'typebox'
+
+import type { ErrorCode } from './errors.ts'
+
+/** Which bucket a request of this operation counts in: polling must never starve creates. */
+export type LimitGroup = 'create' | 'read'
+
+/** One endpoint of the service, with everything both sides must agree on. */
+export interface Operation {
+  /** The operationId; its kebab-case form is the file that implements it. */
+  id: string
+  method: 'GET' | 'POST' | 'DELETE'
+  /** With `{name}` for path parameters. */
+  path: string
+  summary: string
+  /** `key` takes a customer's key, `link` carries its permission in a signed address, `none` is open. */
+  access: 'key' | 'link' | 'none'
+  limit?: LimitGroup
+  parameters?: { path?: Record<string, TSchema>; query?: Record<string, TSchema> }
+  /** One schema per parameter set; the model picks the set. `null` where no such body is taken. */
+  body?: { form: TSchema[] | null; json: TSchema[] | null; sizeBytesMax: number }
+  answer: { description: string; contentType?: string; schema?: TSchema }
+  /** Codes this operation may answer beside those that every operation may. */
+  errors: ErrorCode[]
+}
+
+/** What any operation may answer, whatever it does. */
+export const errorsOfEveryOperation: ErrorCode[] = [
+  'endpoint_not_found',
+  'method_not_allowed',
+  'internal_error',
+  'service_unavailable',
+]
+
+/** What any operation that takes a key may answer. */
+export const errorsOfEveryKey: ErrorCode[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'expired_api_key',
+  'ip_not_allowed',
+  'account_suspended',
+  'access_denied',
+  'rate_limit_exceeded',
+]
+
+export const errorsOf = (operation: Operation): ErrorCode[] => [
+  ...new Set([
+    ...errorsOfEveryOperation,
+    ...(operation.access === 'key' ? errorsOfEveryKey : []),
+    ...operation.errors,
+  ]),
+]

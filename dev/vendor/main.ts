@@ -1,0 +1,22 @@
+import { parseArgs } from 'node:util'
+
+import { startVendor } from './vendor.ts'
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '9300' },
+    'duration-ms': { type: 'string', default: '300' },
+    'api-key': { type: 'string' },
+    'ignore-idempotency-key': { type: 'boolean', default: false },
+  },
+})
+
+const vendor = await startVendor({
+  port: Number(values.port),
+  durationMs: Number(values['duration-ms']),
+  honoursIdempotencyKey: !values['ignore-idempotency-key'],
+  ...(values['api-key'] === undefined ? {} : { apiKey: values['api-key'] }),
+})
+process.stdout.write(`${JSON.stringify({ ready: true, url: vendor.url, pid: process.pid })}\n`)
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void vendor.close())

@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+import { afterEach, expect, test } from 'vitest'
+
+import { startVendor, type Vendor, type VendorOptions } from './vendor.ts'
+
+let vendor: Vendor
+
+async function start(options: VendorOptions = {}): Promise<void> {
+  vendor = await startVendor({ durationMs: 0, ...options })
+}
+
+afterEach(() => vendor.close())
+
+async function submit(
+  prompt: string,
+  key?: string,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(`${vendor.url}/v1/videos`, {
+    method: 'POST',
+    headers: {
+      authorization: 'Bearer any',
+      'content-type': 'application/json',
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+    },
+    body: JSON.stringify({ model: 'm', prompt, seconds: 8, size: '1x1' }),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+const check = (id: unknown, part = ''): Promise<Response> =>
+  fetch(`${vendor.url}/v1/videos/${String(id)}${part}`, { headers: { authorization: 'Bearer any' } })
+
+test('a job is taken as JSON or multipart, and ends by the clock', async () => {
+  await start({ durationMs: 60 })
+  const { body } = await submit('a cat')
+  expect(body).toMatchObject({ object: 'video', status: 'queued', progress: 0, seconds: '8' })
+  await expect
+    .poll(async () => (await check(body['id'])).json(), { interval: 10 })
+    .toMatchObject({ status: 'completed', progress: 100, error: null })
+  expect((await check(body['id'], '/content')).headers.get('content-type')).toBe('video/mp4')
+
+  const form = new FormData()
+  form.set('prompt', 'a dog')
+  form.set('input_reference', new Blob(['abc'], { type: 'image/png' }), 'a.png')
+  const headers = { authorization: 'Bearer any' }
+  await fetch(`${vendor.url}/v1/videos`, { method: 'POST', headers, body: form })
+  expect(vendor.jobs()).toMatchObject([
+    { prompt: 'a cat', state: 'completed' },
+    { prompt: 'a dog', referenceBytes: 3 },
+  ])
+})
+
+test('the key makes one job of many submits, unless told otherwise', async () => {
+  await start()
+  const first = await submit('a cat', 'k')
+  expect((await submit('a cat', 'k')).body['id']).toBe(first.body['id'])
+  await submit('a cat')
+  expect(vendor.counts()).toMatchObject({ submits: 3, accepted: 2, repeated: 1 })
+  await vendor.close()
+
+  await start({ honoursIdempotencyKey: false })
+  for (const _ of [1, 2]) await submit('a cat', 'k')
+  expect(vendor.jobs()).toHaveLength(2)
+})
+
+test('faults run down as they are used', async () => {
+  await start()
+  Object.assign(vendor.faults, { busySubmits: 1, failedSubmits: 1, failCode: 'server_error' })
+  expect([(await submit('a')).status, (await submit('a')).status]).toEqual([429, 500])
+  const { body } = await submit('a vendor:whatever=1')
+  expect(await (await check(body['id'])).json()).toMatchObject({
+    status: 'failed',
+    error: { code: 'server_error' },
+  })
+  vendor.faults.droppedReplies = 1
+  await expect(submit('b', 'k')).rejects.toThrow('fetch failed')
+  expect((await submit('b', 'k')).status).toBe(200)
+  vendor.faults.down = true
+  await expect(submit('c')).rejects.toThrow('fetch failed')
+  expect(vendor.counts().accepted).toBe(2)
+})
+
+test('a request without a token or a prompt is refused', async () => {
+  await start({ apiKey: 'right' })
+  expect((await submit('a cat')).status).toBe(401)
+  await vendor.close()
+  await start()
+  expect(await submit('')).toMatchObject({ status: 400, body: { error: { param: 'prompt' } } })
+})
+
+test('many jobs at once are no burden', async () => {
+  await start()
+  const submitMany = async (): Promise<void> => {
+    for (let count = 0; count < 25; count += 1) await submit('a cat')
+  }
+  await Promise.all(Array.from({ length: 20 }, submitMany))
+  expect(vendor.jobs()).toHaveLength(500)
+})
+
+test('it runs on its own, under control over HTTP', async () => {
+  await start()
+  const path = new URL('main.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [path, '--port', '0', '--duration-ms', '5'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  const { url } = JSON.parse(line.toString()) as { url: string }
+  const faults = await fetch(`${url}/_vendor/faults`, { method: 'PUT', body: '{"busySubmits":2}' })
+  expect(await faults.json()).toMatchObject({ busySubmits: 2 })
+  expect((await fetch(`${url}/_vendor/faults`, { method: 'PUT', body: '{"bussy":2}' })).status).toBe(400)
+  const headers = { authorization: 'Bearer any' }
+  await fetch(`${url}/v1/videos`, { method: 'POST', headers, body: '{"prompt":"a"}' })
+  expect(await (await fetch(`${url}/_vendor/counts`)).json()).toMatchObject({
+    submits: 1,
+    busy: 1,
+    accepted: 0,
+  })
+  expect(await (await fetch(`${url}/_vendor/jobs`)).json()).toEqual([])
+  child.kill('SIGTERM')
+  expect(await once(child, 'exit')).toEqual([0, null])
+})

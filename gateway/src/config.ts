@@ -1,0 +1,340 @@
+/**
+ * The only reader of the environment. Each setting is one row: its variable, how it is read, its
+ * default and what it is for; `.env.example` and `docs/configuration.md` are made from this table.
+ * All problems are reported at once.
+ */
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+
+import { parse as parseYaml } from 'yaml'
+
+import { Secret } from './platform/secret.ts'
+
+interface Setting<Value> {
+  read: (text: string) => Value
+  default?: string
+  description: string
+}
+
+class SettingError extends Error {}
+
+const text = (text: string) => text
+const optional = (text: string) => (text === '' ? undefined : text)
+const list = (text: string) => text.split(',').flatMap((part) => part.trim() || [])
+const secrets = (text: string) => list(text).map((part) => new Secret(part))
+const integer =
+  (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
+  (text: string) => {
+    const value = Number(text)
+    if (Number.isInteger(value) && value >= minimum && value <= maximum) return value
+    throw new SettingError(`must be a whole number of at least ${minimum}, not "${text}"`)
+  }
+const url = (text: string) => {
+  if (URL.canParse(text)) return text.replace(/\/+$/, '')
+  throw new SettingError(`must be an address such as http://127.0.0.1:8787, not "${text}"`)
+}
+const optionalUrl = (text: string) => (text === '' ? undefined : url(text))
+
+const setting = <Value>(row: Setting<Value>) => row
+
+export const settings = {
+  HOST: setting({ read: text, default: '127.0.0.1', description: 'Address the API listens on.' }),
+  PORT: setting({ read: integer(0, 65_535), default: '8787', description: 'Port the API listens on.' }),
+  PUBLIC_URL: setting({
+    read: optionalUrl,
+    default: '',
+    description: 'Address customers reach the API under; links to results start with it. Default: http://HOST:PORT.',
+  }),
+  TRUSTED_PROXIES: setting({
+    read: list,
+    default: '',
+    description: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed, separated by commas.',
+  }),
+  DATABASE_URL: setting({ read: text, description: 'PostgreSQL 15 or later, the record of everything.' }),
+  DATABASE_CONNECTIONS: setting({
+    read: integer(1, 500),
+    default: '10',
+    description: 'Connections each process may open to PostgreSQL.',
+  }),
+  REDIS_URL: setting({
+    read: optional,
+    default: '',
+    description: 'Redis for shared rate limits. Without it limits are counted in memory and only one API process may run.',
+  }),
+  RESTATE_INGRESS_URL: setting({
+    read: url,
+    default: 'http://127.0.0.1:8080',
+    description: 'Where the engine takes calls.',
+  }),
+  RESTATE_ADMIN_URL: setting({
+    read: url,
+    default: 'http://127.0.0.1:9070',
+    description: "The engine's admin address; workers register themselves there.",
+  }),
+  WORKER_HOST: setting({ read: text, default: '127.0.0.1', description: 'Address the worker listens on.' }),
+  WORKER_PORT: setting({
+    read: integer(1, 65_535),
+    default: '9180',
+    description: 'Port the worker listens on; workers on one machine share it.',
+  }),
+  WORKER_URL: setting({
+    read: optionalUrl,
+    default: '',
+    description: 'Address the engine reaches the workers under. Default: http://WORKER_HOST:WORKER_PORT.',
+  }),
+  ENGINE_IDENTITY_KEYS: setting({
+    read: list,
+    default: '',
+    description: 'Public keys (publickeyv1_…) of the engine; with any set, workers refuse calls not signed by it.',
+  }),
+  ENGINE_SUSPEND_AFTER_MS: setting({
+    read: integer(0),
+    default: '200',
+    description: 'How long a waiting task may stay in a worker before the engine takes it back; 0 replays at every step.',
+  }),
+  KEY_HASH_SECRETS: setting({
+    read: secrets,
+    description: 'Secrets for hashing API keys, newest first; an older one still opens its keys while both are listed.',
+  }),
+  LINK_SECRETS: setting({
+    read: secrets,
+    description: 'Secrets for signing links to results, newest first; links signed with an older one open while listed.',
+  }),
+  LINK_SECONDS: setting({
+    read: integer(60),
+    default: '86400',
+    description: 'How long a link to a result opens.',
+  }),
+  MEDIA_DIRECTORY: setting({
+    read: text,
+    default: '.kinora/media',
+    description: 'Where results are kept; shared by all API and worker processes.',
+  }),
+  MEDIA_RETENTION_DAYS: setting({ read: integer(1), default: '7', description: 'How long results are kept.' }),
+  TASK_DEADLINE_SECONDS: setting({
+    read: integer(1),
+    default: '3600',
+    description: 'A task that has not finished by then fails and is not charged.',
+  }),
+  LIMIT_CREATES_PER_MINUTE: setting({
+    read: integer(1),
+    default: '60',
+    description: 'Creates per minute and key.',
+  }),
+  LIMIT_READS_PER_MINUTE: setting({
+    read: integer(1),
+    default: '300',
+    description: 'Status and list reads per minute and key.',
+  }),
+  LIMIT_ADDRESS_PER_3_MINUTES: setting({
+    read: integer(0),
+    default: '1500',
+    description: 'Requests per three minutes and address, over all keys; 0 for no such limit.',
+  }),
+  PROVIDERS_FILE: setting({
+    read: optional,
+    default: '',
+    description: 'YAML file that names providers, routes and changes to the catalog. Default: the built-in provider alone.',
+  }),
+  FETCH_ALLOW_ORIGINS: setting({
+    read: list,
+    default: '',
+    description: 'Origins that callers may name in URLs although their addresses are private.',
+  }),
+  LOCAL_URL: setting({
+    read: url,
+    default: 'http://127.0.0.1:9190',
+    description: 'Where the built-in provider listens and is reached.',
+  }),
+  LOCAL_DIRECTORY: setting({
+    read: text,
+    default: '.kinora/local',
+    description: "The built-in provider's job directory.",
+  }),
+  LOCAL_RENDERS: setting({
+    read: integer(1),
+    default: String(availableParallelism()),
+    description: 'Renders the built-in provider runs at once. Default: one per core.',
+  }),
+  FFMPEG_PATH: setting({ read: text, default: 'ffmpeg', description: 'The ffmpeg program.' }),
+  FFPROBE_PATH: setting({ read: text, default: 'ffprobe', description: 'The ffprobe program.' }),
+  LOG_LEVEL: setting({ read: text, default: 'info', description: 'trace, debug, info, warn, error or silent.' }),
+  DRAIN_SECONDS: setting({
+    read: integer(0),
+    default: '25',
+    description: 'How long a stopping process lets requests finish.',
+  }),
+  LAME_DUCK_SECONDS: setting({
+    read: integer(0),
+    default: '0',
+    description: 'How long a stopping API still answers, with readiness failing, before it closes; set it to what the load balancer needs.',
+  }),
+} satisfies Record<string, Setting<unknown>>
+
+export type SettingName = keyof typeof settings
+export type Environment = Partial<Record<string, string>>
+type Values = { [Name in SettingName]: ReturnType<(typeof settings)[Name]['read']> }
+
+export interface ProviderSettings {
+  name: string
+  kind: 'local' | 'openai'
+  baseUrl: string
+  apiKey: Secret | undefined
+  /** Jobs this provider may have in flight. */
+  slots: number
+  shards: number
+  /** Whether the vendor answers a repeated Idempotency-Key with the job it already has. */
+  idempotentSubmits: boolean
+  checkEveryMs: { least: number; most: number }
+}
+
+export interface ModelSettings {
+  state: 'active' | 'deprecated' | 'retired' | undefined
+  shutdownDate: string | undefined
+  successor: string | undefined
+  /** Provider and the provider's own name for the model. */
+  provider: string | undefined
+  upstreamModel: string | undefined
+  pricePerSecondMicros: number | undefined
+}
+
+export interface Config extends Values {
+  publicUrl: string
+  workerUrl: string
+  providers: ProviderSettings[]
+  models: Record<string, ModelSettings>
+}
+
+export class ConfigError extends Error {}
+
+const readSettings = <Name extends SettingName>(
+  environment: Environment,
+  names: Name[],
+): { values: Pick<Values, Name>; problems: string[] } => {
+  const problems: string[] = []
+  const entries = names.map((name) => {
+    const row: Setting<unknown> = settings[name]
+    const given = environment[name] ?? row.default
+    if (given === undefined || (given === '' && row.default === undefined)) {
+      problems.push(`${name} is required: ${row.description}`)
+      return [name, undefined]
+    }
+    try {
+      return [name, row.read(given)]
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error
+      problems.push(`${name} ${error.message}`)
+      return [name, undefined]
+    }
+  })
+  return { values: Object.fromEntries(entries) as Pick<Values, Name>, problems }
+}
+
+const assertUsable = (problems: string[]) => {
+  if (problems.length > 0) throw new ConfigError(`The configuration is not usable:\n  - ${problems.join('\n  - ')}`)
+}
+
+/** Reads some settings alone, for a role that needs no more. */
+export const loadSettings = <Name extends SettingName>(
+  names: Name[],
+  environment: Environment = process.env,
+): Pick<Values, Name> => {
+  const { values, problems } = readSettings(environment, names)
+  assertUsable(problems)
+  return values
+}
+
+const localProvider = (values: Values): ProviderSettings => ({
+  name: 'local',
+  kind: 'local',
+  baseUrl: values.LOCAL_URL,
+  apiKey: undefined,
+  slots: 200,
+  shards: 1,
+  idempotentSubmits: true,
+  checkEveryMs: { least: 500, most: 5_000 },
+})
+
+/** Replaces `${env:NAME}` by that variable, so that a file of providers need not hold secrets. */
+const resolveSecret = (given: string, environment: Environment) =>
+  given.replace(/\$\{env:([A-Z0-9_]+)\}/g, (_, name: string) => {
+    const value = environment[name]
+    if (value === undefined) throw new SettingError(`names \${env:${name}}, which is not set`)
+    return value
+  })
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+
+const readProvidersFile = (file: string, values: Values, environment: Environment) => {
+  const document = parseYaml(readFileSync(file, 'utf8')) as {
+    providers?: Record<string, Record<string, unknown>>
+    models?: Record<string, Record<string, unknown>>
+  } | null
+  const providers = Object.entries(document?.providers ?? {}).map(([name, row]): ProviderSettings => {
+    const kind = row['kind']
+    if (kind !== 'local' && kind !== 'openai') throw new SettingError(`providers.${name}.kind must be local or openai`)
+    const field = (name: string) => textOf(row[name])
+    const number = (name: string, fallback: number) => Number(field(name) ?? fallback)
+    const apiKey = field('apiKey')
+    return {
+      ...localProvider(values),
+      name,
+      kind,
+      baseUrl: url(field('baseUrl') ?? values.LOCAL_URL),
+      apiKey: apiKey === undefined ? undefined : new Secret(resolveSecret(apiKey, environment)),
+      slots: number('slots', 100),
+      shards: number('shards', 1),
+      idempotentSubmits: row['idempotentSubmits'] !== false,
+      checkEveryMs: { least: number('checkEveryMsLeast', 2_000), most: number('checkEveryMsMost', 15_000) },
+    }
+  })
+  const models = Object.entries(document?.models ?? {}).map(([id, row]): [string, ModelSettings] => {
+    const field = (name: string) => textOf(row[name])
+    const price = field('pricePerSecondMicros')
+    return [
+      id,
+      {
+        state: field('state') as ModelSettings['state'],
+        shutdownDate: field('shutdownDate'),
+        successor: field('successor'),
+        provider: field('provider'),
+        upstreamModel: field('upstreamModel'),
+        pricePerSecondMicros: price === undefined ? undefined : Number(price),
+      },
+    ]
+  })
+  return { providers: providers.length > 0 ? providers : [localProvider(values)], models: Object.fromEntries(models) }
+}
+
+/** Reads and checks the whole environment, or says everything that is wrong with it. */
+export const loadConfig = (environment: Environment = process.env): Config => {
+  const { values, problems } = readSettings(environment, Object.keys(settings) as SettingName[])
+  let file: ReturnType<typeof readProvidersFile> | undefined
+  if (values.PROVIDERS_FILE !== undefined) {
+    try {
+      file = readProvidersFile(values.PROVIDERS_FILE, values, environment)
+    } catch (error) {
+      problems.push(`PROVIDERS_FILE ${values.PROVIDERS_FILE}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  for (const name of ['KEY_HASH_SECRETS', 'LINK_SECRETS'] as const) {
+    if (values[name]?.some((each) => each.reveal().length < 32)) {
+      problems.push(`${name} needs secrets of at least 32 characters, such as \`openssl rand -hex 32\` prints`)
+    }
+  }
+  assertUsable(problems)
+  return Object.freeze({
+    ...values,
+    publicUrl: values.PUBLIC_URL ?? `http://${values.HOST}:${values.PORT}`,
+    workerUrl: values.WORKER_URL ?? `http://${values.WORKER_HOST}:${values.WORKER_PORT}`,
+    providers: file?.providers ?? [localProvider(values)],
+    models: file?.models ?? {},
+  })
+}
+
+/** The environment of a child process: ours, with some settings set. */
+export const environmentWith = (given: Partial<Record<SettingName, string>> & Environment): Environment => ({
+  ...process.env,
+  ...given,
+})

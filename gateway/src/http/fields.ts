@@ -1,0 +1,35 @@
+/**
+ * The fields of a body, the same for a form and for JSON: absent, empty and null all read as absent, and
+ * a form's `name[part]` reads like the JSON object it stands for.
+ */
+export interface ReceivedFile {
+  /** Where it was spooled; it is removed with the request unless somebody moved it away. */
+  path: string
+  sizeBytes: number
+  sha256: string
+  filename: string | undefined
+  /** The sender sent more than the file may have; only the first part was kept. */
+  isTruncated: boolean
+}
+
+export interface Fields {
+  source: 'form' | 'json'
+  names: () => string[]
+  value: (name: string) => unknown
+  files: (name: string) => ReceivedFile[]
+}
+
+const isAbsent = (value: unknown) => value === undefined || value === null || value === ''
+
+export const fieldsOf = (
+  source: Fields['source'],
+  values: Map<string, unknown>,
+  files: Map<string, ReceivedFile[]> = new Map(),
+): Fields => ({
+  source,
+  names: () => [...new Set([...values.keys(), ...files.keys()])].filter((name) => files.has(name) || !isAbsent(values.get(name))),
+  value: (name) => (isAbsent(values.get(name)) ? undefined : values.get(name)),
+  files: (name) => files.get(name) ?? [],
+})
+
+export const noFields = fieldsOf('json', new Map())

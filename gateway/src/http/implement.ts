@@ -1,0 +1,147 @@
+/**
+ * Binds an operation to what answers it. The order is the same for every one: who calls, how often, what
+ * the body says, the answer. Cheap and non-leaking checks come first, so a body is never read for a
+ * caller who may not send it.
+ */
+import { Readable } from 'node:stream'
+
+import { ApiError } from '@kinora/contract/errors'
+import type { Operation } from '@kinora/contract/operation'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+import type { Authenticate } from '../keys/authenticate.ts'
+import type { Caller } from '../keys/caller.ts'
+import type { RateLimit } from '../limits/rate-limit.ts'
+import type { ByteBudget } from './byte-budget.ts'
+import type { Call, Handler, Reply } from './call.ts'
+import { noFields, type Fields } from './fields.ts'
+import { readJsonBody } from './json-body.ts'
+import { readForm, type FormLimits } from './multipart.ts'
+import { readParameters } from './parameters.ts'
+
+export interface FrontDoor {
+  app: FastifyInstance
+  authenticate: Authenticate
+  rateLimit: RateLimit
+  budget: ByteBudget
+  form: FormLimits
+}
+
+type Binding = { authenticate: Authenticate; rateLimit: RateLimit; budget: ByteBudget; form: FormLimits }
+
+const headerOf = (request: FastifyRequest, name: string) => {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+const admit = async (operation: Operation, request: FastifyRequest, reply: FastifyReply, door: Binding) => {
+  const caller = await door.authenticate({
+    authorization: request.headers.authorization,
+    apiKey: headerOf(request, 'x-api-key'),
+    address: request.ip,
+  })
+  request.caller = caller
+  reply.headers(await door.rateLimit(operation.limit ?? 'read', caller, request.ip))
+}
+
+/** The media type alone, lower-case; anything but `type/subtype` with plain parameters is refused. */
+const mediaTypeOf = (header: string | undefined): string => {
+  const match = /^([a-z]+\/[a-z0-9.+-]+)(?:;[\x20-\x7e]*)?$/i.exec(header ?? '')
+  return match?.[1]?.toLowerCase() ?? ''
+}
+
+type Body = { fields: Fields; discard: () => Promise<void> }
+
+const readBody = async (operation: Operation, request: FastifyRequest, door: Binding): Promise<Body> => {
+  const { body } = operation
+  if (body === undefined) return { fields: noFields, discard: () => Promise.resolve() }
+  const mediaType = mediaTypeOf(request.headers['content-type'])
+  if (mediaType === 'application/json' && body.json !== null) {
+    const fields = await readJsonBody(request.raw, body.sizeBytesMax, door.budget)
+    return { fields, discard: () => Promise.resolve() }
+  }
+  if (mediaType === 'multipart/form-data' && body.form !== null) return readForm(request.raw, door.form)
+  const accepted = [body.form && 'multipart/form-data', body.json && 'application/json'].filter(Boolean).join(' or ')
+  throw new ApiError('invalid_request', {
+    message: `Send the body as ${accepted}${mediaType === '' ? '; no usable content type was given' : `, not ${mediaType}`}.`,
+  })
+}
+
+const queryOf = (request: FastifyRequest): Record<string, string> => {
+  const query = request.query as Record<string, string | string[]>
+  for (const [name, value] of Object.entries(query)) {
+    if (Array.isArray(value)) {
+      throw new ApiError('invalid_parameter', { param: name, message: `'${name}' was given more than once.` })
+    }
+  }
+  return query as Record<string, string>
+}
+
+const send = (reply: FastifyReply, operation: Operation, { status = 200, headers = {}, body }: Reply<unknown>) => {
+  void reply.status(status).headers(headers)
+  if (body === undefined || body instanceof Readable) return reply.send(body)
+  return reply
+    .type(operation.answer.contentType ?? 'application/json; charset=utf-8')
+    .send(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+/** A header value may carry only plain characters; a name with others is shown with marks instead. */
+const headerText = (names: string[]) => names.map((name) => name.replace(/[^\x21-\x7e]/g, '?').slice(0, 64)).join(', ')
+
+export const implement = <O extends Operation>(
+  door: FrontDoor,
+  operation: O,
+  handler: Handler<O>,
+): void => {
+  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { fields, discard } = await readBody(operation, request, door)
+    const gone = new AbortController()
+    const onClose = () => {
+      if (!reply.raw.writableFinished) gone.abort()
+    }
+    reply.raw.on('close', onClose)
+    const ignored = new Set<string>()
+    const call: Call = {
+      path: request.params as Record<string, string>,
+      query: queryOf(request),
+      header: (name) => headerOf(request, name),
+      method: request.method,
+      // An operation without a key never looks at its caller.
+      caller: request.caller as Caller,
+      fields,
+      read: (schema) => {
+        const read = readParameters(schema, fields)
+        for (const name of read.ignored) ignored.add(name)
+        return read.values
+      },
+      requestId: request.id,
+      signal: gone.signal,
+    }
+    try {
+      const replied = await handler(call)
+      if (ignored.size > 0) void reply.header('x-ignored-params', headerText([...ignored].slice(0, 20)))
+      return await send(reply, operation, replied)
+    } finally {
+      await discard()
+    }
+  }
+  door.app.route({
+    method: operation.method,
+    url: operation.path.replace(/\{(\w+)\}/g, ':$1'),
+    config: { operation: operation.id },
+    // Before the framework looks at the body's headers: a stranger learns nothing but that they are one.
+    onRequest: async (request, reply) => {
+      if (operation.access === 'key') await admit(operation, request, reply, door)
+    },
+    handler: answer,
+  })
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | undefined
+  }
+  interface FastifyContextConfig {
+    operation?: string
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Reads a form without holding it: fields are short text, files are spooled to disk as they arrive with
+ * their size and hash taken on the way. Everything has a cap, and a sender that stalls is cut off.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { unlink } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { Transform, type Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+import { ApiError } from '@kinora/contract/errors'
+import { Busboy, type BusboyFileStream } from '@fastify/busboy'
+
+import { fieldsOf, type Fields, type ReceivedFile } from './fields.ts'
+
+export interface FormLimits {
+  /** A file larger than this is kept only in part and marked so. */
+  fileBytesMax: number
+  fieldBytesMax: number
+  spoolDirectory: string
+}
+
+export interface ReceivedForm {
+  fields: Fields
+  /** Removes what is still spooled. */
+  discard: () => Promise<void>
+}
+
+// A slow but honest phone uploads faster than this; a slow attack does not.
+const bytesPerSecondMin = 32 * 1024
+const graceMs = 10_000
+const totalMsMax = 900_000
+
+const watchPace = (request: IncomingMessage, giveUp: (error: ApiError) => void) => {
+  const startedMs = Date.now()
+  let receivedBytes = 0
+  const count = (chunk: Buffer) => {
+    receivedBytes += chunk.length
+  }
+  request.on('data', count)
+  const timer = setInterval(() => {
+    const elapsedMs = Date.now() - startedMs
+    const isTooSlow = elapsedMs > graceMs && (receivedBytes * 1000) / elapsedMs < bytesPerSecondMin
+    if (isTooSlow || elapsedMs > totalMsMax) {
+      giveUp(new ApiError('invalid_request', { message: 'The upload was too slow.' }))
+    }
+  }, 1_000)
+  return () => {
+    clearInterval(timer)
+    request.off('data', count)
+  }
+}
+
+const spool = async (
+  stream: BusboyFileStream,
+  filename: string | undefined,
+  spoolDirectory: string,
+): Promise<ReceivedFile> => {
+  const path = join(spoolDirectory, randomUUID())
+  const hash = createHash('sha256')
+  let sizeBytes = 0
+  const measure = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk)
+      sizeBytes += chunk.length
+      done(null, chunk)
+    },
+  })
+  try {
+    await pipeline(stream as Readable, measure, createWriteStream(path, { mode: 0o600 }))
+  } catch (error) {
+    await unlink(path).catch(() => undefined)
+    throw error
+  }
+  return { path, sizeBytes, sha256: hash.digest('hex'), filename, isTruncated: stream.truncated }
+}
+
+export const readForm = async (request: IncomingMessage, limits: FormLimits): Promise<ReceivedForm> => {
+  const values = new Map<string, unknown>()
+  const spooling: { name: string; file: Promise<ReceivedFile> }[] = []
+
+  const addField = (name: string, value: string) => {
+    const nested = /^([\w-]+)\[([\w-]+)\]$/.exec(name)
+    if (nested === null) {
+      if (!values.has(name)) values.set(name, value)
+      return
+    }
+    const [, outer = '', inner = ''] = nested
+    const object = values.get(outer)
+    if (object instanceof Map) object.set(inner, value)
+    else if (object === undefined) values.set(outer, new Map([[inner, value]]))
+  }
+
+  const discard = async () => {
+    // A file that was adopted in the meantime is no longer at its path, and one that failed never was.
+    await Promise.allSettled(spooling.map(async ({ file }) => unlink((await file).path)))
+  }
+
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const unreadable = (cause: unknown) =>
+        reject(
+          cause instanceof ApiError
+            ? cause
+            : new ApiError('invalid_request', { message: 'The form could not be read.', cause }),
+        )
+      let parser: InstanceType<typeof Busboy>
+      try {
+        parser = new Busboy({
+          headers: request.headers as { 'content-type': string },
+          limits: { fileSize: limits.fileBytesMax, fieldSize: limits.fieldBytesMax, fields: 100, files: 10, parts: 110 },
+        })
+      } catch (error) {
+        return unreadable(error)
+      }
+      const stopWatching = watchPace(request, (error) => {
+        request.unpipe(parser)
+        parser.destroy()
+        unreadable(error)
+      })
+      const tooMany = () => unreadable(new ApiError('request_too_large', { message: 'The form has too many parts.' }))
+      parser.on('field', (name, value, isNameTruncated, isValueTruncated) => {
+        if (isNameTruncated || isValueTruncated) {
+          unreadable(
+            new ApiError('request_too_large', { message: `The field '${name.slice(0, 64)}' is too large.` }),
+          )
+        } else addField(name, value)
+      })
+      parser.on('file', (name, stream, filename) => {
+        const file = spool(stream, filename, limits.spoolDirectory)
+        file.catch(unreadable)
+        spooling.push({ name, file })
+      })
+      parser.on('partsLimit', tooMany).on('filesLimit', tooMany).on('fieldsLimit', tooMany)
+      parser.on('error', unreadable)
+      parser.on('finish', () => resolve())
+      request.on('aborted', () => unreadable(new ApiError('invalid_request', { message: 'The upload was cut off.' })))
+      request.on('close', stopWatching)
+      request.pipe(parser)
+    })
+    const files = new Map<string, ReceivedFile[]>()
+    for (const { name, file } of spooling) files.set(name, [...(files.get(name) ?? []), await file])
+    const plain = new Map(
+      [...values].map(([name, value]) => [name, value instanceof Map ? Object.fromEntries(value) : value]),
+    )
+    return { fields: fieldsOf('form', plain, files), discard }
+  } catch (error) {
+    request.unpipe()
+    request.resume()
+    await discard()
+    throw error
+  }
+}

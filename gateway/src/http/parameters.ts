@@ -1,0 +1,102 @@
+/**
+ * Reads a parameter set out of a body's fields. The schema is the one the contract publishes; what is
+ * wrong is said with the parameter's name, the value received and what is allowed. Parameters the set
+ * does not know are passed over and named, so that a client of another dialect still gets its answer.
+ */
+import { ApiError } from '@kinora/contract/errors'
+import type { Static, TObject } from 'typebox'
+
+import type { Fields } from './fields.ts'
+
+/** What this reader understands of a property's JSON schema. */
+interface Property {
+  type?: string
+  enum?: unknown[]
+  default?: unknown
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  pattern?: string
+  'x-picture'?: boolean
+}
+
+export interface ReadParameters<Schema extends TObject> {
+  values: Static<Schema>
+  ignored: string[]
+}
+
+const shown = (value: unknown) => {
+  const text = typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}
+
+const invalid = (name: string, demand: string, value: unknown) =>
+  new ApiError('invalid_parameter', { param: name, message: `'${name}' must be ${demand} (got ${shown(value)}).` })
+
+const readBoolean = (name: string, value: unknown): boolean => {
+  if (typeof value === 'boolean') return value
+  if (typeof value === 'string' && /^(true|false)$/i.test(value.trim())) return value.trim().toLowerCase() === 'true'
+  throw invalid(name, 'true or false', value)
+}
+
+const readInteger = (name: string, value: unknown, property: Property): number => {
+  const allowed = property.enum?.join(', ')
+  const demand =
+    allowed === undefined
+      ? `a whole number from ${property.minimum ?? 0} to ${property.maximum ?? Number.MAX_SAFE_INTEGER}`
+      : `one of ${allowed}`
+  const isDecimal = typeof value === 'string' && /^\d{1,9}$/.test(value.trim())
+  const number = isDecimal ? Number(value) : value
+  if (typeof number !== 'number' || !Number.isInteger(number)) throw invalid(name, demand, value)
+  if (property.enum !== undefined && !property.enum.includes(number)) throw invalid(name, demand, value)
+  if (number < (property.minimum ?? number) || number > (property.maximum ?? number)) throw invalid(name, demand, value)
+  return number
+}
+
+const readString = (name: string, value: unknown, property: Property): string => {
+  if (typeof value !== 'string') throw invalid(name, 'text', value)
+  // A zero byte cannot be stored as text, and half of a surrogate pair is not text at all.
+  if (value.includes('\0') || !value.isWellFormed()) throw invalid(name, 'well-formed text', '…')
+  if (property.enum !== undefined && !property.enum.includes(value)) {
+    throw invalid(name, `one of ${property.enum.join(', ')}`, value)
+  }
+  if (property.maxLength !== undefined && [...value].length > property.maxLength) {
+    throw new ApiError('invalid_parameter', {
+      param: name,
+      message: `'${name}' must have at most ${property.maxLength} characters (got ${[...value].length}).`,
+    })
+  }
+  if (property.pattern !== undefined && !new RegExp(property.pattern, 'u').test(value)) {
+    throw invalid(name, `text that matches ${property.pattern}`, value)
+  }
+  return value
+}
+
+const readProperty = (name: string, value: unknown, property: Property): unknown => {
+  if (property.type === 'boolean') return readBoolean(name, value)
+  if (property.type === 'integer') return readInteger(name, value, property)
+  return readString(name, value, property)
+}
+
+export const readParameters = <Schema extends TObject>(schema: Schema, fields: Fields): ReadParameters<Schema> => {
+  const required = new Set(schema.required)
+  const values: Record<string, unknown> = {}
+  for (const [name, property] of Object.entries(schema.properties) as [string, Property][]) {
+    const value = fields.value(name)
+    const isBlank = typeof value === 'string' && value.trim() === ''
+    const isAbsent = (value === undefined || isBlank) && fields.files(name).length === 0
+    if (isAbsent && required.has(name)) {
+      throw new ApiError('missing_parameter', { param: name, message: `'${name}' is required.` })
+    }
+    if (isAbsent) {
+      if (property.default !== undefined) values[name] = property.default
+    } else if (property['x-picture'] !== true) {
+      values[name] = readProperty(name, value, property)
+    }
+  }
+  return {
+    values: values as Static<Schema>,
+    ignored: fields.names().filter((name) => !Object.hasOwn(schema.properties, name)),
+  }
+}

@@ -1,0 +1,65 @@
+/** The only writer of an error body. Whatever went wrong anywhere leaves as the one error object. */
+import { ApiError, errors, type ErrorCode } from '@kinora/contract/errors'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+
+import type { Log } from '../platform/log.ts'
+
+export const errorBody = (error: ApiError) => ({
+  error: {
+    message: error.message,
+    type: errors[error.code].type,
+    code: error.code,
+    ...(error.param !== undefined && { param: error.param }),
+  },
+})
+
+const codesOfFramework: Partial<Record<string, ErrorCode>> = {
+  FST_ERR_BAD_URL: 'endpoint_not_found',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'request_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'invalid_request',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_request',
+}
+
+// The database away is nobody's fault and over soon; everything else unknown is a fault of ours.
+const isDatabaseAway = ({ code, message }: { code?: unknown; message?: unknown }) =>
+  (typeof code === 'string' && /^(ECONNREFUSED|ECONNRESET|57P0[0-3]|08...|53300)$/.test(code)) ||
+  (typeof message === 'string' && /^(timeout exceeded when trying to connect|Connection terminated)/.test(message))
+
+export const apiErrorOf = (error: unknown): ApiError => {
+  if (error instanceof ApiError) return error
+  const known = error as Partial<FastifyError>
+  const code = known.code === undefined ? undefined : codesOfFramework[known.code]
+  if (code !== undefined) return new ApiError(code, { cause: error })
+  if (isDatabaseAway(known)) return new ApiError('service_unavailable', { cause: error, headers: { 'retry-after': '1' } })
+  if (known.statusCode !== undefined && known.statusCode >= 400 && known.statusCode < 500) {
+    return new ApiError('invalid_request', { cause: error })
+  }
+  return new ApiError('internal_error', { cause: error })
+}
+
+export const sendProblem = (log: Log) => (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
+  const error = apiErrorOf(thrown)
+  const { status } = errors[error.code]
+  if (error.code === 'internal_error') log.error({ err: thrown, requestId: request.id }, 'request.failed')
+  request.problem = error
+  return reply
+    .status(status)
+    .headers({
+      ...(status === 503 && { 'retry-after': '1' }),
+      ...error.headers,
+    })
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(errorBody(error)))
+}
+
+/** The answer to bytes that are not HTTP at all; there is no request to reply to, so it is written by hand. */
+export const rawProblem = (message: string): string => {
+  const body = JSON.stringify(errorBody(new ApiError('invalid_request', { message })))
+  return `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    problem: ApiError | undefined
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * The front door: hardened settings, ids, cross-origin rules, one log line a request, and a close that
+ * drops nobody. It knows nothing of video, audio or money.
+ */
+import { ApiError } from '@kinora/contract/errors'
+import { operations } from '@kinora/contract/operations'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+
+import type { Log } from '../platform/log.ts'
+import { uuidV7 } from '../platform/uuid.ts'
+import { rawProblem, sendProblem } from './problem.ts'
+
+export interface ServerSettings {
+  trustedProxies: string[]
+}
+
+export interface Readiness {
+  /** What keeps this process from serving; empty when it is ready. */
+  problems: () => Promise<string[]>
+}
+
+const exposedHeaders = [
+  'x-request-id',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'retry-after',
+  'x-ignored-params',
+  'x-media-expires-at',
+  'openai-poll-after-ms',
+].join(', ')
+
+const pathPatterns = Object.values(operations).map(({ path, method }) => ({
+  method: method as string,
+  pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`),
+}))
+
+/** The methods a path takes; empty for a path that is none of ours. */
+const methodsOf = (url: string): string[] => {
+  const path = url.split('?', 1)[0] ?? ''
+  const methods = pathPatterns.flatMap(({ pattern, method }) => (pattern.test(path) ? method : []))
+  return methods.length === 0 ? [] : [...new Set([...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])]
+}
+
+const answerUnknown = (request: FastifyRequest): never => {
+  const methods = methodsOf(request.url)
+  if (methods.length === 0) {
+    throw new ApiError('endpoint_not_found', { message: `There is nothing at ${request.method} ${request.url.slice(0, 200)}.` })
+  }
+  throw new ApiError('method_not_allowed', {
+    message: `${request.method} is not allowed here; use ${methods.join(', ')}.`,
+    headers: { allow: methods.join(', ') },
+  })
+}
+
+const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number) => ({
+  requestId: request.id,
+  clientRequestId: request.headers['x-client-request-id'],
+  operation: request.routeOptions.config.operation,
+  method: request.method,
+  status: statusCode,
+  code: request.problem?.code,
+  detail: request.problem?.detail,
+  keyId: request.caller?.keyId,
+  accountId: request.caller?.accountId,
+  ms: Math.round(elapsedMs * 10) / 10,
+})
+
+export const createServer = (settings: ServerSettings, readiness: Readiness, log: Log) => {
+  let isDraining = false
+  const app = fastify({
+    loggerInstance: log,
+    disableRequestLogging: true,
+    genReqId: () => `req_${uuidV7()}`,
+    requestIdHeader: false,
+    trustProxy: settings.trustedProxies.length > 0 ? settings.trustedProxies : false,
+    keepAliveTimeout: 65_000,
+    // Long uploads are bounded by their pace; this is the most any request may take to arrive.
+    requestTimeout: 900_000,
+    connectionTimeout: 0,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1_024 },
+    http: { maxHeaderSize: 16_384, connectionsCheckingInterval: 1_000, headersTimeout: 10_000, insecureHTTPParser: false },
+    clientErrorHandler: (error, socket) => {
+      if (error.code === 'ECONNRESET' || !socket.writable) return
+      socket.end(rawProblem(error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is not valid HTTP.'))
+    },
+  }) as unknown as FastifyInstance
+  app.server.maxHeadersCount = 100
+  app.server.maxRequestsPerSocket = 1_000
+
+  // Bodies are read where the operation is bound, after its caller is known; here they stay streams.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  app.decorateRequest('caller', undefined)
+  app.decorateRequest('problem', undefined)
+  app.setErrorHandler(sendProblem(log))
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({
+      'x-request-id': request.id,
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': exposedHeaders,
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    })
+    if (isDraining) reply.header('connection', 'close')
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    log.info(logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')
+  })
+  app.setNotFoundHandler(async (request, reply) => {
+    const methods = methodsOf(request.url)
+    if (request.method === 'OPTIONS' && methods.length > 0) {
+      return reply
+        .status(204)
+        .headers({
+          allow: methods.join(', '),
+          'access-control-allow-methods': methods.join(', '),
+          'access-control-allow-headers': request.headers['access-control-request-headers'] ?? 'authorization, content-type',
+          'access-control-max-age': '86400',
+        })
+        .send()
+    }
+    return answerUnknown(request)
+  })
+
+  app.get('/livez', async () => ({ status: 'ok' }))
+  const ready = async () => {
+    const problems = isDraining ? ['draining'] : await readiness.problems()
+    if (problems.length > 0) {
+      throw new ApiError('service_unavailable', { message: `Not ready: ${problems.join('; ')}.` })
+    }
+    return { status: 'ok' }
+  }
+  app.get('/readyz', ready)
+  app.get('/healthz', ready)
+
+  return {
+    app,
+    /** Fails readiness, asks clients to reconnect elsewhere, then closes once what is under way is done. */
+    drain: async (lameDuckMs: number) => {
+      isDraining = true
+      await new Promise((resolve) => setTimeout(resolve, lameDuckMs))
+      await app.close()
+    },
+  }
+}

@@ -1,0 +1,101 @@
+import { timingSafeEqual } from 'node:crypto'
+
+import { ApiError } from '@kinora/contract/errors'
+
+import type { Postgres } from '../platform/postgres.ts'
+import type { Secret } from '../platform/secret.ts'
+import { isAddressAllowed, type Caller } from './caller.ts'
+import { findKey, type KeyRecord } from './key-store.ts'
+import { hashKey, isKeyText } from './key-text.ts'
+
+/** What of a request says who sent it. */
+export interface Credentials {
+  authorization: string | undefined
+  apiKey: string | undefined
+  address: string
+}
+
+export interface Authenticate {
+  (credentials: Credentials): Promise<Caller>
+  close: () => Promise<void>
+}
+
+// A revoked key is announced to every process at once; the age bounds what a lost announcement can cost.
+const cacheAgeMs = 4_000
+const cachedKeysMax = 100_000
+
+const challenge = { 'www-authenticate': 'Bearer' }
+
+/** Reads the bearer; `Authorization` wins over `x-api-key`. */
+const keyTextOf = ({ authorization, apiKey }: Credentials): string => {
+  if (authorization === undefined) {
+    if (apiKey !== undefined && apiKey !== '') return apiKey
+    throw new ApiError('missing_api_key', { headers: challenge })
+  }
+  const [scheme = '', token = ''] = authorization.trim().split(/\s+/, 2)
+  if (scheme.toLowerCase() !== 'bearer' && scheme !== '') throw new ApiError('invalid_api_key', { headers: challenge })
+  if (token === '') throw new ApiError('missing_api_key', { headers: challenge })
+  return token
+}
+
+const callerOf = (key: KeyRecord, address: string): Caller => {
+  if (key.expiresAt !== null && key.expiresAt.getTime() <= Date.now()) {
+    throw new ApiError('expired_api_key', { headers: challenge })
+  }
+  const caller = {
+    keyId: key.id,
+    addresses: key.addresses ?? undefined,
+    models: key.models ?? undefined,
+    requestsPerMinute: key.requestsPerMinute ?? undefined,
+    limits: key.limits,
+    dialect: key.dialect,
+    hasQuota: key.hasQuota,
+  }
+  if (!isAddressAllowed(caller, address)) throw new ApiError('ip_not_allowed')
+  if (key.isDisabled) throw new ApiError('access_denied', { message: 'This key is disabled.' })
+  if (key.kind === 'admin' || key.accountId === null) {
+    throw new ApiError('access_denied', { message: "An operator's key cannot be used to generate media." })
+  }
+  if (key.accountStatus === 'suspended') throw new ApiError('account_suspended')
+  return { ...caller, accountId: key.accountId, kind: key.kind }
+}
+
+/** Makes the function that turns a request's credentials into its caller, or the right 401 or 403. */
+export const createAuthenticate = async (postgres: Postgres, secrets: Secret[]): Promise<Authenticate> => {
+  const cache = new Map<string, { key: Promise<KeyRecord | undefined>; untilMs: number }>()
+
+  const forget = (news: string | undefined) => {
+    if (news?.startsWith('key:') === true) cache.delete(news.slice('key:'.length))
+    // An account's news touches all of its keys; a reconnect may have missed anything.
+    else cache.clear()
+  }
+  const listening = await postgres.listen('key_changes', forget)
+
+  const look = async (text: string): Promise<KeyRecord | undefined> => {
+    const hashes = secrets.map((secret) => hashKey(text, secret))
+    const key = await findKey(postgres, hashes)
+    return key !== undefined && hashes.some((hash) => timingSafeEqual(hash, key.hash)) ? key : undefined
+  }
+
+  const cached = (text: string): Promise<KeyRecord | undefined> => {
+    const [secret] = secrets
+    if (secret === undefined) throw new Error('at least one secret for hashing keys is needed')
+    const id = hashKey(text, secret).toString('hex')
+    const found = cache.get(id)
+    if (found !== undefined && found.untilMs > Date.now()) return found.key
+    if (cache.size >= cachedKeysMax) cache.clear()
+    const key = look(text)
+    cache.set(id, { key, untilMs: Date.now() + cacheAgeMs })
+    // A failed look is not an answer worth keeping.
+    key.catch(() => cache.delete(id))
+    return key
+  }
+
+  const authenticate = async (credentials: Credentials): Promise<Caller> => {
+    const text = keyTextOf(credentials)
+    const key = isKeyText(text) ? await cached(text) : undefined
+    if (key === undefined) throw new ApiError('invalid_api_key', { headers: challenge })
+    return callerOf(key, credentials.address)
+  }
+  return Object.assign(authenticate, { close: () => listening.stop() })
+}

@@ -1,0 +1,31 @@
+import ipaddr from 'ipaddr.js'
+
+import type { KeyKind } from './key-text.ts'
+
+/** Who is calling: one key of one account, as it was found when the request came in. */
+export interface Caller {
+  keyId: string
+  accountId: string
+  kind: Exclude<KeyKind, 'admin'>
+  /** Undefined means every model. */
+  models: string[] | undefined
+  /** CIDR ranges or single addresses; undefined means from anywhere. */
+  addresses: string[] | undefined
+  requestsPerMinute: number | undefined
+  limits: { create?: number; read?: number }
+  dialect: 'reference' | 'openai'
+  hasQuota: boolean
+}
+
+/** An address that cannot be read is never allowed: a list that is set fails closed. */
+export const isAddressAllowed = (caller: Pick<Caller, 'addresses'>, address: string): boolean => {
+  if (caller.addresses === undefined) return true
+  if (!ipaddr.isValid(address)) return false
+  const parsed = ipaddr.process(address)
+  return caller.addresses.some((range) => {
+    if (ipaddr.isValid(range)) return ipaddr.process(range).toString() === parsed.toString()
+    if (!ipaddr.isValidCIDR(range)) return false
+    const [network, bits] = ipaddr.parseCIDR(range)
+    return parsed.kind() === network.kind() && parsed.match(network, bits)
+  })
+}

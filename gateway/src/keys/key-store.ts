@@ -1,0 +1,91 @@
+import type { Database } from '../platform/postgres.ts'
+import type { KeyKind } from './key-text.ts'
+
+export interface KeyRecord {
+  id: string
+  accountId: string | null
+  accountStatus: 'active' | 'suspended' | null
+  kind: KeyKind
+  hash: Buffer
+  models: string[] | null
+  addresses: string[] | null
+  expiresAt: Date | null
+  isDisabled: boolean
+  requestsPerMinute: number | null
+  limits: { create?: number; read?: number }
+  dialect: 'reference' | 'openai'
+  hasQuota: boolean
+}
+
+/** Finds a key by its hash under any of the secrets in use; deleted keys are as if they had never been. */
+export const findKey = async (database: Database, hashes: Buffer[]): Promise<KeyRecord | undefined> => {
+  const { rows } = await database.query<{ [Field in keyof KeyRecord]: KeyRecord[Field] }>(
+    `select k.id, k.account_id as "accountId", a.status as "accountStatus", k.kind, k.hash, k.models, k.addresses,
+            k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled",
+            k.requests_per_minute as "requestsPerMinute", k.limits, k.dialect, q.key_id is not null as "hasQuota"
+       from keys k
+       left join accounts a on a.id = k.account_id
+       left join key_quotas q on q.key_id = k.id
+      where k.hash = any($1) and k.deleted_at is null`,
+    [hashes],
+  )
+  return rows[0]
+}
+
+export interface NewKey {
+  id: string
+  accountId: string | null
+  kind: KeyKind
+  name: string
+  hash: Buffer
+  hint: string
+  models?: string[]
+  addresses?: string[]
+  expiresAt?: Date
+  requestsPerMinute?: number
+  limits?: { create?: number; read?: number }
+  quotaMicros?: number
+}
+
+/** Adds a key; a hash that is there already is left as it is. */
+export const insertKey = async (database: Database, key: NewKey): Promise<void> => {
+  const { rowCount } = await database.query(
+    `insert into keys (id, account_id, kind, name, hash, hint, models, addresses, expires_at, requests_per_minute, limits)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict (hash) do nothing`,
+    [
+      key.id,
+      key.accountId,
+      key.kind,
+      key.name,
+      key.hash,
+      key.hint,
+      key.models ?? null,
+      key.addresses ?? null,
+      key.expiresAt ?? null,
+      key.requestsPerMinute ?? null,
+      JSON.stringify(key.limits ?? {}),
+    ],
+  )
+  if (rowCount === 1 && key.quotaMicros !== undefined) {
+    await database.query('insert into key_quotas (key_id, quota_micros) values ($1, $2)', [key.id, key.quotaMicros])
+  }
+}
+
+export const deleteKey = async (database: Database, id: string): Promise<void> => {
+  await database.query('update keys set deleted_at = now() where id = $1 and deleted_at is null', [id])
+}
+
+export const insertAccount = async (database: Database, account: { id: string; name: string }): Promise<void> => {
+  await database.query('insert into accounts (id, name) values ($1, $2) on conflict (id) do nothing', [
+    account.id,
+    account.name,
+  ])
+}
+
+export const findAccountByName = async (database: Database, name: string): Promise<string | undefined> => {
+  const { rows } = await database.query<{ id: string }>(
+    'select id from accounts where name = $1 order by created_at limit 1',
+    [name],
+  )
+  return rows[0]?.id
+}

@@ -1,0 +1,42 @@
+/**
+ * The text of an API key: a prefix that says its kind, 30 random characters, and a checksum over both.
+ * A mistyped key fails the checksum and never costs a look into the database.
+ */
+import { createHmac } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+import { base62, randomText } from '../platform/random-text.ts'
+import type { Secret } from '../platform/secret.ts'
+
+export type KeyKind = 'payg' | 'subscription' | 'admin'
+
+const prefixes: Record<KeyKind, string> = { payg: 'sk-', subscription: 'sk-sub-', admin: 'sk-admin-' }
+const randomLength = 30
+const checksumLength = 6
+
+const checksum = (text: string) => {
+  let rest = crc32(text)
+  let digits = ''
+  while (digits.length < checksumLength) {
+    digits = base62[rest % 62] + digits
+    rest = Math.floor(rest / 62)
+  }
+  return digits
+}
+
+export const createKeyText = (kind: KeyKind): string => {
+  const text = prefixes[kind] + randomText(randomLength)
+  return text + checksum(text)
+}
+
+const shape = /^sk-(?:sub-|admin-)?[0-9A-Za-z]{36}$/
+
+export const isKeyText = (text: string): boolean =>
+  shape.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
+
+/** A keyed hash: who reads the database cannot try keys against it without the secret. */
+export const hashKey = (text: string, secret: Secret): Buffer =>
+  createHmac('sha256', secret.reveal()).update(text).digest()
+
+/** What people see of a key once it is made. */
+export const hintOf = (text: string): string => `…${text.slice(-4)}`

@@ -1,0 +1,82 @@
+/**
+ * What is offered: every model with its family, the endpoints that take it, its parameter set, price and
+ * state. A model of a known family is one row in its family's file.
+ */
+import { ApiError } from '@kinora/contract/errors'
+import type { Model } from '@kinora/contract/models'
+
+import { audioModels } from './audio-models.ts'
+import { familyAModels } from './video-family-a.ts'
+import { familyBModels } from './video-family-b.ts'
+import type { ModelEntry, VideoModel } from './model.ts'
+
+/** What an operator may change about a model without changing the code. */
+export interface ModelChange {
+  state: 'active' | 'deprecated' | 'retired' | undefined
+  shutdownDate: string | undefined
+  successor: string | undefined
+  pricePerSecondMicros: number | undefined
+}
+
+export interface Catalog {
+  /** Every model that can be used, in a stable order. */
+  available: () => ModelEntry[]
+  /** The model, or 404; a retired one is as good as unknown, but its successor is named. */
+  find: (id: string) => ModelEntry
+  /** The model as one that `endpoint` takes, or the right 404 or 400. */
+  videoModelFor: (endpoint: string, id: string) => VideoModel
+}
+
+const nearest = (id: string, ids: string[]): string | undefined => {
+  const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '')
+  return ids.find((other) => plain(other) === plain(id)) ?? ids.find((other) => plain(other).startsWith(plain(id)))
+}
+
+export const createCatalog = (changes: Record<string, ModelChange> = {}): Catalog => {
+  const changed = (entry: ModelEntry): ModelEntry => {
+    const { pricePerSecondMicros, ...change } = changes[entry.id] ?? { pricePerSecondMicros: undefined }
+    const common = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+    return entry.kind === 'video'
+      ? { ...entry, ...common, pricePerSecondMicros: pricePerSecondMicros ?? entry.pricePerSecondMicros }
+      : { ...entry, ...common }
+  }
+  const entries = new Map(
+    [...familyAModels, ...familyBModels, ...audioModels].map((entry) => [entry.id, changed(entry)]),
+  )
+  const available = () => [...entries.values()].filter(({ state }) => state !== 'retired')
+
+  const find = (id: string): ModelEntry => {
+    const entry = entries.get(id)
+    if (entry !== undefined && entry.state !== 'retired') return entry
+    const instead = entry?.successor ?? nearest(id, available().map((other) => other.id))
+    const hint = instead === undefined ? 'List the models with GET /v1/models.' : `Did you mean ${instead}?`
+    const message =
+      entry === undefined
+        ? `The model '${id.slice(0, 100)}' does not exist. ${hint}`
+        : `The model '${id}' has been retired.${entry.successor === undefined ? '' : ` Use ${entry.successor} instead.`}`
+    throw new ApiError('model_not_found', { param: 'model', message })
+  }
+
+  return {
+    available,
+    find,
+    videoModelFor: (endpoint, id) => {
+      const entry = find(id)
+      if (entry.kind === 'video' && entry.endpoints.includes(endpoint)) return entry
+      const served = available().flatMap((other) => (other.endpoints.includes(endpoint) ? other.id : []))
+      throw new ApiError('invalid_parameter', {
+        param: 'model',
+        message: `'${id}' is not served by ${endpoint}; it takes ${served.join(', ')}.`,
+      })
+    },
+  }
+}
+
+export const presentModel = (entry: ModelEntry): Model => ({
+  id: entry.id,
+  object: 'model',
+  created: entry.created,
+  owned_by: 'kinora',
+  endpoints: entry.endpoints,
+  ...(entry.shutdownDate !== undefined && { shutdown_date: entry.shutdownDate }),
+})

@@ -1,0 +1,10 @@
+import type { ModelEntry } from './model.ts'
+
+/** What a reply says of a model that is on its way out. */
+export const deprecationHeaders = ({ state, shutdownDate }: ModelEntry): Record<string, string> =>
+  state === 'deprecated'
+    ? {
+        deprecation: 'true',
+        ...(shutdownDate !== undefined && { sunset: new Date(shutdownDate).toUTCString() }),
+      }
+    : {}

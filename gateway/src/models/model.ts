@@ -1,0 +1,35 @@
+import type { TObject } from 'typebox'
+
+interface AnyModel {
+  id: string
+  /** Unix seconds. */
+  created: number
+  /** The paths that take this model. */
+  endpoints: string[]
+  state: 'active' | 'deprecated' | 'retired'
+  shutdownDate: string | undefined
+  successor: string | undefined
+}
+
+export interface VideoModel extends AnyModel {
+  kind: 'video'
+  family: 'A' | 'B'
+  /** The parameter set that `POST /v1/videos` reads for it, where that endpoint takes it. */
+  form: TObject | undefined
+  /** Width and height for what the caller calls a size. */
+  dimensions: Record<string, { width: number; height: number }>
+  referencesMax: number
+  pricePerSecondMicros: number
+  /** How long it usually takes; the base of an estimate where a provider reports no progress. */
+  usualSeconds: number
+}
+
+export interface AudioModel extends AnyModel {
+  kind: 'transcription' | 'speech' | 'chat'
+  answersJsonOnly?: boolean
+  voices?: string[]
+}
+
+export type ModelEntry = VideoModel | AudioModel
+
+export const active = { state: 'active', shutdownDate: undefined, successor: undefined } as const

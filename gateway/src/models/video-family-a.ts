@@ -1,0 +1,56 @@
+import { FamilyAVideoForm } from '@kinora/contract/videos'
+
+import { active, type VideoModel } from './model.ts'
+
+const landscape = { width: 1280, height: 720 }
+const portrait = { width: 720, height: 1280 }
+
+interface Row {
+  id: string
+  pricePerSecondMicros: number
+  referencesMax?: number
+}
+
+const base = {
+  ...active,
+  kind: 'video',
+  family: 'A',
+  created: 1_748_736_000,
+  dimensions: { '16x9': landscape, '720x1280': portrait },
+  usualSeconds: 90,
+} as const
+
+/** Taken by the create-and-query style. Only ids that start with vidA3 honour `aspect_ratio`. */
+const createStyle = ({ id, pricePerSecondMicros, referencesMax = 3 }: Row): VideoModel => ({
+  ...base,
+  id,
+  endpoints: ['/v1/video/create'],
+  form: undefined,
+  referencesMax,
+  pricePerSecondMicros,
+})
+
+const videosStyle = ({ id, pricePerSecondMicros }: Row): VideoModel => ({
+  ...base,
+  id,
+  endpoints: ['/v1/videos'],
+  form: FamilyAVideoForm,
+  referencesMax: 1,
+  pricePerSecondMicros,
+})
+
+export const familyAModels: VideoModel[] = [
+  createStyle({ id: 'vidA2', pricePerSecondMicros: 200_000 }),
+  createStyle({ id: 'vidA2-fast', pricePerSecondMicros: 100_000 }),
+  createStyle({ id: 'vidA2-pro', pricePerSecondMicros: 350_000 }),
+  createStyle({ id: 'vidA2-fast-frames', pricePerSecondMicros: 100_000, referencesMax: 2 }),
+  createStyle({ id: 'vidA2-fast-components', pricePerSecondMicros: 100_000, referencesMax: 3 }),
+  createStyle({ id: 'vidA3', pricePerSecondMicros: 200_000 }),
+  createStyle({ id: 'vidA3-fast', pricePerSecondMicros: 100_000 }),
+  createStyle({ id: 'vidA3-pro', pricePerSecondMicros: 400_000 }),
+  createStyle({ id: 'vidA3-pro-frames', pricePerSecondMicros: 400_000, referencesMax: 1 }),
+  createStyle({ id: 'vidA3.1', pricePerSecondMicros: 200_000 }),
+  createStyle({ id: 'vidA3.1-fast', pricePerSecondMicros: 100_000 }),
+  videosStyle({ id: 'vidA_3_1', pricePerSecondMicros: 200_000 }),
+  videosStyle({ id: 'vidA_3_1-fast', pricePerSecondMicros: 100_000 }),
+]

@@ -1,0 +1,116 @@
+import pg from 'pg'
+
+import type { Log } from './log.ts'
+
+// Counts and micros fit a double exactly up to 2^53; dates stay text so that no time zone creeps in.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
+pg.types.setTypeParser(pg.types.builtins.DATE, (text) => text)
+
+/** Something SQL can be run on: the pool, or one connection inside a transaction. */
+export interface Database {
+  query: <Row extends pg.QueryResultRow>(
+    text: string,
+    values?: unknown[],
+  ) => Promise<{ rows: Row[]; rowCount: number | null }>
+}
+
+export interface Postgres extends Database {
+  transaction: <Result>(work: (database: Database) => Promise<Result>) => Promise<Result>
+  /** Calls `onNews` for each notification, and once after every reconnect, when news may have been missed. */
+  listen: (channel: string, onNews: (payload: string | undefined) => void) => Promise<{ stop: () => Promise<void> }>
+  /** Holds a lock for as long as this process lives; false when another process holds it. */
+  holdLock: (name: string) => Promise<boolean>
+  close: () => Promise<void>
+}
+
+export const connectPostgres = (
+  settings: { url: string; connectionsMax: number },
+  log: Log,
+): Postgres => {
+  const pool = new pg.Pool({
+    connectionString: settings.url,
+    max: settings.connectionsMax,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'kinora',
+  })
+  // An idle connection that the server closes is replaced on next use; without a listener it would end the process.
+  pool.on('error', (error) => log.warn({ err: error }, 'postgres.connection-lost'))
+  const dedicated = new Set<pg.Client>()
+
+  const dedicatedClient = async () => {
+    const client = new pg.Client({ connectionString: settings.url, application_name: 'kinora-listen', keepAlive: true })
+    client.on('error', (error) => log.warn({ err: error }, 'postgres.connection-lost'))
+    await client.connect()
+    dedicated.add(client)
+    client.on('end', () => dedicated.delete(client))
+    return client
+  }
+
+  const transaction = async <Result>(work: (database: Database) => Promise<Result>): Promise<Result> => {
+    const client = await pool.connect()
+    let broken: Error | undefined
+    try {
+      await client.query('begin')
+      const result = await work(client)
+      await client.query('commit')
+      return result
+    } catch (error) {
+      await client.query('rollback').catch((rollbackError: Error) => {
+        broken = rollbackError
+      })
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  const listen: Postgres['listen'] = async (channel, onNews) => {
+    let stopped = false
+    let client: pg.Client | undefined
+    const attach = async () => {
+      client = await dedicatedClient()
+      client.on('notification', (message) => onNews(message.payload))
+      client.on('end', () => void reattach())
+      await client.query(`listen ${pg.escapeIdentifier(channel)}`)
+    }
+    const reattach = async () => {
+      while (!stopped) {
+        await new Promise((resolve) => setTimeout(resolve, 500))
+        try {
+          await attach()
+          onNews(undefined)
+          return
+        } catch (error) {
+          log.warn({ err: error }, 'postgres.listen-failed')
+        }
+      }
+    }
+    await attach()
+    return {
+      stop: async () => {
+        stopped = true
+        await client?.end()
+      },
+    }
+  }
+
+  return {
+    query: (text, values) => pool.query(text, values),
+    transaction,
+    listen,
+    holdLock: async (name) => {
+      const client = await dedicatedClient()
+      const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock(hashtextextended($1, 0)) as held', [
+        name,
+      ])
+      if (rows[0]?.held === true) return true
+      await client.end()
+      return false
+    },
+    close: async () => {
+      await Promise.all([...dedicated].map((client) => client.end().catch(() => undefined)))
+      await pool.end()
+    },
+  }
+}

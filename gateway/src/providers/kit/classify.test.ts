@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+
+import { failureOfAnswer, retryAfterMs } from './classify.ts'
+import { redactor } from './redact.ts'
+
+const error = (parts: Record<string, unknown>) => ({ error: parts })
+
+test.each([
+  [400, error({ code: 'moderation_blocked' }), 'moderated', 'content_policy_violation'],
+  [
+    400,
+    error({ code: 'content_policy_violation', type: 'image_generation_user_error' }),
+    'moderated',
+    'content_policy_violation',
+  ],
+  [422, error({ code: 'InputTextSensitiveContentDetected' }), 'moderated', 'content_policy_violation'],
+  [
+    400,
+    { error: 'Your prompt was blocked by our moderation system.' },
+    'moderated',
+    'content_policy_violation',
+  ],
+  [403, error({ code: 'content_filter' }), 'moderated', 'content_policy_violation'],
+  [400, error({ code: 'invalid_image_format' }), 'rejected', 'invalid_image'],
+  [413, error({ code: 'image_too_large' }), 'rejected', 'invalid_image'],
+  [400, error({ code: 'invalid_value', param: 'input_reference' }), 'rejected', 'invalid_image'],
+  [400, error({ code: 'image_generation_disabled' }), 'rejected', 'upstream_error'],
+  [400, error({ code: 'invalid_value', param: 'seconds' }), 'rejected', 'invalid_parameter'],
+  [400, error({ code: 'missing_required_parameter', param: null }), 'rejected', 'invalid_parameter'],
+  [
+    422,
+    { detail: [{ loc: ['body', 'prompt'], msg: 'too long', type: 'value_error' }] },
+    'rejected',
+    'invalid_parameter',
+  ],
+  [400, error({ code: null, type: 'invalid_request_error' }), 'rejected', 'upstream_error'],
+  [404, error({ code: 'model_not_found', param: 'model' }), 'rejected', 'upstream_error'],
+  [400, undefined, 'rejected', 'upstream_error'],
+  [404, { detail: 'Not Found' }, 'rejected', 'upstream_error'],
+  [409, error({ code: 'conflict' }), 'rejected', 'upstream_error'],
+  [413, undefined, 'rejected', 'upstream_error'],
+  [401, error({ code: 'invalid_value', param: 'seconds' }), 'rejected', 'upstream_error'],
+  [402, error({ code: 'moderation_blocked' }), 'rejected', 'upstream_error'],
+  [403, error({ code: 'invalid_value', param: 'seconds' }), 'rejected', 'upstream_error'],
+  [409, error({ code: 'idempotency_key_in_use' }), 'unknown', undefined],
+  [408, undefined, 'unknown', undefined],
+  [429, error({ code: 'rate_limit_exceeded' }), 'busy', undefined],
+  [503, undefined, 'busy', undefined],
+  [500, error({ code: 'moderation_blocked' }), 'unknown', undefined],
+  [502, undefined, 'unknown', undefined],
+  [504, undefined, 'unknown', undefined],
+  [302, undefined, 'unknown', undefined],
+])('%i with %j is %s, %s', (status, body, kind, code) => {
+  const failure = failureOfAnswer({ what: 'submit', status, headers: {}, body }, (text) => text)
+  expect(failure).toMatchObject({ kind, code })
+})
+
+test.each([
+  [{ 'retry-after': '2' }, 2000],
+  [{ 'retry-after': '0.5' }, 500],
+  [{ 'retry-after': '2', 'retry-after-ms': '250' }, 250],
+  [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:10 GMT' }, 10_000],
+  [{ 'retry-after': 'Wed, 31 Dec 2025 23:00:00 GMT' }, 0],
+  [{ 'retry-after': 'soon' }, undefined],
+  [{}, undefined],
+])('%j asks for %s ms of patience', (headers, expected) => {
+  expect(retryAfterMs(headers, Date.parse('2026-01-01T00:00:00Z'))).toBe(expected)
+})
+
+test('a message never carries the host, the key or a query string', () => {
+  const redact = redactor(['sk-secret-1234', 'api.vendor.example'])
+  const body = error({
+    code: 'nope',
+    message:
+      'Key sk-secret-1234 (sk-other-99999***) at api.vendor.example\n, see https://x.example/a?token=b or /v1/videos?sig=c&d=e',
+  })
+  const { message } = failureOfAnswer({ what: 'submit', status: 400, headers: {}, body }, redact)
+  expect(message).toBe(
+    'submit answered 400: nope: Key [key] ([key]) at [hidden] , see [url] or /v1/videos?[query]',
+  )
+  expect(redact('x'.repeat(5000)).length).toBeLessThan(250)
+})

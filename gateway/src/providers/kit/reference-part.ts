@@ -1,0 +1,20 @@
+import type { ReferencePicture } from '../port/video.ts'
+import type { FilePart } from './multipart.ts'
+
+const extensions: Record<string, string> = {
+  'image/jpeg': 'jpg',
+  'image/png': 'png',
+  'image/webp': 'webp',
+  'image/gif': 'gif',
+}
+
+/** Vendors tell a picture by its name as often as by its type, so both are always given. */
+export function referencePart(name: string, picture: ReferencePicture, index: number): FilePart {
+  return {
+    name,
+    filename: `reference-${index + 1}.${extensions[picture.contentType] ?? 'bin'}`,
+    contentType: picture.contentType,
+    sizeBytes: picture.sizeBytes,
+    open: picture.open,
+  }
+}

@@ -1,0 +1,68 @@
+import type { Readable } from 'node:stream'
+
+import { complaintIn, refusalCodeOf } from '../kit/complaint.ts'
+import { upstreamAt } from '../kit/http.ts'
+import { member, numberOf, textOf } from '../kit/loose-json.ts'
+import { multipart } from '../kit/multipart.ts'
+import { referencePart } from '../kit/reference-part.ts'
+import { ProviderFailure } from '../port/failure.ts'
+import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
+
+export interface LocalVideoSettings {
+  baseUrl: string
+}
+
+/** The built-in provider. Jobs live under our own task id, so putting one twice is putting it once. */
+export function localVideo(settings: LocalVideoSettings): VideoProvider {
+  const upstream = upstreamAt({ baseUrl: settings.baseUrl })
+
+  async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
+    const { model, prompt, seconds, width, height, watermark, style } = job
+    const described = JSON.stringify({ model, prompt, seconds, width, height, watermark, style })
+    const files = job.references.map((picture, index) => referencePart('reference', picture, index))
+    const answer = await upstream.callJson({
+      what: 'submit',
+      method: 'PUT',
+      path: pathOf({ id: job.taskId }),
+      body: multipart([{ name: 'job', value: described }, ...files]),
+      signal,
+    })
+    if (textOf(member(answer.body, 'state')) === undefined) {
+      throw new ProviderFailure('unknown', 'submit answered without a state')
+    }
+    return { id: job.taskId }
+  }
+
+  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+    const answer = await upstream.callJson({ what: 'check', method: 'GET', path: pathOf(ref), alsoFine: [404], signal })
+    if (answer.status === 404) return { kind: 'missing' }
+    const state = textOf(member(answer.body, 'state'))
+    if (state === undefined) throw new ProviderFailure('unknown', 'check answered without a state')
+    if (state === 'done') return { kind: 'done', result: null }
+    if (state === 'failed') {
+      const complaint = complaintIn(answer.body)
+      const message = upstream.redact(complaint?.message ?? complaint?.code ?? 'failed')
+      return { kind: 'refused', code: refusalCodeOf(complaint), message }
+    }
+    return { kind: 'running', progress: numberOf(member(answer.body, 'progress')) }
+  }
+
+  async function openResult(ref: Opaque, _result: Opaque, signal: AbortSignal): Promise<Readable> {
+    return upstream.openStream({ what: 'download', method: 'GET', path: `${pathOf(ref)}/result`, signal })
+  }
+
+  async function discard(ref: Opaque, signal: AbortSignal): Promise<void> {
+    const alsoFine = [404]
+    await upstream.callJson({ what: 'discard', method: 'DELETE', path: pathOf(ref), alsoFine, signal })
+  }
+
+  return { submitsAreIdempotent: true, submit, check, openResult, discard }
+}
+
+function pathOf(ref: Opaque): string {
+  const id = textOf(member(ref, 'id'))
+  if (id === undefined) {
+    throw new ProviderFailure('rejected', 'not a reference of this provider', { code: 'upstream_error' })
+  }
+  return `/jobs/${encodeURIComponent(id)}`
+}

@@ -1,0 +1,313 @@
+import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
+import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
+import { openAiVideo, type OpenAiVideoSettings } from './openai-video.ts'
+
+const soon = (): AbortSignal => AbortSignal.timeout(3000)
+
+let tasks = 0
+const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob => ({
+  taskId: `task-${(tasks += 1)}`,
+  model: 'maker-2',
+  prompt,
+  seconds: 4,
+  width: 1280,
+  height: 720,
+  watermark: false,
+  isPrivate: false,
+  style: undefined,
+  references: [],
+  ...changes,
+})
+
+const picture = (content: string) => ({
+  contentType: 'image/png',
+  sizeBytes: Buffer.byteLength(content),
+  open: async () => Readable.from([Buffer.from(content)]),
+})
+
+const connect = (baseUrl: string, changes: Partial<OpenAiVideoSettings> = {}): VideoProvider =>
+  openAiVideo({ baseUrl, apiKey: 'vendor-secret', idempotentSubmits: true, ...changes })
+
+describe('against the simulated vendor', () => {
+  let vendor: Vendor
+  let provider: VideoProvider
+
+  beforeAll(async () => {
+    vendor = await startVendor({ apiKey: 'vendor-secret', durationMs: 40 })
+    provider = connect(vendor.url)
+  })
+  afterAll(() => vendor.close())
+
+  const jobsOf = (taskId: string) => vendor.jobs().filter((known) => known.idempotencyKey === taskId)
+
+  async function ended(ref: Opaque): Promise<VideoJobStatus> {
+    for (;;) {
+      const status = await provider.check(ref, soon())
+      if (status.kind !== 'running') return status
+      await wait(10)
+    }
+  }
+
+  test('a video goes all the way', async () => {
+    const wanted = job('a cat vendor:duration=200ms', { references: [picture('first'), picture('second')] })
+    const ref = await provider.submit(wanted, soon())
+    expect(jobsOf(wanted.taskId)).toEqual([
+      expect.objectContaining({
+        model: 'maker-2',
+        seconds: '4',
+        size: '1280x720',
+        referenceBytes: 11,
+        submits: 1,
+      }),
+    ])
+    expect(await provider.check(ref, soon())).toEqual({
+      kind: 'running',
+      progress: expect.any(Number),
+      checkAfterMs: 40,
+    })
+    expect(await ended(ref)).toEqual({ kind: 'done', result: null })
+    const video = Buffer.concat(await (await provider.openResult(ref, null, soon())).toArray())
+    expect(video.subarray(4, 8).toString()).toBe('ftyp')
+    expect(video.length).toBeGreaterThan(10_000)
+    await provider.discard?.(ref, soon())
+    await provider.discard?.(ref, soon())
+    expect(await failureOf(provider.check(ref, soon()))).toMatchObject({
+      kind: 'rejected',
+      code: 'upstream_error',
+    })
+  })
+
+  test('the same task submitted twice is one job', async () => {
+    const wanted = job('a cat')
+    expect(await provider.submit(wanted, soon())).toEqual(await provider.submit(wanted, soon()))
+    expect(jobsOf(wanted.taskId)).toMatchObject([{ submits: 2 }])
+  })
+
+  test.each([
+    ['vendor:drop-reply', { kind: 'unknown' }, 1],
+    ['vendor:garbage', { kind: 'unknown' }, 1],
+    ['vendor:500-then-ok', { kind: 'unknown' }, 0],
+    ['vendor:busy=1', { kind: 'busy', retryAfterMs: 100 }, 0],
+  ])('%s, then a second try finds the one job', async (prompt, failure, accepted) => {
+    const wanted = job(prompt)
+    expect(await failureOf(provider.submit(wanted, soon()))).toMatchObject(failure)
+    expect(jobsOf(wanted.taskId)).toHaveLength(accepted)
+    expect(await provider.submit(wanted, soon())).toEqual({ id: jobsOf(wanted.taskId)[0]?.id })
+    expect(jobsOf(wanted.taskId)).toHaveLength(1)
+  })
+
+  test('vendor:busy=2 is busy twice', async () => {
+    const wanted = job('vendor:busy=2')
+    for (const _ of [1, 2])
+      expect(await failureOf(provider.submit(wanted, soon()))).toMatchObject({ kind: 'busy' })
+    await provider.submit(wanted, soon())
+  })
+
+  test.each([
+    ['vendor:fail=content_policy_violation', 'content_policy_violation'],
+    ['vendor:fail=invalid_image', 'invalid_image'],
+    ['vendor:fail=server_error', 'upstream_error'],
+  ])('%s refuses the job in the end', async (prompt, code) => {
+    const ref = await provider.submit(job(prompt), soon())
+    expect(await ended(ref)).toEqual({ kind: 'refused', code, message: expect.stringContaining('failed: ') })
+  })
+
+  test('vendor:reject refuses it at once', async () => {
+    const failure = await failureOf(provider.submit(job('vendor:reject=moderation_blocked'), soon()))
+    expect(failure).toMatchObject({ kind: 'moderated', code: 'content_policy_violation' })
+  })
+
+  test('vendor:never keeps running', async () => {
+    const ref = await provider.submit(job('vendor:never vendor:duration=1ms'), soon())
+    await wait(5)
+    expect(await provider.check(ref, soon())).toMatchObject({ kind: 'running', progress: 50 })
+  })
+
+  test('vendor:check-503 is busy for that many checks', async () => {
+    const ref = await provider.submit(job('vendor:check-503=3 vendor:duration=0ms'), soon())
+    for (const _ of [1, 2, 3])
+      expect(await failureOf(provider.check(ref, soon()))).toMatchObject({ kind: 'busy' })
+    expect(await provider.check(ref, soon())).toMatchObject({ kind: 'done' })
+  })
+
+  test('vendor:bad-media and vendor:cut-media show in the download', async () => {
+    const bad = await provider.submit(job('vendor:bad-media vendor:duration=0ms'), soon())
+    const content = Buffer.concat(await (await provider.openResult(bad, null, soon())).toArray())
+    expect(content.toString()).toContain('not a video')
+    const cut = await provider.submit(job('vendor:cut-media vendor:duration=0ms'), soon())
+    const half = await provider.openResult(cut, null, soon())
+    expect(await failureOf(half.toArray())).toMatchObject({
+      kind: 'unknown',
+      message: 'download broke off: UND_ERR_SOCKET',
+    })
+    expect(await (await provider.openResult(cut, null, soon())).toArray()).not.toHaveLength(0)
+  })
+
+  test('a video that is not ready cannot be opened', async () => {
+    const ref = await provider.submit(job('vendor:never'), soon())
+    expect(await failureOf(provider.openResult(ref, null, soon()))).toMatchObject({ kind: 'rejected' })
+  })
+
+  test('a slow reply times out with an unknown outcome, and lookup finds the job', async () => {
+    const looking = connect(vendor.url, { idempotentSubmits: false, lookup: true })
+    expect(looking.submitsAreIdempotent).toBe(false)
+    const wanted = job('vendor:slow-reply=300ms')
+    expect(await failureOf(looking.submit(wanted, AbortSignal.timeout(60)))).toMatchObject({
+      kind: 'unknown',
+    })
+    expect(await looking.lookup?.(wanted.taskId, soon())).toEqual({ id: jobsOf(wanted.taskId)[0]?.id })
+    expect(await looking.lookup?.('task-of-nobody', soon())).toBeUndefined()
+    expect(provider.lookup).toBeUndefined()
+  })
+
+  test('a wrong key is our own problem', async () => {
+    const stranger = connect(vendor.url, { apiKey: 'someone-else' })
+    const failure = await failureOf(stranger.submit(job('a cat'), soon()))
+    expect(failure).toMatchObject({ kind: 'rejected', code: 'upstream_error' })
+  })
+})
+
+test('the create request says what the protocol asks for', async () => {
+  let seen = ''
+  await using server = await listenForTest((request, response, body) => {
+    const {
+      authorization,
+      'idempotency-key': key,
+      'content-type': type,
+      'content-length': length,
+    } = request.headers
+    expect(length).toBe(String(body.length))
+    const boundary = type?.split('boundary=')[1] ?? ''
+    seen = `${request.method} ${request.url} ${authorization} ${String(key)}\n${body.toString().replaceAll(boundary, '=')}`
+    response.writeHead(202).end('{"id":"v1","status":"queued"}')
+  })
+  const provider = connect(`${server.url}/v1/`, { lookup: true })
+  expect(
+    await provider.submit(job('a "cat"', { taskId: 'task-a', references: [picture('PNG')] }), soon()),
+  ).toEqual({
+    id: 'v1',
+  })
+  const part = (name: string, value: string) =>
+    `--=\r\nContent-Disposition: form-data; name="${name}"${value}\r\n`
+  expect(seen).toBe(
+    'POST /v1/videos Bearer vendor-secret task-a\n' +
+      part('model', '\r\n\r\nmaker-2') +
+      part('prompt', '\r\n\r\na "cat"') +
+      part('seconds', '\r\n\r\n4') +
+      part('size', '\r\n\r\n1280x720') +
+      part('client_reference', '\r\n\r\ntask-a') +
+      part('input_reference', '; filename="reference-1.png"\r\nContent-Type: image/png\r\n\r\nPNG') +
+      '--=--\r\n',
+  )
+})
+
+test.each([
+  ['{"id":"a"}', { id: 'a' }],
+  ['{"task_id":17}', { id: '17' }],
+  ['{"code":"success","data":{"task_id":"b","status":"NOT_START"}}', { id: 'b' }],
+  ['{"data":[{"id":"c"}]}', { id: 'c' }],
+])('%s is accepted as a created job', async (reply, ref) => {
+  await using server = await listenForTest((_request, response) => response.end(reply))
+  expect(await connect(server.url).submit(job('a cat'), soon())).toEqual(ref)
+})
+
+test.each([
+  ['{"error":{"code":"content_policy_violation"}}', 'moderated'],
+  ['{"error":"out of credit, sorry"}', 'rejected'],
+  ['{"status":"queued"}', 'unknown'],
+  ['{"id":".."}', 'unknown'],
+  ['[]', 'unknown'],
+  ['', 'unknown'],
+])('%s is not, and is %s', async (reply, kind) => {
+  await using server = await listenForTest((_request, response) => response.end(reply))
+  expect(await failureOf(connect(server.url).submit(job('a cat'), soon()))).toMatchObject({ kind })
+})
+
+const running = (progress?: number) => ({ kind: 'running', progress, checkAfterMs: undefined })
+const refused = (code: string, message: string) => ({ kind: 'refused', code, message })
+
+test.each([
+  [{ id: 'a', status: 'queued' }, running()],
+  [{ id: 'a', status: 'PENDING', progress: 0 }, running(0)],
+  [{ id: 'a', status: 'Not_Start', progress: '0%' }, running(0)],
+  [{ id: 'a', status: 'submitted', progress: null }, running()],
+  [{ id: 'a', status: 'in_progress', progress: '45' }, running(45)],
+  [{ id: 'a', status: 'processing', progress: 0.29 }, running(29)],
+  [{ id: 'a', status: 'running', progress: 1 }, running(1)],
+  [{ id: 'a', status: 'running', progress: 99.9 }, running(99)],
+  [{ id: 'a', status: 'running', progress: 400 }, running(100)],
+  [{ id: 'a', status: 'dreaming', progress: 'half' }, running()],
+  [{ status: 'success', data: { task_id: 'a', status: 'PROCESSING', progress: '12%' } }, running(12)],
+  [{ id: 'a', data: { status: 'queued', progress: 3 } }, running(3)],
+  [
+    { id: 'a', status: 'completed' },
+    { kind: 'done', result: null },
+  ],
+  [
+    { id: 'a', status: 'SUCCEEDED' },
+    { kind: 'done', result: null },
+  ],
+  [
+    { code: 'success', data: { task_id: 'a', status: 'SUCCESS' } },
+    { kind: 'done', result: null },
+  ],
+  [{ id: 'a', status: 'failed', error: null }, refused('upstream_error', 'failed')],
+  [
+    { id: 'a', status: 'error', error: 'moderation_blocked' },
+    refused('content_policy_violation', 'error: moderation_blocked: moderation_blocked'),
+  ],
+  [
+    { id: 'a', status: 'failed', error: { code: 'x', message: 'no: https://h/?k=1' } },
+    refused('upstream_error', 'failed: x: no: [url]'),
+  ],
+  [
+    { data: { task_id: 'a', status: 'FAILURE', fail_reason: 'Blocked by our content policy.' } },
+    refused('content_policy_violation', 'failure: Blocked by our content policy.'),
+  ],
+  [{ id: 'a', status: 'cancelled' }, refused('upstream_error', 'cancelled')],
+  [{ id: 'a', status: 'canceled' }, refused('upstream_error', 'canceled')],
+  [{ id: 'a', status: 'expired' }, refused('upstream_error', 'expired')],
+])('a fork that says %j', async (reply, status) => {
+  await using server = await listenForTest((_request, response) => response.end(JSON.stringify(reply)))
+  expect(await connect(server.url).check({ id: 'a' }, soon())).toEqual(status)
+})
+
+test('a check without a status, and a reference that is not ours, are failures', async () => {
+  await using server = await listenForTest((_request, response) => response.end('{"id":"a"}'))
+  const provider = connect(server.url)
+  expect(await failureOf(provider.check({ id: 'a' }, soon()))).toMatchObject({ kind: 'unknown' })
+  for (const ref of [null, 'a', { name: 'a' }, { id: '..' }]) {
+    expect(await failureOf(provider.check(ref, soon()))).toMatchObject({ kind: 'rejected' })
+  }
+})
+
+test('an id is only ever one step of the path', async () => {
+  const urls: (string | undefined)[] = []
+  await using server = await listenForTest((request, response) => {
+    urls.push(request.url)
+    response.writeHead(404).end()
+  })
+  const provider = connect(`${server.url}/openai`)
+  expect(await failureOf(provider.check({ id: '../a?b#c' }, soon()))).toMatchObject({ kind: 'rejected' })
+  expect(urls).toEqual(['/openai/v1/videos/..%2Fa%3Fb%23c'])
+})
+
+test.each([
+  ['{"data":[]}', undefined],
+  ['{"data":[{"id":"x","client_reference":"other"},{"id":"y","client_reference":"mine"}]}', { id: 'y' }],
+])('lookup in %s', async (reply, ref) => {
+  await using server = await listenForTest((_request, response) => response.end(reply))
+  expect(await connect(server.url, { lookup: true }).lookup?.('mine', soon())).toEqual(ref)
+})
+
+test.each(['{"data":[{"id":"x"}]}', '{"id":"x"}'])('lookup does not trust %s', async (reply) => {
+  await using server = await listenForTest((_request, response) => response.end(reply))
+  const lookup = connect(server.url, { lookup: true }).lookup?.('mine', soon())
+  expect(await failureOf(Promise.resolve(lookup))).toMatchObject({ kind: 'unknown' })
+})

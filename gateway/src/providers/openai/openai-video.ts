@@ -1,0 +1,141 @@
+import type { Readable } from 'node:stream'
+
+import { type AnswerHeaders, failureOfAnswer, one } from '../kit/classify.ts'
+import { complaintIn, refusalCodeOf } from '../kit/complaint.ts'
+import { upstreamAt } from '../kit/http.ts'
+import { member, numberOf, textOf } from '../kit/loose-json.ts'
+import { multipart } from '../kit/multipart.ts'
+import { referencePart } from '../kit/reference-part.ts'
+import { ProviderFailure } from '../port/failure.ts'
+import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
+
+export interface OpenAiVideoSettings {
+  /** With or without the closing `/v1`. */
+  baseUrl: string
+  apiKey: string
+  /** Whether this vendor honours `Idempotency-Key`; the original one does not. */
+  idempotentSubmits: boolean
+  /** Whether this vendor keeps `client_reference` and can list by it. */
+  lookup?: boolean | undefined
+  connections?: number | undefined
+}
+
+const doneWords = new Set(['completed', 'succeeded', 'success'])
+const refusedWords = new Set(['failed', 'failure', 'error', 'cancelled', 'canceled', 'expired'])
+
+/** The `/v1/videos` protocol, as its author published it and as others bend it. */
+export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
+  const upstream = upstreamAt({
+    baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
+    apiKey: settings.apiKey,
+    connections: settings.connections,
+  })
+
+  async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
+    const fields = [
+      { name: 'model', value: job.model },
+      { name: 'prompt', value: job.prompt },
+      { name: 'seconds', value: String(job.seconds) },
+      { name: 'size', value: `${job.width}x${job.height}` },
+    ]
+    if (settings.lookup === true) fields.push({ name: 'client_reference', value: job.taskId })
+    const files = job.references.map((picture, index) => referencePart('input_reference', picture, index))
+    const answer = await upstream.callJson({
+      what: 'submit',
+      method: 'POST',
+      path: '/v1/videos',
+      headers: { 'idempotency-key': job.taskId },
+      body: multipart([...fields, ...files]),
+      freshConnection: !settings.idempotentSubmits,
+      signal,
+    })
+    const id = idOf(jobIn(answer.body))
+    if (id !== undefined) return { id }
+    // Some forks report a refusal with status 200; any other answer without an id leaves us guessing.
+    if (member(answer.body, 'error') !== undefined) {
+      throw failureOfAnswer({ ...answer, what: 'submit', status: 400 }, upstream.redact)
+    }
+    throw new ProviderFailure('unknown', 'submit answered without an id')
+  }
+
+  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+    const answer = await upstream.callJson({ what: 'check', method: 'GET', path: pathOf(ref), alsoFine: [404], signal })
+    if (answer.status === 404) return { kind: 'missing' }
+    const job = jobIn(answer.body)
+    const word = textOf(member(job, 'status') ?? member(member(job, 'data'), 'status'))?.toLowerCase()
+    if (word === undefined) throw new ProviderFailure('unknown', 'check answered without a status')
+    if (doneWords.has(word)) return { kind: 'done', result: null }
+    if (refusedWords.has(word)) {
+      const complaint = complaintIn(job) ?? complaintIn(answer.body)
+      const message = [word, complaint?.code, complaint?.message]
+        .filter((part) => part !== undefined)
+        .join(': ')
+      return { kind: 'refused', code: refusalCodeOf(complaint), message: upstream.redact(message) }
+    }
+    const progress = progressOf(member(job, 'progress') ?? member(member(job, 'data'), 'progress'))
+    return { kind: 'running', progress, checkAfterMs: checkAfterMs(answer.headers) }
+  }
+
+  async function openResult(ref: Opaque, _result: Opaque, signal: AbortSignal): Promise<Readable> {
+    return upstream.openStream({ what: 'download', method: 'GET', path: `${pathOf(ref)}/content`, signal })
+  }
+
+  async function lookup(taskId: string, signal: AbortSignal): Promise<Opaque | undefined> {
+    const path = `/v1/videos?client_reference=${encodeURIComponent(taskId)}`
+    const answer = await upstream.callJson({ what: 'lookup', method: 'GET', path, signal })
+    const listed = Array.isArray(answer.body) ? answer.body : member(answer.body, 'data')
+    if (!Array.isArray(listed)) throw new ProviderFailure('unknown', 'lookup answered without a list')
+    // A vendor that does not know the filter lists everything, so each entry must say whose it is.
+    const id = idOf(listed.find((entry) => textOf(member(entry, 'client_reference')) === taskId))
+    if (id !== undefined) return { id }
+    if (listed.length > 0) throw new ProviderFailure('unknown', 'lookup answered with other jobs')
+    return undefined
+  }
+
+  async function discard(ref: Opaque, signal: AbortSignal): Promise<void> {
+    const alsoFine = [404, 410]
+    await upstream.callJson({ what: 'discard', method: 'DELETE', path: pathOf(ref), alsoFine, signal })
+  }
+
+  return {
+    submitsAreIdempotent: settings.idempotentSubmits,
+    submit,
+    check,
+    openResult,
+    ...(settings.lookup === true ? { lookup } : {}),
+    discard,
+  }
+}
+
+/** The object that describes the job: the reply itself, or what it wraps when it has no id of its own. */
+function jobIn(body: unknown): unknown {
+  const data = member(body, 'data')
+  if (idOf(body) !== undefined || data === undefined) return body
+  return Array.isArray(data) ? data[0] : data
+}
+
+function idOf(job: unknown): string | undefined {
+  const id = textOf(member(job, 'id')) ?? textOf(member(job, 'task_id'))
+  return id === undefined || id.length > 512 || id === '.' || id === '..' ? undefined : id
+}
+
+function pathOf(ref: Opaque): string {
+  const id = idOf(ref)
+  if (id === undefined) {
+    throw new ProviderFailure('rejected', 'not a reference of this provider', { code: 'upstream_error' })
+  }
+  return `/v1/videos/${encodeURIComponent(id)}`
+}
+
+/** Percent, rounded down so that nothing reads 100 early. Only a broken number up to 1 can be a fraction. */
+function progressOf(value: unknown): number | undefined {
+  const given = numberOf(value)
+  if (given === undefined) return undefined
+  const percent = given <= 1 && !Number.isInteger(given) ? given * 100 : given
+  return Math.min(Math.max(Math.floor(Number(percent.toFixed(6))), 0), 100)
+}
+
+function checkAfterMs(headers: AnswerHeaders): number | undefined {
+  const given = numberOf(one(headers['openai-poll-after-ms']))
+  return given === undefined || given < 0 ? undefined : given
+}

@@ -1,0 +1,48 @@
+/** The one list of protocols: a provider's kind leads to what speaks it. */
+import type { ModelSettings, ProviderSettings } from '../config.ts'
+import { localVideo } from './local/local-video.ts'
+import { openAiVideo } from './openai/openai-video.ts'
+import type { Provider, Providers } from './port/provider.ts'
+import type { VideoProvider } from './port/video.ts'
+
+const protocols: Record<ProviderSettings['kind'], (settings: ProviderSettings) => VideoProvider> = {
+  local: ({ baseUrl }) => localVideo({ baseUrl }),
+  openai: ({ baseUrl, apiKey, idempotentSubmits }) =>
+    openAiVideo({ baseUrl, apiKey: apiKey?.reveal() ?? '', idempotentSubmits }),
+}
+
+export const createProviders = (
+  providers: ProviderSettings[],
+  models: Record<string, Pick<ModelSettings, 'provider' | 'upstreamModel'>>,
+): Providers => {
+  const byName = new Map(
+    providers.map((settings): [string, Provider] => [
+      settings.name,
+      {
+        name: settings.name,
+        video: protocols[settings.kind](settings),
+        slots: settings.slots,
+        shards: settings.shards,
+        checkEveryMs: settings.checkEveryMs,
+      },
+    ]),
+  )
+  const [first] = byName.values()
+  if (first === undefined) throw new Error('at least one provider is needed')
+  const get = (name: string): Provider => {
+    const provider = byName.get(name)
+    if (provider === undefined) throw new Error(`there is no provider named ${name}`)
+    return provider
+  }
+  for (const [model, { provider }] of Object.entries(models)) {
+    if (provider !== undefined && !byName.has(provider)) throw new Error(`${model} names an unknown provider ${provider}`)
+  }
+  return {
+    all: () => [...byName.values()],
+    get,
+    forModel: (model) => ({
+      provider: models[model]?.provider === undefined ? first : get(models[model].provider),
+      upstreamModel: models[model]?.upstreamModel ?? model,
+    }),
+  }
+}

@@ -1,0 +1,113 @@
+/** First keys: the operator's, and for development an account with one key of every kind. */
+import type { Config } from './config.ts'
+import { openPurse, postMovements, upsertSubscription } from './billing/ledger-store.ts'
+import { createKeyText, hashKey, hintOf, type KeyKind } from './keys/key-text.ts'
+import { findAccountByName, insertAccount, insertKey, type NewKey } from './keys/key-store.ts'
+import { createLog } from './platform/log.ts'
+import { connectPostgres, type Postgres } from './platform/postgres.ts'
+import { uuidV7 } from './platform/uuid.ts'
+
+export type SeedSettings = Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL' | 'KEY_HASH_SECRETS'>
+
+const developmentAccount = 'development'
+const generousMicros = 1_000_000_000_000
+
+const withPostgres = async <Result>(
+  config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>,
+  work: (postgres: Postgres) => Promise<Result>,
+): Promise<Result> => {
+  const log = createLog({ level: config.LOG_LEVEL }, 'seed')
+  const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
+  try {
+    return await work(postgres)
+  } finally {
+    await postgres.close()
+  }
+}
+
+const newestSecret = (config: Pick<Config, 'KEY_HASH_SECRETS'>) => {
+  const [secret] = config.KEY_HASH_SECRETS
+  if (secret === undefined) throw new Error('KEY_HASH_SECRETS is empty')
+  return secret
+}
+
+/** Makes an operator's key, straight in the database. It is never shown again. */
+export const createAdminKey = (config: SeedSettings, name: string): Promise<string> =>
+  withPostgres(config, async (postgres) => {
+    const text = createKeyText('admin')
+    await insertKey(postgres, {
+      id: uuidV7(),
+      accountId: null,
+      kind: 'admin',
+      name,
+      hash: hashKey(text, newestSecret(config)),
+      hint: hintOf(text),
+    })
+    return text
+  })
+
+export const developmentKeyNames = [
+  'payg',
+  'subscription',
+  'expired',
+  'restricted',
+  'addressBound',
+  'exhausted',
+  'limited',
+  'admin',
+] as const
+export type DevelopmentKeys = Record<(typeof developmentKeyNames)[number], string>
+
+const kindOf = (name: keyof DevelopmentKeys): KeyKind =>
+  name === 'admin' || name === 'subscription' ? name : 'payg'
+
+export const createDevelopmentKeys = (): DevelopmentKeys =>
+  Object.fromEntries(developmentKeyNames.map((name) => [name, createKeyText(kindOf(name))])) as DevelopmentKeys
+
+// An address reserved for documentation: no machine of anyone's calls from it.
+const addressOfNobody = '192.0.2.1'
+
+const traits: Record<keyof DevelopmentKeys, Partial<NewKey>> = {
+  payg: { limits: { create: 6_000, read: 60_000 } },
+  subscription: { limits: { create: 6_000, read: 60_000 } },
+  expired: { expiresAt: new Date('2020-01-01T00:00:00Z') },
+  restricted: { models: ['vidB-2'] },
+  addressBound: { addresses: [addressOfNobody] },
+  exhausted: { quotaMicros: 0 },
+  limited: { requestsPerMinute: 5 },
+  admin: {},
+}
+
+/** Sees that the development account and these keys are there; run again it changes nothing. */
+export const seedDevelopment = (config: SeedSettings, keys: DevelopmentKeys): Promise<void> =>
+  withPostgres(config, (postgres) =>
+    postgres.transaction(async (database) => {
+      let accountId = await findAccountByName(database, developmentAccount)
+      if (accountId === undefined) {
+        accountId = uuidV7()
+        await insertAccount(database, { id: accountId, name: developmentAccount })
+        const farAway = new Date('2099-01-01T00:00:00Z')
+        await upsertSubscription(database, { accountId, cycleEndsAt: farAway, endsAt: farAway })
+        await openPurse(database, accountId, 'payg')
+        await openPurse(database, accountId, 'subscription')
+        const day = new Date().toISOString().slice(0, 10)
+        await postMovements(database, [
+          { kind: 'top_up', accountId, purse: 'payg', taskId: null, day, amountMicros: generousMicros },
+          { kind: 'grant', accountId, purse: 'subscription', taskId: null, day, amountMicros: generousMicros },
+        ])
+      }
+      for (const name of developmentKeyNames) {
+        const kind = kindOf(name)
+        await insertKey(database, {
+          id: uuidV7(),
+          accountId: kind === 'admin' ? null : accountId,
+          kind,
+          name: `development ${name}`,
+          hash: hashKey(keys[name], newestSecret(config)),
+          hint: hintOf(keys[name]),
+          ...traits[name],
+        })
+      }
+    }),
+  )
+

@@ -1,0 +1,64 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { copyFile, mkdir, open, rename, rm, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+import type { MediaStore } from './media-store.ts'
+
+const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+/** Keeps files in a directory. Everything is written beside its place and renamed into it when whole. */
+export const createDiskMediaStore = async (directory: string): Promise<MediaStore> => {
+  const spoolDirectory = join(directory, 'spool')
+  await mkdir(spoolDirectory, { recursive: true, mode: 0o700 })
+  const pathOf = (key: string) => join(directory, key)
+
+  const put: MediaStore['put'] = async (key, source, sizeBytesMax) => {
+    const temporary = join(spoolDirectory, randomUUID())
+    const hash = createHash('sha256')
+    let sizeBytes = 0
+    const measure = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        sizeBytes += chunk.length
+        if (sizeBytes > sizeBytesMax) return done(new RangeError(`a file is larger than ${sizeBytesMax} bytes`))
+        hash.update(chunk)
+        done(null, chunk)
+      },
+    })
+    try {
+      await pipeline(source, measure, createWriteStream(temporary, { mode: 0o600, flush: true }))
+      await mkdir(dirname(pathOf(key)), { recursive: true, mode: 0o700 })
+      await rename(temporary, pathOf(key))
+    } catch (error) {
+      await rm(temporary, { force: true })
+      throw error
+    }
+    return { sizeBytes, sha256: hash.digest('hex') }
+  }
+
+  return {
+    spoolDirectory,
+    put,
+    adopt: async (key, path) => {
+      await mkdir(dirname(pathOf(key)), { recursive: true, mode: 0o700 })
+      await rename(path, pathOf(key)).catch(async (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EXDEV') throw error
+        await copyFile(path, pathOf(key))
+        await unlink(path)
+      })
+    },
+    open: async (key, range) => {
+      try {
+        const file = await open(pathOf(key))
+        return file.createReadStream(range)
+      } catch (error) {
+        if (isMissing(error)) return undefined
+        throw error
+      }
+    },
+    withLocalPath: (key, work) => work(pathOf(key)),
+    remove: (key) => rm(pathOf(key), { force: true }),
+  }
+}

@@ -1,0 +1,62 @@
+import type { Database } from '../platform/postgres.ts'
+
+export interface StoredFile {
+  id: string
+  accountId: string
+  taskId: string
+  kind: 'video' | 'reference'
+  storageKey: string
+  contentType: string
+  sizeBytes: number
+  /** Hexadecimal. */
+  sha256: string
+  width: number | null
+  height: number | null
+  durationMs: number | null
+  expiresAt: Date | null
+}
+
+/** Notes a file; one that is noted already stays as it is, so a repeated step changes nothing. */
+export const insertStoredFiles = async (database: Database, files: StoredFile[]): Promise<void> => {
+  if (files.length === 0) return
+  await database.query(
+    `insert into media (id, account_id, task_id, kind, storage_key, content_type, size_bytes, sha256,
+                        width, height, duration_ms, expires_at)
+     select id, "accountId", "taskId", kind, "storageKey", "contentType", "sizeBytes", decode(sha256, 'hex'),
+            width, height, "durationMs", "expiresAt"
+       from jsonb_to_recordset($1::jsonb) as file
+         (id uuid, "accountId" uuid, "taskId" text, kind text, "storageKey" text, "contentType" text,
+          "sizeBytes" bigint, sha256 text, width integer, height integer, "durationMs" integer, "expiresAt" timestamptz)
+     on conflict (id) do nothing`,
+    [JSON.stringify(files)],
+  )
+}
+
+const columns = `id, account_id as "accountId", task_id as "taskId", kind, storage_key as "storageKey",
+  content_type as "contentType", size_bytes as "sizeBytes", encode(sha256, 'hex') as sha256, width, height,
+  duration_ms as "durationMs", expires_at as "expiresAt"`
+
+export const findStoredFile = async (database: Database, id: string): Promise<StoredFile | undefined> => {
+  const { rows } = await database.query<StoredFile & Record<string, unknown>>(
+    `select ${columns} from media where id = $1`,
+    [id],
+  )
+  return rows[0]
+}
+
+export const referencesOfTask = async (database: Database, taskId: string): Promise<StoredFile[]> => {
+  const { rows } = await database.query<StoredFile & Record<string, unknown>>(
+    `select ${columns} from media where task_id = $1 and kind = 'reference' order by id`,
+    [taskId],
+  )
+  return rows
+}
+
+/** Forgets the pictures a task was given and answers where they lie, for their files to be removed. */
+export const forgetReferences = async (database: Database, taskId: string): Promise<string[]> => {
+  const { rows } = await database.query<{ storageKey: string }>(
+    `delete from media where task_id = $1 and kind = 'reference' returning storage_key as "storageKey"`,
+    [taskId],
+  )
+  return rows.map(({ storageKey }) => storageKey)
+}

@@ -1,0 +1,133 @@
+/**
+ * The one admission that every door leads to: price, hold, task and outbox in one transaction. Creates
+ * that come at the same time share a commit. The answer goes out after the commit; the engine is only
+ * nudged, so a create succeeds whether the engine is up or not.
+ */
+import { purseOf, placeHolds } from '../billing/spend.ts'
+import { priceOfVideo } from '../billing/price.ts'
+import type { Caller } from '../keys/caller.ts'
+import type { VideoModel } from '../models/model.ts'
+import { batch, fulfilled, rejected } from '../platform/batch.ts'
+import type { Database, Postgres } from '../platform/postgres.ts'
+import type { Providers } from '../providers/port/provider.ts'
+import { insertStoredFiles, type StoredFile } from '../storage/stored-file-store.ts'
+import type { StoredPicture } from './reference-picture.ts'
+import { shardOf } from './shard.ts'
+import { createModelTaskId, createUuidTaskId } from './task-id.ts'
+import { insertTasks, type NewTask } from './task-store.ts'
+import type { VideoOrder, VideoTask } from './task.ts'
+
+/** What a door hands over: an order whose every parameter has been checked. */
+export interface Admission {
+  caller: Caller
+  model: VideoModel
+  door: VideoTask['door']
+  order: VideoOrder
+  pictures: StoredPicture[]
+}
+
+export type AcceptVideo = (admission: Admission) => Promise<VideoTask>
+
+export interface AcceptDependencies {
+  postgres: Postgres
+  providers: Providers
+  deadlineMs: number
+  nudgeDispatcher: (provider: string) => void
+}
+
+const newTask = (
+  { caller, model, door, order }: Admission,
+  { providers, deadlineMs }: AcceptDependencies,
+): NewTask => {
+  const nowMs = Date.now()
+  // Seconds are all that an id of the model's shape carries; the day must be the same from both sides.
+  const createdAt = new Date(Math.floor(nowMs / 1000) * 1000)
+  const isUuid = model.family === 'A' && door === 'videos'
+  const id = isUuid ? createUuidTaskId(nowMs) : createModelTaskId(model.id, nowMs)
+  const { provider } = providers.forModel(model.id)
+  const price = priceOfVideo(model.pricePerSecondMicros, order.seconds)
+  return {
+    id,
+    day: createdAt.toISOString().slice(0, 10),
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    model: model.id,
+    family: model.family,
+    door,
+    state: 'pending',
+    progress: 0,
+    order,
+    enhancedPrompt: order.prompt,
+    provider: provider.name,
+    purse: purseOf(caller),
+    price,
+    holdMicros: price.totalMicros,
+    createdAt,
+    statusUpdatedAt: createdAt,
+    mediaId: null,
+    mediaExpiresAt: null,
+    errorCode: null,
+    errorMessage: null,
+    shard: shardOf(id, provider.shards),
+    deadlineAt: new Date(nowMs + deadlineMs),
+  }
+}
+
+const referenceFiles = (task: NewTask, pictures: StoredPicture[]): StoredFile[] =>
+  pictures.map((picture) => ({
+    ...picture,
+    accountId: task.accountId,
+    taskId: task.id,
+    kind: 'reference',
+    width: null,
+    height: null,
+    durationMs: null,
+    expiresAt: null,
+  }))
+
+type Candidate = { task: NewTask; admission: Admission }
+
+const admitTogether = async (database: Database, candidates: Candidate[]) => {
+  const refusals = await placeHolds(
+    database,
+    candidates.map(({ task, admission }) => ({
+      caller: admission.caller,
+      taskId: task.id,
+      day: task.day,
+      amountMicros: task.holdMicros,
+    })),
+  )
+  const accepted = candidates.filter((_, index) => refusals[index] === undefined)
+  await insertTasks(
+    database,
+    accepted.map(({ task }) => task),
+  )
+  await insertStoredFiles(
+    database,
+    accepted.flatMap(({ task, admission }) => referenceFiles(task, admission.pictures)),
+  )
+  return candidates.map(({ task }, index) => {
+    const refusal = refusals[index]
+    return refusal === undefined ? fulfilled<VideoTask>(task) : rejected(refusal)
+  })
+}
+
+export const createAcceptVideo = (dependencies: AcceptDependencies): AcceptVideo => {
+  const { postgres, nudgeDispatcher } = dependencies
+  const together = async (candidates: Candidate[]): Promise<PromiseSettledResult<VideoTask>[]> => {
+    try {
+      return await postgres.transaction((database) => admitTogether(database, candidates))
+    } catch (error) {
+      if (candidates.length === 1) throw error
+      // One order the database will not take must not take the others down with it.
+      const alone = await Promise.all(candidates.map((candidate) => together([candidate]).catch((each) => [rejected(each)])))
+      return alone.flat()
+    }
+  }
+  const admit = batch(together, { inFlightMax: 2, sizeMax: 200 })
+  return async (admission) => {
+    const task = await admit({ task: newTask(admission, dependencies), admission })
+    nudgeDispatcher(task.provider)
+    return task
+  }
+}

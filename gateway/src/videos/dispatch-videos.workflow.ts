@@ -1,0 +1,51 @@
+/**
+ * Hands accepted tasks to the engine, one loop per provider.
+ *
+ * Why durable: exactly one of these may count a provider's slots, and it must survive any worker. Being a
+ * keyed object of the engine it needs no lease and no election. It is outbox and reconciler in one: what was
+ * accepted and never started is started, what the engine lost is started again.
+ */
+import type { Log } from '../platform/log.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import { loop, type Engine } from '../platform/restate.ts'
+import type { Providers } from '../providers/port/provider.ts'
+import { noteTurn } from './engine-turn-store.ts'
+import { generateVideoName } from './generate-video.workflow.ts'
+import { nextStartInMs, retakeLost, takeAccepted, type Start } from './open-task-store.ts'
+import { runKey } from './run-key.ts'
+
+export const dispatchVideosName = 'dispatchVideos'
+
+export interface DispatchDependencies {
+  postgres: Postgres
+  providers: Providers
+  engine: Engine
+  log: Log
+}
+
+const startsPerTurn = 300
+const idleMs = 15_000
+const soonMs = 50
+
+const dispatch = async (
+  { postgres, providers, engine, log }: DispatchDependencies,
+  name: string,
+): Promise<number> => {
+  const provider = providers.all().find((each) => each.name === name)
+  if (provider === undefined) return idleMs
+  await noteTurn(postgres, dispatchVideosName, name)
+  const lost = await retakeLost(postgres, name, startsPerTurn)
+  if (lost.length > 0) log.warn({ provider: name, count: lost.length }, 'task.restarted')
+  const accepted = await takeAccepted(postgres, name, provider.slots, startsPerTurn)
+  const start = ({ taskId, run }: Start) => engine.start(generateVideoName, runKey(taskId, run))
+  // A start that did not arrive is repeated once the task has been silent for a while.
+  const starts = await Promise.allSettled([...lost, ...accepted].map(start))
+  const missed = starts.filter(({ status }) => status === 'rejected').length
+  if (missed > 0) log.warn({ provider: name, missed }, 'task.not-started')
+  if (accepted.length + lost.length >= startsPerTurn) return soonMs
+  const nextMs = await nextStartInMs(postgres, name)
+  return Math.min(idleMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs)))
+}
+
+export const dispatchVideos = (dependencies: DispatchDependencies, suspendAfterMs: number) =>
+  loop(dispatchVideosName, suspendAfterMs, (provider) => dispatch(dependencies, provider))

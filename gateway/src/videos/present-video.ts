@@ -1,0 +1,42 @@
+/** A task as its readers see it: the family picks the fields, the dialect picks the words. */
+import type { CreatedVideo, VideoStatus, VideoView } from '@kinora/contract/videos'
+
+import type { Call } from '../http/call.ts'
+import type { VideoTask } from './task.ts'
+
+/** Client libraries that poll by themselves know other words for the first two states. */
+export const speaksOpenAi = ({ header, caller }: Pick<Call, 'header' | 'caller'>): boolean =>
+  header('x-stainless-poll-helper') === 'true' || (header('x-api-dialect') ?? caller.dialect) === 'openai'
+
+const openAiWords: Record<VideoStatus, string> = {
+  pending: 'queued',
+  processing: 'in_progress',
+  completed: 'completed',
+  failed: 'failed',
+}
+
+const unixSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
+
+export const presentCreatedVideo = (task: VideoTask, isOpenAi: boolean): CreatedVideo => ({
+  id: task.id,
+  object: 'video',
+  model: task.model,
+  status: task.family === 'A' || isOpenAi ? 'queued' : 'pending',
+  progress: 0,
+  created_at: unixSeconds(task.createdAt),
+  seconds: task.order.seconds,
+  size: task.order.size,
+})
+
+export const presentVideo = (task: VideoTask, videoUrl: string | null, isOpenAi: boolean): VideoView => {
+  const status = {
+    id: task.id,
+    status: isOpenAi ? openAiWords[task.state] : task.state,
+    progress: task.progress,
+    video_url: videoUrl,
+  }
+  const error = task.errorCode === null ? {} : { error: { code: task.errorCode, message: task.errorMessage ?? '' } }
+  return task.family === 'A'
+    ? { ...status, enhanced_prompt: task.enhancedPrompt, status_update_time: unixSeconds(task.statusUpdatedAt), ...error }
+    : { ...status, model: task.model, seconds: task.order.seconds, size: task.order.size, ...error }
+}

@@ -1,0 +1,150 @@
+/**
+ * Pictures that come with an order: a file of a form, a data URI, or a URL. Whatever the way, the bytes
+ * end in storage with their size counted and their kind decided by content, never by what the sender says.
+ */
+import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
+
+import { ApiError } from '@kinora/contract/errors'
+
+import type { Fields, ReceivedFile } from '../http/fields.ts'
+import { OutsideFetchError, type OutsideFetcher } from '../outside/fetch-outside.ts'
+import { uuidV7 } from '../platform/uuid.ts'
+import type { MediaStore } from '../storage/media-store.ts'
+
+export interface StoredPicture {
+  id: string
+  storageKey: string
+  contentType: string
+  sizeBytes: number
+  sha256: string
+}
+
+export const pictureBytesMax = 20 * 1024 * 1024
+
+export interface PictureDependencies {
+  mediaStore: MediaStore
+  outside: OutsideFetcher
+}
+
+const invalidImage = (param: string, message: string, cause?: unknown) =>
+  new ApiError('invalid_image', { param, message, cause })
+const tooLarge = (param: string) => invalidImage(param, `'${param}' must be at most 20 MB.`)
+
+/** The picture's kind by its first bytes. */
+export const pictureTypeOf = (head: Buffer): string | undefined => {
+  const text = head.toString('latin1')
+  if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
+  if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg'
+  if (text.startsWith('GIF87a') || text.startsWith('GIF89a')) return 'image/gif'
+  if (text.startsWith('RIFF') && text.slice(8, 12) === 'WEBP') return 'image/webp'
+  return undefined
+}
+
+const headOf = async (stream: Readable): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+const decodeDataUri = (param: string, uri: string): Buffer => {
+  const match = /^data:image\/(?:png|jpe?g|webp|gif);base64,([A-Za-z0-9+/_-]*={0,2})$/.exec(uri)
+  if (match?.[1] === undefined || match[1].length % 4 === 1) {
+    throw invalidImage(param, `'${param}' must be a base64 data URI of a PNG, JPEG, WebP or GIF.`)
+  }
+  if (match[1].length > (pictureBytesMax * 4) / 3 + 4) throw tooLarge(param)
+  return Buffer.from(match[1], 'base64')
+}
+
+type Source = { file: ReceivedFile } | { text: string }
+
+/** What the caller gave for one picture parameter: files, text, or the client library's `{ image_url }`. */
+const sourcesOf = (fields: Fields, param: string): Source[] => {
+  const files = fields.files(param)
+  if (files.length > 0) return files.map((file) => ({ file }))
+  const value = fields.value(param)
+  const text = typeof value === 'object' && value !== null ? (value as { image_url?: unknown }).image_url : value
+  if (value === undefined) return []
+  if (typeof text !== 'string' || text === '') {
+    throw new ApiError('invalid_parameter', { param, message: `'${param}' must be a file, a data URI or a URL.` })
+  }
+  return [{ text }]
+}
+
+const storeText = async (
+  { mediaStore, outside }: PictureDependencies,
+  param: string,
+  text: string,
+  key: string,
+  signal: AbortSignal,
+) => {
+  if (text.startsWith('data:')) {
+    const bytes = decodeDataUri(param, text)
+    if (bytes.length > pictureBytesMax) throw tooLarge(param)
+    return mediaStore.put(key, Readable.from([bytes]), pictureBytesMax)
+  }
+  if (!/^https?:\/\//i.test(text)) throw invalidImage(param, `'${param}' must be an http or https URL, a data URI or a file.`)
+  try {
+    const { stream } = await outside.open(text, { sizeBytesMax: pictureBytesMax, signal })
+    return await mediaStore.put(key, stream, pictureBytesMax)
+  } catch (error) {
+    if (!(error instanceof OutsideFetchError)) throw error
+    if (error.reason === 'too_large') throw tooLarge(param)
+    throw invalidImage(param, `'${param}' could not be fetched from that URL.`, error)
+  }
+}
+
+const storeFile = async ({ mediaStore }: PictureDependencies, param: string, file: ReceivedFile, key: string) => {
+  if (file.isTruncated || file.sizeBytes > pictureBytesMax) throw tooLarge(param)
+  const head = await headOf(createReadStream(file.path, { end: 15 }))
+  if (pictureTypeOf(head) === undefined) throw invalidImage(param, `'${param}' must be a PNG, JPEG, WebP or GIF.`)
+  await mediaStore.adopt(key, file.path)
+  return { sizeBytes: file.sizeBytes, sha256: file.sha256 }
+}
+
+const storeOne = async (
+  dependencies: PictureDependencies,
+  param: string,
+  source: Source,
+  signal: AbortSignal,
+): Promise<StoredPicture> => {
+  const { mediaStore } = dependencies
+  const id = uuidV7()
+  const storageKey = `references/${id}`
+  const stored =
+    'file' in source
+      ? await storeFile(dependencies, param, source.file, storageKey)
+      : await storeText(dependencies, param, source.text, storageKey, signal)
+  const head = await mediaStore.open(storageKey, { start: 0, end: 15 })
+  const contentType = head === undefined ? undefined : pictureTypeOf(await headOf(head))
+  if (contentType === undefined) {
+    await mediaStore.remove(storageKey)
+    throw invalidImage(param, `'${param}' must be a PNG, JPEG, WebP or GIF.`)
+  }
+  return { id, storageKey, contentType, ...stored }
+}
+
+/**
+ * Stores the picture of `param` and gives it to `work`; whatever keeps the order from being accepted
+ * removes it again. `onMany` says what several files for the one parameter mean.
+ */
+export const withPicture = async <Result>(
+  dependencies: PictureDependencies,
+  fields: Fields,
+  param: string,
+  { onMany, signal }: { onMany: 'refuse' | 'first'; signal: AbortSignal },
+  work: (pictures: StoredPicture[]) => Promise<Result>,
+): Promise<Result> => {
+  const sources = sourcesOf(fields, param)
+  if (sources.length > 1 && onMany === 'refuse') {
+    throw new ApiError('invalid_parameter', { param, message: `'${param}' takes one file (got ${sources.length}).` })
+  }
+  const pictures: StoredPicture[] = []
+  try {
+    for (const source of sources.slice(0, 1)) pictures.push(await storeOne(dependencies, param, source, signal))
+    return await work(pictures)
+  } catch (error) {
+    await Promise.all(pictures.map(({ storageKey }) => dependencies.mediaStore.remove(storageKey)))
+    throw error
+  }
+}

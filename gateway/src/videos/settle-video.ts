@@ -1,0 +1,54 @@
+/**
+ * The last step of a run: status, money and event change together, by compare-and-set, so they change
+ * once however often this runs. What is left over is cleared away afterwards, as well as it can be.
+ */
+import { settleHold } from '../billing/spend.ts'
+import type { Log } from '../platform/log.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import type { MediaStore } from '../storage/media-store.ts'
+import { forgetReferences } from '../storage/stored-file-store.ts'
+import { finishTask } from './task-store.ts'
+import { dayOfTaskId } from './task-id.ts'
+import type { Ending } from './task.ts'
+
+export interface SettleDependencies {
+  postgres: Postgres
+  mediaStore: MediaStore
+  log: Log
+  onSlotFreed: (provider: string) => void
+  /** Tells the provider that it may forget its job. */
+  discardUpstream: (provider: string, upstream: unknown) => Promise<void>
+}
+
+export const settleVideo = async (
+  { postgres, mediaStore, log, onSlotFreed, discardUpstream }: SettleDependencies,
+  taskId: string,
+  ending: Ending,
+): Promise<void> => {
+  const day = dayOfTaskId(taskId)
+  if (day === undefined) throw new Error(`${taskId} is no task id`)
+  const finished = await postgres.transaction(async (database) => {
+    const task = await finishTask(database, day, taskId, ending)
+    if (task === undefined) return undefined
+    await settleHold(database, {
+      ...task,
+      taskId,
+      day,
+      captureMicros: ending.kind === 'completed' ? task.holdMicros : 0,
+    })
+    return task
+  })
+  if (finished === undefined) return
+  log.info(
+    { taskId, accountId: finished.accountId, provider: finished.provider, code: ending.kind === 'failed' ? ending.code : undefined },
+    `video.${ending.kind}`,
+  )
+  onSlotFreed(finished.provider)
+  try {
+    const references = await forgetReferences(postgres, taskId)
+    await Promise.all(references.map((key) => mediaStore.remove(key)))
+    await discardUpstream(finished.provider, finished.upstream)
+  } catch (error) {
+    log.warn({ err: error, taskId }, 'video.not-cleared')
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The first step of a run: gives the job to its provider, at most once as far as the protocol allows. The
+ * record is asked first, because a step may run again after a crash, and so may a whole run.
+ */
+import type { Log } from '../platform/log.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import { ProviderFailure } from '../providers/port/failure.ts'
+import type { Provider, Providers } from '../providers/port/provider.ts'
+import type { Opaque, ReferencePicture, VideoJob } from '../providers/port/video.ts'
+import type { MediaStore } from '../storage/media-store.ts'
+import { referencesOfTask } from '../storage/stored-file-store.ts'
+import {
+  beginSubmit,
+  recordOutcome,
+  recordSubmitted,
+  returnToLine,
+  touchRun,
+  waitOut,
+  type OpenTask,
+} from './open-task-store.ts'
+import { findTask, markProcessing } from './task-store.ts'
+import type { Outcome, VideoTask } from './task.ts'
+
+export interface SubmitDependencies {
+  postgres: Postgres
+  providers: Providers
+  mediaStore: MediaStore
+  log: Log
+  nudgeDispatcher: (provider: string) => void
+  nudgeWatch: (provider: string, taskId: string) => void
+}
+
+/** `over`: this run has nothing more to do · `known`: how it ends is in the record · `waiting`: news will come. */
+export type Submitted = { kind: 'over' } | { kind: 'known' } | { kind: 'waiting'; remainingMs: number }
+
+const submitTimeoutMs = 60_000
+const backoffMsMax = 60_000
+
+const backoffMs = (refusals: number, retryAfterMs: number | undefined) =>
+  Math.min(backoffMsMax, Math.max(retryAfterMs ?? 0, 500 * 2 ** refusals * (0.5 + Math.random() / 2)))
+
+const jobOf = async (
+  { postgres, mediaStore, providers }: SubmitDependencies,
+  task: VideoTask,
+): Promise<VideoJob> => {
+  const references = (await referencesOfTask(postgres, task.id)).map(
+    (file): ReferencePicture => ({
+      contentType: file.contentType,
+      sizeBytes: file.sizeBytes,
+      open: async () => {
+        const stream = await mediaStore.open(file.storageKey)
+        if (stream === undefined) throw new ProviderFailure('rejected', `reference ${file.id} is missing`)
+        return stream
+      },
+    }),
+  )
+  const { prompt: _, size: __, style, ...order } = task.order
+  return {
+    ...order,
+    taskId: task.id,
+    model: providers.forModel(task.model).upstreamModel,
+    prompt: task.enhancedPrompt,
+    style,
+    references,
+  }
+}
+
+const waiting = (open: OpenTask): Submitted => ({
+  kind: 'waiting',
+  remainingMs: Math.max(0, open.deadlineAt.getTime() - Date.now()),
+})
+
+/** What a failed submit means for the task. */
+const takeFailure = async (
+  dependencies: SubmitDependencies,
+  open: OpenTask,
+  provider: Provider,
+  failure: ProviderFailure,
+): Promise<Submitted> => {
+  const { postgres, log } = dependencies
+  log.info({ taskId: open.taskId, provider: provider.name, kind: failure.kind, err: failure }, 'submit.failed')
+  switch (failure.kind) {
+    case 'not_delivered':
+    case 'busy':
+      await returnToLine(postgres, open.taskId, open.run, backoffMs(open.refusals, failure.retryAfterMs))
+      dependencies.nudgeDispatcher(provider.name)
+      return { kind: 'over' }
+    case 'moderated':
+    case 'rejected': {
+      const code = failure.kind === 'moderated' ? 'content_policy_violation' : refusalCode(failure.code)
+      await recordOutcome(postgres, open.taskId, { kind: 'refused', code, message: '' })
+      return { kind: 'known' }
+    }
+    case 'unknown':
+      // The provider answers a repeat with the job it has, so the engine may simply try this step again.
+      if (provider.video.submitsAreIdempotent) throw failure
+      await waitOut(postgres, open.taskId, open.run)
+      return waiting(open)
+  }
+}
+
+const refusalCode = (code: string | undefined): Extract<Outcome, { kind: 'refused' }>['code'] =>
+  code === 'invalid_image' || code === 'invalid_parameter' || code === 'content_policy_violation' ? code : 'upstream_error'
+
+/** Where an earlier submit may have arrived: the job it made, if the provider can tell. */
+const findEarlier = async (provider: Provider, open: OpenTask): Promise<Opaque | undefined> =>
+  provider.video.lookup?.(open.taskId, AbortSignal.timeout(submitTimeoutMs))
+
+export const submitVideo = async (
+  dependencies: SubmitDependencies,
+  taskId: string,
+  run: number,
+  awakeable: string,
+): Promise<Submitted> => {
+  const { postgres, providers } = dependencies
+  const open = await touchRun(postgres, taskId, run, { awakeable })
+  if (open === undefined) return { kind: 'over' }
+  if (open.outcome !== null || open.isOverdue) return { kind: 'known' }
+  if (open.upstream !== null) return waiting(open)
+  const task = await findTask(postgres, open.day, taskId)
+  if (task === undefined) return { kind: 'over' }
+
+  const provider = providers.get(open.provider)
+  const accept = async (upstream: Opaque) => {
+    await postgres.transaction(async (database) => {
+      await recordSubmitted(database, taskId, upstream, provider.checkEveryMs.least)
+      await markProcessing(database, open.day, taskId)
+    })
+    dependencies.nudgeWatch(provider.name, taskId)
+    return waiting(open)
+  }
+  try {
+    if (open.submits > 0 && !provider.video.submitsAreIdempotent) {
+      const earlier = await findEarlier(provider, open)
+      if (earlier !== undefined) return await accept(earlier)
+      await waitOut(postgres, taskId, run)
+      return waiting(open)
+    }
+    const job = await jobOf(dependencies, task)
+    if (!(await beginSubmit(postgres, taskId, run))) return { kind: 'over' }
+    return await accept(await provider.video.submit(job, AbortSignal.timeout(submitTimeoutMs)))
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    return takeFailure(dependencies, open, provider, error)
+  }
+}

@@ -1,0 +1,125 @@
+import type { Database } from '../platform/postgres.ts'
+import type { Ending, VideoTask } from './task.ts'
+
+const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model, t.family, t.door, t.state,
+  t.progress, t.video_order as "order", t.enhanced_prompt as "enhancedPrompt", t.provider, t.purse, t.price,
+  t.hold_micros as "holdMicros", t.created_at as "createdAt", t.status_updated_at as "statusUpdatedAt",
+  t.media_id as "mediaId", t.error_code as "errorCode", t.error_message as "errorMessage"`
+
+export interface NewTask extends VideoTask {
+  shard: number
+  deadlineAt: Date
+}
+
+/** Writes accepted tasks: the record, its first event, and the row that makes the dispatcher see it. */
+export const insertTasks = async (database: Database, tasks: NewTask[]): Promise<void> => {
+  if (tasks.length === 0) return
+  await database.query(
+    `with given as (
+       select * from jsonb_to_recordset($1::jsonb) as t
+         (day date, id text, "accountId" uuid, "keyId" uuid, model text, family text, door text, state text,
+          "order" jsonb, "enhancedPrompt" text, provider text, purse text, price jsonb, "holdMicros" bigint,
+          "createdAt" timestamptz, shard smallint, "deadlineAt" timestamptz)
+     ), recorded as (
+       insert into video_tasks (day, id, account_id, key_id, model, family, door, state, video_order, enhanced_prompt,
+                                provider, purse, price, hold_micros, created_at, status_updated_at)
+       select day, id, "accountId", "keyId", model, family, door, state, "order", "enhancedPrompt",
+              provider, purse, price, "holdMicros", "createdAt", "createdAt" from given
+     ), told as (
+       insert into task_events (day, task_id, kind) select day, id, 'accepted' from given
+     )
+     insert into open_tasks (task_id, day, account_id, provider, shard, accepted_at, not_before, deadline_at, touched_at)
+     select id, day, "accountId", provider, shard, "createdAt", "createdAt", "deadlineAt", "createdAt" from given`,
+    [JSON.stringify(tasks)],
+  )
+}
+
+export interface TaskKey {
+  id: string
+  day: string
+  accountId: string
+}
+
+/** Reads tasks of their own accounts; an id that is unknown and one that is somebody else's are both absent. */
+export const findTasks = async (database: Database, wanted: TaskKey[]): Promise<Map<string, VideoTask>> => {
+  const { rows } = await database.query<VideoTask & Record<string, unknown>>(
+    `select ${taskColumns}, m.expires_at as "mediaExpiresAt"
+       from unnest($1::date[], $2::text[], $3::uuid[]) as wanted (day, id, account_id)
+       join video_tasks t on t.day = wanted.day and t.id = wanted.id and t.account_id = wanted.account_id
+       left join media m on m.id = t.media_id`,
+    [wanted.map(({ day }) => day), wanted.map(({ id }) => id), wanted.map(({ accountId }) => accountId)],
+  )
+  return new Map(rows.map((task) => [`${task.accountId}/${task.id}`, task]))
+}
+
+/** Reads one task for the engine, whoever's it is. */
+export const findTask = async (database: Database, day: string, id: string): Promise<VideoTask | undefined> => {
+  const { rows } = await database.query<VideoTask & Record<string, unknown>>(
+    `select ${taskColumns}, null as "mediaExpiresAt" from video_tasks t where t.day = $1 and t.id = $2`,
+    [day, id],
+  )
+  return rows[0]
+}
+
+/** Notes that a provider has taken the job. Only a pending task becomes one that is processing. */
+export const markProcessing = async (database: Database, day: string, id: string): Promise<void> => {
+  await database.query(
+    `with moved as (
+       update video_tasks set state = 'processing', status_updated_at = now()
+        where day = $1 and id = $2 and state = 'pending' returning day, id
+     )
+     insert into task_events (day, task_id, kind) select day, id, 'processing' from moved`,
+    [day, id],
+  )
+}
+
+export interface FinishedTask {
+  accountId: string
+  keyId: string
+  purse: VideoTask['purse']
+  holdMicros: number
+  provider: string
+  upstream: unknown
+}
+
+/**
+ * Ends a task: status by compare-and-set, its event, and the end of its place among the open ones.
+ * Answers the task for the one caller that won, and nothing for everyone after it.
+ */
+export const finishTask = async (
+  database: Database,
+  day: string,
+  id: string,
+  ending: Ending,
+): Promise<FinishedTask | undefined> => {
+  const failure = ending.kind === 'failed' ? ending : undefined
+  const { rows } = await database.query<FinishedTask & Record<string, unknown>>(
+    `with closed as (
+       delete from open_tasks where task_id = $2 returning upstream
+     ), moved as (
+       update video_tasks
+          set state = $3, status_updated_at = now(), finished_at = now(),
+              progress = case when $3 = 'completed' then 100 else progress end,
+              captured_micros = case when $3 = 'completed' then hold_micros else 0 end,
+              media_id = $4, error_code = $5, error_message = $6,
+              upstream = (select upstream from closed)
+        where day = $1 and id = $2 and state in ('pending', 'processing')
+        returning day, id, account_id, key_id, purse, hold_micros, provider, upstream
+     ), told as (
+       insert into task_events (day, task_id, kind, data)
+       select day, id, $3, case when $5::text is null then '{}'::jsonb else jsonb_build_object('code', $5::text) end
+         from moved
+     )
+     select account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros", provider, upstream
+       from moved`,
+    [
+      day,
+      id,
+      ending.kind,
+      ending.kind === 'completed' ? ending.mediaId : null,
+      failure?.code ?? null,
+      failure?.message ?? null,
+    ],
+  )
+  return rows[0]
+}

@@ -1,0 +1,54 @@
+import type { TaskErrorCode } from '@kinora/contract/errors'
+import type { VideoStatus } from '@kinora/contract/videos'
+
+import type { Purse } from '../billing/money.ts'
+import type { Price } from '../billing/price.ts'
+
+/** What was ordered, as it was understood: every default filled in, every name resolved. */
+export interface VideoOrder {
+  prompt: string
+  seconds: number
+  /** As the caller gave it; it is echoed. */
+  size: string
+  width: number
+  height: number
+  watermark: boolean
+  isPrivate: boolean
+  style?: string
+}
+
+export interface VideoTask {
+  id: string
+  day: string
+  accountId: string
+  keyId: string
+  model: string
+  family: 'A' | 'B'
+  door: 'videos' | 'create' | 'remix' | 'chat'
+  state: VideoStatus
+  progress: number
+  order: VideoOrder
+  enhancedPrompt: string
+  provider: string
+  purse: Purse
+  price: Price
+  holdMicros: number
+  createdAt: Date
+  statusUpdatedAt: Date
+  mediaId: string | null
+  mediaExpiresAt: Date | null
+  errorCode: TaskErrorCode | null
+  errorMessage: string | null
+}
+
+/** How a task ends: with a video that is ours and readable, or with the reason why not. */
+export type Ending =
+  | { kind: 'completed'; mediaId: string }
+  | { kind: 'failed'; code: TaskErrorCode; message: string }
+
+export const isFinal = (state: VideoStatus): boolean => state === 'completed' || state === 'failed'
+
+/** What a provider finally said of a job, kept until the task has moved on. */
+export type Outcome =
+  | { kind: 'done'; result: unknown }
+  | { kind: 'refused'; code: TaskErrorCode; message: string }

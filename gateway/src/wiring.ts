@@ -1,0 +1,153 @@
+/** The object graph of each role and the list of routes, on one page. */
+import { openapi } from '@kinora/contract/openapi'
+import { operations } from '@kinora/contract/operations'
+
+import type { Config } from './config.ts'
+import { createByteBudget } from './http/byte-budget.ts'
+import type { Handler } from './http/call.ts'
+import { implement } from './http/implement.ts'
+import { createServer } from './http/server.ts'
+import { createAuthenticate } from './keys/authenticate.ts'
+import { createRateLimit } from './limits/rate-limit.ts'
+import { createCatalog } from './models/catalog.ts'
+import { getModel } from './models/get-model.ts'
+import { listModels } from './models/list-models.ts'
+import { createOutsideFetcher } from './outside/fetch-outside.ts'
+import type { Log } from './platform/log.ts'
+import { missingMigrations } from './platform/migrate.ts'
+import { connectPostgres } from './platform/postgres.ts'
+import { connectRedis } from './platform/redis.ts'
+import { connectEngine, serveDurable } from './platform/restate.ts'
+import type { Opaque } from './providers/port/video.ts'
+import { createProviders } from './providers/registry.ts'
+import { createDiskMediaStore } from './storage/disk-media-store.ts'
+import { getMedia } from './storage/get-media.ts'
+import { createProbeVideo } from './storage/probe-video.ts'
+import { createLinkSigner } from './storage/signed-link.ts'
+import { createAcceptVideo } from './videos/accept-video.ts'
+import { createVideo } from './videos/create-video.ts'
+import { dispatchVideos, dispatchVideosName } from './videos/dispatch-videos.workflow.ts'
+import { generateVideo, type GenerateDependencies } from './videos/generate-video.workflow.ts'
+import { getVideo } from './videos/get-video.ts'
+import { keepEngineTurning } from './videos/keep-engine-turning.ts'
+import { createReadTask } from './videos/read-task.ts'
+import { pictureBytesMax } from './videos/reference-picture.ts'
+import { shardKey, shardOf } from './videos/shard.ts'
+import { watchUpstream, watchUpstreamName } from './videos/watch-upstream.workflow.ts'
+
+const mebibyte = 1_048_576
+const dayMs = 86_400_000
+
+/** What both roles stand on. */
+const connect = async (config: Config, log: Log) => ({
+  postgres: connectPostgres({ url: config.DATABASE_URL, connectionsMax: config.DATABASE_CONNECTIONS }, log),
+  engine: connectEngine({ ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL }, log),
+  catalog: createCatalog(config.models),
+  providers: createProviders(config.providers, config.models),
+  mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
+})
+
+export const wireApi = async (config: Config, log: Log) => {
+  const { postgres, engine, catalog, providers, mediaStore } = await connect(config, log)
+  const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
+  if (redis === undefined && !(await postgres.holdLock('kinora:api-without-redis'))) {
+    throw new Error('Another API process runs on this database. Set REDIS_URL so that they can share rate limits.')
+  }
+  const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS)
+  const links = createLinkSigner(config.LINK_SECRETS, config.publicUrl, config.LINK_SECONDS)
+  const acceptVideo = createAcceptVideo({
+    postgres,
+    providers,
+    deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
+    nudgeDispatcher: (provider) => engine.nudge(dispatchVideosName, provider),
+  })
+  const outside = createOutsideFetcher({ allowOrigins: config.FETCH_ALLOW_ORIGINS })
+
+  const { app, drain } = createServer(
+    { trustedProxies: config.TRUSTED_PROXIES },
+    {
+      problems: async () => {
+        const missing = await missingMigrations(postgres)
+        return missing.length === 0 ? [] : [`the database lacks ${missing.join(', ')}`]
+      },
+    },
+    log,
+  )
+  const door = {
+    app,
+    authenticate,
+    rateLimit: createRateLimit(
+      {
+        createsPerMinute: config.LIMIT_CREATES_PER_MINUTE,
+        readsPerMinute: config.LIMIT_READS_PER_MINUTE,
+        perAddress: config.LIMIT_ADDRESS_PER_3_MINUTES,
+      },
+      redis,
+    ),
+    budget: createByteBudget(64 * mebibyte),
+    form: { fileBytesMax: pictureBytesMax, fieldBytesMax: mebibyte, spoolDirectory: mediaStore.spoolDirectory },
+  }
+  const description = openapi(config.publicUrl)
+  const getOpenapi: Handler<typeof operations.getOpenapi> = async () => ({ body: description })
+
+  implement(door, operations.createVideo, createVideo({ catalog, acceptVideo, pictures: { mediaStore, outside } }))
+  implement(door, operations.getVideo, getVideo({ readTask: createReadTask(postgres), links }))
+  implement(door, operations.listModels, listModels({ catalog }))
+  implement(door, operations.getModel, getModel({ catalog }))
+  implement(door, operations.getMedia, getMedia({ database: postgres, mediaStore, links }))
+  implement(door, operations.getOpenapi, getOpenapi)
+
+  return {
+    app,
+    postgres,
+    close: async () => {
+      await drain(config.LAME_DUCK_SECONDS * 1000)
+      await authenticate.close()
+      await engine.close()
+      redis?.disconnect()
+      await postgres.close()
+    },
+  }
+}
+
+export const wireWorker = async (config: Config, log: Log) => {
+  const { postgres, engine, catalog, providers, mediaStore } = await connect(config, log)
+  const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
+  const steps: GenerateDependencies = {
+    postgres,
+    providers,
+    mediaStore,
+    log,
+    probeVideo: await createProbeVideo(config.FFPROBE_PATH),
+    retentionMs: config.MEDIA_RETENTION_DAYS * dayMs,
+    nudgeDispatcher,
+    onSlotFreed: nudgeDispatcher,
+    nudgeWatch: (provider, taskId) => {
+      const { shards } = providers.get(provider)
+      engine.nudge(watchUpstreamName, shardKey(provider, shardOf(taskId, shards)))
+    },
+    discardUpstream: async (provider, upstream) => {
+      if (upstream === null) return
+      await providers.get(provider).video.discard?.(upstream as Opaque, AbortSignal.timeout(10_000))
+    },
+  }
+  const suspendAfterMs = config.ENGINE_SUSPEND_AFTER_MS
+  const served = await serveDurable(
+    [
+      generateVideo(steps, suspendAfterMs),
+      dispatchVideos({ postgres, providers, engine, log }, suspendAfterMs),
+      watchUpstream({ postgres, providers, engine, catalog, log }, suspendAfterMs),
+    ],
+    { host: config.WORKER_HOST, port: config.WORKER_PORT, identityKeys: config.ENGINE_IDENTITY_KEYS },
+    log,
+  )
+  const turning = await keepEngineTurning({ postgres, engine, providers, workerUrl: config.workerUrl, log })
+  return {
+    close: async () => {
+      await turning.stop()
+      await served.close()
+      await engine.close()
+      await postgres.close()
+    },
+  }
+}

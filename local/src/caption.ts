@@ -1,0 +1,75 @@
+import sharp from 'sharp'
+
+import { evenCeil, type FilmShape } from './film-shape.ts'
+
+const longestCaption = 160
+
+export interface Caption {
+  width: number
+  height: number
+}
+
+/** What of the prompt is shown: one paragraph without control characters, cut at a word where possible. */
+export function captionText(prompt: string): string {
+  const plain = prompt
+    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]+/gu, ' ')
+    .replace(/\s+/gu, ' ')
+    .trim()
+  const characters = Array.from(plain)
+  if (characters.length <= longestCaption) return plain
+  const cut = characters.slice(0, longestCaption - 1).join('')
+  const lastSpace = cut.lastIndexOf(' ')
+  return `${(lastSpace > cut.length * 0.7 ? cut.slice(0, lastSpace) : cut).trimEnd()}…`
+}
+
+export function escapeMarkup(text: string): string {
+  const replacements: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
+  return text.replace(/[&<>]/g, (sign) => replacements[sign] ?? sign)
+}
+
+/**
+ * Sets the caption on a soft dark plate. The text goes through Pango here and reaches ffmpeg only as
+ * pixels, so nothing a user writes can be taken for filter syntax.
+ */
+export async function paintCaption(text: string, shape: FilmShape, file: string): Promise<Caption> {
+  const long = text.length > 90
+  const fontSize = Math.max(8, Math.round((long ? 24 : 30) * shape.unit))
+  const words = await sharp({
+    text: {
+      text: `<span foreground="white" weight="600">${escapeMarkup(text)}</span>`,
+      font: 'Inter',
+      width: Math.round(Math.min(shape.width * 0.82, fontSize * 34)),
+      rgba: true,
+      align: 'centre',
+      // Pango's default size is 12 points; the resolution turns that into pixels.
+      dpi: Math.max(1, Math.round((72 * fontSize) / 12)),
+      wrap: 'word-char',
+      spacing: Math.round(fontSize * 0.25),
+    },
+  })
+    .png()
+    .toBuffer({ resolveWithObject: true })
+
+  const feather = fontSize * 0.55
+  const paddingX = Math.round(fontSize * 1.5)
+  const paddingY = Math.round(fontSize * 1.15)
+  const width = Math.min(shape.width, evenCeil(words.info.width + paddingX * 2))
+  const height = Math.min(shape.height, evenCeil(words.info.height + paddingY * 2))
+  const room = await sharp(words.data)
+    .resize({ width, height, fit: 'inside', withoutEnlargement: true })
+    .toBuffer({ resolveWithObject: true })
+  const left = Math.round((width - room.info.width) / 2)
+  const top = Math.round((height - room.info.height) / 2)
+  const inset = feather * 1.15
+  const plate = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect x="${inset}" y="${inset}" width="${Math.max(1, width - 2 * inset)}" height="${Math.max(1, height - 2 * inset)}" rx="${fontSize * 0.6}" fill="#05070d"/></svg>`
+  const softPlate = await sharp(Buffer.from(plate))
+    .blur(Math.max(0.3, feather * 0.42))
+    .linear([1, 1, 1, 0.56], [0, 0, 0, 0])
+    .png()
+    .toBuffer()
+  await sharp(softPlate)
+    .composite([{ input: room.data, left, top }])
+    .png()
+    .toFile(file)
+  return { width, height }
+}

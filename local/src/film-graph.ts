@@ -1,0 +1,71 @@
+import { framesPerSecond } from './film-shape.ts'
+
+/** Small pictures computed here and fed to ffmpeg through a pipe, one byte of opacity per pixel. */
+export interface FrameSource {
+  width: number
+  height: number
+  frameCount: number
+  framesPerSecond: number
+  paint(seconds: number): Buffer
+}
+
+/** Everything ffmpeg is told about the picture: inputs, filters and the label of the last filter. */
+export interface FilmGraph {
+  inputs: string[][]
+  filters: string[]
+  sources: FrameSource[]
+  picture: string
+}
+
+/** Descriptors 0 to 2 are the usual ones and 3 carries progress. */
+export const firstSourceDescriptor = 4
+
+export function emptyGraph(): FilmGraph {
+  return { inputs: [], filters: [], sources: [], picture: '' }
+}
+
+export function addInput(graph: FilmGraph, ...args: string[]): number {
+  graph.inputs.push(args)
+  return graph.inputs.length - 1
+}
+
+/**
+ * A picture that stays for the whole film. It is decoded once and repeated in memory; asking the
+ * demuxer to loop would decode it again for every frame.
+ */
+export function addStill(graph: FilmGraph, fileName: string, format: 'yuv420p' | 'yuva420p'): string {
+  const input = addInput(graph, '-framerate', String(framesPerSecond), '-i', fileName)
+  const label = `still${input}`
+  graph.filters.push(
+    `[${input}:v]scale=out_color_matrix=bt709:out_range=tv,format=${format},loop=loop=-1:size=1:start=0,setpts=N/${framesPerSecond}/TB[${label}]`,
+  )
+  return label
+}
+
+export function overlay(graph: FilmGraph, label: string, options: string): void {
+  const result = `blend${graph.filters.length}`
+  graph.filters.push(`[${graph.picture}][${label}]overlay=${options}:format=yuv420[${result}]`)
+  graph.picture = result
+}
+
+/** Colours the source and enlarges it to `size`; merging while small keeps the cost down. */
+export function addSource(
+  graph: FilmGraph,
+  source: FrameSource,
+  look: { colour: string; width: number; height: number },
+): string {
+  const descriptor = firstSourceDescriptor + graph.sources.length
+  graph.sources.push(source)
+  const small = `${source.width}x${source.height}`
+  const rate = String(source.framesPerSecond)
+  const input = addInput(
+    graph,
+    ...['-f', 'rawvideo', '-pix_fmt', 'gray', '-s', small, '-framerate', rate, '-i', `pipe:${descriptor}`],
+  )
+  const label = `source${input}`
+  graph.filters.push(
+    `color=c=0x${look.colour.slice(1)}:s=${small}:r=${rate},format=gbrp,scale=out_color_matrix=bt709:out_range=tv,format=yuva420p[colour${input}]`,
+    `[colour${input}][${input}:v]alphamerge,scale=${look.width}:${look.height}:flags=bicubic,fps=${framesPerSecond}[${label}]`,
+  )
+  return label
+}

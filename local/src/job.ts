@@ -1,0 +1,107 @@
+export interface JobRequest {
+  model: string
+  prompt: string
+  seconds: number
+  width: number
+  height: number
+  watermark: boolean
+  style?: string
+  seed?: number
+}
+
+export interface JobError {
+  code: string
+  message: string
+}
+
+type JobState = 'queued' | 'running' | 'done' | 'failed'
+
+/** What is kept of a job in its folder. Progress is not: after a crash a render starts over. */
+export interface JobRecord {
+  id: string
+  state: JobState
+  request: JobRequest
+  /** File names inside the folder of the job, in the order they were sent. */
+  references: string[]
+  createdAt: string
+  finishedAt?: string
+  error?: JobError
+  sizeBytes?: number
+}
+
+export class InvalidJob extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'InvalidJob'
+  }
+}
+
+const longestPrompt = 32_000
+const longestName = 200
+
+export function parseJobRequest(text: string): JobRequest {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new InvalidJob('The field "job" is not valid JSON.')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidJob('The field "job" must be a JSON object.')
+  }
+  const fields = new Map<string, unknown>(Object.entries(value))
+  const style = optional(fields, 'style', (name) => textField(fields, name, longestName))
+  const seed = optional(fields, 'seed', (name) => wholeNumber(fields, name, 0, Number.MAX_SAFE_INTEGER))
+  return {
+    model: textField(fields, 'model', longestName),
+    prompt: textField(fields, 'prompt', longestPrompt),
+    seconds: secondsField(fields),
+    width: sideField(fields, 'width'),
+    height: sideField(fields, 'height'),
+    watermark: booleanField(fields, 'watermark'),
+    ...(style === undefined ? {} : { style }),
+    ...(seed === undefined ? {} : { seed }),
+  }
+}
+
+type Fields = Map<string, unknown>
+
+function optional<T>(fields: Fields, name: string, read: (name: string) => T): T | undefined {
+  const value = fields.get(name)
+  return value === undefined || value === null ? undefined : read(name)
+}
+
+function textField(fields: Fields, name: string, longest: number): string {
+  const value = fields.get(name)
+  if (typeof value !== 'string') throw new InvalidJob(`"${name}" must be a string.`)
+  if (value.length > longest) throw new InvalidJob(`"${name}" must have at most ${longest} characters.`)
+  return value
+}
+
+function booleanField(fields: Fields, name: string): boolean {
+  const value = fields.get(name)
+  if (typeof value !== 'boolean') throw new InvalidJob(`"${name}" must be true or false.`)
+  return value
+}
+
+function wholeNumber(fields: Fields, name: string, least: number, most: number): number {
+  const value = fields.get(name)
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > most) {
+    throw new InvalidJob(`"${name}" must be a whole number from ${least} to ${most}.`)
+  }
+  return value
+}
+
+function secondsField(fields: Fields): number {
+  const value = fields.get('seconds')
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 1 || value > 60) {
+    throw new InvalidJob('"seconds" must be a number from 1 to 60.')
+  }
+  return value
+}
+
+function sideField(fields: Fields, name: string): number {
+  const value = wholeNumber(fields, name, 64, 4096)
+  if (value % 2 !== 0) throw new InvalidJob(`"${name}" must be even.`)
+  return value
+}

@@ -1,0 +1,82 @@
+import path from 'node:path'
+
+import { mix } from './colour.ts'
+import { paintFigure } from './figure.ts'
+import { addSource, addStill, emptyGraph, overlay, type FilmGraph } from './film-graph.ts'
+import { evenCeil, framesPerSecond, type FilmShape } from './film-shape.ts'
+import { landscapeLayers, paintLayers, type LayerPicture } from './landscape.ts'
+import { driftingMist, mistFramesPerSecond } from './mist.ts'
+import type { ScenePlan } from './scene-plan.ts'
+import { seaGlitter } from './seascape.ts'
+import { horizonLine, paintSky, placeLight, type Light } from './sky.ts'
+
+/** Paints the scene into `directory` and answers how ffmpeg is to set it in motion. */
+export async function filmLandscape(
+  plan: ScenePlan,
+  shape: FilmShape,
+  directory: string,
+): Promise<FilmGraph> {
+  const light = placeLight(plan, shape)
+  const [layers, figure] = await Promise.all([
+    paintLayers(landscapeLayers(plan, shape), directory),
+    paintFigure(plan, shape, light, directory),
+    paintSky(plan, shape, light, path.join(directory, 'sky.png')),
+  ])
+  const graph = emptyGraph()
+  graph.picture = addStill(graph, 'sky.png', 'yuv420p')
+  layers.forEach((layer, index) => {
+    // The nearest layer stays in front of the mist, which is what gives the mist its depth.
+    if (index === layers.length - 1) addMist(graph, plan, shape)
+    if (plan.biome === 'water' && index === 2) addGlitter(graph, plan, shape, light)
+    if (figure !== undefined && index === figureDepth(plan)) {
+      overlay(
+        graph,
+        addStill(graph, figure.fileName, 'yuva420p'),
+        `x='${figure.x}':y='${figure.y}':eval=frame`,
+      )
+    }
+    overlay(graph, addStill(graph, layer.fileName, 'yuva420p'), passingBy(layer, plan, shape))
+  })
+  return graph
+}
+
+/** Which layer passes in front of the figure: in the sea the swell, elsewhere only the nearest. */
+function figureDepth(plan: ScenePlan): number {
+  return plan.biome === 'water' ? 2 : 3
+}
+
+function passingBy(layer: LayerPicture, plan: ScenePlan, shape: FilmShape): string {
+  if (layer.speed === 0) return `x=0:y=${layer.top}`
+  const passed = `mod(n*${layer.speed},${layer.period})`
+  const x = plan.direction === 'left' ? `-${passed}` : `${passed}-${layer.width - shape.width}`
+  return `x='${x}':y=${layer.top}:eval=frame`
+}
+
+function addMist(graph: FilmGraph, plan: ScenePlan, shape: FilmShape): void {
+  const mist = driftingMist(plan, shape)
+  const label = addSource(
+    graph,
+    { ...mist, framesPerSecond: mistFramesPerSecond, frameCount: framesNeeded(shape, mistFramesPerSecond) },
+    { colour: plan.palette.mist, width: shape.width, height: shape.height },
+  )
+  overlay(graph, label, 'x=0:y=0')
+}
+
+function addGlitter(graph: FilmGraph, plan: ScenePlan, shape: FilmShape, light: Light): void {
+  const glitter = seaGlitter(plan, shape, light)
+  const top = horizonLine(plan, shape)
+  const label = addSource(
+    graph,
+    { ...glitter, framesPerSecond, frameCount: framesNeeded(shape, framesPerSecond) },
+    {
+      colour: mix(plan.palette.light, plan.palette.horizon, 0.25),
+      width: shape.width,
+      height: evenCeil(shape.height - top),
+    },
+  )
+  overlay(graph, label, `x=0:y=${top}`)
+}
+
+function framesNeeded(shape: FilmShape, rate: number): number {
+  return Math.ceil((shape.frameCount * rate) / framesPerSecond) + 1
+}

@@ -1,0 +1,22 @@
+import sharp from 'sharp'
+
+import type { FilmShape } from './film-shape.ts'
+
+/** Vignette and watermark in one picture: one blend per frame instead of a costly filter and a second blend. */
+export async function paintOverlay(shape: FilmShape, watermark: boolean, file: string): Promise<void> {
+  const { width, height } = shape
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><defs><radialGradient id="vignette" cx="0.5" cy="0.48" r="0.74"><stop offset="0.55" stop-color="#000" stop-opacity="0"/><stop offset="0.8" stop-color="#000" stop-opacity="0.17"/><stop offset="1" stop-color="#000" stop-opacity="0.46"/></radialGradient></defs><rect width="${width}" height="${height}" fill="url(#vignette)"/>${watermark ? mark(shape) : ''}</svg>`
+  await sharp(Buffer.from(svg)).png({ compressionLevel: 1 }).toFile(file)
+}
+
+function mark(shape: FilmShape): string {
+  const size = Math.max(8, 17 * shape.unit)
+  const right = shape.width - size * 1.4
+  const middle = size * 1.9
+  const textWidth = size * 6.05
+  const ring = right - textWidth - size * 0.85
+  const radius = size * 0.52
+  const text = (colour: string, shift: number) =>
+    `<text x="${right + shift}" y="${middle + size * 0.36 + shift}" text-anchor="end" font-family="Inter, sans-serif" font-weight="600" font-size="${size}" fill="${colour}">Kinora local</text>`
+  return `<g opacity="0.25">${text('#000', size * 0.06)}</g><g opacity="0.66">${text('#fff', 0)}<circle cx="${ring}" cy="${middle}" r="${radius}" fill="none" stroke="#fff" stroke-width="${size * 0.11}"/><path d="M${ring - radius * 0.3} ${middle - radius * 0.48}L${ring + radius * 0.52} ${middle}L${ring - radius * 0.3} ${middle + radius * 0.48}Z" fill="#fff"/></g>`
+}

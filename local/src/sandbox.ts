@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process'
+import { access, constants, realpath } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+type Sandbox = 'bubblewrap' | 'none'
+
+export interface FfmpegTool {
+  path: string
+  version: string
+  sandbox: Sandbox
+  bubblewrapPath?: string
+}
+
+export interface Command {
+  command: string
+  args: string[]
+  options: { cwd: string; env: Record<string, string> }
+}
+
+const searchPath = '/usr/local/bin:/usr/bin:/bin'
+const probeTimeoutMs = 10_000
+
+/** Finds out once, at start, what ffmpeg there is and whether it can be locked in here. */
+export async function findFfmpeg(ffmpegPath: string): Promise<FfmpegTool> {
+  const found = await locate(ffmpegPath)
+  const plain: FfmpegTool = { path: found, version: '', sandbox: 'none' }
+  plain.version = await versionOf(commandFor(plain, '/', ['-version'])).catch((error: unknown) => {
+    throw new Error(`ffmpeg does not run at ${ffmpegPath}`, { cause: error })
+  })
+  const bubblewrapPath = await locate('bwrap').catch(() => undefined)
+  if (bubblewrapPath === undefined) return plain
+  const locked: FfmpegTool = { ...plain, sandbox: 'bubblewrap', bubblewrapPath }
+  // Containers often forbid user namespaces, and that shows only when one tries.
+  const works = await versionOf(commandFor(locked, '/tmp', ['-version'])).then(
+    () => true,
+    () => false,
+  )
+  return works ? locked : plain
+}
+
+/** The command that runs ffmpeg with `directory` as its working directory and as all it may write to. */
+export function commandFor(tool: FfmpegTool, directory: string, ffmpegArgs: string[]): Command {
+  if (tool.bubblewrapPath === undefined) {
+    return { command: tool.path, args: ffmpegArgs, options: { cwd: directory, env: { PATH: searchPath } } }
+  }
+  const ownFolder = path.dirname(tool.path)
+  const args = [
+    ...['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'],
+    ...['--uid', '65534', '--gid', '65534', '--setenv', 'PATH', searchPath],
+    ...['--ro-bind', '/usr', '/usr', '--ro-bind-try', '/lib', '/lib', '--ro-bind-try', '/lib64', '/lib64'],
+    ...['--ro-bind-try', '/bin', '/bin', '--ro-bind-try', '/etc/ld.so.cache', '/etc/ld.so.cache'],
+    // Debian picks some of ffmpeg's libraries through links in this folder.
+    ...['--ro-bind-try', '/etc/alternatives', '/etc/alternatives'],
+    ...(ownFolder.startsWith('/usr/') || ownFolder === '/bin' ? [] : ['--ro-bind', ownFolder, ownFolder]),
+    ...['--proc', '/proc', '--dev', '/dev', '--bind', directory, '/job', '--chdir', '/job', '--'],
+    ...[tool.path, ...ffmpegArgs],
+  ]
+  return { command: tool.bubblewrapPath, args, options: { cwd: '/', env: {} } }
+}
+
+async function locate(name: string): Promise<string> {
+  if (name.includes('/')) return await realpath(path.resolve(name))
+  for (const folder of searchPath.split(':')) {
+    const candidate = path.join(folder, name)
+    const usable = await access(candidate, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (usable) return candidate
+  }
+  throw new Error(`${name} was not found in ${searchPath}`)
+}
+
+async function versionOf({ command, args, options }: Command): Promise<string> {
+  const { stdout } = await run(command, args, { ...options, timeout: probeTimeoutMs, killSignal: 'SIGKILL' })
+  return /^ffmpeg version (\S+)/u.exec(stdout)?.[1] ?? 'unknown'
+}
+
+/** Whether captions can be set as intended; undefined where fontconfig has no command to ask. */
+export async function findFonts(): Promise<{ inter: boolean; chinese: boolean } | undefined> {
+  const list = async (...args: string[]) => {
+    const { stdout } = await run('fc-list', args, { env: { PATH: searchPath }, timeout: probeTimeoutMs })
+    return stdout.trim()
+  }
+  try {
+    const [inter, chinese] = await Promise.all([list('Inter', 'family'), list(':lang=zh', 'family')])
+    return { inter: inter !== '', chinese: chinese !== '' }
+  } catch {
+    return undefined
+  }
+}

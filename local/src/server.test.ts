@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { startLocalProvider, type LocalProvider } from './server.ts'
+
+const run = promisify(execFile)
+
+let root: string
+let provider: LocalProvider
+
+async function start(): Promise<LocalProvider> {
+  const directory = path.join(root, 'jobs')
+  return await startLocalProvider({
+    host: '127.0.0.1',
+    port: 0,
+    directory,
+    ffmpegPath: 'ffmpeg',
+    log: () => {},
+  })
+}
+
+beforeAll(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'kinora-local-'))
+  provider = await start()
+})
+afterAll(async () => {
+  await provider.close()
+  await rm(root, { recursive: true, force: true })
+})
+
+const plainJob = { model: 'm', prompt: 'a lake', seconds: 1, width: 128, height: 128, watermark: true }
+
+interface Reply {
+  status: number
+  retryAfter: string | null
+  body: { state?: string; progress?: number; error?: { code: string }; sizeBytes?: number; id?: string }
+}
+
+async function call(method: string, target: string, body?: FormData | string): Promise<Reply> {
+  const response = await fetch(provider.url + target, { method, ...(body === undefined ? {} : { body }) })
+  const text = await response.text()
+  return {
+    status: response.status,
+    retryAfter: response.headers.get('retry-after'),
+    body: text === '' ? {} : (JSON.parse(text) as Reply['body']),
+  }
+}
+
+async function put(id: string, job: unknown, references: Blob[] = []): Promise<Reply> {
+  const form = new FormData()
+  form.set('job', typeof job === 'string' ? job : JSON.stringify(job))
+  for (const reference of references) form.append('reference', reference, '../../evil.png')
+  return await call('PUT', `/jobs/${encodeURIComponent(id)}`, form)
+}
+
+async function settled(id: string): Promise<Reply['body']> {
+  for (;;) {
+    const { body } = await call('GET', `/jobs/${encodeURIComponent(id)}`)
+    if (body.state === 'done' || body.state === 'failed') return body
+    await sleep(20)
+  }
+}
+
+test('health names the tools', async () => {
+  const response = await fetch(`${provider.url}/health`)
+  expect(await response.json()).toMatchObject({ ok: true, ffmpeg: expect.stringMatching(/^\S+$/) as string })
+})
+
+test('a job is made once, however often it is sent', async () => {
+  const id = 'vidB-2:1731650000-Ab12'
+  const job = { ...plainJob, prompt: 'a lake sim:fail=content_policy_violation' }
+  expect(await put(id, job)).toMatchObject({ status: 201, body: { id, state: 'queued', progress: 0 } })
+  expect(await settled(id)).toMatchObject({ state: 'failed', error: { code: 'content_policy_violation' } })
+  expect(await put(id, job)).toMatchObject({ status: 200, body: { id, state: 'failed' } })
+  expect(await call('GET', `/jobs/${id}/result`)).toMatchObject({ status: 409 })
+})
+
+test('two requests for the same job at once make one job', async () => {
+  const job = { ...plainJob, prompt: 'sim:stall' }
+  const replies = await Promise.all([put('video_twin', job), put('video_twin', job)])
+  expect(new Set(replies.map((reply) => reply.status))).toEqual(new Set([200, 201]))
+})
+
+test.each([
+  ['no JSON', '{'],
+  ['no object', '[]'],
+  ['no prompt', { ...plainJob, prompt: undefined }],
+  ['too long', { ...plainJob, seconds: 61 }],
+  ['odd width', { ...plainJob, width: 129 }],
+  ['tiny', { ...plainJob, height: 32 }],
+  ['watermark as text', { ...plainJob, watermark: 'yes' }],
+])('nonsense is refused: %s', async (_name, job) => {
+  expect(await put('video_bad', job)).toMatchObject({
+    status: 400,
+    body: { error: { code: 'invalid_request' } },
+  })
+  expect(await call('GET', '/jobs/video_bad')).toMatchObject({ status: 404 })
+})
+
+test('four references and bodies that are no form are refused', async () => {
+  const picture = new Blob(['x'])
+  expect(await put('video_bad', plainJob, [picture, picture, picture, picture])).toMatchObject({
+    status: 400,
+  })
+  expect(await call('PUT', '/jobs/video_bad', 'hello')).toMatchObject({ status: 400 })
+  expect(await call('PUT', '/jobs/%20', 'hello')).toMatchObject({ status: 400 })
+})
+
+test('unknown jobs and paths', async () => {
+  expect(await call('GET', '/jobs/none')).toMatchObject({
+    status: 404,
+    body: { error: { code: 'job_not_found' } },
+  })
+  expect(await call('GET', '/jobs/none/result')).toMatchObject({ status: 404 })
+  expect(await call('GET', '/elsewhere')).toMatchObject({ status: 404 })
+  expect(await call('POST', '/jobs/none')).toMatchObject({ status: 405 })
+})
+
+test('sim:429 refuses as often as asked', async () => {
+  const job = { ...plainJob, prompt: 'sim:429=2 sim:fail=upstream_error' }
+  expect(await put('video_429', job)).toMatchObject({ status: 429, retryAfter: '1' })
+  expect(await put('video_429', job)).toMatchObject({ status: 429 })
+  expect(await put('video_429', job)).toMatchObject({ status: 201 })
+})
+
+test('a stalled job stays at 50 until it is deleted', async () => {
+  await put('video_stall', { ...plainJob, prompt: 'sim:stall' })
+  expect(await call('GET', '/jobs/video_stall')).toMatchObject({ body: { state: 'running', progress: 50 } })
+  expect(await call('DELETE', '/jobs/video_stall')).toMatchObject({ status: 204 })
+  expect(await call('GET', '/jobs/video_stall')).toMatchObject({ status: 404 })
+})
+
+test('a reference that is no picture fails the job', async () => {
+  await put('video_svg', plainJob, [new Blob(['<svg xmlns="http://www.w3.org/2000/svg"/>'])])
+  expect(await settled('video_svg')).toMatchObject({ state: 'failed', error: { code: 'invalid_image' } })
+})
+
+test('a real film, still there after a restart', { timeout: 20_000 }, async () => {
+  expect(await put('video_real', plainJob)).toMatchObject({ status: 201 })
+  const job = await settled('video_real')
+  expect(job).toMatchObject({ state: 'done', progress: 100 })
+  await provider.close()
+  provider = await start()
+  const response = await fetch(`${provider.url}/jobs/video_real/result`)
+  expect(response.headers.get('content-type')).toBe('video/mp4')
+  expect(response.headers.get('content-length')).toBe(String(job.sizeBytes))
+  const file = path.join(root, 'film.mp4')
+  await writeFile(file, Buffer.from(await response.arrayBuffer()))
+  const entries = 'format=duration:stream=codec_name,profile,width,height,pix_fmt,nb_frames,channels'
+  const { stdout } = await run('ffprobe', ['-v', 'error', '-of', 'json', '-show_entries', entries, file])
+  const probe = JSON.parse(stdout) as { streams: unknown[]; format: { duration: string } }
+  expect(probe.streams).toMatchObject([
+    { codec_name: 'h264', profile: 'High', width: 128, height: 128, pix_fmt: 'yuv420p', nb_frames: '24' },
+    { codec_name: 'aac', channels: 2 },
+  ])
+  expect(Number(probe.format.duration)).toBeCloseTo(1, 1)
+})

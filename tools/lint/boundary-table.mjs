@@ -1,0 +1,133 @@
+/**
+ * Who may import whom, and which file may touch which technology. A name stands for a folder or file
+ * of gateway/src; `@kinora/…` for another package of ours; a leading slash for a path from the root.
+ */
+
+/**
+ * @typedef {object} Place
+ * @property {string[]} imports What may be imported besides the place itself and Node's own modules.
+ * @property {string[]} [types] What may be imported with `import type` only.
+ * @property {string[]} [packages] Where given, the only npm packages allowed. Elsewhere the walls decide.
+ * @property {false} [builtins] False where even Node's own modules are too much.
+ */
+
+const common = ['@kinora/contract', 'platform']
+const everything = ['@kinora', '/gateway', '']
+const vendor = folder(['providers/port', 'providers/kit'])
+const videoNouns = ['models', 'billing', 'storage', 'providers/port', 'outside']
+
+/**
+ * Every folder and root file of gateway/src. A new one must state its place here.
+ * @type {Record<string, Place>}
+ */
+export const gatewayPlaces = {
+  'main.ts': { imports: everything },
+  'wiring.ts': { imports: everything },
+  'seed.ts': { imports: everything },
+  'roles.ts': { imports: everything },
+  roles: { imports: everything },
+  'config.ts': { imports: ['platform/secret.ts'], packages: ['typebox', 'yaml'] },
+
+  platform: { imports: [] },
+  keys: folder([]),
+  models: folder([], ['keys', 'http']),
+  storage: folder([], ['http']),
+  outside: folder([]),
+  limits: folder([], ['keys']),
+  http: folder(['keys', 'limits']),
+  billing: folder(['models'], ['keys']),
+  videos: folder(videoNouns, ['keys', 'http']),
+  characters: folder([...videoNouns, 'videos'], ['keys', 'http']),
+  chat: folder([...videoNouns, 'videos'], ['keys', 'http']),
+  audio: folder(['models', 'billing', 'providers/port'], ['keys', 'http']),
+  admin: folder(['keys', 'billing', 'models'], ['http']),
+
+  'providers/port': { imports: [], packages: [] },
+  'providers/kit': folder(['providers/port']),
+  'providers/registry.ts': folder(['providers'], ['config.ts']),
+  'providers/local': vendor,
+  'providers/openai': vendor,
+}
+
+/**
+ * The other trees, by their path from the root.
+ * @type {Record<string, Place>}
+ */
+export const otherPlaces = {
+  'contract/src': { imports: [], packages: ['typebox'], builtins: false },
+  'local/src': { imports: [] },
+  'cli/src': {
+    imports: [
+      '@kinora/gateway/main',
+      '@kinora/gateway/config',
+      '@kinora/gateway/seed',
+      '@kinora/local/server',
+    ],
+  },
+  dev: { imports: ['@kinora/contract', '@kinora/local', '/contract', '/local'] },
+}
+
+/** Packages that only some files of gateway/src may import; `@scope/*` stands for every package of a scope. */
+export const walls = [
+  {
+    packages: ['fastify'],
+    only: ['gateway/src/http/**', 'gateway/src/wiring.ts'],
+    because: 'the web framework ends where http/ hands over a call',
+  },
+  {
+    packages: ['@fastify/busboy'],
+    only: ['gateway/src/http/multipart.ts'],
+    because: 'forms are parsed in one place',
+  },
+  {
+    packages: ['pg'],
+    only: ['gateway/src/**/*-store.ts', 'gateway/src/platform/postgres.ts'],
+    because: 'the database is reached through the stores',
+  },
+  {
+    packages: ['@restatedev/*'],
+    only: ['gateway/src/**/*.workflow.ts', 'gateway/src/platform/restate.ts'],
+    because: 'the engine shows only in workflows',
+  },
+  {
+    packages: ['undici'],
+    only: ['gateway/src/providers/kit/**', 'gateway/src/outside/**', 'gateway/src/platform/restate.ts'],
+    because: 'what leaves the house goes through providers/kit or outside/',
+  },
+  {
+    packages: ['ioredis', 'rate-limiter-flexible'],
+    only: ['gateway/src/limits/**', 'gateway/src/platform/redis.ts'],
+    because: 'only limits live in Redis, so that the gateway works without it',
+  },
+]
+
+/** Global `fetch` counts as the package that implements it. */
+export const fetchOnly = walls.find(({ packages }) => packages.includes('undici')).only
+
+/** Applies to the trees that ship. */
+export const environmentOnly = ['gateway/src/config.ts']
+
+export const sqlOnly = [
+  'gateway/src/**/*-store.ts',
+  'gateway/src/platform/postgres.ts',
+  'gateway/src/platform/migrate.ts',
+  'cli/src/dev/**',
+]
+
+/** Text that starts like this is SQL; the second half of each pattern keeps ordinary sentences out. */
+export const sqlOpenings = [
+  /^\s*select\s+(\S+|[^]*[*(,$'][^]*?)\s+from\s+\S/i,
+  /^\s*select\s+(\d+|\w+\([^]*\))\s*(as\s+\w+\s*)?;?\s*$/i,
+  /^\s*insert\s+into\s+\S/i,
+  /^\s*update\s+(only\s+)?\S+\s+(as\s+\w+\s+|\w+\s+)?set\s+\S/i,
+  /^\s*delete\s+from\s+\S/i,
+  /^\s*with\s+(recursive\s+)?\w+\s*(\([^)]*\)\s*)?as\s+(not\s+)?(materialized\s*)?\(/i,
+  /^\s*create\s+(or\s+replace\s+|unique\s+|temp\s+|temporary\s+|unlogged\s+|materialized\s+)*(table|index|view|function|trigger|type|extension|schema|sequence|role|database|policy)\s+\S/i,
+  /^\s*alter\s+(table|index|view|function|type|sequence|role|database|system|schema|policy)\s+\S/i,
+  /^\s*begin\s*(;|\s(transaction|work|isolation|read\s+(only|write)|(not\s+)?deferrable)\b)/i,
+  /^\s*(listen|notify)\s+("|\$|\w*_\w+|\w+\s*(;|,\s*'))/i,
+]
+
+function folder(imports, types = []) {
+  return { imports: [...common, ...imports], types }
+}

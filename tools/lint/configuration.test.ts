@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest'
+
+import { lintFixture } from './lint-fixture.ts'
+
+const broken: Record<string, [text: string, rule: string]> = {
+  'gateway/src/keys/floating.ts': [
+    'async function load() {}\nexport function start() {\n  load()\n}',
+    'typescript(no-floating-promises)',
+  ],
+  'gateway/src/keys/misused.ts': [
+    'export const has = (load: () => Promise<boolean>) => {\n  if (load()) return 1\n  return 2\n}',
+    'typescript(no-misused-promises)',
+  ],
+  'gateway/src/keys/thenable.ts': [
+    'export const wait = async (value: number) => {\n  await value\n}',
+    'typescript(await-thenable)',
+  ],
+  'gateway/src/keys/exhaustive.ts': [
+    "export const pick = (value: 'a' | 'b') => {\n  switch (value) {\n    case 'a':\n      return 1\n  }\n  return 2\n}",
+    'typescript(switch-exhaustiveness-check)',
+  ],
+  'gateway/src/keys/default.ts': ['export default 1', 'import(no-default-export)'],
+  'gateway/src/keys/console.ts': ["console.log('x')", 'eslint(no-console)'],
+  'local/src/console.ts': ["console.log('x')", 'eslint(no-console)'],
+  'gateway/src/keys/unreasoned.ts': [
+    '// oxlint-disable-next-line no-debugger\ndebugger',
+    'house(reasons): A suppression needs its reason',
+  ],
+  'gateway/src/keys/unnamed.ts': [
+    '/* oxlint-disable -- all of it */\ndebugger',
+    'unicorn(no-abusive-eslint-disable)',
+  ],
+  'gateway/src/keys/mute.ts': ["// @ts-ignore\nexport const x: number = 'y'", 'typescript(ban-ts-comment)'],
+}
+
+const correct: Record<string, string> = {
+  'gateway/src/keys/reasoned.ts': '// oxlint-disable-next-line no-debugger -- shown in a test\ndebugger',
+  'gateway/src/keys/default-case.ts':
+    "export const pick = (value: 'a' | 'b') => {\n  switch (value) {\n    case 'a':\n      return 1\n    default:\n      return 2\n  }\n}",
+  'cli/src/console.ts': "console.log('x')",
+  'vitest.config.ts': 'export default {}',
+}
+
+it('the configuration finds what it is meant to find, by types too', { timeout: 30_000 }, async () => {
+  const texts = Object.entries(broken).map(([file, [text]]) => [file, text])
+  const found = await lintFixture({ ...Object.fromEntries(texts), ...correct }, { typeAware: true })
+  for (const [file, [, rule]] of Object.entries(broken)) {
+    expect(found.get(file), file).toContainEqual(expect.stringContaining(rule))
+  }
+  for (const file of Object.keys(correct)) expect(found.get(file), file).toEqual([])
+})

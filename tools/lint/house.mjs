@@ -1,0 +1,6 @@
+import { boundaries } from './boundaries.mjs'
+import { journaled } from './journaled.mjs'
+import { reasons } from './reasons.mjs'
+
+/** The rules of this house, as a plugin of oxlint. */
+export default { meta: { name: 'house' }, rules: { boundaries, journaled, reasons } }
