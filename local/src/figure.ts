@@ -4,8 +4,9 @@ import sharp from 'sharp'
 
 import { mix } from './colour.ts'
 import { evenCeil, evenFloor, type FilmShape } from './film-shape.ts'
+import type { FigureName } from './keywords.ts'
 import { randomFrom, type Random } from './random.ts'
-import type { FigureName, Palette, ScenePlan } from './scene-plan.ts'
+import type { Palette, ScenePlan } from './scene-plan.ts'
 import { horizonLine, type Light } from './sky.ts'
 
 /** The one thing in the scene that the prompt named, drawn small. */

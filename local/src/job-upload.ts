@@ -28,6 +28,8 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
   const parser = openParser(contentType)
   const writes: Promise<void>[] = []
   const references: string[] = []
+  // The parser does not end the file it is in when the client goes away; this does.
+  const aborted = new AbortController()
   let jobText: string | undefined
   let complaint: InvalidJob | undefined
   let receivedBytes = 0
@@ -47,7 +49,7 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
       const fileName = `reference-${references.length}`
       references.push(fileName)
       writes.push(
-        pipeline(stream, createWriteStream(path.join(folder, fileName))).then(() => {
+        pipeline(stream, createWriteStream(path.join(folder, fileName)), { signal: aborted.signal }).then(() => {
           if (stream.truncated) complain('A reference is larger than 20 MB.')
         }),
       )
@@ -68,6 +70,7 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
   try {
     await pipeline(message, parser)
   } catch (error) {
+    aborted.abort()
     await Promise.allSettled(writes)
     if (message.complete || error instanceof InvalidJob)
       throw new InvalidJob('The multipart body is malformed.')

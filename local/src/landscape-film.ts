@@ -7,7 +7,7 @@ import { evenCeil, framesPerSecond, type FilmShape } from './film-shape.ts'
 import { landscapeLayers, paintLayers, type LayerPicture } from './landscape.ts'
 import { driftingMist, mistFramesPerSecond } from './mist.ts'
 import type { ScenePlan } from './scene-plan.ts'
-import { seaGlitter } from './seascape.ts'
+import { glitterFramesPerSecond, seaGlitter } from './seascape.ts'
 import { horizonLine, paintSky, placeLight, type Light } from './sky.ts'
 
 /** Paints the scene into `directory` and answers how ffmpeg is to set it in motion. */
@@ -67,7 +67,11 @@ function addGlitter(graph: FilmGraph, plan: ScenePlan, shape: FilmShape, light: 
   const top = horizonLine(plan, shape)
   const label = addSource(
     graph,
-    { ...glitter, framesPerSecond, frameCount: framesNeeded(shape, framesPerSecond) },
+    {
+      ...glitter,
+      framesPerSecond: glitterFramesPerSecond,
+      frameCount: framesNeeded(shape, glitterFramesPerSecond),
+    },
     {
       colour: mix(plan.palette.light, plan.palette.horizon, 0.25),
       width: shape.width,

@@ -1,7 +1,8 @@
 import type { FilmShape } from './film-shape.ts'
+import type { Biome } from './keywords.ts'
 import { planeNoise, smoothstep } from './noise.ts'
 import { randomFrom } from './random.ts'
-import type { Biome, ScenePlan } from './scene-plan.ts'
+import type { ScenePlan } from './scene-plan.ts'
 
 /** Mist moves slowly enough for half the frame rate of the film. */
 export const mistFramesPerSecond = 12

@@ -1,13 +1,19 @@
 import { createHash } from 'node:crypto'
 
 import { mix, saturate, turnHue, type Colour } from './colour.ts'
+import {
+  biomeRules,
+  figureRules,
+  firstMentioned,
+  mentions,
+  mostMentioned,
+  paletteRules,
+  wordsOf,
+  type Biome,
+  type FigureName,
+  type PaletteName,
+} from './keywords.ts'
 import { randomFrom, type Random } from './random.ts'
-
-type PaletteName = 'dawn' | 'day' | 'sunset' | 'night' | 'forest' | 'desert' | 'ice' | 'ember' | 'neon'
-
-export type Biome = 'mountains' | 'water' | 'dunes' | 'forest' | 'city' | 'space'
-
-export type FigureName = 'whale' | 'boat' | 'astronaut' | 'dragon' | 'balloon' | 'birds'
 
 export interface Palette {
   zenith: Colour
@@ -59,116 +65,6 @@ function palette(
   return { zenith, sky, horizon, far, near, light, mist }
 }
 
-interface Rule<Name extends string> {
-  name: Name
-  /** Whole words, for scripts that put spaces between them. */
-  words: string
-  /** Looked for anywhere, for scripts that do not. */
-  signs: string
-}
-
-// For colours the first rule that matches wins, so what is rarer and more telling stands first.
-const paletteRules: Rule<PaletteName>[] = [
-  {
-    name: 'neon',
-    words: 'neon cyber cyberpunk synthwave vaporwave futuristic robot robots tokyo',
-    signs: '霓虹 赛博 机器人 ネオン',
-  },
-  {
-    name: 'ember',
-    words: 'fire lava volcano volcanic flame flames ember embers inferno',
-    signs: '火山 熔岩 火焰 炎',
-  },
-  {
-    name: 'night',
-    words:
-      'night nights star stars starry moon moonlight moonlit midnight space galaxy cosmos cosmic nebula planet planets astronaut astronauts aurora',
-    signs: '夜 星 月光 月亮 太空 宇宙 银河',
-  },
-  {
-    name: 'sunset',
-    words: 'sunset sunsets dusk evening twilight',
-    signs: '日落 夕阳 黄昏 傍晚 夕日',
-  },
-  { name: 'dawn', words: 'dawn sunrise morning daybreak', signs: '日出 黎明 清晨 早晨 朝' },
-  {
-    name: 'ice',
-    words:
-      'snow snowy snowfall ice icy winter frost frozen arctic glacier glaciers antarctic iceberg penguin penguins',
-    signs: '雪 冰 冬',
-  },
-  {
-    name: 'desert',
-    words: 'desert deserts dune dunes sand sands sandy canyon savanna sahara camel camels',
-    signs: '沙漠 沙丘 砂',
-  },
-  {
-    name: 'forest',
-    words:
-      'forest forests jungle tree trees garden wood woods woodland meadow leaf leaves moss bamboo green rainforest',
-    signs: '森 林 树 竹 花园',
-  },
-  { name: 'sunset', words: 'golden amber', signs: '金色' },
-  {
-    name: 'day',
-    words:
-      'ocean sea beach wave waves lake river sky cloud clouds mountain mountains day sunny summer spring noon',
-    signs: '海 湖 河 天空 云 山 春 夏',
-  },
-]
-
-// For places the rule with most matches wins, and the first of those that are even.
-const biomeRules: Rule<Biome>[] = [
-  {
-    name: 'space',
-    words:
-      'space galaxy galaxies planet planets cosmos cosmic nebula astronaut astronauts orbit spaceship spacecraft asteroid mars saturn jupiter',
-    signs: '太空 宇宙 银河 行星 星球 宇航',
-  },
-  {
-    name: 'city',
-    words:
-      'city cities neon cyber cyberpunk street streets skyline building buildings skyscraper skyscrapers tokyo robot robots downtown town urban traffic',
-    signs: '城市 都市 街 霓虹 大楼 赛博',
-  },
-  {
-    name: 'water',
-    words:
-      'ocean oceans sea seas beach wave waves lake river boat boats ship ships sailing water whale whales fish dolphin dolphins island islands harbor harbour coast shore underwater turtle shark',
-    signs: '海 洋 湖 河 船 鲸 鱼 岛',
-  },
-  {
-    name: 'forest',
-    words:
-      'forest forests jungle tree trees wood woods woodland pine pines garden meadow deer fox bear bamboo rainforest',
-    signs: '森 树 竹 花园',
-  },
-  {
-    name: 'dunes',
-    words: 'desert deserts dune dunes sand sands sahara camel camels pyramid pyramids',
-    signs: '沙漠 沙丘',
-  },
-  {
-    name: 'mountains',
-    words:
-      'mountain mountains hill hills valley canyon volcano dragon dragons snow snowy alps peak peaks summit glacier cliff cliffs eagle eagles',
-    signs: '山 谷 峰 龙 雪',
-  },
-]
-
-const figureRules: Rule<FigureName>[] = [
-  { name: 'whale', words: 'whale whales', signs: '鲸' },
-  { name: 'dragon', words: 'dragon dragons wyvern', signs: '龙' },
-  { name: 'astronaut', words: 'astronaut astronauts cosmonaut spacewalk', signs: '宇航 太空人' },
-  { name: 'balloon', words: 'balloon balloons', signs: '气球' },
-  { name: 'boat', words: 'boat boats sailboat ship ships sailing yacht', signs: '船 帆' },
-  {
-    name: 'birds',
-    words: 'bird birds gull gulls seagull seagulls eagle eagles crane cranes geese swallows',
-    signs: '鸟 鹰 鹤',
-  },
-]
-
 /** Where each figure looks at home; elsewhere it is left out rather than set on dry land. */
 const figureHomes: Record<FigureName, readonly Biome[]> = {
   whale: ['water'],
@@ -205,7 +101,7 @@ export function planScene(wish: SceneWish): ScenePlan {
   const biome = mostMentioned(biomeRules, wish.prompt, words) ?? anyBiome
   const paletteName =
     paletteOfStyle(wish.style) ??
-    matching(paletteRules, wish.prompt, words) ??
+    firstMentioned(paletteRules, wish.prompt, words) ??
     usualPalette(biome, anyPalette)
   // A little turn of the hue keeps two prompts with the same keywords from looking alike.
   const hueDegrees = random.between(-9, 9)
@@ -233,7 +129,7 @@ function chooseFigure(
   birdsChance: number,
   random: Random,
 ): FigureName | undefined {
-  const named = matching(figureRules, prompt, words)
+  const named = firstMentioned(figureRules, prompt, words)
   const figure = named ?? (random.chance(birdsChance) ? 'birds' : undefined)
   return figure !== undefined && figureHomes[figure].includes(biome) ? figure : undefined
 }
@@ -242,42 +138,6 @@ function usualPalette(biome: Biome, otherwise: PaletteName): PaletteName {
   if (biome === 'space') return 'night'
   if (biome === 'city') return 'neon'
   return otherwise
-}
-
-function wordsOf(text: string): Set<string> {
-  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu))
-}
-
-function mentions(words: Set<string>, list: string): boolean {
-  return list.split(' ').some((word) => words.has(word))
-}
-
-function matchCount(rule: Rule<string>, prompt: string, words: Set<string>): number {
-  return (
-    rule.words.split(' ').filter((word) => words.has(word)).length +
-    rule.signs.split(' ').filter((sign) => prompt.includes(sign)).length
-  )
-}
-
-function matching<Name extends string>(
-  rules: Rule<Name>[],
-  prompt: string,
-  words: Set<string>,
-): Name | undefined {
-  return rules.find((rule) => matchCount(rule, prompt, words) > 0)?.name
-}
-
-function mostMentioned<Name extends string>(
-  rules: Rule<Name>[],
-  prompt: string,
-  words: Set<string>,
-): Name | undefined {
-  let best: { name: Name; count: number } | undefined
-  for (const rule of rules) {
-    const count = matchCount(rule, prompt, words)
-    if (count > (best?.count ?? 0)) best = { name: rule.name, count }
-  }
-  return best?.name
 }
 
 function paletteOfStyle(style: string | undefined): PaletteName | undefined {

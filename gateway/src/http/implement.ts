@@ -126,7 +126,9 @@ export const implement = <O extends Operation>(
     }
   }
   door.app.route({
-    method: operation.method,
+    // A HEAD is answered as its GET would be, by what answers the GET; the server leaves the body out.
+    method: operation.method === 'GET' ? ['GET', 'HEAD'] : operation.method,
+    exposeHeadRoute: false,
     url: operation.path.replace(/\{(\w+)\}/g, ':$1'),
     config: { operation: operation.id },
     // Before the framework looks at the body's headers: a stranger learns nothing but that they are one.

@@ -73,6 +73,13 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
     disableRequestLogging: true,
     genReqId: () => `req_${uuidV7()}`,
     requestIdHeader: false,
+    // The client library's dialect has a base address of its own; it is the same service in other words.
+    rewriteUrl: (request) => {
+      const url = request.url ?? '/'
+      if (!url.startsWith('/openai/v1/')) return url
+      request.headers['x-api-dialect'] = 'openai'
+      return url.slice('/openai'.length)
+    },
     trustProxy: settings.trustedProxies.length > 0 ? settings.trustedProxies : false,
     keepAliveTimeout: 65_000,
     // Long uploads are bounded by their pace; this is the most any request may take to arrive.

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+
+import { startStack, type Stack } from '../kit/stack.ts'
+
+const count = 50
+
+/** Fifty tasks, some still waiting, some at the vendor, some done. */
+const fiftyUnderWay = async (stack: Stack) => {
+  await Promise.all(Array.from({ length: count }, (_, index) => stack.create(`A whale, number ${index}`)))
+  await stack.until('tasks are at the vendor', async () => ((await stack.stages())['waiting'] ?? 0) >= 10)
+}
+
+const allCompleted = (stack: Stack) =>
+  stack.until('all tasks are completed', async () => (await stack.states())['completed'] === count)
+
+const expectOneJobEach = (stack: Stack) => {
+  const jobs = stack.vendor.jobs()
+  expect(new Set(jobs.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(count)
+  expect(jobs.length).toBe(count)
+}
+
+test('a worker killed in the middle of fifty tasks loses none and charges each once', async () => {
+  await using stack = await startStack({ vendorDurationMs: 1_500, slots: 30 })
+  await fiftyUnderWay(stack)
+  await stack.workers[0]?.kill()
+  await stack.workers[0]?.start()
+  const ms = await allCompleted(stack)
+  console.log(`worker killed and started again: all ${count} completed ${Math.round(ms)} ms later`)
+  await stack.assertBooks({ completed: count, failed: 0 })
+  expectOneJobEach(stack)
+})
+
+test('the engine killed in the middle of fifty tasks loses none and charges each once', async () => {
+  await using stack = await startStack({ vendorDurationMs: 1_500, slots: 30 })
+  await fiftyUnderWay(stack)
+  const pid = stack.engine.pid()
+  if (pid === undefined) throw new Error('the engine does not run')
+  process.kill(pid, 'SIGKILL')
+  const ms = await allCompleted(stack)
+  console.log(`engine killed and started again: all ${count} completed ${Math.round(ms)} ms later`)
+  await stack.assertBooks({ completed: count, failed: 0 })
+  expectOneJobEach(stack)
+})
+
+test('the API killed in the middle of fifty tasks loses none and charges each once', async () => {
+  await using stack = await startStack({ vendorDurationMs: 1_500, slots: 30 })
+  await fiftyUnderWay(stack)
+  await stack.api.kill()
+  await stack.api.start()
+  const ms = await allCompleted(stack)
+  console.log(`API killed and started again: all ${count} completed ${Math.round(ms)} ms later`)
+  await stack.assertBooks({ completed: count, failed: 0 })
+  expectOneJobEach(stack)
+})

@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto'
+
+import pg from 'pg'
+import { inject } from 'vitest'
+
+import { createLog } from '../../src/platform/log.ts'
+import { connectPostgres, type Postgres } from '../../src/platform/postgres.ts'
+
+export interface TestDatabase extends AsyncDisposable {
+  url: string
+  postgres: Postgres
+}
+
+const onServer = async (text: string) => {
+  const client = new pg.Client({ connectionString: inject('serverUrl') })
+  await client.connect()
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}
+
+/** A database of its own for one test, gone when the test is. */
+export const createDatabase = async (): Promise<TestDatabase> => {
+  const name = `kinora_test_${randomBytes(6).toString('hex')}`
+  await onServer(`create database ${name} template ${inject('template')}`)
+  const url = new URL(`/${name}`, inject('serverUrl')).href
+  const postgres = connectPostgres({ url, connectionsMax: 4 }, createLog({ level: 'silent' }, 'test'))
+  return {
+    url,
+    postgres,
+    [Symbol.asyncDispose]: async () => {
+      await postgres.close()
+      await onServer(`drop database if exists ${name} with (force)`)
+    },
+  }
+}

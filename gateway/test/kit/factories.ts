@@ -1,0 +1,61 @@
+import { openPurse, postMovements, upsertSubscription } from '../../src/billing/ledger-store.ts'
+import { insertAccount, insertKey, type NewKey } from '../../src/keys/key-store.ts'
+import { createKeyText, hashKey, hintOf, type KeyKind } from '../../src/keys/key-text.ts'
+import type { Postgres } from '../../src/platform/postgres.ts'
+import { Secret } from '../../src/platform/secret.ts'
+import { uuidV7 } from '../../src/platform/uuid.ts'
+
+export const keySecret = 'a secret for hashing keys in tests only'
+export const linkSecret = 'a secret for signing links in tests only'
+
+/** An account with money in its pay-as-you-go purse, in whole units. */
+export const createAccount = async (postgres: Postgres, { balance = 1000 }: { balance?: number } = {}): Promise<string> => {
+  const accountId = uuidV7()
+  await insertAccount(postgres, { id: accountId, name: `account ${accountId}` })
+  await fill(postgres, accountId, 'payg', balance)
+  return accountId
+}
+
+const fill = async (postgres: Postgres, accountId: string, purse: 'payg' | 'subscription', amount: number) => {
+  const day = new Date().toISOString().slice(0, 10)
+  const kind = purse === 'payg' ? 'top_up' : 'grant'
+  await openPurse(postgres, accountId, purse)
+  await postMovements(postgres, [
+    { kind, accountId, purse, taskId: null, day, amountMicros: amount * 1_000_000 },
+  ])
+}
+
+/** A subscription of the account with a quota for its cycle. */
+export const subscribe = async (
+  postgres: Postgres,
+  accountId: string,
+  { quota = 1000, endsAt = new Date(Date.now() + 86_400_000) }: { quota?: number; endsAt?: Date } = {},
+): Promise<void> => {
+  await upsertSubscription(postgres, { accountId, cycleEndsAt: endsAt, endsAt })
+  await fill(postgres, accountId, 'subscription', quota)
+}
+
+export interface TestKey {
+  id: string
+  text: string
+}
+
+export const createKey = async (
+  postgres: Postgres,
+  accountId: string,
+  { kind = 'payg', secret = keySecret, ...traits }: Partial<NewKey> & { kind?: KeyKind; secret?: string } = {},
+): Promise<TestKey> => {
+  const text = createKeyText(kind)
+  const id = uuidV7()
+  await insertKey(postgres, {
+    name: 'a key of a test',
+    limits: { create: 100_000, read: 100_000 },
+    ...traits,
+    id,
+    accountId: kind === 'admin' ? null : accountId,
+    kind,
+    hash: hashKey(text, new Secret(secret)),
+    hint: hintOf(text),
+  })
+  return { id, text }
+}

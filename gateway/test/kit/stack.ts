@@ -1,0 +1,196 @@
+/**
+ * The whole service as it runs in production, on real parts: PostgreSQL, Redis, Restate, an API and workers as
+ * processes of their own, and the simulated vendor behind them. Every part can be killed and started again.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { inject } from 'vitest'
+
+import { choosePorts } from '../../../cli/src/dev/free-port.ts'
+import { startRestateServer, type RestateServer } from '../../../cli/src/dev/restate-server.ts'
+import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
+import { auditLedger } from '../../src/billing/ledger-store.ts'
+import type { Environment } from '../../src/config.ts'
+import { ask, form } from './answers.ts'
+import { createDatabase, type TestDatabase } from './database.ts'
+import { createAccount, createKey } from './factories.ts'
+import { roleProcess, type RoleProcess } from './role-process.ts'
+import { testEnvironment } from './start-gateway.ts'
+
+export interface StackOptions {
+  vendorDurationMs?: number
+  slots?: number
+  /** Replays every run from its journal at each step. */
+  alwaysReplay?: boolean
+  workers?: number
+  provider?: 'vendor' | 'local'
+  environment?: Environment
+}
+
+export interface Stack extends AsyncDisposable {
+  url: string
+  key: string
+  accountId: string
+  directory: string
+  database: TestDatabase
+  vendor: Vendor
+  api: RoleProcess
+  workers: RoleProcess[]
+  local: RoleProcess
+  engine: { pid: () => number | undefined; stop: () => Promise<void>; start: () => Promise<void>; empty: () => Promise<void> }
+  /** Creates a video and answers its id. */
+  create: (prompt: string, fields?: Record<string, string>) => Promise<string>
+  /** How many tasks are in each state. */
+  states: () => Promise<Record<string, number>>
+  /** How many open tasks are in each stage. */
+  stages: () => Promise<Record<string, number>>
+  until: (what: string, holds: () => Promise<boolean>, withinMs?: number) => Promise<number>
+  /** Every task ended, each charged once or not at all, and the books balance. */
+  assertBooks: (expected: { completed: number; failed: number }) => Promise<void>
+}
+
+const apiKey = 'vendor-key-of-tests'
+
+export const startStack = async (options: StackOptions = {}): Promise<Stack> => {
+  const { vendorDurationMs = 300, slots = 1_000, alwaysReplay = false, workers: workerCount = 1, provider = 'vendor' } = options
+  const directory = await mkdtemp(join(tmpdir(), 'kinora-stack-'))
+  const database = await createDatabase()
+  const vendor = await startVendor({ apiKey, durationMs: vendorDurationMs })
+  const ports = await choosePorts(join(directory, 'ports.json'), ['ingress', 'admin', 'node', 'worker', 'api', 'local'])
+
+  let restate: RestateServer | undefined
+  const startEngine = async () => {
+    restate = await startRestateServer({
+      directory: join(directory, 'restate'),
+      ports,
+      environment: { PATH: process.env['PATH'] },
+      logDirectory: join(directory, 'logs'),
+      alwaysReplay,
+    })
+  }
+  const stopEngine = async () => {
+    await restate?.stop()
+    restate = undefined
+  }
+  await startEngine()
+
+  const providersFile = join(directory, 'providers.yaml')
+  await writeFile(
+    providersFile,
+    JSON.stringify({
+      providers: {
+        [provider]:
+          provider === 'vendor'
+            ? { kind: 'openai', baseUrl: vendor.url, apiKey, slots, checkEveryMsLeast: 250, checkEveryMsMost: 2_000 }
+            : { kind: 'local', slots, checkEveryMsLeast: 500, checkEveryMsMost: 2_000 },
+      },
+    }),
+  )
+  const environment: Environment = {
+    ...testEnvironment(database.url, directory),
+    PORT: String(ports.api),
+    REDIS_URL: inject('redisUrl'),
+    RESTATE_INGRESS_URL: `http://127.0.0.1:${ports.ingress}`,
+    RESTATE_ADMIN_URL: `http://127.0.0.1:${ports.admin}`,
+    WORKER_PORT: String(ports.worker),
+    LOCAL_URL: `http://127.0.0.1:${ports.local}`,
+    LOCAL_DIRECTORY: join(directory, 'local'),
+    PROVIDERS_FILE: providersFile,
+    LOG_LEVEL: 'info',
+    ...(alwaysReplay && { ENGINE_SUSPEND_AFTER_MS: '0' }),
+    ...options.environment,
+  }
+  const role = (name: 'api' | 'worker' | 'local', index = 0) =>
+    roleProcess(name, environment, join(directory, 'logs', `${name}-${index}.log`))
+  const api = role('api')
+  const local = role('local')
+  const workers = Array.from({ length: workerCount }, (_, index) => role('worker', index))
+  if (provider === 'local') await local.start()
+  await Promise.all([api.start(), ...workers.map((worker) => worker.start())])
+
+  const accountId = await createAccount(database.postgres, { balance: 100_000 })
+  const { text: key } = await createKey(database.postgres, accountId)
+  const url = `http://127.0.0.1:${ports.api}`
+
+  const counted = async (text: string) => {
+    const { rows } = await database.postgres.query<{ name: string; count: number }>(text)
+    return Object.fromEntries(rows.map(({ name, count }) => [name, count]))
+  }
+
+  return {
+    url,
+    key,
+    accountId,
+    directory,
+    database,
+    vendor,
+    api,
+    workers,
+    local,
+    engine: {
+      pid: () => restate?.pid(),
+      stop: stopEngine,
+      start: startEngine,
+      empty: () => rm(join(directory, 'restate'), { recursive: true, force: true }),
+    },
+    create: async (prompt, fields = {}) => {
+      const answer = await ask(`${url}/v1/videos`, key, {
+        method: 'POST',
+        body: form({ model: 'vidB-2', prompt, seconds: '4', size: '480x480', ...fields }),
+      })
+      if (answer.status !== 200) throw new Error(`a create was answered ${JSON.stringify(answer)}`)
+      return String(answer.body['id'])
+    },
+    states: () => counted('select state as name, count(*) from video_tasks group by state'),
+    stages: () => counted('select stage as name, count(*) from open_tasks group by stage'),
+    until: async (what, holds, withinMs = 90_000) => {
+      const startedMs = performance.now()
+      while (!(await holds())) {
+        if (performance.now() - startedMs > withinMs) throw new Error(`it did not come true within ${withinMs} ms that ${what}`)
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      return performance.now() - startedMs
+    },
+    assertBooks: async (expected) => {
+      const { rows } = await database.postgres.query<Record<string, number>>(
+        `select (select count(*) from video_tasks where state = 'completed') as completed,
+                (select count(*) from video_tasks where state = 'failed') as failed,
+                (select count(*) from video_tasks where finished_at is null) as unfinished,
+                (select count(*) from open_tasks) as open,
+                (select count(*) from ledger_entries where movement = 'capture' and book = 'revenue') as captures,
+                (select count(*) from ledger_entries where movement = 'release' and book = 'available') as releases,
+                (select coalesce(sum(held_micros), 0) from balances) as held,
+                (select count(*) from (select task_id from task_events where kind in ('completed', 'failed')
+                   group by task_id having count(*) > 1) twice) as "endedTwice"`,
+      )
+      const audit = await auditLedger(database.postgres)
+      const found = { ...rows[0], ...audit }
+      const wanted = {
+        ...expected,
+        unfinished: 0,
+        open: 0,
+        captures: expected.completed,
+        releases: expected.failed,
+        held: 0,
+        endedTwice: 0,
+        sumMicros: 0,
+        driftedBalances: 0,
+        heldByFinished: 0,
+      }
+      for (const [name, value] of Object.entries(wanted)) {
+        if ((found as Record<string, number>)[name] !== value) {
+          throw new Error(`the books should say ${JSON.stringify(wanted)} and say ${JSON.stringify(found)}`)
+        }
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([api.stop(), local.stop(), ...workers.map((worker) => worker.stop())])
+      await stopEngine()
+      await vendor.close()
+      await database[Symbol.asyncDispose]()
+      if (process.env['KEEP_STACKS'] === undefined) await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
