@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +15,7 @@ import { migrate } from '@kinora/gateway/main'
 import { createDevelopmentKeys, seedDevelopment, type DevelopmentKeys } from '@kinora/gateway/seed'
 
 import { startEmbeddedPostgres } from './dev/embedded-postgres.ts'
+import { lockDirectory } from './dev/directory-lock.ts'
 import { choosePorts } from './dev/free-port.ts'
 import { startRestateServer } from './dev/restate-server.ts'
 import { lastLines, supervise } from './dev/supervise.ts'
@@ -30,7 +31,7 @@ const readyWithinMs = 60_000
 
 type Stoppable = { stop: () => Promise<void> }
 
-/** A secret file of ours: read when it is there, made when it is not. */
+/** A private file of ours: read when it is there, made when it is not. */
 const remembered = async <Value>(file: string, make: () => Value): Promise<Value> => {
   if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Value
   const value = make()
@@ -110,103 +111,140 @@ ${curlFor(url, keys.payg).replace(/^/gm, '    ')}
   Ctrl-C stops everything.
 `
 
-export const dev = async ({ port, directory: given, isJson }: DevOptions): Promise<void> => {
+interface Startup {
+  options: DevOptions
+  directory: string
+  say: (message: string) => void
+  complain: (message: string) => void
+  /** What has been started so far, for it to be stopped in the reverse order. */
+  started: Stoppable[]
+}
+
+/** The settings of the roles: what the environment gives stands, the rest is made for this directory. */
+const settingsFor = (
+  { options, directory }: Startup,
+  outer: Environment,
+  ports: Record<'worker' | 'local', number>,
+  secrets: { keyHash: string; link: string },
+) => ({
+  HOST: '127.0.0.1',
+  PORT: String(options.port),
+  PUBLIC_URL: outer['PUBLIC_URL'] ?? `http://127.0.0.1:${options.port}`,
+  WORKER_PORT: String(ports.worker),
+  WORKER_URL: `http://127.0.0.1:${ports.worker}`,
+  LOCAL_URL: `http://127.0.0.1:${ports.local}`,
+  LOCAL_DIRECTORY: join(directory, 'local'),
+  MEDIA_DIRECTORY: join(directory, 'media'),
+  KEY_HASH_SECRETS: outer['KEY_HASH_SECRETS'] ?? secrets.keyHash,
+  LINK_SECRETS: outer['LINK_SECRETS'] ?? secrets.link,
+  // One person's machine, one address: the limit that protects a public service would only be in the way.
+  LIMIT_ADDRESS_PER_3_MINUTES: outer['LIMIT_ADDRESS_PER_3_MINUTES'] ?? '0',
+})
+
+const startDatabase = async ({ directory, say, complain, started }: Startup, outer: Environment, port: number) => {
+  if (outer['DATABASE_URL'] !== undefined) return outer['DATABASE_URL']
+  say('Starting PostgreSQL…')
+  const postgres = await startEmbeddedPostgres({
+    directory: join(directory, 'postgres'),
+    port,
+    environment: outer,
+    logDirectory: join(directory, 'logs'),
+    log: complain,
+  })
+  started.push(postgres)
+  return postgres.url
+}
+
+const startEngine = async (
+  { directory, say, complain, started }: Startup,
+  outer: Environment,
+  ports: Record<'ingress' | 'admin' | 'node', number>,
+) => {
+  const { RESTATE_INGRESS_URL: ingressUrl, RESTATE_ADMIN_URL: adminUrl } = outer
+  if (ingressUrl !== undefined && adminUrl !== undefined) return { ingressUrl, adminUrl }
+  say('Starting Restate…')
+  const restate = await startRestateServer({
+    directory: join(directory, 'restate'),
+    ports,
+    environment: outer,
+    logDirectory: join(directory, 'logs'),
+    log: complain,
+  })
+  started.push(restate)
+  return restate
+}
+
+const startEverything = async (startup: Startup): Promise<DevelopmentKeys> => {
+  const { options, directory, say, complain, started } = startup
+  const outer = environmentWith({})
+  await assertFree(options.port)
+  await mkdir(join(directory, 'logs'), { recursive: true, mode: 0o700 })
+  started.push(await lockDirectory(directory))
+  const secrets = await remembered(join(directory, 'secrets.json'), () => ({
+    keyHash: randomBytes(32).toString('hex'),
+    link: randomBytes(32).toString('hex'),
+  }))
+  const keys = await remembered(join(directory, 'keys.json'), createDevelopmentKeys)
+  const names = ['postgres', 'ingress', 'admin', 'node', 'worker', 'local'] as const
+  const ports = await choosePorts(join(directory, 'ports.json'), names)
+
+  const [databaseUrl, { ingressUrl, adminUrl }] = await Promise.all([
+    startDatabase(startup, outer, ports.postgres),
+    startEngine(startup, outer, ports),
+  ])
+  const environment = environmentWith({
+    ...settingsFor(startup, outer, ports, secrets),
+    DATABASE_URL: databaseUrl,
+    RESTATE_INGRESS_URL: ingressUrl,
+    RESTATE_ADMIN_URL: adminUrl,
+  })
+  const config = loadConfig(environment)
+  say('Preparing the database…')
+  await migrate(config)
+  await seedDevelopment(config, keys)
+
+  say('Starting the API, a worker and the built-in provider…')
+  const roles = (['local', 'worker', 'api'] as const).map((role) =>
+    startRole(role, environment, join(directory, 'logs'), complain),
+  )
+  started.push(...roles)
+  await Promise.all(roles.map(({ ready }) => ready))
+  return keys
+}
+
+export const dev = async (options: DevOptions): Promise<void> => {
   const startedMs = performance.now()
-  const directory = resolve(given)
-  const say = (message: string) => {
-    if (!isJson) process.stdout.write(`  ${message}\n`)
-  }
-  const complain = (message: string) => process.stderr.write(`  ${message}\n`)
+  const directory = resolve(options.directory)
   const started: Stoppable[] = []
+  const say = (message: string) => {
+    if (!options.isJson) process.stdout.write(`  ${message}\n`)
+  }
+  const complain = (message: string) => {
+    process.stderr.write(`  ${message}\n`)
+  }
   const stopAll = async () => {
     for (const each of started.toReversed()) await each.stop()
   }
-  const stopping = new Promise<void>((stop) => {
-    process.once('SIGINT', () => stop())
-    process.once('SIGTERM', () => stop())
+  const stopping = new Promise<undefined>((stop) => {
+    process.once('SIGINT', () => stop(undefined))
+    process.once('SIGTERM', () => stop(undefined))
   })
 
   try {
-    await Promise.race([stopping.then(() => 'stop'), start()])
-  } catch (error) {
+    const keys = await Promise.race([stopping, startEverything({ options, directory, say, complain, started })])
+    if (keys !== undefined) {
+      const url = `http://127.0.0.1:${options.port}`
+      const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
+      process.stdout.write(
+        options.isJson
+          ? `${JSON.stringify({ event: 'ready', url, console: null, keys })}\n`
+          : welcome(url, keys, directory, seconds),
+      )
+    }
+    await stopping
+    say('Stopping…')
+  } finally {
     await stopAll()
-    throw error
   }
-  await stopping
-  say('Stopping…')
-  await stopAll()
   process.exit(0)
-
-  async function start(): Promise<void> {
-    const outer = environmentWith({})
-    if (port !== 0) await assertFree(port)
-    await mkdir(directory, { recursive: true, mode: 0o700 })
-    const logDirectory = join(directory, 'logs')
-    await mkdir(logDirectory, { recursive: true })
-    const secrets = await remembered(join(directory, 'secrets.json'), () => ({
-      keyHash: randomBytes(32).toString('hex'),
-      link: randomBytes(32).toString('hex'),
-    }))
-    const keys = await remembered(join(directory, 'keys.json'), createDevelopmentKeys)
-    await Promise.all(['secrets.json', 'keys.json'].map((name) => chmod(join(directory, name), 0o600)))
-    const ports = await choosePorts(join(directory, 'ports.json'), [
-      'postgres',
-      'ingress',
-      'admin',
-      'node',
-      'worker',
-      'local',
-    ])
-
-    const common = { environment: outer, logDirectory, log: complain }
-    const database = async () => {
-      if (outer['DATABASE_URL'] !== undefined) return outer['DATABASE_URL']
-      say('Starting PostgreSQL…')
-      const postgres = await startEmbeddedPostgres({ ...common, directory: join(directory, 'postgres'), port: ports.postgres })
-      started.push(postgres)
-      return postgres.url
-    }
-    const engine = async () => {
-      if (outer['RESTATE_INGRESS_URL'] !== undefined && outer['RESTATE_ADMIN_URL'] !== undefined) {
-        return { ingressUrl: outer['RESTATE_INGRESS_URL'], adminUrl: outer['RESTATE_ADMIN_URL'] }
-      }
-      say('Starting Restate…')
-      const restate = await startRestateServer({ ...common, directory: join(directory, 'restate'), ports })
-      started.push(restate)
-      return restate
-    }
-    const [databaseUrl, { ingressUrl, adminUrl }] = await Promise.all([database(), engine()])
-    const url = `http://127.0.0.1:${port}`
-    const environment = environmentWith({
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      PUBLIC_URL: outer['PUBLIC_URL'] ?? url,
-      DATABASE_URL: databaseUrl,
-      RESTATE_INGRESS_URL: ingressUrl,
-      RESTATE_ADMIN_URL: adminUrl,
-      WORKER_PORT: String(ports.worker),
-      WORKER_URL: `http://127.0.0.1:${ports.worker}`,
-      LOCAL_URL: `http://127.0.0.1:${ports.local}`,
-      LOCAL_DIRECTORY: join(directory, 'local'),
-      MEDIA_DIRECTORY: join(directory, 'media'),
-      KEY_HASH_SECRETS: outer['KEY_HASH_SECRETS'] ?? secrets.keyHash,
-      LINK_SECRETS: outer['LINK_SECRETS'] ?? secrets.link,
-      LIMIT_ADDRESS_PER_3_MINUTES: outer['LIMIT_ADDRESS_PER_3_MINUTES'] ?? '0',
-    })
-    const config = loadConfig(environment)
-    say('Preparing the database…')
-    await migrate(config)
-    await seedDevelopment(config, keys)
-
-    say('Starting the API, a worker and the built-in provider…')
-    const roles = (['local', 'worker', 'api'] as const).map((role) => startRole(role, environment, logDirectory, complain))
-    started.push(...roles)
-    await Promise.all(roles.map(({ ready }) => ready))
-    const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
-    process.stdout.write(
-      isJson
-        ? `${JSON.stringify({ event: 'ready', url, console: null, keys })}\n`
-        : welcome(url, keys, directory, seconds),
-    )
-  }
 }

@@ -266,6 +266,36 @@ const resolveSecret = (given: string, environment: Environment) =>
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 
+const modelStates = ['active', 'deprecated', 'retired'] as const
+
+/** A whole number of the file, or undefined where it is not given. */
+const numberOf = (path: string, given: unknown, minimum: number): number | undefined => {
+  if (given === undefined || given === null) return undefined
+  const value = Number(textOf(given))
+  if (Number.isInteger(value) && value >= minimum) return value
+  throw new SettingError(`${path} must be a whole number of at least ${minimum}, not ${JSON.stringify(given)}`)
+}
+
+const readModel = (id: string, row: Record<string, unknown>): ModelSettings => {
+  const field = (name: string) => textOf(row[name])
+  const state = modelStates.find((each) => each === row['state'])
+  if (row['state'] !== undefined && state === undefined) {
+    throw new SettingError(`models.${id}.state must be one of ${modelStates.join(', ')}`)
+  }
+  const shutdownDate = field('shutdownDate')
+  if (shutdownDate !== undefined && Number.isNaN(Date.parse(shutdownDate))) {
+    throw new SettingError(`models.${id}.shutdownDate must be a day such as 2027-01-31, not "${shutdownDate}"`)
+  }
+  return {
+    state,
+    shutdownDate,
+    successor: field('successor'),
+    provider: field('provider'),
+    upstreamModel: field('upstreamModel'),
+    pricePerSecondMicros: numberOf(`models.${id}.pricePerSecondMicros`, row['pricePerSecondMicros'], 0),
+  }
+}
+
 const readProvidersFile = (file: string, values: Values, environment: Environment) => {
   const document = parseYaml(readFileSync(file, 'utf8')) as {
     providers?: Record<string, Record<string, unknown>>
@@ -275,7 +305,8 @@ const readProvidersFile = (file: string, values: Values, environment: Environmen
     const kind = row['kind']
     if (kind !== 'local' && kind !== 'openai') throw new SettingError(`providers.${name}.kind must be local or openai`)
     const field = (name: string) => textOf(row[name])
-    const number = (name: string, fallback: number) => Number(field(name) ?? fallback)
+    const number = (setting: string, fallback: number) =>
+      numberOf(`providers.${name}.${setting}`, row[setting], 1) ?? fallback
     const apiKey = field('apiKey')
     return {
       ...localProvider(values),
@@ -289,21 +320,10 @@ const readProvidersFile = (file: string, values: Values, environment: Environmen
       checkEveryMs: { least: number('checkEveryMsLeast', 2_000), most: number('checkEveryMsMost', 15_000) },
     }
   })
-  const models = Object.entries(document?.models ?? {}).map(([id, row]): [string, ModelSettings] => {
-    const field = (name: string) => textOf(row[name])
-    const price = field('pricePerSecondMicros')
-    return [
-      id,
-      {
-        state: field('state') as ModelSettings['state'],
-        shutdownDate: field('shutdownDate'),
-        successor: field('successor'),
-        provider: field('provider'),
-        upstreamModel: field('upstreamModel'),
-        pricePerSecondMicros: price === undefined ? undefined : Number(price),
-      },
-    ]
-  })
+  const models = Object.entries(document?.models ?? {}).map(([id, row]): [string, ModelSettings] => [
+    id,
+    readModel(id, row),
+  ])
   return { providers: providers.length > 0 ? providers : [localProvider(values)], models: Object.fromEntries(models) }
 }
 

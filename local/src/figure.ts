@@ -2,12 +2,13 @@ import path from 'node:path'
 
 import sharp from 'sharp'
 
+import type { Light } from './celestial.ts'
 import { mix } from './colour.ts'
 import { evenCeil, evenFloor, type FilmShape } from './film-shape.ts'
 import type { FigureName } from './keywords.ts'
 import { randomFrom, type Random } from './random.ts'
 import type { Palette, ScenePlan } from './scene-plan.ts'
-import { horizonLine, type Light } from './sky.ts'
+import { horizonLine } from './sky.ts'
 
 /** The one thing in the scene that the prompt named, drawn small. */
 export interface Figure {

@@ -49,9 +49,11 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
       const fileName = `reference-${references.length}`
       references.push(fileName)
       writes.push(
-        pipeline(stream, createWriteStream(path.join(folder, fileName)), { signal: aborted.signal }).then(() => {
-          if (stream.truncated) complain('A reference is larger than 20 MB.')
-        }),
+        pipeline(stream, createWriteStream(path.join(folder, fileName)), { signal: aborted.signal }).then(
+          () => {
+            if (stream.truncated) complain('A reference is larger than 20 MB.')
+          },
+        ),
       )
     } else {
       complain(

@@ -1,5 +1,6 @@
 import path from 'node:path'
 
+import type { Light } from './celestial.ts'
 import { mix } from './colour.ts'
 import { paintFigure } from './figure.ts'
 import { addSource, addStill, emptyGraph, overlay, type FilmGraph } from './film-graph.ts'
@@ -8,7 +9,7 @@ import { landscapeLayers, paintLayers, type LayerPicture } from './landscape.ts'
 import { driftingMist, mistFramesPerSecond } from './mist.ts'
 import type { ScenePlan } from './scene-plan.ts'
 import { glitterFramesPerSecond, seaGlitter } from './seascape.ts'
-import { horizonLine, paintSky, placeLight, type Light } from './sky.ts'
+import { horizonLine, paintSky, placeLight } from './sky.ts'
 
 /** Paints the scene into `directory` and answers how ffmpeg is to set it in motion. */
 export async function filmLandscape(

@@ -1,9 +1,10 @@
+import type { Light } from './celestial.ts'
 import { mix } from './colour.ts'
 import type { FilmShape } from './film-shape.ts'
 import { planeNoise, smoothstep } from './noise.ts'
 import { randomFrom } from './random.ts'
 import type { ScenePlan } from './scene-plan.ts'
-import { horizonLine, type Light } from './sky.ts'
+import { horizonLine } from './sky.ts'
 import {
   areaBelow,
   areaBetween,

@@ -1,17 +1,11 @@
 import sharp from 'sharp'
 
+import { paintLight, paintStars, type Light } from './celestial.ts'
 import { channelsOf, mix, type Channels } from './colour.ts'
 import type { FilmShape } from './film-shape.ts'
 import { planeNoise, smoothstep } from './noise.ts'
 import { randomFrom } from './random.ts'
 import type { ScenePlan } from './scene-plan.ts'
-
-/** The sun or the moon. */
-export interface Light {
-  x: number
-  y: number
-  radius: number
-}
 
 /** Where the sea meets the sky, as a share of the height. */
 const seaHorizon = 0.57
@@ -40,11 +34,10 @@ export function placeLight(plan: ScenePlan, shape: FilmShape): Light {
 export async function paintSky(plan: ScenePlan, shape: FilmShape, light: Light, file: string): Promise<void> {
   const pixels = paintAir(plan, shape, light)
   const { width, height } = shape
-  const bodies = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${
-    plan.stars ? stars(plan, shape) : ''
-  }${disc(plan, shape, light)}</svg>`
+  const canvas = { pixels, width, height }
+  if (plan.stars) paintStars(canvas, plan, shape.unit, horizonLine(plan, shape))
+  paintLight(canvas, plan, light)
   await sharp(pixels, { raw: { width, height, channels: 3 } })
-    .composite([{ input: Buffer.from(bodies) }])
     .png({ compressionLevel: 1 })
     .toFile(file)
 }
@@ -172,44 +165,4 @@ function cloudMap(plan: ScenePlan, shape: FilmShape): (x: number, y: number) => 
     const lower = map[index + columns]! + (map[index + columns + 1]! - map[index + columns]!) * across
     return upper + (lower - upper) * down
   }
-}
-
-function stars(plan: ScenePlan, shape: FilmShape): string {
-  const random = randomFrom(plan.seed, 'stars')
-  const inSpace = plan.biome === 'space'
-  const reach = inSpace ? 1 : (horizonLine(plan, shape) / shape.height) * 0.86
-  const count = Math.round((inSpace ? 420 : 240) * Math.sqrt((shape.width * shape.height) / (1280 * 720)))
-  let marks = ''
-  for (let index = 0; index < count; index++) {
-    const x = random.next() * shape.width
-    const y = random.next() * shape.height * reach
-    const dimming = inSpace ? 1 : 1 - (y / (shape.height * reach)) ** 2 * 0.8
-    const radius = (0.45 + random.next() ** 4 * 1.5) * Math.max(0.7, shape.unit)
-    const opacity = (0.2 + 0.75 * random.next()) * dimming
-    const tint = random.pick(['#ffffff', '#dfe9ff', '#ffeedd'])
-    marks += `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius.toFixed(2)}" fill="${tint}" opacity="${opacity.toFixed(2)}"/>`
-    if (radius > 1.6 * Math.max(0.7, shape.unit)) {
-      marks += `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${(radius * 2.4).toFixed(2)}" fill="${tint}" opacity="0.1"/>`
-    }
-  }
-  return marks
-}
-
-function disc(plan: ScenePlan, shape: FilmShape, light: Light): string {
-  const { x, y, radius } = light
-  const { palette } = plan
-  const circle = (part: string) => `<circle cx="${x}" cy="${y}" r="${radius}" ${part}/>`
-  if (plan.biome === 'space' || plan.light === 'sun') {
-    const rim = plan.biome === 'space' ? '#ffffff' : mix(palette.light, palette.horizon, 0.3)
-    return `<defs><radialGradient id="disc"><stop offset="0" stop-color="${mix(palette.light, '#ffffff', 0.6)}"/><stop offset="0.8" stop-color="${palette.light}"/><stop offset="0.96" stop-color="${rim}"/><stop offset="1" stop-color="${rim}" stop-opacity="0"/></radialGradient><linearGradient id="dip" x1="0" y1="${y}" x2="0" y2="${y + radius}" gradientUnits="userSpaceOnUse"><stop offset="0" stop-color="${palette.horizon}" stop-opacity="0"/><stop offset="1" stop-color="${palette.horizon}" stop-opacity="0.5"/></linearGradient></defs>${circle('fill="url(#disc)"')}${plan.biome === 'space' ? '' : circle('fill="url(#dip)"')}`
-  }
-  const random = randomFrom(plan.seed, 'moon')
-  let seas = ''
-  for (let index = 0; index < 7; index++) {
-    const angle = random.between(0, Math.PI * 2)
-    const reach = radius * 0.72 * Math.sqrt(random.next())
-    const size = radius * random.between(0.12, 0.4)
-    seas += `<circle cx="${x + Math.cos(angle) * reach}" cy="${y + Math.sin(angle) * reach}" r="${size}" />`
-  }
-  return `<defs><radialGradient id="disc" cx="0.4" cy="0.38" r="0.68"><stop offset="0" stop-color="#ffffff"/><stop offset="0.75" stop-color="${palette.light}"/><stop offset="1" stop-color="${mix(palette.light, palette.sky, 0.35)}"/></radialGradient><clipPath id="moon">${circle('')}</clipPath></defs>${circle('fill="url(#disc)"')}<g clip-path="url(#moon)" fill="${palette.sky}" opacity="0.13">${seas}</g>`
 }

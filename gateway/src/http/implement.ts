@@ -67,14 +67,18 @@ const readBody = async (operation: Operation, request: FastifyRequest, door: Bin
   })
 }
 
-const queryOf = (request: FastifyRequest): Record<string, string> => {
-  const query = request.query as Record<string, string | string[]>
-  for (const [name, value] of Object.entries(query)) {
+/** The query parameters the operation knows; what it does not know is nobody's business. */
+const queryOf = (operation: Operation, request: FastifyRequest): Record<string, string> => {
+  const given = request.query as Record<string, string | string[]>
+  const query: Record<string, string> = {}
+  for (const name of Object.keys(operation.parameters?.query ?? {})) {
+    const value = given[name]
     if (Array.isArray(value)) {
       throw new ApiError('invalid_parameter', { param: name, message: `'${name}' was given more than once.` })
     }
+    if (value !== undefined) query[name] = value
   }
-  return query as Record<string, string>
+  return query
 }
 
 const send = (reply: FastifyReply, operation: Operation, { status = 200, headers = {}, body }: Reply<unknown>) => {
@@ -94,6 +98,7 @@ export const implement = <O extends Operation>(
   handler: Handler<O>,
 ): void => {
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+    const query = queryOf(operation, request)
     const { fields, discard } = await readBody(operation, request, door)
     const gone = new AbortController()
     const onClose = () => {
@@ -103,7 +108,7 @@ export const implement = <O extends Operation>(
     const ignored = new Set<string>()
     const call: Call = {
       path: request.params as Record<string, string>,
-      query: queryOf(request),
+      query,
       header: (name) => headerOf(request, name),
       method: request.method,
       // An operation without a key never looks at its caller.

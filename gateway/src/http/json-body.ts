@@ -13,29 +13,52 @@ const membersMax = 1_000
 const tooLarge = (sizeBytesMax: number) =>
   new ApiError('request_too_large', { message: `The body is larger than ${Math.floor(sizeBytesMax / 1_048_576)} MiB.` })
 
-const collect = async (request: IncomingMessage, encoding: string, sizeBytesMax: number): Promise<Buffer> => {
-  const inflater = encoding === 'gzip' ? createGunzip() : undefined
-  const source = inflater === undefined ? request : request.pipe(inflater)
-  const timer = setTimeout(
-    () => source.destroy(new ApiError('invalid_request', { message: 'The body took too long to arrive.' })),
-    readTimeoutMs,
-  )
-  const chunks: Buffer[] = []
-  let sizeBytes = 0
-  try {
-    for await (const chunk of source as AsyncIterable<Buffer>) {
-      sizeBytes += chunk.length
-      if (sizeBytes > sizeBytesMax) throw tooLarge(sizeBytesMax)
-      chunks.push(chunk)
+/**
+ * Collects a body up to its limit. What is refused is read to its end without being kept, because a sender
+ * that is cut off in the middle never gets to see why.
+ */
+const collect = (request: IncomingMessage, encoding: string, sizeBytesMax: number): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const inflater = encoding === 'gzip' ? createGunzip() : undefined
+    const source = inflater ?? request
+    const chunks: Buffer[] = []
+    let sizeBytes = 0
+
+    const stop = () => {
+      clearTimeout(timer)
+      source.removeAllListeners('data')
+      request.off('close', onClose)
     }
-  } catch (error) {
-    if (error instanceof ApiError) throw error
-    throw new ApiError('invalid_request', { message: 'The body could not be read.', cause: error })
-  } finally {
-    clearTimeout(timer)
-  }
-  return Buffer.concat(chunks, sizeBytes)
-}
+    const refuse = (error: unknown) => {
+      stop()
+      request.unpipe()
+      request.resume()
+      // Only now, because what is closed may still complain, and nobody is left to hear it.
+      inflater?.on('error', () => undefined).destroy()
+      const isKnown = error instanceof ApiError
+      reject(isKnown ? error : new ApiError('invalid_request', { message: 'The body could not be read.', cause: error }))
+    }
+    // A sender that goes away ends the request but not what it was piped into.
+    const onClose = () => {
+      if (!request.complete) refuse(new Error('the sender went away'))
+    }
+    const timer = setTimeout(
+      () => refuse(new ApiError('invalid_request', { message: 'The body took too long to arrive.' })),
+      readTimeoutMs,
+    )
+    request.on('close', onClose)
+    source.on('data', (chunk: Buffer) => {
+      sizeBytes += chunk.length
+      if (sizeBytes > sizeBytesMax) refuse(tooLarge(sizeBytesMax))
+      else chunks.push(chunk)
+    })
+    source.on('error', refuse)
+    source.on('end', () => {
+      stop()
+      resolve(Buffer.concat(chunks, sizeBytes))
+    })
+    if (inflater !== undefined) request.pipe(inflater)
+  })
 
 /** Refuses shapes that no honest request has, before anything walks them. */
 const assertModest = (root: unknown): void => {
@@ -55,7 +78,7 @@ const assertModest = (root: unknown): void => {
 
 /** Reads a JSON object as fields, inside the budget of bytes being parsed. */
 export const readJsonBody = (request: IncomingMessage, sizeBytesMax: number, budget: ByteBudget): Promise<Fields> => {
-  const encoding = request.headers['content-encoding'] ?? 'identity'
+  const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
   if (encoding !== 'identity' && encoding !== 'gzip') {
     throw new ApiError('invalid_request', { message: `The content encoding '${encoding.slice(0, 40)}' is not supported.` })
   }

@@ -79,7 +79,7 @@ const spool = async (
 
 export const readForm = async (request: IncomingMessage, limits: FormLimits): Promise<ReceivedForm> => {
   const values = new Map<string, unknown>()
-  const spooling: { name: string; file: Promise<ReceivedFile> }[] = []
+  const spooling: { name: string; stream: BusboyFileStream; file: Promise<ReceivedFile> }[] = []
 
   const addField = (name: string, value: string) => {
     const nested = /^([\w-]+)\[([\w-]+)\]$/.exec(name)
@@ -96,6 +96,13 @@ export const readForm = async (request: IncomingMessage, limits: FormLimits): Pr
   const discard = async () => {
     // A file that was adopted in the meantime is no longer at its path, and one that failed never was.
     await Promise.allSettled(spooling.map(async ({ file }) => unlink((await file).path)))
+  }
+  const giveUp = async () => {
+    request.unpipe()
+    request.resume()
+    // A file that was cut off in its middle would wait for its end for ever.
+    for (const { stream } of spooling) stream.destroy()
+    await discard()
   }
 
   try {
@@ -121,17 +128,23 @@ export const readForm = async (request: IncomingMessage, limits: FormLimits): Pr
         unreadable(error)
       })
       const tooMany = () => unreadable(new ApiError('request_too_large', { message: 'The form has too many parts.' }))
-      parser.on('field', (name, value, isNameTruncated, isValueTruncated) => {
+      parser.on('field', (name: string | undefined, value, isNameTruncated, isValueTruncated) => {
+        // A part without a name is nobody's field.
+        if (name === undefined) return
         if (isNameTruncated || isValueTruncated) {
           unreadable(
             new ApiError('request_too_large', { message: `The field '${name.slice(0, 64)}' is too large.` }),
           )
         } else addField(name, value)
       })
-      parser.on('file', (name, stream, filename) => {
+      parser.on('file', (name: string | undefined, stream, filename) => {
+        if (name === undefined) {
+          stream.resume()
+          return
+        }
         const file = spool(stream, filename, limits.spoolDirectory)
         file.catch(unreadable)
-        spooling.push({ name, file })
+        spooling.push({ name, stream, file })
       })
       parser.on('partsLimit', tooMany).on('filesLimit', tooMany).on('fieldsLimit', tooMany)
       parser.on('error', unreadable)
@@ -141,15 +154,18 @@ export const readForm = async (request: IncomingMessage, limits: FormLimits): Pr
       request.pipe(parser)
     })
     const files = new Map<string, ReceivedFile[]>()
-    for (const { name, file } of spooling) files.set(name, [...(files.get(name) ?? []), await file])
+    for (const { name, file } of spooling) {
+      const received = await file
+      // What a browser sends for a file nobody chose.
+      const isNothing = received.sizeBytes === 0 && (received.filename ?? '') === ''
+      if (!isNothing) files.set(name, [...(files.get(name) ?? []), received])
+    }
     const plain = new Map(
       [...values].map(([name, value]) => [name, value instanceof Map ? Object.fromEntries(value) : value]),
     )
     return { fields: fieldsOf('form', plain, files), discard }
   } catch (error) {
-    request.unpipe()
-    request.resume()
-    await discard()
+    await giveUp()
     throw error
   }
 }

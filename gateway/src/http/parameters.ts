@@ -27,6 +27,7 @@ export interface ReadParameters<Schema extends TObject> {
 }
 
 const shown = (value: unknown) => {
+  if (value === undefined) return 'a file'
   const text = typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }

@@ -15,6 +15,7 @@ export const errorBody = (error: ApiError) => ({
 
 const codesOfFramework: Partial<Record<string, ErrorCode>> = {
   FST_ERR_BAD_URL: 'endpoint_not_found',
+  FST_ERR_MAX_PARAM_LENGTH: 'endpoint_not_found',
   FST_ERR_CTP_BODY_TOO_LARGE: 'request_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'invalid_request',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_request',
@@ -22,7 +23,7 @@ const codesOfFramework: Partial<Record<string, ErrorCode>> = {
 
 // The database away is nobody's fault and over soon; everything else unknown is a fault of ours.
 const isDatabaseAway = ({ code, message }: { code?: unknown; message?: unknown }) =>
-  (typeof code === 'string' && /^(ECONNREFUSED|ECONNRESET|57P0[0-3]|08...|53300)$/.test(code)) ||
+  (typeof code === 'string' && /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|57P0[0-3]|08...|53300)$/.test(code)) ||
   (typeof message === 'string' && /^(timeout exceeded when trying to connect|Connection terminated)/.test(message))
 
 export const apiErrorOf = (error: unknown): ApiError => {
@@ -53,9 +54,9 @@ export const sendProblem = (log: Log) => (thrown: unknown, request: FastifyReque
 }
 
 /** The answer to bytes that are not HTTP at all; there is no request to reply to, so it is written by hand. */
-export const rawProblem = (message: string): string => {
+export const rawProblem = (message: string, requestId: string): string => {
   const body = JSON.stringify(errorBody(new ApiError('invalid_request', { message })))
-  return `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+  return `HTTP/1.1 400 Bad Request\r\nX-Request-Id: ${requestId}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
 }
 
 declare module 'fastify' {

@@ -4,7 +4,7 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 import { operations } from '@kinora/contract/operations'
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
 import type { Log } from '../platform/log.ts'
 import { uuidV7 } from '../platform/uuid.ts'
@@ -30,6 +30,16 @@ const exposedHeaders = [
   'openai-poll-after-ms',
 ].join(', ')
 
+const createRequestId = () => `req_${uuidV7()}`
+
+const headersOfEveryReply = (requestId: string) => ({
+  'x-request-id': requestId,
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': exposedHeaders,
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+})
+
 const pathPatterns = Object.values(operations).map(({ path, method }) => ({
   method: method as string,
   pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`),
@@ -44,7 +54,7 @@ const methodsOf = (url: string): string[] => {
 
 const answerUnknown = (request: FastifyRequest): never => {
   const methods = methodsOf(request.url)
-  if (methods.length === 0) {
+  if (methods.length === 0 || methods.includes(request.method)) {
     throw new ApiError('endpoint_not_found', { message: `There is nothing at ${request.method} ${request.url.slice(0, 200)}.` })
   }
   throw new ApiError('method_not_allowed', {
@@ -71,7 +81,7 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
   const app = fastify({
     loggerInstance: log,
     disableRequestLogging: true,
-    genReqId: () => `req_${uuidV7()}`,
+    genReqId: createRequestId,
     requestIdHeader: false,
     // The client library's dialect has a base address of its own; it is the same service in other words.
     rewriteUrl: (request) => {
@@ -91,7 +101,13 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
     http: { maxHeaderSize: 16_384, connectionsCheckingInterval: 1_000, headersTimeout: 10_000, insecureHTTPParser: false },
     clientErrorHandler: (error, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) return
-      socket.end(rawProblem(error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is not valid HTTP.'))
+      const isOverflow = error.code === 'HPE_HEADER_OVERFLOW'
+      socket.end(rawProblem(isOverflow ? 'The headers are too large.' : 'The request is not valid HTTP.', createRequestId()))
+    },
+    // An address the router cannot read is answered before any hook runs.
+    frameworkErrors: (error, request, reply) => {
+      reply.headers(headersOfEveryReply(request.id))
+      return sendProblem(log)(error, request as FastifyRequest, reply as FastifyReply)
     },
   }) as unknown as FastifyInstance
   app.server.maxHeadersCount = 100
@@ -105,13 +121,7 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
   app.setErrorHandler(sendProblem(log))
 
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({
-      'x-request-id': request.id,
-      'access-control-allow-origin': '*',
-      'access-control-expose-headers': exposedHeaders,
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'no-store',
-    })
+    reply.headers(headersOfEveryReply(request.id))
     if (isDraining) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async (request, reply) => {

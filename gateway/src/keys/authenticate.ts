@@ -32,9 +32,10 @@ const keyTextOf = ({ authorization, apiKey }: Credentials): string => {
     if (apiKey !== undefined && apiKey !== '') return apiKey
     throw new ApiError('missing_api_key', { headers: challenge })
   }
-  const [scheme = '', token = ''] = authorization.trim().split(/\s+/, 2)
+  const [scheme = '', token = '', ...rest] = authorization.trim().split(/\s+/)
   if (scheme.toLowerCase() !== 'bearer' && scheme !== '') throw new ApiError('invalid_api_key', { headers: challenge })
   if (token === '') throw new ApiError('missing_api_key', { headers: challenge })
+  if (rest.length > 0) throw new ApiError('invalid_api_key', { headers: challenge })
   return token
 }
 
@@ -65,9 +66,10 @@ export const createAuthenticate = async (postgres: Postgres, secrets: Secret[]):
   const cache = new Map<string, { key: Promise<KeyRecord | undefined>; untilMs: number }>()
 
   const forget = (news: string | undefined) => {
-    if (news?.startsWith('key:') === true) cache.delete(news.slice('key:'.length))
+    // A key hashed with an older secret is announced by that hash, and remembered here by the newest one.
+    if (news?.startsWith('key:') === true && (cache.delete(news.slice('key:'.length)) || secrets.length === 1)) return
     // An account's news touches all of its keys; a reconnect may have missed anything.
-    else cache.clear()
+    cache.clear()
   }
   const listening = await postgres.listen('key_changes', forget)
 

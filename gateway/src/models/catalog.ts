@@ -29,6 +29,7 @@ export interface Catalog {
 
 const nearest = (id: string, ids: string[]): string | undefined => {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '')
+  if (plain(id) === '') return undefined
   return ids.find((other) => plain(other) === plain(id)) ?? ids.find((other) => plain(other).startsWith(plain(id)))
 }
 

@@ -15,6 +15,8 @@ export const rangeOf = (header: string | undefined, sizeBytes: number): Range | 
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '')
   if (match === null || (match[1] === '' && match[2] === '')) return undefined
   const [, first = '', last = ''] = match
+  // A range that ends before it starts is no range, and one who sends none gets the whole.
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined
   const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first)
   const end = first === '' || last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1)
   return start > end || start >= sizeBytes ? null : { start, end }
@@ -38,7 +40,8 @@ export const getMedia =
       'cache-control': 'private, max-age=3600, immutable',
       'cross-origin-resource-policy': 'cross-origin',
     }
-    if (header('if-none-match')?.includes(etag) === true) return { status: 304, headers, body: undefined }
+    const known = header('if-none-match')
+    if (known?.includes(etag) === true || known?.trim() === '*') return { status: 304, headers, body: undefined }
     const isRangeStillGood = header('if-range') === undefined || header('if-range') === etag
     const range = isRangeStillGood ? rangeOf(header('range'), file.sizeBytes) : undefined
     if (range === null) {

@@ -29,7 +29,9 @@ export const createVideo =
   async (call) => {
     const { caller, fields, signal } = call
     const name = fields.value('model')
-    if (name === undefined) throw new ApiError('missing_parameter', { param: 'model', message: "'model' is required." })
+    if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
+      throw new ApiError('missing_parameter', { param: 'model', message: "'model' is required." })
+    }
     if (typeof name !== 'string') {
       throw new ApiError('invalid_parameter', { param: 'model', message: "'model' must be text." })
     }

@@ -70,7 +70,8 @@ export const retakeLost = async (database: Database, provider: string, atMost: n
       where o.task_id in (
         select task_id from open_tasks
          where provider = $1 and (
-           (stage = 'starting' and touched_at < now() - make_interval(secs => $3))
+           touched_at = 'epoch'
+           or (stage = 'starting' and touched_at < now() - make_interval(secs => $3))
            or (stage = 'submitting' and touched_at < now() - make_interval(secs => $4))
            or (stage = 'waiting' and outcome is not null and touched_at < now() - make_interval(secs => $5))
            or (stage = 'keeping' and touched_at < now() - make_interval(secs => $6))
@@ -89,12 +90,12 @@ export const retakeLost = async (database: Database, provider: string, atMost: n
   return rows
 }
 
-/** Makes every task the engine was carrying count as lost: for an engine that starts empty. */
+/**
+ * Makes every task the engine was carrying count as lost, for an engine that starts empty. Also those that
+ * wait at a provider: nobody is left to hear their news.
+ */
 export const markAllLost = async (database: Database): Promise<number> => {
-  const { rowCount } = await database.query(
-    `update open_tasks set touched_at = 'epoch' where stage in ('starting', 'submitting', 'keeping')
-        or (stage = 'waiting' and outcome is not null)`,
-  )
+  const { rowCount } = await database.query(`update open_tasks set touched_at = 'epoch' where stage <> 'accepted'`)
   return rowCount ?? 0
 }
 

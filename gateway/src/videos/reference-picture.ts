@@ -64,7 +64,7 @@ const sourcesOf = (fields: Fields, param: string): Source[] => {
   if (files.length > 0) return files.map((file) => ({ file }))
   const value = fields.value(param)
   const text = typeof value === 'object' && value !== null ? (value as { image_url?: unknown }).image_url : value
-  if (value === undefined) return []
+  if (value === undefined || (typeof value === 'string' && value.trim() === '')) return []
   if (typeof text !== 'string' || text === '') {
     throw new ApiError('invalid_parameter', { param, message: `'${param}' must be a file, a data URI or a URL.` })
   }

@@ -1,4 +1,6 @@
 /** Calls to a gateway and what a test expects of their answers. */
+import { connect } from 'node:net'
+
 import { errors, type ErrorCode } from '@kinora/contract/errors'
 import { expect } from 'vitest'
 
@@ -37,13 +39,30 @@ export const expectProblem = (answer: Answer, code: ErrorCode, param?: string): 
   expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-f-]{36}$/)
 }
 
+export const askJson = (url: string, key: string | undefined, body: unknown, headers: Record<string, string> = {}) =>
+  ask(url, key, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+
+/** Writes bytes to the gateway as they are and answers all that comes back until it closes the connection. */
+export const askRaw = (url: string, bytes: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const socket = connect({ host: hostname, port: Number(port) })
+    let text = ''
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += String(chunk)
+    })
+    socket.on('error', reject).on('close', () => resolve(text))
+    socket.write(bytes)
+  })
+
 /** A picture small enough to write down: one white pixel as PNG. */
-export const pixel = new Blob(
-  [
-    Buffer.from(
-      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8/5+hHgAHggJ/PchI7wAAAABJRU5ErkJggg==',
-      'base64',
-    ),
-  ],
-  { type: 'image/png' },
+export const pixelBytes = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8/5+hHgAHggJ/PchI7wAAAABJRU5ErkJggg==',
+  'base64',
 )
+export const pixel = new Blob([pixelBytes], { type: 'image/png' })
+export const pixelUri = `data:image/png;base64,${pixelBytes.toString('base64')}`

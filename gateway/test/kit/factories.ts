@@ -1,9 +1,18 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
 import { openPurse, postMovements, upsertSubscription } from '../../src/billing/ledger-store.ts'
 import { insertAccount, insertKey, type NewKey } from '../../src/keys/key-store.ts'
 import { createKeyText, hashKey, hintOf, type KeyKind } from '../../src/keys/key-text.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
+import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
+import { settleHold } from '../../src/billing/spend.ts'
+import { dayOfTaskId } from '../../src/videos/task-id.ts'
+import { finishTask } from '../../src/videos/task-store.ts'
+import type { Ending } from '../../src/videos/task.ts'
 
 export const keySecret = 'a secret for hashing keys in tests only'
 export const linkSecret = 'a secret for signing links in tests only'
@@ -58,4 +67,54 @@ export const createKey = async (
     hint: hintOf(text),
   })
   return { id, text }
+}
+
+/** Ends a task as its run would, without a provider and without an engine. */
+export const endTask = async (postgres: Postgres, taskId: string, ending: Ending): Promise<void> => {
+  const day = dayOfTaskId(taskId) ?? ''
+  await postgres.transaction(async (database) => {
+    const task = await finishTask(database, day, taskId, ending)
+    if (task === undefined) throw new Error(`${taskId} has ended already`)
+    const captureMicros = ending.kind === 'completed' ? task.holdMicros : 0
+    await settleHold(database, { ...task, taskId, day, captureMicros })
+  })
+}
+
+export interface TestVideo {
+  mediaId: string
+  bytes: Buffer
+  expiresAt: Date
+}
+
+/** Completes a task with a file of random bytes in the gateway's storage. */
+export const completeTask = async (
+  { database, directory }: { database: { postgres: Postgres }; directory: string },
+  accountId: string,
+  taskId: string,
+  { expiresAt = new Date(Date.now() + 86_400_000), sizeBytes = 1_000 }: { expiresAt?: Date; sizeBytes?: number } = {},
+): Promise<TestVideo> => {
+  const mediaId = uuidV7()
+  const storageKey = `videos/test/${mediaId}.mp4`
+  const bytes = randomBytes(sizeBytes)
+  const path = join(directory, 'media', storageKey)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, bytes)
+  await insertStoredFiles(database.postgres, [
+    {
+      id: mediaId,
+      accountId,
+      taskId,
+      kind: 'video',
+      storageKey,
+      contentType: 'video/mp4',
+      sizeBytes,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      width: 1280,
+      height: 720,
+      durationMs: 4_000,
+      expiresAt,
+    },
+  ])
+  await endTask(database.postgres, taskId, { kind: 'completed', mediaId })
+  return { mediaId, bytes, expiresAt }
 }

@@ -25,6 +25,8 @@ export interface StackOptions {
   /** Replays every run from its journal at each step. */
   alwaysReplay?: boolean
   workers?: number
+  /** Makes keeping a result take so much longer, to catch tasks at it. */
+  probeDelaySeconds?: number
   provider?: 'vendor' | 'local'
   environment?: Environment
 }
@@ -88,6 +90,10 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
       },
     }),
   )
+  const slowProbe = join(directory, 'slow-ffprobe')
+  if (options.probeDelaySeconds !== undefined) {
+    await writeFile(slowProbe, `#!/bin/sh\nsleep ${options.probeDelaySeconds}\nexec ffprobe "$@"\n`, { mode: 0o755 })
+  }
   const environment: Environment = {
     ...testEnvironment(database.url, directory),
     PORT: String(ports.api),
@@ -99,6 +105,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     LOCAL_DIRECTORY: join(directory, 'local'),
     PROVIDERS_FILE: providersFile,
     LOG_LEVEL: 'info',
+    ...(options.probeDelaySeconds !== undefined && { FFPROBE_PATH: slowProbe }),
     ...(alwaysReplay && { ENGINE_SUSPEND_AFTER_MS: '0' }),
     ...options.environment,
   }

@@ -1,5 +1,6 @@
 /** The API in this process, on a database of its own, listening on a port of the system's choice. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -53,4 +54,62 @@ export const startGateway = async (
       await rm(directory, { recursive: true, force: true })
     },
   }
+}
+
+/** Everything a request may have left behind: rows of every table it could touch, and files. */
+export const recordOf = async ({ database, directory }: Pick<TestGateway, 'database' | 'directory'>) => {
+  const rowsOf = async (table: string) =>
+    (await database.postgres.query(`select to_jsonb(t)::text as row from ${table} t order by 1`)).rows
+  const files = await readdir(join(directory, 'media'), { recursive: true, withFileTypes: true })
+  return {
+    tasks: await rowsOf('video_tasks'),
+    events: await rowsOf('task_events'),
+    open: await rowsOf('open_tasks'),
+    media: await rowsOf('media'),
+    ledger: await rowsOf('ledger_entries'),
+    balances: await rowsOf('balances'),
+    quotas: await rowsOf('key_quotas'),
+    files: files.flatMap((file) => (file.isFile() ? join(file.parentPath, file.name) : [])).toSorted(),
+  }
+}
+
+export interface TestProxy extends AsyncDisposable {
+  /** The same address, through the proxy. */
+  url: string
+  /** Bytes that went to the far side so far. */
+  sentBytes: () => number
+  /** Cuts every connection and refuses new ones, as a server does that is down. */
+  cut: () => Promise<void>
+}
+
+/** Something between a gateway and its database that a test can count and cut. */
+export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
+  const target = new URL(targetUrl)
+  const sockets = new Set<Socket>()
+  let sentBytes = 0
+  const server = createServer((near) => {
+    const far = connect({ host: target.hostname, port: Number(target.port) })
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined).on('close', () => {
+        sockets.delete(socket)
+        near.destroy()
+        far.destroy()
+      })
+    }
+    near.on('data', (chunk: Buffer) => {
+      sentBytes += chunk.length
+    })
+    near.pipe(far).pipe(near)
+  })
+  await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  const cut = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      for (const socket of sockets) socket.destroy()
+    })
+  const url = new URL(targetUrl)
+  url.hostname = '127.0.0.1'
+  url.port = String((server.address() as AddressInfo).port)
+  return { url: url.href, sentBytes: () => sentBytes, cut, [Symbol.asyncDispose]: cut }
 }

@@ -1,30 +1,88 @@
+import { writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+
+import type { ErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { ask, expectProblem, form, pixel } from '../kit/answers.ts'
-import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
-import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { uuidV7 } from '../../src/platform/uuid.ts'
+import { ask, askJson, askRaw, expectProblem, form, pixel, pixelBytes, pixelUri, type Answer } from '../kit/answers.ts'
+import { completeTask, createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
+import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway
 let accountId: string
 let key: TestKey
+let pictures: Server
+let picturesUrl: string
 
 beforeAll(async () => {
-  gateway = await startGateway()
+  pictures = createServer((request, response) => {
+    response.writeHead(request.url === '/pixel.png' ? 200 : 404).end(pixelBytes)
+  })
+  await new Promise<void>((resolve) => pictures.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  picturesUrl = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}`
+  gateway = await startGateway({ FETCH_ALLOW_ORIGINS: picturesUrl })
   accountId = await createAccount(gateway.database.postgres)
   key = await createKey(gateway.database.postgres, accountId)
 })
-afterAll(() => gateway[Symbol.asyncDispose]())
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]()
+  pictures.close()
+})
 
+type FormFields = Record<string, string | Blob>
 const familyB = { model: 'vidB-2', prompt: 'A whale at sunset', seconds: '4', size: '1280x720' }
 const familyA = { model: 'vidA_3_1', prompt: 'A whale at sunset', seconds: '5', size: '16x9', input_reference: pixel }
+const familyAJson = { ...familyA, input_reference: pixelUri }
+const megabyte = 1_048_576
 
-const create = (fields: Record<string, string | Blob>, text = key.text) =>
-  ask(`${gateway.url}/v1/videos`, text, { method: 'POST', body: form(fields) })
+const endpoint = (path = '/v1/videos') => `${gateway.url}${path}`
+const create = (fields: FormFields | FormData, { text = key.text, headers = {}, path = '/v1/videos' } = {}) =>
+  ask(endpoint(path), text, {
+    method: 'POST',
+    headers,
+    body: fields instanceof FormData ? fields : form(fields),
+  })
+const createJson = (body: unknown, { text = key.text, headers = {} }: { text?: string; headers?: Record<string, string> } = {}) =>
+  askJson(endpoint(), text, body, headers)
+
+const without = <Fields extends object>(fields: Fields, name: string): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([each]) => each !== name)) as Fields
+
+/** Asks, expects exactly this refusal, and that it left nothing behind: no row, no money moved, no file. */
+const expectRefused = async (send: () => Promise<Answer>, code: ErrorCode, param?: string): Promise<Answer> => {
+  const before = await recordOf(gateway)
+  const answer = await send()
+  expectProblem(answer, code, param)
+  expect(await recordOf(gateway)).toEqual(before)
+  return answer
+}
+
+const orderOf = async (taskId: unknown) => {
+  const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
+    'select video_order from video_tasks where id = $1',
+    [taskId],
+  )
+  return rows[0]?.['video_order']
+}
+
+const referencesOf = async (taskId: unknown) => {
+  const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
+    `select content_type, size_bytes, storage_key from media where task_id = $1 and kind = 'reference'`,
+    [taskId],
+  )
+  return rows
+}
 
 describe('200', () => {
   test('a family B form is accepted as pending, with its own id shape', async () => {
     const answer = await create(familyB)
     expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(answer.body).toEqual({
       id: expect.stringMatching(/^vidB-2:\d{10}-[0-9A-Za-z]{14}$/),
       object: 'video',
@@ -39,22 +97,763 @@ describe('200', () => {
 
   test('a family A form with its picture is accepted as queued', async () => {
     const answer = await create(familyA)
-    expect(answer.body).toMatchObject({
+    expect(answer.body).toEqual({
       id: expect.stringMatching(/^video_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      object: 'video',
+      model: 'vidA_3_1',
       status: 'queued',
+      progress: 0,
+      created_at: expect.closeTo(Date.now() / 1000, -1),
       seconds: 5,
       size: '16x9',
     })
+    expect(await referencesOf(answer.body['id'])).toEqual([
+      expect.objectContaining({ content_type: 'image/png', size_bytes: pixelBytes.length }),
+    ])
+  })
+
+  test.each(['vidB-2', 'vidB-2-pro'])('%s takes every size and duration of family B', async (model) => {
+    const sizes = ['720x1280', '1280x720', '480x480', '1080x1080']
+    const durations = [4, 8, 10, 12, 15, 25]
+    for (const [index, seconds] of durations.entries()) {
+      const size = sizes[index % sizes.length] as string
+      const answer = await create({ ...familyB, model, seconds: String(seconds), size })
+      expect(answer.body).toMatchObject({ model, seconds, size, status: 'pending' })
+    }
+  })
+
+  test.each(['vidA_3_1', 'vidA_3_1-fast'])('%s takes 1 to 60 seconds in both sizes', async (model) => {
+    expect((await create({ ...familyA, model, seconds: '1' })).body).toMatchObject({ model, seconds: 1 })
+    const longest = await create({ ...familyA, model, seconds: '60', size: '720x1280' })
+    expect(longest.body).toMatchObject({ model, seconds: 60, size: '720x1280' })
+  })
+
+  test('family B takes the same fields as JSON', async () => {
+    const answer = await createJson(familyB)
+    expect(answer.status).toBe(200)
+    expect(answer.body).toMatchObject({ model: 'vidB-2', status: 'pending', seconds: 4, size: '1280x720' })
+  })
+
+  test('family A takes the same fields as JSON, its picture as a data URI', async () => {
+    const answer = await createJson(familyAJson)
+    expect(answer.body).toMatchObject({ model: 'vidA_3_1', status: 'queued', seconds: 5, size: '16x9' })
+    expect(await referencesOf(answer.body['id'])).toEqual([
+      expect.objectContaining({ content_type: 'image/png', size_bytes: pixelBytes.length }),
+    ])
+  })
+
+  test('JSON takes seconds as a number and flags as booleans or as their words', async () => {
+    const answer = await createJson({ ...familyB, seconds: 8, watermark: false, private: 'TRUE', style: 'anime' })
+    expect(answer.body).toMatchObject({ seconds: 8 })
+    expect(await orderOf(answer.body['id'])).toEqual({
+      prompt: 'A whale at sunset',
+      seconds: 8,
+      size: '1280x720',
+      width: 1280,
+      height: 720,
+      watermark: false,
+      isPrivate: true,
+      style: 'anime',
+    })
+  })
+
+  test('a form takes flags in any case', async () => {
+    const answer = await create({ ...familyB, watermark: 'False', private: 'tRUE' })
+    expect(await orderOf(answer.body['id'])).toMatchObject({ watermark: false, isPrivate: true })
+  })
+
+  test('empty optional fields count as absent, in a form and in JSON', async () => {
+    const empty = { input_reference: '', watermark: '', private: '', style: '', metadata: '' }
+    for (const answer of [
+      await create({ ...familyB, ...empty }),
+      await createJson({ ...familyB, ...empty, watermark: null }),
+      await create({ ...familyB, style: '  ', input_reference: ' ' }),
+    ]) {
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('x-ignored-params')).toBeNull()
+      expect(await orderOf(answer.body['id'])).not.toHaveProperty('style')
+      expect(await orderOf(answer.body['id'])).toMatchObject({ watermark: true, isPrivate: false })
+    }
+  })
+
+  test('the part a browser sends for a file nobody chose counts as absent', async () => {
+    const boundary = 'frontier'
+    const part = (disposition: string, value: string) =>
+      `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${value}\r\n`
+    const fields = Object.entries(familyB).map(([name, value]) => part(`name="${name}"`, value))
+    const body = `${fields.join('')}${part('name="input_reference"; filename=""', '')}--${boundary}--\r\n`
+    const answer = await ask(endpoint(), key.text, {
+      method: 'POST',
+      headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+      body,
+    })
+    expect(answer.status).toBe(200)
+    expect(await referencesOf(answer.body['id'])).toEqual([])
+  })
+
+  test('a form part without a name is passed over', async () => {
+    const body = ['name="model"\r\n\r\nvidB-2', 'name="prompt"\r\n\r\nhi', 'name="seconds"\r\n\r\n4', 'name="size"\r\n\r\n480x480']
+      .concat('\r\n\r\nnameless', 'filename="x.png"\r\nContent-Type: image/png\r\n\r\nnameless')
+      .map((part) => `--frontier\r\nContent-Disposition: form-data; ${part}\r\n`)
+    const answer = await ask(endpoint(), key.text, {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=frontier' },
+      body: `${body.join('')}--frontier--\r\n`,
+    })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-ignored-params')).toBeNull()
+  })
+
+  test('unknown parameters and those of the other family are ignored and named', async () => {
+    const formAnswer = await create({ ...familyA, private: 'true', style: 'anime', duration: '10' })
+    expect(formAnswer.status).toBe(200)
+    expect(formAnswer.headers.get('x-ignored-params')?.split(', ').toSorted()).toEqual(['duration', 'private', 'style'])
+    const jsonAnswer = await createJson({ ...familyB, 'naïve name': 1, __proto__x: 2, aspect_ratio: '16:9' })
+    expect(jsonAnswer.headers.get('x-ignored-params')).toBe('na?ve?name, __proto__x, aspect_ratio')
+    expect((await create(familyB)).headers.get('x-ignored-params')).toBeNull()
+  })
+
+  test.each([
+    ['a data URI as text of a form', { input_reference: pixelUri }],
+    ['the bracket field of client libraries', { 'input_reference[image_url]': pixelUri }],
+  ])('a picture may come as %s', async (_, reference) => {
+    for (const fields of [familyB, without(familyA, 'input_reference')]) {
+      const answer = await create({ ...fields, ...reference } as FormFields)
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('x-ignored-params')).toBeNull()
+      expect(await referencesOf(answer.body['id'])).toHaveLength(1)
+    }
+  })
+
+  test('a picture may come as { image_url } in JSON, and as a URL that is fetched', async () => {
+    const url = `${picturesUrl}/pixel.png`
+    for (const input_reference of [{ image_url: pixelUri }, url, { image_url: url }]) {
+      const answer = await createJson({ ...familyAJson, input_reference })
+      expect(answer.status).toBe(200)
+      expect(await referencesOf(answer.body['id'])).toEqual([
+        expect.objectContaining({ content_type: 'image/png', size_bytes: pixelBytes.length }),
+      ])
+    }
+  })
+
+  test('of two pictures for family B the first is used', async () => {
+    const data = form(familyB)
+    data.append('input_reference', pixel, 'first.png')
+    data.append('input_reference', new Blob(['not a picture']), 'second.png')
+    const answer = await create(data)
+    expect(answer.status).toBe(200)
+    expect(await referencesOf(answer.body['id'])).toEqual([
+      expect.objectContaining({ content_type: 'image/png', size_bytes: pixelBytes.length }),
+    ])
+  })
+
+  test('a prompt of 32 000 characters passes, counted as people count', async () => {
+    expect((await createJson({ ...familyB, prompt: '🐋'.repeat(32_000) })).status).toBe(200)
+  })
+
+  test('a body may be gzipped JSON', async () => {
+    const answer = await ask(endpoint(), key.text, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync(JSON.stringify(familyB)),
+    })
+    expect(answer.status).toBe(200)
+  })
+
+  test('a client that speaks openai reads queued for family B too', async () => {
+    expect((await create(familyB, { headers: { 'x-api-dialect': 'openai' } })).body).toMatchObject({ status: 'queued' })
+    expect((await create(familyB, { headers: { 'x-stainless-poll-helper': 'true' } })).body).toMatchObject({ status: 'queued' })
+    expect((await create(familyB, { path: '/openai/v1/videos' })).body).toMatchObject({ status: 'queued' })
+    const spoken = await createKey(gateway.database.postgres, accountId)
+    await gateway.database.postgres.query(`update keys set dialect = 'openai' where id = $1`, [spoken.id])
+    expect((await create(familyB, { text: spoken.text })).body).toMatchObject({ status: 'queued' })
+  })
+
+  test('an accepted task is one record, one event, one open row and one hold, at the price of the moment', async () => {
+    const { postgres } = gateway.database
+    const account = await createAccount(postgres, { balance: 10 })
+    const spender = await createKey(postgres, account)
+    const { body } = await create(familyA, { text: spender.text })
+    const taskId = body['id']
+
+    const tasks = await postgres.query<Record<string, unknown>>('select * from video_tasks where id = $1', [taskId])
+    expect(tasks.rows).toEqual([
+      expect.objectContaining({
+        account_id: account,
+        key_id: spender.id,
+        state: 'pending',
+        progress: 0,
+        family: 'A',
+        door: 'videos',
+        enhanced_prompt: 'A whale at sunset',
+        purse: 'payg',
+        price: { unit: 'second', unitMicros: 200_000, quantity: 5, totalMicros: 1_000_000 },
+        hold_micros: 1_000_000,
+        captured_micros: null,
+        finished_at: null,
+      }),
+    ])
+    const events = await postgres.query<Record<string, unknown>>('select kind from task_events where task_id = $1', [taskId])
+    expect(events.rows).toEqual([{ kind: 'accepted' }])
+    const open = await postgres.query<Record<string, unknown>>('select * from open_tasks where task_id = $1', [taskId])
+    expect(open.rows).toEqual([expect.objectContaining({ account_id: account, stage: 'accepted', run: 0 })])
+    const legs = await postgres.query<Record<string, unknown>>(
+      'select movement, book, amount_micros from ledger_entries where task_id = $1 order by book',
+      [taskId],
+    )
+    expect(legs.rows).toEqual([
+      { movement: 'hold', book: 'available', amount_micros: -1_000_000 },
+      { movement: 'hold', book: 'held', amount_micros: 1_000_000 },
+    ])
+    const balances = await postgres.query<Record<string, unknown>>(
+      'select available_micros, held_micros from balances where account_id = $1',
+      [account],
+    )
+    expect(balances.rows).toEqual([{ available_micros: 9_000_000, held_micros: 1_000_000 }])
+  })
+
+  test('a subscription key spends the quota of its cycle, not the balance', async () => {
+    const { postgres } = gateway.database
+    const account = await createAccount(postgres, { balance: 0 })
+    await subscribe(postgres, account, { quota: 0.4 })
+    const subscriber = await createKey(postgres, account, { kind: 'subscription' })
+    expect((await create(familyB, { text: subscriber.text })).status).toBe(200)
+    const { rows } = await postgres.query<Record<string, unknown>>(
+      'select purse, available_micros, held_micros from balances where account_id = $1 order by purse',
+      [account],
+    )
+    expect(rows).toEqual([
+      { purse: 'payg', available_micros: 0, held_micros: 0 },
+      { purse: 'subscription', available_micros: 0, held_micros: 400_000 },
+    ])
+  })
+
+  test('a failed payment does not matter while the balance suffices', async () => {
+    const { postgres } = gateway.database
+    const account = await createAccount(postgres, { balance: 0.4 })
+    await postgres.query(`update accounts set payment_state = 'failed' where id = $1`, [account])
+    const spender = await createKey(postgres, account)
+    expect((await create(familyB, { text: spender.text })).status).toBe(200)
+  })
+})
+
+describe('200, money under pressure', () => {
+  const spend = async (gateways: TestGateway[]) => {
+    const [first] = gateways as [TestGateway]
+    const { postgres } = first.database
+    const account = await createAccount(postgres, { balance: 40 })
+    const spenders = await Promise.all([createKey(postgres, account), createKey(postgres, account)])
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => {
+        const { url } = gateways[index % gateways.length] as TestGateway
+        return askJson(`${url}/v1/videos`, spenders[(index >> 1) % 2]?.text, familyB)
+      }),
+    )
+    const accepted = answers.filter(({ status }) => status === 200)
+    const refused = answers.filter(({ status }) => status !== 200)
+    expect(new Set(accepted.map(({ body }) => body['id'])).size).toBe(100)
+    expect(refused).toHaveLength(100)
+    for (const answer of refused) expectProblem(answer, 'insufficient_balance')
+
+    const { rows: balances } = await postgres.query<Record<string, unknown>>(
+      'select available_micros, held_micros from balances where account_id = $1',
+      [account],
+    )
+    expect(balances).toEqual([{ available_micros: 0, held_micros: 100 * 400_000 }])
+    const { rows: tasks } = await postgres.query<Record<string, unknown>>(
+      'select count(*), sum(hold_micros) from video_tasks where account_id = $1',
+      [account],
+    )
+    expect(tasks).toEqual([{ count: 100, sum: 100 * 400_000 }])
+    expect(await auditLedger(postgres)).toEqual({ sumMicros: 0, driftedBalances: 0, heldByFinished: 0 })
+  }
+
+  test('200 creates at once against a balance for 100: exactly 100 are accepted, nothing goes below zero', async () => {
+    await spend([gateway])
+  })
+
+  test('the same holds when they are split over two gateways', async () => {
+    await using second = await startGateway({}, gateway)
+    await spend([gateway, second])
+  })
+
+  test("a key's quota holds against creates at once", async () => {
+    const { postgres } = gateway.database
+    const account = await createAccount(postgres)
+    const bounded = await createKey(postgres, account, { quotaMicros: 5 * 400_000 })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => createJson(familyB, { text: bounded.text })))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5)
+    for (const answer of answers.filter(({ status }) => status !== 200)) expectProblem(answer, 'quota_exceeded')
+    const { rows } = await postgres.query<Record<string, unknown>>(
+      'select quota_micros, used_micros from key_quotas where key_id = $1',
+      [bounded.id],
+    )
+    expect(rows).toEqual([{ quota_micros: 2_000_000, used_micros: 2_000_000 }])
   })
 })
 
 describe('400 invalid_request', () => {
-  test('malformed JSON', async () => {
-    const answer = await ask(`${gateway.url}/v1/videos`, key.text, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"model":',
-    })
-    expectProblem(answer, 'invalid_request')
+  test.each([
+    ['malformed JSON', '{"model":'],
+    ['an empty body', ''],
+    ['a list', '[]'],
+    ['a text', '"vidB-2"'],
+    ['null', 'null'],
+    ['a number', '5'],
+    ['JSON that is nested too deeply', `{"a":${'['.repeat(40)}${']'.repeat(40)}}`],
+    ['JSON with too many members', JSON.stringify({ a: Array.from({ length: 1_001 }, () => 0) })],
+  ])('%s', async (_, body) => {
+    await expectRefused(() => createJson(body), 'invalid_request')
   })
+
+  test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'nonsense', 'application/json, text/plain'])(
+    'the content type %s',
+    async (type) => {
+      await expectRefused(() => createJson(familyB, { headers: { 'content-type': type } }), 'invalid_request')
+    },
+  )
+
+  test('no content type, with and without a body', async () => {
+    const headers = `Host: x\r\nAuthorization: Bearer ${key.text}\r\nConnection: close\r\n`
+    for (const rest of ['Content-Length: 2\r\n\r\n{}', 'Content-Length: 0\r\n\r\n', '\r\n']) {
+      const text = await askRaw(gateway.url, `POST /v1/videos HTTP/1.1\r\n${headers}${rest}`)
+      expect(text).toMatch(/^HTTP\/1\.1 400 /)
+      expect(text).toContain('"code":"invalid_request"')
+    }
+  })
+
+  test.each([
+    ['without a boundary', 'multipart/form-data', 'whatever'],
+    ['that ends in the middle', 'multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nvidB'],
+    [
+      'that ends in the middle of a file',
+      'multipart/form-data; boundary=x',
+      '--x\r\nContent-Disposition: form-data; name="input_reference"; filename="a.png"\r\n\r\nabc',
+    ],
+    ['with another boundary', 'multipart/form-data; boundary=x', '--y\r\nContent-Disposition: form-data; name="model"\r\n\r\nvidB-2\r\n--y--'],
+  ])('a form %s', async (_, type, body) => {
+    const send = () => ask(endpoint(), key.text, { method: 'POST', headers: { 'content-type': type }, body })
+    await expectRefused(send, 'invalid_request')
+  })
+
+  test.each(['br', 'deflate', 'gzip, gzip', 'nonsense'])('the content encoding %s', async (encoding) => {
+    await expectRefused(() => createJson(familyB, { headers: { 'content-encoding': encoding } }), 'invalid_request')
+  })
+
+  test('a body that says gzip and is not', async () => {
+    await expectRefused(() => createJson(familyB, { headers: { 'content-encoding': 'gzip' } }), 'invalid_request')
+  })
+
+  test('an upload that is cut off leaves no file behind', async () => {
+    const before = await recordOf(gateway)
+    const { hostname, port } = new URL(gateway.url)
+    const socket = connect({ host: hostname, port: Number(port) })
+    socket.write(
+      `POST /v1/videos HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.text}\r\nContent-Length: 100000\r\n` +
+        'Content-Type: multipart/form-data; boundary=x\r\n\r\n' +
+        '--x\r\nContent-Disposition: form-data; name="input_reference"; filename="a.png"\r\n\r\n' +
+        'a'.repeat(50_000),
+    )
+    // The file must be there first, or its absence would prove nothing.
+    await expect.poll(async () => (await recordOf(gateway)).files.length).toBe(before.files.length + 1)
+    socket.destroy()
+    await expect.poll(() => recordOf(gateway)).toEqual(before)
+  })
+
+  test('a gzipped body that is cut off gives back its share of the budget at once', async () => {
+    const { hostname, port } = new URL(gateway.url)
+    const socket = connect({ host: hostname, port: Number(port) })
+    socket.write(
+      `POST /v1/videos HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.text}\r\nContent-Length: 100000\r\n` +
+        'Content-Type: application/json\r\nContent-Encoding: gzip\r\nExpect: 100-continue\r\n\r\n',
+    )
+    // The server asks for the body only once it took the request.
+    await new Promise((resolve) => socket.once('data', resolve))
+    socket.destroy()
+    // An unannounced size counts as the largest, which runs alone: it would wait for the other one for seconds.
+    const answer = await ask(endpoint(), key.text, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync(JSON.stringify(familyB)),
+      signal: AbortSignal.timeout(5_000),
+    })
+    expect(answer.status).toBe(200)
+  })
+})
+
+describe('400 missing_parameter', () => {
+  const required = {
+    A: ['model', 'prompt', 'seconds', 'size', 'input_reference'],
+    B: ['model', 'prompt', 'seconds', 'size'],
+  }
+  const cases = Object.entries(required).flatMap(([family, names]) => names.map((name): [string, string] => [name, family]))
+
+  test.each(cases)('%s of family %s, when it is absent, empty or blank', async (name, family) => {
+    const fields: FormFields = family === 'A' ? familyA : familyB
+    const json = family === 'A' ? familyAJson : familyB
+    await expectRefused(() => create(without(fields, name)), 'missing_parameter', name)
+    await expectRefused(() => create({ ...fields, [name]: '' }), 'missing_parameter', name)
+    await expectRefused(() => create({ ...fields, [name]: ' \t\n' }), 'missing_parameter', name)
+    await expectRefused(() => createJson(without(json, name)), 'missing_parameter', name)
+    await expectRefused(() => createJson({ ...json, [name]: '  ' }), 'missing_parameter', name)
+    await expectRefused(() => createJson({ ...json, [name]: null }), 'missing_parameter', name)
+  })
+})
+
+describe('400 invalid_parameter', () => {
+  const wrongA: [string, unknown][] = [
+    ['seconds', '0'],
+    ['seconds', '61'],
+    ['seconds', '5.5'],
+    ['seconds', 'abc'],
+    ['seconds', '-5'],
+    ['seconds', '1e1'],
+    ['seconds', '0x5'],
+    ['seconds', '99999999999999999999'],
+    ['size', '1280x720'],
+    ['size', '16X9'],
+    ['watermark', 'ture'],
+    ['watermark', '1'],
+  ]
+  const wrongB: [string, unknown][] = [
+    ['seconds', '9'],
+    ['seconds', '5'],
+    ['seconds', 'ten'],
+    ['size', '16x9'],
+    ['size', 'large'],
+    ['watermark', 'ture'],
+    ['private', 'yes'],
+    ['style', 'two words'],
+    ['style', 'é'],
+    ['style', 'x'.repeat(65)],
+  ]
+  test.each(wrongA)('family A with %s %s', async (name, value) => {
+    await expectRefused(() => create({ ...familyA, [name]: String(value) }), 'invalid_parameter', name)
+    await expectRefused(() => createJson({ ...familyAJson, [name]: value }), 'invalid_parameter', name)
+  })
+  test.each(wrongB)('family B with %s %s', async (name, value) => {
+    await expectRefused(() => create({ ...familyB, [name]: String(value) }), 'invalid_parameter', name)
+    await expectRefused(() => createJson({ ...familyB, [name]: value }), 'invalid_parameter', name)
+  })
+
+  test.each<[string, unknown]>([
+    ['model', 5],
+    ['model', ['vidB-2']],
+    ['prompt', 5],
+    ['prompt', { text: 'hi' }],
+    ['seconds', 4.5],
+    ['seconds', true],
+    ['seconds', ['4']],
+    ['size', 1280],
+    ['watermark', 1],
+    ['private', {}],
+    ['style', 7],
+    ['input_reference', 7],
+    ['input_reference', { file_id: 'file-1' }],
+    ['input_reference', [pixelUri]],
+  ])('JSON with a %s of the wrong type (%j)', async (name, value) => {
+    await expectRefused(() => createJson({ ...familyB, [name]: value }), 'invalid_parameter', name)
+  })
+
+  test('a prompt of more than 32 000 characters', async () => {
+    await expectRefused(() => create({ ...familyB, prompt: 'a'.repeat(32_001) }), 'invalid_parameter', 'prompt')
+  })
+
+  test('a prompt with a zero byte or with half of a character', async () => {
+    await expectRefused(() => create({ ...familyB, prompt: 'a\0b' }), 'invalid_parameter', 'prompt')
+    await expectRefused(() => createJson({ ...familyB, prompt: 'a\0b' }), 'invalid_parameter', 'prompt')
+    const half = JSON.stringify({ ...familyB, prompt: 'PROMPT' }).replace('PROMPT', String.raw`\ud83d`)
+    await expectRefused(() => createJson(half), 'invalid_parameter', 'prompt')
+  })
+
+  test('a file where text belongs', async () => {
+    await expectRefused(() => create({ ...familyB, prompt: pixel }), 'invalid_parameter', 'prompt')
+  })
+
+  test.each(['vidA3.1', 'vidA2', 'asr-1', 'chat-4o-mini-tts-2025-12-15', 'chat-4o-audio-preview'])(
+    'the model %s, which other endpoints serve',
+    async (model) => {
+      const answer = await expectRefused(() => create({ ...familyB, model }), 'invalid_parameter', 'model')
+      expect(answer.body['error']).toHaveProperty(
+        'message',
+        expect.stringContaining('vidA_3_1, vidA_3_1-fast, vidB-2, vidB-2-pro'),
+      )
+    },
+  )
+
+  test('two pictures for family A', async () => {
+    const data = form(familyA)
+    data.append('input_reference', pixel, 'second.png')
+    await expectRefused(() => create(data), 'invalid_parameter', 'input_reference')
+  })
+})
+
+describe('400 invalid_image', () => {
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+  test.each([
+    ['a text file', new Blob(['just text'], { type: 'image/png' })],
+    ['an SVG', new Blob([svg], { type: 'image/svg+xml' })],
+    ['an empty file', new Blob([], { type: 'image/png' })],
+    ['a file of 20 MB and a byte', new Blob([pixelBytes, Buffer.alloc(20 * megabyte + 1 - pixelBytes.length)])],
+  ])('%s', async (_, input_reference) => {
+    await expectRefused(() => create({ ...familyA, input_reference }), 'invalid_image', 'input_reference')
+  })
+
+  test('a file of exactly 20 MB passes', async () => {
+    const input_reference = new Blob([pixelBytes, Buffer.alloc(20 * megabyte - pixelBytes.length)])
+    expect((await create({ ...familyA, input_reference })).status).toBe(200)
+  })
+
+  test.each([
+    ['a data URI with bad base64', 'data:image/png;base64,@@@@'],
+    ['a data URI with base64 of an impossible length', 'data:image/png;base64,iVBOR'],
+    ['a data URI without base64', 'data:image/png,iVBORw0KGgo'],
+    ['a data URI of another type', `data:text/plain;base64,${pixelBytes.toString('base64')}`],
+    ['a data URI of an SVG', `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`],
+    ['a data URI whose content is no picture', `data:image/png;base64,${Buffer.from('text').toString('base64')}`],
+    ['a data URI without content', 'data:image/png;base64,'],
+    ['a loopback URL', 'http://127.0.0.1:1/a.png'],
+    ['a loopback URL in disguise', 'http://0x7f.1/a.png'],
+    ['the address of cloud metadata', 'http://169.254.169.254/'],
+    ['a private URL', 'http://10.0.0.1/a.png'],
+    ['a name of this machine', 'http://localhost/a.png'],
+    ['an address of IPv6 loopback', 'http://[::1]/a.png'],
+    ['another scheme', 'ftp://example.com/a.png'],
+    ['a path of this machine', 'file:///etc/passwd'],
+    ['text that is no URL', 'picture.png'],
+  ])('%s', async (_, input_reference) => {
+    await expectRefused(() => createJson({ ...familyAJson, input_reference }), 'invalid_image', 'input_reference')
+    await expectRefused(() => create({ ...familyB, input_reference }), 'invalid_image', 'input_reference')
+  })
+
+  test('a data URI of more than 20 MB', async () => {
+    const uri = `data:image/png;base64,${Buffer.concat([pixelBytes, Buffer.alloc(20 * megabyte)]).toString('base64')}`
+    const send = () => createJson({ ...familyAJson, input_reference: uri })
+    await expectRefused(send, 'invalid_image', 'input_reference')
+  })
+
+  test('a URL that does not answer with a picture', async () => {
+    const send = () => createJson({ ...familyAJson, input_reference: `${picturesUrl}/missing.png` })
+    await expectRefused(send, 'invalid_image', 'input_reference')
+  })
+})
+
+describe('402', () => {
+  const spender = async (
+    balance: number,
+    { isPaymentFailed = false, ...traits }: Parameters<typeof createKey>[2] & { isPaymentFailed?: boolean } = {},
+  ) => {
+    const { postgres } = gateway.database
+    const account = await createAccount(postgres, { balance })
+    if (isPaymentFailed) await postgres.query(`update accounts set payment_state = 'failed' where id = $1`, [account])
+    return { account, ...(await createKey(postgres, account, traits)) }
+  }
+  const expectUnpaid = async (text: string, code: ErrorCode) => {
+    for (const fields of [familyB, familyA]) {
+      const answer = await expectRefused(() => create(fields, { text }), code)
+      expect(answer.headers.get('x-should-retry')).toBe('false')
+    }
+  }
+  const yesterday = new Date(Date.now() - 86_400_000)
+
+  test('insufficient_balance when the balance is a little too low', async () => {
+    await expectUnpaid((await spender(0.399_999)).text, 'insufficient_balance')
+  })
+
+  test('insufficient_balance when the balance is zero, or was never filled', async () => {
+    await expectUnpaid((await spender(0)).text, 'insufficient_balance')
+    const { text, account } = await spender(0)
+    await gateway.database.postgres.query('delete from balances where account_id = $1', [account])
+    await expectUnpaid(text, 'insufficient_balance')
+  })
+
+  test("quota_exceeded when the key's quota is used up, whatever the balance", async () => {
+    await expectUnpaid((await spender(1000, { quotaMicros: 0 })).text, 'quota_exceeded')
+    const almost = await spender(1000, { quotaMicros: 799_999 })
+    expect((await create(familyB, { text: almost.text })).status).toBe(200)
+    await expectUnpaid(almost.text, 'quota_exceeded')
+  })
+
+  test("quota_exceeded when the subscription's cycle is used up, whatever the balance", async () => {
+    const { account, text } = await spender(1000, { kind: 'subscription' })
+    await subscribe(gateway.database.postgres, account, { quota: 0.399_999 })
+    await expectUnpaid(text, 'quota_exceeded')
+  })
+
+  test('subscription_expired when the subscription has ended, or there never was one', async () => {
+    const ended = await spender(1000, { kind: 'subscription' })
+    await subscribe(gateway.database.postgres, ended.account, { endsAt: yesterday })
+    await expectUnpaid(ended.text, 'subscription_expired')
+    await expectUnpaid((await spender(1000, { kind: 'subscription' })).text, 'subscription_expired')
+  })
+
+  test('payment_failed when the last payment failed and the balance is too low', async () => {
+    await expectUnpaid((await spender(0.1, { isPaymentFailed: true })).text, 'payment_failed')
+  })
+
+  test('the precedence is subscription_expired, quota_exceeded, payment_failed, insufficient_balance', async () => {
+    const everything = await spender(0, { kind: 'subscription', quotaMicros: 0, isPaymentFailed: true })
+    await subscribe(gateway.database.postgres, everything.account, { quota: 0, endsAt: yesterday })
+    await expectUnpaid(everything.text, 'subscription_expired')
+    await expectUnpaid((await spender(0, { quotaMicros: 0, isPaymentFailed: true })).text, 'quota_exceeded')
+    await expectUnpaid((await spender(0, { isPaymentFailed: true })).text, 'payment_failed')
+    await expectUnpaid((await spender(0)).text, 'insufficient_balance')
+  })
+
+  test('parameters are checked before money', async () => {
+    const { text } = await spender(0)
+    await expectRefused(() => create({ ...familyB, seconds: '9' }, { text }), 'invalid_parameter', 'seconds')
+  })
+})
+
+describe('403 model_access_denied', () => {
+  test('a model the key is not for', async () => {
+    const { text } = await createKey(gateway.database.postgres, accountId, { models: ['vidB-2'] })
+    expect((await create(familyB, { text })).status).toBe(200)
+    await expectRefused(() => create({ ...familyB, model: 'vidB-2-pro' }, { text }), 'model_access_denied', 'model')
+    await expectRefused(() => create({ ...familyB, model: 'asr-1' }, { text }), 'model_access_denied', 'model')
+  })
+
+  test('comes after 404 for an unknown model and before a look at the parameters', async () => {
+    const { text } = await createKey(gateway.database.postgres, accountId, { models: [] })
+    await expectRefused(() => create({ ...familyB, model: 'vidC' }, { text }), 'model_not_found', 'model')
+    await expectRefused(() => create({ model: 'vidB-2' }, { text }), 'model_access_denied', 'model')
+  })
+})
+
+describe('404 model_not_found', () => {
+  const messageOf = ({ body }: Answer) => (body['error'] as { message: string }).message
+
+  test.each([
+    ['VIDB-2', 'vidB-2'],
+    ['vidB2', 'vidB-2'],
+    ['vidb-2-p', 'vidB-2-pro'],
+    ['asr', 'asr-1'],
+  ])('%s is a near miss of %s', async (model, meant) => {
+    const answer = await expectRefused(() => create({ ...familyB, model }), 'model_not_found', 'model')
+    expect(messageOf(answer)).toContain(`Did you mean ${meant}?`)
+  })
+
+  test.each(['dall-e-3', '???', '__proto__', 'x'.repeat(5_000), 'a\0b', '../../etc/passwd'])('%s is near nothing', async (model) => {
+    const answer = await expectRefused(() => createJson({ ...familyB, model }), 'model_not_found', 'model')
+    expect(messageOf(answer)).not.toContain('Did you mean')
+    expect(messageOf(answer).length).toBeLessThan(200)
+  })
+})
+
+describe('413 request_too_large', () => {
+  test('JSON that announces more than the limit is refused without reading it', async () => {
+    const before = await recordOf(gateway)
+    const text = await askRaw(
+      gateway.url,
+      `POST /v1/videos HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.text}\r\nConnection: close\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${88 * megabyte + 1}\r\n\r\n{`,
+    )
+    expect(text).toMatch(/^HTTP\/1\.1 413 /)
+    expect(text).toContain('"type":"invalid_request_error","code":"request_too_large"')
+    expect(await recordOf(gateway)).toEqual(before)
+  })
+
+  test('JSON that grows over the limit without announcing it is refused, and the sender is told', async () => {
+    const chunk = Buffer.alloc(4 * megabyte, ' ')
+    const body = ReadableStream.from(Array.from({ length: 23 }, () => chunk))
+    const send = () =>
+      ask(endpoint(), key.text, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+        duplex: 'half',
+      } as RequestInit)
+    await expectRefused(send, 'request_too_large')
+  })
+
+  test('a gzip bomb is refused at the limit of what it becomes', async () => {
+    const bomb = gzipSync(Buffer.alloc(89 * megabyte, ' '))
+    expect(bomb.length).toBeLessThan(megabyte)
+    const send = () =>
+      ask(endpoint(), key.text, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+        body: bomb,
+      })
+    await expectRefused(send, 'request_too_large')
+  })
+
+  test('a field of more than a mebibyte', async () => {
+    await expectRefused(() => create({ ...familyA, prompt: 'a'.repeat(megabyte + 1) }), 'request_too_large')
+  })
+
+  test('a form of too many parts', async () => {
+    const data = form(familyB)
+    for (let index = 0; index < 120; index += 1) data.append(`field${index}`, 'x')
+    await expectRefused(() => create(data), 'request_too_large')
+    const files = form(familyB)
+    for (let index = 0; index < 12; index += 1) files.append('input_reference', pixel, 'a.png')
+    await expectRefused(() => create(files), 'request_too_large')
+  })
+})
+
+describe('429 rate_limit_exceeded', () => {
+  test('says with four headers what the limit is and when to come back', async () => {
+    const { text } = await createKey(gateway.database.postgres, accountId, { limits: { create: 2 } })
+    const first = await create(familyB, { text })
+    expect(first.headers.get('x-ratelimit-limit')).toBe('2')
+    expect(first.headers.get('x-ratelimit-remaining')).toBe('1')
+    await create(familyB, { text })
+    const answer = await expectRefused(() => create(familyB, { text }), 'rate_limit_exceeded')
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('2')
+    expect(answer.headers.get('x-ratelimit-remaining')).toBe('0')
+    const resetsAt = Number(answer.headers.get('x-ratelimit-reset'))
+    expect(resetsAt).toBeGreaterThan(Date.now() / 1000)
+    expect(resetsAt).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 61)
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+    expect(Number(answer.headers.get('retry-after-ms'))).toBeGreaterThanOrEqual(1)
+  })
+})
+
+describe('models on their way out', () => {
+  const startWith = async (models: string) => {
+    const file = join(gateway.directory, `${uuidV7()}.yaml`)
+    await writeFile(file, models)
+    return startGateway({ PROVIDERS_FILE: file }, gateway)
+  }
+
+  test('a deprecated model still works and says until when', async () => {
+    await using later = await startWith('models: {vidB-2: {state: deprecated, shutdownDate: 2027-01-01}}')
+    const answer = await askJson(`${later.url}/v1/videos`, key.text, familyB)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('deprecation')).toBe('true')
+    expect(answer.headers.get('sunset')).toBe('Fri, 01 Jan 2027 00:00:00 GMT')
+    const other = await askJson(`${later.url}/v1/videos`, key.text, { ...familyB, model: 'vidB-2-pro' })
+    expect(other.headers.get('deprecation')).toBeNull()
+    expect(other.headers.get('sunset')).toBeNull()
+  })
+
+  test('a retired model is not found, and its successor is named', async () => {
+    await using later = await startWith('models: {vidB-2: {state: retired, successor: vidB-2-pro}}')
+    const answer = await askJson(`${later.url}/v1/videos`, key.text, familyB)
+    expectProblem(answer, 'model_not_found', 'model')
+    expect(answer.body['error']).toHaveProperty('message', "The model 'vidB-2' has been retired. Use vidB-2-pro instead.")
+  })
+
+  test('a changed price is the price of new tasks only', async () => {
+    const { body: earlier } = await createJson(familyB)
+    await using later = await startWith('models: {vidB-2: {pricePerSecondMicros: 7}}')
+    const { body: newer } = await askJson(`${later.url}/v1/videos`, key.text, familyB)
+    const { postgres } = gateway.database
+    await completeTask(gateway, accountId, String(earlier['id']))
+    const { rows } = await postgres.query<Record<string, unknown>>(
+      'select hold_micros, captured_micros from video_tasks where id = any($1) order by hold_micros',
+      [[earlier['id'], newer['id']]],
+    )
+    expect(rows).toEqual([
+      { hold_micros: 28, captured_micros: null },
+      { hold_micros: 400_000, captured_micros: 400_000 },
+    ])
+  })
+})
+
+test('every refusal and acceptance of this file left the ledger in balance', async () => {
+  expect(await auditLedger(gateway.database.postgres)).toEqual({ sumMicros: 0, driftedBalances: 0, heldByFinished: 0 })
 })

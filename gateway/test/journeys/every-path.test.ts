@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+
+import { ask } from '../kit/answers.ts'
+import { startStack } from '../kit/stack.ts'
+
+/** What a prompt makes the vendor do, and how the task must end. */
+const paths = [
+  ['all goes well', 'A whale', 'completed'],
+  ['the vendor is busy twice', 'A vendor:busy=2 whale', 'completed'],
+  ['the vendor takes the job and its reply is lost', 'A vendor:drop-reply whale', 'completed'],
+  ['the vendor takes the job and answers nonsense', 'A vendor:garbage whale', 'completed'],
+  ['the vendor fails once before taking it', 'A vendor:500-then-ok whale', 'completed'],
+  ['three checks in a row fail', 'A vendor:check-503=3 whale', 'completed'],
+  ['the vendor refuses the content while working', 'A vendor:fail=content_policy_violation whale', 'content_policy_violation'],
+  ['the vendor breaks while working', 'A vendor:fail=server_error whale', 'upstream_error'],
+  ['the result is no video', 'A vendor:bad-media whale', 'upstream_error'],
+  ['the vendor never finishes', 'A vendor:never whale', 'task_timeout'],
+] as const
+
+test('every path of a task ends right while the engine replays every run at each of its steps', async () => {
+  await using stack = await startStack({
+    vendorDurationMs: 500,
+    alwaysReplay: true,
+    environment: { TASK_DEADLINE_SECONDS: '20' },
+  })
+  const ids = await Promise.all(paths.map(([, prompt]) => stack.create(prompt)))
+  await stack.until('all tasks have ended', async () => {
+    const { completed = 0, failed = 0 } = await stack.states()
+    return completed + failed === paths.length
+  })
+  const ended = await Promise.all(
+    ids.map(async (id, index) => {
+      const { body } = await ask(`${stack.url}/v1/videos/${id}`, stack.key)
+      const error = body['error'] as { code: string } | undefined
+      return [paths[index]?.[0], paths[index]?.[1], error?.code ?? body['status']]
+    }),
+  )
+  expect(ended).toEqual(paths)
+  await stack.assertBooks({ completed: 6, failed: 4 })
+  expect(new Set(stack.vendor.jobs().map(({ idempotencyKey }) => idempotencyKey)).size).toBe(stack.vendor.jobs().length)
+})

@@ -1,0 +1,64 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { errors, taskErrors } from '../contract/src/errors.ts'
+import { operations } from '../contract/src/operations.ts'
+import { settings } from '../gateway/src/config.ts'
+import { documents, staleDocuments } from './generate.ts'
+
+let root: URL
+
+beforeEach(async () => {
+  root = pathToFileURL(`${await mkdtemp(`${tmpdir()}/kinora-generate-`)}/`)
+})
+
+afterEach(() => rm(root, { recursive: true }))
+
+const write = async (file: string, text: string) => {
+  const path = fileURLToPath(new URL(file, root))
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, text)
+}
+
+test('a missing or changed document is stale, a fresh one is not', async () => {
+  const texts = documents()
+  expect(await staleDocuments(root)).toEqual(Object.keys(texts))
+  for (const [file, text] of Object.entries(texts)) await write(file, text)
+  expect(await staleDocuments(root)).toEqual([])
+  await write('docs/errors.md', 'something else')
+  expect(await staleDocuments(root)).toEqual(['docs/errors.md'])
+})
+
+test('every error has an anchor of its own, every failure of a task a row', () => {
+  const page = documents()['docs/errors.md'] ?? ''
+  for (const code of Object.keys(errors)) expect(page.split('\n')).toContain(`### ${code}`)
+  for (const code of Object.keys(taskErrors)) expect(page).toContain(`| \`${code}\` |`)
+})
+
+test('an error names the operations that answer it', () => {
+  const [, section = ''] = (documents()['docs/errors.md'] ?? '').split('### task_not_found\n')
+  const line = section.split('\n').find((text) => text.startsWith('- Answered by:'))
+  expect(line).toContain('`GET /v1/videos/{id}`')
+  expect(line).not.toContain('`GET /v1/models`')
+})
+
+test('every operation is described', () => {
+  const { paths } = JSON.parse(documents()['docs/openapi.json'] ?? '') as { paths: Record<string, unknown> }
+  for (const { path } of Object.values(operations)) expect(paths).toHaveProperty([path])
+})
+
+test('every setting is in the example and in the table, with no default that depends on this machine', () => {
+  const { '.env.example': example = '', 'docs/configuration.md': page = '' } = documents()
+  for (const [name, row] of Object.entries<{ default?: string }>(settings)) {
+    expect(page).toContain(`| \`${name}\` |`)
+    expect(example.split('\n').filter((line) => /^(?:# )?[A-Z0-9_]+=/.test(line))).toContainEqual(
+      expect.stringMatching(row.default === undefined ? `^${name}=$` : `^# ${name}=`),
+    )
+  }
+  expect(page).toContain('| `LOCAL_RENDERS` | one per core |')
+  expect(example).toContain('# LOCAL_RENDERS=\n')
+})

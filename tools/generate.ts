@@ -1,0 +1,163 @@
+/**
+ * Writes the documents that are made from the code: the API's description, the page of errors, and both
+ * lists of settings. With `--check` it writes nothing and fails where one of them is stale.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+
+import { errors, taskErrors, type ErrorCode } from '../contract/src/errors.ts'
+import { openapi } from '../contract/src/openapi.ts'
+import {
+  errorsOf,
+  errorsOfEveryKey,
+  errorsOfEveryOperation,
+  type Operation,
+} from '../contract/src/operation.ts'
+import { operations } from '../contract/src/operations.ts'
+import { settings } from '../gateway/src/config.ts'
+
+const note = 'Made from the code by `npm run generate`; change it there.'
+
+/** One paragraph or list entry of Markdown per line, so that a change shows as itself. */
+const lines = (...given: (string | string[])[]) => `${given.flat().join('\n')}\n`
+
+const nameOf = ({ method, path }: Operation) => `\`${method} ${path}\``
+
+const answeredBy = (code: ErrorCode): string => {
+  if (errorsOfEveryOperation.includes(code)) return 'every operation'
+  if (errorsOfEveryKey.includes(code)) return 'every operation that takes a key'
+  const names = Object.values<Operation>(operations).flatMap((operation) =>
+    errorsOf(operation).includes(code) ? nameOf(operation) : [],
+  )
+  return names.length === 0 ? 'no operation yet; it is kept for endpoints that are to come' : names.join(', ')
+}
+
+const errorSection = (code: ErrorCode) => {
+  const { status, type, message, remedy } = errors[code]
+  return [
+    `### ${code}`,
+    '',
+    `- Status and type: ${status} \`${type}\``,
+    `- Message: ${message}`,
+    `- What to do: ${remedy}`,
+    `- Answered by: ${answeredBy(code)}`,
+    '',
+  ]
+}
+
+const errorsPage = () =>
+  lines(
+    '# Errors',
+    '',
+    note,
+    '',
+    'Every answer that is not a success has this body. `param` names the offending parameter, where there is one;',
+    'a message may be more precise than the one listed here. Decide by `code`, never by the message.',
+    '',
+    '```json',
+    '{ "error": { "message": "…", "type": "…", "code": "…", "param": "…" } }',
+    '```',
+    '',
+    "The reply's `x-request-id` finds the request in the logs; name it when you report a fault.",
+    '',
+    '## Codes of an answer',
+    '',
+    (Object.keys(errors) as ErrorCode[]).flatMap(errorSection),
+    '## Codes of a failed task',
+    '',
+    'A task that was accepted and then failed is read with status 200. Its `status` is `failed`, its `error` carries',
+    'one of these codes, and what was held for it has been given back.',
+    '',
+    '| code | message |',
+    '|---|---|',
+    Object.entries(taskErrors).map(([code, message]) => `| \`${code}\` | ${message} |`),
+  )
+
+interface Row {
+  name: string
+  isRequired: boolean
+  /** What holds when it is not set, in words where it is no fixed text. */
+  fallback: string
+  /** The fallback as it would be written into the environment; undefined where it is no fixed text. */
+  example: string | undefined
+  description: string
+}
+
+/** A description may end with what the default comes to, for defaults that depend on the machine or other settings. */
+const settingRows = (): Row[] =>
+  Object.entries<{ default?: string; description: string }>(settings).map(([name, row]) => {
+    const [, description = row.description, inWords] =
+      /^(.*?)(?: Default: (.+)\.)?$/.exec(row.description) ?? []
+    return {
+      name,
+      isRequired: row.default === undefined,
+      fallback: inWords ?? row.default ?? '',
+      example: inWords === undefined ? row.default : undefined,
+      description,
+    }
+  })
+
+const environmentExample = () =>
+  lines(
+    `# ${note.replaceAll('`', '')}`,
+    '# Copy it to .env. What is commented out shows its default; what is not must be given.',
+    '# Secrets have at least 32 characters, such as `openssl rand -hex 32` prints.',
+    settingRows().flatMap(({ name, isRequired, fallback, example, description }) => [
+      '',
+      `# ${description}${example === undefined && !isRequired ? ` Default: ${fallback}.` : ''}`,
+      isRequired ? `${name}=` : `# ${name}=${example ?? ''}`,
+    ]),
+  )
+
+const shownFallback = ({ isRequired, fallback, example }: Row) => {
+  if (isRequired) return '**required**'
+  if (example === undefined) return fallback
+  return fallback === '' ? 'empty' : `\`${fallback}\``
+}
+
+const configurationPage = () =>
+  lines(
+    '# Configuration',
+    '',
+    note,
+    '',
+    'Settings are environment variables, the same for every role. They are read once, at start; everything that is',
+    'wrong with them is said at once, and the process then ends with exit code 78. `kinora dev` needs none of them.',
+    '',
+    '| setting | default | what it is for |',
+    '|---|---|---|',
+    settingRows().map((row) => `| \`${row.name}\` | ${shownFallback(row)} | ${row.description} |`),
+    '',
+    'Which of them matter when, and the format of `PROVIDERS_FILE`, is in [operating.md](operating.md).',
+  )
+
+export const documents = (): Record<string, string> => ({
+  'docs/openapi.json': `${JSON.stringify(openapi(), null, 2)}\n`,
+  'docs/errors.md': errorsPage(),
+  'docs/configuration.md': configurationPage(),
+  '.env.example': environmentExample(),
+})
+
+/** The documents that differ from what the code would write. */
+export const staleDocuments = async (root: URL): Promise<string[]> => {
+  const stale: string[] = []
+  for (const [file, text] of Object.entries(documents())) {
+    const present = await readFile(new URL(file, root), 'utf8').catch(() => undefined)
+    if (present !== text) stale.push(file)
+  }
+  return stale
+}
+
+if (import.meta.main) {
+  const root = new URL('../', import.meta.url)
+  const stale = await staleDocuments(root)
+  if (process.argv.includes('--check')) {
+    if (stale.length > 0) {
+      process.stderr.write(`Stale: ${stale.join(', ')}. Run: npm run generate\n`)
+      process.exitCode = 1
+    }
+  } else {
+    const texts = documents()
+    for (const file of stale) await writeFile(new URL(file, root), texts[file] ?? '')
+    process.stdout.write(stale.length === 0 ? 'Nothing to do.\n' : `Wrote ${stale.join(', ')}.\n`)
+  }
+}
