@@ -16,7 +16,7 @@ const run = promisify(execFile)
 const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
 const idleSeconds = Number(process.env['IDLE_SECONDS'] ?? 12)
 
-interface Dev {
+interface Dev extends AsyncDisposable {
   child: ChildProcess
   ready: { event: string; url: string; console: null; keys: Record<string, string> }
   readyMs: number
@@ -43,7 +43,17 @@ const startDev = async (): Promise<Dev> => {
     output += chunk.toString()
     if (output.includes('\n')) break
   }
-  return { child, ready: JSON.parse(output) as Dev['ready'], readyMs: performance.now() - startedMs }
+  return {
+    child,
+    ready: JSON.parse(output) as Dev['ready'],
+    readyMs: performance.now() - startedMs,
+    // Nothing outlives a test that failed half way.
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode !== null) return
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
 }
 
 /** Every process below the given one, itself included. */
@@ -61,12 +71,15 @@ const processesBelow = (root: number): number[] => {
   return [...parents.keys()].filter(isBelow)
 }
 
-/** Seconds of processor time these processes have used so far. */
-const processorSeconds = (pids: number[]): number =>
-  pids.reduce((sum, pid) => {
+/** Seconds of processor time used so far below a process, by those alive and those already ended and counted. */
+const processorSeconds = (root: number): number =>
+  processesBelow(root).reduce((sum, pid) => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return sum + (Number(fields[11]) + Number(fields[12])) / 100
+    const ticks = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 15)
+    return sum + ticks.reduce((total, each) => total + Number(each), 0) / 100
   }, 0)
 
 const stop = async (dev: Dev) => {
@@ -79,7 +92,7 @@ const stop = async (dev: Dev) => {
 const isDefunct = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
 
 test('with nothing but Node and ffmpeg one command serves the first real video, and Ctrl-C leaves nothing behind', async () => {
-  const dev = await startDev()
+  await using dev = await startDev()
   console.log(`first start: ready in ${Math.round(dev.readyMs)} ms`)
   expect(dev.readyMs).toBeLessThan(20_000)
   expect(dev.ready).toEqual({
@@ -143,18 +156,18 @@ test('with nothing but Node and ffmpeg one command serves the first real video, 
 })
 
 test('a second start is quick, keeps keys and videos, and is next to idle when nobody calls', async () => {
-  const dev = await startDev()
+  await using dev = await startDev()
   console.log(`second start: ready in ${Math.round(dev.readyMs)} ms`)
   expect(dev.readyMs).toBeLessThan(8_000)
   expect((await ask(`${dev.ready.url}/v1/models`, dev.ready.keys['payg'])).status).toBe(200)
 
-  const pids = processesBelow(dev.child.pid ?? 0)
+  const root = dev.child.pid ?? 0
   // What starting up left to do is not idling.
   await new Promise((resolve) => setTimeout(resolve, 3_000))
-  const before = processorSeconds(pids)
+  const before = processorSeconds(root)
   await new Promise((resolve) => setTimeout(resolve, idleSeconds * 1_000))
-  const share = ((processorSeconds(pids) - before) / idleSeconds) * 100
-  console.log(`idle for ${idleSeconds} s: ${pids.length} processes used ${share.toFixed(1)} % of one core`)
+  const share = ((processorSeconds(root) - before) / idleSeconds) * 100
+  console.log(`idle for ${idleSeconds} s: ${processesBelow(root).length} processes used ${share.toFixed(1)} % of one core`)
   expect(share).toBeLessThan(5)
 
   const second = spawn(process.execPath, [program, 'dev', '--json', '--port', '0', '--data', join(directory, 'data')], {

@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { deleteKey } from '../../src/keys/key-store.ts'
+import { createModelTaskId, createUuidTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
+import { markProcessing } from '../../src/videos/task-store.ts'
+import { ask, askJson, expectProblem, pixelUri, type Answer } from '../kit/answers.ts'
+import { completeTask, createAccount, createKey, endTask, subscribe, type TestKey } from '../kit/factories.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+let gateway: TestGateway
+let accountId: string
+let key: TestKey
+
+beforeAll(async () => {
+  gateway = await startGateway({ PUBLIC_URL: 'https://videos.example' })
+  accountId = await createAccount(gateway.database.postgres)
+  key = await createKey(gateway.database.postgres, accountId)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const familyB = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '1280x720' }
+const familyA = { model: 'vidA_3_1', prompt: 'A whale', seconds: 5, size: '16x9', input_reference: pixelUri }
+
+const create = async (order: object, text = key.text): Promise<string> => {
+  const answer = await askJson(`${gateway.url}/v1/videos`, text, order)
+  expect(answer.status).toBe(200)
+  return String(answer.body['id'])
+}
+
+const read = (id: string, { text = key.text, headers = {}, path = '/v1/videos', method = 'GET' } = {}): Promise<Answer> =>
+  ask(`${gateway.url}${path}/${id}`, text, { headers, method })
+
+const begin = (id: string) => markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
+const progressTo = (id: string, progress: number) =>
+  gateway.database.postgres.query('update video_tasks set progress = $2 where id = $1', [id, progress])
+
+describe('200', () => {
+  test('a task of family B has exactly its seven fields', async () => {
+    const id = await create(familyB)
+    const answer = await read(id)
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({
+      id,
+      status: 'pending',
+      progress: 0,
+      video_url: null,
+      model: 'vidB-2',
+      seconds: 4,
+      size: '1280x720',
+    })
+  })
+
+  test('a task of family A has exactly its six fields, and is pending although its creation said queued', async () => {
+    const id = await create(familyA)
+    const answer = await read(id)
+    expect(answer.body).toEqual({
+      id,
+      status: 'pending',
+      progress: 0,
+      video_url: null,
+      enhanced_prompt: 'A whale',
+      status_update_time: expect.closeTo(Date.now() / 1000, -1),
+    })
+  })
+
+  test('an id is read with its colon raw, percent-encoded, and before a trailing slash', async () => {
+    const id = await create(familyB)
+    for (const form of [id, encodeURIComponent(id), id.replace(':', '%3a'), `${id}/`]) {
+      expect((await read(form)).body).toMatchObject({ id })
+    }
+  })
+
+  test('HEAD answers what GET does, without the body', async () => {
+    const id = await create(familyB)
+    const got = await read(id)
+    const headed = await read(id, { method: 'HEAD' })
+    expect(headed.status).toBe(200)
+    expect(headed.body).toEqual({})
+    expect(headed.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(headed.headers.get('content-length')).toBe(got.headers.get('content-length'))
+    expect(headed.headers.get('openai-poll-after-ms')).toBe('1000')
+  })
+
+  test('a task that is under way says so, with its progress, and when to ask again', async () => {
+    const id = await create(familyA)
+    await begin(id)
+    await progressTo(id, 42)
+    const answer = await read(id)
+    expect(answer.body).toMatchObject({ status: 'processing', progress: 42, video_url: null })
+    expect(answer.body).not.toHaveProperty('error')
+    expect(answer.headers.get('openai-poll-after-ms')).toBe('1000')
+    expect(answer.headers.get('x-media-expires-at')).toBeNull()
+  })
+
+  test.each([
+    ['A', familyA],
+    ['B', familyB],
+  ])('a completed task of family %s shows a link and how long the video is kept', async (_, order) => {
+    const id = await create(order)
+    const video = await completeTask(gateway, accountId, id)
+    const answer = await read(id)
+    expect(answer.body).toMatchObject({ status: 'completed', progress: 100 })
+    expect(answer.body).not.toHaveProperty('error')
+    expect(answer.body['video_url']).toMatch(
+      new RegExp(
+        `^https://videos\\.example/media/${video.mediaId}/video\\.mp4\\?expires=\\d{10}&key=[0-9a-f]{8}&signature=[\\w-]{43}$`,
+      ),
+    )
+    expect(answer.headers.get('x-media-expires-at')).toBe(video.expiresAt.toISOString())
+    expect(answer.headers.get('openai-poll-after-ms')).toBeNull()
+    const { pathname, search } = new URL(String(answer.body['video_url']))
+    const download = await fetch(`${gateway.url}${pathname}${search}`)
+    expect(Buffer.from(await download.arrayBuffer())).toEqual(video.bytes)
+  })
+
+  test.each([
+    ['A', familyA],
+    ['B', familyB],
+  ])('a failed task of family %s says why and keeps the progress it had', async (_, order) => {
+    const id = await create(order)
+    await begin(id)
+    await progressTo(id, 61)
+    await endTask(gateway.database.postgres, id, { kind: 'failed', code: 'upstream_error', message: 'It broke.' })
+    const answer = await read(id)
+    expect(answer.body).toMatchObject({
+      status: 'failed',
+      progress: 61,
+      video_url: null,
+      error: { code: 'upstream_error', message: 'It broke.' },
+    })
+    expect(Object.keys(answer.body['error'] as object)).toEqual(['code', 'message'])
+    expect(answer.headers.get('openai-poll-after-ms')).toBeNull()
+  })
+
+  test('status_update_time is the time of the last change of status, not of progress', async () => {
+    const { postgres } = gateway.database
+    const id = await create(familyA)
+    await begin(id)
+    await postgres.query(`update video_tasks set status_updated_at = '2020-01-01T00:00:00Z' where id = $1`, [id])
+    await progressTo(id, 30)
+    expect((await read(id)).body).toMatchObject({ status_update_time: 1_577_836_800 })
+  })
+
+  test('a client that speaks openai reads other words for the first two states, and the same for the last', async () => {
+    const [queued, running, completed, failed] = await Promise.all([familyB, familyA, familyB, familyA].map((order) => create(order)))
+    await begin(String(running))
+    await completeTask(gateway, accountId, String(completed))
+    await endTask(gateway.database.postgres, String(failed), { kind: 'failed', code: 'task_timeout', message: 'Late.' })
+    const expected = [
+      [queued, 'queued', 'pending'],
+      [running, 'in_progress', 'processing'],
+      [completed, 'completed', 'completed'],
+      [failed, 'failed', 'failed'],
+    ] as const
+    const spoken = await createKey(gateway.database.postgres, accountId)
+    await gateway.database.postgres.query(`update keys set dialect = 'openai' where id = $1`, [spoken.id])
+    for (const [id, openai, reference] of expected) {
+      const statusWith = async (options: Parameters<typeof read>[1]) => (await read(String(id), options)).body['status']
+      expect(await statusWith({})).toBe(reference)
+      expect(await statusWith({ headers: { 'x-api-dialect': 'openai' } })).toBe(openai)
+      expect(await statusWith({ headers: { 'x-stainless-poll-helper': 'true' } })).toBe(openai)
+      expect(await statusWith({ path: '/openai/v1/videos' })).toBe(openai)
+      expect(await statusWith({ text: spoken.text })).toBe(openai)
+      expect(await statusWith({ text: spoken.text, headers: { 'x-api-dialect': 'reference' } })).toBe(reference)
+    }
+  })
+
+  test('every live key of the account reads the task, and it outlives the key that made it', async () => {
+    const { postgres } = gateway.database
+    const maker = await createKey(postgres, accountId)
+    const id = await create(familyB, maker.text)
+    await deleteKey(postgres, maker.id)
+    await expect.poll(async () => (await read(id, { text: maker.text })).status, { timeout: 5_000 }).toBe(401)
+    expect((await read(id)).body).toMatchObject({ id })
+    const restricted = await createKey(postgres, accountId, { models: ['asr-1'] })
+    expect((await read(id, { text: restricted.text })).body).toMatchObject({ id })
+  })
+
+  test('a task is read with a used-up quota, an ended subscription and no money', async () => {
+    const { postgres } = gateway.database
+    const account = await createAccount(postgres, { balance: 0.4 })
+    await subscribe(postgres, account, { quota: 0, endsAt: new Date(Date.now() - 1_000) })
+    const id = await create(familyB, (await createKey(postgres, account)).text)
+    const readers = await Promise.all([
+      createKey(postgres, account),
+      createKey(postgres, account, { quotaMicros: 0 }),
+      createKey(postgres, account, { kind: 'subscription' }),
+    ])
+    for (const { text } of readers) expect((await read(id, { text })).body).toMatchObject({ id, status: 'pending' })
+  })
+
+  test('a fast poller is answered every time and sees the end within a second', async () => {
+    const id = await create(familyB)
+    for (let reads = 0; reads < 50; reads += 1) expect((await read(id)).status).toBe(200)
+    await completeTask(gateway, accountId, id)
+    await expect.poll(async () => (await read(id)).body['status'], { interval: 20, timeout: 1_000 }).toBe('completed')
+  })
+
+  test('query parameters it does not know change nothing, however often they come', async () => {
+    const id = await create(familyB)
+    expect((await read(`${id}?a=1&a=2&expires=3`)).body).toMatchObject({ id })
+  })
+})
+
+describe('403 account_suspended', () => {
+  test('a suspended account does not read its tasks, and does again afterwards', async () => {
+    const { postgres } = gateway.database
+    const account = await createAccount(postgres)
+    const { text } = await createKey(postgres, account)
+    const id = await create(familyB, text)
+    const setStatus = (status: string) => postgres.query('update accounts set status = $2 where id = $1', [account, status])
+    await setStatus('suspended')
+    await expect.poll(async () => (await read(id, { text })).status, { timeout: 5_000 }).toBe(403)
+    expectProblem(await read(id, { text }), 'account_suspended')
+    await setStatus('active')
+    await expect.poll(async () => (await read(id, { text })).status, { timeout: 5_000 }).toBe(200)
+  })
+})
+
+describe('404 task_not_found', () => {
+  test("an unknown id, somebody else's and a malformed one are answered alike, to the letter", async () => {
+    const { postgres } = gateway.database
+    const stranger = await createKey(postgres, await createAccount(postgres))
+    const foreignB = await create(familyB, stranger.text)
+    const foreignA = await create(familyA, stranger.text)
+    const bodies = new Set<string>()
+    for (const id of [
+      foreignA,
+      foreignB,
+      createUuidTaskId(Date.now()),
+      createModelTaskId('vidB-2', Date.now()),
+      // Ids of days for which there never was a partition.
+      createUuidTaskId(0),
+      createUuidTaskId(2 ** 48 - 1),
+      'vidB-2:9999999999-aaaaaaaaaaaa',
+      'vidB-2:0000000000-aaaaaaaaaaaa',
+      'vidB-2:remix-1700000000-aaaaaaaaaaaa',
+      'video_',
+      'video_not-a-uuid',
+      'vidB-2:',
+      'nonsense',
+      '%00',
+      '%F0%9F%90%8B',
+      `${foreignB}%0A`,
+      "'%3B drop table video_tasks",
+      'a'.repeat(1_000),
+    ]) {
+      const answer = await read(id)
+      expectProblem(answer, 'task_not_found')
+      bodies.add(JSON.stringify(answer.body))
+    }
+    expect(bodies.size).toBe(1)
+    expect((await read(foreignB, { text: stranger.text })).status).toBe(200)
+  })
+})

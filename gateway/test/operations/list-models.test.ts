@@ -1,0 +1,102 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { ask } from '../kit/answers.ts'
+import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+let gateway: TestGateway
+let accountId: string
+let key: TestKey
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  accountId = await createAccount(gateway.database.postgres)
+  key = await createKey(gateway.database.postgres, accountId)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+// The reference's list, written down by hand and on purpose not taken from the catalog.
+const everyModel = [
+  'vidA2',
+  'vidA2-fast',
+  'vidA2-pro',
+  'vidA2-fast-frames',
+  'vidA2-fast-components',
+  'vidA3',
+  'vidA3-fast',
+  'vidA3-pro',
+  'vidA3-pro-frames',
+  'vidA3.1',
+  'vidA3.1-fast',
+  'vidA_3_1',
+  'vidA_3_1-fast',
+  'vidB-2',
+  'vidB-2-pro',
+  'asr-1',
+  'asr-large-v3',
+  'asr-large-v3-turbo',
+  'chat-4o-mini-transcribe',
+  'chat-4o-transcribe',
+  'chat-4o-mini-tts-2025-12-15',
+  'ttsB-3.1-flash-tts-preview',
+  'chat-4o-audio-preview',
+]
+
+interface Listed {
+  id: string
+  [member: string]: unknown
+}
+
+const list = async (text = key.text, url = gateway.url): Promise<Listed[]> => {
+  const { status, body } = await ask(`${url}/v1/models`, text)
+  expect(status).toBe(200)
+  expect(body['object']).toBe('list')
+  expect(Object.keys(body).toSorted()).toEqual(['data', 'object'])
+  return body['data'] as Listed[]
+}
+
+describe('200', () => {
+  test('lists every model of the reference and no other, in the same order every time', async () => {
+    const ids = (await list()).map(({ id }) => id)
+    expect(ids).toEqual(everyModel)
+    expect((await list()).map(({ id }) => id)).toEqual(ids)
+  })
+
+  test('each model has the members that client libraries read, and where it can be used', async () => {
+    for (const model of await list()) {
+      expect(model).toEqual({
+        id: expect.any(String),
+        object: 'model',
+        created: expect.any(Number),
+        owned_by: 'kinora',
+        endpoints: expect.arrayContaining([expect.stringMatching(/^\/v1\//)]),
+      })
+      expect(Number.isInteger(model['created'])).toBe(true)
+    }
+    const endpointsOf = Object.fromEntries((await list()).map(({ id, endpoints }) => [id, endpoints]))
+    expect(endpointsOf['vidA_3_1']).toEqual(['/v1/videos'])
+    expect(endpointsOf['vidA3.1']).toEqual(['/v1/video/create'])
+    expect(endpointsOf['chat-4o-transcribe']).toEqual(['/v1/audio/transcriptions'])
+  })
+
+  test("lists only what the key may use, in the catalog's order", async () => {
+    const { postgres } = gateway.database
+    const some = await createKey(postgres, accountId, { models: ['asr-1', 'vidB-2', 'no-such-model'] })
+    expect((await list(some.text)).map(({ id }) => id)).toEqual(['vidB-2', 'asr-1'])
+    const none = await createKey(postgres, accountId, { models: [] })
+    expect(await list(none.text)).toEqual([])
+  })
+
+  test('a deprecated model says until when it works; a retired one is gone', async () => {
+    const file = join(gateway.directory, 'providers.yaml')
+    await writeFile(file, 'models: {vidB-2: {state: deprecated, shutdownDate: 2027-01-01}, asr-1: {state: retired}}')
+    await using later = await startGateway({ PROVIDERS_FILE: file }, gateway)
+    const models = await list(key.text, later.url)
+    expect(models.map(({ id }) => id)).toEqual(everyModel.filter((id) => id !== 'asr-1'))
+    expect(models.find(({ id }) => id === 'vidB-2')).toHaveProperty('shutdown_date', '2027-01-01')
+    expect(models.filter((model) => 'shutdown_date' in model)).toHaveLength(1)
+  })
+})
