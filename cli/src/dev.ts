@@ -14,8 +14,8 @@ import { environmentWith, loadConfig, type Environment } from '@kinora/gateway/c
 import { migrate } from '@kinora/gateway/main'
 import { createDevelopmentKeys, seedDevelopment, type DevelopmentKeys } from '@kinora/gateway/seed'
 
-import { startEmbeddedPostgres } from './dev/embedded-postgres.ts'
 import { lockDirectory } from './dev/directory-lock.ts'
+import { startEmbeddedPostgres } from './dev/embedded-postgres.ts'
 import { choosePorts } from './dev/free-port.ts'
 import { startRestateServer } from './dev/restate-server.ts'
 import { lastLines, supervise } from './dev/supervise.ts'
@@ -68,7 +68,7 @@ const startRole = (
     onGaveUp: (reason) => settle?.failed(new Error(`${role} cannot run: ${reason}`)),
     start: (output) => {
       const child = spawn(process.execPath, [program, role], {
-        env: environment as NodeJS.ProcessEnv,
+        env: environment,
         stdio: ['ignore', output, output, 'ipc'],
       })
       child.on('message', (message) => {
@@ -141,7 +141,11 @@ const settingsFor = (
   LIMIT_ADDRESS_PER_3_MINUTES: outer['LIMIT_ADDRESS_PER_3_MINUTES'] ?? '0',
 })
 
-const startDatabase = async ({ directory, say, complain, started }: Startup, outer: Environment, port: number) => {
+const startDatabase = async (
+  { directory, say, complain, started }: Startup,
+  outer: Environment,
+  port: number,
+) => {
   if (outer['DATABASE_URL'] !== undefined) return outer['DATABASE_URL']
   say('Starting PostgreSQL…')
   const postgres = await startEmbeddedPostgres({
@@ -231,7 +235,10 @@ export const dev = async (options: DevOptions): Promise<void> => {
   })
 
   try {
-    const keys = await Promise.race([stopping, startEverything({ options, directory, say, complain, started })])
+    const keys = await Promise.race([
+      stopping,
+      startEverything({ options, directory, say, complain, started }),
+    ])
     if (keys !== undefined) {
       const url = `http://127.0.0.1:${options.port}`
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)

@@ -14,7 +14,9 @@ enableCompileCache()
 
 const exitCodes = { failed: 1, configuration: 78 }
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
 
 const program = new Command('kinora')
   .description('A self-hosted media generation service.')
@@ -56,7 +58,13 @@ program
   .description('Serve the built-in provider, which makes real videos with ffmpeg.')
   .action(async () => {
     const { startLocalProvider } = await import('@kinora/local/server')
-    const settings = loadSettings(['LOCAL_URL', 'LOCAL_DIRECTORY', 'LOCAL_RENDERS', 'FFMPEG_PATH', 'DRAIN_SECONDS'])
+    const settings = loadSettings([
+      'LOCAL_URL',
+      'LOCAL_DIRECTORY',
+      'LOCAL_RENDERS',
+      'FFMPEG_PATH',
+      'DRAIN_SECONDS',
+    ])
     const { hostname, port } = new URL(settings.LOCAL_URL)
     await runRole(
       () =>
@@ -67,7 +75,9 @@ program
           ffmpegPath: settings.FFMPEG_PATH,
           renders: settings.LOCAL_RENDERS,
           log: (event, fields) => {
-            process.stdout.write(`${JSON.stringify({ time: Date.now(), role: 'local', ...fields, msg: event })}\n`)
+            process.stdout.write(
+              `${JSON.stringify({ time: Date.now(), role: 'local', ...fields, msg: event })}\n`,
+            )
           },
         }),
       settings.DRAIN_SECONDS * 1000,

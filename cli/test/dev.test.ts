@@ -34,10 +34,14 @@ afterAll(() => rm(directory, { recursive: true, force: true }))
 /** Starts it as a person would who has nothing but Node and ffmpeg: no address of any service in sight. */
 const startDev = async (): Promise<Dev> => {
   const startedMs = performance.now()
-  const child = spawn(process.execPath, [program, 'dev', '--json', '--port', String(port), '--data', join(directory, 'data')], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    [program, 'dev', '--json', '--port', String(port), '--data', join(directory, 'data')],
+    {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   let output = ''
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
     output += chunk.toString()
@@ -67,7 +71,8 @@ const processesBelow = (root: number): number[] => {
       // It ended while we looked.
     }
   }
-  const isBelow = (pid: number): boolean => pid === root || (parents.has(pid) && isBelow(parents.get(pid) ?? 0))
+  const isBelow = (pid: number): boolean =>
+    pid === root || (parents.has(pid) && isBelow(parents.get(pid) ?? 0))
   return [...parents.keys()].filter(isBelow)
 }
 
@@ -100,14 +105,18 @@ test('with nothing but Node and ffmpeg one command serves the first real video, 
     url: `http://127.0.0.1:${port}`,
     console: null,
     keys: Object.fromEntries(
-      ['payg', 'subscription', 'expired', 'restricted', 'addressBound', 'exhausted', 'limited', 'admin'].map((name) => [
-        name,
-        expect.stringMatching(/^sk-(sub-|admin-)?[0-9A-Za-z]{36}$/),
-      ]),
+      ['payg', 'subscription', 'expired', 'restricted', 'addressBound', 'exhausted', 'limited', 'admin'].map(
+        (name) => [name, expect.stringMatching(/^sk-(sub-|admin-)?[0-9A-Za-z]{36}$/)],
+      ),
     ),
   })
   const { keys, url } = dev.ready
-  const order = { model: 'vidB-2', seconds: '10', size: '1280x720', prompt: 'A whale in a calm ocean at sunset' }
+  const order = {
+    model: 'vidB-2',
+    seconds: '10',
+    size: '1280x720',
+    prompt: 'A whale in a calm ocean at sunset',
+  }
   const create = (key: string | undefined, model = 'vidB-2') =>
     ask(`${url}/v1/videos`, key, { method: 'POST', body: form({ ...order, model }) })
 
@@ -128,10 +137,21 @@ test('with nothing but Node and ffmpeg one command serves the first real video, 
   const download = await fetch(String(video['video_url']))
   await writeFile(file, Buffer.from(await download.arrayBuffer()))
   const { stdout } = await run('ffprobe', [
-    ...['-v', 'error', '-show_entries', 'stream=codec_name,width,height:format=duration', '-of', 'json', file],
+    ...[
+      '-v',
+      'error',
+      '-show_entries',
+      'stream=codec_name,width,height:format=duration',
+      '-of',
+      'json',
+      file,
+    ],
   ])
   const probed = JSON.parse(stdout) as { streams: unknown[]; format: { duration: string } }
-  expect(probed.streams).toMatchObject([{ codec_name: 'h264', width: 1280, height: 720 }, { codec_name: 'aac' }])
+  expect(probed.streams).toMatchObject([
+    { codec_name: 'h264', width: 1280, height: 720 },
+    { codec_name: 'aac' },
+  ])
   expect(Number(probed.format.duration)).toBeCloseTo(10, 1)
 
   const codes = {
@@ -141,7 +161,9 @@ test('with nothing but Node and ffmpeg one command serves the first real video, 
     exhausted: await create(keys['exhausted']),
     admin: await create(keys['admin']),
   }
-  expect(Object.entries(codes).map(([name, { body }]) => [name, (body['error'] as { code: string }).code])).toEqual([
+  expect(
+    Object.entries(codes).map(([name, { body }]) => [name, (body['error'] as { code: string }).code]),
+  ).toEqual([
     ['expired', 'expired_api_key'],
     ['restricted', 'model_access_denied'],
     ['addressBound', 'ip_not_allowed'],
@@ -149,7 +171,8 @@ test('with nothing but Node and ffmpeg one command serves the first real video, 
     ['admin', 'access_denied'],
   ])
   const limited = []
-  for (let index = 0; index < 6; index += 1) limited.push((await ask(`${url}/v1/models`, keys['limited'])).status)
+  for (let index = 0; index < 6; index += 1)
+    limited.push((await ask(`${url}/v1/models`, keys['limited'])).status)
   expect(limited).toEqual([200, 200, 200, 200, 200, 429])
 
   expect(await stop(dev)).toEqual({ code: 0, left: [] })
@@ -167,12 +190,18 @@ test('a second start is quick, keeps keys and videos, and is next to idle when n
   const before = processorSeconds(root)
   await new Promise((resolve) => setTimeout(resolve, idleSeconds * 1_000))
   const share = ((processorSeconds(root) - before) / idleSeconds) * 100
-  console.log(`idle for ${idleSeconds} s: ${processesBelow(root).length} processes used ${share.toFixed(1)} % of one core`)
+  console.log(
+    `idle for ${idleSeconds} s: ${processesBelow(root).length} processes used ${share.toFixed(1)} % of one core`,
+  )
   expect(share).toBeLessThan(5)
 
-  const second = spawn(process.execPath, [program, 'dev', '--json', '--port', '0', '--data', join(directory, 'data')], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  const second = spawn(
+    process.execPath,
+    [program, 'dev', '--json', '--port', '0', '--data', join(directory, 'data')],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
   const [complaint] = (await once(second.stderr, 'data')) as [Buffer]
   expect(complaint.toString()).toContain('already runs on')
   expect(await stop(dev)).toEqual({ code: 0, left: [] })

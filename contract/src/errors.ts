@@ -270,7 +270,10 @@ export class ApiError extends Error {
   readonly headers: Record<string, string>
 
   constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
-    super(options.message ?? errors[code].message, options.cause === undefined ? {} : { cause: options.cause })
+    super(
+      options.message ?? errors[code].message,
+      options.cause === undefined ? {} : { cause: options.cause },
+    )
     this.name = 'ApiError'
     this.code = code
     this.param = options.param

@@ -24,8 +24,18 @@ const errorObject = {
 const oneOf = (schemas: TSchema[]) => (schemas.length === 1 ? schemas[0] : { oneOf: schemas })
 
 const parametersOf = ({ parameters }: Operation) => [
-  ...Object.entries(parameters?.path ?? {}).map(([name, schema]) => ({ name, in: 'path', required: true, schema })),
-  ...Object.entries(parameters?.query ?? {}).map(([name, schema]) => ({ name, in: 'query', required: true, schema })),
+  ...Object.entries(parameters?.path ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema,
+  })),
+  ...Object.entries(parameters?.query ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: true,
+    schema,
+  })),
 ]
 
 const bodyOf = ({ body }: Operation) =>
@@ -43,7 +53,9 @@ const errorAnswers = (operation: Operation) => {
     description: codes.map((code) => `\`${code}\`: ${errors[code].message}`).join('\n\n'),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   })
-  return Object.fromEntries([...codesByStatus].toSorted(([a], [b]) => a - b).map(([status, codes]) => [status, answer(codes)]))
+  return Object.fromEntries(
+    [...codesByStatus].toSorted(([a], [b]) => a - b).map(([status, codes]) => [status, answer(codes)]),
+  )
 }
 
 const describe = (operation: Operation) => ({
@@ -69,7 +81,10 @@ const describe = (operation: Operation) => ({
 export const openapi = (serverUrl = '/') => {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of Object.values(operations)) {
-    paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(operation) }
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: describe(operation),
+    }
   }
   return {
     openapi: '3.1.0',

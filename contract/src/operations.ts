@@ -85,7 +85,7 @@ export const operations = {
       },
     },
     answer: { description: 'The file; ranges are supported.', contentType: 'video/mp4' },
-    errors: ['media_not_found', 'link_expired', 'media_expired'],
+    errors: ['invalid_parameter', 'media_not_found', 'link_expired', 'media_expired'],
   },
   getOpenapi: {
     id: 'getOpenapi',

@@ -48,9 +48,7 @@ export const FamilyBVideoForm = Type.Object(
     input_reference: Type.Optional(Picture('A reference image.')),
     watermark: Type.Optional(Watermark),
     private: Type.Optional(Type.Boolean({ default: false, description: 'Keep the video unpublished.' })),
-    style: Type.Optional(
-      Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'A style preset.' }),
-    ),
+    style: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'A style preset.' })),
   },
   { title: 'Family B' },
 )
@@ -81,7 +79,10 @@ export const CreatedVideo = Type.Object({
 })
 export type CreatedVideo = Static<typeof CreatedVideo>
 
-const Status = Type.String({ enum: [...videoStatuses] })
+const Status = Type.String({
+  enum: [...videoStatuses, 'queued', 'in_progress'],
+  description: 'A client of the openai dialect reads queued and in_progress for the first two states.',
+})
 
 /** The reply to `GET /v1/videos/{id}` for a task of family A. */
 export const FamilyAVideo = Type.Object(

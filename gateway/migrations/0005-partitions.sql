@@ -1,5 +1,6 @@
--- Monthly partitions, made ahead of time. Rows outside of them go to the default partition, so a
--- missed run loses nothing. Old months are detached whole, never deleted row by row.
+-- Monthly partitions, made ahead of time by every worker. Rows outside of them go to the default partition,
+-- so a missed run loses nothing; a month that already has rows there stays there. Old months are detached
+-- whole, never deleted row by row.
 
 create function ensure_partitions(months_ahead integer default 3) returns void language plpgsql as $$
 declare
@@ -12,8 +13,12 @@ begin
     for step in 0..months_ahead loop
       month := (date_trunc('month', now() at time zone 'utc') + make_interval(months => step))::date;
       continue when to_regclass(format('%I', parent || to_char(month, '_YYYY_MM'))) is not null;
-      execute format('create table %I partition of %I for values from (%L) to (%L)',
-        parent || to_char(month, '_YYYY_MM'), parent, month, (month + interval '1 month')::date);
+      begin
+        execute format('create table %I partition of %I for values from (%L) to (%L)',
+          parent || to_char(month, '_YYYY_MM'), parent, month, (month + interval '1 month')::date);
+      exception when check_violation then
+        raise warning 'rows of % are in the default partition of % and stay there', month, parent;
+      end;
     end loop;
   end loop;
 end $$;

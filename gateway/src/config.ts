@@ -43,12 +43,14 @@ export const settings = {
   PUBLIC_URL: setting({
     read: optionalUrl,
     default: '',
-    description: 'Address customers reach the API under; links to results start with it. Default: http://HOST:PORT.',
+    description:
+      'Address customers reach the API under; links to results start with it. Default: http://HOST:PORT.',
   }),
   TRUSTED_PROXIES: setting({
     read: list,
     default: '',
-    description: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed, separated by commas.',
+    description:
+      'Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed, separated by commas.',
   }),
   DATABASE_URL: setting({ read: text, description: 'PostgreSQL 15 or later, the record of everything.' }),
   DATABASE_CONNECTIONS: setting({
@@ -59,7 +61,8 @@ export const settings = {
   REDIS_URL: setting({
     read: optional,
     default: '',
-    description: 'Redis for shared rate limits. Without it limits are counted in memory and only one API process may run.',
+    description:
+      'Redis for shared rate limits. Without it limits are counted in memory and only one API process may run.',
   }),
   RESTATE_INGRESS_URL: setting({
     read: url,
@@ -85,20 +88,24 @@ export const settings = {
   ENGINE_IDENTITY_KEYS: setting({
     read: list,
     default: '',
-    description: 'Public keys (publickeyv1_…) of the engine; with any set, workers refuse calls not signed by it.',
+    description:
+      'Public keys (publickeyv1_…) of the engine; with any set, workers refuse calls not signed by it.',
   }),
   ENGINE_SUSPEND_AFTER_MS: setting({
     read: integer(0),
     default: '200',
-    description: 'How long a waiting task may stay in a worker before the engine takes it back; 0 replays at every step.',
+    description:
+      'How long a waiting task may stay in a worker before the engine takes it back; 0 replays at every step.',
   }),
   KEY_HASH_SECRETS: setting({
     read: secrets,
-    description: 'Secrets for hashing API keys, newest first; an older one still opens its keys while both are listed.',
+    description:
+      'Secrets for hashing API keys, newest first; an older one still opens its keys while both are listed.',
   }),
   LINK_SECRETS: setting({
     read: secrets,
-    description: 'Secrets for signing links to results, newest first; links signed with an older one open while listed.',
+    description:
+      'Secrets for signing links to results, newest first; links signed with an older one open while listed.',
   }),
   LINK_SECONDS: setting({
     read: integer(60),
@@ -110,7 +117,11 @@ export const settings = {
     default: '.kinora/media',
     description: 'Where results are kept; shared by all API and worker processes.',
   }),
-  MEDIA_RETENTION_DAYS: setting({ read: integer(1), default: '7', description: 'How long results are kept.' }),
+  MEDIA_RETENTION_DAYS: setting({
+    read: integer(1),
+    default: '7',
+    description: 'How long results are kept.',
+  }),
   TASK_DEADLINE_SECONDS: setting({
     read: integer(1),
     default: '3600',
@@ -134,7 +145,8 @@ export const settings = {
   PROVIDERS_FILE: setting({
     read: optional,
     default: '',
-    description: 'YAML file that names providers, routes and changes to the catalog. Default: the built-in provider alone.',
+    description:
+      'YAML file that names providers, routes and changes to the catalog. Default: the built-in provider alone.',
   }),
   FETCH_ALLOW_ORIGINS: setting({
     read: list,
@@ -158,7 +170,11 @@ export const settings = {
   }),
   FFMPEG_PATH: setting({ read: text, default: 'ffmpeg', description: 'The ffmpeg program.' }),
   FFPROBE_PATH: setting({ read: text, default: 'ffprobe', description: 'The ffprobe program.' }),
-  LOG_LEVEL: setting({ read: text, default: 'info', description: 'trace, debug, info, warn, error or silent.' }),
+  LOG_LEVEL: setting({
+    read: text,
+    default: 'info',
+    description: 'trace, debug, info, warn, error or silent.',
+  }),
   DRAIN_SECONDS: setting({
     read: integer(0),
     default: '25',
@@ -167,7 +183,8 @@ export const settings = {
   LAME_DUCK_SECONDS: setting({
     read: integer(0),
     default: '0',
-    description: 'How long a stopping API still answers, with readiness failing, before it closes; set it to what the load balancer needs.',
+    description:
+      'How long a stopping API still answers, with readiness failing, before it closes; set it to what the load balancer needs.',
   }),
 } satisfies Record<string, Setting<unknown>>
 
@@ -185,6 +202,8 @@ export interface ProviderSettings {
   shards: number
   /** Whether the vendor answers a repeated Idempotency-Key with the job it already has. */
   idempotentSubmits: boolean
+  /** Whether the vendor can find a job by our task id. */
+  canLookUp: boolean
   checkEveryMs: { least: number; most: number }
 }
 
@@ -214,8 +233,9 @@ const readSettings = <Name extends SettingName>(
   const problems: string[] = []
   const entries = names.map((name) => {
     const row: Setting<unknown> = settings[name]
-    const given = environment[name] ?? row.default
-    if (given === undefined || (given === '' && row.default === undefined)) {
+    // An empty variable is one that was not set; files of settings are full of them.
+    const given = environment[name] === '' ? row.default : (environment[name] ?? row.default)
+    if (given === undefined) {
       problems.push(`${name} is required: ${row.description}`)
       return [name, undefined]
     }
@@ -231,7 +251,8 @@ const readSettings = <Name extends SettingName>(
 }
 
 const assertUsable = (problems: string[]) => {
-  if (problems.length > 0) throw new ConfigError(`The configuration is not usable:\n  - ${problems.join('\n  - ')}`)
+  if (problems.length > 0)
+    throw new ConfigError(`The configuration is not usable:\n  - ${problems.join('\n  - ')}`)
 }
 
 /** Reads some settings alone, for a role that needs no more. */
@@ -252,6 +273,7 @@ const localProvider = (values: Values): ProviderSettings => ({
   slots: 200,
   shards: 1,
   idempotentSubmits: true,
+  canLookUp: false,
   checkEveryMs: { least: 500, most: 5_000 },
 })
 
@@ -273,7 +295,9 @@ const numberOf = (path: string, given: unknown, minimum: number): number | undef
   if (given === undefined || given === null) return undefined
   const value = Number(textOf(given))
   if (Number.isInteger(value) && value >= minimum) return value
-  throw new SettingError(`${path} must be a whole number of at least ${minimum}, not ${JSON.stringify(given)}`)
+  throw new SettingError(
+    `${path} must be a whole number of at least ${minimum}, not ${JSON.stringify(given)}`,
+  )
 }
 
 const readModel = (id: string, row: Record<string, unknown>): ModelSettings => {
@@ -284,7 +308,9 @@ const readModel = (id: string, row: Record<string, unknown>): ModelSettings => {
   }
   const shutdownDate = field('shutdownDate')
   if (shutdownDate !== undefined && Number.isNaN(Date.parse(shutdownDate))) {
-    throw new SettingError(`models.${id}.shutdownDate must be a day such as 2027-01-31, not "${shutdownDate}"`)
+    throw new SettingError(
+      `models.${id}.shutdownDate must be a day such as 2027-01-31, not "${shutdownDate}"`,
+    )
   }
   return {
     state,
@@ -303,7 +329,8 @@ const readProvidersFile = (file: string, values: Values, environment: Environmen
   } | null
   const providers = Object.entries(document?.providers ?? {}).map(([name, row]): ProviderSettings => {
     const kind = row['kind']
-    if (kind !== 'local' && kind !== 'openai') throw new SettingError(`providers.${name}.kind must be local or openai`)
+    if (kind !== 'local' && kind !== 'openai')
+      throw new SettingError(`providers.${name}.kind must be local or openai`)
     const field = (name: string) => textOf(row[name])
     const number = (setting: string, fallback: number) =>
       numberOf(`providers.${name}.${setting}`, row[setting], 1) ?? fallback
@@ -316,7 +343,8 @@ const readProvidersFile = (file: string, values: Values, environment: Environmen
       apiKey: apiKey === undefined ? undefined : new Secret(resolveSecret(apiKey, environment)),
       slots: number('slots', 100),
       shards: number('shards', 1),
-      idempotentSubmits: row['idempotentSubmits'] !== false,
+      idempotentSubmits: kind === 'local' || row['idempotentSubmits'] === true,
+      canLookUp: row['lookup'] === true,
       checkEveryMs: { least: number('checkEveryMsLeast', 2_000), most: number('checkEveryMsMost', 15_000) },
     }
   })
@@ -324,7 +352,10 @@ const readProvidersFile = (file: string, values: Values, environment: Environmen
     id,
     readModel(id, row),
   ])
-  return { providers: providers.length > 0 ? providers : [localProvider(values)], models: Object.fromEntries(models) }
+  return {
+    providers: providers.length > 0 ? providers : [localProvider(values)],
+    models: Object.fromEntries(models),
+  }
 }
 
 /** Reads and checks the whole environment, or says everything that is wrong with it. */
@@ -335,12 +366,16 @@ export const loadConfig = (environment: Environment = process.env): Config => {
     try {
       file = readProvidersFile(values.PROVIDERS_FILE, values, environment)
     } catch (error) {
-      problems.push(`PROVIDERS_FILE ${values.PROVIDERS_FILE}: ${error instanceof Error ? error.message : String(error)}`)
+      problems.push(
+        `PROVIDERS_FILE ${values.PROVIDERS_FILE}: ${error instanceof Error ? error.message : String(error)}`,
+      )
     }
   }
   for (const name of ['KEY_HASH_SECRETS', 'LINK_SECRETS'] as const) {
-    if (values[name]?.some((each) => each.reveal().length < 32)) {
-      problems.push(`${name} needs secrets of at least 32 characters, such as \`openssl rand -hex 32\` prints`)
+    if (values[name]?.length === 0 || values[name]?.some((each) => each.reveal().length < 32)) {
+      problems.push(
+        `${name} needs secrets of at least 32 characters, such as \`openssl rand -hex 32\` prints`,
+      )
     }
   }
   assertUsable(problems)

@@ -1,8 +1,8 @@
+import { openPurse, postMovements, upsertSubscription } from './billing/ledger-store.ts'
 /** First keys: the operator's, and for development an account with one key of every kind. */
 import type { Config } from './config.ts'
-import { openPurse, postMovements, upsertSubscription } from './billing/ledger-store.ts'
-import { createKeyText, hashKey, hintOf, type KeyKind } from './keys/key-text.ts'
 import { findAccountByName, insertAccount, insertKey, type NewKey } from './keys/key-store.ts'
+import { createKeyText, hashKey, hintOf, type KeyKind } from './keys/key-text.ts'
 import { createLog } from './platform/log.ts'
 import { connectPostgres, type Postgres } from './platform/postgres.ts'
 import { uuidV7 } from './platform/uuid.ts'
@@ -62,7 +62,9 @@ const kindOf = (name: keyof DevelopmentKeys): KeyKind =>
   name === 'admin' || name === 'subscription' ? name : 'payg'
 
 export const createDevelopmentKeys = (): DevelopmentKeys =>
-  Object.fromEntries(developmentKeyNames.map((name) => [name, createKeyText(kindOf(name))])) as DevelopmentKeys
+  Object.fromEntries(
+    developmentKeyNames.map((name) => [name, createKeyText(kindOf(name))]),
+  ) as DevelopmentKeys
 
 // An address reserved for documentation: no machine of anyone's calls from it.
 const addressOfNobody = '192.0.2.1'
@@ -93,7 +95,14 @@ export const seedDevelopment = (config: SeedSettings, keys: DevelopmentKeys): Pr
         const day = new Date().toISOString().slice(0, 10)
         await postMovements(database, [
           { kind: 'top_up', accountId, purse: 'payg', taskId: null, day, amountMicros: generousMicros },
-          { kind: 'grant', accountId, purse: 'subscription', taskId: null, day, amountMicros: generousMicros },
+          {
+            kind: 'grant',
+            accountId,
+            purse: 'subscription',
+            taskId: null,
+            day,
+            amountMicros: generousMicros,
+          },
         ])
       }
       for (const name of developmentKeyNames) {
@@ -110,4 +119,3 @@ export const seedDevelopment = (config: SeedSettings, keys: DevelopmentKeys): Pr
       }
     }),
   )
-

@@ -14,7 +14,8 @@ import { getModel } from './models/get-model.ts'
 import { listModels } from './models/list-models.ts'
 import { createOutsideFetcher } from './outside/fetch-outside.ts'
 import type { Log } from './platform/log.ts'
-import { missingMigrations } from './platform/migrate.ts'
+import { ensurePartitions, missingMigrations } from './platform/migrate.ts'
+import { postgresNews, redisNews } from './platform/news.ts'
 import { connectPostgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
 import { connectEngine, serveDurable } from './platform/restate.ts'
@@ -39,19 +40,32 @@ const mebibyte = 1_048_576
 const dayMs = 86_400_000
 
 /** What both roles stand on. */
-const connect = async (config: Config, log: Log) => ({
-  postgres: connectPostgres({ url: config.DATABASE_URL, connectionsMax: config.DATABASE_CONNECTIONS }, log),
-  engine: connectEngine({ ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL }, log),
-  catalog: createCatalog(config.models),
-  providers: createProviders(config.providers, config.models),
-  mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
-})
+const connect = async (config: Config, log: Log) => {
+  const postgres = connectPostgres(
+    { url: config.DATABASE_URL, connectionsMax: config.DATABASE_CONNECTIONS },
+    log,
+  )
+  const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
+  return {
+    postgres,
+    redis,
+    news: redis === undefined ? postgresNews(postgres, log) : redisNews(redis, log),
+    engine: connectEngine(
+      { ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL },
+      log,
+    ),
+    catalog: createCatalog(config.models),
+    providers: createProviders(config.providers, config.models),
+    mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
+  }
+}
 
 export const wireApi = async (config: Config, log: Log) => {
-  const { postgres, engine, catalog, providers, mediaStore } = await connect(config, log)
-  const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
+  const { postgres, redis, engine, catalog, providers, mediaStore } = await connect(config, log)
   if (redis === undefined && !(await postgres.holdLock('kinora:api-without-redis'))) {
-    throw new Error('Another API process runs on this database. Set REDIS_URL so that they can share rate limits.')
+    throw new Error(
+      'Another API process runs on this database. Set REDIS_URL so that they can share rate limits.',
+    )
   }
   const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS)
   const links = createLinkSigner(config.LINK_SECRETS, config.publicUrl, config.LINK_SECONDS)
@@ -85,12 +99,20 @@ export const wireApi = async (config: Config, log: Log) => {
       redis,
     ),
     budget: createByteBudget(64 * mebibyte),
-    form: { fileBytesMax: pictureBytesMax, fieldBytesMax: mebibyte, spoolDirectory: mediaStore.spoolDirectory },
+    form: {
+      fileBytesMax: pictureBytesMax,
+      fieldBytesMax: mebibyte,
+      spoolDirectory: mediaStore.spoolDirectory,
+    },
   }
   const description = openapi(config.publicUrl)
   const getOpenapi: Handler<typeof operations.getOpenapi> = async () => ({ body: description })
 
-  implement(door, operations.createVideo, createVideo({ catalog, acceptVideo, pictures: { mediaStore, outside } }))
+  implement(
+    door,
+    operations.createVideo,
+    createVideo({ catalog, acceptVideo, pictures: { mediaStore, outside } }),
+  )
   implement(door, operations.getVideo, getVideo({ readTask: createReadTask(postgres), links }))
   implement(door, operations.listModels, listModels({ catalog }))
   implement(door, operations.getModel, getModel({ catalog }))
@@ -111,7 +133,7 @@ export const wireApi = async (config: Config, log: Log) => {
 }
 
 export const wireWorker = async (config: Config, log: Log) => {
-  const { postgres, engine, catalog, providers, mediaStore } = await connect(config, log)
+  const { postgres, redis, news, engine, catalog, providers, mediaStore } = await connect(config, log)
   const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
   const steps: GenerateDependencies = {
     postgres,
@@ -121,6 +143,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     probeVideo: await createProbeVideo(config.FFPROBE_PATH),
     retentionMs: config.MEDIA_RETENTION_DAYS * dayMs,
     nudgeDispatcher,
+    announce: news.publish,
     onSlotFreed: nudgeDispatcher,
     nudgeWatch: (provider, taskId) => {
       const { shards } = providers.get(provider)
@@ -136,17 +159,23 @@ export const wireWorker = async (config: Config, log: Log) => {
     [
       generateVideo(steps, suspendAfterMs),
       dispatchVideos({ postgres, providers, engine, log }, suspendAfterMs),
-      watchUpstream({ postgres, providers, engine, catalog, log }, suspendAfterMs),
+      watchUpstream({ postgres, providers, engine, catalog, announce: news.publish, log }, suspendAfterMs),
     ],
     { host: config.WORKER_HOST, port: config.WORKER_PORT, identityKeys: config.ENGINE_IDENTITY_KEYS },
     log,
   )
   const turning = await keepEngineTurning({ postgres, engine, providers, workerUrl: config.workerUrl, log })
+  const makePartitions = () =>
+    ensurePartitions(postgres).catch((error: unknown) => log.warn({ err: error }, 'partitions.not-made'))
+  await makePartitions()
+  const daily = setInterval(() => void makePartitions(), dayMs)
   return {
     close: async () => {
+      clearInterval(daily)
       await turning.stop()
       await served.close()
       await engine.close()
+      redis?.disconnect()
       await postgres.close()
     },
   }

@@ -15,7 +15,9 @@ export async function lockDirectory(directory: string): Promise<{ stop: () => Pr
   const file = join(directory, 'dev.pid')
   const holder = Number(await readFile(file, 'utf8').catch(() => ''))
   if (holder > 0 && holder !== process.pid && isAlive(holder)) {
-    throw new Error(`kinora dev (process ${holder}) already runs on ${directory}. Choose another one with --data.`)
+    throw new Error(
+      `kinora dev (process ${holder}) already runs on ${directory}. Choose another one with --data.`,
+    )
   }
   await writeFile(file, String(process.pid), { mode: 0o600 })
   return { stop: () => rm(file, { force: true }) }

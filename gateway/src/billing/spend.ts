@@ -68,10 +68,12 @@ export const refusalOf = (
 export const placeHolds = async (database: Database, holds: Hold[]): Promise<(ApiError | undefined)[]> => {
   const powers = await lockSpendingPower(
     database,
-    [...new Map(holds.map(({ caller }) => [`${caller.accountId}/${caller.kind}`, caller])).values()].map((caller) => ({
-      accountId: caller.accountId,
-      purse: purseOf(caller),
-    })),
+    [...new Map(holds.map(({ caller }) => [`${caller.accountId}/${caller.kind}`, caller])).values()].map(
+      (caller) => ({
+        accountId: caller.accountId,
+        purse: purseOf(caller),
+      }),
+    ),
   )
   const quotas = await lockKeyQuotas(database, [
     ...new Set(holds.flatMap(({ caller }) => (caller.hasQuota ? caller.keyId : []))),
@@ -123,7 +125,10 @@ export const settleHold = async (database: Database, settlement: Settlement): Pr
   const releaseMicros = holdMicros - captureMicros
   const movement = (kind: 'capture' | 'release', amountMicros: number): Movement[] =>
     amountMicros === 0 ? [] : [{ kind, accountId, purse, taskId, day, amountMicros }]
-  await postMovements(database, [...movement('capture', captureMicros), ...movement('release', releaseMicros)])
+  await postMovements(database, [
+    ...movement('capture', captureMicros),
+    ...movement('release', releaseMicros),
+  ])
   // A key without a quota has no row to give back to.
   if (releaseMicros > 0) await addKeyUsage(database, [{ keyId, amountMicros: -releaseMicros }])
 }

@@ -27,7 +27,10 @@ export const fieldsOf = (
   files: Map<string, ReceivedFile[]> = new Map(),
 ): Fields => ({
   source,
-  names: () => [...new Set([...values.keys(), ...files.keys()])].filter((name) => files.has(name) || !isAbsent(values.get(name))),
+  names: () =>
+    [...new Set([...values.keys(), ...files.keys()])].filter(
+      (name) => files.has(name) || !isAbsent(values.get(name)),
+    ),
   value: (name) => (isAbsent(values.get(name)) ? undefined : values.get(name)),
   files: (name) => files.get(name) ?? [],
 })

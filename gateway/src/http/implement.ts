@@ -24,21 +24,23 @@ export interface FrontDoor {
   authenticate: Authenticate
   rateLimit: RateLimit
   budget: ByteBudget
-  form: FormLimits
+  form: Omit<FormLimits, 'sizeBytesMax'>
 }
-
-type Binding = { authenticate: Authenticate; rateLimit: RateLimit; budget: ByteBudget; form: FormLimits }
 
 const headerOf = (request: FastifyRequest, name: string) => {
   const value = request.headers[name]
   return Array.isArray(value) ? value[0] : value
 }
 
-const admit = async (operation: Operation, request: FastifyRequest, reply: FastifyReply, door: Binding) => {
-  const caller = await door.authenticate({
+const admit = async (operation: Operation, request: FastifyRequest, reply: FastifyReply, door: FrontDoor) => {
+  const credentials = {
     authorization: request.headers.authorization,
     apiKey: headerOf(request, 'x-api-key'),
     address: request.ip,
+  }
+  const caller = await door.authenticate(credentials).catch(async (refusal: unknown) => {
+    await door.rateLimit.stranger(request.ip)
+    throw refusal
   })
   request.caller = caller
   reply.headers(await door.rateLimit(operation.limit ?? 'read', caller, request.ip))
@@ -52,7 +54,7 @@ const mediaTypeOf = (header: string | undefined): string => {
 
 type Body = { fields: Fields; discard: () => Promise<void> }
 
-const readBody = async (operation: Operation, request: FastifyRequest, door: Binding): Promise<Body> => {
+const readBody = async (operation: Operation, request: FastifyRequest, door: FrontDoor): Promise<Body> => {
   const { body } = operation
   if (body === undefined) return { fields: noFields, discard: () => Promise.resolve() }
   const mediaType = mediaTypeOf(request.headers['content-type'])
@@ -60,8 +62,12 @@ const readBody = async (operation: Operation, request: FastifyRequest, door: Bin
     const fields = await readJsonBody(request.raw, body.sizeBytesMax, door.budget)
     return { fields, discard: () => Promise.resolve() }
   }
-  if (mediaType === 'multipart/form-data' && body.form !== null) return readForm(request.raw, door.form)
-  const accepted = [body.form && 'multipart/form-data', body.json && 'application/json'].filter(Boolean).join(' or ')
+  if (mediaType === 'multipart/form-data' && body.form !== null) {
+    return readForm(request.raw, { ...door.form, sizeBytesMax: body.sizeBytesMax })
+  }
+  const accepted = [body.form && 'multipart/form-data', body.json && 'application/json']
+    .filter(Boolean)
+    .join(' or ')
   throw new ApiError('invalid_request', {
     message: `Send the body as ${accepted}${mediaType === '' ? '; no usable content type was given' : `, not ${mediaType}`}.`,
   })
@@ -81,7 +87,11 @@ const queryOf = (operation: Operation, request: FastifyRequest): Record<string, 
   return query
 }
 
-const send = (reply: FastifyReply, operation: Operation, { status = 200, headers = {}, body }: Reply<unknown>) => {
+const send = (
+  reply: FastifyReply,
+  operation: Operation,
+  { status = 200, headers = {}, body }: Reply<unknown>,
+) => {
   void reply.status(status).headers(headers)
   if (body === undefined || body instanceof Readable) return reply.send(body)
   return reply
@@ -90,13 +100,10 @@ const send = (reply: FastifyReply, operation: Operation, { status = 200, headers
 }
 
 /** A header value may carry only plain characters; a name with others is shown with marks instead. */
-const headerText = (names: string[]) => names.map((name) => name.replace(/[^\x21-\x7e]/g, '?').slice(0, 64)).join(', ')
+const headerText = (names: string[]) =>
+  names.map((name) => name.replace(/[^\x21-\x7e]/g, '?').slice(0, 64)).join(', ')
 
-export const implement = <O extends Operation>(
-  door: FrontDoor,
-  operation: O,
-  handler: Handler<O>,
-): void => {
+export const implement = <O extends Operation>(door: FrontDoor, operation: O, handler: Handler<O>): void => {
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = queryOf(operation, request)
     const { fields, discard } = await readBody(operation, request, door)

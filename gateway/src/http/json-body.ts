@@ -11,7 +11,9 @@ const depthMax = 32
 const membersMax = 1_000
 
 const tooLarge = (sizeBytesMax: number) =>
-  new ApiError('request_too_large', { message: `The body is larger than ${Math.floor(sizeBytesMax / 1_048_576)} MiB.` })
+  new ApiError('request_too_large', {
+    message: `The body is larger than ${Math.floor(sizeBytesMax / 1_048_576)} MiB.`,
+  })
 
 /**
  * Collects a body up to its limit. What is refused is read to its end without being kept, because a sender
@@ -36,7 +38,11 @@ const collect = (request: IncomingMessage, encoding: string, sizeBytesMax: numbe
       // Only now, because what is closed may still complain, and nobody is left to hear it.
       inflater?.on('error', () => undefined).destroy()
       const isKnown = error instanceof ApiError
-      reject(isKnown ? error : new ApiError('invalid_request', { message: 'The body could not be read.', cause: error }))
+      reject(
+        isKnown
+          ? error
+          : new ApiError('invalid_request', { message: 'The body could not be read.', cause: error }),
+      )
     }
     // A sender that goes away ends the request but not what it was piped into.
     const onClose = () => {
@@ -70,17 +76,25 @@ const assertModest = (root: unknown): void => {
     const children = Object.values(value)
     members += children.length
     if (depth > depthMax || members > membersMax) {
-      throw new ApiError('invalid_request', { message: 'The JSON is nested too deeply or has too many members.' })
+      throw new ApiError('invalid_request', {
+        message: 'The JSON is nested too deeply or has too many members.',
+      })
     }
     for (const child of children) open.push({ value: child, depth: depth + 1 })
   }
 }
 
 /** Reads a JSON object as fields, inside the budget of bytes being parsed. */
-export const readJsonBody = (request: IncomingMessage, sizeBytesMax: number, budget: ByteBudget): Promise<Fields> => {
+export const readJsonBody = (
+  request: IncomingMessage,
+  sizeBytesMax: number,
+  budget: ByteBudget,
+): Promise<Fields> => {
   const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
   if (encoding !== 'identity' && encoding !== 'gzip') {
-    throw new ApiError('invalid_request', { message: `The content encoding '${encoding.slice(0, 40)}' is not supported.` })
+    throw new ApiError('invalid_request', {
+      message: `The content encoding '${encoding.slice(0, 40)}' is not supported.`,
+    })
   }
   const announced = Number(request.headers['content-length'] ?? Number.NaN)
   if (announced > sizeBytesMax) throw tooLarge(sizeBytesMax)

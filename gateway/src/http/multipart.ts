@@ -10,12 +10,14 @@ import { join } from 'node:path'
 import { Transform, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-import { ApiError } from '@kinora/contract/errors'
 import { Busboy, type BusboyFileStream } from '@fastify/busboy'
+import { ApiError } from '@kinora/contract/errors'
 
 import { fieldsOf, type Fields, type ReceivedFile } from './fields.ts'
 
 export interface FormLimits {
+  /** All of the form together. */
+  sizeBytesMax: number
   /** A file larger than this is kept only in part and marked so. */
   fileBytesMax: number
   fieldBytesMax: number
@@ -33,11 +35,17 @@ const bytesPerSecondMin = 32 * 1024
 const graceMs = 10_000
 const totalMsMax = 900_000
 
-const watchPace = (request: IncomingMessage, giveUp: (error: ApiError) => void) => {
+const tooLarge = (sizeBytesMax: number) =>
+  new ApiError('request_too_large', {
+    message: `The form is larger than ${Math.floor(sizeBytesMax / 1_048_576)} MiB.`,
+  })
+
+const watchPace = (request: IncomingMessage, sizeBytesMax: number, giveUp: (error: ApiError) => void) => {
   const startedMs = Date.now()
   let receivedBytes = 0
   const count = (chunk: Buffer) => {
     receivedBytes += chunk.length
+    if (receivedBytes > sizeBytesMax) giveUp(tooLarge(sizeBytesMax))
   }
   request.on('data', count)
   const timer = setInterval(() => {
@@ -78,6 +86,8 @@ const spool = async (
 }
 
 export const readForm = async (request: IncomingMessage, limits: FormLimits): Promise<ReceivedForm> => {
+  if (Number(request.headers['content-length'] ?? 0) > limits.sizeBytesMax)
+    throw tooLarge(limits.sizeBytesMax)
   const values = new Map<string, unknown>()
   const spooling: { name: string; stream: BusboyFileStream; file: Promise<ReceivedFile> }[] = []
 
@@ -117,17 +127,24 @@ export const readForm = async (request: IncomingMessage, limits: FormLimits): Pr
       try {
         parser = new Busboy({
           headers: request.headers as { 'content-type': string },
-          limits: { fileSize: limits.fileBytesMax, fieldSize: limits.fieldBytesMax, fields: 100, files: 10, parts: 110 },
+          limits: {
+            fileSize: limits.fileBytesMax,
+            fieldSize: limits.fieldBytesMax,
+            fields: 100,
+            files: 10,
+            parts: 110,
+          },
         })
       } catch (error) {
         return unreadable(error)
       }
-      const stopWatching = watchPace(request, (error) => {
+      const stopWatching = watchPace(request, limits.sizeBytesMax, (error) => {
         request.unpipe(parser)
         parser.destroy()
         unreadable(error)
       })
-      const tooMany = () => unreadable(new ApiError('request_too_large', { message: 'The form has too many parts.' }))
+      const tooMany = () =>
+        unreadable(new ApiError('request_too_large', { message: 'The form has too many parts.' }))
       parser.on('field', (name: string | undefined, value, isNameTruncated, isValueTruncated) => {
         // A part without a name is nobody's field.
         if (name === undefined) return
@@ -149,7 +166,9 @@ export const readForm = async (request: IncomingMessage, limits: FormLimits): Pr
       parser.on('partsLimit', tooMany).on('filesLimit', tooMany).on('fieldsLimit', tooMany)
       parser.on('error', unreadable)
       parser.on('finish', () => resolve())
-      request.on('aborted', () => unreadable(new ApiError('invalid_request', { message: 'The upload was cut off.' })))
+      request.on('aborted', () =>
+        unreadable(new ApiError('invalid_request', { message: 'The upload was cut off.' })),
+      )
       request.on('close', stopWatching)
       request.pipe(parser)
     })

@@ -33,11 +33,15 @@ const shown = (value: unknown) => {
 }
 
 const invalid = (name: string, demand: string, value: unknown) =>
-  new ApiError('invalid_parameter', { param: name, message: `'${name}' must be ${demand} (got ${shown(value)}).` })
+  new ApiError('invalid_parameter', {
+    param: name,
+    message: `'${name}' must be ${demand} (got ${shown(value)}).`,
+  })
 
 const readBoolean = (name: string, value: unknown): boolean => {
   if (typeof value === 'boolean') return value
-  if (typeof value === 'string' && /^(true|false)$/i.test(value.trim())) return value.trim().toLowerCase() === 'true'
+  if (typeof value === 'string' && /^(true|false)$/i.test(value.trim()))
+    return value.trim().toLowerCase() === 'true'
   throw invalid(name, 'true or false', value)
 }
 
@@ -51,7 +55,8 @@ const readInteger = (name: string, value: unknown, property: Property): number =
   const number = isDecimal ? Number(value) : value
   if (typeof number !== 'number' || !Number.isInteger(number)) throw invalid(name, demand, value)
   if (property.enum !== undefined && !property.enum.includes(number)) throw invalid(name, demand, value)
-  if (number < (property.minimum ?? number) || number > (property.maximum ?? number)) throw invalid(name, demand, value)
+  if (number < (property.minimum ?? number) || number > (property.maximum ?? number))
+    throw invalid(name, demand, value)
   return number
 }
 
@@ -80,7 +85,10 @@ const readProperty = (name: string, value: unknown, property: Property): unknown
   return readString(name, value, property)
 }
 
-export const readParameters = <Schema extends TObject>(schema: Schema, fields: Fields): ReadParameters<Schema> => {
+export const readParameters = <Schema extends TObject>(
+  schema: Schema,
+  fields: Fields,
+): ReadParameters<Schema> => {
   const required = new Set(schema.required)
   const values: Record<string, unknown> = {}
   for (const [name, property] of Object.entries(schema.properties) as [string, Property][]) {

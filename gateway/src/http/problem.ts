@@ -23,15 +23,20 @@ const codesOfFramework: Partial<Record<string, ErrorCode>> = {
 
 // The database away is nobody's fault and over soon; everything else unknown is a fault of ours.
 const isDatabaseAway = ({ code, message }: { code?: unknown; message?: unknown }) =>
-  (typeof code === 'string' && /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|57P0[0-3]|08...|53300)$/.test(code)) ||
-  (typeof message === 'string' && /^(timeout exceeded when trying to connect|Connection terminated)/.test(message))
+  (typeof code === 'string' &&
+    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|57P0[0-3]|08...|53300)$/.test(
+      code,
+    )) ||
+  (typeof message === 'string' &&
+    /^(timeout exceeded when trying to connect|Connection terminated)/.test(message))
 
 export const apiErrorOf = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error
   const known = error as Partial<FastifyError>
   const code = known.code === undefined ? undefined : codesOfFramework[known.code]
   if (code !== undefined) return new ApiError(code, { cause: error })
-  if (isDatabaseAway(known)) return new ApiError('service_unavailable', { cause: error, headers: { 'retry-after': '1' } })
+  if (isDatabaseAway(known))
+    return new ApiError('service_unavailable', { cause: error, headers: { 'retry-after': '1' } })
   if (known.statusCode !== undefined && known.statusCode >= 400 && known.statusCode < 500) {
     return new ApiError('invalid_request', { cause: error })
   }

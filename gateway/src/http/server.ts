@@ -4,7 +4,7 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 import { operations } from '@kinora/contract/operations'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 
 import type { Log } from '../platform/log.ts'
 import { uuidV7 } from '../platform/uuid.ts'
@@ -49,13 +49,17 @@ const pathPatterns = Object.values(operations).map(({ path, method }) => ({
 const methodsOf = (url: string): string[] => {
   const path = url.split('?', 1)[0] ?? ''
   const methods = pathPatterns.flatMap(({ pattern, method }) => (pattern.test(path) ? method : []))
-  return methods.length === 0 ? [] : [...new Set([...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])]
+  return methods.length === 0
+    ? []
+    : [...new Set([...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])]
 }
 
 const answerUnknown = (request: FastifyRequest): never => {
   const methods = methodsOf(request.url)
   if (methods.length === 0 || methods.includes(request.method)) {
-    throw new ApiError('endpoint_not_found', { message: `There is nothing at ${request.method} ${request.url.slice(0, 200)}.` })
+    throw new ApiError('endpoint_not_found', {
+      message: `There is nothing at ${request.method} ${request.url.slice(0, 200)}.`,
+    })
   }
   throw new ApiError('method_not_allowed', {
     message: `${request.method} is not allowed here; use ${methods.join(', ')}.`,
@@ -98,16 +102,26 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1_024 },
-    http: { maxHeaderSize: 16_384, connectionsCheckingInterval: 1_000, headersTimeout: 10_000, insecureHTTPParser: false },
+    http: {
+      maxHeaderSize: 16_384,
+      connectionsCheckingInterval: 1_000,
+      headersTimeout: 10_000,
+      insecureHTTPParser: false,
+    },
     clientErrorHandler: (error, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) return
       const isOverflow = error.code === 'HPE_HEADER_OVERFLOW'
-      socket.end(rawProblem(isOverflow ? 'The headers are too large.' : 'The request is not valid HTTP.', createRequestId()))
+      socket.end(
+        rawProblem(
+          isOverflow ? 'The headers are too large.' : 'The request is not valid HTTP.',
+          createRequestId(),
+        ),
+      )
     },
     // An address the router cannot read is answered before any hook runs.
     frameworkErrors: (error, request, reply) => {
       reply.headers(headersOfEveryReply(request.id))
-      return sendProblem(log)(error, request as FastifyRequest, reply as FastifyReply)
+      void sendProblem(log)(error, request, reply)
     },
   }) as unknown as FastifyInstance
   app.server.maxHeadersCount = 100
@@ -122,6 +136,10 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headersOfEveryReply(request.id))
+  })
+  // When the answer leaves, not when the request came: one that was under way would else keep its connection,
+  // and the close would wait for it.
+  app.addHook('onSend', async (_request, reply) => {
     if (isDraining) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async (request, reply) => {
@@ -135,7 +153,8 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
         .headers({
           allow: methods.join(', '),
           'access-control-allow-methods': methods.join(', '),
-          'access-control-allow-headers': request.headers['access-control-request-headers'] ?? 'authorization, content-type',
+          'access-control-allow-headers':
+            request.headers['access-control-request-headers'] ?? 'authorization, content-type',
           'access-control-max-age': '86400',
         })
         .send()

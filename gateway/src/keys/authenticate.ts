@@ -9,7 +9,7 @@ import { findKey, type KeyRecord } from './key-store.ts'
 import { hashKey, isKeyText } from './key-text.ts'
 
 /** What of a request says who sent it. */
-export interface Credentials {
+interface Credentials {
   authorization: string | undefined
   apiKey: string | undefined
   address: string
@@ -33,7 +33,8 @@ const keyTextOf = ({ authorization, apiKey }: Credentials): string => {
     throw new ApiError('missing_api_key', { headers: challenge })
   }
   const [scheme = '', token = '', ...rest] = authorization.trim().split(/\s+/)
-  if (scheme.toLowerCase() !== 'bearer' && scheme !== '') throw new ApiError('invalid_api_key', { headers: challenge })
+  if (scheme.toLowerCase() !== 'bearer' && scheme !== '')
+    throw new ApiError('invalid_api_key', { headers: challenge })
   if (token === '') throw new ApiError('missing_api_key', { headers: challenge })
   if (rest.length > 0) throw new ApiError('invalid_api_key', { headers: challenge })
   return token
@@ -67,7 +68,11 @@ export const createAuthenticate = async (postgres: Postgres, secrets: Secret[]):
 
   const forget = (news: string | undefined) => {
     // A key hashed with an older secret is announced by that hash, and remembered here by the newest one.
-    if (news?.startsWith('key:') === true && (cache.delete(news.slice('key:'.length)) || secrets.length === 1)) return
+    if (
+      news?.startsWith('key:') === true &&
+      (cache.delete(news.slice('key:'.length)) || secrets.length === 1)
+    )
+      return
     // An account's news touches all of its keys; a reconnect may have missed anything.
     cache.clear()
   }

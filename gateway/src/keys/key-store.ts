@@ -67,7 +67,10 @@ export const insertKey = async (database: Database, key: NewKey): Promise<void> 
     ],
   )
   if (rowCount === 1 && key.quotaMicros !== undefined) {
-    await database.query('insert into key_quotas (key_id, quota_micros) values ($1, $2)', [key.id, key.quotaMicros])
+    await database.query('insert into key_quotas (key_id, quota_micros) values ($1, $2)', [
+      key.id,
+      key.quotaMicros,
+    ])
   }
 }
 
@@ -75,7 +78,10 @@ export const deleteKey = async (database: Database, id: string): Promise<void> =
   await database.query('update keys set deleted_at = now() where id = $1 and deleted_at is null', [id])
 }
 
-export const insertAccount = async (database: Database, account: { id: string; name: string }): Promise<void> => {
+export const insertAccount = async (
+  database: Database,
+  account: { id: string; name: string },
+): Promise<void> => {
   await database.query('insert into accounts (id, name) values ($1, $2) on conflict (id) do nothing', [
     account.id,
     account.name,

@@ -5,7 +5,12 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 import type { LimitGroup } from '@kinora/contract/operation'
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible'
+import {
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+  type RateLimiterAbstract,
+} from 'rate-limiter-flexible'
 
 import type { Caller } from '../keys/caller.ts'
 import type { Redis } from '../platform/redis.ts'
@@ -20,11 +25,20 @@ export interface LimitSettings {
 type Bucket = { limiter: RateLimiterAbstract; limit: number; key: string }
 type Counted = { limit: number; remaining: number; resetsInMs: number }
 
-export type RateLimit = (group: LimitGroup, caller: Caller, address: string) => Promise<Record<string, string>>
+export interface RateLimit {
+  /** Counts a request of a known caller and answers the headers that tell what is left. */
+  (group: LimitGroup, caller: Caller, address: string): Promise<Record<string, string>>
+  /** Counts a request whose key was refused, so that keys cannot be tried without end from one address. */
+  stranger: (address: string) => Promise<void>
+}
 
 const minute = 60
 
-export const createRateLimit = (settings: LimitSettings, redis: Redis | undefined, keyPrefix = 'kinora'): RateLimit => {
+export const createRateLimit = (
+  settings: LimitSettings,
+  redis: Redis | undefined,
+  keyPrefix = 'kinora',
+): RateLimit => {
   const limiters = new Map<string, RateLimiterAbstract>()
 
   // One limiter per size of bucket: the size belongs to the limiter, the counter to the key.
@@ -48,16 +62,22 @@ export const createRateLimit = (settings: LimitSettings, redis: Redis | undefine
     return limiter
   }
 
+  const bucket = (name: string, limit: number, key: string, duration = minute): Bucket => ({
+    limiter: limiterOf(name, limit, duration),
+    limit,
+    key,
+  })
+  const addressBuckets = (address: string): Bucket[] =>
+    settings.perAddress > 0 ? [bucket('address', settings.perAddress, address, 3 * minute)] : []
+
   const bucketsOf = (group: LimitGroup, caller: Caller, address: string): Bucket[] => {
-    const bucket = (name: string, limit: number, key: string, duration = minute) => ({
-      limiter: limiterOf(name, limit, duration),
-      limit,
-      key,
-    })
-    const ofGroup = caller.limits[group] ?? (group === 'create' ? settings.createsPerMinute : settings.readsPerMinute)
+    const ofGroup =
+      caller.limits[group] ?? (group === 'create' ? settings.createsPerMinute : settings.readsPerMinute)
     return [
-      ...(settings.perAddress > 0 ? [bucket('address', settings.perAddress, address, 3 * minute)] : []),
-      ...(caller.requestsPerMinute === undefined ? [] : [bucket('key', caller.requestsPerMinute, caller.keyId)]),
+      ...addressBuckets(address),
+      ...(caller.requestsPerMinute === undefined
+        ? []
+        : [bucket('key', caller.requestsPerMinute, caller.keyId)]),
       bucket(group, ofGroup, caller.keyId),
     ]
   }
@@ -78,20 +98,34 @@ export const createRateLimit = (settings: LimitSettings, redis: Redis | undefine
     'x-ratelimit-reset': String(Math.ceil((Date.now() + resetsInMs) / 1000)),
   })
 
-  return async (group, caller, address) => {
+  /** Counts in each bucket in turn; the first that is full refuses, else the tightest is answered. */
+  const countAll = async (buckets: Bucket[]): Promise<Record<string, string>> => {
     let tightest: Counted | undefined
-    for (const bucket of bucketsOf(group, caller, address)) {
-      const counted = await count(bucket)
+    for (const each of buckets) {
+      const counted = await count(each)
       if (counted.isRefused) {
         const waitMs = Math.max(1, Math.ceil(counted.resetsInMs))
         const waitSeconds = Math.ceil(waitMs / 1000)
         throw new ApiError('rate_limit_exceeded', {
           message: `Too many requests: the limit is ${counted.limit}, try again in ${waitSeconds} s.`,
-          headers: { ...headersOf(counted), 'retry-after': String(waitSeconds), 'retry-after-ms': String(waitMs) },
+          headers: {
+            ...headersOf(counted),
+            'retry-after': String(waitSeconds),
+            'retry-after-ms': String(waitMs),
+          },
         })
       }
       if (tightest === undefined || counted.remaining < tightest.remaining) tightest = counted
     }
     return tightest === undefined ? {} : headersOf(tightest)
   }
+
+  return Object.assign(
+    (group: LimitGroup, caller: Caller, address: string) => countAll(bucketsOf(group, caller, address)),
+    {
+      stranger: async (address: string) => {
+        await countAll(addressBuckets(address))
+      },
+    },
+  )
 }

@@ -6,9 +6,9 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Model } from '@kinora/contract/models'
 
 import { audioModels } from './audio-models.ts'
+import type { ModelEntry, VideoModel } from './model.ts'
 import { familyAModels } from './video-family-a.ts'
 import { familyBModels } from './video-family-b.ts'
-import type { ModelEntry, VideoModel } from './model.ts'
 
 /** What an operator may change about a model without changing the code. */
 export interface ModelChange {
@@ -30,7 +30,9 @@ export interface Catalog {
 const nearest = (id: string, ids: string[]): string | undefined => {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '')
   if (plain(id) === '') return undefined
-  return ids.find((other) => plain(other) === plain(id)) ?? ids.find((other) => plain(other).startsWith(plain(id)))
+  return (
+    ids.find((other) => plain(other) === plain(id)) ?? ids.find((other) => plain(other).startsWith(plain(id)))
+  )
 }
 
 export const createCatalog = (changes: Record<string, ModelChange> = {}): Catalog => {
@@ -49,7 +51,12 @@ export const createCatalog = (changes: Record<string, ModelChange> = {}): Catalo
   const find = (id: string): ModelEntry => {
     const entry = entries.get(id)
     if (entry !== undefined && entry.state !== 'retired') return entry
-    const instead = entry?.successor ?? nearest(id, available().map((other) => other.id))
+    const instead =
+      entry?.successor ??
+      nearest(
+        id,
+        available().map((other) => other.id),
+      )
     const hint = instead === undefined ? 'List the models with GET /v1/models.' : `Did you mean ${instead}?`
     const message =
       entry === undefined

@@ -49,5 +49,8 @@ export const batch = <Item, Result>(
     })
 }
 
-export const fulfilled = <Value>(value: Value): PromiseFulfilledResult<Value> => ({ status: 'fulfilled', value })
+export const fulfilled = <Value>(value: Value): PromiseFulfilledResult<Value> => ({
+  status: 'fulfilled',
+  value,
+})
 export const rejected = (reason: unknown): PromiseRejectedResult => ({ status: 'rejected', reason })

@@ -14,7 +14,9 @@ export const migrate = async (postgres: Postgres): Promise<string[]> => {
   for (const file of files) {
     const isNew = await postgres.transaction(async (database) => {
       await database.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', ['kinora:migrate'])
-      await database.query('create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())')
+      await database.query(
+        'create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())',
+      )
       const { rowCount } = await database.query('select 1 from migrations where name = $1', [file])
       if (rowCount !== 0) return false
       await database.query(await readFile(new URL(file, directory), 'utf8'))
@@ -23,8 +25,13 @@ export const migrate = async (postgres: Postgres): Promise<string[]> => {
     })
     if (isNew) applied.push(file)
   }
-  await postgres.query('select ensure_partitions()')
+  await ensurePartitions(postgres)
   return applied
+}
+
+/** Makes the partitions of the coming months that are not there yet. */
+export const ensurePartitions = async (postgres: Postgres): Promise<void> => {
+  await postgres.query('select ensure_partitions()')
 }
 
 /** Migrations the database lacks; a process that finds any is not ready to serve. */

@@ -18,16 +18,17 @@ export interface Database {
 export interface Postgres extends Database {
   transaction: <Result>(work: (database: Database) => Promise<Result>) => Promise<Result>
   /** Calls `onNews` for each notification, and once after every reconnect, when news may have been missed. */
-  listen: (channel: string, onNews: (payload: string | undefined) => void) => Promise<{ stop: () => Promise<void> }>
+  listen: (
+    channel: string,
+    onNews: (payload: string | undefined) => void,
+  ) => Promise<{ stop: () => Promise<void> }>
+  notify: (channel: string, payload: string) => Promise<void>
   /** Holds a lock for as long as this process lives; false when another process holds it. */
   holdLock: (name: string) => Promise<boolean>
   close: () => Promise<void>
 }
 
-export const connectPostgres = (
-  settings: { url: string; connectionsMax: number },
-  log: Log,
-): Postgres => {
+export const connectPostgres = (settings: { url: string; connectionsMax: number }, log: Log): Postgres => {
   const pool = new pg.Pool({
     connectionString: settings.url,
     max: settings.connectionsMax,
@@ -39,7 +40,11 @@ export const connectPostgres = (
   const dedicated = new Set<pg.Client>()
 
   const dedicatedClient = async () => {
-    const client = new pg.Client({ connectionString: settings.url, application_name: 'kinora-listen', keepAlive: true })
+    const client = new pg.Client({
+      connectionString: settings.url,
+      application_name: 'kinora-listen',
+      keepAlive: true,
+    })
     client.on('error', (error) => log.warn({ err: error }, 'postgres.connection-lost'))
     await client.connect()
     dedicated.add(client)
@@ -99,11 +104,15 @@ export const connectPostgres = (
     query: (text, values) => pool.query(text, values),
     transaction,
     listen,
+    notify: async (channel, payload) => {
+      await pool.query('select pg_notify($1, $2)', [channel, payload])
+    },
     holdLock: async (name) => {
       const client = await dedicatedClient()
-      const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock(hashtextextended($1, 0)) as held', [
-        name,
-      ])
+      const { rows } = await client.query<{ held: boolean }>(
+        'select pg_try_advisory_lock(hashtextextended($1, 0)) as held',
+        [name],
+      )
       if (rows[0]?.held === true) return true
       await client.end()
       return false

@@ -25,7 +25,11 @@ export interface Engine {
 const nudgeEveryMs = 100
 
 export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }, log: Log): Engine => {
-  const ingress = new Pool(settings.ingressUrl, { connections: 32, headersTimeout: 15_000, bodyTimeout: 15_000 })
+  const ingress = new Pool(settings.ingressUrl, {
+    connections: 32,
+    headersTimeout: 15_000,
+    bodyTimeout: 15_000,
+  })
   const admin = new Pool(settings.adminUrl, { connections: 2, headersTimeout: 30_000, bodyTimeout: 30_000 })
   const nudges = new Map<string, { atMs: number; timer: NodeJS.Timeout | undefined }>()
 
@@ -33,10 +37,14 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
     const response = await pool.request({
       method,
       path,
-      ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      ...(body !== undefined && {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
     })
     const text = await response.body.text()
-    if (response.statusCode >= 300) throw new Error(`the engine answered ${response.statusCode} to ${method} ${path}`)
+    if (response.statusCode >= 300)
+      throw new Error(`the engine answered ${response.statusCode} to ${method} ${path}`)
     return text
   }
 
@@ -71,7 +79,9 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
       await call(ingress, 'POST', `/restate/awakeables/${id}/resolve`, null)
     },
     isRegistered: async (workerUrl) => {
-      const { deployments } = JSON.parse(await call(admin, 'GET', '/deployments')) as { deployments: { uri?: string }[] }
+      const { deployments } = JSON.parse(await call(admin, 'GET', '/deployments')) as {
+        deployments: { uri?: string }[]
+      }
       return deployments.some(({ uri }) => uri?.replace(/\/+$/, '') === workerUrl)
     },
     register: async (workerUrl) => {

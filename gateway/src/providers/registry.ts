@@ -7,8 +7,8 @@ import type { VideoProvider } from './port/video.ts'
 
 const protocols: Record<ProviderSettings['kind'], (settings: ProviderSettings) => VideoProvider> = {
   local: ({ baseUrl }) => localVideo({ baseUrl }),
-  openai: ({ baseUrl, apiKey, idempotentSubmits }) =>
-    openAiVideo({ baseUrl, apiKey: apiKey?.reveal() ?? '', idempotentSubmits }),
+  openai: ({ baseUrl, apiKey, idempotentSubmits, canLookUp }) =>
+    openAiVideo({ baseUrl, apiKey: apiKey?.reveal() ?? '', idempotentSubmits, lookup: canLookUp }),
 }
 
 export const createProviders = (
@@ -35,7 +35,8 @@ export const createProviders = (
     return provider
   }
   for (const [model, { provider }] of Object.entries(models)) {
-    if (provider !== undefined && !byName.has(provider)) throw new Error(`${model} names an unknown provider ${provider}`)
+    if (provider !== undefined && !byName.has(provider))
+      throw new Error(`${model} names an unknown provider ${provider}`)
   }
   return {
     all: () => [...byName.values()],

@@ -22,7 +22,8 @@ export const createDiskMediaStore = async (directory: string): Promise<MediaStor
     const measure = new Transform({
       transform(chunk: Buffer, _encoding, done) {
         sizeBytes += chunk.length
-        if (sizeBytes > sizeBytesMax) return done(new RangeError(`a file is larger than ${sizeBytesMax} bytes`))
+        if (sizeBytes > sizeBytesMax)
+          return done(new RangeError(`a file is larger than ${sizeBytesMax} bytes`))
         hash.update(chunk)
         done(null, chunk)
       },

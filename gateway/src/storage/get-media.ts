@@ -23,7 +23,15 @@ export const rangeOf = (header: string | undefined, sizeBytes: number): Range | 
 }
 
 export const getMedia =
-  ({ database, mediaStore, links }: { database: Database; mediaStore: MediaStore; links: LinkSigner }): Handler<typeof operations.getMedia> =>
+  ({
+    database,
+    mediaStore,
+    links,
+  }: {
+    database: Database
+    mediaStore: MediaStore
+    links: LinkSigner
+  }): Handler<typeof operations.getMedia> =>
   async ({ path, query, header, method }) => {
     const id = path['id'] ?? ''
     links.check(id, query)
@@ -41,17 +49,23 @@ export const getMedia =
       'cross-origin-resource-policy': 'cross-origin',
     }
     const known = header('if-none-match')
-    if (known?.includes(etag) === true || known?.trim() === '*') return { status: 304, headers, body: undefined }
+    if (known?.includes(etag) === true || known?.trim() === '*')
+      return { status: 304, headers, body: undefined }
     const isRangeStillGood = header('if-range') === undefined || header('if-range') === etag
     const range = isRangeStillGood ? rangeOf(header('range'), file.sizeBytes) : undefined
     if (range === null) {
-      return { status: 416, headers: { ...headers, 'content-range': `bytes */${file.sizeBytes}` }, body: undefined }
+      return {
+        status: 416,
+        headers: { ...headers, 'content-range': `bytes */${file.sizeBytes}` },
+        body: undefined,
+      }
     }
     headers['content-length'] = String(range === undefined ? file.sizeBytes : range.end - range.start + 1)
     if (range !== undefined) headers['content-range'] = `bytes ${range.start}-${range.end}/${file.sizeBytes}`
     const status = range === undefined ? 200 : 206
     if (method === 'HEAD') return { status, headers, body: undefined }
     const body = await mediaStore.open(file.storageKey, range)
-    if (body === undefined) throw new ApiError('media_expired', { detail: `the file of ${file.id} is missing` })
+    if (body === undefined)
+      throw new ApiError('media_expired', { detail: `the file of ${file.id} is missing` })
     return { status, headers, body }
   }

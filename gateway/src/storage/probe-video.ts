@@ -1,10 +1,12 @@
 /**
- * Asks ffprobe what a finished file really is. The file comes from outside, so the tool sees nothing but
- * it: only the container formats we keep, no playlists, no network, an empty environment and, where
- * bubblewrap works, a sandbox of its own.
+ * Finds out what a finished file really is. An MP4 is read here; anything else is put to ffprobe. The file
+ * comes from outside, so that program sees nothing but it: only the container formats we keep, no playlists,
+ * no network, an empty environment and, where bubblewrap works, a sandbox of its own.
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+
+import { probeMp4 } from './probe-mp4.ts'
 
 const run = promisify(execFile)
 
@@ -44,13 +46,16 @@ const canSandbox = async (ffprobePath: string): Promise<boolean> => {
 /** Makes the probe. It answers undefined for a file that is no playable video. */
 export const createProbeVideo = async (ffprobePath: string): Promise<ProbeVideo> => {
   const isSandboxed = await canSandbox(ffprobePath)
-  return async (path) => {
+  const askProgram: ProbeVideo = async (path) => {
     const [program, parameters] = isSandboxed
       ? (['bwrap', [...sandboxed(path), ffprobePath, ...question('/video')]] as const)
       : ([ffprobePath, question(path)] as const)
     let output: string
     try {
-      ;({ stdout: output } = await run(program, parameters, { timeout: timeoutMs, ...(!isSandboxed && { env: {} }) }))
+      ;({ stdout: output } = await run(program, parameters, {
+        timeout: timeoutMs,
+        ...(!isSandboxed && { env: {} }),
+      }))
     } catch (error) {
       // The tool being absent or cut off says nothing about the file; its own verdict does.
       if (typeof (error as { code?: unknown }).code === 'number') return undefined
@@ -64,5 +69,9 @@ export const createProbeVideo = async (ffprobePath: string): Promise<ProbeVideo>
     const durationMs = Math.round(Number(format.duration) * 1000)
     if (picture?.width === undefined || picture.height === undefined || !(durationMs > 0)) return undefined
     return { width: picture.width, height: picture.height, durationMs }
+  }
+  return async (path) => {
+    const probed = await probeMp4(path)
+    return probed === 'not-mp4' ? askProgram(path) : probed
   }
 }

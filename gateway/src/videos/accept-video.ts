@@ -1,10 +1,10 @@
+import { priceOfVideo } from '../billing/price.ts'
 /**
  * The one admission that every door leads to: price, hold, task and outbox in one transaction. Creates
  * that come at the same time share a commit. The answer goes out after the commit; the engine is only
  * nudged, so a create succeeds whether the engine is up or not.
  */
 import { purseOf, placeHolds } from '../billing/spend.ts'
-import { priceOfVideo } from '../billing/price.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { VideoModel } from '../models/model.ts'
 import { batch, fulfilled, rejected } from '../platform/batch.ts'
@@ -18,7 +18,7 @@ import { insertTasks, type NewTask } from './task-store.ts'
 import type { VideoOrder, VideoTask } from './task.ts'
 
 /** What a door hands over: an order whose every parameter has been checked. */
-export interface Admission {
+interface Admission {
   caller: Caller
   model: VideoModel
   door: VideoTask['door']
@@ -120,7 +120,9 @@ export const createAcceptVideo = (dependencies: AcceptDependencies): AcceptVideo
     } catch (error) {
       if (candidates.length === 1) throw error
       // One order the database will not take must not take the others down with it.
-      const alone = await Promise.all(candidates.map((candidate) => together([candidate]).catch((each) => [rejected(each)])))
+      const alone = await Promise.all(
+        candidates.map((candidate) => together([candidate]).catch((each) => [rejected(each)])),
+      )
       return alone.flat()
     }
   }

@@ -5,8 +5,10 @@ export const nextCheckMs = (elapsedMs: number, { least, most }: { least: number;
   Math.min(most, Math.max(least, elapsedMs / 10))
 
 /** After failed checks a provider is left alone for longer, as its answer asks, but is never given up. */
-export const afterFailureMs = (retryAfterMs: number | undefined, { least, most }: { least: number; most: number }) =>
-  Math.min(Math.max(retryAfterMs ?? 0, least * 2), Math.max(most, 60_000))
+export const afterFailureMs = (
+  retryAfterMs: number | undefined,
+  { least, most }: { least: number; most: number },
+) => Math.min(Math.max(retryAfterMs ?? 0, least * 2), Math.max(most, 60_000))
 
 export const estimateProgress = (elapsedMs: number, usualSeconds: number): number =>
   Math.min(95, Math.floor((elapsedMs / (usualSeconds * 1000)) * 100))

@@ -28,10 +28,15 @@ const silenceMs = 40_000
 const loopsOf = (providers: Providers) =>
   providers.all().flatMap(({ name, shards }) => [
     { loop: dispatchVideosName, key: name },
-    ...Array.from({ length: shards }, (_, shard) => ({ loop: watchUpstreamName, key: shardKey(name, shard) })),
+    ...Array.from({ length: shards }, (_, shard) => ({
+      loop: watchUpstreamName,
+      key: shardKey(name, shard),
+    })),
   ])
 
-export const keepEngineTurning = async (dependencies: KeepTurningDependencies): Promise<{ stop: () => Promise<void> }> => {
+export const keepEngineTurning = async (
+  dependencies: KeepTurningDependencies,
+): Promise<{ stop: () => Promise<void> }> => {
   const { postgres, engine, providers, workerUrl, log } = dependencies
   const loops = loopsOf(providers)
   const nudgeAll = (which: { loop: string; key: string }[]) => {
@@ -67,11 +72,14 @@ export const keepEngineTurning = async (dependencies: KeepTurningDependencies): 
   let looking = Promise.resolve()
   const again = () => {
     // Until the engine was reached once, look often: everything waits for it.
-    timer = setTimeout(() => {
-      looking = lookSafely().then(() => {
-        if (!isStopped) again()
-      })
-    }, isFirst ? 500 : lookEveryMs)
+    timer = setTimeout(
+      () => {
+        looking = lookSafely().then(() => {
+          if (!isStopped) again()
+        })
+      },
+      isFirst ? 500 : lookEveryMs,
+    )
   }
   await lookSafely()
   again()

@@ -92,7 +92,9 @@ export const keepVideo = async (
   if (open.outcome.kind === 'refused') return failed(open.outcome.code, open.outcome.message)
 
   const signOfLife = setInterval(() => {
-    touchRun(postgres, taskId, run).catch((error: unknown) => log.warn({ err: error, taskId }, 'video.silent'))
+    touchRun(postgres, taskId, run).catch((error: unknown) =>
+      log.warn({ err: error, taskId }, 'video.silent'),
+    )
   }, signOfLifeMs)
   try {
     return await fetchAndKeep(dependencies, open, task, open.outcome.result as Opaque)

@@ -95,7 +95,9 @@ export const retakeLost = async (database: Database, provider: string, atMost: n
  * wait at a provider: nobody is left to hear their news.
  */
 export const markAllLost = async (database: Database): Promise<number> => {
-  const { rowCount } = await database.query(`update open_tasks set touched_at = 'epoch' where stage <> 'accepted'`)
+  const { rowCount } = await database.query(
+    `update open_tasks set touched_at = 'epoch' where stage <> 'accepted'`,
+  )
   return rowCount ?? 0
 }
 
@@ -177,7 +179,12 @@ export const recordSubmitted = async (
 }
 
 /** Puts a task back in line after a provider was busy or out of reach; its slot is free again. */
-export const returnToLine = async (database: Database, taskId: string, run: number, waitMs: number): Promise<void> => {
+export const returnToLine = async (
+  database: Database,
+  taskId: string,
+  run: number,
+  waitMs: number,
+): Promise<void> => {
   await database.query(
     `update open_tasks
         set stage = 'accepted', submits = submits - 1, refusals = refusals + 1, touched_at = now(),
@@ -241,10 +248,7 @@ export interface CheckNote {
   outcome: Outcome | null
 }
 
-/**
- * Writes what a turn of checks found. Progress only grows and stays below 100 until the video is ours.
- * The commit need not reach the disk at once: all of it can be asked again.
- */
+/** Writes what a turn of checks found. Progress only grows and stays below 100 until the video is ours. */
 export const recordChecks = async (database: Database, notes: CheckNote[]): Promise<void> => {
   if (notes.length === 0) return
   await database.query(
@@ -255,6 +259,10 @@ export const recordChecks = async (database: Database, notes: CheckNote[]): Prom
        update video_tasks t set progress = greatest(t.progress, least(99, n.progress))
          from given n where t.day = n.day and t.id = n."taskId" and n.progress > t.progress
           and t.state in ('pending', 'processing')
+       returning t.day, t.id, t.progress
+     ), told as (
+       insert into task_events (day, task_id, kind, data)
+       select day, id, 'progress', jsonb_build_object('progress', progress) from shown
      )
      update open_tasks o
         set next_check_at = now() + make_interval(secs => n."nextCheckMs" / 1000.0),
@@ -266,7 +274,11 @@ export const recordChecks = async (database: Database, notes: CheckNote[]): Prom
 }
 
 /** When the next check of this shard is due, in milliseconds from now; undefined when nothing waits. */
-export const nextCheckInMs = async (database: Database, provider: string, shard: number): Promise<number | undefined> => {
+export const nextCheckInMs = async (
+  database: Database,
+  provider: string,
+  shard: number,
+): Promise<number | undefined> => {
   const { rows } = await database.query<{ ms: number | null }>(
     `select extract(epoch from min(next_check_at) - now()) * 1000 as ms from open_tasks
       where provider = $1 and shard = $2 and stage = 'waiting'`,

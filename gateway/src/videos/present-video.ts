@@ -35,8 +35,14 @@ export const presentVideo = (task: VideoTask, videoUrl: string | null, isOpenAi:
     progress: task.progress,
     video_url: videoUrl,
   }
-  const error = task.errorCode === null ? {} : { error: { code: task.errorCode, message: task.errorMessage ?? '' } }
+  const error =
+    task.errorCode === null ? {} : { error: { code: task.errorCode, message: task.errorMessage ?? '' } }
   return task.family === 'A'
-    ? { ...status, enhanced_prompt: task.enhancedPrompt, status_update_time: unixSeconds(task.statusUpdatedAt), ...error }
+    ? {
+        ...status,
+        enhanced_prompt: task.enhancedPrompt,
+        status_update_time: unixSeconds(task.statusUpdatedAt),
+        ...error,
+      }
     : { ...status, model: task.model, seconds: task.order.seconds, size: task.order.size, ...error }
 }

@@ -63,10 +63,14 @@ const sourcesOf = (fields: Fields, param: string): Source[] => {
   const files = fields.files(param)
   if (files.length > 0) return files.map((file) => ({ file }))
   const value = fields.value(param)
-  const text = typeof value === 'object' && value !== null ? (value as { image_url?: unknown }).image_url : value
+  const text =
+    typeof value === 'object' && value !== null ? (value as { image_url?: unknown }).image_url : value
   if (value === undefined || (typeof value === 'string' && value.trim() === '')) return []
   if (typeof text !== 'string' || text === '') {
-    throw new ApiError('invalid_parameter', { param, message: `'${param}' must be a file, a data URI or a URL.` })
+    throw new ApiError('invalid_parameter', {
+      param,
+      message: `'${param}' must be a file, a data URI or a URL.`,
+    })
   }
   return [{ text }]
 }
@@ -83,7 +87,8 @@ const storeText = async (
     if (bytes.length > pictureBytesMax) throw tooLarge(param)
     return mediaStore.put(key, Readable.from([bytes]), pictureBytesMax)
   }
-  if (!/^https?:\/\//i.test(text)) throw invalidImage(param, `'${param}' must be an http or https URL, a data URI or a file.`)
+  if (!/^https?:\/\//i.test(text))
+    throw invalidImage(param, `'${param}' must be an http or https URL, a data URI or a file.`)
   try {
     const { stream } = await outside.open(text, { sizeBytesMax: pictureBytesMax, signal })
     return await mediaStore.put(key, stream, pictureBytesMax)
@@ -94,10 +99,16 @@ const storeText = async (
   }
 }
 
-const storeFile = async ({ mediaStore }: PictureDependencies, param: string, file: ReceivedFile, key: string) => {
+const storeFile = async (
+  { mediaStore }: PictureDependencies,
+  param: string,
+  file: ReceivedFile,
+  key: string,
+) => {
   if (file.isTruncated || file.sizeBytes > pictureBytesMax) throw tooLarge(param)
   const head = await headOf(createReadStream(file.path, { end: 15 }))
-  if (pictureTypeOf(head) === undefined) throw invalidImage(param, `'${param}' must be a PNG, JPEG, WebP or GIF.`)
+  if (pictureTypeOf(head) === undefined)
+    throw invalidImage(param, `'${param}' must be a PNG, JPEG, WebP or GIF.`)
   await mediaStore.adopt(key, file.path)
   return { sizeBytes: file.sizeBytes, sha256: file.sha256 }
 }
@@ -137,11 +148,15 @@ export const withPicture = async <Result>(
 ): Promise<Result> => {
   const sources = sourcesOf(fields, param)
   if (sources.length > 1 && onMany === 'refuse') {
-    throw new ApiError('invalid_parameter', { param, message: `'${param}' takes one file (got ${sources.length}).` })
+    throw new ApiError('invalid_parameter', {
+      param,
+      message: `'${param}' takes one file (got ${sources.length}).`,
+    })
   }
   const pictures: StoredPicture[] = []
   try {
-    for (const source of sources.slice(0, 1)) pictures.push(await storeOne(dependencies, param, source, signal))
+    for (const source of sources.slice(0, 1))
+      pictures.push(await storeOne(dependencies, param, source, signal))
     return await work(pictures)
   } catch (error) {
     await Promise.all(pictures.map(({ storageKey }) => dependencies.mediaStore.remove(storageKey)))

@@ -7,8 +7,8 @@ import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { forgetReferences } from '../storage/stored-file-store.ts'
-import { finishTask } from './task-store.ts'
 import { dayOfTaskId } from './task-id.ts'
+import { finishTask } from './task-store.ts'
 import type { Ending } from './task.ts'
 
 export interface SettleDependencies {
@@ -16,12 +16,13 @@ export interface SettleDependencies {
   mediaStore: MediaStore
   log: Log
   onSlotFreed: (provider: string) => void
+  announce: (taskIds: string[]) => void
   /** Tells the provider that it may forget its job. */
   discardUpstream: (provider: string, upstream: unknown) => Promise<void>
 }
 
 export const settleVideo = async (
-  { postgres, mediaStore, log, onSlotFreed, discardUpstream }: SettleDependencies,
+  { postgres, mediaStore, log, onSlotFreed, announce, discardUpstream }: SettleDependencies,
   taskId: string,
   ending: Ending,
 ): Promise<void> => {
@@ -40,10 +41,16 @@ export const settleVideo = async (
   })
   if (finished === undefined) return
   log.info(
-    { taskId, accountId: finished.accountId, provider: finished.provider, code: ending.kind === 'failed' ? ending.code : undefined },
+    {
+      taskId,
+      accountId: finished.accountId,
+      provider: finished.provider,
+      code: ending.kind === 'failed' ? ending.code : undefined,
+    },
     `video.${ending.kind}`,
   )
   onSlotFreed(finished.provider)
+  announce([taskId])
   try {
     const references = await forgetReferences(postgres, taskId)
     await Promise.all(references.map((key) => mediaStore.remove(key)))

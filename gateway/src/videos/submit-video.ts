@@ -28,6 +28,8 @@ export interface SubmitDependencies {
   log: Log
   nudgeDispatcher: (provider: string) => void
   nudgeWatch: (provider: string, taskId: string) => void
+  /** Tells watchers that there is something new to read of these tasks. */
+  announce: (taskIds: string[]) => void
 }
 
 /** `over`: this run has nothing more to do · `known`: how it ends is in the record · `waiting`: news will come. */
@@ -43,17 +45,15 @@ const jobOf = async (
   { postgres, mediaStore, providers }: SubmitDependencies,
   task: VideoTask,
 ): Promise<VideoJob> => {
-  const references = (await referencesOfTask(postgres, task.id)).map(
-    (file): ReferencePicture => ({
-      contentType: file.contentType,
-      sizeBytes: file.sizeBytes,
-      open: async () => {
-        const stream = await mediaStore.open(file.storageKey)
-        if (stream === undefined) throw new ProviderFailure('rejected', `reference ${file.id} is missing`)
-        return stream
-      },
-    }),
-  )
+  const references = (await referencesOfTask(postgres, task.id)).map((file): ReferencePicture => ({
+    contentType: file.contentType,
+    sizeBytes: file.sizeBytes,
+    open: async () => {
+      const stream = await mediaStore.open(file.storageKey)
+      if (stream === undefined) throw new ProviderFailure('rejected', `reference ${file.id} is missing`)
+      return stream
+    },
+  }))
   const { prompt: _, size: __, style, ...order } = task.order
   return {
     ...order,
@@ -78,7 +78,10 @@ const takeFailure = async (
   failure: ProviderFailure,
 ): Promise<Submitted> => {
   const { postgres, log } = dependencies
-  log.info({ taskId: open.taskId, provider: provider.name, kind: failure.kind, err: failure }, 'submit.failed')
+  log.info(
+    { taskId: open.taskId, provider: provider.name, kind: failure.kind, err: failure },
+    'submit.failed',
+  )
   switch (failure.kind) {
     case 'not_delivered':
     case 'busy':
@@ -92,19 +95,17 @@ const takeFailure = async (
       return { kind: 'known' }
     }
     case 'unknown':
-      // The provider answers a repeat with the job it has, so the engine may simply try this step again.
-      if (provider.video.submitsAreIdempotent) throw failure
+      // The engine tries this step again: the provider answers a repeat with the job it has, or can be asked for it.
+      if (provider.video.submitsAreIdempotent || provider.video.lookup !== undefined) throw failure
       await waitOut(postgres, open.taskId, open.run)
       return waiting(open)
   }
 }
 
 const refusalCode = (code: string | undefined): Extract<Outcome, { kind: 'refused' }>['code'] =>
-  code === 'invalid_image' || code === 'invalid_parameter' || code === 'content_policy_violation' ? code : 'upstream_error'
-
-/** Where an earlier submit may have arrived: the job it made, if the provider can tell. */
-const findEarlier = async (provider: Provider, open: OpenTask): Promise<Opaque | undefined> =>
-  provider.video.lookup?.(open.taskId, AbortSignal.timeout(submitTimeoutMs))
+  code === 'invalid_image' || code === 'invalid_parameter' || code === 'content_policy_violation'
+    ? code
+    : 'upstream_error'
 
 export const submitVideo = async (
   dependencies: SubmitDependencies,
@@ -127,15 +128,20 @@ export const submitVideo = async (
       await markProcessing(database, open.day, taskId)
     })
     dependencies.nudgeWatch(provider.name, taskId)
+    dependencies.announce([taskId])
     return waiting(open)
   }
-  try {
-    if (open.submits > 0 && !provider.video.submitsAreIdempotent) {
-      const earlier = await findEarlier(provider, open)
-      if (earlier !== undefined) return await accept(earlier)
+  if (open.submits > 0 && !provider.video.submitsAreIdempotent) {
+    // An earlier submit may have arrived. Where the provider cannot tell, only its deadline can.
+    if (provider.video.lookup === undefined) {
       await waitOut(postgres, taskId, run)
       return waiting(open)
     }
+    const earlier = await provider.video.lookup(taskId, AbortSignal.timeout(submitTimeoutMs))
+    if (earlier !== undefined) return accept(earlier)
+    throw new ProviderFailure('unknown', 'the provider does not know of the job yet')
+  }
+  try {
     const job = await jobOf(dependencies, task)
     if (!(await beginSubmit(postgres, taskId, run))) return { kind: 'over' }
     return await accept(await provider.video.submit(job, AbortSignal.timeout(submitTimeoutMs)))

@@ -53,7 +53,11 @@ export const findTasks = async (database: Database, wanted: TaskKey[]): Promise<
 }
 
 /** Reads one task for the engine, whoever's it is. */
-export const findTask = async (database: Database, day: string, id: string): Promise<VideoTask | undefined> => {
+export const findTask = async (
+  database: Database,
+  day: string,
+  id: string,
+): Promise<VideoTask | undefined> => {
   const { rows } = await database.query<VideoTask & Record<string, unknown>>(
     `select ${taskColumns}, null as "mediaExpiresAt" from video_tasks t where t.day = $1 and t.id = $2`,
     [day, id],

@@ -15,7 +15,13 @@ import type { Provider, Providers } from '../providers/port/provider.ts'
 import type { Opaque } from '../providers/port/video.ts'
 import { afterFailureMs, estimateProgress, nextCheckMs } from './check-schedule.ts'
 import { noteTurn } from './engine-turn-store.ts'
-import { findDueChecks, nextCheckInMs, recordChecks, type CheckNote, type DueCheck } from './open-task-store.ts'
+import {
+  findDueChecks,
+  nextCheckInMs,
+  recordChecks,
+  type CheckNote,
+  type DueCheck,
+} from './open-task-store.ts'
 import { parseShardKey } from './shard.ts'
 
 export const watchUpstreamName = 'watchUpstream'
@@ -25,6 +31,8 @@ export interface WatchDependencies {
   providers: Providers
   engine: Engine
   catalog: Catalog
+  /** Tells watchers that there is something new to read of these tasks. */
+  announce: (taskIds: string[]) => void
   log: Log
 }
 
@@ -54,18 +62,34 @@ const checkOne = async (
     const status = await provider.video.check(due.upstream as Opaque, AbortSignal.timeout(checkTimeoutMs))
     switch (status.kind) {
       case 'running': {
-        const progress = status.progress ?? estimateProgress(due.elapsedMs, usualSecondsOf(catalog, due.model))
-        return { ...note, progress: Math.floor(progress), nextCheckMs: Math.max(status.checkAfterMs ?? 0, again) }
+        const progress =
+          status.progress ?? estimateProgress(due.elapsedMs, usualSecondsOf(catalog, due.model))
+        return {
+          ...note,
+          progress: Math.floor(progress),
+          nextCheckMs: Math.max(status.checkAfterMs ?? 0, again),
+        }
       }
       case 'done':
         return { ...note, outcome: { kind: 'done', result: status.result }, nextCheckMs: tellAgainMs }
       case 'refused':
         // The provider's own words are for the operator; the caller gets ours.
-        log.info({ taskId: due.taskId, provider: provider.name, code: status.code, said: status.message }, 'job.refused')
-        return { ...note, outcome: { kind: 'refused', code: status.code, message: '' }, nextCheckMs: tellAgainMs }
+        log.info(
+          { taskId: due.taskId, provider: provider.name, code: status.code, said: status.message },
+          'job.refused',
+        )
+        return {
+          ...note,
+          outcome: { kind: 'refused', code: status.code, message: '' },
+          nextCheckMs: tellAgainMs,
+        }
       case 'missing':
         if (due.elapsedMs < missingGraceMs) return { ...note, nextCheckMs: again }
-        return { ...note, outcome: { kind: 'refused', code: 'upstream_error', message: '' }, nextCheckMs: tellAgainMs }
+        return {
+          ...note,
+          outcome: { kind: 'refused', code: 'upstream_error', message: '' },
+          nextCheckMs: tellAgainMs,
+        }
     }
   } catch (error) {
     log.info({ err: error, taskId: due.taskId, provider: provider.name }, 'check.failed')
@@ -89,7 +113,7 @@ const eachOf = async <Item, Result>(items: Item[], atOnce: number, work: (item: 
 }
 
 const watch = async (dependencies: WatchDependencies, key: string): Promise<number> => {
-  const { postgres, providers, engine, log } = dependencies
+  const { postgres, providers, engine, announce, log } = dependencies
   const { provider: name, shard } = parseShardKey(key)
   const provider = providers.all().find((each) => each.name === name)
   if (provider === undefined) return idleMs
@@ -97,8 +121,13 @@ const watch = async (dependencies: WatchDependencies, key: string): Promise<numb
   const due = await findDueChecks(postgres, name, shard, checksPerTurn)
   const notes = await eachOf(due, checksAtOnce, (each) => checkOne(dependencies, provider, each))
   await recordChecks(postgres, notes)
-  const told = due.filter((each, index) => each.awakeable !== null && (each.outcome ?? notes[index]?.outcome) !== null)
-  const telling = await Promise.allSettled(told.map(({ awakeable }) => engine.resolveAwakeable(awakeable ?? '')))
+  announce(notes.flatMap(({ taskId, progress }) => (progress === null ? [] : taskId)))
+  const told = due.filter(
+    (each, index) => each.awakeable !== null && (each.outcome ?? notes[index]?.outcome) !== null,
+  )
+  const telling = await Promise.allSettled(
+    told.map(({ awakeable }) => engine.resolveAwakeable(awakeable ?? '')),
+  )
   const missed = telling.filter(({ status }) => status === 'rejected').length
   if (missed > 0) log.warn({ provider: name, missed }, 'task.not-told')
   if (due.length >= checksPerTurn) return soonMs

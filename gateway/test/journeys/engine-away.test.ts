@@ -9,7 +9,9 @@ const completed = (stack: Stack, count: number) =>
 test('with the engine stopped creates and reads still answer, and the backlog completes once it is back', async () => {
   await using stack = await startStack({ vendorDurationMs: 200 })
   await stack.engine.stop()
-  const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => stack.create(`A backlog, number ${index}`)))
+  const ids = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => stack.create(`A backlog, number ${index}`)),
+  )
   const read = await ask(`${stack.url}/v1/videos/${ids[0]}`, stack.key)
   expect(read.body).toMatchObject({ id: ids[0], status: 'pending', progress: 0, video_url: null })
   await stack.engine.start()
@@ -22,14 +24,21 @@ test('an engine that lost all its data is filled again: fifty tasks in every sta
   await using stack = await startStack({ vendorDurationMs: 2_000, slots: 30, probeDelaySeconds: 0.5 })
   const creates = Array.from({ length: 50 }, (_, index) =>
     // Some end soon, some are slow to be taken, some wait at the vendor, and twenty have no slot yet.
-    stack.create(['A vendor:duration=50ms whale', 'A vendor:slow-reply=1500 whale', 'A whale'][index % 3] + ` ${index}`),
+    stack.create(
+      ['A vendor:duration=50ms whale', 'A vendor:slow-reply=1500 whale', 'A whale'][index % 3] + ` ${index}`,
+    ),
   )
   await Promise.all(creates)
   await stack.until('tasks are in every stage', async () => {
     const found: Record<string, number> = { ...(await stack.stages()), ...(await stack.states()) }
-    return ['accepted', 'submitting', 'waiting', 'keeping', 'completed'].every((stage) => (found[stage] ?? 0) > 0)
+    return ['accepted', 'submitting', 'waiting', 'keeping', 'completed'].every(
+      (stage) => (found[stage] ?? 0) > 0,
+    )
   })
-  console.log('stages when the data went', JSON.stringify({ ...(await stack.stages()), ...(await stack.states()) }))
+  console.log(
+    'stages when the data went',
+    JSON.stringify({ ...(await stack.stages()), ...(await stack.states()) }),
+  )
   const pid = stack.engine.pid()
   if (pid !== undefined) process.kill(pid, 'SIGKILL')
   await stack.engine.stop()

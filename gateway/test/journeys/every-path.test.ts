@@ -11,7 +11,11 @@ const paths = [
   ['the vendor takes the job and answers nonsense', 'A vendor:garbage whale', 'completed'],
   ['the vendor fails once before taking it', 'A vendor:500-then-ok whale', 'completed'],
   ['three checks in a row fail', 'A vendor:check-503=3 whale', 'completed'],
-  ['the vendor refuses the content while working', 'A vendor:fail=content_policy_violation whale', 'content_policy_violation'],
+  [
+    'the vendor refuses the content while working',
+    'A vendor:fail=content_policy_violation whale',
+    'content_policy_violation',
+  ],
   ['the vendor breaks while working', 'A vendor:fail=server_error whale', 'upstream_error'],
   ['the result is no video', 'A vendor:bad-media whale', 'upstream_error'],
   ['the vendor never finishes', 'A vendor:never whale', 'task_timeout'],
@@ -37,5 +41,7 @@ test('every path of a task ends right while the engine replays every run at each
   )
   expect(ended).toEqual(paths)
   await stack.assertBooks({ completed: 6, failed: 4 })
-  expect(new Set(stack.vendor.jobs().map(({ idempotencyKey }) => idempotencyKey)).size).toBe(stack.vendor.jobs().length)
+  expect(new Set(stack.vendor.jobs().map(({ idempotencyKey }) => idempotencyKey)).size).toBe(
+    stack.vendor.jobs().length,
+  )
 })

@@ -26,11 +26,19 @@ const prompts = [
 test('ten real renders survive a kill of the worker and of the provider, and each is a playable video', async () => {
   await using stack = await startStack({ provider: 'local' })
   const ids = await Promise.all(prompts.map((prompt) => stack.create(prompt)))
-  await stack.until('a first render is completed', async () => ((await stack.states())['completed'] ?? 0) >= 1)
+  await stack.until(
+    'a first render is completed',
+    async () => ((await stack.states())['completed'] ?? 0) >= 1,
+  )
   await Promise.all([stack.workers[0]?.kill(), stack.local.kill()])
   await Promise.all([stack.workers[0]?.start(), stack.local.start()])
-  const ms = await stack.until('all renders are completed', async () => (await stack.states())['completed'] === 10)
-  console.log(`worker and provider killed and started again: all ten renders completed ${Math.round(ms)} ms later`)
+  const ms = await stack.until(
+    'all renders are completed',
+    async () => (await stack.states())['completed'] === 10,
+  )
+  console.log(
+    `worker and provider killed and started again: all ten renders completed ${Math.round(ms)} ms later`,
+  )
   await stack.assertBooks({ completed: 10, failed: 0 })
 
   for (const id of ids) {
@@ -39,10 +47,21 @@ test('ten real renders survive a kill of the worker and of the provider, and eac
     const file = join(stack.directory, 'download.mp4')
     await writeFile(file, Buffer.from(await download.arrayBuffer()))
     const { stdout } = await run('ffprobe', [
-      ...['-v', 'error', '-show_entries', 'stream=codec_name,width,height:format=duration', '-of', 'json', file],
+      ...[
+        '-v',
+        'error',
+        '-show_entries',
+        'stream=codec_name,width,height:format=duration',
+        '-of',
+        'json',
+        file,
+      ],
     ])
     const probed = JSON.parse(stdout) as { streams: unknown[]; format: { duration: string } }
-    expect(probed.streams).toMatchObject([{ codec_name: 'h264', width: 480, height: 480 }, { codec_name: 'aac' }])
+    expect(probed.streams).toMatchObject([
+      { codec_name: 'h264', width: 480, height: 480 },
+      { codec_name: 'aac' },
+    ])
     expect(Number(probed.format.duration)).toBeCloseTo(4, 1)
   }
 })

@@ -12,7 +12,10 @@ test('of two workers one is killed and never comes back: the other ends everythi
     'a further task is completed',
     async () => ((await stack.states())['completed'] ?? 0) > before,
   )
-  const toLast = await stack.until('all are completed', async () => (await stack.states())['completed'] === 60)
+  const toLast = await stack.until(
+    'all are completed',
+    async () => (await stack.states())['completed'] === 60,
+  )
   console.log(
     `one of two workers killed for good: the first of its peers' tasks ended ${Math.round(toFirst)} ms later, ` +
       `all ${60 - before} that were left ${Math.round(toFirst + toLast)} ms later`,

@@ -13,10 +13,17 @@ export interface Answer {
 export const ask = async (url: string, key: string | undefined, init: RequestInit = {}): Promise<Answer> => {
   const response = await fetch(url, {
     ...init,
-    headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...(init.headers as Record<string, string>) },
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(init.headers as Record<string, string>),
+    },
   })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, body: text === '' ? {} : (JSON.parse(text) as Answer['body']) }
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? {} : (JSON.parse(text) as Answer['body']),
+  }
 }
 
 /** A form with the given fields; a value may be a file. */
@@ -32,14 +39,24 @@ export const form = (fields: Record<string, string | Blob>): FormData => {
 /** Exactly the table's status and type, this code, this param or none, and the id of the request. */
 export const expectProblem = (answer: Answer, code: ErrorCode, param?: string): void => {
   expect(answer.body).toEqual({
-    error: { message: expect.any(String), type: errors[code].type, code, ...(param !== undefined && { param }) },
+    error: {
+      message: expect.any(String),
+      type: errors[code].type,
+      code,
+      ...(param !== undefined && { param }),
+    },
   })
   expect(answer.status).toBe(errors[code].status)
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
   expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-f-]{36}$/)
 }
 
-export const askJson = (url: string, key: string | undefined, body: unknown, headers: Record<string, string> = {}) =>
+export const askJson = (
+  url: string,
+  key: string | undefined,
+  body: unknown,
+  headers: Record<string, string> = {},
+) =>
   ask(url, key, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },

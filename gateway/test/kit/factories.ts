@@ -3,13 +3,13 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { openPurse, postMovements, upsertSubscription } from '../../src/billing/ledger-store.ts'
+import { settleHold } from '../../src/billing/spend.ts'
 import { insertAccount, insertKey, type NewKey } from '../../src/keys/key-store.ts'
 import { createKeyText, hashKey, hintOf, type KeyKind } from '../../src/keys/key-text.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
-import { settleHold } from '../../src/billing/spend.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
 import { finishTask } from '../../src/videos/task-store.ts'
 import type { Ending } from '../../src/videos/task.ts'
@@ -18,14 +18,22 @@ export const keySecret = 'a secret for hashing keys in tests only'
 export const linkSecret = 'a secret for signing links in tests only'
 
 /** An account with money in its pay-as-you-go purse, in whole units. */
-export const createAccount = async (postgres: Postgres, { balance = 1000 }: { balance?: number } = {}): Promise<string> => {
+export const createAccount = async (
+  postgres: Postgres,
+  { balance = 1000 }: { balance?: number } = {},
+): Promise<string> => {
   const accountId = uuidV7()
   await insertAccount(postgres, { id: accountId, name: `account ${accountId}` })
   await fill(postgres, accountId, 'payg', balance)
   return accountId
 }
 
-const fill = async (postgres: Postgres, accountId: string, purse: 'payg' | 'subscription', amount: number) => {
+const fill = async (
+  postgres: Postgres,
+  accountId: string,
+  purse: 'payg' | 'subscription',
+  amount: number,
+) => {
   const day = new Date().toISOString().slice(0, 10)
   const kind = purse === 'payg' ? 'top_up' : 'grant'
   await openPurse(postgres, accountId, purse)
@@ -52,7 +60,11 @@ export interface TestKey {
 export const createKey = async (
   postgres: Postgres,
   accountId: string,
-  { kind = 'payg', secret = keySecret, ...traits }: Partial<NewKey> & { kind?: KeyKind; secret?: string } = {},
+  {
+    kind = 'payg',
+    secret = keySecret,
+    ...traits
+  }: Partial<NewKey> & { kind?: KeyKind; secret?: string } = {},
 ): Promise<TestKey> => {
   const text = createKeyText(kind)
   const id = uuidV7()
@@ -91,7 +103,10 @@ export const completeTask = async (
   { database, directory }: { database: { postgres: Postgres }; directory: string },
   accountId: string,
   taskId: string,
-  { expiresAt = new Date(Date.now() + 86_400_000), sizeBytes = 1_000 }: { expiresAt?: Date; sizeBytes?: number } = {},
+  {
+    expiresAt = new Date(Date.now() + 86_400_000),
+    sizeBytes = 1_000,
+  }: { expiresAt?: Date; sizeBytes?: number } = {},
 ): Promise<TestVideo> => {
   const mediaId = uuidV7()
   const storageKey = `videos/test/${mediaId}.mp4`

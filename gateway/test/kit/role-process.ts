@@ -16,7 +16,11 @@ export interface RoleProcess {
   stop: () => Promise<number | null>
 }
 
-export const roleProcess = (role: 'api' | 'worker' | 'local', environment: Environment, logFile: string): RoleProcess => {
+export const roleProcess = (
+  role: 'api' | 'worker' | 'local',
+  environment: Environment,
+  logFile: string,
+): RoleProcess => {
   let child: ChildProcess | undefined
   const end = async (signal: NodeJS.Signals) => {
     const ending = child
@@ -31,7 +35,7 @@ export const roleProcess = (role: 'api' | 'worker' | 'local', environment: Envir
     start: async () => {
       const output = openSync(logFile, 'a')
       const started = spawn(process.execPath, [program, role], {
-        env: { PATH: process.env['PATH'], ...environment } as NodeJS.ProcessEnv,
+        env: { PATH: process.env['PATH'], ...environment },
         stdio: ['ignore', output, output, 'ipc'],
       })
       closeSync(output)

@@ -28,6 +28,8 @@ export interface StackOptions {
   /** Makes keeping a result take so much longer, to catch tasks at it. */
   probeDelaySeconds?: number
   provider?: 'vendor' | 'local'
+  /** Settings of the provider beside those a test run needs. */
+  providerSettings?: Record<string, unknown>
   environment?: Environment
 }
 
@@ -41,7 +43,12 @@ export interface Stack extends AsyncDisposable {
   api: RoleProcess
   workers: RoleProcess[]
   local: RoleProcess
-  engine: { pid: () => number | undefined; stop: () => Promise<void>; start: () => Promise<void>; empty: () => Promise<void> }
+  engine: {
+    pid: () => number | undefined
+    stop: () => Promise<void>
+    start: () => Promise<void>
+    empty: () => Promise<void>
+  }
   /** Creates a video and answers its id. */
   create: (prompt: string, fields?: Record<string, string>) => Promise<string>
   /** How many tasks are in each state. */
@@ -56,11 +63,24 @@ export interface Stack extends AsyncDisposable {
 const apiKey = 'vendor-key-of-tests'
 
 export const startStack = async (options: StackOptions = {}): Promise<Stack> => {
-  const { vendorDurationMs = 300, slots = 1_000, alwaysReplay = false, workers: workerCount = 1, provider = 'vendor' } = options
+  const {
+    vendorDurationMs = 300,
+    slots = 1_000,
+    alwaysReplay = false,
+    workers: workerCount = 1,
+    provider = 'vendor',
+  } = options
   const directory = await mkdtemp(join(tmpdir(), 'kinora-stack-'))
   const database = await createDatabase()
   const vendor = await startVendor({ apiKey, durationMs: vendorDurationMs })
-  const ports = await choosePorts(join(directory, 'ports.json'), ['ingress', 'admin', 'node', 'worker', 'api', 'local'])
+  const ports = await choosePorts(join(directory, 'ports.json'), [
+    'ingress',
+    'admin',
+    'node',
+    'worker',
+    'api',
+    'local',
+  ])
 
   let restate: RestateServer | undefined
   const startEngine = async () => {
@@ -83,16 +103,23 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     providersFile,
     JSON.stringify({
       providers: {
-        [provider]:
-          provider === 'vendor'
-            ? { kind: 'openai', baseUrl: vendor.url, apiKey, slots, checkEveryMsLeast: 250, checkEveryMsMost: 2_000 }
-            : { kind: 'local', slots, checkEveryMsLeast: 500, checkEveryMsMost: 2_000 },
+        [provider]: {
+          slots,
+          checkEveryMsLeast: 250,
+          checkEveryMsMost: 2_000,
+          ...(provider === 'vendor'
+            ? { kind: 'openai', baseUrl: vendor.url, apiKey, idempotentSubmits: true }
+            : { kind: 'local' }),
+          ...options.providerSettings,
+        },
       },
     }),
   )
   const slowProbe = join(directory, 'slow-ffprobe')
   if (options.probeDelaySeconds !== undefined) {
-    await writeFile(slowProbe, `#!/bin/sh\nsleep ${options.probeDelaySeconds}\nexec ffprobe "$@"\n`, { mode: 0o755 })
+    await writeFile(slowProbe, `#!/bin/sh\nsleep ${options.probeDelaySeconds}\nexec ffprobe "$@"\n`, {
+      mode: 0o755,
+    })
   }
   const environment: Environment = {
     ...testEnvironment(database.url, directory),
@@ -155,7 +182,8 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     until: async (what, holds, withinMs = 90_000) => {
       const startedMs = performance.now()
       while (!(await holds())) {
-        if (performance.now() - startedMs > withinMs) throw new Error(`it did not come true within ${withinMs} ms that ${what}`)
+        if (performance.now() - startedMs > withinMs)
+          throw new Error(`it did not come true within ${withinMs} ms that ${what}`)
         await new Promise((resolve) => setTimeout(resolve, 100))
       }
       return performance.now() - startedMs

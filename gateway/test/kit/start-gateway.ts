@@ -69,7 +69,8 @@ const recordedTables = [
 /** All that a request may leave behind: of each table how many rows and a digest of them, and the files. */
 export const recordOf = async ({ database, directory }: Pick<TestGateway, 'database' | 'directory'>) => {
   const digests = recordedTables.map(
-    (table) => `(select count(*) || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0) from ${table} t) as ${table}`,
+    (table) =>
+      `(select count(*) || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0) from ${table} t) as ${table}`,
   )
   const { rows } = await database.postgres.query<Record<string, string>>(`select ${digests.join(', ')}`)
   const entries = await readdir(join(directory, 'media'), { recursive: true, withFileTypes: true })
@@ -84,6 +85,8 @@ export interface TestProxy extends AsyncDisposable {
   sentBytes: () => number
   /** Cuts every connection and refuses new ones, as a server does that is down. */
   cut: () => Promise<void>
+  /** Lets connections through again, at the same address. */
+  mend: () => Promise<void>
 }
 
 /** Something between a gateway and its database that a test can count and cut. */
@@ -95,18 +98,25 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
     const far = connect({ host: target.hostname, port: Number(target.port) })
     for (const socket of [near, far]) {
       sockets.add(socket)
-      socket.on('error', () => undefined).on('close', () => {
-        sockets.delete(socket)
-        near.destroy()
-        far.destroy()
-      })
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          sockets.delete(socket)
+          near.destroy()
+          far.destroy()
+        })
     }
     near.on('data', (chunk: Buffer) => {
       sentBytes += chunk.length
     })
     near.pipe(far).pipe(near)
   })
-  await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  const listen = (port: number) =>
+    new Promise<void>((resolve) => {
+      server.listen({ host: '127.0.0.1', port }, resolve)
+    })
+  await listen(0)
+  const { port } = server.address() as AddressInfo
   const cut = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve())
@@ -114,6 +124,12 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
     })
   const url = new URL(targetUrl)
   url.hostname = '127.0.0.1'
-  url.port = String((server.address() as AddressInfo).port)
-  return { url: url.href, sentBytes: () => sentBytes, cut, [Symbol.asyncDispose]: cut }
+  url.port = String(port)
+  return {
+    url: url.href,
+    sentBytes: () => sentBytes,
+    cut,
+    mend: () => listen(port),
+    [Symbol.asyncDispose]: cut,
+  }
 }

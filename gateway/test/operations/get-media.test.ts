@@ -7,7 +7,14 @@ import { Secret } from '../../src/platform/secret.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { createLinkSigner } from '../../src/storage/signed-link.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
-import { completeTask, createAccount, createKey, linkSecret, type TestKey, type TestVideo } from '../kit/factories.ts'
+import {
+  completeTask,
+  createAccount,
+  createKey,
+  linkSecret,
+  type TestKey,
+  type TestVideo,
+} from '../kit/factories.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 const newerSecret = 'another secret for signing links in tests'
@@ -44,9 +51,18 @@ beforeAll(async () => {
 })
 afterAll(() => gateway[Symbol.asyncDispose]())
 
-const open = async (path: string, headers: Record<string, string> = {}, method = 'GET', url = gateway.url) => {
+const open = async (
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+  url = gateway.url,
+) => {
   const response = await fetch(`${url}${path}`, { headers, method })
-  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes: Buffer.from(await response.arrayBuffer()),
+  }
 }
 const problem = async (path: string, url = gateway.url) => ask(`${url}${path}`, undefined)
 
@@ -89,7 +105,7 @@ describe('200', () => {
       { range: 'bytes=a-b' },
       { range: 'bytes=0-1,5-9' },
     ]) {
-      const { status, bytes } = await open(link, headers as unknown as Record<string, string>)
+      const { status, bytes } = await open(link, headers)
       expect(status).toBe(200)
       expect(bytes).toEqual(video.bytes)
     }
@@ -192,7 +208,9 @@ describe('410', () => {
     const path = await linkOf(id)
     expect(path).toContain(old.mediaId)
     expectProblem(await problem(path), 'media_expired')
-    expect((await ask(`${gateway.url}/v1/videos/${id}`, key.text)).body).toMatchObject({ status: 'completed' })
+    expect((await ask(`${gateway.url}/v1/videos/${id}`, key.text)).body).toMatchObject({
+      status: 'completed',
+    })
   })
 
   test('media_expired for a file that was removed', async () => {
@@ -216,7 +234,9 @@ describe('secrets that change', () => {
     await using both = await startGateway({ LINK_SECRETS: `${newerSecret},${linkSecret}` }, gateway)
     expect((await open(link, {}, 'GET', both.url)).status).toBe(200)
     const newer = await linkOf(taskId, both.url)
-    expect(new URL(newer, gateway.url).searchParams.get('key')).not.toBe(new URL(link, gateway.url).searchParams.get('key'))
+    expect(new URL(newer, gateway.url).searchParams.get('key')).not.toBe(
+      new URL(link, gateway.url).searchParams.get('key'),
+    )
     expect((await open(newer, {}, 'GET', both.url)).status).toBe(200)
 
     await using onlyNewer = await startGateway({ LINK_SECRETS: newerSecret }, gateway)

@@ -92,7 +92,10 @@ describe('200', () => {
 
   test('a deprecated model says until when it works; a retired one is gone', async () => {
     const file = join(gateway.directory, 'providers.yaml')
-    await writeFile(file, 'models: {vidB-2: {state: deprecated, shutdownDate: 2027-01-01}, asr-1: {state: retired}}')
+    await writeFile(
+      file,
+      'models: {vidB-2: {state: deprecated, shutdownDate: 2027-01-01}, asr-1: {state: retired}}',
+    )
     await using later = await startGateway({ PROVIDERS_FILE: file }, gateway)
     const models = await list(key.text, later.url)
     expect(models.map(({ id }) => id)).toEqual(everyModel.filter((id) => id !== 'asr-1'))

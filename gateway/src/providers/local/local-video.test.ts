@@ -75,17 +75,14 @@ test.each([
   expect(await localVideo({ baseUrl: server.url }).check({ id: 'task/1' }, soon())).toEqual(status)
 })
 
-test('a job that is not there is a rejection for checks and nothing for discards', async () => {
+test('a job that is not there is missing for checks and nothing for discards', async () => {
   const seen: string[] = []
   await using server = await listenForTest((request, response) => {
     seen.push(`${request.method} ${request.url}`)
     response.writeHead(404).end('{"error":{"code":"job_not_found"}}')
   })
   const provider = localVideo({ baseUrl: server.url })
-  expect(await failureOf(provider.check({ id: 'a' }, soon()))).toMatchObject({
-    kind: 'rejected',
-    code: 'upstream_error',
-  })
+  expect(await provider.check({ id: 'a' }, soon())).toEqual({ kind: 'missing' })
   expect(await failureOf(provider.check(null, soon()))).toMatchObject({ kind: 'rejected' })
   await provider.discard?.({ id: 'a' }, soon())
   expect(seen).toEqual(['GET /jobs/a', 'DELETE /jobs/a'])

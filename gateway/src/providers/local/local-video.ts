@@ -34,7 +34,13 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
   }
 
   async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
-    const answer = await upstream.callJson({ what: 'check', method: 'GET', path: pathOf(ref), alsoFine: [404], signal })
+    const answer = await upstream.callJson({
+      what: 'check',
+      method: 'GET',
+      path: pathOf(ref),
+      alsoFine: [404],
+      signal,
+    })
     if (answer.status === 404) return { kind: 'missing' }
     const state = textOf(member(answer.body, 'state'))
     if (state === undefined) throw new ProviderFailure('unknown', 'check answered without a state')

@@ -59,7 +59,13 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
   }
 
   async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
-    const answer = await upstream.callJson({ what: 'check', method: 'GET', path: pathOf(ref), alsoFine: [404], signal })
+    const answer = await upstream.callJson({
+      what: 'check',
+      method: 'GET',
+      path: pathOf(ref),
+      alsoFine: [404],
+      signal,
+    })
     if (answer.status === 404) return { kind: 'missing' }
     const job = jobIn(answer.body)
     const word = textOf(member(job, 'status') ?? member(member(job, 'data'), 'status'))?.toLowerCase()

@@ -34,7 +34,11 @@ export type VideoJobStatus =
   | { kind: 'missing' }
 
 /** Why a provider ended a job without a video; each is a public error code. */
-export type RefusalCode = 'content_policy_violation' | 'invalid_image' | 'invalid_parameter' | 'upstream_error'
+export type RefusalCode =
+  | 'content_policy_violation'
+  | 'invalid_image'
+  | 'invalid_parameter'
+  | 'upstream_error'
 
 /**
  * A provider of videos. Submitting, checking and fetching are all it does: the clock, retries,

@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { formatMicros, legsOf, movementBooks, type Movement, type MovementKind } from './money.ts'
+
+const kinds = Object.keys(movementBooks) as MovementKind[]
+const movement: fc.Arbitrary<Movement> = fc.record({
+  kind: fc.constantFrom(...kinds),
+  accountId: fc.uuid(),
+  purse: fc.constantFrom('payg', 'subscription'),
+  taskId: fc.option(fc.string()),
+  day: fc.constant('2026-01-31'),
+  amountMicros: fc.maxSafeNat(),
+})
+
+test('the two legs of any movement sum to zero and leave one book for another', () => {
+  fc.assert(
+    fc.property(movement, (given) => {
+      const [from, to] = legsOf(given)
+      expect(from.amountMicros + to.amountMicros).toBe(0)
+      expect(from.amountMicros).toBeLessThanOrEqual(0)
+      expect(from.book).not.toBe(to.book)
+      expect([from.book, to.book]).toEqual([movementBooks[given.kind].from, movementBooks[given.kind].to])
+      for (const leg of [from, to]) {
+        expect(leg).toMatchObject({
+          movement: given.kind,
+          accountId: given.accountId,
+          purse: given.purse,
+          taskId: given.taskId,
+          day: given.day,
+        })
+      }
+    }),
+  )
+})
+
+test('a hold followed by any split into capture and release gives every book but revenue what it had', () => {
+  fc.assert(
+    fc.property(fc.nat(), fc.nat(), movement, (captured, released, given) => {
+      const amounts = { hold: captured + released, capture: captured, release: released }
+      const books: Record<string, number> = { available: 0, held: 0, revenue: 0 }
+      for (const [kind, amountMicros] of Object.entries(amounts)) {
+        for (const leg of legsOf({ ...given, kind: kind as MovementKind, amountMicros })) {
+          books[leg.book] = (books[leg.book] ?? 0) + leg.amountMicros
+        }
+      }
+      expect(books).toEqual({ available: 0 - captured, held: 0, revenue: captured })
+    }),
+  )
+})
+
+test('what is no whole and positive amount never moves', () => {
+  fc.assert(
+    fc.property(
+      movement,
+      fc.oneof(
+        fc.double().filter((value) => !Number.isSafeInteger(value)),
+        fc.integer({ max: -1 }),
+      ),
+      (given, amountMicros) => {
+        expect(() => legsOf({ ...given, amountMicros })).toThrow(RangeError)
+      },
+    ),
+  )
+})
+
+test('amounts are written so that they read back as the same amount', () => {
+  expect(formatMicros(12_345_678)).toBe('12.345678')
+  expect(formatMicros(400_000)).toBe('0.40')
+  expect(formatMicros(0)).toBe('0.00')
+  expect(formatMicros(1)).toBe('0.000001')
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1_000_000_000_000 }), (micros) => {
+      const text = formatMicros(micros)
+      expect(text).toMatch(/^\d+\.\d{2,6}$/)
+      expect(Math.round(Number(text) * 1_000_000)).toBe(micros)
+    }),
+  )
+})

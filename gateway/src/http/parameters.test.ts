@@ -1,0 +1,88 @@
+import { ApiError } from '@kinora/contract/errors'
+import { FamilyAVideoForm, FamilyBVideoForm } from '@kinora/contract/videos'
+import fc from 'fast-check'
+import type { TObject, TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { expect, test } from 'vitest'
+
+import { fieldsOf } from './fields.ts'
+import { readParameters } from './parameters.ts'
+
+const read = (schema: TObject, values: object) =>
+  readParameters(schema, fieldsOf('json', new Map(Object.entries(values))))
+
+const plausible = fc.oneof(
+  fc.constantFrom<unknown>(
+    'vidB-2',
+    'a whale',
+    '4',
+    4,
+    25,
+    '16x9',
+    '480x480',
+    true,
+    'false',
+    '',
+    ' ',
+    null,
+    'anime',
+  ),
+  fc.jsonValue(),
+)
+const body = fc.record(
+  Object.fromEntries([...Object.keys(FamilyBVideoForm.properties), 'extra'].map((name) => [name, plausible])),
+  { requiredKeys: [] },
+)
+
+test('whatever the body, either every value fits the schema or the refusal names a parameter of it', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(FamilyAVideoForm, FamilyBVideoForm), body, (schema, values) => {
+      try {
+        const { values: found, ignored } = read(schema, values)
+        for (const [name, value] of Object.entries(found)) {
+          const property = (schema.properties as Record<string, TSchema>)[name]
+          expect(property !== undefined && Value.Check(property, value)).toBe(true)
+        }
+        for (const name of ignored) expect(schema.properties).not.toHaveProperty(name)
+      } catch (error) {
+        expect(error).toBeInstanceOf(ApiError)
+        const { code, param } = error as ApiError
+        expect(['missing_parameter', 'invalid_parameter']).toContain(code)
+        expect(Object.keys(schema.properties)).toContain(param)
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('what is not given takes its default, and what has none stays away', () => {
+  const order = { model: 'vidB-2', prompt: 'a whale', seconds: '4', size: '480x480' }
+  expect(read(FamilyBVideoForm, order)).toEqual({
+    values: {
+      model: 'vidB-2',
+      prompt: 'a whale',
+      seconds: 4,
+      size: '480x480',
+      watermark: true,
+      private: false,
+    },
+    ignored: [],
+  })
+})
+
+test('a refusal says what was given and what is allowed, without repeating a book', () => {
+  const messageOf = (values: object) => {
+    try {
+      read(FamilyBVideoForm, { model: 'vidB-2', prompt: 'a whale', seconds: 4, size: '480x480', ...values })
+      return ''
+    } catch (error) {
+      return (error as ApiError).message
+    }
+  }
+  expect(messageOf({ seconds: '9' })).toBe("'seconds' must be one of 4, 8, 10, 12, 15, 25 (got '9').")
+  expect(messageOf({ watermark: 'ture' })).toBe("'watermark' must be true or false (got 'ture').")
+  expect(messageOf({ style: 'x y'.repeat(1_000) }).length).toBeLessThan(200)
+  expect(messageOf({ prompt: 'a'.repeat(32_001) })).toBe(
+    "'prompt' must have at most 32000 characters (got 32001).",
+  )
+})

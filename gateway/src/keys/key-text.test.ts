@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { base62 } from '../platform/random-text.ts'
+import { Secret } from '../platform/secret.ts'
+import { createKeyText, hashKey, hintOf, isKeyText } from './key-text.ts'
+
+const kind = fc.constantFrom('payg' as const, 'subscription' as const, 'admin' as const)
+
+test('keys have the prefix of their kind and pass their own check', () => {
+  expect(createKeyText('payg')).toMatch(/^sk-[0-9A-Za-z]{36}$/)
+  expect(createKeyText('subscription')).toMatch(/^sk-sub-[0-9A-Za-z]{36}$/)
+  expect(createKeyText('admin')).toMatch(/^sk-admin-[0-9A-Za-z]{36}$/)
+  fc.assert(fc.property(kind, (each) => isKeyText(createKeyText(each))))
+})
+
+test('any one mistyped character fails the check', () => {
+  fc.assert(
+    fc.property(kind, fc.nat(), fc.constantFrom(...base62.split('')), (each, position, letter) => {
+      const text = createKeyText(each)
+      const at = position % text.length
+      fc.pre(text[at] !== letter)
+      return !isKeyText(text.slice(0, at) + letter + text.slice(at + 1))
+    }),
+  )
+})
+
+test('two swapped neighbours fail the check', () => {
+  fc.assert(
+    fc.property(kind, fc.nat(), (each, position) => {
+      const text = createKeyText(each)
+      const at = position % (text.length - 1)
+      fc.pre(text[at] !== text[at + 1])
+      return !isKeyText(text.slice(0, at) + text[at + 1] + text[at] + text.slice(at + 2))
+    }),
+  )
+})
+
+test('other text is no key', () => {
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !isKeyText(text)))
+  expect(isKeyText(` ${createKeyText('payg')}`)).toBe(false)
+  expect(isKeyText(`${createKeyText('payg')}\n`)).toBe(false)
+})
+
+test('a hash depends on the key and on the secret', () => {
+  const text = createKeyText('payg')
+  const [one, other] = [new Secret('one'), new Secret('other')]
+  expect(hashKey(text, one)).toEqual(hashKey(text, one))
+  expect(hashKey(text, one)).not.toEqual(hashKey(text, other))
+  expect(hashKey(text, one)).not.toEqual(hashKey(createKeyText('payg'), one))
+})
+
+test('the hint shows four characters and no more', () => {
+  const text = createKeyText('payg')
+  expect(hintOf(text)).toBe(`…${text.slice(-4)}`)
+})

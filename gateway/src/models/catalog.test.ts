@@ -1,0 +1,76 @@
+import type { ApiError } from '@kinora/contract/errors'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { createCatalog, presentModel } from './catalog.ts'
+import { deprecationHeaders } from './deprecation.ts'
+
+const unchanged = {
+  state: undefined,
+  shutdownDate: undefined,
+  successor: undefined,
+  pricePerSecondMicros: undefined,
+}
+
+test('every id leads to one model, and every model is served somewhere', () => {
+  const models = createCatalog().available()
+  expect(new Set(models.map(({ id }) => id)).size).toBe(models.length)
+  for (const model of models) {
+    expect(model.endpoints).not.toEqual([])
+    expect(createCatalog().find(model.id)).toEqual(model)
+  }
+})
+
+test('every video model has a price, and dimensions for every size its parameters allow', () => {
+  for (const model of createCatalog().available()) {
+    if (model.kind !== 'video') continue
+    expect(model.pricePerSecondMicros).toBeGreaterThan(0)
+    if (model.form === undefined) continue
+    const { enum: sizes } = (model.form.properties as Record<string, { enum: string[] }>)['size'] ?? {
+      enum: [],
+    }
+    expect(Object.keys(model.dimensions).toSorted()).toEqual(sizes.toSorted())
+  }
+})
+
+test('any other name is not found, and never anything else', () => {
+  const catalog = createCatalog()
+  const known = new Set(catalog.available().map(({ id }) => id))
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('__proto__', 'constructor', '')),
+      (id) => {
+        fc.pre(!known.has(id))
+        let thrown: unknown
+        try {
+          catalog.find(id)
+        } catch (error) {
+          thrown = error
+        }
+        expect((thrown as ApiError).code).toBe('model_not_found')
+        expect((thrown as ApiError).param).toBe('model')
+      },
+    ),
+  )
+})
+
+test('an operator changes what they name and nothing else', () => {
+  const catalog = createCatalog({ 'vidB-2': { ...unchanged, pricePerSecondMicros: 7 } })
+  expect(catalog.find('vidB-2')).toEqual({ ...createCatalog().find('vidB-2'), pricePerSecondMicros: 7 })
+  expect(catalog.find('vidB-2-pro')).toEqual(createCatalog().find('vidB-2-pro'))
+})
+
+test('a retired model is never suggested and never served', () => {
+  const catalog = createCatalog({ 'vidB-2': { ...unchanged, state: 'retired' } })
+  expect(() => catalog.find('vidB2')).toThrow(/Did you mean vidB-2-pro\?/)
+  expect(() => catalog.find('vidB-2')).toThrow(/has been retired/)
+  expect(() => catalog.videoModelFor('/v1/videos', 'vidA2')).toThrow(
+    /it takes vidA_3_1, vidA_3_1-fast, vidB-2-pro\./,
+  )
+})
+
+test('a deprecated model without a day has no Sunset', () => {
+  const model = createCatalog({ 'vidB-2': { ...unchanged, state: 'deprecated' } }).find('vidB-2')
+  expect(deprecationHeaders(model)).toEqual({ deprecation: 'true' })
+  expect(presentModel(model)).not.toHaveProperty('shutdown_date')
+})

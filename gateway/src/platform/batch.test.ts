@@ -1,0 +1,69 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+import { expect, test } from 'vitest'
+
+import { batch, fulfilled, rejected } from './batch.ts'
+
+test('calls that come at once share one piece of work and each gets its own result', async () => {
+  const sizes: number[] = []
+  const double = batch(
+    async (items: number[]) => {
+      sizes.push(items.length)
+      return items.map((item) => fulfilled(item * 2))
+    },
+    { inFlightMax: 1, sizeMax: 100 },
+  )
+  const results = await Promise.all(Array.from({ length: 50 }, (_, index) => double(index)))
+  expect(results).toEqual(Array.from({ length: 50 }, (_, index) => index * 2))
+  expect(sizes).toEqual([50])
+})
+
+test('no batch is larger and no more of them are under way than allowed', async () => {
+  let inFlight = 0
+  let inFlightMost = 0
+  const sizes: number[] = []
+  const work = batch(
+    async (items: number[]) => {
+      inFlight += 1
+      inFlightMost = Math.max(inFlightMost, inFlight)
+      sizes.push(items.length)
+      await nextTurn()
+      inFlight -= 1
+      return items.map((item) => fulfilled(item))
+    },
+    { inFlightMax: 2, sizeMax: 10 },
+  )
+  await Promise.all(Array.from({ length: 95 }, (_, index) => work(index)))
+  expect(inFlightMost).toBe(2)
+  expect(Math.max(...sizes)).toBe(10)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(95)
+})
+
+test("one item's failure is its own", async () => {
+  const work = batch(
+    async (items: number[]) =>
+      items.map((item) => (item === 2 ? rejected(new Error('two')) : fulfilled(item))),
+    { inFlightMax: 1, sizeMax: 10 },
+  )
+  const settled = await Promise.allSettled([work(1), work(2), work(3)])
+  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+})
+
+test('work that throws fails its whole batch and the next goes on', async () => {
+  let isBroken = true
+  const work = batch(
+    async (items: number[]) => {
+      if (isBroken) throw new Error('broken')
+      return items.map((item) => fulfilled(item))
+    },
+    { inFlightMax: 1, sizeMax: 10 },
+  )
+  await expect(Promise.all([work(1), work(2)])).rejects.toThrow('broken')
+  isBroken = false
+  await expect(work(3)).resolves.toBe(3)
+})
+
+test('a result that is missing is a failure and not silence', async () => {
+  const work = batch(async () => [], { inFlightMax: 1, sizeMax: 10 })
+  await expect(work(1)).rejects.toThrow(/fewer results/)
+})

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { createDiskMediaStore } from './disk-media-store.ts'
+import type { MediaStore } from './media-store.ts'
+
+let directory: string
+let store: MediaStore
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kinora-store-'))
+  store = await createDiskMediaStore(directory)
+})
+afterEach(() => rm(directory, { recursive: true }))
+
+const filesNow = async () => {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  return entries.flatMap((entry) => (entry.isFile() ? entry.name : []))
+}
+const textOf = async (stream: Readable | undefined) =>
+  Buffer.concat((await stream?.toArray()) ?? []).toString()
+
+test('what is put is counted, hashed and opened again, whole or in part', async () => {
+  const kept = await store.put(
+    'videos/a.mp4',
+    Readable.from([Buffer.from('hello '), Buffer.from('world')]),
+    100,
+  )
+  expect(kept).toEqual({ sizeBytes: 11, sha256: createHash('sha256').update('hello world').digest('hex') })
+  expect(await textOf(await store.open('videos/a.mp4'))).toBe('hello world')
+  expect(await textOf(await store.open('videos/a.mp4', { start: 6, end: 8 }))).toBe('wor')
+})
+
+test('a file that is too large, or breaks off, leaves nothing behind', async () => {
+  await expect(store.put('a', Readable.from([Buffer.alloc(101)]), 100)).rejects.toThrow(RangeError)
+  const broken = Readable.from(
+    (async function* () {
+      yield Buffer.alloc(10)
+      throw new Error('cut off')
+    })(),
+  )
+  await expect(store.put('b', broken, 100)).rejects.toThrow('cut off')
+  expect(await filesNow()).toEqual([])
+})
+
+test('the second of two files under one key takes the place of the first, whole', async () => {
+  await store.put('a', Readable.from([Buffer.from('first')]), 100)
+  await store.put('a', Readable.from([Buffer.from('second')]), 100)
+  expect(await textOf(await store.open('a'))).toBe('second')
+  expect(await filesNow()).toEqual(['a'])
+})
+
+test('an adopted file moves to its place', async () => {
+  const path = join(store.spoolDirectory, 'upload')
+  await writeFile(path, 'picture')
+  await store.adopt('references/x', path)
+  expect(await filesNow()).toEqual(['x'])
+  expect(await store.withLocalPath('references/x', (local) => readFile(local, 'utf8'))).toBe('picture')
+})
+
+test('what is not there opens as undefined and is removed without complaint', async () => {
+  expect(await store.open('nothing')).toBeUndefined()
+  await store.remove('nothing')
+})

@@ -1,0 +1,29 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { rangeOf } from './get-media.ts'
+
+const size = fc.integer({ min: 1, max: 1_000_000 })
+
+test('whatever a header says, a range lies within the file', () => {
+  const header = fc.oneof(
+    fc.string(),
+    fc.tuple(fc.nat(), fc.nat()).map(([first, last]) => `bytes=${first}-${last}`),
+    fc.nat().map((first) => `bytes=${first}-`),
+    fc.nat().map((last) => `bytes=-${last}`),
+  )
+  fc.assert(
+    fc.property(header, size, (text, sizeBytes) => {
+      const range = rangeOf(text, sizeBytes)
+      if (range === undefined || range === null) return
+      expect(range.start).toBeGreaterThanOrEqual(0)
+      expect(range.end).toBeGreaterThanOrEqual(range.start)
+      expect(range.end).toBeLessThan(sizeBytes)
+    }),
+  )
+})
+
+test('a file without bytes has no range', () => {
+  expect(rangeOf('bytes=0-', 0)).toBeNull()
+  expect(rangeOf('bytes=-1', 0)).toBeNull()
+})

@@ -1,0 +1,115 @@
+/**
+ * Reads what an MP4 says of itself, from its own tables. A fraction of a millisecond where starting a probing
+ * program costs a tenth of a second, and nothing of the file is decoded. A file counts as whole only when
+ * its boxes fill it to the last byte and its samples lie inside of it.
+ */
+import { open, type FileHandle } from 'node:fs/promises'
+
+import type { ProbedVideo } from './probe-video.ts'
+
+interface Box {
+  type: string
+  /** Of the content, after the header. */
+  start: number
+  end: number
+}
+
+const movieBytesMax = 32 * 1024 * 1024
+
+/** The header of the box at `offset`, or undefined when it does not fit into what is left. */
+const headerAt = (header: Buffer, offset: number, limit: number): Box | undefined => {
+  if (header.length < 8) return undefined
+  const short = header.readUInt32BE(0)
+  if (short === 1 && header.length < 16) return undefined
+  const size = short === 0 ? limit - offset : short === 1 ? Number(header.readBigUInt64BE(8)) : short
+  const headerBytes = short === 1 ? 16 : 8
+  if (size < headerBytes || offset + size > limit) return undefined
+  return { type: header.toString('latin1', 4, 8), start: offset + headerBytes, end: offset + size }
+}
+
+/** The boxes that fill a buffer, or undefined when they do not fill it exactly. */
+const boxesIn = (buffer: Buffer): (Box & { content: Buffer })[] | undefined => {
+  const boxes = []
+  for (let offset = 0; offset < buffer.length;) {
+    const box = headerAt(buffer.subarray(offset, offset + 16), offset, buffer.length)
+    if (box === undefined) return undefined
+    boxes.push({ ...box, content: buffer.subarray(box.start, box.end) })
+    offset = box.end
+  }
+  return boxes
+}
+
+const child = (content: Buffer | undefined, ...path: string[]): Buffer | undefined =>
+  path.reduce<Buffer | undefined>(
+    (within, type) => within && boxesIn(within)?.find((box) => box.type === type)?.content,
+    content,
+  )
+
+/** Duration over time scale; both are longer in the second version of these boxes. */
+const durationMsOf = (header: Buffer): number => {
+  const isLong = header.readUInt8(0) === 1
+  const scale = header.readUInt32BE(isLong ? 20 : 12)
+  const duration = isLong ? Number(header.readBigUInt64BE(24)) : header.readUInt32BE(16)
+  return scale === 0 ? 0 : Math.round((duration * 1000) / scale)
+}
+
+const lastChunkOffset = (table: Buffer): number => {
+  const short = child(table, 'stco')
+  const long = child(table, 'co64')
+  const count = (short ?? long)?.readUInt32BE(4) ?? 0
+  if (count === 0) return -1
+  if (short !== undefined) return short.readUInt32BE(8 + (count - 1) * 4)
+  return long === undefined ? -1 : Number(long.readBigUInt64BE(8 + (count - 1) * 8))
+}
+
+const readMovie = (movie: Buffer, fileBytes: number): ProbedVideo | undefined => {
+  const header = child(movie, 'mvhd')
+  const tracks = boxesIn(movie)?.filter(({ type }) => type === 'trak') ?? []
+  const picture = tracks.find(
+    ({ content }) => child(content, 'mdia', 'hdlr')?.toString('latin1', 8, 12) === 'vide',
+  )
+  const trackHeader = child(picture?.content, 'tkhd')
+  const samples = child(picture?.content, 'mdia', 'minf', 'stbl')
+  if (header === undefined || trackHeader === undefined || samples === undefined) return undefined
+  const sampleCount = child(samples, 'stsz')?.readUInt32BE(8) ?? 0
+  const lastChunk = lastChunkOffset(samples)
+  // Width and height are the last eight bytes, in 16.16 fixed point.
+  const width = Math.round(trackHeader.readUInt32BE(trackHeader.length - 8) / 65_536)
+  const height = Math.round(trackHeader.readUInt32BE(trackHeader.length - 4) / 65_536)
+  const durationMs = durationMsOf(header)
+  const isPlayable =
+    sampleCount > 0 && lastChunk > 0 && lastChunk < fileBytes && width > 0 && height > 0 && durationMs > 0
+  return isPlayable ? { width, height, durationMs } : undefined
+}
+
+const readTopLevel = async (file: FileHandle): Promise<ProbedVideo | 'not-mp4' | undefined> => {
+  const { size: fileBytes } = await file.stat()
+  const header = Buffer.alloc(16)
+  let movie: Buffer | undefined
+  for (let offset = 0; offset < fileBytes;) {
+    const { bytesRead } = await file.read(header, 0, 16, offset)
+    const box = headerAt(header.subarray(0, bytesRead), offset, fileBytes)
+    if (offset === 0 && box?.type !== 'ftyp') return 'not-mp4'
+    if (box === undefined) return undefined
+    if (box.type === 'moov' && box.end - box.start <= movieBytesMax) {
+      movie = Buffer.alloc(box.end - box.start)
+      await file.read(movie, 0, movie.length, box.start)
+    }
+    offset = box.end
+  }
+  return fileBytes === 0 ? 'not-mp4' : movie && readMovie(movie, fileBytes)
+}
+
+/** What the file is; undefined for an MP4 that is cut off or holds no video; `not-mp4` for anything else. */
+export const probeMp4 = async (path: string): Promise<ProbedVideo | 'not-mp4' | undefined> => {
+  const file = await open(path)
+  try {
+    return await readTopLevel(file)
+  } catch (error) {
+    // A table that points outside of itself is a broken file, not a fault of ours.
+    if (error instanceof RangeError) return undefined
+    throw error
+  } finally {
+    await file.close()
+  }
+}

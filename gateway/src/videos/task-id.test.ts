@@ -1,0 +1,64 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { createModelTaskId, createUuidTaskId, dayOfTaskId } from './task-id.ts'
+
+const lastMsOfIds = 9_999_999_999_000
+const time = fc.integer({ min: 1_000_000_000_000, max: lastMsOfIds })
+const model = fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/)
+const dayOf = (atMs: number) => new Date(atMs).toISOString().slice(0, 10)
+
+test('every id of ours leads back to the day it was made on', () => {
+  fc.assert(
+    fc.property(time, model, (atMs, name) => {
+      expect(dayOfTaskId(createUuidTaskId(atMs))).toBe(dayOf(atMs))
+      expect(dayOfTaskId(createModelTaskId(name, atMs))).toBe(dayOf(atMs))
+      expect(dayOfTaskId(createModelTaskId(name, atMs).replace(':', ':remix-'))).toBe(dayOf(atMs))
+    }),
+  )
+})
+
+test('ids have the shapes the reference shows', () => {
+  const atMs = Date.UTC(2026, 0, 31)
+  expect(createUuidTaskId(atMs)).toMatch(
+    /^video_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  )
+  expect(createModelTaskId('vidB-2', atMs)).toMatch(/^vidB-2:1769817600-[0-9A-Za-z]{14}$/)
+})
+
+test('ids made in one moment differ', () => {
+  const ids = Array.from({ length: 10_000 }, () => createModelTaskId('vidB-2', 0))
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('any other text is no id, and never an exception', () => {
+  const nearly = fc.tuple(
+    fc.constantFrom('video_', 'vidB-2:', 'vidB-2:remix-', ''),
+    fc.string({ unit: 'binary' }),
+  )
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string({ unit: 'binary' }),
+        nearly.map((parts) => parts.join('')),
+      ),
+      (text) => {
+        const day = dayOfTaskId(text)
+        if (day !== undefined) expect(day).toMatch(/^\d{4}-\d{2}-\d{2}$/)
+      },
+    ),
+  )
+  for (const text of [
+    '',
+    'video_',
+    'vidB-2:1700000000-',
+    'vidB-2:1700000000-short',
+    'vidB-2:1700000000-aaaaaaaaaaaa\n',
+  ]) {
+    expect(dayOfTaskId(text)).toBeUndefined()
+  }
+})
+
+test('an id of a time beyond the calendar of the database is no id', () => {
+  expect(dayOfTaskId(createUuidTaskId(2 ** 48 - 1))).toBeUndefined()
+})

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+
+import { startStack } from '../kit/stack.ts'
+
+test('a submit with an unknown outcome is never repeated at a vendor that would make a second job of it', async () => {
+  await using stack = await startStack({
+    providerSettings: { idempotentSubmits: false },
+    environment: { TASK_DEADLINE_SECONDS: '6' },
+  })
+  await stack.create('A vendor:drop-reply whale')
+  await stack.until('the task has ended', async () => (await stack.states())['failed'] === 1)
+  expect(stack.vendor.jobs().length).toBe(1)
+  expect(stack.vendor.counts().submits).toBe(1)
+  await stack.assertBooks({ completed: 0, failed: 1 })
+})
+
+test('where the vendor can look a job up by our id, its lost reply costs nothing but a question', async () => {
+  await using stack = await startStack({ providerSettings: { idempotentSubmits: false, lookup: true } })
+  await stack.create('A vendor:drop-reply whale')
+  await stack.until('the task has ended', async () => (await stack.states())['completed'] === 1)
+  expect(stack.vendor.counts().submits).toBe(1)
+  await stack.assertBooks({ completed: 1, failed: 0 })
+})

@@ -1,0 +1,302 @@
+/** What is true of every path, whatever is behind it. */
+import { connect } from 'node:net'
+
+import { operations } from '@kinora/contract/operations'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { ask, askJson, askRaw, expectProblem } from '../kit/answers.ts'
+import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
+import { startGateway, startProxy, type TestGateway } from '../kit/start-gateway.ts'
+
+let gateway: TestGateway
+let accountId: string
+let key: TestKey
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  accountId = await createAccount(gateway.database.postgres)
+  key = await createKey(gateway.database.postgres, accountId)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
+const methodsByPath = Map.groupBy(Object.values(operations), ({ path }) => path)
+const paths = [...methodsByPath].map(([path, found]): [string, string[]] => {
+  const methods = found.map(({ method }) => method as string)
+  return [path, [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']]
+})
+const concrete = (path: string) => path.replace(/\{\w+\}/g, 'nonsense')
+
+describe('404 endpoint_not_found', () => {
+  test.each([
+    '/',
+    '/v1',
+    '/v1/',
+    '/v2/videos',
+    '/v1/nothing',
+    '/v1/videos/a/b',
+    '/V1/videos',
+    '//v1/videos',
+    '/openai',
+    '/openai/v1',
+    '/admin',
+    '/%2e%2e/etc/passwd',
+  ])('%s, before any look at a key', async (path) => {
+    for (const method of ['GET', 'POST', 'DELETE', 'PATCH']) {
+      expectProblem(await ask(`${gateway.url}${path}`, undefined, { method }), 'endpoint_not_found')
+    }
+    expectProblem(await ask(`${gateway.url}${path}`, 'nonsense'), 'endpoint_not_found')
+  })
+
+  test.each(['/v1/videos/%', '/v1/videos/%zz', '/v1/videos/%E0%A4%A', '/%c0%af', '/media/%ff/x'])(
+    'the address %s, which cannot be decoded',
+    async (path) => {
+      const text = await askRaw(gateway.url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+      expect(text).toMatch(/^HTTP\/1\.1 404 /)
+      expect(text).toMatch(/\r\nx-request-id: req_[0-9a-f-]{36}\r\n/i)
+      expect(text).toContain('"type":"invalid_request_error","code":"endpoint_not_found"')
+    },
+  )
+
+  test('a part of a path that is too long to be a name', async () => {
+    expectProblem(await ask(`${gateway.url}/v1/videos/${'a'.repeat(2_000)}`, key.text), 'endpoint_not_found')
+  })
+})
+
+describe('405 method_not_allowed', () => {
+  test.each(paths)('%s takes only its own methods and names them', async (path, methods) => {
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].filter(
+      (each) => !methods.includes(each),
+    )) {
+      const answer = await ask(`${gateway.url}${concrete(path)}`, undefined, { method })
+      if (method !== 'HEAD') expectProblem(answer, 'method_not_allowed')
+      expect(answer.status).toBe(405)
+      expect(answer.headers.get('allow')).toBe(methods.join(', '))
+    }
+  })
+})
+
+describe('cross-origin requests', () => {
+  test.each(paths)('a preflight of %s is answered without a key', async (path, methods) => {
+    const answer = await ask(`${gateway.url}${concrete(path)}`, undefined, {
+      method: 'OPTIONS',
+      headers: {
+        'access-control-request-headers': 'authorization, x-custom',
+        'access-control-request-method': 'POST',
+      },
+    })
+    expect(answer.status).toBe(204)
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+    expect(answer.headers.get('access-control-allow-credentials')).toBeNull()
+    expect(answer.headers.get('access-control-allow-methods')).toBe(methods.join(', '))
+    expect(answer.headers.get('access-control-allow-headers')).toBe('authorization, x-custom')
+    expect(answer.headers.get('x-request-id')).toMatch(/^req_/)
+  })
+
+  test('a preflight of a path that is not there is 404', async () => {
+    expectProblem(
+      await ask(`${gateway.url}/v1/nothing`, undefined, { method: 'OPTIONS' }),
+      'endpoint_not_found',
+    )
+  })
+
+  test('answers and errors alike are open to every origin and expose what clients need', async () => {
+    for (const answer of [
+      await ask(`${gateway.url}/v1/models`, key.text),
+      await ask(`${gateway.url}/v1/models`, undefined),
+    ]) {
+      expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+      const exposed = answer.headers.get('access-control-expose-headers')?.split(', ')
+      expect(exposed).toEqual(
+        expect.arrayContaining([
+          'x-request-id',
+          'x-ratelimit-limit',
+          'x-ratelimit-remaining',
+          'x-ratelimit-reset',
+          'retry-after',
+          'x-ignored-params',
+        ]),
+      )
+    }
+  })
+})
+
+describe('the request id', () => {
+  test('is on everything, is ours, and is never the same', async () => {
+    const seen = new Set<string>()
+    const places = [
+      '/livez',
+      '/readyz',
+      '/healthz',
+      '/openapi.json',
+      '/v1/models',
+      '/v1/nothing',
+      '/media/a/b',
+      '/v1/videos/%zz',
+    ]
+    for (const path of places) {
+      const response = await fetch(`${gateway.url}${path}`, {
+        headers: { 'x-request-id': 'mine', 'request-id': 'mine' },
+      })
+      await response.arrayBuffer()
+      expect(response.headers.get('x-request-id')).toMatch(/^req_[0-9a-f-]{36}$/)
+      seen.add(String(response.headers.get('x-request-id')))
+    }
+    expect(seen.size).toBe(places.length)
+  })
+})
+
+describe('bytes that are no request', () => {
+  const host = 'Host: x\r\n'
+  test.each([
+    ['nonsense', 'NONSENSE\r\n\r\n'],
+    ['the start of an encrypted connection', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['a version that does not exist', `GET / HTTP/9.9\r\n${host}\r\n`],
+    ['two lengths', `POST /v1/videos HTTP/1.1\r\n${host}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}`],
+    [
+      'a length and chunks',
+      `POST /v1/videos HTTP/1.1\r\n${host}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ['a length that is no number', `POST /v1/videos HTTP/1.1\r\n${host}Content-Length: many\r\n\r\n`],
+    ['a header with a space in its name', `GET /livez HTTP/1.1\r\n${host}bad name: x\r\n\r\n`],
+    ['a zero byte in a header', `GET /livez HTTP/1.1\r\n${host}x: a\0b\r\n\r\n`],
+    ['headers that are too large', `GET /livez HTTP/1.1\r\n${host}x: ${'a'.repeat(20_000)}\r\n\r\n`],
+    ['an address that is too long', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n${host}\r\n`],
+  ])('%s', async (_, bytes) => {
+    const text = await askRaw(gateway.url, bytes)
+    const [head = '', body = ''] = text.split('\r\n\r\n')
+    expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
+    expect(head).toMatch(/\r\nContent-Type: application\/json; charset=utf-8\r\n/)
+    expect(head).toMatch(/\r\nX-Request-Id: req_[0-9a-f-]{36}\r\n/)
+    expect(JSON.parse(body)).toEqual({
+      error: { message: expect.any(String), type: 'invalid_request_error', code: 'invalid_request' },
+    })
+  })
+
+  test('a request without a host is refused', async () => {
+    expect(await askRaw(gateway.url, 'GET /livez HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
+  })
+})
+
+describe('health', () => {
+  test.each(['/livez', '/readyz', '/healthz'])('%s says ok without a key', async (path) => {
+    const answer = await ask(`${gateway.url}${path}`, undefined)
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({ status: 'ok' })
+  })
+
+  test('a database that lacks a migration makes a gateway unready, though alive', async () => {
+    const { postgres } = gateway.database
+    const { rows } = await postgres.query<{ name: string }>(
+      'delete from migrations where name = (select max(name) from migrations) returning name',
+    )
+    const missing = rows[0]?.name
+    try {
+      const answer = await ask(`${gateway.url}/readyz`, undefined)
+      expectProblem(answer, 'service_unavailable')
+      expect(answer.body['error']).toHaveProperty('message', expect.stringContaining(String(missing)))
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expect((await ask(`${gateway.url}/livez`, undefined)).status).toBe(200)
+    } finally {
+      await postgres.query('insert into migrations (name) values ($1)', [missing])
+    }
+    expect((await ask(`${gateway.url}/readyz`, undefined)).status).toBe(200)
+  })
+})
+
+describe('500 internal_error', () => {
+  test('says nothing of what went wrong inside', async () => {
+    await using broken = await startGateway()
+    const { postgres } = broken.database
+    const owner = await createKey(postgres, await createAccount(postgres))
+    await postgres.query('drop table media')
+    const id = 'vidB-2:1700000000-aaaaaaaaaaaa'
+    const answer = await ask(`${broken.url}/v1/videos/${id}`, owner.text)
+    expectProblem(answer, 'internal_error')
+    expect(answer.body['error']).toHaveProperty(
+      'message',
+      'Something went wrong on our side. Nothing was charged.',
+    )
+    expect(JSON.stringify(answer.body)).not.toMatch(/relation|media|select|\.ts|at /)
+
+    // And nothing is charged indeed: an order with a picture needs that table in its transaction.
+    await postgres.query('drop table task_events')
+    expectProblem(await askJson(`${broken.url}/v1/videos`, owner.text, order), 'internal_error')
+    const { rows } = await postgres.query<Record<string, unknown>>('select held_micros from balances')
+    expect(rows).toEqual([{ held_micros: 0 }])
+    const held = await postgres.query(`select 1 from ledger_entries where movement = 'hold'`)
+    expect(held.rows).toEqual([])
+  })
+})
+
+describe('503 service_unavailable', () => {
+  test('while the database is away, with when to come back; and it works again once the database does', async () => {
+    await using proxy = await startProxy(gateway.database.url)
+    await using behind = await startGateway({ DATABASE_URL: proxy.url }, gateway)
+    expect((await askJson(`${behind.url}/v1/videos`, key.text, order)).status).toBe(200)
+    await proxy.cut()
+    const answers = [
+      await askJson(`${behind.url}/v1/videos`, key.text, order),
+      await ask(`${behind.url}/v1/videos/vidB-2:1700000000-aaaaaaaaaaaa`, key.text),
+      await ask(`${behind.url}/v1/models`, (await createKey(gateway.database.postgres, accountId)).text),
+      await ask(`${behind.url}/readyz`, undefined),
+    ]
+    for (const answer of answers) {
+      expectProblem(answer, 'service_unavailable')
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    }
+    expect((await ask(`${behind.url}/livez`, undefined)).status).toBe(200)
+    await proxy.mend()
+    expect((await ask(`${behind.url}/readyz`, undefined)).status).toBe(200)
+    expect((await askJson(`${behind.url}/v1/videos`, key.text, order)).status).toBe(200)
+  })
+})
+
+describe('a close that drops nobody', () => {
+  test('a request under way is finished, new ones are turned away, and only then is it closed', async () => {
+    const closing = await startGateway({}, gateway)
+    const { hostname, port } = new URL(closing.url)
+    const body = JSON.stringify(order)
+    const socket = connect({ host: hostname, port: Number(port) })
+    let text = ''
+    const ended = new Promise((resolve) => {
+      socket.setEncoding('utf8').on('data', (chunk) => {
+        text += String(chunk)
+      })
+      socket.on('close', resolve)
+    })
+    socket.write(
+      `POST /v1/videos HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.text}\r\nContent-Type: application/json\r\n` +
+        `Content-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+    )
+    // Asking for the body means that the request has been taken.
+    await expect.poll(() => text, { timeout: 5_000 }).toContain('100 Continue')
+    socket.write(body.slice(0, 10))
+    const closed = closing[Symbol.asyncDispose]()
+    const refuses = async () => {
+      try {
+        await fetch(`${closing.url}/livez`, { signal: AbortSignal.timeout(500) })
+        return false
+      } catch {
+        return true
+      }
+    }
+    await expect.poll(refuses, { timeout: 5_000 }).toBe(true)
+    socket.write(body.slice(10))
+    await ended
+    await closed
+    expect(text).toContain('HTTP/1.1 200 OK')
+    expect(text).toMatch(/"status":"pending"/)
+  })
+
+  test('a gateway about to close is unready first, still answers, and asks its clients to reconnect', async () => {
+    const closing = await startGateway({ LAME_DUCK_SECONDS: '2' }, gateway)
+    const closed = closing[Symbol.asyncDispose]()
+    const answer = await ask(`${closing.url}/v1/models`, key.text)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('connection')).toBe('close')
+    expectProblem(await ask(`${closing.url}/readyz`, undefined), 'service_unavailable')
+    await closed
+    await expect(fetch(`${closing.url}/livez`)).rejects.toThrow()
+  })
+})

@@ -1,0 +1,167 @@
+/** How often a key may call, for all operations alike. */
+import { randomBytes } from 'node:crypto'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { ask, askJson, expectProblem, type Answer } from '../kit/answers.ts'
+import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+let gateway: TestGateway
+let accountId: string
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  accountId = await createAccount(gateway.database.postgres)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+type Traits = Parameters<typeof createKey>[2]
+const keyWith = (traits: Traits): Promise<TestKey> => createKey(gateway.database.postgres, accountId, traits)
+const read = ({ text }: TestKey, url = gateway.url, headers = {}): Promise<Answer> =>
+  ask(`${url}/v1/models`, text, { headers })
+const create = ({ text }: TestKey, url = gateway.url): Promise<Answer> =>
+  askJson(`${url}/v1/videos`, text, { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' })
+const remainingOf = ({ headers }: Answer) => Number(headers.get('x-ratelimit-remaining'))
+
+/** Waits until a gateway's connection to Redis stands; until then it counts for itself. */
+const untilShared = async (urls: string[]) => {
+  const probe = await keyWith({ limits: { read: 1_000 } })
+  const isShared = async () => {
+    const counts: number[] = []
+    for (const url of urls) counts.push(remainingOf(await read(probe, url)))
+    return counts.every((count, index) => index === 0 || count === (counts[index - 1] ?? 0) - 1)
+  }
+  await expect.poll(isShared, { timeout: 5_000 }).toBe(true)
+}
+
+test('creates and reads are counted apart, so polling never starves creates', async () => {
+  const key = await keyWith({ limits: { create: 1, read: 2 } })
+  expect((await read(key)).status).toBe(200)
+  expect((await read(key)).status).toBe(200)
+  expectProblem(await read(key), 'rate_limit_exceeded')
+  expect((await create(key)).status).toBe(200)
+  expectProblem(await create(key), 'rate_limit_exceeded')
+})
+
+test("a key's requests per minute are counted over everything it does", async () => {
+  const key = await keyWith({ requestsPerMinute: 3 })
+  expect((await create(key)).status).toBe(200)
+  expect((await read(key)).status).toBe(200)
+  expect((await create(key)).status).toBe(200)
+  expectProblem(await read(key), 'rate_limit_exceeded')
+  expectProblem(await create(key), 'rate_limit_exceeded')
+})
+
+test('every answer to a key says where it stands, by the tightest of its limits', async () => {
+  const key = await keyWith({ requestsPerMinute: 5, limits: { create: 2, read: 100 } })
+  const created = await create(key)
+  expect(created.headers.get('x-ratelimit-limit')).toBe('2')
+  expect(created.headers.get('x-ratelimit-remaining')).toBe('1')
+  const answer = await read(key)
+  expect(answer.headers.get('x-ratelimit-limit')).toBe('5')
+  expect(answer.headers.get('x-ratelimit-remaining')).toBe('3')
+  expect(Number(answer.headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1000)
+  const missing = await ask(`${gateway.url}/v1/videos/nonsense`, key.text)
+  expectProblem(missing, 'task_not_found')
+  expect(missing.headers.get('x-ratelimit-remaining')).toBe('2')
+})
+
+test('keys are counted apart', async () => {
+  const [one, other] = await Promise.all([keyWith({ limits: { read: 1 } }), keyWith({ limits: { read: 1 } })])
+  expect((await read(one)).status).toBe(200)
+  expectProblem(await read(one), 'rate_limit_exceeded')
+  expect((await read(other)).status).toBe(200)
+})
+
+test('what the instance allows holds for a key without limits of its own', async () => {
+  await using strict = await startGateway(
+    { LIMIT_CREATES_PER_MINUTE: '1', LIMIT_READS_PER_MINUTE: '2' },
+    gateway,
+  )
+  const key = await keyWith({ limits: {} })
+  expect((await create(key, strict.url)).status).toBe(200)
+  expectProblem(await create(key, strict.url), 'rate_limit_exceeded')
+  expect((await read(key, strict.url)).headers.get('x-ratelimit-limit')).toBe('2')
+  expect((await read(key, strict.url)).status).toBe(200)
+  expectProblem(await read(key, strict.url), 'rate_limit_exceeded')
+})
+
+test('the limit is exact for requests that come at once', async () => {
+  await untilShared([gateway.url])
+  const key = await keyWith({ limits: { read: 10 } })
+  const answers = await Promise.all(Array.from({ length: 30 }, () => read(key)))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(20)
+})
+
+test('two gateways count together through Redis', async () => {
+  await using second = await startGateway({}, gateway)
+  await untilShared([gateway.url, second.url])
+  const key = await keyWith({ limits: { read: 4 } })
+  for (const url of [gateway.url, second.url, gateway.url, second.url])
+    expect((await read(key, url)).status).toBe(200)
+  expectProblem(await read(key, gateway.url), 'rate_limit_exceeded')
+  expectProblem(await read(key, second.url), 'rate_limit_exceeded')
+})
+
+describe('per address', () => {
+  test('requests of all keys from one address count together, and only those', async () => {
+    await using bounded = await startGateway(
+      { LIMIT_ADDRESS_PER_3_MINUTES: '3', TRUSTED_PROXIES: '127.0.0.1' },
+      gateway,
+    )
+    const randomAddress = () => `2001:db8:${randomBytes(12).toString('hex').match(/.{4}/g)?.join(':')}`
+    const [here, there] = [randomAddress(), randomAddress()]
+    const [one, other] = await Promise.all([keyWith({}), keyWith({})])
+    const readFrom = (address: string, key: TestKey) => read(key, bounded.url, { 'x-forwarded-for': address })
+    for (const key of [one, other, one]) expect((await readFrom(here, key)).status).toBe(200)
+    const refused = await readFrom(here, other)
+    expectProblem(refused, 'rate_limit_exceeded')
+    expect(refused.headers.get('x-ratelimit-limit')).toBe('3')
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(180)
+    expect((await readFrom(there, other)).status).toBe(200)
+  })
+})
+
+describe('without Redis', () => {
+  test('an instance whose Redis is unreachable still answers, and counts for itself', async () => {
+    await using alone = await startGateway({ REDIS_URL: 'redis://127.0.0.1:1' }, gateway)
+    const key = await keyWith({ limits: { create: 1, read: 2 } })
+    expect((await read(key, alone.url)).headers.get('x-ratelimit-remaining')).toBe('1')
+    expect((await read(key, alone.url)).status).toBe(200)
+    expectProblem(await read(key, alone.url), 'rate_limit_exceeded')
+    expect((await create(key, alone.url)).status).toBe(200)
+    expectProblem(await create(key, alone.url), 'rate_limit_exceeded')
+  })
+
+  test('only one gateway may run on a database, and the next may once it is gone', async () => {
+    const environment = { REDIS_URL: '' }
+    {
+      await using alone = await startGateway(environment, gateway)
+      const key = await keyWith({ limits: { read: 1 } })
+      expect((await read(key, alone.url)).status).toBe(200)
+      expectProblem(await read(key, alone.url), 'rate_limit_exceeded')
+      await expect(startGateway(environment, gateway)).rejects.toThrow(
+        /Another API process runs on this database/,
+      )
+      expect((await read(await keyWith({}), alone.url)).status).toBe(200)
+    }
+    await using next = await startGateway(environment, gateway)
+    expect((await read(await keyWith({}), next.url)).status).toBe(200)
+  })
+})
+
+test('an address that keeps trying keys is refused for a while, whatever it tries', async () => {
+  await using gateway = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '3', TRUSTED_PROXIES: '127.0.0.1' })
+  // An address of this run's own: the counters live in a Redis that other runs share.
+  const address = `2001:db8::${Math.floor(Math.random() * 0xffff).toString(16)}:${(Date.now() % 0xffff).toString(16)}`
+  const statuses = []
+  for (let index = 0; index < 4; index += 1) {
+    const answer = await ask(`${gateway.url}/v1/models`, 'sk-guess', {
+      headers: { 'x-forwarded-for': address },
+    })
+    statuses.push(answer.status)
+  }
+  expect(statuses).toEqual([401, 401, 401, 429])
+})
