@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs'
 const report = JSON.parse(readFileSync(process.argv[2], 'utf8'))
 const passed = report.numPassedTests
 // A file that cannot even be loaded has no tests to count.
-const brokenFiles = report.testResults.filter(({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0)
+const brokenFiles = report.testResults.filter(
+  ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+)
 const failed = report.numTotalTests - passed + brokenFiles.length
 for (const { name } of brokenFiles) console.log(`could not run ${name}`)
 console.log(`${passed} passed, ${failed} failed`)
