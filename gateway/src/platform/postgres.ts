@@ -28,6 +28,23 @@ export interface Postgres extends Database {
   close: () => Promise<void>
 }
 
+const statementNames = new Map<string, string>()
+
+/** A statement with values is planned once per connection, and known by its text from then on. */
+const prepared = (text: string, values: unknown[] | undefined) => {
+  if (values === undefined) return { text }
+  let name = statementNames.get(text)
+  if (name === undefined) {
+    name = `kinora_${statementNames.size}`
+    statementNames.set(text, name)
+  }
+  return { name, text, values }
+}
+
+const databaseOn = (connection: pg.Pool | pg.PoolClient): Database => ({
+  query: (text, values) => connection.query(prepared(text, values)),
+})
+
 export const connectPostgres = (settings: { url: string; connectionsMax: number }, log: Log): Postgres => {
   const pool = new pg.Pool({
     connectionString: settings.url,
@@ -57,7 +74,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     let broken: Error | undefined
     try {
       await client.query('begin')
-      const result = await work(client)
+      const result = await work(databaseOn(client))
       await client.query('commit')
       return result
     } catch (error) {
@@ -101,7 +118,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
   }
 
   return {
-    query: (text, values) => pool.query(text, values),
+    ...databaseOn(pool),
     transaction,
     listen,
     notify: async (channel, payload) => {
