@@ -53,6 +53,8 @@ const collect = (request: IncomingMessage, encoding: string, sizeBytesMax: numbe
       readTimeoutMs,
     )
     request.on('close', onClose)
+    // The sender may have gone while its key was looked up; then nothing will ever be heard of the body.
+    if (request.destroyed) return onClose()
     source.on('data', (chunk: Buffer) => {
       sizeBytes += chunk.length
       if (sizeBytes > sizeBytesMax) refuse(tooLarge(sizeBytesMax))

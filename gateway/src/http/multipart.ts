@@ -166,10 +166,14 @@ export const readForm = async (request: IncomingMessage, limits: FormLimits): Pr
       parser.on('partsLimit', tooMany).on('filesLimit', tooMany).on('fieldsLimit', tooMany)
       parser.on('error', unreadable)
       parser.on('finish', () => resolve())
-      request.on('aborted', () =>
-        unreadable(new ApiError('invalid_request', { message: 'The upload was cut off.' })),
-      )
+      const cutOff = () => unreadable(new ApiError('invalid_request', { message: 'The upload was cut off.' }))
+      request.on('aborted', cutOff)
       request.on('close', stopWatching)
+      // The sender may have gone while its key was looked up; then nothing will ever be heard of the form.
+      if (request.destroyed) {
+        stopWatching()
+        return cutOff()
+      }
       request.pipe(parser)
     })
     const files = new Map<string, ReceivedFile[]>()

@@ -494,6 +494,28 @@ describe('400 invalid_request', () => {
     })
     expect(answer.status).toBe(200)
   })
+
+  test('a sender that is gone before its body is looked at holds nothing back', async () => {
+    const { hostname, port } = new URL(gateway.url)
+    for (const contentType of ['application/json', 'multipart/form-data; boundary=x']) {
+      const socket = connect({ host: hostname, port: Number(port) })
+      await new Promise<void>((resolve) => {
+        socket.end(
+          `POST /v1/videos HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.text}\r\n` +
+            `Content-Type: ${contentType}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+          resolve,
+        )
+      })
+      socket.destroy()
+    }
+    const answer = await ask(endpoint(), key.text, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync(JSON.stringify(familyB)),
+      signal: AbortSignal.timeout(5_000),
+    })
+    expect(answer.status).toBe(200)
+  })
 })
 
 describe('400 missing_parameter', () => {
