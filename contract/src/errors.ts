@@ -114,6 +114,18 @@ export const errors = {
     message: 'There is no task with this id.',
     remedy: 'Check the id; tasks are visible to every key of the account that made them.',
   },
+  character_not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: 'There is no character with this id.',
+    remedy: 'List your characters with `GET /vidB/v1/characters`.',
+  },
+  variant_not_available: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: 'This variant of the video is not available.',
+    remedy: 'Use `video`, `thumbnail` or `spritesheet`.',
+  },
   media_not_found: {
     status: 404,
     type: 'invalid_request_error',
@@ -156,6 +168,18 @@ export const errors = {
     type: 'invalid_request_error',
     message: 'A required parameter is missing.',
     remedy: 'Add the parameter that `param` names.',
+  },
+  task_not_completed: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'This task is not completed yet.',
+    remedy: 'Read the task until it is completed, then try again.',
+  },
+  task_failed: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'This task has failed, so there is no video.',
+    remedy: 'Read the task for the reason, and create a new one.',
   },
   context_length_exceeded: {
     status: 400,

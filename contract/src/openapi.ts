@@ -23,20 +23,15 @@ const errorObject = {
 
 const oneOf = (schemas: TSchema[]) => (schemas.length === 1 ? schemas[0] : { oneOf: schemas })
 
-const parametersOf = ({ parameters }: Operation) => [
-  ...Object.entries(parameters?.path ?? {}).map(([name, schema]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema,
-  })),
-  ...Object.entries(parameters?.query ?? {}).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: true,
-    schema,
-  })),
-]
+const parametersOf = ({ parameters }: Operation) => {
+  const listed = (schemas: Record<string, TSchema> = {}, where: 'path' | 'query', required: boolean) =>
+    Object.entries(schemas).map(([name, schema]) => ({ name, in: where, required, schema }))
+  return [
+    ...listed(parameters?.path, 'path', true),
+    ...listed(parameters?.query, 'query', true),
+    ...listed(parameters?.optionalQuery, 'query', false),
+  ]
+}
 
 const bodyOf = ({ body }: Operation) =>
   body && {
@@ -69,8 +64,9 @@ const describe = (operation: Operation) => ({
       description: operation.answer.description,
       content: {
         [operation.answer.contentType ?? 'application/json']: {
-          schema: operation.answer.schema ?? { type: 'string', format: 'binary' },
+          schema: operation.answer.schema ?? operation.answer.events ?? { type: 'string', format: 'binary' },
         },
+        ...(operation.answer.events && { 'text/event-stream': { schema: operation.answer.events } }),
       },
     },
     ...errorAnswers(operation),

@@ -9,17 +9,29 @@ export type LimitGroup = 'create' | 'read'
 export interface Operation {
   /** The operationId; its kebab-case form is the file that implements it. */
   id: string
-  method: 'GET' | 'POST' | 'DELETE'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** With `{name}` for path parameters. */
   path: string
   summary: string
   /** `key` takes a customer's key, `link` carries its permission in a signed address, `none` is open. */
   access: 'key' | 'link' | 'none'
   limit?: LimitGroup
-  parameters?: { path?: Record<string, TSchema>; query?: Record<string, TSchema> }
+  parameters?: {
+    path?: Record<string, TSchema>
+    query?: Record<string, TSchema>
+    optionalQuery?: Record<string, TSchema>
+  }
   /** One schema per parameter set; the model picks the set. `null` where no such body is taken. */
   body?: { form: TSchema[] | null; json: TSchema[] | null; sizeBytesMax: number }
-  answer: { description: string; contentType?: string; schema?: TSchema }
+  /** Without a schema the answer is a stream of `contentType`; with one and `streams` it may be either. */
+  answer: {
+    description: string
+    contentType?: string
+    schema?: TSchema
+    streams?: true
+    /** What each event of a stream of events carries. */
+    events?: TSchema
+  }
   /** Codes this operation may answer beside those that every operation may. */
   errors: ErrorCode[]
 }

@@ -27,6 +27,8 @@ interface VendorJob {
   seconds: string
   size: string
   prompt: string
+  /** The job it is a remix of. */
+  remixOf: string | undefined
   /** All pictures together. */
   referenceBytes: number
   state: VendorJobState
@@ -134,7 +136,9 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
       refuse(response, 401, 'invalid_api_key')
       return
     }
-    const [, id, part] = /^\/v1\/videos(?:\/([^/]+)(?:\/(content))?)?$/.exec(url.pathname) ?? [undefined]
+    const [, id, part] = /^\/v1\/videos(?:\/([^/]+)(?:\/(content|remix))?)?$/.exec(url.pathname) ?? [
+      undefined,
+    ]
     const route = `${request.method} ${id === undefined ? url.pathname : (part ?? 'one')}`
     if (route === 'POST /v1/videos') return create(request, response)
     if (route === 'GET /v1/videos') return list(url, response)
@@ -142,6 +146,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     if (job === undefined || job.deleted) return refuse(response, 404, 'not_found')
     if (route === 'GET one') return check(job, response)
     if (route === 'GET content') return download(job, response)
+    if (route === 'POST remix') return create(request, response, job)
     if (route !== 'DELETE one') return refuse(response, 405, 'method_not_allowed')
     counts.deletes += 1
     job.deleted = true
@@ -153,12 +158,17 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     return options.apiKey === undefined ? /^Bearer \S/.test(given) : given === `Bearer ${options.apiKey}`
   }
 
-  async function create(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Takes a new job, or with a source a remix, which has its model, length and size from there. */
+  async function create(request: IncomingMessage, response: ServerResponse, source?: Job): Promise<void> {
     const asked = await readCreate(request)
     counts.submits += 1
     if (asked === undefined) return refuse(response, 400, 'invalid_body')
     const prompt = asked.fields.get('prompt') ?? ''
     if (prompt === '') return refuse(response, 400, 'missing_required_parameter', 'prompt')
+
+    if (source !== undefined && stateOf(source) !== 'completed') {
+      return refuse(response, 400, 'video_not_ready')
+    }
 
     const words = wordsIn(prompt)
     const key = request.headers['idempotency-key']?.toString()
@@ -182,10 +192,11 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
         id: `video_${randomBytes(12).toString('hex')}`,
         idempotencyKey: key,
         clientReference: asked.fields.get('client_reference'),
-        model: asked.fields.get('model') ?? '',
-        seconds: asked.fields.get('seconds') ?? '4',
-        size: asked.fields.get('size') ?? '720x1280',
+        model: source?.model ?? asked.fields.get('model') ?? '',
+        seconds: source?.seconds ?? asked.fields.get('seconds') ?? '4',
+        size: source?.size ?? asked.fields.get('size') ?? '720x1280',
         prompt,
+        remixOf: source?.id,
         referenceBytes: asked.referenceBytes,
         submits: 1,
         acceptedAtMs: Date.now(),
@@ -288,6 +299,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
       seconds: job.seconds,
       size: job.size,
       prompt: job.prompt,
+      remixOf: job.remixOf,
       referenceBytes: job.referenceBytes,
       state: stateOf(job),
       submits: job.submits,
@@ -338,6 +350,7 @@ function describe(job: Job): Record<string, unknown> {
     seconds: job.seconds,
     size: job.size,
     client_reference: job.clientReference ?? null,
+    remixed_from_video_id: job.remixOf ?? null,
     error:
       state === 'failed' ? { code: job.failCode, message: 'The simulated vendor was asked to fail.' } : null,
   }

@@ -127,6 +127,17 @@ export const settings = {
     default: '3600',
     description: 'A task that has not finished by then fails and is not charged.',
   }),
+  CHAT_VIDEO_WAIT_SECONDS: setting({
+    read: integer(1),
+    default: '600',
+    description: 'How long a chat reply that is not streamed waits for its video before it answers without.',
+  }),
+  CHARACTER_WAIT_SECONDS: setting({
+    read: integer(0),
+    default: '60',
+    description:
+      'How long a request for a character waits for it; one that takes longer is finished all the same, for the repeat of the request.',
+  }),
   LIMIT_CREATES_PER_MINUTE: setting({
     read: integer(1),
     default: '60',

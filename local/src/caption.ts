@@ -22,6 +22,11 @@ export function captionText(prompt: string): string {
   return `${(lastSpace > cut.length * 0.7 ? cut.slice(0, lastSpace) : cut).trimEnd()}…`
 }
 
+/** Whether the caption is set smaller and takes several lines. */
+export function isLongCaption(text: string): boolean {
+  return text.length > 90
+}
+
 export function escapeMarkup(text: string): string {
   const replacements: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
   return text.replace(/[&<>]/g, (sign) => replacements[sign] ?? sign)
@@ -32,8 +37,10 @@ export function escapeMarkup(text: string): string {
  * pixels, so nothing a user writes can be taken for filter syntax.
  */
 export async function paintCaption(text: string, shape: FilmShape, file: string): Promise<Caption> {
-  const long = text.length > 90
-  const fontSize = Math.max(8, Math.round((long ? 24 : 30) * shape.unit))
+  const long = isLongCaption(text)
+  // Small films are watched small: their text needs more of the picture.
+  const legible = Math.min(17, shape.width / 14)
+  const fontSize = Math.round(Math.max(legible, (long ? 27 : 32) * shape.unit))
   const words = await sharp({
     text: {
       text: `<span foreground="white" weight="600">${escapeMarkup(text)}</span>`,

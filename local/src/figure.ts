@@ -9,14 +9,7 @@ import type { FigureName } from './keywords.ts'
 import { randomFrom, type Random } from './random.ts'
 import type { Palette, ScenePlan } from './scene-plan.ts'
 import { horizonLine } from './sky.ts'
-
-/** The one thing in the scene that the prompt named, drawn small. */
-export interface Figure {
-  fileName: string
-  /** ffmpeg expressions of the frame number. */
-  x: string
-  y: string
-}
+import type { Sprite } from './sprite.ts'
 
 interface Drawing {
   /** Drawn around the origin, in pixels of a 720-line film. */
@@ -35,12 +28,13 @@ interface Place {
   swayFrames: number
 }
 
+/** The one thing in the scene that the prompt named, drawn small. */
 export async function paintFigure(
   plan: ScenePlan,
   shape: FilmShape,
   light: Light,
   directory: string,
-): Promise<Figure | undefined> {
+): Promise<Sprite | undefined> {
   if (plan.figure === undefined) return undefined
   const random = randomFrom(plan.seed, 'figure')
   const drawing = drawings[plan.figure](plan.palette, random)

@@ -9,19 +9,28 @@ export interface FrameSource {
   paint(seconds: number): Buffer
 }
 
+export interface Box {
+  x: number
+  y: number
+  width: number
+  height: number
+}
+
 /** Everything ffmpeg is told about the picture: inputs, filters and the label of the last filter. */
 export interface FilmGraph {
   inputs: string[][]
   filters: string[]
   sources: FrameSource[]
   picture: string
+  /** Where text is burnt into the picture. */
+  texts: Box[]
 }
 
 /** Descriptors 0 to 2 are the usual ones and 3 carries progress. */
 export const firstSourceDescriptor = 4
 
 export function emptyGraph(): FilmGraph {
-  return { inputs: [], filters: [], sources: [], picture: '' }
+  return { inputs: [], filters: [], sources: [], picture: '', texts: [] }
 }
 
 export function addInput(graph: FilmGraph, ...args: string[]): number {
@@ -54,18 +63,40 @@ export function addSource(
   source: FrameSource,
   look: { colour: string; width: number; height: number },
 ): string {
-  const descriptor = firstSourceDescriptor + graph.sources.length
-  graph.sources.push(source)
+  const input = addPipe(graph, source)
   const small = `${source.width}x${source.height}`
   const rate = String(source.framesPerSecond)
-  const input = addInput(
-    graph,
-    ...['-f', 'rawvideo', '-pix_fmt', 'gray', '-s', small, '-framerate', rate, '-i', `pipe:${descriptor}`],
-  )
   const label = `source${input}`
   graph.filters.push(
     `color=c=0x${look.colour.slice(1)}:s=${small}:r=${rate},format=gbrp,scale=out_color_matrix=bt709:out_range=tv,format=yuva420p[colour${input}]`,
     `[colour${input}][${input}:v]alphamerge,scale=${look.width}:${look.height}:flags=bicubic,fps=${framesPerSecond}[${label}]`,
   )
   return label
+}
+
+/** Lays the film `label` over the picture, as opaque as the frames of `source` say. */
+export function addMask(
+  graph: FilmGraph,
+  label: string,
+  size: { width: number; height: number },
+  source: FrameSource,
+): void {
+  const input = addPipe(graph, source)
+  graph.filters.push(
+    `[${input}:v]scale=${size.width}:${size.height}:flags=bicubic[mask${input}]`,
+    `[${label}]format=yuva420p[opaque${input}]`,
+    `[opaque${input}][mask${input}]alphamerge[masked${input}]`,
+  )
+  overlay(graph, `masked${input}`, 'x=0:y=0')
+}
+
+function addPipe(graph: FilmGraph, source: FrameSource): number {
+  const descriptor = firstSourceDescriptor + graph.sources.length
+  graph.sources.push(source)
+  const size = `${source.width}x${source.height}`
+  const rate = String(source.framesPerSecond)
+  return addInput(
+    graph,
+    ...['-f', 'rawvideo', '-pix_fmt', 'gray', '-s', size, '-framerate', rate, '-i', `pipe:${descriptor}`],
+  )
 }

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 function jobRecord(id: string, createdAt = '2026-01-01T00:00:00.000Z'): JobRecord {
   const request = { model: 'm', prompt: 'p', seconds: 4, width: 128, height: 128, watermark: true }
-  return { id, state: 'queued', request, references: [], createdAt }
+  return { id, state: 'queued', request, references: [], characters: [], source: undefined, createdAt }
 }
 
 const log = () => {}

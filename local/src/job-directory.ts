@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 
-import type { JobRecord } from './job.ts'
+import type { JobFiles, JobRecord } from './job.ts'
 import type { Log } from './log.ts'
 
 const recordName = 'job.json'
@@ -27,8 +27,15 @@ export async function openJobDirectory(root: string, log: Log) {
   return {
     resultPath: (id: string) => path.join(folderOf(id), resultName),
 
-    referencePaths: (record: JobRecord) =>
-      record.references.map((fileName) => path.join(folderOf(record.id), fileName)),
+    /** Where the files of a job are. */
+    filesOf(record: JobRecord): JobFiles {
+      const inFolder = (fileName: string) => path.join(folderOf(record.id), fileName)
+      return {
+        references: record.references.map(inFolder),
+        characters: record.characters.map(inFolder),
+        source: record.source === undefined ? undefined : inFolder(record.source),
+      }
+    },
 
     /** Takes stock after a start: every whole job, oldest first. */
     async load(): Promise<JobRecord[]> {
@@ -38,7 +45,13 @@ export async function openJobDirectory(root: string, log: Log) {
         if (name.startsWith(incomingPrefix)) await rm(folder, { recursive: true, force: true })
         if (!name.startsWith(jobPrefix)) continue
         try {
-          const record = JSON.parse(await readFile(path.join(folder, recordName), 'utf8')) as JobRecord
+          const text = await readFile(path.join(folder, recordName), 'utf8')
+          // Records of earlier versions know neither characters nor a source.
+          const record = {
+            characters: [],
+            source: undefined,
+            ...(JSON.parse(text) as object),
+          } as unknown as JobRecord
           await clearLeftovers(folder)
           if (record.state === 'running') record.state = 'queued'
           records.push(record)
@@ -86,9 +99,9 @@ export async function openJobDirectory(root: string, log: Log) {
     /** Removes what only the render needed. */
     async tidy(record: JobRecord): Promise<void> {
       await clearLeftovers(folderOf(record.id))
-      for (const fileName of record.references) {
-        await rm(path.join(folderOf(record.id), fileName), { force: true })
-      }
+      const { references, characters, source } = this.filesOf(record)
+      const files = [...references, ...characters, ...(source === undefined ? [] : [source])]
+      for (const file of files) await rm(file, { force: true })
     },
 
     async remove(id: string): Promise<void> {

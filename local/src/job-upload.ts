@@ -1,25 +1,57 @@
 import { createWriteStream } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
-import type { Readable } from 'node:stream'
+import { Transform, type Readable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 
-import { InvalidJob, parseJobRequest, type JobRequest } from './job.ts'
+import { InvalidJob, mostCharacters, parseJobRequest, type JobFiles, type JobRequest } from './job.ts'
 
-const mostReferences = 3
-const referenceLimitBytes = 20 * 1024 * 1024
+const megabyte = 1024 * 1024
+
+interface FileKind {
+  most: number
+  limitBytes: number
+  tooMany: string
+  tooLarge: string
+}
+
+const fileKinds = {
+  reference: {
+    most: 3,
+    limitBytes: 20 * megabyte,
+    tooMany: 'At most 3 references are taken.',
+    tooLarge: 'A reference is larger than 20 MB.',
+  },
+  character: {
+    most: mostCharacters,
+    limitBytes: 20 * megabyte,
+    tooMany: `At most ${mostCharacters} characters are taken.`,
+    tooLarge: 'A character is larger than 20 MB.',
+  },
+  source: {
+    most: 1,
+    limitBytes: 1024 * megabyte,
+    tooMany: 'At most one source is taken.',
+    tooLarge: 'The source is larger than 1 GiB.',
+  },
+} satisfies Record<string, FileKind>
+
+type FileKindName = keyof typeof fileKinds
+
 const jobFieldLimitBytes = 256 * 1024
-const bodyLimitBytes = mostReferences * referenceLimitBytes + 4 * 1024 * 1024
+const bodyLimitBytes = Object.values(fileKinds).reduce(
+  (sum, kind) => sum + kind.most * kind.limitBytes,
+  4 * megabyte,
+)
 
 export interface JobUpload {
   request: JobRequest
-  /** Names of the files written to the folder. */
-  references: string[]
+  files: JobFiles
 }
 
-/** Reads the multipart body of a new job and writes its pictures to `folder` as they arrive. */
+/** Reads the multipart body of a new job and writes its files to `folder` as they arrive. */
 export async function receiveJob(message: IncomingMessage, folder: string): Promise<JobUpload> {
   const contentType = message.headers['content-type'] ?? ''
   if (!/^multipart\/form-data\s*;/iu.test(contentType)) {
@@ -27,7 +59,7 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
   }
   const parser = openParser(contentType)
   const writes: Promise<void>[] = []
-  const references: string[] = []
+  const received: Record<FileKindName, string[]> = { reference: [], character: [], source: [] }
   // The parser does not end the file it is in when the client goes away; this does.
   const aborted = new AbortController()
   let jobText: string | undefined
@@ -45,24 +77,27 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
     jobText = value
   })
   parser.on('file', (name, stream) => {
-    if (name === 'reference' && references.length < mostReferences) {
-      const fileName = `reference-${references.length}`
-      references.push(fileName)
-      writes.push(
-        pipeline(stream, createWriteStream(path.join(folder, fileName)), { signal: aborted.signal }).then(
-          () => {
-            if (stream.truncated) complain('A reference is larger than 20 MB.')
-          },
-        ),
-      )
-    } else {
+    const kind = isFileKind(name) ? name : undefined
+    if (kind === undefined || received[kind].length >= fileKinds[kind].most) {
       complain(
-        name === 'reference'
-          ? `At most ${mostReferences} references are taken.`
-          : 'Only the fields "job" and "reference" are taken.',
+        kind === undefined
+          ? 'Only the fields "job", "reference", "character" and "source" are taken.'
+          : fileKinds[kind].tooMany,
       )
       stream.resume()
+      return
     }
+    const { limitBytes, tooLarge } = fileKinds[kind]
+    const fileName = `${kind}-${received[kind].length}`
+    received[kind].push(fileName)
+    writes.push(
+      pipeline(
+        stream,
+        upTo(limitBytes, () => complain(tooLarge)),
+        createWriteStream(path.join(folder, fileName)),
+        { signal: aborted.signal },
+      ),
+    )
   })
   message.on('data', (chunk: Buffer) => {
     receivedBytes += chunk.length
@@ -81,7 +116,29 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
   await Promise.all(writes)
   if (complaint !== undefined) throw complaint
   if (jobText === undefined) throw new InvalidJob('The field "job" is missing.')
-  return { request: parseJobRequest(jobText), references }
+  const request = parseJobRequest(jobText)
+  if ((request.characters ?? []).length !== received.character.length) {
+    throw new InvalidJob('"characters" must name as many characters as there are pictures of them.')
+  }
+  const { reference: references, character: characters, source } = received
+  return { request, files: { references, characters, source: source[0] } }
+}
+
+function isFileKind(name: string): name is FileKindName {
+  return Object.hasOwn(fileKinds, name)
+}
+
+/** Lets through what is within the limit and swallows the rest, so that the body is still read to its end. */
+function upTo(limitBytes: number, onExceeded: () => void): Transform {
+  let passedBytes = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      passedBytes += chunk.length
+      if (passedBytes <= limitBytes) return done(null, chunk)
+      onExceeded()
+      done()
+    },
+  })
 }
 
 function openParser(contentType: string): BusboyInstance {
@@ -91,7 +148,6 @@ function openParser(contentType: string): BusboyInstance {
       // Some clients send the JSON with a file name; it is a field all the same.
       isPartAFile: (name) => name !== 'job',
       limits: {
-        fileSize: referenceLimitBytes,
         fieldSize: jobFieldLimitBytes,
         fields: 20,
         files: 20,

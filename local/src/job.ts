@@ -1,3 +1,6 @@
+/** How pictures become a film: played through as key frames, or set as elements into one scene. */
+type ReferenceMode = 'frames' | 'components'
+
 export interface JobRequest {
   model: string
   prompt: string
@@ -7,6 +10,18 @@ export interface JobRequest {
   watermark: boolean
   style?: string
   seed?: number
+  referenceMode?: ReferenceMode
+  /** User names, in the order of the pictures. */
+  characters?: string[]
+}
+
+/** The files sent along. A record holds their names inside its folder, a render task their paths. */
+export interface JobFiles {
+  /** In the order they were sent. */
+  references: string[]
+  characters: string[]
+  /** The video that is to be changed rather than made anew. */
+  source: string | undefined
 }
 
 export interface JobError {
@@ -17,12 +32,10 @@ export interface JobError {
 type JobState = 'queued' | 'running' | 'done' | 'failed'
 
 /** What is kept of a job in its folder. Progress is not: after a crash a render starts over. */
-export interface JobRecord {
+export interface JobRecord extends JobFiles {
   id: string
   state: JobState
   request: JobRequest
-  /** File names inside the folder of the job, in the order they were sent. */
-  references: string[]
   createdAt: string
   finishedAt?: string
   error?: JobError
@@ -38,6 +51,7 @@ export class InvalidJob extends Error {
 
 const longestPrompt = 32_000
 const longestName = 200
+export const mostCharacters = 4
 
 export function parseJobRequest(text: string): JobRequest {
   let value: unknown
@@ -52,6 +66,8 @@ export function parseJobRequest(text: string): JobRequest {
   const fields = new Map<string, unknown>(Object.entries(value))
   const style = optional(fields, 'style', (name) => textField(fields, name, longestName))
   const seed = optional(fields, 'seed', (name) => wholeNumber(fields, name, 0, Number.MAX_SAFE_INTEGER))
+  const referenceMode = optional(fields, 'referenceMode', () => referenceModeField(fields))
+  const characters = optional(fields, 'characters', () => charactersField(fields))
   return {
     model: textField(fields, 'model', longestName),
     prompt: textField(fields, 'prompt', longestPrompt),
@@ -61,6 +77,8 @@ export function parseJobRequest(text: string): JobRequest {
     watermark: booleanField(fields, 'watermark'),
     ...(style === undefined ? {} : { style }),
     ...(seed === undefined ? {} : { seed }),
+    ...(referenceMode === undefined ? {} : { referenceMode }),
+    ...(characters === undefined ? {} : { characters }),
   }
 }
 
@@ -76,6 +94,24 @@ function textField(fields: Fields, name: string, longest: number): string {
   if (typeof value !== 'string') throw new InvalidJob(`"${name}" must be a string.`)
   if (value.length > longest) throw new InvalidJob(`"${name}" must have at most ${longest} characters.`)
   return value
+}
+
+function referenceModeField(fields: Fields): ReferenceMode {
+  const value = fields.get('referenceMode')
+  if (value === 'frames' || value === 'components') return value
+  throw new InvalidJob('"referenceMode" must be "frames" or "components".')
+}
+
+function charactersField(fields: Fields): string[] {
+  const value = fields.get('characters')
+  const names: unknown[] | undefined = Array.isArray(value) ? value : undefined
+  if (names === undefined || names.length > mostCharacters) {
+    throw new InvalidJob(`"characters" must be a list of at most ${mostCharacters} user names.`)
+  }
+  return names.map((name) => {
+    if (typeof name === 'string' && /\S/u.test(name) && name.length <= longestName) return name
+    throw new InvalidJob(`Each of "characters" must be a string of 1 to ${longestName} characters.`)
+  })
 }
 
 function booleanField(fields: Fields, name: string): boolean {

@@ -1,8 +1,23 @@
-export type PaletteName = 'dawn' | 'day' | 'sunset' | 'night' | 'forest' | 'desert' | 'ice' | 'ember' | 'neon'
+export type PaletteName =
+  | 'dawn'
+  | 'day'
+  | 'sunset'
+  | 'night'
+  | 'forest'
+  | 'desert'
+  | 'ice'
+  | 'ember'
+  | 'neon'
+  | 'autumn'
+  | 'blossom'
+  | 'storm'
 
 export type Biome = 'mountains' | 'water' | 'dunes' | 'forest' | 'city' | 'space'
 
 export type FigureName = 'whale' | 'boat' | 'astronaut' | 'dragon' | 'balloon' | 'birds'
+
+/** What falls, rises or hangs in the air. */
+export type WeatherName = 'snow' | 'rain' | 'embers' | 'petals' | 'leaves' | 'motes' | 'bubbles' | 'stars'
 
 interface Rule<Name extends string> {
   name: Name
@@ -27,7 +42,7 @@ export const paletteRules: Rule<PaletteName>[] = [
   {
     name: 'night',
     words:
-      'night nights star stars starry moon moonlight moonlit midnight space galaxy cosmos cosmic nebula planet planets astronaut astronauts aurora',
+      'night nights nighttime dark star stars starry moon moonlight moonlit midnight space galaxy cosmos cosmic nebula planet planets astronaut astronauts aurora',
     signs: '夜 星 月光 月亮 太空 宇宙 银河',
   },
   {
@@ -41,6 +56,21 @@ export const paletteRules: Rule<PaletteName>[] = [
     words:
       'snow snowy snowfall ice icy winter frost frozen arctic glacier glaciers antarctic iceberg penguin penguins',
     signs: '雪 冰 冬',
+  },
+  {
+    name: 'autumn',
+    words: 'autumn autumnal october november maple maples harvest foliage',
+    signs: '秋 枫',
+  },
+  {
+    name: 'blossom',
+    words: 'blossom blossoms blooming sakura cherry petal petals pink lavender tulip tulips rose roses',
+    signs: '樱 花瓣 桃花 桜',
+  },
+  {
+    name: 'storm',
+    words: 'storm stormy rain rainy raining thunder thunderstorm lightning drizzle monsoon gloomy overcast',
+    signs: '雨 暴风 雷 阴天',
   },
   {
     name: 'desert',
@@ -111,6 +141,43 @@ export const figureRules: Rule<FigureName>[] = [
     name: 'birds',
     words: 'bird birds gull gulls seagull seagulls eagle eagles crane cranes geese swallows',
     signs: '鸟 鹰 鹤',
+  },
+]
+
+// The first rule that matches wins.
+export const weatherRules: Rule<WeatherName>[] = [
+  {
+    name: 'snow',
+    words: 'snow snowy snowfall snowing snowstorm snowflake snowflakes winter blizzard christmas',
+    signs: '雪 冬',
+  },
+  {
+    name: 'rain',
+    words: 'rain rainy raining rainfall storm stormy thunderstorm downpour drizzle monsoon wet',
+    signs: '雨 暴风',
+  },
+  {
+    name: 'embers',
+    words:
+      'ember embers fire fires flame flames lava volcano volcanic spark sparks campfire bonfire inferno burning',
+    signs: '火 熔岩 炎',
+  },
+  { name: 'petals', words: 'petal petals blossom blossoms sakura cherry confetti', signs: '花瓣 樱 桃花 桜' },
+  {
+    name: 'leaves',
+    words: 'autumn autumnal leaf leaves maple foliage october november',
+    signs: '落叶 枫 秋',
+  },
+  {
+    name: 'bubbles',
+    words: 'underwater bubble bubbles coral reef aquarium submarine',
+    signs: '水下 海底 气泡',
+  },
+  {
+    name: 'motes',
+    words:
+      'firefly fireflies magic magical enchanted fairy sparkle sparkles sparkling glitter dust dreamy glowing',
+    signs: '萤火虫 魔法 梦幻',
   },
 ]
 

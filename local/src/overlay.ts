@@ -1,16 +1,31 @@
 import sharp from 'sharp'
 
+import type { Box } from './film-graph.ts'
 import type { FilmShape } from './film-shape.ts'
 
 /** Vignette and watermark in one picture: one blend per frame instead of a costly filter and a second blend. */
-export async function paintOverlay(shape: FilmShape, watermark: boolean, file: string): Promise<void> {
+export async function paintOverlay(
+  shape: FilmShape,
+  shown: { vignette: boolean; watermark: boolean },
+  file: string,
+): Promise<void> {
   const { width, height } = shape
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><defs><radialGradient id="vignette" cx="0.5" cy="0.48" r="0.74"><stop offset="0.55" stop-color="#000" stop-opacity="0"/><stop offset="0.8" stop-color="#000" stop-opacity="0.17"/><stop offset="1" stop-color="#000" stop-opacity="0.46"/></radialGradient></defs><rect width="${width}" height="${height}" fill="url(#vignette)"/>${watermark ? mark(shape) : ''}</svg>`
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><defs><radialGradient id="vignette" cx="0.5" cy="0.48" r="0.74"><stop offset="0.55" stop-color="#000" stop-opacity="0"/><stop offset="0.8" stop-color="#000" stop-opacity="0.17"/><stop offset="1" stop-color="#000" stop-opacity="0.46"/></radialGradient></defs>${shown.vignette ? `<rect width="${width}" height="${height}" fill="url(#vignette)"/>` : ''}${shown.watermark ? mark(shape) : ''}</svg>`
   await sharp(Buffer.from(svg)).png({ compressionLevel: 1 }).toFile(file)
 }
 
+function markSize(shape: FilmShape): number {
+  return Math.max(Math.min(11, shape.width / 20), 17 * shape.unit)
+}
+
+export function watermarkBox(shape: FilmShape): Box {
+  const size = markSize(shape)
+  const width = size * 8.6
+  return { x: shape.width - size * 0.9 - width, y: size * 0.9, width, height: size * 2 }
+}
+
 function mark(shape: FilmShape): string {
-  const size = Math.max(8, 17 * shape.unit)
+  const size = markSize(shape)
   const right = shape.width - size * 1.4
   const middle = size * 1.9
   const textWidth = size * 6.05

@@ -1,15 +1,11 @@
-import { open } from 'node:fs/promises'
 import path from 'node:path'
-
-import sharp from 'sharp'
 
 import { addInput, emptyGraph, type FilmGraph } from './film-graph.ts'
 import { evenCeil, framesPerSecond, type FilmShape } from './film-shape.ts'
+import { cropReference } from './picture.ts'
 import { randomFrom } from './random.ts'
-import { RenderFailure } from './render-failure.ts'
 import type { ScenePlan } from './scene-plan.ts'
 
-const pixelLimit = 40e6
 const largestZoom = 1.2
 const transitions = ['fade', 'dissolve', 'smoothleft', 'fadeblack'] as const
 
@@ -54,46 +50,4 @@ export async function filmReferences(
     graph.picture = `joined${index}`
   }
   return graph
-}
-
-async function cropReference(
-  reference: string,
-  size: { width: number; height: number },
-  file: string,
-): Promise<void> {
-  if (!(await looksLikePicture(reference))) {
-    throw new RenderFailure('invalid_image', 'The reference is not a PNG, JPEG, WebP or GIF image.')
-  }
-  try {
-    await sharp(reference, { limitInputPixels: pixelLimit, failOn: 'error', pages: 1 })
-      .autoOrient()
-      .resize(size.width, size.height, { fit: 'cover', position: 'attention' })
-      .flatten({ background: '#000000' })
-      .toColourspace('srgb')
-      .png({ compressionLevel: 1 })
-      .toFile(file)
-  } catch (error) {
-    throw new RenderFailure('invalid_image', 'The reference image could not be decoded.', {
-      detail: String(error),
-      cause: error,
-    })
-  }
-}
-
-/** sharp would also take SVG, PDF and more; only these four are let through to it. */
-async function looksLikePicture(file: string): Promise<boolean> {
-  const handle = await open(file, 'r')
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(12), 0, 12, 0)
-    const start = buffer.subarray(0, bytesRead).toString('latin1')
-    return (
-      start.startsWith('\x89PNG\r\n\x1a\n') ||
-      start.startsWith('\xff\xd8\xff') ||
-      start.startsWith('GIF87a') ||
-      start.startsWith('GIF89a') ||
-      (start.startsWith('RIFF') && start.slice(8, 12) === 'WEBP')
-    )
-  } finally {
-    await handle.close()
-  }
 }

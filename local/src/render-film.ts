@@ -1,21 +1,30 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
+import { captionText, isLongCaption } from './caption.ts'
+import { addCharacters } from './character.ts'
+import { paintElements } from './components-film.ts'
 import { encodeFilm } from './encode.ts'
 import { finishFilm } from './film-finish.ts'
-import { filmShape } from './film-shape.ts'
-import type { JobRequest } from './job.ts'
+import type { FilmGraph } from './film-graph.ts'
+import { filmShape, framesPerSecond, type FilmShape } from './film-shape.ts'
+import { filmFrames } from './frames-film.ts'
+import type { JobFiles, JobRequest } from './job.ts'
 import { filmLandscape } from './landscape-film.ts'
 import { readPrompt } from './magic-prompt.ts'
 import { composeMusic } from './music.ts'
 import { filmReferences } from './reference-film.ts'
+import { filmRemix } from './remix-film.ts'
 import type { FfmpegTool } from './sandbox.ts'
-import { planScene } from './scene-plan.ts'
+import { planScene, type ScenePlan } from './scene-plan.ts'
+import { mixSound } from './sound.ts'
+import { cutSource, type SourceClip } from './source-clip.ts'
+import { addSprite } from './sprite.ts'
 
 export interface RenderTask {
   request: JobRequest
-  /** Paths of the pictures sent along. */
-  references: string[]
+  /** Paths of what was sent along. */
+  files: JobFiles
   /** An empty folder for everything made on the way. */
   workDirectory: string
   tool: FfmpegTool
@@ -24,28 +33,73 @@ export interface RenderTask {
 
 /** The film inside the work folder once a render is through. */
 export const filmFileName = 'film.mp4'
+const soundFileName = 'sound.s16'
 
 export async function renderFilm(task: RenderTask, onProgress: (percent: number) => void): Promise<void> {
-  const { request, workDirectory } = task
+  const { request, files, workDirectory: directory, tool, threads } = task
   const { text } = readPrompt(request.prompt)
   const shape = filmShape(request)
   const plan = planScene({ prompt: text, style: request.style, seed: request.seed })
-  const graph =
-    task.references.length > 0
-      ? await filmReferences(plan, shape, task.references, workDirectory)
-      : await filmLandscape(plan, shape, workDirectory)
+  const clip =
+    files.source === undefined
+      ? undefined
+      : await cutSource({ source: files.source, shape, directory, tool, threads })
+  const graph = await filmPicture(task, plan, shape, clip)
+  const hasElements =
+    files.references.length > 0 && (clip !== undefined || request.referenceMode === 'components')
+  await addCharacters(graph, {
+    plan,
+    shape,
+    directory,
+    characters: files.characters.map((picture, index) => ({
+      picture,
+      userName: request.characters?.[index] ?? '',
+    })),
+    // Elements have the upper part of the picture; otherwise only watermark and caption are in the way.
+    band: { top: hasElements ? 0.54 : 0.1, bottom: isLongCaption(captionText(text)) ? 0.7 : 0.78 },
+  })
+  const inFrames = !hasElements && files.references.length > 0 && request.referenceMode === 'frames'
+  const music = composeMusic(plan, shape.seconds)
+  const sound = clip === undefined ? music : mixSound(music, clip.sound, clip.frameCount / framesPerSecond)
   await Promise.all([
-    finishFilm(graph, { shape, text, watermark: request.watermark, directory: workDirectory }),
-    writeFile(path.join(workDirectory, 'music.s16'), composeMusic(plan, shape.seconds)),
+    finishFilm(graph, {
+      shape,
+      text,
+      watermark: request.watermark,
+      directory,
+      exactStart: inFrames,
+      exactEnd: inFrames && files.references.length > 1,
+    }),
+    writeFile(path.join(directory, soundFileName), sound),
   ])
   await encodeFilm({
-    tool: task.tool,
-    directory: workDirectory,
+    tool,
+    directory,
     shape,
     graph,
-    musicFileName: 'music.s16',
+    soundFileName,
     outputFileName: filmFileName,
-    threads: task.threads,
+    threads,
     onFrame: (frame) => onProgress(Math.min(99, Math.floor((100 * frame) / shape.frameCount))),
   })
+}
+
+async function filmPicture(
+  task: RenderTask,
+  plan: ScenePlan,
+  shape: FilmShape,
+  clip: SourceClip | undefined,
+): Promise<FilmGraph> {
+  const { references } = task.files
+  const directory = task.workDirectory
+  if (clip !== undefined) {
+    const graph = await filmRemix(plan, shape, clip, directory)
+    for (const element of await paintElements(plan, shape, task.files, directory)) addSprite(graph, element)
+    return graph
+  }
+  if (references.length === 0) return await filmLandscape(plan, shape, directory)
+  const { referenceMode } = task.request
+  if (referenceMode === 'frames') return await filmFrames(plan, shape, references, directory)
+  if (referenceMode === undefined) return await filmReferences(plan, shape, references, directory)
+  return await filmLandscape(plan, shape, directory, await paintElements(plan, shape, task.files, directory))
 }

@@ -2,6 +2,7 @@ import sharp from 'sharp'
 
 import { RenderFailure } from './render-failure.ts'
 import { renderFilm, type RenderTask } from './render-film.ts'
+import { stopFfmpeg } from './run-ffmpeg.ts'
 
 /**
  * The child process of one render. It takes its task as the first message, sends progress, and ends
@@ -43,6 +44,7 @@ async function work(task: RenderTask): Promise<void> {
   process.exit(0)
 }
 
+process.once('SIGTERM', () => void stopFfmpeg().then(() => process.exit(1)))
 process.on('disconnect', () => process.exit(1))
 sharp.cache(false)
 process.once('message', (task) => void work(task as RenderTask))

@@ -14,6 +14,9 @@ export interface RenderProcess {
   stop(): void
 }
 
+/** A render that was told to stop has this long to end its ffmpeg; one deep in a picture cannot listen. */
+const stopMs = 1000
+
 const entry = fileURLToPath(new URL('render-job.ts', import.meta.url))
 
 /** Renders in a process of its own, so that stopping is killing and no picture ever blocks the server. */
@@ -27,6 +30,7 @@ export function startRenderProcess(task: RenderTask, onProgress: (percent: numbe
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   let stopped = false
+  let stopping: NodeJS.Timeout | undefined
   let report: RenderOutcome | undefined
   let errors = ''
 
@@ -49,6 +53,7 @@ export function startRenderProcess(task: RenderTask, onProgress: (percent: numbe
   })
   const outcome = new Promise<RenderOutcome>((resolve) => {
     const end = (detail: string) => {
+      clearTimeout(stopping)
       // A child that died without a word may have left its ffmpeg behind.
       if (report === undefined) killGroup()
       if (stopped) resolve({ type: 'stopped' })
@@ -72,7 +77,8 @@ export function startRenderProcess(task: RenderTask, onProgress: (percent: numbe
     outcome,
     stop() {
       stopped = true
-      killGroup()
+      child.kill('SIGTERM')
+      stopping = setTimeout(killGroup, stopMs)
     },
   }
 }

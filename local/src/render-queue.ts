@@ -101,7 +101,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
       const rendering = startRenderProcess(
         {
           request: record.request,
-          references: directory.referencePaths(record),
+          files: directory.filesOf(record),
           workDirectory,
           tool: options.tool,
           threads: options.threads,

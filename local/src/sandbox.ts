@@ -41,8 +41,16 @@ export async function findFfmpeg(ffmpegPath: string): Promise<FfmpegTool> {
   return works ? locked : plain
 }
 
-/** The command that runs ffmpeg with `directory` as its working directory and as all it may write to. */
-export function commandFor(tool: FfmpegTool, directory: string, ffmpegArgs: string[]): Command {
+/**
+ * The command that runs ffmpeg with `directory` as its working directory and as all it may write to,
+ * except for `readOnlyFiles` in there.
+ */
+export function commandFor(
+  tool: FfmpegTool,
+  directory: string,
+  ffmpegArgs: string[],
+  readOnlyFiles: string[] = [],
+): Command {
   if (tool.bubblewrapPath === undefined) {
     return { command: tool.path, args: ffmpegArgs, options: { cwd: directory, env: { PATH: searchPath } } }
   }
@@ -55,7 +63,9 @@ export function commandFor(tool: FfmpegTool, directory: string, ffmpegArgs: stri
     // Debian picks some of ffmpeg's libraries through links in this folder.
     ...['--ro-bind-try', '/etc/alternatives', '/etc/alternatives'],
     ...(ownFolder.startsWith('/usr/') || ownFolder === '/bin' ? [] : ['--ro-bind', ownFolder, ownFolder]),
-    ...['--proc', '/proc', '--dev', '/dev', '--bind', directory, '/job', '--chdir', '/job', '--'],
+    ...['--proc', '/proc', '--dev', '/dev', '--bind', directory, '/job'],
+    ...readOnlyFiles.flatMap((name) => ['--ro-bind', path.join(directory, name), `/job/${name}`]),
+    ...['--chdir', '/job', '--'],
     ...[tool.path, ...ffmpegArgs],
   ]
   return { command: tool.bubblewrapPath, args, options: { cwd: '/', env: {} } }

@@ -8,10 +8,12 @@ import {
   mentions,
   mostMentioned,
   paletteRules,
+  weatherRules,
   wordsOf,
   type Biome,
   type FigureName,
   type PaletteName,
+  type WeatherName,
 } from './keywords.ts'
 import { randomFrom, type Random } from './random.ts'
 
@@ -39,6 +41,7 @@ export interface ScenePlan {
   direction: 'left' | 'right'
   mood: 'bright' | 'wistful'
   figure: FigureName | undefined
+  weather: WeatherName | undefined
 }
 
 const palettes: Record<PaletteName, Palette> = {
@@ -51,6 +54,9 @@ const palettes: Record<PaletteName, Palette> = {
   ice: palette('#0d2a47', '#4488b3', '#dff3f7', '#8fbccf', '#0e2a3c', '#ffffff', '#eafcff'),
   ember: palette('#120508', '#611a1c', '#ff7434', '#63261f', '#0c0304', '#ffd595', '#ff9a60'),
   neon: palette('#0a0424', '#3f1270', '#ff56a8', '#4f2290', '#07021a', '#ffd0ef', '#a964ff'),
+  autumn: palette('#5b3f57', '#d98a54', '#ffe3a1', '#b9673a', '#31130c', '#fff0c4', '#ffd9a0'),
+  blossom: palette('#7f8fd0', '#e8a9c8', '#fff0ea', '#c98fb4', '#4a2347', '#fff7ee', '#ffe3ee'),
+  storm: palette('#1b232c', '#44525f', '#9fb0b8', '#5a6a74', '#0f161c', '#dfe9ec', '#a9b9c1'),
 }
 
 function palette(
@@ -117,8 +123,9 @@ export function planScene(wish: SceneWish): ScenePlan {
     snow: paletteName === 'ice' || mentions(words, 'snow snowy winter alps glacier'),
     mistStrength: mentions(words, 'mist misty fog foggy haze hazy smoke cloud clouds') ? 1.35 : 1,
     direction: random.chance(0.5) ? 'left' : 'right',
+    weather: firstMentioned(weatherRules, wish.prompt, words),
     figure: chooseFigure(wish.prompt, words, biome, dark ? 0 : 0.4, random),
-    mood: dark || paletteName === 'ember' || paletteName === 'sunset' ? 'wistful' : 'bright',
+    mood: dark || ['ember', 'sunset', 'storm', 'autumn'].includes(paletteName) ? 'wistful' : 'bright',
   }
 }
 

@@ -52,10 +52,16 @@ async function call(method: string, target: string, body?: FormData | string): P
   }
 }
 
-async function put(id: string, job: unknown, references: Blob[] = []): Promise<Reply> {
+async function put(
+  id: string,
+  job: unknown,
+  references: Blob[] = [],
+  others: [name: string, content: Blob][] = [],
+): Promise<Reply> {
   const form = new FormData()
   form.set('job', typeof job === 'string' ? job : JSON.stringify(job))
   for (const reference of references) form.append('reference', reference, '../../evil.png')
+  for (const [name, content] of others) form.append(name, content, '../../evil')
   return await call('PUT', `/jobs/${encodeURIComponent(id)}`, form)
 }
 
@@ -95,6 +101,10 @@ test.each([
   ['odd width', { ...plainJob, width: 129 }],
   ['tiny', { ...plainJob, height: 32 }],
   ['watermark as text', { ...plainJob, watermark: 'yes' }],
+  ['an unknown reference mode', { ...plainJob, referenceMode: 'collage' }],
+  ['characters as text', { ...plainJob, characters: 'mina' }],
+  ['a character without a name', { ...plainJob, characters: [''] }],
+  ['a name without a picture', { ...plainJob, characters: ['mina'] }],
 ])('nonsense is refused: %s', async (_name, job) => {
   expect(await put('video_bad', job)).toMatchObject({
     status: 400,
@@ -110,6 +120,32 @@ test('four references and bodies that are no form are refused', async () => {
   })
   expect(await call('PUT', '/jobs/video_bad', 'hello')).toMatchObject({ status: 400 })
   expect(await call('PUT', '/jobs/%20', 'hello')).toMatchObject({ status: 400 })
+})
+
+const sentAlong = new Blob(['x'])
+
+test('a source and characters are taken', async () => {
+  const job = { ...plainJob, prompt: 'sim:stall', referenceMode: 'frames', characters: ['mina', 'otto'] }
+  const files: [string, Blob][] = [
+    ['character', sentAlong],
+    ['source', sentAlong],
+    ['character', sentAlong],
+  ]
+  expect(await put('video_cast', job, [sentAlong], files)).toMatchObject({ status: 201 })
+  expect(await call('DELETE', '/jobs/video_cast')).toMatchObject({ status: 204 })
+})
+
+test.each<[string, string[], [string, Blob][]]>([
+  ['a picture without a name', [], [['character', sentAlong]]],
+  ['five characters', ['a', 'b', 'c', 'd'], Array.from({ length: 5 }, () => ['character', sentAlong])],
+  ['two sources', [], Array.from({ length: 2 }, () => ['source', sentAlong])],
+  ['a large character', ['a'], [['character', new Blob([Buffer.alloc(20 * 1024 * 1024 + 1)])]]],
+  ['a part of another name', [], [['video', sentAlong]]],
+])('refused: %s', async (_name, characters, files) => {
+  expect(await put('video_bad', { ...plainJob, characters }, [], files)).toMatchObject({
+    status: 400,
+    body: { error: { code: 'invalid_request' } },
+  })
 })
 
 test('unknown jobs and paths', async () => {

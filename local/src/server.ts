@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 
 import { openJobDirectory } from './job-directory.ts'
 import { drain, receiveJob } from './job-upload.ts'
-import { InvalidJob } from './job.ts'
+import { InvalidJob, type JobRecord } from './job.ts'
 import type { Log } from './log.ts'
 import { readPrompt } from './magic-prompt.ts'
 import { createRenderQueue, type LiveJob } from './render-queue.ts'
@@ -94,7 +94,7 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
   async function takeUpload(id: string, message: IncomingMessage): Promise<Answer> {
     const folder = await directory.beginUpload()
     try {
-      const { request, references } = await receiveJob(message, folder)
+      const { request, files } = await receiveJob(message, folder)
       const refusals = readPrompt(request.prompt).magic.refusals ?? 0
       const given = refusalsGiven.get(id) ?? 0
       if (given < refusals) {
@@ -106,9 +106,10 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
       }
       refusalsGiven.delete(id)
       const createdAt = new Date().toISOString()
-      await directory.admit(folder, { id, state: 'queued', request, references, createdAt })
+      const record: JobRecord = { id, state: 'queued', request, ...files, createdAt }
+      await directory.admit(folder, record)
       log('local.accepted', { id, seconds: request.seconds, width: request.width, height: request.height })
-      const job = queue.add({ id, state: 'queued', request, references, createdAt })
+      const job = queue.add(record)
       return { status: 201, body: { ...describe(job), state: 'queued', progress: 0 } }
     } catch (error) {
       if (!(error instanceof InvalidJob)) throw error

@@ -4,11 +4,13 @@ import type { Operation } from '@kinora/contract/operation'
 import type { Static, TObject, TSchema } from 'typebox'
 
 import type { Caller } from '../keys/caller.ts'
+import type { EventStream } from './event-stream.ts'
 import type { Fields } from './fields.ts'
 
 /** One request to an operation, after its caller, limits and body were dealt with. */
 export interface Call {
   path: Record<string, string>
+  /** Optional ones were checked against the contract, and a default is filled in; all stay text. */
   query: Record<string, string>
   header: (name: string) => string | undefined
   method: string
@@ -17,14 +19,21 @@ export interface Call {
   fields: Fields
   /** Reads a parameter set out of the fields; what the set does not know is named in the reply's header. */
   read: <Schema extends TObject>(schema: Schema) => Static<Schema>
+  /** Names a parameter in the reply's header that was understood and could not be honoured. */
+  ignore: (name: string) => void
   requestId: string
   /** Aborted when the client goes away. */
   signal: AbortSignal
+  /**
+   * The same signal, for a call that from here on only waits: it is also aborted, with an ApiError as its
+   * reason, when this process is about to close.
+   */
+  waitSignal: () => AbortSignal
 }
 
 type BodyOf<O extends Operation> = O['answer'] extends { schema: infer Schema extends TSchema }
-  ? Static<Schema>
-  : Readable | undefined
+  ? Static<Schema> | (O['answer'] extends { streams: true } ? Readable | EventStream | undefined : never)
+  : Readable | EventStream | string | undefined
 
 export interface Reply<Body> {
   status?: number
@@ -32,5 +41,12 @@ export interface Reply<Body> {
   body: Body
 }
 
+/** The answer to a reader who has what they ask for already. */
+export interface NotModified {
+  status: 304
+  headers: Record<string, string>
+  body: undefined
+}
+
 /** What answers an operation. It returns the body alone, or a reply where headers or a status matter. */
-export type Handler<O extends Operation> = (call: Call) => Promise<Reply<BodyOf<O>>>
+export type Handler<O extends Operation> = (call: Call) => Promise<Reply<BodyOf<O>> | NotModified>

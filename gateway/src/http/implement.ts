@@ -3,18 +3,23 @@
  * the body says, the answer. Cheap and non-leaking checks come first, so a body is never read for a
  * caller who may not send it.
  */
+import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 
 import { ApiError } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 
 import type { Authenticate } from '../keys/authenticate.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { RateLimit } from '../limits/rate-limit.ts'
+import type { Log } from '../platform/log.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import type { Call, Handler, Reply } from './call.ts'
-import { noFields, type Fields } from './fields.ts'
+import type { Closing } from './closing.ts'
+import { isEventStream, sendEvents } from './event-stream.ts'
+import { fieldsOf, noFields, type Fields } from './fields.ts'
 import { readJsonBody } from './json-body.ts'
 import { readForm, type FormLimits } from './multipart.ts'
 import { readParameters } from './parameters.ts'
@@ -25,6 +30,8 @@ export interface FrontDoor {
   rateLimit: RateLimit
   budget: ByteBudget
   form: Omit<FormLimits, 'sizeBytesMax'>
+  closing: Closing
+  log: Log
 }
 
 const headerOf = (request: FastifyRequest, name: string) => {
@@ -77,13 +84,20 @@ const readBody = async (operation: Operation, request: FastifyRequest, door: Fro
 const queryOf = (operation: Operation, request: FastifyRequest): Record<string, string> => {
   const given = request.query as Record<string, string | string[]>
   const query: Record<string, string> = {}
-  for (const name of Object.keys(operation.parameters?.query ?? {})) {
+  const { query: required = {}, optionalQuery: optional = {} } = operation.parameters ?? {}
+  for (const name of Object.keys({ ...required, ...optional })) {
     const value = given[name]
     if (Array.isArray(value)) {
       throw new ApiError('invalid_parameter', { param: name, message: `'${name}' was given more than once.` })
     }
     if (value !== undefined) query[name] = value
   }
+  const optionalSet = Type.Object(
+    Object.fromEntries(Object.entries(optional).map(([name, schema]) => [name, Type.Optional(schema)])),
+  )
+  const { values } = readParameters(optionalSet, fieldsOf('form', new Map(Object.entries(query))))
+  for (const name of Object.keys(optional)) delete query[name]
+  for (const [name, value] of Object.entries(values)) query[name] = String(value)
   return query
 }
 
@@ -91,12 +105,31 @@ const send = (
   reply: FastifyReply,
   operation: Operation,
   { status = 200, headers = {}, body }: Reply<unknown>,
+  log: Log,
 ) => {
   void reply.status(status).headers(headers)
+  if (isEventStream(body)) {
+    sendEvents(reply.hijack().raw, reply.getHeaders(), body, log)
+    return reply
+  }
   if (body === undefined || body instanceof Readable) return reply.send(body)
   return reply
     .type(operation.answer.contentType ?? 'application/json; charset=utf-8')
     .send(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+/**
+ * Is aborted when the client goes away. A function of its own, because what listens here lives as long as the
+ * connection, and would keep a request's body alive all through a stream if it were made where that is at hand.
+ */
+const goneOf = (response: ServerResponse, closing: Closing): AbortController => {
+  const gone = new AbortController()
+  response.on('close', () => {
+    closing.forget(gone)
+    if (!response.writableFinished) gone.abort()
+  })
+  if (response.destroyed) gone.abort()
+  return gone
 }
 
 /** A header value may carry only plain characters; a name with others is shown with marks instead. */
@@ -107,11 +140,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = queryOf(operation, request)
     const { fields, discard } = await readBody(operation, request, door)
-    const gone = new AbortController()
-    const onClose = () => {
-      if (!reply.raw.writableFinished) gone.abort()
-    }
-    reply.raw.on('close', onClose)
+    const gone = goneOf(reply.raw, door.closing)
     const ignored = new Set<string>()
     const call: Call = {
       path: request.params as Record<string, string>,
@@ -126,13 +155,18 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
         for (const name of read.ignored) ignored.add(name)
         return read.values
       },
+      ignore: (name) => ignored.add(name),
       requestId: request.id,
       signal: gone.signal,
+      waitSignal: () => {
+        door.closing.tell(gone)
+        return gone.signal
+      },
     }
     try {
       const replied = await handler(call)
       if (ignored.size > 0) void reply.header('x-ignored-params', headerText([...ignored].slice(0, 20)))
-      return await send(reply, operation, replied)
+      return await send(reply, operation, replied, door.log)
     } finally {
       await discard()
     }

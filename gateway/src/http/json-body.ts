@@ -61,8 +61,10 @@ const collect = (request: IncomingMessage, encoding: string, sizeBytesMax: numbe
       else chunks.push(chunk)
     })
     source.on('error', refuse)
-    source.on('end', () => {
+    source.once('end', () => {
       stop()
+      // A request lives as long as its answer, which may be a stream: nothing of it may hold on to the body.
+      source.off('error', refuse)
       resolve(Buffer.concat(chunks, sizeBytes))
     })
     if (inflater !== undefined) request.pipe(inflater)

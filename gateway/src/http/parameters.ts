@@ -19,6 +19,7 @@ interface Property {
   maxLength?: number
   pattern?: string
   'x-picture'?: boolean
+  'x-read-by-door'?: boolean
 }
 
 export interface ReadParameters<Schema extends TObject> {
@@ -100,7 +101,7 @@ export const readParameters = <Schema extends TObject>(
     }
     if (isAbsent) {
       if (property.default !== undefined) values[name] = property.default
-    } else if (property['x-picture'] !== true) {
+    } else if (property['x-picture'] !== true && property['x-read-by-door'] !== true) {
       values[name] = readProperty(name, value, property)
     }
   }

@@ -4,10 +4,11 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 import { operations } from '@kinora/contract/operations'
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import fastify, { LogController, type FastifyInstance, type FastifyRequest } from 'fastify'
 
 import type { Log } from '../platform/log.ts'
 import { uuidV7 } from '../platform/uuid.ts'
+import { createClosing } from './closing.ts'
 import { rawProblem, sendProblem } from './problem.ts'
 
 export interface ServerSettings {
@@ -82,9 +83,10 @@ const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number)
 
 export const createServer = (settings: ServerSettings, readiness: Readiness, log: Log) => {
   let isDraining = false
+  const closing = createClosing()
   const app = fastify({
     loggerInstance: log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: createRequestId,
     requestIdHeader: false,
     // The client library's dialect has a base address of its own; it is the same service in other words.
@@ -175,10 +177,12 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
 
   return {
     app,
+    closing,
     /** Fails readiness, asks clients to reconnect elsewhere, then closes once what is under way is done. */
     drain: async (lameDuckMs: number) => {
       isDraining = true
       await new Promise((resolve) => setTimeout(resolve, lameDuckMs))
+      closing.begin()
       await app.close()
     },
   }

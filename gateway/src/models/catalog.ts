@@ -25,7 +25,11 @@ export interface Catalog {
   find: (id: string) => ModelEntry
   /** The model as one that `endpoint` takes, or the right 404 or 400. */
   videoModelFor: (endpoint: string, id: string) => VideoModel
+  /** How long a video of this model usually takes, whatever became of the model since. */
+  usualSeconds: (id: string) => number
 }
+
+const usualSecondsOfAny = 120
 
 const nearest = (id: string, ids: string[]): string | undefined => {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '')
@@ -68,6 +72,10 @@ export const createCatalog = (changes: Record<string, ModelChange> = {}): Catalo
   return {
     available,
     find,
+    usualSeconds: (id) => {
+      const entry = entries.get(id)
+      return entry?.kind === 'video' ? entry.usualSeconds : usualSecondsOfAny
+    },
     videoModelFor: (endpoint, id) => {
       const entry = find(id)
       if (entry.kind === 'video' && entry.endpoints.includes(endpoint)) return entry

@@ -16,9 +16,15 @@ export interface VideoModel extends AnyModel {
   family: 'A' | 'B'
   /** The parameter set that `POST /v1/videos` reads for it, where that endpoint takes it. */
   form: TObject | undefined
+  /** The parameter set that `POST /v1/video/create` reads for it, where that endpoint takes it. */
+  task: TObject | undefined
+  /** How long its videos are where the caller does not say. */
+  defaultSeconds: number
   /** Width and height for what the caller calls a size. */
   dimensions: Record<string, { width: number; height: number }>
   referencesMax: number
+  /** What several references are to each other; undefined where they only lend their look. */
+  referenceMode: 'frames' | 'components' | undefined
   pricePerSecondMicros: number
   /** How long it usually takes; the base of an estimate where a provider reports no progress. */
   usualSeconds: number

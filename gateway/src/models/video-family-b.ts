@@ -1,4 +1,4 @@
-import { FamilyBVideoForm } from '@kinora/contract/videos'
+import { FamilyBVideoForm, FamilyBVideoTask } from '@kinora/contract/videos'
 
 import { active, type VideoModel } from './model.ts'
 
@@ -10,6 +10,8 @@ const model = (id: string, pricePerSecondMicros: number): VideoModel => ({
   created: 1_759_276_800,
   endpoints: ['/v1/videos', '/v1/video/create', '/v1/chat/completions'],
   form: FamilyBVideoForm,
+  task: FamilyBVideoTask,
+  defaultSeconds: 10,
   dimensions: {
     '720x1280': { width: 720, height: 1280 },
     '1280x720': { width: 1280, height: 720 },
@@ -17,6 +19,7 @@ const model = (id: string, pricePerSecondMicros: number): VideoModel => ({
     '1080x1080': { width: 1080, height: 1080 },
   },
   referencesMax: 3,
+  referenceMode: undefined,
   pricePerSecondMicros,
   usualSeconds: 120,
 })

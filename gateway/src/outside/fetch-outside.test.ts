@@ -63,6 +63,26 @@ describe('a transfer from an exempt origin', () => {
     })
   })
 
+  it('opens so many bodies of one origin at once; the next one starts when one of them is over', async () => {
+    let requests = 0
+    answer = (_request, response) => {
+      requests += 1
+      response.end(picture)
+    }
+    const outside = createOutsideFetcher({ allowOrigins: [origin], bodiesPerOriginMax: 2 })
+    const [one, two] = await Promise.all([1, 2].map(() => outside.open(`${origin}/`, roomy)))
+    const third = outside.open(`${origin}/`, roomy)
+    const impatient = new AbortController()
+    const fourth = outside.open(`${origin}/`, { ...roomy, signal: impatient.signal })
+    impatient.abort(new Error('the caller went away'))
+    await expect(fourth).rejects.toThrow('the caller went away')
+    expect(requests).toBe(2)
+    one?.stream.destroy()
+    expect(await buffer((await third).stream)).toEqual(picture)
+    two?.stream.destroy()
+    expect(requests).toBe(3)
+  })
+
   it('follows three redirects, relative ones too, and no fourth', async () => {
     answer = (request, response) => {
       const step = Number(request.url?.slice(1))

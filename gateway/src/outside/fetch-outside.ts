@@ -5,6 +5,7 @@ import { connect as connectTls } from 'node:tls'
 
 import { Client, type Dispatcher } from 'undici'
 
+import { atMostEach } from '../platform/at-most.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /**
@@ -44,7 +45,9 @@ interface OutsideFetcherOptions {
   connectTimeoutMs?: number
   /** From sending a request, connecting included, to its headers. */
   headersTimeoutMs?: number
-  /** From `open` to the last byte, redirects included. */
+  /** Bodies open at once from one origin; others wait, so that a burst of large files stays small in memory. */
+  bodiesPerOriginMax?: number
+  /** From `open`, or from its turn, to the last byte, redirects included. */
   totalTimeoutMs?: number
   /** What a body must average, once `slowGraceMs` of waiting for it have passed. */
   minBytesPerSecond?: number
@@ -79,24 +82,31 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
     ports = [80, 443],
     connectTimeoutMs = 3_000,
     headersTimeoutMs = 10_000,
+    bodiesPerOriginMax = 8,
     totalTimeoutMs = 60_000,
     minBytesPerSecond = 8_192,
     slowGraceMs = 5_000,
   } = options
   const exemptOrigins = new Set(options.allowOrigins.map(originOf))
+  // By origin, so that one slow host keeps nobody waiting but those who chose it.
+  const takeTurn = atMostEach(bodiesPerOriginMax)
 
   async function open(url: string, limits: OutsideLimits): Promise<OutsideBody> {
     limits.signal?.throwIfAborted()
+    const first = permittedUrl(url)
+    const leave = await takeTurn(first.origin, limits.signal)
     const stop = new AbortController()
     const stopForCaller = () => stop.abort(limits.signal?.reason)
     limits.signal?.addEventListener('abort', stopForCaller)
+    if (limits.signal?.aborted === true) stopForCaller()
     const total = abortAfter(stop, totalTimeoutMs, 'the whole transfer')
     const release = () => {
       clearTimeout(total)
       limits.signal?.removeEventListener('abort', stopForCaller)
+      leave()
     }
     try {
-      const { target, client, answer } = await follow(permittedUrl(url), limits.sizeBytesMax, stop)
+      const { target, client, answer } = await follow(first, limits.sizeBytesMax, stop)
       const stream = meteredBody(answer, limits.sizeBytesMax, stop)
       stream.once('close', () => {
         release()

@@ -5,22 +5,9 @@ import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 import { timeOfUuidV7 } from '../platform/uuid.ts'
 import type { MediaStore } from './media-store.ts'
+import { sendFile } from './send-file.ts'
 import type { LinkSigner } from './signed-link.ts'
 import { findStoredFile } from './stored-file-store.ts'
-
-type Range = { start: number; end: number }
-
-/** A single byte range of a file, `undefined` for the whole, `null` for one that cannot be satisfied. */
-export const rangeOf = (header: string | undefined, sizeBytes: number): Range | undefined | null => {
-  const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '')
-  if (match === null || (match[1] === '' && match[2] === '')) return undefined
-  const [, first = '', last = ''] = match
-  // A range that ends before it starts is no range, and one who sends none gets the whole.
-  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined
-  const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first)
-  const end = first === '' || last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1)
-  return start > end || start >= sizeBytes ? null : { start, end }
-}
 
 export const getMedia =
   ({
@@ -32,40 +19,10 @@ export const getMedia =
     mediaStore: MediaStore
     links: LinkSigner
   }): Handler<typeof operations.getMedia> =>
-  async ({ path, query, header, method }) => {
-    const id = path['id'] ?? ''
-    links.check(id, query)
+  async (call) => {
+    const id = call.path['id'] ?? ''
+    links.check(id, call.query)
     const file = timeOfUuidV7(id) === undefined ? undefined : await findStoredFile(database, id)
     if (file === undefined) throw new ApiError('media_not_found')
-    if (file.expiresAt !== null && file.expiresAt.getTime() <= Date.now()) throw new ApiError('media_expired')
-
-    const etag = `"${file.sha256}"`
-    const headers: Record<string, string> = {
-      etag,
-      'accept-ranges': 'bytes',
-      'content-type': file.contentType,
-      'content-disposition': 'inline',
-      'cache-control': 'private, max-age=3600, immutable',
-      'cross-origin-resource-policy': 'cross-origin',
-    }
-    const known = header('if-none-match')
-    if (known?.includes(etag) === true || known?.trim() === '*')
-      return { status: 304, headers, body: undefined }
-    const isRangeStillGood = header('if-range') === undefined || header('if-range') === etag
-    const range = isRangeStillGood ? rangeOf(header('range'), file.sizeBytes) : undefined
-    if (range === null) {
-      return {
-        status: 416,
-        headers: { ...headers, 'content-range': `bytes */${file.sizeBytes}` },
-        body: undefined,
-      }
-    }
-    headers['content-length'] = String(range === undefined ? file.sizeBytes : range.end - range.start + 1)
-    if (range !== undefined) headers['content-range'] = `bytes ${range.start}-${range.end}/${file.sizeBytes}`
-    const status = range === undefined ? 200 : 206
-    if (method === 'HEAD') return { status, headers, body: undefined }
-    const body = await mediaStore.open(file.storageKey, range)
-    if (body === undefined)
-      throw new ApiError('media_expired', { detail: `the file of ${file.id} is missing` })
-    return { status, headers, body }
+    return sendFile(mediaStore, file, call, 'inline')
   }

@@ -1,14 +1,9 @@
 /**
- * Finds out what a finished file really is. An MP4 is read here; anything else is put to ffprobe. The file
- * comes from outside, so that program sees nothing but it: only the container formats we keep, no playlists,
- * no network, an empty environment and, where bubblewrap works, a sandbox of its own.
+ * Finds out what a finished file really is. An MP4 is read here; anything else is put to ffprobe, which is let
+ * at the container formats we keep and at nothing else.
  */
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
-
 import { probeMp4 } from './probe-mp4.ts'
-
-const run = promisify(execFile)
+import { createSandbox, isVerdict } from './sandbox.ts'
 
 export interface ProbedVideo {
   width: number
@@ -18,14 +13,7 @@ export interface ProbedVideo {
 
 export type ProbeVideo = (path: string) => Promise<ProbedVideo | undefined>
 
-const timeoutMs = 20_000
-const systemDirectories = ['/usr', '/lib', '/lib64', '/bin', '/etc/ld.so.cache', '/etc/alternatives']
-
-const sandboxed = (path: string) => [
-  ...['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'],
-  ...systemDirectories.flatMap((directory) => ['--ro-bind-try', directory, directory]),
-  ...['--proc', '/proc', '--dev', '/dev', '--ro-bind', path, '/video'],
-]
+const limits = { timeoutMs: 20_000, outputBytesMax: 1_048_576 }
 
 const question = (path: string) => [
   ...['-v', 'error', '-protocol_whitelist', 'file'],
@@ -33,35 +21,18 @@ const question = (path: string) => [
   ...['-show_entries', 'stream=codec_type,width,height:format=duration', '-of', 'json', path],
 ]
 
-/** Whether bubblewrap is there and allowed to make namespaces; containers often forbid it. */
-const canSandbox = async (ffprobePath: string): Promise<boolean> => {
-  try {
-    await run('bwrap', [...sandboxed('/dev/null'), ffprobePath, '-version'], { timeout: timeoutMs })
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Makes the probe. It answers undefined for a file that is no playable video. */
 export const createProbeVideo = async (ffprobePath: string): Promise<ProbeVideo> => {
-  const isSandboxed = await canSandbox(ffprobePath)
+  const runOnFile = await createSandbox(ffprobePath)
   const askProgram: ProbeVideo = async (path) => {
-    const [program, parameters] = isSandboxed
-      ? (['bwrap', [...sandboxed(path), ffprobePath, ...question('/video')]] as const)
-      : ([ffprobePath, question(path)] as const)
-    let output: string
+    let output: Buffer
     try {
-      ;({ stdout: output } = await run(program, parameters, {
-        timeout: timeoutMs,
-        ...(!isSandboxed && { env: {} }),
-      }))
+      output = await runOnFile(path, question, limits)
     } catch (error) {
-      // The tool being absent or cut off says nothing about the file; its own verdict does.
-      if (typeof (error as { code?: unknown }).code === 'number') return undefined
+      if (isVerdict(error)) return undefined
       throw error
     }
-    const { streams = [], format = {} } = JSON.parse(output) as {
+    const { streams = [], format = {} } = JSON.parse(output.toString('utf8')) as {
       streams?: { codec_type?: string; width?: number; height?: number }[]
       format?: { duration?: string }
     }

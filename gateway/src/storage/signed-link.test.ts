@@ -52,3 +52,24 @@ test('a link past its time says so only to one who holds a true one', () => {
 test('without a secret nothing is signed', () => {
   expect(() => createLinkSigner([], '', 1)).toThrow(/at least one secret/)
 })
+
+test('one of our own links leads to its file, and any other address to none', () => {
+  const id = uuidV7()
+  const link = signer.link(id, 'video.mp4')
+  expect(signer.mediaIdOf(link)).toBe(id)
+  for (const other of [
+    link.replace('videos.example', 'videos.example.com'),
+    link.replace('https:', 'http:'),
+    link.replace('/media/', '/medias/'),
+    'https://videos.example/',
+    'nonsense',
+  ]) {
+    expect(signer.mediaIdOf(other)).toBeUndefined()
+  }
+  expect(() => signer.mediaIdOf(link.replace('signature=', 'signature=A'))).toThrow(
+    expect.objectContaining({ code: 'media_not_found' }),
+  )
+  const below = createLinkSigner([secret], 'https://videos.example/api', 3_600)
+  expect(below.mediaIdOf(below.link(id, 'video.mp4'))).toBe(id)
+  expect(below.mediaIdOf(link)).toBeUndefined()
+})

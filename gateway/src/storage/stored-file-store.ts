@@ -4,7 +4,7 @@ export interface StoredFile {
   id: string
   accountId: string
   taskId: string
-  kind: 'video' | 'reference'
+  kind: 'video' | 'reference' | 'thumbnail' | 'spritesheet' | 'clip' | 'portrait'
   storageKey: string
   contentType: string
   sizeBytes: number
@@ -27,7 +27,7 @@ export const insertStoredFiles = async (database: Database, files: StoredFile[])
        from jsonb_to_recordset($1::jsonb) as file
          (id uuid, "accountId" uuid, "taskId" text, kind text, "storageKey" text, "contentType" text,
           "sizeBytes" bigint, sha256 text, width integer, height integer, "durationMs" integer, "expiresAt" timestamptz)
-     on conflict (id) do nothing`,
+     on conflict do nothing`,
     [JSON.stringify(files)],
   )
 }
@@ -50,6 +50,29 @@ export const referencesOfTask = async (database: Database, taskId: string): Prom
     [taskId],
   )
   return rows
+}
+
+export const findVariant = async (
+  database: Database,
+  taskId: string,
+  kind: 'thumbnail' | 'spritesheet',
+): Promise<StoredFile | undefined> => {
+  const { rows } = await database.query<StoredFile & Record<string, unknown>>(
+    `select ${columns} from media where task_id = $1 and kind = $2`,
+    [taskId, kind],
+  )
+  return rows[0]
+}
+
+/** Forgets a task's video, its variants and its pictures, and answers where they lie. */
+export const forgetFilesOfTask = async (database: Database, taskId: string): Promise<string[]> => {
+  const { rows } = await database.query<{ storageKey: string }>(
+    `delete from media
+      where task_id = $1 and kind in ('video', 'reference', 'thumbnail', 'spritesheet')
+      returning storage_key as "storageKey"`,
+    [taskId],
+  )
+  return rows.map(({ storageKey }) => storageKey)
 }
 
 /** Forgets the pictures a task was given and answers where they lie, for their files to be removed. */

@@ -11,9 +11,10 @@ import { batch, fulfilled, rejected } from '../platform/batch.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
 import type { Providers } from '../providers/port/provider.ts'
 import { insertStoredFiles, type StoredFile } from '../storage/stored-file-store.ts'
+import { charactersMax, type NamedCharacters, type OrderedCharacter } from './ordered-character.ts'
 import type { StoredPicture } from './reference-picture.ts'
 import { shardOf } from './shard.ts'
-import { createModelTaskId, createUuidTaskId } from './task-id.ts'
+import { createModelTaskId, createRemixTaskId, createUuidTaskId } from './task-id.ts'
 import { insertTasks, type NewTask } from './task-store.ts'
 import type { VideoOrder, VideoTask } from './task.ts'
 
@@ -24,6 +25,10 @@ interface Admission {
   door: VideoTask['door']
   order: VideoOrder
   pictures: StoredPicture[]
+  /** Made of a video that came with this order; the prompt need not name it. */
+  character?: OrderedCharacter | undefined
+  /** The provider that must make it, whoever serves the model now. */
+  pinnedTo?: string | undefined
 }
 
 export type AcceptVideo = (admission: Admission) => Promise<VideoTask>
@@ -33,18 +38,34 @@ export interface AcceptDependencies {
   providers: Providers
   deadlineMs: number
   nudgeDispatcher: (provider: string) => void
+  /** The account's characters that a prompt names. */
+  namedCharacters: NamedCharacters
 }
 
-const newTask = (
-  { caller, model, door, order }: Admission,
-  { providers, deadlineMs }: AcceptDependencies,
-): NewTask => {
+/** The same order with the characters it shows: the one that came with it, and those its prompt names. */
+const withCharacters = async (admission: Admission, namedCharacters: NamedCharacters): Promise<Admission> => {
+  const { caller, model, order, character } = admission
+  if (model.family !== 'B') return admission
+  const named = await namedCharacters(caller.accountId, order.prompt)
+  const all = [...(character === undefined ? [] : [character]), ...named]
+  const characters = [...new Map(all.map(({ id, username }) => [id, { id, username }])).values()]
+  if (characters.length === 0) return admission
+  return { ...admission, order: { ...order, characters: characters.slice(0, charactersMax) } }
+}
+
+const idOf = ({ model, door }: Admission, nowMs: number): string => {
+  if (door === 'remix') return createRemixTaskId(model.id, nowMs)
+  if (door === 'videos' && model.family === 'A') return createUuidTaskId(nowMs)
+  return createModelTaskId(model.id, nowMs)
+}
+
+const newTask = (admission: Admission, { providers, deadlineMs }: AcceptDependencies): NewTask => {
+  const { caller, model, door, order, pinnedTo } = admission
   const nowMs = Date.now()
   // Seconds are all that an id of the model's shape carries; the day must be the same from both sides.
   const createdAt = new Date(Math.floor(nowMs / 1000) * 1000)
-  const isUuid = model.family === 'A' && door === 'videos'
-  const id = isUuid ? createUuidTaskId(nowMs) : createModelTaskId(model.id, nowMs)
-  const { provider } = providers.forModel(model.id)
+  const id = idOf(admission, nowMs)
+  const provider = pinnedTo === undefined ? providers.forModel(model.id).provider : providers.get(pinnedTo)
   const price = priceOfVideo(model.pricePerSecondMicros, order.seconds)
   return {
     id,
@@ -106,6 +127,7 @@ const admitTogether = async (database: Database, candidates: Candidate[]) => {
     database,
     accepted.flatMap(({ task, admission }) => referenceFiles(task, admission.pictures)),
   )
+  for (const { task, admission } of accepted) await admission.character?.record?.(database, task.id)
   return candidates.map(({ task }, index) => {
     const refusal = refusals[index]
     return refusal === undefined ? fulfilled<VideoTask>(task) : rejected(refusal)
@@ -113,7 +135,7 @@ const admitTogether = async (database: Database, candidates: Candidate[]) => {
 }
 
 export const createAcceptVideo = (dependencies: AcceptDependencies): AcceptVideo => {
-  const { postgres, nudgeDispatcher } = dependencies
+  const { postgres, nudgeDispatcher, namedCharacters } = dependencies
   const together = async (candidates: Candidate[]): Promise<PromiseSettledResult<VideoTask>[]> => {
     try {
       return await postgres.transaction((database) => admitTogether(database, candidates))
@@ -127,7 +149,8 @@ export const createAcceptVideo = (dependencies: AcceptDependencies): AcceptVideo
     }
   }
   const admit = batch(together, { inFlightMax: 2, sizeMax: 200 })
-  return async (admission) => {
+  return async (given) => {
+    const admission = await withCharacters(given, namedCharacters)
     const task = await admit({ task: newTask(admission, dependencies), admission })
     nudgeDispatcher(task.provider)
     return task

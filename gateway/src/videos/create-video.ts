@@ -5,11 +5,13 @@ import type { Static } from 'typebox'
 
 import type { Handler } from '../http/call.ts'
 import type { Catalog } from '../models/catalog.ts'
+import { chooseVideoModel } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
-import { assertMayUseModel } from '../models/model-access.ts'
 import type { AcceptVideo } from './accept-video.ts'
+import { characterWishOf, type WithCharacter } from './ordered-character.ts'
 import { presentCreatedVideo, speaksOpenAi } from './present-video.ts'
-import { withPicture, type PictureDependencies } from './reference-picture.ts'
+import { readMetadata } from './read-metadata.ts'
+import { picturesOf, withPictures, type PictureDependencies } from './reference-picture.ts'
 import type { VideoOrder } from './task.ts'
 
 type Form = Static<typeof FamilyAVideoForm> & Partial<Static<typeof FamilyBVideoForm>>
@@ -21,27 +23,21 @@ export const createVideo =
     catalog,
     acceptVideo,
     pictures,
+    withCharacter,
   }: {
     catalog: Catalog
     acceptVideo: AcceptVideo
     pictures: PictureDependencies
+    withCharacter: WithCharacter
   }): Handler<typeof operations.createVideo> =>
   async (call) => {
     const { caller, fields, signal } = call
-    const name = fields.value('model')
-    if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
-      throw new ApiError('missing_parameter', { param: 'model', message: "'model' is required." })
-    }
-    if (typeof name !== 'string') {
-      throw new ApiError('invalid_parameter', { param: 'model', message: "'model' must be text." })
-    }
-    // An unknown model is 404 for everyone; only then does it matter whether this key may use it.
-    catalog.find(name)
-    assertMayUseModel(caller, name)
-    const model = catalog.videoModelFor(endpoint, name)
+    const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
     const form = call.read(model.form ?? FamilyBVideoForm) as Form
     const dimensions = model.dimensions[form.size]
     if (dimensions === undefined) throw new Error(`${model.id} has no dimensions for ${form.size}`)
+    // Only the parameter set of family B has it; for the other it is one more that nobody knows.
+    const metadata = model.family === 'B' ? readMetadata(fields.value('metadata')) : undefined
     const order: VideoOrder = {
       prompt: form.prompt,
       seconds: form.seconds,
@@ -50,10 +46,21 @@ export const createVideo =
       watermark: form.watermark ?? true,
       isPrivate: form.private ?? false,
       ...(form.style !== undefined && { style: form.style }),
+      ...(metadata !== undefined && { metadata }),
     }
-    const onMany = model.family === 'A' ? 'refuse' : 'first'
-    const task = await withPicture(pictures, fields, 'input_reference', { onMany, signal }, (stored) =>
-      acceptVideo({ caller, model, door: 'videos', order, pictures: stored }),
+    const given = picturesOf(fields, 'input_reference')
+    if (given.length > 1 && model.family === 'A') {
+      throw new ApiError('invalid_parameter', {
+        param: 'input_reference',
+        message: `'input_reference' takes one file (got ${given.length}).`,
+      })
+    }
+    const wish = model.family === 'B' ? characterWishOf(form, fields) : undefined
+    if (wish === undefined && fields.value('character_create') !== undefined) call.ignore('character_create')
+    const task = await withCharacter(caller, wish, (character) =>
+      withPictures(pictures, given.slice(0, 1), signal, (stored) =>
+        acceptVideo({ caller, model, door: 'videos', order, pictures: stored, character }),
+      ),
     )
     return { headers: deprecationHeaders(model), body: presentCreatedVideo(task, speaksOpenAi(call)) }
   }

@@ -11,6 +11,7 @@
 import * as restate from '@restatedev/restate-sdk'
 
 import { durable } from '../platform/restate.ts'
+import { enhancePrompt, type EnhanceDependencies } from './enhance-prompt.ts'
 import { keepVideo, type KeepDependencies } from './keep-video.ts'
 import { parseRunKey } from './run-key.ts'
 import { settleVideo, type SettleDependencies } from './settle-video.ts'
@@ -18,7 +19,10 @@ import { submitVideo, type SubmitDependencies } from './submit-video.ts'
 
 export const generateVideoName = 'generateVideo'
 
-export type GenerateDependencies = SubmitDependencies & KeepDependencies & SettleDependencies
+export type GenerateDependencies = EnhanceDependencies &
+  SubmitDependencies &
+  KeepDependencies &
+  SettleDependencies
 
 export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs: number) =>
   restate.workflow({
@@ -28,10 +32,15 @@ export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs
       run: async (ctx: restate.WorkflowContext): Promise<void> => {
         const { taskId, run } = parseRunKey(ctx.key)
 
-        // 1. Give the job to its provider, with a way to bring us its news.
+        // 1. Give the job to its provider, with a way to bring us its news. Where the record says that the
+        // prompt is still to be rewritten, that comes first; no other task has a step for it.
         const news = ctx.awakeable<null>()
-        const submitted = await ctx.run('submit', () => submitVideo(dependencies, taskId, run, news.id))
-        if (submitted.kind === 'over') return
+        let submitted = await ctx.run('submit', () => submitVideo(dependencies, taskId, run, news.id))
+        if (submitted.kind === 'unenhanced') {
+          await ctx.run('enhance', () => enhancePrompt(dependencies, taskId, run))
+          submitted = await ctx.run('submit', () => submitVideo(dependencies, taskId, run, news.id))
+        }
+        if (submitted.kind === 'over' || submitted.kind === 'unenhanced') return
 
         // 2. Wait for the news, but no longer than the deadline.
         if (submitted.kind === 'waiting') {
@@ -47,7 +56,9 @@ export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs
         if (ending.kind === 'over') return
 
         // 4. Status and money, together and once.
-        await ctx.run('settle', () => settleVideo(dependencies, taskId, ending))
+        await ctx.run('settle', async () => {
+          await settleVideo(dependencies, taskId, ending)
+        })
       },
     },
   })

@@ -161,21 +161,22 @@ export const beginSubmit = async (database: Database, taskId: string, run: numbe
 
 /**
  * Records what a provider answered to a submit. The first answer stands whichever run brings it: a job
- * that a provider has taken must never be forgotten.
+ * that a provider has taken must never be forgotten. False when there was one already, or nobody waits any more.
  */
 export const recordSubmitted = async (
   database: Database,
   taskId: string,
   upstream: unknown,
   firstCheckMs: number,
-): Promise<void> => {
-  await database.query(
+): Promise<boolean> => {
+  const { rowCount } = await database.query(
     `update open_tasks
         set stage = 'waiting', upstream = $2, submitted_at = now(), touched_at = now(),
             next_check_at = now() + make_interval(secs => $3 / 1000.0)
       where task_id = $1 and upstream is null`,
     [taskId, JSON.stringify(upstream), firstCheckMs],
   )
+  return rowCount === 1
 }
 
 /** Puts a task back in line after a provider was busy or out of reach; its slot is free again. */

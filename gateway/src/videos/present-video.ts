@@ -1,5 +1,12 @@
 /** A task as its readers see it: the family picks the fields, the dialect picks the words. */
-import type { CreatedVideo, VideoStatus, VideoView } from '@kinora/contract/videos'
+import type {
+  CreatedVideo,
+  CreatedVideoTask,
+  ListedVideo,
+  VideoStatus,
+  VideoTaskView,
+  VideoView,
+} from '@kinora/contract/videos'
 
 import type { Call } from '../http/call.ts'
 import type { VideoTask } from './task.ts'
@@ -15,6 +22,9 @@ const openAiWords: Record<VideoStatus, string> = {
   failed: 'failed',
 }
 
+export const wordFor = (state: VideoStatus, isOpenAi: boolean): string =>
+  isOpenAi ? openAiWords[state] : state
+
 const unixSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
 
 export const presentCreatedVideo = (task: VideoTask, isOpenAi: boolean): CreatedVideo => ({
@@ -28,6 +38,9 @@ export const presentCreatedVideo = (task: VideoTask, isOpenAi: boolean): Created
   size: task.order.size,
 })
 
+const failureOf = ({ errorCode, errorMessage }: VideoTask) =>
+  errorCode === null ? {} : { error: { code: errorCode, message: errorMessage ?? '' } }
+
 export const presentVideo = (task: VideoTask, videoUrl: string | null, isOpenAi: boolean): VideoView => {
   const status = {
     id: task.id,
@@ -35,8 +48,7 @@ export const presentVideo = (task: VideoTask, videoUrl: string | null, isOpenAi:
     progress: task.progress,
     video_url: videoUrl,
   }
-  const error =
-    task.errorCode === null ? {} : { error: { code: task.errorCode, message: task.errorMessage ?? '' } }
+  const error = failureOf(task)
   return task.family === 'A'
     ? {
         ...status,
@@ -46,3 +58,39 @@ export const presentVideo = (task: VideoTask, videoUrl: string | null, isOpenAi:
       }
     : { ...status, model: task.model, seconds: task.order.seconds, size: task.order.size, ...error }
 }
+
+/** The create-and-query style has one shape for both families and knows no other dialect. */
+export const presentCreatedVideoTask = (task: VideoTask): CreatedVideoTask => ({
+  id: task.id,
+  status: task.state,
+  status_update_time: unixSeconds(task.statusUpdatedAt),
+  enhanced_prompt: task.enhancedPrompt,
+})
+
+export const presentVideoTask = (task: VideoTask, videoUrl: string | null): VideoTaskView => ({
+  id: task.id,
+  status: task.state,
+  video_url: videoUrl,
+  enhanced_prompt: task.enhancedPrompt,
+  status_update_time: unixSeconds(task.statusUpdatedAt),
+  ...failureOf(task),
+})
+
+export const presentListedVideo = (
+  task: VideoTask,
+  videoUrl: string | null,
+  isOpenAi: boolean,
+): ListedVideo => ({
+  id: task.id,
+  object: 'video',
+  model: task.model,
+  status: wordFor(task.state, isOpenAi),
+  progress: task.progress,
+  created_at: unixSeconds(task.createdAt),
+  seconds: task.order.seconds,
+  size: task.order.size,
+  video_url: videoUrl,
+  remixed_from_video_id: task.order.remixOf?.taskId ?? null,
+  metadata: task.order.metadata ?? {},
+  ...failureOf(task),
+})

@@ -10,7 +10,11 @@ import { dayOfTaskId } from './task-id.ts'
 import { findTasks, type TaskKey } from './task-store.ts'
 import type { VideoTask } from './task.ts'
 
-export type ReadTask = (id: string, accountId: string) => Promise<VideoTask>
+export interface ReadTask {
+  (id: string, accountId: string, options?: { isFresh?: boolean }): Promise<VideoTask>
+  /** Makes the next read see what was just changed. */
+  forget: (id: string, accountId: string) => void
+}
 
 const freshMs = 300
 const rememberedMax = 20_000
@@ -24,16 +28,20 @@ export const createReadTask = (database: Database): ReadTask => {
     { inFlightMax: 2, sizeMax: 500 },
   )
   const recent = new Map<string, { task: VideoTask; untilMs: number }>()
-  return async (id, accountId) => {
+  const readTask: ReadTask = async (id, accountId, { isFresh = false } = {}) => {
     const day = dayOfTaskId(id)
     if (day === undefined) throw new ApiError('task_not_found')
     const key = `${accountId}/${id}`
     const remembered = recent.get(key)
-    if (remembered !== undefined && remembered.untilMs > Date.now()) return remembered.task
+    if (!isFresh && remembered !== undefined && remembered.untilMs > Date.now()) return remembered.task
     const task = await read({ id, day, accountId })
     if (task === undefined) throw new ApiError('task_not_found')
     if (recent.size >= rememberedMax) recent.clear()
     recent.set(key, { task, untilMs: Date.now() + freshMs })
     return task
   }
+  readTask.forget = (id, accountId) => {
+    recent.delete(`${accountId}/${id}`)
+  }
+  return readTask
 }

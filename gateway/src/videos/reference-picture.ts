@@ -10,6 +10,7 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Fields, ReceivedFile } from '../http/fields.ts'
 import { OutsideFetchError, type OutsideFetcher } from '../outside/fetch-outside.ts'
 import { uuidV7 } from '../platform/uuid.ts'
+import type { FindLinkedFile } from '../storage/find-linked-file.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 
 export interface StoredPicture {
@@ -25,6 +26,7 @@ export const pictureBytesMax = 20 * 1024 * 1024
 export interface PictureDependencies {
   mediaStore: MediaStore
   outside: OutsideFetcher
+  findLinkedFile: FindLinkedFile
 }
 
 const invalidImage = (param: string, message: string, cause?: unknown) =>
@@ -56,12 +58,13 @@ const decodeDataUri = (param: string, uri: string): Buffer => {
   return Buffer.from(match[1], 'base64')
 }
 
-type Source = { file: ReceivedFile } | { text: string }
+/** Where a picture comes from, and the parameter to name when something is wrong with it. */
+export type PictureSource = { param: string } & ({ file: ReceivedFile } | { text: string })
 
 /** What the caller gave for one picture parameter: files, text, or the client library's `{ image_url }`. */
-const sourcesOf = (fields: Fields, param: string): Source[] => {
+export const picturesOf = (fields: Fields, param: string): PictureSource[] => {
   const files = fields.files(param)
-  if (files.length > 0) return files.map((file) => ({ file }))
+  if (files.length > 0) return files.map((file) => ({ param, file }))
   const value = fields.value(param)
   const text =
     typeof value === 'object' && value !== null ? (value as { image_url?: unknown }).image_url : value
@@ -72,16 +75,56 @@ const sourcesOf = (fields: Fields, param: string): Source[] => {
       message: `'${param}' must be a file, a data URI or a URL.`,
     })
   }
-  return [{ text }]
+  return [{ param, text }]
+}
+
+/** The pictures of a list of URLs and data URIs; an absent list is an empty one. */
+export const picturesInList = (value: unknown, param: string, countMax: number): PictureSource[] => {
+  if (value === undefined) return []
+  if (!Array.isArray(value) || value.length > countMax) {
+    const got = Array.isArray(value) ? `got ${value.length}` : 'got something else'
+    throw new ApiError('invalid_parameter', {
+      param,
+      message: `'${param}' must be a list of at most ${countMax} URLs or data URIs (${got}).`,
+    })
+  }
+  return value.map((text: unknown, index) => {
+    if (typeof text !== 'string' || text === '') {
+      throw new ApiError('invalid_parameter', {
+        param: `${param}[${index}]`,
+        message: `'${param}[${index}]' must be a URL or a data URI.`,
+      })
+    }
+    return { param: `${param}[${index}]`, text }
+  })
+}
+
+/** A copy of the file behind one of our own links; undefined for any other address. */
+const storeLinked = async (
+  { mediaStore, findLinkedFile }: PictureDependencies,
+  param: string,
+  url: string,
+  key: string,
+) => {
+  const file = await findLinkedFile(url).catch((error: unknown) => {
+    if (!(error instanceof ApiError)) throw error
+    throw invalidImage(param, `'${param}' is a link of ours that does not open: ${error.message}`, error)
+  })
+  if (file === undefined) return undefined
+  if (file.sizeBytes > pictureBytesMax) throw tooLarge(param)
+  const stream = await mediaStore.open(file.storageKey)
+  if (stream === undefined) throw invalidImage(param, `'${param}' is a link to a file that was removed.`)
+  return mediaStore.put(key, stream, pictureBytesMax)
 }
 
 const storeText = async (
-  { mediaStore, outside }: PictureDependencies,
+  dependencies: PictureDependencies,
   param: string,
   text: string,
   key: string,
   signal: AbortSignal,
 ) => {
+  const { mediaStore, outside } = dependencies
   if (text.startsWith('data:')) {
     const bytes = decodeDataUri(param, text)
     if (bytes.length > pictureBytesMax) throw tooLarge(param)
@@ -89,6 +132,8 @@ const storeText = async (
   }
   if (!/^https?:\/\//i.test(text))
     throw invalidImage(param, `'${param}' must be an http or https URL, a data URI or a file.`)
+  const linked = await storeLinked(dependencies, param, text, key)
+  if (linked !== undefined) return linked
   try {
     const { stream } = await outside.open(text, { sizeBytesMax: pictureBytesMax, signal })
     return await mediaStore.put(key, stream, pictureBytesMax)
@@ -115,11 +160,11 @@ const storeFile = async (
 
 const storeOne = async (
   dependencies: PictureDependencies,
-  param: string,
-  source: Source,
+  source: PictureSource,
   signal: AbortSignal,
 ): Promise<StoredPicture> => {
   const { mediaStore } = dependencies
+  const { param } = source
   const id = uuidV7()
   const storageKey = `references/${id}`
   const stored =
@@ -135,28 +180,16 @@ const storeOne = async (
   return { id, storageKey, contentType, ...stored }
 }
 
-/**
- * Stores the picture of `param` and gives it to `work`; whatever keeps the order from being accepted
- * removes it again. `onMany` says what several files for the one parameter mean.
- */
-export const withPicture = async <Result>(
+/** Stores the pictures and gives them to `work`; whatever keeps the order from being accepted removes them again. */
+export const withPictures = async <Result>(
   dependencies: PictureDependencies,
-  fields: Fields,
-  param: string,
-  { onMany, signal }: { onMany: 'refuse' | 'first'; signal: AbortSignal },
+  sources: PictureSource[],
+  signal: AbortSignal,
   work: (pictures: StoredPicture[]) => Promise<Result>,
 ): Promise<Result> => {
-  const sources = sourcesOf(fields, param)
-  if (sources.length > 1 && onMany === 'refuse') {
-    throw new ApiError('invalid_parameter', {
-      param,
-      message: `'${param}' takes one file (got ${sources.length}).`,
-    })
-  }
   const pictures: StoredPicture[] = []
   try {
-    for (const source of sources.slice(0, 1))
-      pictures.push(await storeOne(dependencies, param, source, signal))
+    for (const source of sources) pictures.push(await storeOne(dependencies, source, signal))
     return await work(pictures)
   } catch (error) {
     await Promise.all(pictures.map(({ storageKey }) => dependencies.mediaStore.remove(storageKey)))

@@ -8,7 +8,7 @@ import type { Postgres } from '../platform/postgres.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { forgetReferences } from '../storage/stored-file-store.ts'
 import { dayOfTaskId } from './task-id.ts'
-import { finishTask } from './task-store.ts'
+import { finishTask, type FinishedTask } from './task-store.ts'
 import type { Ending } from './task.ts'
 
 export interface SettleDependencies {
@@ -18,14 +18,17 @@ export interface SettleDependencies {
   onSlotFreed: (provider: string) => void
   announce: (taskIds: string[]) => void
   /** Tells the provider that it may forget its job. */
-  discardUpstream: (provider: string, upstream: unknown) => Promise<void>
+  discardUpstream: (finished: FinishedTask, ending: Ending) => Promise<void>
+  /** Forgets the characters that were made for this task alone and answers where their files lie. */
+  forgetCharacters: (taskId: string) => Promise<string[]>
 }
 
+/** Ends a task and answers it, or nothing where it had ended before. */
 export const settleVideo = async (
-  { postgres, mediaStore, log, onSlotFreed, announce, discardUpstream }: SettleDependencies,
+  { postgres, mediaStore, log, onSlotFreed, announce, discardUpstream, forgetCharacters }: SettleDependencies,
   taskId: string,
   ending: Ending,
-): Promise<void> => {
+): Promise<FinishedTask | undefined> => {
   const day = dayOfTaskId(taskId)
   if (day === undefined) throw new Error(`${taskId} is no task id`)
   const finished = await postgres.transaction(async (database) => {
@@ -39,7 +42,7 @@ export const settleVideo = async (
     })
     return task
   })
-  if (finished === undefined) return
+  if (finished === undefined) return undefined
   log.info(
     {
       taskId,
@@ -52,10 +55,11 @@ export const settleVideo = async (
   onSlotFreed(finished.provider)
   announce([taskId])
   try {
-    const references = await forgetReferences(postgres, taskId)
-    await Promise.all(references.map((key) => mediaStore.remove(key)))
-    await discardUpstream(finished.provider, finished.upstream)
+    const left = [...(await forgetReferences(postgres, taskId)), ...(await forgetCharacters(taskId))]
+    await Promise.all(left.map((key) => mediaStore.remove(key)))
+    await discardUpstream(finished, ending)
   } catch (error) {
     log.warn({ err: error, taskId }, 'video.not-cleared')
   }
+  return finished
 }

@@ -6,9 +6,11 @@ import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 import type { Provider, Providers } from '../providers/port/provider.ts'
-import type { Opaque, ReferencePicture, VideoJob } from '../providers/port/video.ts'
+import type { Opaque, ReferencePicture, SourceVideo, VideoJob } from '../providers/port/video.ts'
 import type { MediaStore } from '../storage/media-store.ts'
-import { referencesOfTask } from '../storage/stored-file-store.ts'
+import { findStoredFile, referencesOfTask, type StoredFile } from '../storage/stored-file-store.ts'
+import { stopUpstream } from './discard-upstream.ts'
+import { needsEnhancing } from './enhance-prompt.ts'
 import {
   beginSubmit,
   recordOutcome,
@@ -18,7 +20,8 @@ import {
   waitOut,
   type OpenTask,
 } from './open-task-store.ts'
-import { findTask, markProcessing } from './task-store.ts'
+import { dayOfTaskId } from './task-id.ts'
+import { findMaker, findTask, markProcessing } from './task-store.ts'
 import type { Outcome, VideoTask } from './task.ts'
 
 export interface SubmitDependencies {
@@ -30,10 +33,19 @@ export interface SubmitDependencies {
   nudgeWatch: (provider: string, taskId: string) => void
   /** Tells watchers that there is something new to read of these tasks. */
   announce: (taskIds: string[]) => void
+  /** The portraits of these characters; of one that is gone there is none. */
+  portraitsOf: (characterIds: string[]) => Promise<Map<string, StoredFile>>
 }
 
-/** `over`: this run has nothing more to do · `known`: how it ends is in the record · `waiting`: news will come. */
-export type Submitted = { kind: 'over' } | { kind: 'known' } | { kind: 'waiting'; remainingMs: number }
+/**
+ * `over`: this run has nothing more to do · `unenhanced`: its prompt is to be rewritten first · `known`: how it ends
+ * is in the record · `waiting`: news will come.
+ */
+export type Submitted =
+  | { kind: 'over' }
+  | { kind: 'unenhanced' }
+  | { kind: 'known' }
+  | { kind: 'waiting'; remainingMs: number }
 
 const submitTimeoutMs = 60_000
 const backoffMsMax = 60_000
@@ -41,27 +53,60 @@ const backoffMsMax = 60_000
 const backoffMs = (refusals: number, retryAfterMs: number | undefined) =>
   Math.min(backoffMsMax, Math.max(retryAfterMs ?? 0, 500 * 2 ** refusals * (0.5 + Math.random() / 2)))
 
-const jobOf = async (
-  { postgres, mediaStore, providers }: SubmitDependencies,
-  task: VideoTask,
-): Promise<VideoJob> => {
-  const references = (await referencesOfTask(postgres, task.id)).map((file): ReferencePicture => ({
-    contentType: file.contentType,
-    sizeBytes: file.sizeBytes,
-    open: async () => {
-      const stream = await mediaStore.open(file.storageKey)
-      if (stream === undefined) throw new ProviderFailure('rejected', `reference ${file.id} is missing`)
-      return stream
-    },
-  }))
-  const { prompt: _, size: __, style, ...order } = task.order
+const readable = (mediaStore: MediaStore, file: StoredFile): ReferencePicture => ({
+  contentType: file.contentType,
+  sizeBytes: file.sizeBytes,
+  open: async () => {
+    const stream = await mediaStore.open(file.storageKey)
+    if (stream === undefined) throw new ProviderFailure('rejected', `${file.kind} ${file.id} is missing`)
+    return stream
+  },
+})
+
+/** The video a remix is made from; the provider that made it is also told which job of its own that was. */
+const sourceOf = async (
+  { postgres, mediaStore }: SubmitDependencies,
+  { provider, order: { remixOf } }: VideoTask,
+): Promise<SourceVideo | undefined> => {
+  if (remixOf === undefined) return undefined
+  const file = await findStoredFile(postgres, remixOf.mediaId)
+  if (file === undefined) throw new ProviderFailure('rejected', `source ${remixOf.mediaId} is missing`)
+  const maker = await findMaker(postgres, dayOfTaskId(remixOf.taskId) ?? '', remixOf.taskId)
+  const isSameMaker = maker?.provider === provider && maker.upstream !== null
+  return { ...readable(mediaStore, file), ref: isSameMaker ? (maker.upstream as Opaque) : undefined }
+}
+
+/** Each with its portrait. One that was deleted since stays a name in the prompt. */
+const charactersOf = async (
+  { mediaStore, portraitsOf }: SubmitDependencies,
+  { order: { characters = [] } }: VideoTask,
+): Promise<VideoJob['characters']> => {
+  if (characters.length === 0) return []
+  const portraits = await portraitsOf(characters.map(({ id }) => id))
+  return characters.flatMap(({ id, username }) => {
+    const portrait = portraits.get(id)
+    return portrait === undefined ? [] : { username, picture: readable(mediaStore, portrait) }
+  })
+}
+
+const jobOf = async (dependencies: SubmitDependencies, task: VideoTask): Promise<VideoJob> => {
+  const { postgres, mediaStore, providers } = dependencies
+  const references = await referencesOfTask(postgres, task.id)
+  const { seconds, width, height, watermark, isPrivate, style, referenceMode } = task.order
   return {
-    ...order,
+    seconds,
+    width,
+    height,
+    watermark,
+    isPrivate,
     taskId: task.id,
     model: providers.forModel(task.model).upstreamModel,
     prompt: task.enhancedPrompt,
     style,
-    references,
+    references: references.map((file) => readable(mediaStore, file)),
+    referenceMode,
+    source: await sourceOf(dependencies, task),
+    characters: await charactersOf(dependencies, task),
   }
 }
 
@@ -120,13 +165,22 @@ export const submitVideo = async (
   if (open.upstream !== null) return waiting(open)
   const task = await findTask(postgres, open.day, taskId)
   if (task === undefined) return { kind: 'over' }
+  if (needsEnhancing(task)) return { kind: 'unenhanced' }
 
   const provider = providers.get(open.provider)
   const accept = async (upstream: Opaque) => {
-    await postgres.transaction(async (database) => {
-      await recordSubmitted(database, taskId, upstream, provider.checkEveryMs.least)
+    const isRecorded = await postgres.transaction(async (database) => {
+      const isFirst = await recordSubmitted(database, taskId, upstream, provider.checkEveryMs.least)
       await markProcessing(database, open.day, taskId)
+      return isFirst
     })
+    // Cancelled while it was being submitted: nobody could tell the provider to stop before now.
+    if (!isRecorded && (await findTask(postgres, open.day, taskId))?.state === 'failed') {
+      await stopUpstream(providers, provider.name, upstream).catch((error: unknown) =>
+        dependencies.log.warn({ err: error, taskId }, 'video.not-stopped'),
+      )
+      return { kind: 'over' } as const
+    }
     dependencies.nudgeWatch(provider.name, taskId)
     dependencies.announce([taskId])
     return waiting(open)

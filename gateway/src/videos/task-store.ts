@@ -77,13 +77,78 @@ export const markProcessing = async (database: Database, day: string, id: string
   )
 }
 
+/** Keeps the rewritten prompt; the first one stands. */
+export const recordEnhanced = async (
+  database: Database,
+  day: string,
+  id: string,
+  enhancedPrompt: string,
+): Promise<void> => {
+  await database.query(
+    `update video_tasks set enhanced_prompt = $3, video_order = video_order || '{"isEnhanced": true}'
+      where day = $1 and id = $2 and state in ('pending', 'processing') and not video_order ? 'isEnhanced'`,
+    [day, id, enhancedPrompt],
+  )
+}
+
+/** A page of an account's tasks by the time they were made, from one position on. */
+export const listTasks = async (
+  database: Database,
+  accountId: string,
+  page: { order: 'asc' | 'desc'; after: { createdAt: Date; id: string } | undefined; limit: number },
+): Promise<VideoTask[]> => {
+  const { rows } = await database.query<VideoTask & Record<string, unknown>>(
+    `select ${taskColumns}, m.expires_at as "mediaExpiresAt"
+       from video_tasks t left join media m on m.id = t.media_id
+      where t.account_id = $1
+        and ($2::timestamptz is null or (t.created_at, t.id) ${page.order === 'asc' ? '>' : '<'} ($2, $3))
+      order by t.created_at ${page.order}, t.id ${page.order} limit $4`,
+    [accountId, page.after?.createdAt ?? null, page.after?.id ?? null, page.limit],
+  )
+  return rows
+}
+
+/** Removes a task that has ended, with its events. Money keeps its own books. False where there was none such. */
+export const deleteFinishedTask = async (
+  database: Database,
+  { day, id, accountId }: TaskKey,
+): Promise<boolean> => {
+  const { rows } = await database.query<{ id: string }>(
+    `with gone as (
+       delete from video_tasks
+        where day = $1 and id = $2 and account_id = $3 and state in ('completed', 'failed') returning day, id
+     ), untold as (
+       delete from task_events e using gone where e.day = gone.day and e.task_id = gone.id
+     )
+     select id from gone`,
+    [day, id, accountId],
+  )
+  return rows.length > 0
+}
+
 export interface FinishedTask {
   accountId: string
   keyId: string
   purse: VideoTask['purse']
   holdMicros: number
+  family: VideoTask['family']
   provider: string
   upstream: unknown
+  /** Wakes the run that waited for its news, if one did. */
+  awakeable: string | null
+}
+
+/** Who made a task's video, and what they left to find their job again. */
+export const findMaker = async (
+  database: Database,
+  day: string,
+  id: string,
+): Promise<{ provider: string; upstream: unknown } | undefined> => {
+  const { rows } = await database.query<{ provider: string; upstream: unknown }>(
+    `select provider, upstream from video_tasks where day = $1 and id = $2`,
+    [day, id],
+  )
+  return rows[0]
 }
 
 /**
@@ -99,7 +164,7 @@ export const finishTask = async (
   const failure = ending.kind === 'failed' ? ending : undefined
   const { rows } = await database.query<FinishedTask & Record<string, unknown>>(
     `with closed as (
-       delete from open_tasks where task_id = $2 returning upstream
+       delete from open_tasks where task_id = $2 returning upstream, awakeable
      ), moved as (
        update video_tasks
           set state = $3, status_updated_at = now(), finished_at = now(),
@@ -108,13 +173,15 @@ export const finishTask = async (
               media_id = $4, error_code = $5, error_message = $6,
               upstream = (select upstream from closed)
         where day = $1 and id = $2 and state in ('pending', 'processing')
-        returning day, id, account_id, key_id, purse, hold_micros, provider, upstream
+        returning day, id, account_id, key_id, purse, hold_micros, family, provider, upstream, progress
      ), told as (
        insert into task_events (day, task_id, kind, data)
-       select day, id, $3, case when $5::text is null then '{}'::jsonb else jsonb_build_object('code', $5::text) end
+       select day, id, $3, jsonb_strip_nulls(jsonb_build_object('progress', progress, 'mediaId', $4::uuid,
+                                                                'code', $5::text, 'message', $6::text))
          from moved
      )
-     select account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros", provider, upstream
+     select account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros", family, provider,
+            upstream, (select awakeable from closed) as awakeable
        from moved`,
     [
       day,

@@ -15,6 +15,18 @@ export interface VideoOrder {
   watermark: boolean
   isPrivate: boolean
   style?: string
+  /** What several reference pictures are to each other; absent where they only lend their look. */
+  referenceMode?: 'frames' | 'components'
+  /** Rewrite the prompt before it is sent on. */
+  enhance?: boolean
+  /** That was done, or tried; what came of it is the task's enhanced prompt. */
+  isEnhanced?: boolean
+  /** Characters named in the prompt, as they were found at admission. */
+  characters?: { id: string; username: string }[]
+  /** The task this one is made from. */
+  remixOf?: { taskId: string; mediaId: string }
+  /** The caller's own notes; never sent to a provider. */
+  metadata?: Record<string, string | number | boolean>
 }
 
 export interface VideoTask {

@@ -45,11 +45,6 @@ const tellAgainMs = 2_000
 // A provider may not show a job right after taking it; only after this does "no such job" count.
 const missingGraceMs = 120_000
 
-const usualSecondsOf = (catalog: Catalog, model: string): number => {
-  const entry = catalog.available().find(({ id }) => id === model)
-  return entry?.kind === 'video' ? entry.usualSeconds : 120
-}
-
 const checkOne = async (
   { catalog, log }: WatchDependencies,
   provider: Provider,
@@ -62,8 +57,7 @@ const checkOne = async (
     const status = await provider.video.check(due.upstream as Opaque, AbortSignal.timeout(checkTimeoutMs))
     switch (status.kind) {
       case 'running': {
-        const progress =
-          status.progress ?? estimateProgress(due.elapsedMs, usualSecondsOf(catalog, due.model))
+        const progress = status.progress ?? estimateProgress(due.elapsedMs, catalog.usualSeconds(due.model))
         return {
           ...note,
           progress: Math.floor(progress),

@@ -98,19 +98,18 @@ export interface TestVideo {
   expiresAt: Date
 }
 
-/** Completes a task with a file of random bytes in the gateway's storage. */
+/** Completes a task with a file of the given or of random bytes in the gateway's storage. */
 export const completeTask = async (
   { database, directory }: { database: { postgres: Postgres }; directory: string },
   accountId: string,
   taskId: string,
   {
     expiresAt = new Date(Date.now() + 86_400_000),
-    sizeBytes = 1_000,
-  }: { expiresAt?: Date; sizeBytes?: number } = {},
+    bytes = randomBytes(1_000),
+  }: { expiresAt?: Date; bytes?: Buffer } = {},
 ): Promise<TestVideo> => {
   const mediaId = uuidV7()
   const storageKey = `videos/test/${mediaId}.mp4`
-  const bytes = randomBytes(sizeBytes)
   const path = join(directory, 'media', storageKey)
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, bytes)
@@ -122,7 +121,7 @@ export const completeTask = async (
       kind: 'video',
       storageKey,
       contentType: 'video/mp4',
-      sizeBytes,
+      sizeBytes: bytes.length,
       sha256: createHash('sha256').update(bytes).digest('hex'),
       width: 1280,
       height: 720,

@@ -10,6 +10,7 @@ const program = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.
 
 export interface RoleProcess {
   start: () => Promise<void>
+  pid: () => number | undefined
   /** Ends it as a crash would: at once, with nothing said. */
   kill: () => Promise<void>
   /** Ends it as an operator would, and answers its exit code. */
@@ -47,6 +48,7 @@ export const roleProcess = (
         }),
       ])
     },
+    pid: () => child?.pid,
     kill: async () => {
       await end('SIGKILL')
     },

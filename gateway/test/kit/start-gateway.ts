@@ -61,6 +61,7 @@ const recordedTables = [
   'task_events',
   'open_tasks',
   'media',
+  'characters',
   'ledger_entries',
   'balances',
   'key_quotas',

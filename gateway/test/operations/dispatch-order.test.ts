@@ -63,5 +63,7 @@ test('a task put back in line gives up its slot and waits for its time', async (
 
 test('a task waiting past its deadline is handed over without a slot, so that it can end', async () => {
   await line(many, 1, 100, -20)
-  expect((await retakeLost(database.postgres, 'vendor', 10)).map(({ taskId }) => taskId)).toEqual([`${many}-0`])
+  expect((await retakeLost(database.postgres, 'vendor', 10)).map(({ taskId }) => taskId)).toEqual([
+    `${many}-0`,
+  ])
 })

@@ -209,7 +209,7 @@ describe('500 internal_error', () => {
     await using broken = await startGateway()
     const { postgres } = broken.database
     const owner = await createKey(postgres, await createAccount(postgres))
-    await postgres.query('drop table media')
+    await postgres.query('drop table media cascade')
     const id = 'vidB-2:1700000000-aaaaaaaaaaaa'
     const answer = await ask(`${broken.url}/v1/videos/${id}`, owner.text)
     expectProblem(answer, 'internal_error')

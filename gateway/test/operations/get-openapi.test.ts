@@ -1,5 +1,5 @@
 import { errors } from '@kinora/contract/errors'
-import { errorsOf } from '@kinora/contract/operation'
+import { errorsOf, type Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
 import Schema from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -60,8 +60,9 @@ describe('200', () => {
         .filter((parameter) => parameter.in === 'path')
         .map(({ name }) => name)
       expect(declared).toEqual(named)
-      expect(operation.parameters.every(({ required }) => required)).toBe(true)
-      const known = operations[operation.operationId as keyof typeof operations]
+      const known: Operation = operations[operation.operationId as keyof typeof operations]
+      const optional = Object.keys(known.parameters?.optionalQuery ?? {})
+      for (const { name, required } of operation.parameters) expect(required).toBe(!optional.includes(name))
       const statuses = new Set(['200', ...errorsOf(known).map((code) => String(errors[code].status))])
       expect(new Set(Object.keys(operation.responses))).toEqual(statuses)
       for (const { description } of Object.values(operation.responses)) expect(description).not.toBe('')

@@ -29,6 +29,15 @@ export class UnreadablePart extends Error {
   }
 }
 
+export function jsonBody(value: unknown): StreamedBody {
+  const bytes = Buffer.from(JSON.stringify(value))
+  return {
+    contentType: 'application/json',
+    lengthBytes: bytes.length,
+    stream: Readable.from([bytes], { objectMode: false }),
+  }
+}
+
 /** Builds a multipart/form-data body. Each file is opened when its turn comes and never held whole. */
 export function multipart(parts: (FieldPart | FilePart)[]): StreamedBody {
   const boundary = `kinora-${randomUUID()}`

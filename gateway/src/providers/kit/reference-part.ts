@@ -1,4 +1,4 @@
-import type { ReferencePicture } from '../port/video.ts'
+import type { ReferencePicture, SourceVideo } from '../port/video.ts'
 import type { FilePart } from './multipart.ts'
 
 const extensions: Record<string, string> = {
@@ -12,9 +12,13 @@ const extensions: Record<string, string> = {
 export function referencePart(name: string, picture: ReferencePicture, index: number): FilePart {
   return {
     name,
-    filename: `reference-${index + 1}.${extensions[picture.contentType] ?? 'bin'}`,
+    filename: `${name === 'character' ? name : 'reference'}-${index + 1}.${extensions[picture.contentType] ?? 'bin'}`,
     contentType: picture.contentType,
     sizeBytes: picture.sizeBytes,
     open: picture.open,
   }
+}
+
+export function sourcePart(name: string, { contentType, sizeBytes, open }: SourceVideo): FilePart {
+  return { name, filename: 'source.mp4', contentType, sizeBytes, open }
 }

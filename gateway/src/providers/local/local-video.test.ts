@@ -21,6 +21,9 @@ const job: VideoJob = {
   references: [
     { contentType: 'image/webp', sizeBytes: 4, open: async () => Readable.from([Buffer.from('webp')]) },
   ],
+  referenceMode: undefined,
+  source: undefined,
+  characters: [],
 }
 
 test('a job is put under our task id', async () => {
@@ -40,6 +43,44 @@ test('a job is put under our task id', async () => {
       `--=\r\nContent-Disposition: form-data; name="job"\r\n\r\n${described}\r\n` +
       '--=\r\nContent-Disposition: form-data; name="reference"; filename="reference-1.webp"\r\n' +
       'Content-Type: image/webp\r\n\r\nwebp\r\n--=--\r\n',
+  )
+})
+
+test('a source, characters and how references relate go along', async () => {
+  let seen = ''
+  await using server = await listenForTest((request, response, body) => {
+    const boundary = request.headers['content-type']?.split('boundary=')[1] ?? ''
+    seen = body.toString().replaceAll(boundary, '=')
+    response.writeHead(201).end('{"state":"queued"}')
+  })
+  const provider = localVideo({ baseUrl: server.url })
+  expect(provider.canRemix).toBe(true)
+  const file = (contentType: string, content: string) => ({
+    contentType,
+    sizeBytes: content.length,
+    open: async () => Readable.from([Buffer.from(content)]),
+  })
+  await provider.submit(
+    {
+      ...job,
+      references: [],
+      referenceMode: 'frames',
+      characters: [
+        { username: 'anna', picture: file('image/jpeg', 'face') },
+        { username: 'bob', picture: file('image/png', 'nose') },
+      ],
+      source: { ...file('video/mp4', 'film'), ref: { id: 'earlier' } },
+    },
+    soon(),
+  )
+  const part = (name: string, filename: string, contentType: string, content: string) =>
+    `--=\r\nContent-Disposition: form-data; name="${name}"; filename="${filename}"\r\n` +
+    `Content-Type: ${contentType}\r\n\r\n${content}\r\n`
+  expect(seen).toContain('"referenceMode":"frames","characters":["anna","bob"]}')
+  expect(seen).toContain(
+    part('character', 'character-1.jpg', 'image/jpeg', 'face') +
+      part('character', 'character-2.png', 'image/png', 'nose') +
+      part('source', 'source.mp4', 'video/mp4', 'film'),
   )
 })
 
@@ -75,7 +116,7 @@ test.each([
   expect(await localVideo({ baseUrl: server.url }).check({ id: 'task/1' }, soon())).toEqual(status)
 })
 
-test('a job that is not there is missing for checks and nothing for discards', async () => {
+test('a job that is not there is missing for checks and nothing for discards and cancels', async () => {
   const seen: string[] = []
   await using server = await listenForTest((request, response) => {
     seen.push(`${request.method} ${request.url}`)
@@ -85,7 +126,8 @@ test('a job that is not there is missing for checks and nothing for discards', a
   expect(await provider.check({ id: 'a' }, soon())).toEqual({ kind: 'missing' })
   expect(await failureOf(provider.check(null, soon()))).toMatchObject({ kind: 'rejected' })
   await provider.discard?.({ id: 'a' }, soon())
-  expect(seen).toEqual(['GET /jobs/a', 'DELETE /jobs/a'])
+  await provider.cancel?.({ id: 'b' }, soon())
+  expect(seen).toEqual(['GET /jobs/a', 'DELETE /jobs/a', 'DELETE /jobs/b'])
 })
 
 test('the result is streamed', async () => {

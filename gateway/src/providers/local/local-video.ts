@@ -4,7 +4,7 @@ import { complaintIn, refusalCodeOf } from '../kit/complaint.ts'
 import { upstreamAt } from '../kit/http.ts'
 import { member, numberOf, textOf } from '../kit/loose-json.ts'
 import { multipart } from '../kit/multipart.ts'
-import { referencePart } from '../kit/reference-part.ts'
+import { referencePart, sourcePart } from '../kit/reference-part.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 
@@ -17,14 +17,20 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
   const upstream = upstreamAt({ baseUrl: settings.baseUrl })
 
   async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
-    const { model, prompt, seconds, width, height, watermark, style } = job
-    const described = JSON.stringify({ model, prompt, seconds, width, height, watermark, style })
-    const files = job.references.map((picture, index) => referencePart('reference', picture, index))
+    const { model, prompt, seconds, width, height, watermark, style, referenceMode, source } = job
+    const characters =
+      job.characters.length === 0 ? undefined : job.characters.map(({ username }) => username)
+    const described = { model, prompt, seconds, width, height, watermark, style, referenceMode, characters }
+    const files = [
+      ...job.references.map((picture, index) => referencePart('reference', picture, index)),
+      ...job.characters.map(({ picture }, index) => referencePart('character', picture, index)),
+      ...(source === undefined ? [] : [sourcePart('source', source)]),
+    ]
     const answer = await upstream.callJson({
       what: 'submit',
       method: 'PUT',
       path: pathOf({ id: job.taskId }),
-      body: multipart([{ name: 'job', value: described }, ...files]),
+      body: multipart([{ name: 'job', value: JSON.stringify(described) }, ...files]),
       signal,
     })
     if (textOf(member(answer.body, 'state')) === undefined) {
@@ -57,12 +63,20 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
     return upstream.openStream({ what: 'download', method: 'GET', path: `${pathOf(ref)}/result`, signal })
   }
 
-  async function discard(ref: Opaque, signal: AbortSignal): Promise<void> {
-    const alsoFine = [404]
-    await upstream.callJson({ what: 'discard', method: 'DELETE', path: pathOf(ref), alsoFine, signal })
+  async function remove(what: string, ref: Opaque, signal: AbortSignal): Promise<void> {
+    await upstream.callJson({ what, method: 'DELETE', path: pathOf(ref), alsoFine: [404], signal })
   }
 
-  return { submitsAreIdempotent: true, submit, check, openResult, discard }
+  return {
+    submitsAreIdempotent: true,
+    canRemix: true,
+    submit,
+    check,
+    openResult,
+    // A job that goes takes its render with it.
+    discard: (ref, signal) => remove('discard', ref, signal),
+    cancel: (ref, signal) => remove('cancel', ref, signal),
+  }
 }
 
 function pathOf(ref: Opaque): string {

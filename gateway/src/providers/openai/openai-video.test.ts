@@ -22,6 +22,9 @@ const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob => ({
   isPrivate: false,
   style: undefined,
   references: [],
+  referenceMode: undefined,
+  source: undefined,
+  characters: [],
   ...changes,
 })
 
@@ -84,6 +87,38 @@ describe('against the simulated vendor', () => {
     const wanted = job('a cat')
     expect(await provider.submit(wanted, soon())).toEqual(await provider.submit(wanted, soon()))
     expect(jobsOf(wanted.taskId)).toMatchObject([{ submits: 2 }])
+  })
+
+  test('a remix names the job that made its source', async () => {
+    const first = job('a cat vendor:duration=0ms', { model: 'maker-2', seconds: 8, width: 720, height: 1280 })
+    const ref = await provider.submit(first, soon())
+    expect(await ended(ref)).toMatchObject({ kind: 'done' })
+    const source = { ...picture('never sent'), ref }
+    const wanted = job('at night', { source, characters: [{ username: 'anna', picture: picture('face') }] })
+    const remix = await provider.submit(wanted, soon())
+    expect(await provider.submit(wanted, soon())).toEqual(remix)
+    expect(jobsOf(wanted.taskId)).toEqual([
+      expect.objectContaining({
+        prompt: 'at night',
+        remixOf: jobsOf(first.taskId)[0]?.id,
+        seconds: '8',
+        size: '720x1280',
+        referenceBytes: 0,
+      }),
+    ])
+    expect(await ended(remix)).toEqual({ kind: 'done', result: null })
+  })
+
+  test('a source that was made elsewhere cannot be remixed, nor one that is gone', async () => {
+    expect(provider.canRemix).toBe(true)
+    const foreign = job('at night', { source: { ...picture('film'), ref: undefined } })
+    expect(await failureOf(provider.submit(foreign, soon()))).toMatchObject({
+      kind: 'rejected',
+      code: 'upstream_error',
+    })
+    const gone = job('at night', { source: { ...picture('film'), ref: { id: 'video_gone' } } })
+    expect(await failureOf(provider.submit(gone, soon()))).toMatchObject({ kind: 'rejected' })
+    expect([...jobsOf(foreign.taskId), ...jobsOf(gone.taskId)]).toEqual([])
   })
 
   test.each([

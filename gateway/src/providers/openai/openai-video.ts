@@ -4,10 +4,10 @@ import { type AnswerHeaders, failureOfAnswer, one } from '../kit/classify.ts'
 import { complaintIn, refusalCodeOf } from '../kit/complaint.ts'
 import { upstreamAt } from '../kit/http.ts'
 import { member, numberOf, textOf } from '../kit/loose-json.ts'
-import { multipart } from '../kit/multipart.ts'
+import { jsonBody, multipart } from '../kit/multipart.ts'
 import { referencePart } from '../kit/reference-part.ts'
 import { ProviderFailure } from '../port/failure.ts'
-import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
+import type { Opaque, SourceVideo, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 
 export interface OpenAiVideoSettings {
   /** With or without the closing `/v1`. */
@@ -31,7 +31,22 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     connections: settings.connections,
   })
 
-  async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
+  /** A remix names the job that made its source and says nothing else but what to change. */
+  function remixOf(job: VideoJob, source: SourceVideo) {
+    if (source.ref === undefined) {
+      throw new ProviderFailure('rejected', 'the source was made elsewhere', { code: 'upstream_error' })
+    }
+    return {
+      path: `${pathOf(source.ref)}/remix`,
+      body: jsonBody({
+        prompt: job.prompt,
+        ...(settings.lookup === true && { client_reference: job.taskId }),
+      }),
+    }
+  }
+
+  /** The protocol has no place for characters: their names stay words of the prompt. */
+  function creationOf(job: VideoJob) {
     const fields = [
       { name: 'model', value: job.model },
       { name: 'prompt', value: job.prompt },
@@ -40,12 +55,15 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     ]
     if (settings.lookup === true) fields.push({ name: 'client_reference', value: job.taskId })
     const files = job.references.map((picture, index) => referencePart('input_reference', picture, index))
+    return { path: '/v1/videos', body: multipart([...fields, ...files]) }
+  }
+
+  async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
     const answer = await upstream.callJson({
+      ...(job.source === undefined ? creationOf(job) : remixOf(job, job.source)),
       what: 'submit',
       method: 'POST',
-      path: '/v1/videos',
       headers: { 'idempotency-key': job.taskId },
-      body: multipart([...fields, ...files]),
       freshConnection: !settings.idempotentSubmits,
       signal,
     })
@@ -105,6 +123,8 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
 
   return {
     submitsAreIdempotent: settings.idempotentSubmits,
+    canRemix: true,
+    remixesOwnJobs: true,
     submit,
     check,
     openResult,

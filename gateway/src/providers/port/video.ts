@@ -10,6 +10,15 @@ export interface ReferencePicture {
   open: () => Promise<Readable>
 }
 
+/** A finished video to make a new one from. */
+export interface SourceVideo {
+  contentType: string
+  sizeBytes: number
+  open: () => Promise<Readable>
+  /** The same provider's reference of the job that made it; undefined when another one made it. */
+  ref: Opaque | undefined
+}
+
 /** One video to make, in a provider's terms: everything is resolved, nothing is optional by accident. */
 export interface VideoJob {
   /** Ours. Sent as the idempotency key and correlation id wherever the protocol has room for one. */
@@ -24,6 +33,12 @@ export interface VideoJob {
   isPrivate: boolean
   style: string | undefined
   references: ReferencePicture[]
+  /** What several references are to each other; undefined where they only lend their look. */
+  referenceMode: 'frames' | 'components' | undefined
+  /** Set for a remix. */
+  source: SourceVideo | undefined
+  /** Those that the prompt names as `@username`, each with its portrait. */
+  characters: { username: string; picture: ReferencePicture }[]
 }
 
 export type VideoJobStatus =
@@ -47,6 +62,10 @@ export type RefusalCode =
 export interface VideoProvider {
   /** True when submitting the same `taskId` twice yields the one job; then an unknown outcome may be repeated. */
   readonly submitsAreIdempotent: boolean
+  /** True when it can make a video from `source`; a remix is refused at its door otherwise. */
+  readonly canRemix: boolean
+  /** True when a remix needs the job that made its source to be there still; such a job is not discarded. */
+  readonly remixesOwnJobs?: boolean
   submit: (job: VideoJob, signal: AbortSignal) => Promise<Opaque>
   check: (ref: Opaque, signal: AbortSignal) => Promise<VideoJobStatus>
   /** Opens the finished video as a stream; the signal covers the whole download. */
@@ -55,4 +74,6 @@ export interface VideoProvider {
   lookup?: (taskId: string, signal: AbortSignal) => Promise<Opaque | undefined>
   /** Tells the provider that its job and result are no longer needed. */
   discard?: (ref: Opaque, signal: AbortSignal) => Promise<void>
+  /** Asks the provider to stop a job; best effort, it may finish all the same. */
+  cancel?: (ref: Opaque, signal: AbortSignal) => Promise<void>
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { rangeOf } from './get-media.ts'
+import { rangeOf } from './send-file.ts'
 
 const size = fc.integer({ min: 1, max: 1_000_000 })
 

@@ -1,0 +1,182 @@
+import type { Database } from '../platform/postgres.ts'
+import { insertStoredFiles, type StoredFile } from '../storage/stored-file-store.ts'
+import type { BuiltCharacter, StoredCharacter } from './character.ts'
+
+type Row = StoredCharacter & Record<string, unknown>
+
+const columns = `id, account_id as "accountId", username, source, clip_media_id as "clipMediaId",
+  portrait_media_id as "portraitMediaId", is_private as "isPrivate"`
+
+/**
+ * Notes a character and its files, for the library or for one task alone. False when its name is taken or the
+ * library has one from the same source; then nothing is noted. Goes inside a transaction.
+ */
+export const insertCharacter = async (
+  database: Database,
+  character: BuiltCharacter,
+  taskId: string | null,
+): Promise<boolean> => {
+  await insertStoredFiles(database, character.files)
+  const { rowCount } = await database.query(
+    `insert into characters (id, account_id, username, source, clip_media_id, portrait_media_id, is_private, task_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
+    [
+      character.id,
+      character.accountId,
+      character.username,
+      character.source,
+      character.clipMediaId,
+      character.portraitMediaId,
+      character.isPrivate,
+      taskId,
+    ],
+  )
+  if (rowCount === 1) return true
+  await database.query('delete from media where id = any($1)', [character.files.map(({ id }) => id)])
+  return false
+}
+
+export const findCharacter = async (
+  database: Database,
+  accountId: string,
+  id: string,
+): Promise<StoredCharacter | undefined> => {
+  const { rows } = await database.query<Row>(
+    `select ${columns} from characters where id = $2 and account_id = $1 and task_id is null`,
+    [accountId, id],
+  )
+  return rows[0]
+}
+
+export const findCharacterFrom = async (
+  database: Database,
+  accountId: string,
+  source: string,
+): Promise<StoredCharacter | undefined> => {
+  const { rows } = await database.query<Row>(
+    `select ${columns} from characters where account_id = $1 and source = $2 and task_id is null`,
+    [accountId, source],
+  )
+  return rows[0]
+}
+
+/** Whoever's it is: a name is one of a kind on this instance. */
+export const findCharacterNamed = async (
+  database: Database,
+  username: string,
+): Promise<StoredCharacter | undefined> => {
+  const { rows } = await database.query<Row>(
+    `select ${columns} from characters where username = $1 and task_id is null`,
+    [username],
+  )
+  return rows[0]
+}
+
+/** The account's characters of these names; any other name is absent. */
+export const findCharactersNamed = async (
+  database: Database,
+  accountId: string,
+  usernames: string[],
+): Promise<{ id: string; username: string }[]> => {
+  const { rows } = await database.query<{ id: string; username: string }>(
+    `select id, username from characters where username = any($2) and account_id = $1 and task_id is null`,
+    [accountId, usernames],
+  )
+  return rows
+}
+
+export const isUsernameTaken = async (database: Database, username: string): Promise<boolean> => {
+  const { rowCount } = await database.query(`select 1 from characters where username = $1`, [username])
+  return rowCount !== 0
+}
+
+/** A page of the library, one more than asked for where there are more; undefined when `after` is not in it. */
+export const listOfCharacters = async (
+  database: Database,
+  accountId: string,
+  { after, order, limit }: { after: string | undefined; order: 'asc' | 'desc'; limit: number },
+): Promise<StoredCharacter[] | undefined> => {
+  if (after !== undefined && (await findCharacter(database, accountId, after)) === undefined) return undefined
+  const isAscending = order === 'asc'
+  const { rows } = await database.query<Row>(
+    `select ${columns} from characters
+      where account_id = $1 and task_id is null
+        and ($2::uuid is null or (created_at, id) ${isAscending ? '>' : '<'}
+             (select created_at, id from characters where id = $2))
+      order by created_at ${isAscending ? 'asc' : 'desc'}, id ${isAscending ? 'asc' : 'desc'} limit $3`,
+    [accountId, after ?? null, limit + 1],
+  )
+  return rows
+}
+
+const isDuplicate = (error: unknown) => (error as { code?: unknown }).code === '23505'
+
+/** Gives a character another name; `taken` where somebody else has it, undefined where there is no such character. */
+export const renameStored = async (
+  database: Database,
+  accountId: string,
+  id: string,
+  username: string,
+): Promise<StoredCharacter | 'taken' | undefined> => {
+  try {
+    const { rows } = await database.query<Row>(
+      `update characters set username = $3 where id = $2 and account_id = $1 and task_id is null returning ${columns}`,
+      [accountId, id, username],
+    )
+    return rows[0]
+  } catch (error) {
+    if (isDuplicate(error)) return 'taken'
+    throw error
+  }
+}
+
+const withFiles = `with gone as (%) , files as (
+    delete from media m using gone where m.id in (gone.clip_media_id, gone.portrait_media_id)
+    returning m.storage_key, gone.id
+  ) select storage_key as "storageKey" from files`
+
+/** Forgets a character and answers where its files lie; undefined where there is no such character. */
+export const forgetCharacter = async (
+  database: Database,
+  accountId: string,
+  id: string,
+): Promise<string[] | undefined> => {
+  const { rows } = await database.query<{ storageKey: string }>(
+    withFiles.replace(
+      '%',
+      `delete from characters where id = $2 and account_id = $1 and task_id is null
+       returning id, clip_media_id, portrait_media_id`,
+    ),
+    [accountId, id],
+  )
+  return rows.length === 0 ? undefined : rows.map(({ storageKey }) => storageKey)
+}
+
+/** Forgets the characters that were made for one task alone and answers where their files lie. */
+export const forgetCharactersOfTask = async (database: Database, taskId: string): Promise<string[]> => {
+  const { rows } = await database.query<{ storageKey: string }>(
+    withFiles.replace(
+      '%',
+      `delete from characters where task_id = $1 returning id, clip_media_id, portrait_media_id`,
+    ),
+    [taskId],
+  )
+  return rows.map(({ storageKey }) => storageKey)
+}
+
+/** The portraits of these characters by character; one that is gone is absent. */
+export const portraitsOf = async (
+  database: Database,
+  characterIds: string[],
+): Promise<Map<string, StoredFile>> => {
+  const { rows } = await database.query<StoredFile & { characterId: string } & Record<string, unknown>>(
+    `select c.id as "characterId", m.id, m.account_id as "accountId", m.task_id as "taskId", m.kind,
+            m.storage_key as "storageKey", m.content_type as "contentType", m.size_bytes as "sizeBytes",
+            encode(m.sha256, 'hex') as sha256, m.width, m.height, m.duration_ms as "durationMs",
+            m.expires_at as "expiresAt"
+       from characters c join media m on m.id = c.portrait_media_id
+      where c.id = any($1)`,
+    [characterIds],
+  )
+  return new Map(rows.map(({ characterId, ...file }) => [characterId, file]))
+}

@@ -1,0 +1,91 @@
+/** What a character is, and the texts that speak of one: its name, mentions of it, the part of a video it is in. */
+import { randomInt } from 'node:crypto'
+
+import type { StoredFile } from '../storage/stored-file-store.ts'
+
+export interface StoredCharacter {
+  id: string
+  accountId: string
+  username: string
+  /** Where it came from and which part of it; the same request leads to the same character. */
+  source: string
+  clipMediaId: string
+  portraitMediaId: string
+  isPrivate: boolean
+}
+
+/** One whose files are stored and which nothing in the record speaks of yet. */
+export interface BuiltCharacter extends StoredCharacter {
+  files: StoredFile[]
+}
+
+const usernameShape = /^[a-z0-9_.]{3,32}$/
+export const isUsername = (text: string): boolean => usernameShape.test(text)
+
+/** The part of a video, in milliseconds from its start. */
+export interface Span {
+  startMs: number
+  endMs: number
+}
+
+const spanMs = { least: 1_000, most: 3_000, tolerance: 50 }
+
+/** Reads `<start>,<end>` in seconds; undefined where it is no such thing or not one to three seconds long. */
+export const parseSpan = (text: string): Span | undefined => {
+  const match = /^\s*(\d{1,6}(?:\.\d{1,6})?)\s*,\s*(\d{1,6}(?:\.\d{1,6})?)\s*$/.exec(text)
+  if (match === null) return undefined
+  const [startMs, endMs] = [Math.round(Number(match[1]) * 1000), Math.round(Number(match[2]) * 1000)]
+  const lengthMs = endMs - startMs
+  const isFit = lengthMs >= spanMs.least - spanMs.tolerance && lengthMs <= spanMs.most + spanMs.tolerance
+  return isFit ? { startMs, endMs } : undefined
+}
+
+/** The part to use of a video of this length; undefined where it does not have that part. */
+export const spanWithin = (wanted: Span | undefined, durationMs: number): Span | undefined => {
+  const span = wanted ?? { startMs: 0, endMs: spanMs.most }
+  const endMs = Math.min(span.endMs, durationMs)
+  const isThere = wanted === undefined || span.endMs <= durationMs + spanMs.tolerance
+  return isThere && endMs - span.startMs >= spanMs.least - spanMs.tolerance
+    ? { startMs: span.startMs, endMs }
+    : undefined
+}
+
+const mentionsMax = 100
+
+/**
+ * The names a text mentions as `@name`, in order. Each mention is a list of what it may mean, likeliest first:
+ * a dot may belong to the name or end the sentence. What follows a letter, as in a mail address, is none.
+ */
+export const mentionsIn = (text: string): string[][] =>
+  text
+    .matchAll(/(?<![A-Za-z0-9_.@])@([A-Za-z0-9_.]+)/g)
+    .take(mentionsMax)
+    .map(([, given = '']) => {
+      const name = given.toLowerCase()
+      const bare = name.replace(/\.+$/, '')
+      return Array.from({ length: name.length - bare.length + 1 }, (_, index) =>
+        name.slice(0, name.length - index),
+      ).filter(isUsername)
+    })
+    .filter((meanings) => meanings.length > 0)
+    .toArray()
+
+const qualities =
+  'amber azure brave bright calm clever coral crimson dapper eager early fancy gentle gilded golden happy hazel indigo ivory jade jolly keen lively lucky lunar mellow merry misty noble olive opal pearl polar proud quick quiet rapid rosy royal ruby rustic sandy scarlet silver sleek snowy solar sunny swift teal tidy velvet violet vivid warm wild windy witty young zesty'.split(
+    ' ',
+  )
+const beings =
+  'badger bear beaver bison crane crow deer dolphin dove eagle elk falcon ferret finch fox gecko goose hare hawk heron ibis jackal jay kite koala lark lemur lion lynx magpie marten mole moose moth newt otter owl panda parrot pelican pika puffin quail rabbit raven robin seal shrew sparrow stork swan swift tern tiger toad trout turtle viper walrus weasel whale wolf wren zebra'.split(
+    ' ',
+  )
+
+/** A name that can be read, told and typed. */
+export const createUsername = (): string =>
+  `${qualities[randomInt(qualities.length)]}.${beings[randomInt(beings.length)]}${randomInt(1_000, 10_000)}`
+
+const prefix = 'char_'
+export const publicIdOf = (id: string): string => `${prefix}${id}`
+
+/** The id inside of what a caller gave for one; undefined for anything that was never one of ours. */
+export const idOfPublic = (text: string): string | undefined =>
+  /^char_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text.slice(prefix.length) : undefined

@@ -1,0 +1,84 @@
+/** Cuts a character out of a video that came from outside: a short clip, and a square picture from its middle. */
+import type { ProbeVideo } from '../storage/probe-video.ts'
+import { isVerdict, type RunOnFile } from '../storage/sandbox.ts'
+import { spanWithin, type Span } from './character.ts'
+
+export const portraitSide = 256
+export const clipBytesMax = 64 * 1_048_576
+const clipSide = 720
+const sideMax = 8_192
+const clipLimits = { timeoutMs: 45_000, outputBytesMax: clipBytesMax }
+const portraitLimits = { timeoutMs: 20_000, outputBytesMax: 2 * 1_048_576 }
+
+export interface CutClip {
+  clip: Buffer
+  portrait: Buffer
+  width: number
+  height: number
+  durationMs: number
+}
+
+/** Why there is no clip: the file is no video that can be used, or it does not have the part that was asked for. */
+export type Unusable = 'not-a-video' | 'no-such-part'
+
+const opened = (path: string, startMs: number) => [
+  ...['-v', 'error', '-nostdin', '-threads', '2', '-protocol_whitelist', 'file'],
+  ...['-format_whitelist', 'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm'],
+  ...['-ss', String(startMs / 1000), '-i', path, '-sn', '-dn'],
+]
+
+/** Both sides even and the longer one at most `clipSide`. */
+const clipSize = (width: number, height: number) => {
+  const scale = Math.min(1, clipSide / Math.max(width, height))
+  const even = (side: number) => Math.max(2, Math.round((side * scale) / 2) * 2)
+  return { width: even(width), height: even(height) }
+}
+
+// What is made comes through a pipe, where nothing can be written twice, so the clip is made of fragments.
+const clipOf = (span: Span, size: { width: number; height: number }) => (path: string) => [
+  ...opened(path, span.startMs),
+  ...['-t', String((span.endMs - span.startMs) / 1000), '-map', '0:v:0', '-map', '0:a:0?'],
+  ...['-vf', `fps=30,scale=${size.width}:${size.height},setsar=1`],
+  ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-bf', '0', '-pix_fmt', 'yuv420p'],
+  ...['-c:a', 'aac', '-ac', '2', '-b:a', '96k', '-map_metadata', '-1'],
+  ...['-movflags', '+frag_keyframe+empty_moov+default_base_moof', '-f', 'mp4', 'pipe:1'],
+]
+
+const portraitOf = (atMs: number) => (path: string) => [
+  ...[...opened(path, atMs), '-an', '-map', '0:v:0', '-frames:v', '1'],
+  '-vf',
+  `scale=w='ceil(iw*sar)':h=ih,crop=w='min(iw,ih)':h='min(iw,ih)',scale=${portraitSide}:${portraitSide}:flags=lanczos,setsar=1`,
+  ...['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-q:v', '3', '-f', 'image2pipe', 'pipe:1'],
+]
+
+/** Whether it took more time or more bytes than a few seconds of any honest video do. */
+const isTooMuch = (error: unknown) => {
+  const { killed, code } = error as { killed?: unknown; code?: unknown }
+  return killed === true || code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER'
+}
+
+export interface CutTools {
+  probeVideo: ProbeVideo
+  ffmpeg: RunOnFile
+}
+
+export const cutClip = async (
+  { probeVideo, ffmpeg }: CutTools,
+  path: string,
+  wanted: Span | undefined,
+): Promise<CutClip | Unusable> => {
+  const probed = await probeVideo(path)
+  if (probed === undefined || Math.max(probed.width, probed.height) > sideMax) return 'not-a-video'
+  const span = spanWithin(wanted, probed.durationMs)
+  if (span === undefined) return 'no-such-part'
+  const size = clipSize(probed.width, probed.height)
+  try {
+    const portrait = await ffmpeg(path, portraitOf((span.startMs + span.endMs) / 2), portraitLimits)
+    const clip = await ffmpeg(path, clipOf(span, size), clipLimits)
+    if (portrait.length === 0 || clip.length === 0) return 'not-a-video'
+    return { clip, portrait, ...size, durationMs: span.endMs - span.startMs }
+  } catch (error) {
+    if (isVerdict(error) || isTooMuch(error)) return 'not-a-video'
+    throw error
+  }
+}

@@ -1,0 +1,319 @@
+/**
+ * Makes characters: finds the video, cuts the clip and the portrait out of it, stores both. It takes seconds, so
+ * only a few are made at once, and a caller waits for no longer than a minute. One for the library is then finished
+ * all the same, and whoever asks for the same again, in this process or another, gets the one that was made.
+ */
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+
+import { ApiError } from '@kinora/contract/errors'
+
+import { OutsideFetchError, type OutsideFetcher } from '../outside/fetch-outside.ts'
+import { atMost } from '../platform/at-most.ts'
+import type { Log } from '../platform/log.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import { uuidV7 } from '../platform/uuid.ts'
+import type { FindLinkedFile } from '../storage/find-linked-file.ts'
+import type { MediaStore } from '../storage/media-store.ts'
+import { createProbeVideo } from '../storage/probe-video.ts'
+import { createSandbox } from '../storage/sandbox.ts'
+import { findStoredFile, type StoredFile } from '../storage/stored-file-store.ts'
+import type { ReadTask } from '../videos/read-task.ts'
+import { mediaIdOf } from '../videos/source-task.ts'
+import { dayOfTaskId } from '../videos/task-id.ts'
+import { findTask } from '../videos/task-store.ts'
+import { findCharacterFrom, insertCharacter, isUsernameTaken } from './character-store.ts'
+import {
+  createUsername,
+  parseSpan,
+  type BuiltCharacter,
+  type Span,
+  type StoredCharacter,
+} from './character.ts'
+import { clipBytesMax, cutClip, portraitSide, type CutClip, type CutTools } from './cut-clip.ts'
+
+export interface MakerDependencies {
+  postgres: Postgres
+  mediaStore: MediaStore
+  outside: OutsideFetcher
+  findLinkedFile: FindLinkedFile
+  readTask: ReadTask
+  ffmpegPath: string
+  ffprobePath: string
+  /** How long a caller waits. */
+  patienceMs: number
+  log: Log
+}
+
+/** What a caller asks to make a character of, and what its parameters are called where they were given. */
+interface CharacterRequest {
+  accountId: string
+  url: string | undefined
+  fromTask: string | undefined
+  timestamps: string | undefined
+  params: { url: string; fromTask: string; timestamps: string }
+}
+
+/** A video to cut from. The key is the same whenever the video is. */
+interface Source {
+  key: string
+  param: string
+  isPrivate: boolean
+  video: StoredFile | { url: string }
+}
+
+export interface CharacterMaker {
+  /** The character of the library that this request leads to, made now unless it is there already. */
+  forLibrary: (request: CharacterRequest) => Promise<StoredCharacter>
+  /** A character that is in no library; who asked for it notes it, or discards it. */
+  forOneTask: (request: CharacterRequest) => Promise<BuiltCharacter>
+  discard: (built: BuiltCharacter) => Promise<void>
+}
+
+const atOnce = 2
+const waitingMax = 50
+const sourceBytesMax = 200 * 1_000_000
+const workTimeoutMs = 300_000
+const namesTried = 5
+const retryAfterSeconds = '10'
+
+const invalid = (param: string, message: string, cause?: unknown) =>
+  new ApiError('invalid_parameter', { param, message, ...(cause !== undefined && { cause }) })
+
+const unavailable = (message: string) =>
+  new ApiError('service_unavailable', { message, headers: { 'retry-after': retryAfterSeconds } })
+
+const spanOf = ({ timestamps, params }: CharacterRequest): Span | undefined => {
+  if (timestamps === undefined) return undefined
+  const span = parseSpan(timestamps)
+  if (span !== undefined) return span
+  throw invalid(
+    params.timestamps,
+    `'${params.timestamps}' must be '<start>,<end>' in seconds, one to three seconds apart.`,
+  )
+}
+
+export const createCharacterMaker = (dependencies: MakerDependencies): CharacterMaker => {
+  const { postgres, mediaStore, outside, findLinkedFile, readTask, patienceMs, log } = dependencies
+  const inTurn = atMost(atOnce)
+  const underWay = new Map<string, Promise<StoredCharacter>>()
+  let waiting = 0
+  // Only tried out once there is something to cut, so that starting does not wait for it.
+  let tools: Promise<CutTools> | undefined
+  const findTools = async (): Promise<CutTools> => ({
+    probeVideo: await createProbeVideo(dependencies.ffprobePath),
+    ffmpeg: await createSandbox(dependencies.ffmpegPath),
+  })
+
+  /** A task's video, or another file of ours, is as private as its task; one whose task is gone counts as private. */
+  const isPrivate = async ({ taskId }: StoredFile) => {
+    const day = dayOfTaskId(taskId)
+    const task = day === undefined ? undefined : await findTask(postgres, day, taskId)
+    return task?.order.isPrivate ?? true
+  }
+
+  const stored = async (file: StoredFile, param: string): Promise<Source> => ({
+    key: `media:${file.id}`,
+    param,
+    isPrivate: await isPrivate(file),
+    video: file,
+  })
+
+  const sourceOfTask = async (accountId: string, taskId: string, param: string): Promise<Source> => {
+    const task = await readTask(taskId, accountId)
+    if (task.family !== 'B') {
+      throw invalid(param, `'${param}' must be a task of family B, and that one is of '${task.model}'.`)
+    }
+    const file = await findStoredFile(postgres, mediaIdOf(task, param))
+    if (file === undefined) throw new ApiError('media_expired', { param })
+    return stored(file, param)
+  }
+
+  const sourceOfUrl = async (url: string, param: string): Promise<Source> => {
+    const address = URL.parse(url)
+    if (address === null || !/^https?:$/.test(address.protocol)) {
+      throw invalid(param, `'${param}' must be an http or https URL.`)
+    }
+    const linked = await findLinkedFile(url).catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error
+      throw invalid(param, `'${param}' is a link of ours that does not open: ${error.message}`, error)
+    })
+    if (linked !== undefined) return stored(linked, param)
+    const key = `url:${createHash('sha256').update(address.href).digest('hex')}`
+    return { key, param, isPrivate: false, video: { url } }
+  }
+
+  const sourceOf = ({ accountId, url, fromTask, params }: CharacterRequest): Promise<Source> =>
+    fromTask === undefined
+      ? sourceOfUrl(url ?? '', params.url)
+      : sourceOfTask(accountId, fromTask, params.fromTask)
+
+  /** Copies a stranger's video to our disk for as long as `work` needs it. */
+  const withFetched = async <Result>(
+    { param }: Source,
+    url: string,
+    work: (path: string) => Promise<Result>,
+  ) => {
+    const key = `characters/sources/${uuidV7()}`
+    try {
+      const signal = AbortSignal.timeout(workTimeoutMs)
+      const { stream } = await outside.open(url, { sizeBytesMax: sourceBytesMax, signal })
+      await mediaStore.put(key, stream, sourceBytesMax)
+      return await mediaStore.withLocalPath(key, work)
+    } catch (error) {
+      if (!(error instanceof OutsideFetchError)) throw error
+      const isTooLarge = error.reason === 'too_large'
+      const problem = isTooLarge ? 'must be a video of at most 200 MB' : 'could not be fetched from that URL'
+      throw invalid(param, `'${param}' ${problem}.`, error)
+    } finally {
+      await mediaStore.remove(key)
+    }
+  }
+
+  const cut = async (source: Source, span: Span | undefined, timestampsParam: string): Promise<CutClip> => {
+    tools ??= findTools()
+    const { probeVideo, ffmpeg } = await tools
+    const { video, param } = source
+    const cutFrom = (path: string) => cutClip({ probeVideo, ffmpeg }, path, span)
+    const found = await ('url' in video
+      ? withFetched(source, video.url, cutFrom)
+      : mediaStore.withLocalPath(video.storageKey, cutFrom).catch((error: NodeJS.ErrnoException) => {
+          throw error.code === 'ENOENT' ? new ApiError('media_expired', { param, cause: error }) : error
+        }))
+    if (found === 'not-a-video') throw invalid(param, `'${param}' is not a video that can be used.`)
+    if (found === 'no-such-part') {
+      throw span === undefined
+        ? invalid(param, `'${param}' must be a video of at least one second.`)
+        : invalid(timestampsParam, `'${timestampsParam}' names a part that the video does not have.`)
+    }
+    return found
+  }
+
+  const freeUsername = async (): Promise<string> => {
+    for (let tried = 1; tried < namesTried; tried += 1) {
+      const username = createUsername()
+      if (!(await isUsernameTaken(postgres, username))) return username
+    }
+    return createUsername()
+  }
+
+  const build = async (
+    { accountId, params }: CharacterRequest,
+    source: Source,
+    span: Span | undefined,
+    key: string,
+  ): Promise<BuiltCharacter> => {
+    const made = await cut(source, span, params.timestamps)
+    const id = uuidV7()
+    const keep = async (
+      kind: 'clip' | 'portrait',
+      bytes: Buffer,
+      traits: Pick<StoredFile, 'contentType' | 'width' | 'height' | 'durationMs'>,
+    ): Promise<StoredFile> => {
+      const fileId = uuidV7()
+      const storageKey = `characters/${id}/${kind}`
+      const { sizeBytes, sha256 } = await mediaStore.put(storageKey, Readable.from([bytes]), clipBytesMax)
+      const base = { id: fileId, accountId, taskId: id, kind, storageKey, sizeBytes, sha256 }
+      return { ...base, ...traits, expiresAt: null }
+    }
+    const { width, height, durationMs } = made
+    const clip = await keep('clip', made.clip, { contentType: 'video/mp4', width, height, durationMs })
+    const portrait = await keep('portrait', made.portrait, {
+      contentType: 'image/jpeg',
+      width: portraitSide,
+      height: portraitSide,
+      durationMs: null,
+    })
+    return {
+      id,
+      accountId,
+      username: await freeUsername(),
+      source: key,
+      clipMediaId: clip.id,
+      portraitMediaId: portrait.id,
+      isPrivate: source.isPrivate,
+      files: [clip, portrait],
+    }
+  }
+
+  const discard = async ({ files }: BuiltCharacter) => {
+    await Promise.all(files.map(({ storageKey }) => mediaStore.remove(storageKey)))
+  }
+
+  /** Notes what was built, unless another process was quicker with the same. */
+  const note = async (built: BuiltCharacter): Promise<StoredCharacter> => {
+    for (let tried = 0; tried < namesTried; tried += 1) {
+      const named = tried === 0 ? built : { ...built, username: createUsername() }
+      if (await postgres.transaction((database) => insertCharacter(database, named, null))) return named
+      const earlier = await findCharacterFrom(postgres, built.accountId, built.source)
+      if (earlier !== undefined) {
+        await discard(built)
+        return earlier
+      }
+    }
+    await discard(built)
+    throw new Error('no free name was found for a character')
+  }
+
+  const makeInTurn = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (waiting >= waitingMax) throw unavailable('Too many characters are being made at the moment.')
+    waiting += 1
+    try {
+      return await inTurn(work)
+    } finally {
+      waiting -= 1
+    }
+  }
+
+  /** The result, unless it takes longer than a caller is kept waiting. */
+  const withPatience = async <Result>(work: Promise<Result>): Promise<Result> => {
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(
+      () => reject(unavailable('The character is still being made; send the same request again.')),
+      patienceMs,
+    )
+    try {
+      return await Promise.race([work, late])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  const keyOf = ({ key }: Source, span: Span | undefined) =>
+    `${key}@${span === undefined ? 'start' : `${span.startMs}-${span.endMs}`}`
+
+  return {
+    discard,
+    forLibrary: async (request) => {
+      const span = spanOf(request)
+      const source = await sourceOf(request)
+      const key = keyOf(source, span)
+      const made = await findCharacterFrom(postgres, request.accountId, key)
+      if (made !== undefined) return made
+      const place = `${request.accountId} ${key}`
+      let making = underWay.get(place)
+      if (making === undefined) {
+        making = makeInTurn(async () => note(await build(request, source, span, key))).finally(() =>
+          underWay.delete(place),
+        )
+        underWay.set(place, making)
+        // Whoever waited may have gone; a failure that nobody hears of must not end the process.
+        making.catch((error: unknown) => {
+          if (!(error instanceof ApiError)) log.warn({ err: error }, 'character.not-made')
+        })
+      }
+      return withPatience(making)
+    },
+    forOneTask: async (request) => {
+      const span = spanOf(request)
+      const source = await sourceOf(request)
+      const building = makeInTurn(() => build(request, source, span, keyOf(source, span)))
+      try {
+        return await withPatience(building)
+      } catch (error) {
+        building.then(discard).catch((late: unknown) => log.debug({ err: late }, 'character.not-made'))
+        throw error
+      }
+    },
+  }
+}

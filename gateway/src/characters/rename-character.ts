@@ -1,0 +1,29 @@
+import { CharacterRename } from '@kinora/contract/characters'
+import { ApiError } from '@kinora/contract/errors'
+import type { operations } from '@kinora/contract/operations'
+
+import type { Handler } from '../http/call.ts'
+import type { Database } from '../platform/postgres.ts'
+import { renameStored } from './character-store.ts'
+import { idOfPublic } from './character.ts'
+import { presentCharacter, type CharacterLinks } from './present-character.ts'
+
+export const renameCharacter =
+  ({
+    database,
+    ...links
+  }: CharacterLinks & { database: Database }): Handler<typeof operations.renameCharacter> =>
+  async (call) => {
+    const { username } = call.read(CharacterRename)
+    const id = idOfPublic(call.path['id'] ?? '')
+    const renamed =
+      id === undefined ? undefined : await renameStored(database, call.caller.accountId, id, username)
+    if (renamed === undefined) throw new ApiError('character_not_found')
+    if (renamed === 'taken') {
+      throw new ApiError('invalid_parameter', {
+        param: 'username',
+        message: `The name '${username}' is taken.`,
+      })
+    }
+    return { body: presentCharacter(links, renamed) }
+  }

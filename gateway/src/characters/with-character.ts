@@ -1,0 +1,36 @@
+import type { WithCharacter } from '../videos/ordered-character.ts'
+import { insertCharacter } from './character-store.ts'
+import type { CharacterMaker } from './make-character.ts'
+
+const params = {
+  url: 'character_url',
+  fromTask: 'character_from_task',
+  timestamps: 'character_timestamps',
+}
+
+/**
+ * The character that comes with an order. One that is to be kept goes into the library and stays there, whatever
+ * becomes of the order. One for this video alone is noted together with its task, and goes when that ends.
+ */
+export const createWithCharacter =
+  (maker: CharacterMaker): WithCharacter =>
+  async ({ accountId }, wish, work) => {
+    if (wish === undefined) return work(undefined)
+    const { url, fromTask, timestamps, isSaved } = wish
+    const request = { accountId, url, fromTask, timestamps, params }
+    if (isSaved) return work(await maker.forLibrary(request))
+    const built = await maker.forOneTask(request)
+    try {
+      return await work({
+        id: built.id,
+        username: built.username,
+        record: async (database, taskId) => {
+          const isNoted = await insertCharacter(database, built, taskId)
+          if (!isNoted) throw new Error(`the name ${built.username} was taken meanwhile`)
+        },
+      })
+    } catch (error) {
+      await maker.discard(built)
+      throw error
+    }
+  }

@@ -1,0 +1,232 @@
+import { ChatBody, type ChatChunk, type ChatCompletion } from '@kinora/contract/chat'
+/**
+ * A video by way of chat: the conversation becomes an order like any other, and the reply tells its task's
+ * events in three kinds of line. A reply that breaks off loses nothing: the task goes on, and its id was the
+ * first thing said.
+ */
+import { ApiError, errors, type ErrorCode, type TaskErrorCode } from '@kinora/contract/errors'
+
+import type { Call, Reply } from '../http/call.ts'
+import type { EventStream, SentEvent } from '../http/event-stream.ts'
+import { deprecationHeaders } from '../models/deprecation.ts'
+import { frameOf } from '../models/frame.ts'
+import type { VideoModel } from '../models/model.ts'
+import type { LinkSigner } from '../storage/signed-link.ts'
+import type { AcceptVideo } from '../videos/accept-video.ts'
+import type { CancelTask } from '../videos/cancel-video.ts'
+import type { FollowTask } from '../videos/follow-task.ts'
+import { pictureHeadBytes, pictureSizeOf } from '../videos/picture-size.ts'
+import { withPictures, type PictureDependencies, type StoredPicture } from '../videos/reference-picture.ts'
+import type { TaskEvent } from '../videos/task-event-store.ts'
+import type { VideoTask } from '../videos/task.ts'
+import { readVideoPrompt } from './video-prompt.ts'
+
+export type ChatVideo = (call: Call, model: VideoModel) => Promise<Reply<ChatCompletion | EventStream>>
+
+interface ReplyDependencies {
+  follow: FollowTask
+  links: LinkSigner
+  cancelTask: CancelTask
+}
+
+export interface ChatVideoDependencies extends ReplyDependencies {
+  acceptVideo: AcceptVideo
+  pictures: PictureDependencies
+  /** How long a reply that is not streamed waits for its video. */
+  waitMs: number
+}
+
+/** The task a reply tells of, and nothing else of its request: a reply may live much longer than that. */
+interface Told {
+  id: string
+  day: string
+  accountId: string
+  model: string
+  created: number
+  /** End the task when its caller goes away before its end. */
+  isCancelledWithCaller: boolean
+}
+
+const orientationOf = async (
+  { mediaStore }: PictureDependencies,
+  picture: StoredPicture | undefined,
+): Promise<'landscape' | 'portrait'> => {
+  if (picture === undefined) return 'landscape'
+  const chunks: Buffer[] = []
+  const head = await mediaStore.open(picture.storageKey, { start: 0, end: pictureHeadBytes - 1 })
+  for await (const chunk of (head ?? []) as AsyncIterable<Buffer>) chunks.push(chunk)
+  const size = pictureSizeOf(picture.contentType, Buffer.concat(chunks))
+  return size !== undefined && size.height > size.width ? 'portrait' : 'landscape'
+}
+
+const accept = async (
+  { acceptVideo, pictures }: ChatVideoDependencies,
+  { caller, fields, signal }: Call,
+  model: VideoModel,
+): Promise<VideoTask> => {
+  const asked = readVideoPrompt(fields.value('messages'), model.referencesMax)
+  return withPictures(pictures, asked.pictures, signal, async (stored) => {
+    const order = {
+      prompt: asked.prompt,
+      seconds: model.defaultSeconds,
+      ...frameOf('small', await orientationOf(pictures, stored[0])),
+      watermark: true,
+      isPrivate: false,
+    }
+    return acceptVideo({ caller, model, door: 'chat', order, pictures: stored })
+  })
+}
+
+/** The lines an event is told in. Progress only ever grows, and is whole before there is a link. */
+const createTeller = (taskId: string, links: LinkSigner) => {
+  let shown = -1
+  const grown = (progress: number) => {
+    if (progress <= shown) return []
+    shown = progress
+    return [`progress: ${progress}%`]
+  }
+  return ({ kind, data }: TaskEvent): string[] => {
+    if (kind === 'accepted') return [`task_id: ${taskId}`]
+    if (kind === 'completed') {
+      return [...grown(100), `video_url: ${links.link(data.mediaId ?? '', 'video.mp4')}`]
+    }
+    return kind === 'failed' ? [] : grown(data.progress ?? 0)
+  }
+}
+
+/** The code a request is answered with for a task that failed; a reason that only ends tasks has a neighbour. */
+const codeOfAnswer = (code: TaskErrorCode): ErrorCode => {
+  if (code === 'task_timeout') return 'upstream_error'
+  return code === 'task_cancelled' ? 'task_failed' : code
+}
+
+const failureOf = ({ data }: TaskEvent) => {
+  const code = data.code ?? 'upstream_error'
+  const answered = codeOfAnswer(code)
+  return { code, answered, message: data.message ?? errors[answered].message, type: errors[answered].type }
+}
+
+const chunkOf = (told: Told, content: string): ChatChunk => ({
+  id: `chatcmpl-${told.id}`,
+  object: 'chat.completion.chunk',
+  created: told.created,
+  model: told.model,
+  choices: [
+    {
+      index: 0,
+      // Client libraries that put the message together want to hear once who speaks.
+      delta: { ...(content.startsWith('task_id:') && { role: 'assistant' }), content },
+      finish_reason: content.startsWith('video_url:') ? 'stop' : null,
+    },
+  ],
+})
+
+const errorEvent = (error: { message: string; type: string; code: string }): SentEvent => ({
+  data: JSON.stringify({ error: { message: error.message, type: error.type, code: error.code } }),
+})
+
+const isLeftByCaller = (signal: AbortSignal) => signal.aborted && !(signal.reason instanceof ApiError)
+
+const sentFor = (told: Told, event: TaskEvent, lines: string[]): SentEvent[] => {
+  if (event.kind === 'failed') return [{ ...errorEvent(failureOf(event)), id: event.id }]
+  return lines.map((line, index) => ({
+    // Only the last line of an event names it: who heard less of it has not had it yet.
+    ...(index === lines.length - 1 && { id: event.id }),
+    data: JSON.stringify(chunkOf(told, line)),
+  }))
+}
+
+async function* stream(
+  { follow, links, cancelTask }: ReplyDependencies,
+  told: Told,
+  signal: AbortSignal,
+): EventStream {
+  const linesOf = createTeller(told.id, links)
+  try {
+    for await (const event of follow(told, 0, signal)) yield* sentFor(told, event, linesOf(event))
+    if (signal.reason instanceof ApiError) {
+      yield errorEvent({
+        code: signal.reason.code,
+        type: errors[signal.reason.code].type,
+        message: `The server is being restarted. The task goes on: follow it at /v1/videos/${told.id}/events.`,
+      })
+    }
+    yield { data: '[DONE]' }
+  } finally {
+    if (told.isCancelledWithCaller && isLeftByCaller(signal)) await cancelTask(told.id, told.accountId)
+  }
+}
+
+const wait = async (
+  { follow, links, cancelTask }: ReplyDependencies,
+  told: Told,
+  gone: AbortSignal,
+  waitMs: number,
+): Promise<ChatCompletion> => {
+  const linesOf = createTeller(told.id, links)
+  const lines = new Map([
+    ['task_id', `task_id: ${told.id}`],
+    ['progress', 'progress: 0%'],
+  ])
+  const signal = AbortSignal.any([gone, AbortSignal.timeout(waitMs)])
+  for await (const event of follow(told, 0, signal)) {
+    if (event.kind === 'failed') {
+      const { answered, message } = failureOf(event)
+      // Trying again would be a second task, and nobody asked for that.
+      throw new ApiError(answered, { message, headers: { 'x-should-retry': 'false' } })
+    }
+    for (const line of linesOf(event)) lines.set(line.slice(0, line.indexOf(':')), line)
+  }
+  if (told.isCancelledWithCaller && isLeftByCaller(gone)) await cancelTask(told.id, told.accountId)
+  return {
+    id: `chatcmpl-${told.id}`,
+    object: 'chat.completion',
+    created: told.created,
+    model: told.model,
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: [...lines.values()].join('\n') },
+        finish_reason: 'stop',
+      },
+    ],
+    usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+  }
+}
+
+const libraryTimeoutSeconds = 600
+const marginMs = 10_000
+
+/** A client library that gives up waiting sends the request again, and that would be a second video. */
+const patienceMs = ({ header }: Call, waitMs: number): number => {
+  if (header('x-stainless-lang') === undefined) return waitMs
+  const libraryMs = Number(header('x-stainless-timeout') ?? libraryTimeoutSeconds) * 1000
+  return Number.isFinite(libraryMs) ? Math.max(1_000, Math.min(waitMs, libraryMs - marginMs)) : waitMs
+}
+
+export const createChatVideo =
+  (dependencies: ChatVideoDependencies): ChatVideo =>
+  async (call, model) => {
+    const body = call.read(ChatBody)
+    if (body.n !== 1) {
+      throw new ApiError('invalid_parameter', {
+        param: 'n',
+        message: `'n' must be 1 for a video model (got ${body.n}).`,
+      })
+    }
+    const task = await accept(dependencies, call, model)
+    const { follow, links, cancelTask, waitMs } = dependencies
+    const told: Told = {
+      id: task.id,
+      day: task.day,
+      accountId: task.accountId,
+      model: model.id,
+      created: Math.floor(task.createdAt.getTime() / 1000),
+      isCancelledWithCaller: call.header('x-cancel-on-disconnect')?.trim().toLowerCase() === 'true',
+    }
+    const headers = deprecationHeaders(model)
+    const reply = { follow, links, cancelTask }
+    return body.stream === true
+      ? { headers, body: stream(reply, told, call.waitSignal()) }
+      : { headers, body: await wait(reply, told, call.waitSignal(), patienceMs(call, waitMs)) }
+  }

@@ -1,0 +1,28 @@
+import { ApiError } from '@kinora/contract/errors'
+
+import type { Caller } from '../keys/caller.ts'
+import type { Catalog } from './catalog.ts'
+import { assertMayUseModel } from './model-access.ts'
+import type { ModelEntry, VideoModel } from './model.ts'
+
+/** The model a request names, once it is known to exist and this caller may use it. */
+export const chooseModel = (catalog: Catalog, caller: Caller, name: unknown): ModelEntry => {
+  if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
+    throw new ApiError('missing_parameter', { param: 'model', message: "'model' is required." })
+  }
+  if (typeof name !== 'string') {
+    throw new ApiError('invalid_parameter', { param: 'model', message: "'model' must be text." })
+  }
+  // An unknown model is 404 for everyone; only then does it matter whether this key may use it.
+  const model = catalog.find(name)
+  assertMayUseModel(caller, name)
+  return model
+}
+
+/** The same, for an endpoint that takes video models only. */
+export const chooseVideoModel = (
+  catalog: Catalog,
+  caller: Caller,
+  endpoint: string,
+  name: unknown,
+): VideoModel => catalog.videoModelFor(endpoint, chooseModel(catalog, caller, name).id)

@@ -1,0 +1,102 @@
+/**
+ * Pictures made of a video: one frame of it, or a sheet of many. Each is made when it is first asked for, kept
+ * beside its video for as long as that is kept, and not made again.
+ */
+import { Readable } from 'node:stream'
+
+import { atMost } from '../platform/at-most.ts'
+import type { Log } from '../platform/log.ts'
+import type { Database } from '../platform/postgres.ts'
+import { uuidV7 } from '../platform/uuid.ts'
+import type { MediaStore } from './media-store.ts'
+import { createSandbox, type RunOnFile } from './sandbox.ts'
+import { findVariant, insertStoredFiles, type StoredFile } from './stored-file-store.ts'
+
+export const variantKinds = ['thumbnail', 'spritesheet'] as const
+type VariantKind = (typeof variantKinds)[number]
+
+/** Answers the variant, or undefined where none can be made of this file. */
+export type MakeVariant = (video: StoredFile, kind: VariantKind) => Promise<StoredFile | undefined>
+
+const atOnce = 2
+const pictureBytesMax = 8 * 1_048_576
+const limits = { timeoutMs: 20_000, outputBytesMax: pictureBytesMax }
+const sheetColumns = 4
+const sheetRows = 4
+
+const within = (side: number) =>
+  `scale=w='min(${side},iw)':h='min(${side},ih)':force_original_aspect_ratio=decrease:force_divisible_by=2`
+
+const filterOf: Record<VariantKind, (seconds: number) => string> = {
+  thumbnail: () => within(640),
+  spritesheet: (seconds) =>
+    `fps=${sheetColumns * sheetRows}/${seconds},${within(320)},tile=${sheetColumns}x${sheetRows}`,
+}
+
+const commandFor = (kind: VariantKind, seconds: number) => (path: string) => [
+  ...['-v', 'error', '-nostdin', '-threads', '1', '-protocol_whitelist', 'file'],
+  ...['-format_whitelist', 'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm'],
+  ...(kind === 'thumbnail' ? ['-ss', String(seconds / 3)] : []),
+  ...['-i', path, '-an', '-sn', '-dn', '-frames:v', '1', '-vf', filterOf[kind](seconds)],
+  ...['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-q:v', '4', '-f', 'image2pipe', 'pipe:1'],
+]
+
+export const createMakeVariant = ({
+  database,
+  mediaStore,
+  ffmpegPath,
+  log,
+}: {
+  database: Database
+  mediaStore: MediaStore
+  ffmpegPath: string
+  log: Log
+}): MakeVariant => {
+  // Only tried out once there is something to make, so that starting does not wait for it.
+  let sandbox: Promise<RunOnFile> | undefined
+  const inTurn = atMost(atOnce)
+  const underWay = new Map<string, Promise<StoredFile | undefined>>()
+
+  const draw = async (video: StoredFile, kind: VariantKind): Promise<Buffer | undefined> => {
+    sandbox ??= createSandbox(ffmpegPath)
+    const runOnFile = await sandbox
+    const seconds = Math.max(0.1, (video.durationMs ?? 1_000) / 1_000)
+    try {
+      const drawn = await mediaStore.withLocalPath(video.storageKey, (path) =>
+        runOnFile(path, commandFor(kind, seconds), limits),
+      )
+      return drawn.length === 0 ? undefined : drawn
+    } catch (error) {
+      log.warn({ err: error, mediaId: video.id, kind }, 'variant.not-made')
+      return undefined
+    }
+  }
+
+  const make: MakeVariant = async (video, kind) => {
+    const drawn = await draw(video, kind)
+    if (drawn === undefined) return undefined
+    const id = uuidV7()
+    const storageKey = `variants/${id}.jpg`
+    const { sizeBytes, sha256 } = await mediaStore.put(storageKey, Readable.from([drawn]), pictureBytesMax)
+    const { accountId, taskId, expiresAt } = video
+    await insertStoredFiles(database, [
+      {
+        ...{ id, accountId, taskId, kind, storageKey, contentType: 'image/jpeg', sizeBytes, sha256 },
+        ...{ width: null, height: null, durationMs: null, expiresAt },
+      },
+    ])
+    // Another process may have made the same one meanwhile; the first to be noted stays.
+    const noted = await findVariant(database, taskId, kind)
+    if (noted?.id !== id) await mediaStore.remove(storageKey)
+    return noted
+  }
+
+  return async (video, kind) => {
+    const made = await findVariant(database, video.taskId, kind)
+    if (made !== undefined) return made
+    const key = `${video.id}/${kind}`
+    const making = underWay.get(key) ?? inTurn(() => make(video, kind)).finally(() => underWay.delete(key))
+    underWay.set(key, making)
+    return making
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Runs a program of the ffmpeg family on a file that came from outside. The program sees nothing but that file:
+ * no network, an empty environment and, where bubblewrap works, namespaces of its own. What it makes comes back
+ * through its output, so it never has a place to write to.
+ */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Runs the program on the file; `parameters` gets the path under which the program sees it. */
+export type RunOnFile = (
+  path: string,
+  parameters: (path: string) => string[],
+  limits: { timeoutMs: number; outputBytesMax: number },
+) => Promise<Buffer>
+
+const startTimeoutMs = 20_000
+const systemDirectories = ['/usr', '/lib', '/lib64', '/bin', '/etc/ld.so.cache', '/etc/alternatives']
+
+const sandboxed = (path: string) => [
+  ...['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'],
+  ...systemDirectories.flatMap((directory) => ['--ro-bind-try', directory, directory]),
+  ...['--proc', '/proc', '--dev', '/dev', '--ro-bind', path, '/video'],
+]
+
+/** Whether bubblewrap is there and allowed to make namespaces; containers often forbid it. */
+const canSandbox = async (program: string): Promise<boolean> => {
+  try {
+    await run('bwrap', [...sandboxed('/dev/null'), program, '-version'], { timeout: startTimeoutMs })
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const createSandbox = async (program: string): Promise<RunOnFile> => {
+  const isSandboxed = await canSandbox(program)
+  return async (path, parameters, { timeoutMs, outputBytesMax }) => {
+    const [command, given] = isSandboxed
+      ? (['bwrap', [...sandboxed(path), program, ...parameters('/video')]] as const)
+      : ([program, parameters(path)] as const)
+    const { stdout } = await run(command, given, {
+      encoding: 'buffer',
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+      maxBuffer: outputBytesMax,
+      ...(!isSandboxed && { env: {} }),
+    })
+    return stdout
+  }
+}
+
+/** Whether the program itself found fault with the file; being absent or cut off says nothing about the file. */
+export const isVerdict = (error: unknown): boolean => typeof (error as { code?: unknown }).code === 'number'

@@ -1,0 +1,62 @@
+/** A stored file as the answer to a request: whole or in part, with or without its bytes. */
+import type { Readable } from 'node:stream'
+
+import { ApiError } from '@kinora/contract/errors'
+
+import type { Call, Reply } from '../http/call.ts'
+import type { MediaStore } from './media-store.ts'
+import type { StoredFile } from './stored-file-store.ts'
+
+type Range = { start: number; end: number }
+
+/** A single byte range of a file, `undefined` for the whole, `null` for one that cannot be satisfied. */
+export const rangeOf = (header: string | undefined, sizeBytes: number): Range | undefined | null => {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '')
+  if (match === null || (match[1] === '' && match[2] === '')) return undefined
+  const [, first = '', last = ''] = match
+  // A range that ends before it starts is no range, and one who sends none gets the whole.
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined
+  const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first)
+  const end = first === '' || last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1)
+  return start > end || start >= sizeBytes ? null : { start, end }
+}
+
+const isExpired = ({ expiresAt }: StoredFile) => expiresAt !== null && expiresAt.getTime() <= Date.now()
+
+/** Answers with the file, or 410 for one past its retention. `disposition` says what a browser does with it. */
+export const sendFile = async (
+  mediaStore: MediaStore,
+  file: StoredFile,
+  { header, method }: Pick<Call, 'header' | 'method'>,
+  disposition: string,
+): Promise<Reply<Readable | undefined>> => {
+  if (isExpired(file)) throw new ApiError('media_expired')
+  const etag = `"${file.sha256}"`
+  const headers: Record<string, string> = {
+    etag,
+    'accept-ranges': 'bytes',
+    'content-type': file.contentType,
+    'content-disposition': disposition,
+    'cache-control': 'private, max-age=3600, immutable',
+    'cross-origin-resource-policy': 'cross-origin',
+  }
+  const known = header('if-none-match')
+  if (known?.includes(etag) === true || known?.trim() === '*')
+    return { status: 304, headers, body: undefined }
+  const isRangeStillGood = header('if-range') === undefined || header('if-range') === etag
+  const range = isRangeStillGood ? rangeOf(header('range'), file.sizeBytes) : undefined
+  if (range === null) {
+    return {
+      status: 416,
+      headers: { ...headers, 'content-range': `bytes */${file.sizeBytes}` },
+      body: undefined,
+    }
+  }
+  headers['content-length'] = String(range === undefined ? file.sizeBytes : range.end - range.start + 1)
+  if (range !== undefined) headers['content-range'] = `bytes ${range.start}-${range.end}/${file.sizeBytes}`
+  const status = range === undefined ? 200 : 206
+  if (method === 'HEAD') return { status, headers, body: undefined }
+  const body = await mediaStore.open(file.storageKey, range)
+  if (body === undefined) throw new ApiError('media_expired', { detail: `the file of ${file.id} is missing` })
+  return { status, headers, body }
+}

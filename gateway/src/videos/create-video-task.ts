@@ -1,0 +1,84 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { operations } from '@kinora/contract/operations'
+import { FamilyBVideoTask, type FamilyAVideoTask } from '@kinora/contract/videos'
+import type { Static } from 'typebox'
+
+import type { Handler } from '../http/call.ts'
+import type { Catalog } from '../models/catalog.ts'
+import { chooseVideoModel } from '../models/choose-model.ts'
+import { deprecationHeaders } from '../models/deprecation.ts'
+import { frameOf } from '../models/frame.ts'
+import type { VideoModel } from '../models/model.ts'
+import type { AcceptVideo } from './accept-video.ts'
+import type { PromptEnhancer } from './enhance-prompt.ts'
+import { characterWishOf, type WithCharacter } from './ordered-character.ts'
+import { presentCreatedVideoTask } from './present-video.ts'
+import { picturesInList, withPictures, type PictureDependencies } from './reference-picture.ts'
+import type { VideoOrder } from './task.ts'
+
+type FormA = Static<typeof FamilyAVideoTask>
+type FormB = Static<typeof FamilyBVideoTask>
+type Form = FormA & Partial<FormB>
+
+const endpoint = '/v1/video/create'
+
+/** Nobody can choose about a watermark in this parameter set, so there is none. */
+const orderOfFamilyA = (form: FormA, model: VideoModel): VideoOrder => ({
+  prompt: form.prompt,
+  seconds: model.defaultSeconds,
+  ...frameOf(
+    form.enable_upsample === true ? 'large' : 'small',
+    form.aspect_ratio === '9:16' ? 'portrait' : 'landscape',
+  ),
+  watermark: false,
+  isPrivate: false,
+})
+
+const orderOfFamilyB = (form: Omit<FormB, 'images'>, model: VideoModel): VideoOrder => ({
+  prompt: form.prompt,
+  seconds: form.duration ?? model.defaultSeconds,
+  ...frameOf(
+    form.size === 'large' ? 'large' : 'small',
+    form.orientation === 'portrait' ? 'portrait' : 'landscape',
+  ),
+  watermark: form.watermark ?? true,
+  isPrivate: form.private ?? false,
+})
+
+export const createVideoTask =
+  ({
+    catalog,
+    acceptVideo,
+    pictures,
+    enhancer,
+    withCharacter,
+  }: {
+    catalog: Catalog
+    acceptVideo: AcceptVideo
+    pictures: PictureDependencies
+    enhancer: PromptEnhancer
+    withCharacter: WithCharacter
+  }): Handler<typeof operations.createVideoTask> =>
+  async (call) => {
+    const { caller, fields, signal } = call
+    const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
+    const form = call.read(model.task ?? FamilyBVideoTask) as Form
+    const images = picturesInList(fields.value('images'), 'images', model.referencesMax)
+    if (images.length === 0 && model.family === 'B') {
+      throw new ApiError('missing_parameter', { param: 'images', message: "'images' is required." })
+    }
+    const enhance = form.enhance_prompt === true && enhancer.canEnhance(form.prompt)
+    if (form.enhance_prompt === true && !enhance) call.ignore('enhance_prompt')
+    const order: VideoOrder = {
+      ...(model.family === 'A' ? orderOfFamilyA(form, model) : orderOfFamilyB(form, model)),
+      ...(model.referenceMode !== undefined && images.length > 0 && { referenceMode: model.referenceMode }),
+      ...(enhance && { enhance }),
+    }
+    const wish = model.family === 'B' ? characterWishOf(form, fields) : undefined
+    const task = await withCharacter(caller, wish, (character) =>
+      withPictures(pictures, images, signal, (stored) =>
+        acceptVideo({ caller, model, door: 'create', order, pictures: stored, character }),
+      ),
+    )
+    return { headers: deprecationHeaders(model), body: presentCreatedVideoTask(task) }
+  }

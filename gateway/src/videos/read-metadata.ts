@@ -1,0 +1,51 @@
+/** A caller's own notes on a task. They are kept and shown, never read and never sent on. */
+import { ApiError } from '@kinora/contract/errors'
+
+type Metadata = Record<string, string | number | boolean>
+
+const entriesMax = 16
+const keyCharactersMax = 64
+const valueCharactersMax = 512
+const bytesMax = 16 * 1024
+
+const invalid = (message: string, cause?: unknown) =>
+  new ApiError('invalid_parameter', { param: 'metadata', message: `'metadata' ${message}`, cause })
+
+const parsed = (text: string): unknown => {
+  if (Buffer.byteLength(text) > bytesMax) throw invalid('must have at most 16 KB.')
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw invalid('must be a JSON object as text.', error)
+  }
+}
+
+const charactersOf = (text: string) => [...text].length
+// What cannot be stored as text cannot be given back either.
+const isText = (text: string) => !text.includes('\0') && text.isWellFormed()
+
+const assertEntry = (key: string, value: unknown): void => {
+  if (key === '' || charactersOf(key) > keyCharactersMax || !isText(key)) {
+    throw invalid(`has a key that is not 1 to ${keyCharactersMax} characters of text.`)
+  }
+  if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return
+  if (typeof value !== 'string') throw invalid('may hold only text, numbers, true and false.')
+  if (charactersOf(value) > valueCharactersMax || !isText(value)) {
+    throw invalid(`has a value that is not text of at most ${valueCharactersMax} characters.`)
+  }
+}
+
+/** Reads a JSON object, or the text of one; undefined where none was given. */
+export const readMetadata = (value: unknown): Metadata | undefined => {
+  if (value === undefined || (typeof value === 'string' && value.trim() === '')) return undefined
+  const given = typeof value === 'string' ? parsed(value) : value
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw invalid('must be a JSON object.')
+  }
+  const entries = Object.entries(given)
+  if (entries.length > entriesMax)
+    throw invalid(`may have at most ${entriesMax} keys (got ${entries.length}).`)
+  for (const [key, each] of entries) assertEntry(key, each)
+  if (Buffer.byteLength(JSON.stringify(given)) > bytesMax) throw invalid('must have at most 16 KB.')
+  return Object.fromEntries(entries)
+}

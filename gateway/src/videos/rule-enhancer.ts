@@ -1,0 +1,97 @@
+/**
+ * The enhancer that needs no model: it adds what a director would add and the prompt does not say, light, lens
+ * and motion, in words that fit the scene. The same prompt always comes out the same. It cannot translate.
+ */
+import type { PromptEnhancer } from './enhance-prompt.ts'
+
+interface Aspect {
+  /** The prompt speaks of it already. */
+  isSaid: RegExp
+  /** The first that fits the scene; the last fits any. */
+  words: [scene: RegExp, words: string][]
+}
+
+const anything = /^/
+
+const light: Aspect = {
+  isSaid: /\b(light|lighting|lit|backlit|sunlit|glow(ing)?|shadows?|neon|candle(light)?)\b/i,
+  words: [
+    [/\b(night|midnight|moon(lit|light)?|stars?|starry)\b/i, 'cool moonlight with deep, soft shadows'],
+    [/\b(sunset|sunrise|dusk|dawn|evening|golden hour)\b/i, 'warm low sun with long shadows'],
+    [
+      /\b(rain(y|ing)?|storm(y)?|fog(gy)?|mist(y)?|snow(y|ing)?|overcast)\b/i,
+      'muted light from an overcast sky',
+    ],
+    [
+      /\b(room|kitchen|office|indoors?|interior|studio|caf[eé]|library)\b/i,
+      'soft window light from one side',
+    ],
+    [/\b(underwater|ocean floor|reef|deep sea|aquarium)\b/i, 'shafts of light falling from above'],
+    [/\b(space|galaxy|nebula|planet|orbit)\b/i, 'hard sunlight against deep black'],
+    [anything, 'soft natural light'],
+  ],
+}
+
+const lens: Aspect = {
+  isSaid:
+    /\b(lens|\d+ ?mm|macro|close-?up|wide[- ](shot|angle)|bokeh|depth of field|telephoto|fisheye|aerial|drone)\b/i,
+  words: [
+    [
+      /\b(insect|bee|ant|butterfly|flower|petal|drop(let)?|leaf|eye)\b/i,
+      'macro lens with a very shallow focus',
+    ],
+    [
+      /\b(portrait|face|wom[ae]n|m[ae]n|girl|boy|child(ren)?|dancer|person|chef)\b/i,
+      '85 mm lens with a softly blurred background',
+    ],
+    [
+      /\b(mountains?|valley|desert|dunes?|sea|ocean|coast|beach|forest|woods|city|skyline|sky|field|landscape|lake|river|space|planet)\b/i,
+      'wide 24 mm lens with deep focus',
+    ],
+    [anything, '35 mm lens with a natural perspective'],
+  ],
+}
+
+const motion: Aspect = {
+  isSaid:
+    /\b(camera|pan(ning|s)?|dolly|zoom(s|ing)?|tracking shot|tilt(s|ing)?|crane shot|handheld|time-?lapse|slow motion|orbit(s|ing)? around|timelapse)\b/i,
+  words: [
+    [
+      /\b(runs?|running|races?|racing|chases?|chasing|drives?|driving|rides?|riding|gallop(s|ing)?|fl(y|ies|ying)|swims?|swimming)\b/i,
+      'the camera tracks smoothly alongside',
+    ],
+    [
+      /\b(mountains?|valley|desert|dunes?|coast|beach|forest|woods|city|skyline|landscape|field|lake|river)\b/i,
+      'the camera glides slowly forward',
+    ],
+    [/\b(portrait|face|flower|insect|eye|drop(let)?)\b/i, 'the camera holds almost still'],
+    [anything, 'a slow, steady push in'],
+  ],
+}
+
+const wordsFor = ({ isSaid, words }: Aspect, prompt: string): string[] => {
+  if (isSaid.test(prompt)) return []
+  const fitting = words.find(([scene]) => scene.test(prompt))
+  return fitting === undefined ? [] : [fitting[1]]
+}
+
+/** Whether at least half of the letters are Latin; a prompt without letters counts as such. */
+export const isMostlyLatin = (prompt: string): boolean => {
+  const letters = prompt.match(/\p{L}/gu) ?? []
+  const latin = letters.filter((letter) => /\p{Script=Latin}/u.test(letter))
+  return latin.length * 2 >= letters.length
+}
+
+const enhance = (prompt: string): string => {
+  if (!isMostlyLatin(prompt)) return prompt
+  const added = [light, lens, motion].flatMap((aspect) => wordsFor(aspect, prompt)).join(', ')
+  if (added === '') return prompt
+  const said = prompt.trimEnd()
+  const sentence = /[.!?…]$/.test(said) ? said : `${said.replace(/[,;:\s]+$/, '')}.`
+  return `${sentence} ${added.charAt(0).toUpperCase()}${added.slice(1)}.`
+}
+
+export const ruleEnhancer: PromptEnhancer = {
+  canEnhance: isMostlyLatin,
+  enhance: async (prompt) => enhance(prompt),
+}

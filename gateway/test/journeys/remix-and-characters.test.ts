@@ -1,0 +1,112 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { expect, test } from 'vitest'
+
+import { ask, askJson } from '../kit/answers.ts'
+import { probe } from '../kit/sample-video.ts'
+import { startStack } from '../kit/stack.ts'
+
+test('a video, a remix of it, a character from it and a video with that character, all real and playable', async () => {
+  await using stack = await startStack({ provider: 'local' })
+  const { url, key } = stack
+  const completed = async (id: string) => {
+    const startedMs = performance.now()
+    await stack.until(`${id} has ended`, async () => {
+      const { body } = await ask(`${url}/v1/videos/${id}`, key)
+      return body['status'] === 'completed' || body['status'] === 'failed'
+    })
+    const { body } = await ask(`${url}/v1/videos/${id}`, key)
+    expect(body).toMatchObject({ status: 'completed', progress: 100 })
+    const file = join(stack.directory, 'download.mp4')
+    const download = await fetch(String(body['video_url']))
+    const bytes = Buffer.from(await download.arrayBuffer())
+    await writeFile(file, bytes)
+    const probed = await probe(file)
+    expect(probed).toMatchObject({ codec: 'h264', width: 480, height: 480 })
+    expect(probed.seconds).toBeCloseTo(4, 1)
+    return { bytes, ms: Math.round(performance.now() - startedMs) }
+  }
+
+  const sourceId = await stack.create('A whale swimming through a calm ocean at sunset')
+  const source = await completed(sourceId)
+
+  const { body: remixed } = await askJson(`${url}/v1/videos/${sourceId}/remix`, key, {
+    prompt: 'The same at night, under stars',
+  })
+  const remix = await completed(String(remixed['id']))
+  expect(remix.bytes.equals(source.bytes)).toBe(false)
+
+  const startedMs = performance.now()
+  const { status, body: character } = await askJson(`${url}/vidB/v1/characters`, key, {
+    from_task: sourceId,
+    timestamps: '0.5,2.5',
+  })
+  const characterMs = Math.round(performance.now() - startedMs)
+  expect(status).toBe(200)
+  const portrait = await fetch(String(character['profile_picture_url']))
+  expect(portrait.headers.get('content-type')).toBe('image/jpeg')
+  expect((await fetch(String(character['permalink']))).status).toBe(200)
+
+  const plain = await completed(await stack.create('Golden dunes in the desert'))
+  const starringId = await stack.create(`@${String(character['username'])} in golden dunes in the desert`)
+  const starring = await completed(starringId)
+  expect(starring.bytes.equals(plain.bytes)).toBe(false)
+
+  const broughtId = await stack.create('A quiet pine forest', { character_from_task: sourceId })
+  const brought = await completed(broughtId)
+  await stack.until('its own character has gone with the task', async () => {
+    const { rows } = await stack.database.postgres.query<{ count: number }>('select count(*) from characters')
+    return rows[0]?.count === 1
+  })
+
+  console.log(
+    `render ${source.ms} ms, remix ${remix.ms} ms, character ${characterMs} ms, ` +
+      `video with a character ${starring.ms} ms, with one of its own ${brought.ms} ms`,
+  )
+  await stack.assertBooks({ completed: 5, failed: 0 })
+})
+
+test('a cancelled task costs nothing and its render stops', async () => {
+  await using stack = await startStack({ provider: 'local', environment: { LOCAL_RENDERS: '1' } })
+  const { url, key } = stack
+  const jobs = async () => (await readdir(join(stack.directory, 'local'), { recursive: true })).length
+  const empty = await jobs()
+  const id = await stack.create('A dragon over snowy mountains', { seconds: '25', size: '1280x720' })
+  await stack.until('its render is under way', async () => {
+    const { body } = await ask(`${url}/v1/videos/${id}`, key)
+    return body['status'] === 'processing' && Number(body['progress']) > 0
+  })
+  const { body } = await ask(`${url}/v1/videos/${id}/cancel`, key, { method: 'POST' })
+  expect(body).toMatchObject({ status: 'failed', error: { code: 'task_cancelled' } })
+  const ms = await stack.until('its job is gone', async () => (await jobs()) <= empty, 10_000)
+  console.log(`cancelled: the render was gone ${Math.round(ms)} ms later`)
+  await stack.assertBooks({ completed: 0, failed: 1 })
+
+  // The one place for a render is free again, and the run that waited found nothing to do.
+  const next = await stack.create('Northern lights over ice')
+  await stack.until('the next is completed', async () => (await stack.states())['completed'] === 1)
+  await stack.assertBooks({ completed: 1, failed: 1 })
+  expect((await ask(`${url}/v1/videos/${next}`, key)).body).toMatchObject({ status: 'completed' })
+})
+
+test('a vendor remixes the job it made, which is kept for that, and stops one that was cancelled as it was submitted', async () => {
+  await using stack = await startStack()
+  const { url, key, vendor } = stack
+  const jobs = () => vendor.jobs()
+  const sourceId = await stack.create('A whale')
+  await stack.until('the source is completed', async () => (await stack.states())['completed'] === 1)
+  const { body } = await askJson(`${url}/v1/videos/${sourceId}/remix`, key, { prompt: 'At night' })
+  await stack.until('the remix is completed', async () => (await stack.states())['completed'] === 2)
+  expect(jobs()).toMatchObject([
+    { idempotencyKey: sourceId, state: 'completed', remixOf: undefined },
+    { idempotencyKey: body['id'], state: 'completed', remixOf: jobs()[0]?.id, prompt: 'At night' },
+  ])
+
+  const id = await stack.create('vendor:slow-reply=1500ms vendor:never')
+  await stack.until('the vendor has the job and has not answered', async () => jobs().length === 3)
+  await ask(`${url}/v1/videos/${id}/cancel`, key, { method: 'POST' })
+  expect(jobs()[2]?.state).not.toBe('deleted')
+  await stack.until('the vendor was told', async () => jobs()[2]?.state === 'deleted', 20_000)
+  await stack.assertBooks({ completed: 2, failed: 1 })
+})

@@ -1,0 +1,90 @@
+/** Large pictures, many at once: they pass through the API's process without being held in it. */
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+
+import { expect, test } from 'vitest'
+
+import { ask, askJson, form, pixelBytes, type Answer } from '../kit/answers.ts'
+import { startStack } from '../kit/stack.ts'
+
+const mebibyte = 1_048_576
+const together = 50
+const raiseMibMax = 150
+
+/** As large as a picture may be, and told by its first bytes to be one. */
+const picture = Buffer.concat([pixelBytes, randomBytes(20 * mebibyte - pixelBytes.length)])
+
+const residentMib = async (pid: number) => {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+}
+
+/** The most that the process had resident while the work went on. */
+const peakDuring = async (pid: number, work: () => Promise<Answer[]>) => {
+  let peakMib = 0
+  let isOver = false
+  const watching = (async () => {
+    while (!isOver) {
+      peakMib = Math.max(peakMib, await residentMib(pid))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  })()
+  const answers = await work().finally(() => {
+    isOver = true
+  })
+  await watching
+  return { peakMib, answers }
+}
+
+test('fifty creates at once with pictures of 20 MB, by form and by URL, stay within 150 MiB', async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-length': String(picture.length) })
+    Readable.from(
+      (function* () {
+        for (let start = 0; start < picture.length; start += 65_536) {
+          yield picture.subarray(start, start + 65_536)
+        }
+      })(),
+    ).pipe(response)
+  })
+  await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  // Only what is taken in matters here, so nothing is ever given to a provider.
+  await using stack = await startStack({ workers: 0, environment: { FETCH_ALLOW_ORIGINS: origin } })
+  const { url, key } = stack
+  const many = (create: () => Promise<Answer>) => () => Promise.all(Array.from({ length: together }, create))
+  const blob = new Blob([picture], { type: 'image/png' })
+  const byForm = () =>
+    ask(`${url}/v1/videos`, key, {
+      method: 'POST',
+      body: form({
+        ...{ model: 'vidB-2', prompt: 'A whale', seconds: '4', size: '480x480' },
+        input_reference: blob,
+      }),
+    })
+  const byUrl = () =>
+    askJson(`${url}/v1/video/create`, key, {
+      ...{ model: 'vidB-2', prompt: 'A whale', images: [`${origin}/picture.png`] },
+    })
+  for (const [name, create] of [
+    ['by form', byForm],
+    ['by URL', byUrl],
+  ] as const) {
+    // A fresh process each time: what the one way left behind must not count for the other, nor hide its rise.
+    await stack.api.stop()
+    await stack.api.start()
+    const pid = stack.api.pid() ?? 0
+    const idleMib = await residentMib(pid)
+    const { peakMib, answers } = await peakDuring(pid, many(create))
+    for (const answer of answers) expect(answer).toMatchObject({ status: 200 })
+    const raiseMib = peakMib - idleMib
+    console.log(
+      `${together} × 20 MB ${name}: ${idleMib.toFixed(0)} MiB idle, ${peakMib.toFixed(0)} MiB at most, ${raiseMib.toFixed(0)} MiB more`,
+    )
+    expect(raiseMib).toBeLessThan(raiseMibMax)
+  }
+  await new Promise((resolve) => server.close(resolve))
+})

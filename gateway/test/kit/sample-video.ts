@@ -1,0 +1,44 @@
+/** Real videos, made on the spot, for tests that look into them. */
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** A moving test picture with a tone. */
+export const makeVideo = async (
+  directory: string,
+  { seconds = 5, size = '320x180' }: { seconds?: number; size?: string } = {},
+): Promise<Buffer> => {
+  const file = join(directory, `sample-${seconds}-${size}.mp4`)
+  await run('ffmpeg', [
+    ...['-v', 'error', '-y', '-f', 'lavfi', '-i', `testsrc2=s=${size}:r=24:d=${seconds}`],
+    ...['-f', 'lavfi', '-i', `sine=d=${seconds}`, '-c:v', 'libx264', '-preset', 'ultrafast'],
+    ...['-pix_fmt', 'yuv420p', '-c:a', 'aac', '-movflags', '+faststart', file],
+  ])
+  return readFile(file)
+}
+
+export interface Probed {
+  width: number
+  height: number
+  codec: string
+  seconds: number
+}
+
+/** What ffprobe says of a file or address. */
+export const probe = async (source: string): Promise<Probed> => {
+  const { stdout } = await run('ffprobe', [
+    ...['-v', 'error', '-select_streams', 'v:0'],
+    ...['-show_entries', 'stream=codec_name,width,height:format=duration', '-of', 'json', source],
+  ])
+  const { streams, format } = JSON.parse(stdout) as {
+    streams: { codec_name: string; width: number; height: number }[]
+    format: { duration?: string }
+  }
+  const [stream] = streams
+  if (stream === undefined) throw new Error(`${source} has no picture`)
+  const { codec_name: codec, width, height } = stream
+  return { codec, width, height, seconds: Number(format.duration ?? 0) }
+}

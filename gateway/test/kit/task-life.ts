@@ -1,0 +1,51 @@
+/** Moves tasks along as their run would, without a provider and without an engine, and tells it to who follows them. */
+import { inject } from 'vitest'
+
+import { createLog } from '../../src/platform/log.ts'
+import { redisNews } from '../../src/platform/news.ts'
+import type { Postgres } from '../../src/platform/postgres.ts'
+import { connectRedis } from '../../src/platform/redis.ts'
+import { recordChecks } from '../../src/videos/open-task-store.ts'
+import { dayOfTaskId } from '../../src/videos/task-id.ts'
+import { markProcessing } from '../../src/videos/task-store.ts'
+import { completeTask, endTask } from './factories.ts'
+
+type FailedEnding = Extract<Parameters<typeof endTask>[2], { kind: 'failed' }>
+
+export interface TaskLife {
+  begin: (taskId: string) => Promise<void>
+  progress: (taskId: string, percent: number) => Promise<void>
+  complete: (taskId: string, accountId: string) => Promise<string>
+  fail: (taskId: string, code?: FailedEnding['code'], message?: string) => Promise<void>
+  close: () => void
+}
+
+export const startTaskLife = (gateway: { database: { postgres: Postgres }; directory: string }): TaskLife => {
+  const log = createLog({ level: 'silent' }, 'test')
+  const redis = connectRedis(inject('redisUrl'), log)
+  const news = redisNews(redis, log)
+  const { postgres } = gateway.database
+  const dayOf = (taskId: string) => dayOfTaskId(taskId) ?? ''
+  return {
+    begin: async (taskId) => {
+      await markProcessing(postgres, dayOf(taskId), taskId)
+      news.publish([taskId])
+    },
+    progress: async (taskId, percent) => {
+      await recordChecks(postgres, [
+        { taskId, day: dayOf(taskId), nextCheckMs: 60_000, progress: percent, outcome: null },
+      ])
+      news.publish([taskId])
+    },
+    complete: async (taskId, accountId) => {
+      const { mediaId } = await completeTask(gateway, accountId, taskId)
+      news.publish([taskId])
+      return mediaId
+    },
+    fail: async (taskId, code = 'upstream_error', message = 'It broke.') => {
+      await endTask(postgres, taskId, { kind: 'failed', code, message })
+      news.publish([taskId])
+    },
+    close: () => redis.disconnect(),
+  }
+}

@@ -1,0 +1,493 @@
+import { errors, type TaskErrorCode } from '@kinora/contract/errors'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { ask, askJson, expectProblem, pixelBytes, pixelUri, type Answer } from '../kit/answers.ts'
+import { allEventsIn, dataOf, eventsIn, nextOf, type ReadEvent } from '../kit/event-reader.ts'
+import { createAccount, createKey } from '../kit/factories.ts'
+import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { startTaskLife, type TaskLife } from '../kit/task-life.ts'
+
+let gateway: TestGateway
+let life: TaskLife
+
+beforeAll(async () => {
+  gateway = await startGateway({ PUBLIC_URL: 'https://videos.example' })
+  life = startTaskLife(gateway)
+})
+afterAll(async () => {
+  life.close()
+  await gateway[Symbol.asyncDispose]()
+})
+
+interface Customer {
+  accountId: string
+  text: string
+}
+
+/** Somebody of their own, so that a test finds its task by whose it is. */
+const customer = async ({
+  balance = 1000,
+  ...traits
+}: { balance?: number; models?: string[] } = {}): Promise<Customer> => {
+  const { postgres } = gateway.database
+  const accountId = await createAccount(postgres, { balance })
+  return { accountId, text: (await createKey(postgres, accountId, traits)).text }
+}
+
+const said = (content: unknown, more: object = {}) => ({
+  model: 'vidB-2',
+  messages: [{ role: 'user', content }],
+  ...more,
+})
+
+const complete = (
+  { text }: Customer,
+  body: unknown,
+  headers: Record<string, string> = {},
+  url = gateway.url,
+): Promise<Answer> => askJson(`${url}/v1/chat/completions`, text, body, headers)
+
+const stream = (
+  { text }: Customer,
+  body: object,
+  options: { headers?: Record<string, string>; signal?: AbortSignal; url?: string } = {},
+) =>
+  fetch(`${options.url ?? gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${text}`,
+      'content-type': 'application/json',
+      ...options.headers,
+    },
+    body: JSON.stringify({ stream: true, ...body }),
+    ...(options.signal !== undefined && { signal: options.signal }),
+  })
+
+interface TaskRow extends Record<string, unknown> {
+  id: string
+  door: string
+  state: string
+  order: Record<string, unknown>
+}
+
+const tasksOf = async ({ accountId }: Customer): Promise<TaskRow[]> => {
+  const { rows } = await gateway.database.postgres.query<TaskRow>(
+    'select id, door, state, video_order as "order" from video_tasks where account_id = $1',
+    [accountId],
+  )
+  return rows
+}
+
+/** The one task of a customer, as soon as it is there. */
+const taskOf = async (who: Customer): Promise<TaskRow> => {
+  await expect.poll(async () => (await tasksOf(who)).length, { interval: 20, timeout: 5_000 }).toBe(1)
+  return (await tasksOf(who))[0] as TaskRow
+}
+
+const contentOf = (event: ReadEvent): string =>
+  (dataOf(event) as { choices: { delta: { content: string } }[] }).choices[0]?.delta.content ?? ''
+
+/** A picture of that size, or rather its first bytes. */
+const pngOf = (width: number, height: number): string => {
+  const bytes = Buffer.from(pixelBytes)
+  bytes.writeUInt32BE(width, 16)
+  bytes.writeUInt32BE(height, 20)
+  return `data:image/png;base64,${bytes.toString('base64')}`
+}
+
+describe('200, streamed', () => {
+  test('the id, the progress as it grows and the link, each in a chunk of its own', async () => {
+    const who = await customer()
+    const response = await stream(who, said('A whale'))
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(response.headers.get('x-request-id')).toMatch(/^req_/)
+    expect(response.headers.get('x-ratelimit-limit')).toBe('100000')
+    const events = eventsIn(response.body)
+    const { id } = await taskOf(who)
+    const heard = [await nextOf(events)]
+    expect(contentOf(heard[0] as ReadEvent)).toBe(`task_id: ${id}`)
+    for (const percent of [7, 7, 30, 20, 99]) await life.progress(id, percent)
+    await life.begin(id)
+    const mediaId = await life.complete(id, who.accountId)
+    for await (const event of events) heard.push(event)
+    expect(heard.pop()).toEqual({ data: '[DONE]' })
+    expect(heard.slice(0, -1).map(contentOf)).toEqual([
+      `task_id: ${id}`,
+      'progress: 7%',
+      'progress: 30%',
+      'progress: 99%',
+      'progress: 100%',
+    ])
+    const link = contentOf(heard.at(-1) as ReadEvent)
+    expect(link).toMatch(new RegExp(`^video_url: https://videos\\.example/media/${mediaId}/video\\.mp4\\?`))
+    for (const [index, event] of heard.entries()) {
+      const isLast = index === heard.length - 1
+      expect(dataOf(event)).toEqual({
+        id: `chatcmpl-${id}`,
+        object: 'chat.completion.chunk',
+        created: expect.closeTo(Date.now() / 1000, -2),
+        model: 'vidB-2',
+        choices: [
+          {
+            index: 0,
+            delta: { ...(index === 0 && { role: 'assistant' }), content: expect.any(String) },
+            finish_reason: isLast ? 'stop' : null,
+          },
+        ],
+      })
+      expect(event.event).toBeUndefined()
+    }
+  })
+
+  test('each line is numbered by its event, so that the events of the task go on after any of them', async () => {
+    const who = await customer()
+    const response = await stream(who, said('A whale'))
+    const { id } = await taskOf(who)
+    await life.progress(id, 50)
+    await life.complete(id, who.accountId)
+    const numbered = (await allEventsIn(response.body)).filter((event) => event.id !== undefined)
+    const followed = await fetch(`${gateway.url}/v1/videos/${id}/events`, {
+      headers: { authorization: `Bearer ${who.text}` },
+    })
+    const events = await allEventsIn(followed.body)
+    expect(numbered.map((event) => event.id)).toEqual(events.map((event) => event.id))
+    expect(contentOf(numbered.at(-1) as ReadEvent)).toMatch(/^video_url: /)
+  })
+
+  test('a task that starts without progress says so once', async () => {
+    const who = await customer()
+    const events = eventsIn((await stream(who, said('A whale'))).body)
+    await nextOf(events)
+    const { id } = await taskOf(who)
+    await life.begin(id)
+    expect(contentOf(await nextOf(events))).toBe('progress: 0%')
+    await events.return(undefined)
+  })
+
+  test.each([
+    ['upstream_error', 'server_error'],
+    ['content_policy_violation', 'content_policy_error'],
+    ['task_timeout', 'server_error'],
+    ['task_cancelled', 'invalid_request_error'],
+  ] as const)('a task that fails with %s: the error, and the end', async (code, type) => {
+    const who = await customer()
+    const response = await stream(who, said('A whale'))
+    const { id } = await taskOf(who)
+    await life.progress(id, 10)
+    await life.fail(id, code, 'It broke.')
+    const events = await allEventsIn(response.body)
+    expect(events.slice(0, 2).map(contentOf)).toEqual([`task_id: ${id}`, 'progress: 10%'])
+    expect(events.slice(2)).toEqual([
+      { id: expect.any(String), data: JSON.stringify({ error: { message: 'It broke.', type, code } }) },
+      { data: '[DONE]' },
+    ])
+  })
+
+  test('a caller who goes away leaves the task as it is', async () => {
+    const who = await customer()
+    const leaving = new AbortController()
+    const response = await stream(who, said('A whale'), { signal: leaving.signal })
+    await nextOf(eventsIn(response.body))
+    const { id } = await taskOf(who)
+    leaving.abort()
+    await life.begin(id)
+    await life.complete(id, who.accountId)
+    expect((await taskOf(who)).state).toBe('completed')
+  })
+
+  test('unless they asked for it to be cancelled with them', async () => {
+    const who = await customer()
+    const leaving = new AbortController()
+    const headers = { 'x-cancel-on-disconnect': 'true' }
+    const response = await stream(who, said('A whale'), { signal: leaving.signal, headers })
+    await nextOf(eventsIn(response.body))
+    leaving.abort()
+    await expect.poll(async () => (await taskOf(who)).state, { timeout: 5_000 }).toBe('failed')
+    const { id } = await taskOf(who)
+    const read = await ask(`${gateway.url}/v1/videos/${id}`, who.text)
+    expect(read.body).toMatchObject({ error: { code: 'task_cancelled' } })
+  })
+
+  test('a gateway that closes says where to go on, and cancels nothing', async () => {
+    const closing = await startGateway({}, gateway)
+    const who = await customer()
+    const response = await stream(who, said('A whale'), {
+      url: closing.url,
+      headers: { 'x-cancel-on-disconnect': 'true' },
+    })
+    const events = eventsIn(response.body)
+    await nextOf(events)
+    await closing[Symbol.asyncDispose]()
+    const { id, state } = await taskOf(who)
+    expect(dataOf(await nextOf(events))).toEqual({
+      error: {
+        message: expect.stringContaining(`/v1/videos/${id}/events`),
+        type: 'server_error',
+        code: 'service_unavailable',
+      },
+    })
+    expect(await nextOf(events)).toEqual({ data: '[DONE]' })
+    expect(state).toBe('pending')
+  })
+})
+
+describe('200, at once', () => {
+  const completionOf = (id: string, content: unknown) => ({
+    id: `chatcmpl-${id}`,
+    object: 'chat.completion',
+    created: expect.closeTo(Date.now() / 1000, -2),
+    model: 'vidB-2-pro',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+  })
+
+  test('the three lines in one message, once the video is there', async () => {
+    const who = await customer()
+    const answering = complete(who, said('A whale', { model: 'vidB-2-pro', stream: false }))
+    const { id } = await taskOf(who)
+    await life.progress(id, 30)
+    await life.complete(id, who.accountId)
+    const answer = await answering
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual(
+      completionOf(
+        id,
+        expect.stringMatching(
+          new RegExp(`^task_id: ${id}\nprogress: 100%\nvideo_url: https://videos\\.example/media/\\S+$`),
+        ),
+      ),
+    )
+  })
+
+  test('still running when the time is up: what is known so far, never an error', async () => {
+    await using hasty = await startGateway({ CHAT_VIDEO_WAIT_SECONDS: '1' }, gateway)
+    const who = await customer()
+    const answering = complete(who, said('A whale', { model: 'vidB-2-pro' }), {}, hasty.url)
+    const { id } = await taskOf(who)
+    await life.progress(id, 30)
+    const answer = await answering
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual(completionOf(id, `task_id: ${id}\nprogress: 30%`))
+  })
+
+  test('a client library is answered before it gives up and asks a second time', async () => {
+    const who = await customer()
+    const headers = { 'x-stainless-lang': 'js', 'x-stainless-timeout': '11' }
+    const answer = await complete(who, said('A whale', { model: 'vidB-2-pro' }), headers)
+    const { id } = await taskOf(who)
+    expect(answer.body).toEqual(completionOf(id, `task_id: ${id}\nprogress: 0%`))
+  })
+
+  test('a gateway that closes answers what is known so far', async () => {
+    const closing = await startGateway({}, gateway)
+    const who = await customer()
+    const answering = complete(who, said('A whale', { model: 'vidB-2-pro' }), {}, closing.url)
+    const { id } = await taskOf(who)
+    await closing[Symbol.asyncDispose]()
+    const answer = await answering
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual(completionOf(id, `task_id: ${id}\nprogress: 0%`))
+  })
+})
+
+describe('what is ordered', () => {
+  const orderOf = async (body: object) => {
+    const who = await customer()
+    const response = await stream(who, body)
+    expect(response.status).toBe(200)
+    await response.body?.cancel()
+    return taskOf(who)
+  }
+
+  test('the text of the last message of the user, with the defaults of the family', async () => {
+    const { door, order } = await orderOf({
+      model: 'vidB-2',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'A cat' },
+        { role: 'assistant', content: null, tool_calls: [] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'A whale ' },
+            { type: 'text', text: 'at sunset' },
+          ],
+        },
+        { role: 'assistant', content: 'Very well.' },
+      ],
+    })
+    expect(door).toBe('chat')
+    expect(order).toEqual({
+      prompt: 'A whale at sunset',
+      seconds: 10,
+      size: '1280x720',
+      width: 1280,
+      height: 720,
+      watermark: true,
+      isPrivate: false,
+    })
+  })
+
+  test('pictures are references, as text or as an object, and the first one says which way is up', async () => {
+    const { id, order } = await orderOf(
+      said([
+        { type: 'image_url', image_url: { url: pngOf(400, 700), detail: 'high' } },
+        { type: 'text', text: 'A whale' },
+        { type: 'image_url', image_url: pngOf(700, 400) },
+      ]),
+    )
+    expect(order).toMatchObject({ size: '720x1280', width: 720, height: 1280 })
+    const { rows } = await gateway.database.postgres.query(
+      `select 1 from media where task_id = $1 and kind = 'reference'`,
+      [id],
+    )
+    expect(rows).toHaveLength(2)
+    const square = await orderOf(
+      said([
+        { type: 'image_url', image_url: pixelUri },
+        { type: 'text', text: 'A whale' },
+      ]),
+    )
+    expect(square.order).toMatchObject({ size: '1280x720' })
+  })
+
+  test('what chat has and video has not is named and passed over', async () => {
+    const who = await customer()
+    const response = await stream(who, said('A whale', { temperature: 0.5, stream_options: {} }))
+    expect(response.headers.get('x-ignored-params')).toBe('temperature, stream_options')
+    await response.body?.cancel()
+  })
+})
+
+/** Asks, streamed and not, and expects exactly this refusal each time, with nothing left behind. */
+const expectRefused = async (who: Customer, body: object, code: keyof typeof errors, param?: string) => {
+  const before = await recordOf(gateway)
+  for (const asked of [body, { ...body, stream: true }])
+    expectProblem(await complete(who, asked), code, param)
+  expect(await recordOf(gateway)).toEqual(before)
+}
+
+describe('400 missing_parameter', () => {
+  test.each([
+    ['no model', { messages: [{ role: 'user', content: 'A whale' }] }, 'model'],
+    ['no messages', { model: 'vidB-2' }, 'messages'],
+    ['an empty list', { model: 'vidB-2', messages: [] }, 'messages'],
+    ['no message of the user', { model: 'vidB-2', messages: [{ role: 'system', content: 'A' }] }, 'messages'],
+    ['a blank text', said('  '), 'messages'],
+    ['no content', said(undefined), 'messages'],
+    ['null', said(null), 'messages'],
+    ['no parts', said([]), 'messages'],
+    ['a picture without a word', said([{ type: 'image_url', image_url: pixelUri }]), 'messages'],
+  ])('%s', async (_, body, param) => {
+    await expectRefused(await customer(), body, 'missing_parameter', param)
+  })
+})
+
+describe('400 invalid_parameter', () => {
+  const text = { type: 'text', text: 'A whale' }
+  test.each([
+    ['messages that are no list', { model: 'vidB-2', messages: 'A whale' }, 'messages'],
+    ['a message that is no object', { model: 'vidB-2', messages: ['A whale'] }, 'messages[0]'],
+    ['no role', { model: 'vidB-2', messages: [{ content: 'A whale' }] }, 'messages[0].role'],
+    [
+      'an unknown role',
+      { model: 'vidB-2', messages: [{ role: 'narrator', content: 'A' }] },
+      'messages[0].role',
+    ],
+    ['a number', said(7), 'messages[0].content'],
+    ['an object', said({ text: 'A whale' }), 'messages[0].content'],
+    ['a part that is no object', said(['A whale']), 'messages[0].content[0]'],
+    ['a part without a type', said([{ text: 'A whale' }]), 'messages[0].content[0].type'],
+    ['a part of another type', said([text, { type: 'input_audio' }]), 'messages[0].content[1].type'],
+    ['a text that is none', said([{ type: 'text', text: 7 }]), 'messages[0].content[0].text'],
+    ['a zero byte', said('A \0 whale'), 'messages[0].content'],
+    ['half a character', said([{ type: 'text', text: 'A \ud83d whale' }]), 'messages[0].content[0].text'],
+    ['a text too long', said('é'.repeat(32_001)), 'messages[0].content'],
+    ['a picture that is none', said([text, { type: 'image_url' }]), 'messages[0].content[1].image_url'],
+    [
+      'a picture without its address',
+      said([text, { type: 'image_url', image_url: {} }]),
+      'messages[0].content[1].image_url',
+    ],
+    [
+      'four pictures',
+      said([text, ...Array.from({ length: 4 }, () => ({ type: 'image_url', image_url: pixelUri }))]),
+      'messages[0].content',
+    ],
+    ['two replies', said('A whale', { n: 2 }), 'n'],
+    ['no reply', said('A whale', { n: 0 }), 'n'],
+    ['a model that is no text', said('A whale', { model: 7 }), 'model'],
+    ['a model of family A', said('A whale', { model: 'vidA_3_1' }), 'model'],
+    ['a model that speaks', said('A whale', { model: 'ttsB-3.1-flash-tts-preview' }), 'model'],
+    ['a model that is not served yet', said('A whale', { model: 'chat-4o-audio-preview' }), 'model'],
+  ])('%s', async (_, body, param) => {
+    await expectRefused(await customer(), body, 'invalid_parameter', param)
+  })
+
+  test('stream that is neither true nor false', async () => {
+    const answer = await complete(await customer(), said('A whale', { stream: 'perhaps' }))
+    expectProblem(answer, 'invalid_parameter', 'stream')
+  })
+})
+
+describe('400 invalid_image', () => {
+  test.each([
+    ['no picture at all', 'data:image/png;base64,AAAA'],
+    ['an address nobody may call', 'http://127.0.0.1:9/whale.png'],
+  ])('%s', async (_, url) => {
+    const body = said([
+      { type: 'text', text: 'A whale' },
+      { type: 'image_url', image_url: { url } },
+    ])
+    await expectRefused(await customer(), body, 'invalid_image', 'messages[0].content[1].image_url')
+  })
+})
+
+/** How a reply that waits is answered when its task fails. */
+const failing = async (code: TaskErrorCode): Promise<Answer> => {
+  const who = await customer()
+  const answering = complete(who, said('A whale'))
+  const { id } = await taskOf(who)
+  await life.fail(id, code, 'It broke.')
+  const answer = await answering
+  expect(answer.body['error']).toHaveProperty('message', 'It broke.')
+  expect(answer.headers.get('x-should-retry')).toBe('false')
+  return answer
+}
+
+describe('400 for a task that failed', () => {
+  test.each([
+    ['content_policy_violation', 'content_policy_violation'],
+    ['invalid_image', 'invalid_image'],
+    ['invalid_parameter', 'invalid_parameter'],
+    ['task_cancelled', 'task_failed'],
+  ] as const)('%s is told as %s', async (code, answered) => {
+    expectProblem(await failing(code), answered)
+  })
+})
+
+describe('402', () => {
+  test('insufficient_balance', async () => {
+    await expectRefused(await customer({ balance: 0.9 }), said('A whale'), 'insufficient_balance')
+  })
+})
+
+describe('403', () => {
+  test('model_access_denied', async () => {
+    const who = await customer({ models: ['vidB-2-pro'] })
+    await expectRefused(who, said('A whale'), 'model_access_denied', 'model')
+  })
+})
+
+describe('404', () => {
+  test('model_not_found', async () => {
+    await expectRefused(await customer(), said('A whale', { model: 'vidZ' }), 'model_not_found', 'model')
+  })
+})
+
+describe('502 for a task that failed', () => {
+  test.each(['upstream_error', 'task_timeout'] as const)('%s', async (code) => {
+    expectProblem(await failing(code), 'upstream_error')
+  })
+})

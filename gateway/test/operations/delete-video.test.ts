@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
+import { markProcessing } from '../../src/videos/task-store.ts'
+import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'
+import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
+import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+const sample = await readFile(new URL('../../../dev/vendor/sample.mp4', import.meta.url))
+
+let gateway: TestGateway
+let accountId: string
+let key: TestKey
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  accountId = await createAccount(gateway.database.postgres)
+  key = await createKey(gateway.database.postgres, accountId)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const create = async () => {
+  const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480', input_reference: pixelUri }
+  const { body } = await askJson(`${gateway.url}/v1/videos`, key.text, order)
+  return String(body['id'])
+}
+const remove = (id: string, text = key.text) =>
+  ask(`${gateway.url}/v1/videos/${id}`, text, { method: 'DELETE' })
+const read = (path: string) => ask(`${gateway.url}${path}`, key.text)
+
+describe('200', () => {
+  test('a completed task goes with its video, its variants and its events; its money stays in the books', async () => {
+    const { postgres } = gateway.database
+    const before = await recordOf(gateway)
+    const id = await create()
+    await completeTask(gateway, accountId, id, { bytes: sample })
+    await fetch(`${gateway.url}/v1/videos/${id}/content?variant=thumbnail`, {
+      headers: { authorization: `Bearer ${key.text}` },
+    })
+    // Fresh in memory, so that a deletion that forgot about that would show.
+    const shown = await read(`/v1/videos/${id}`)
+    const { pathname, search } = new URL(String(shown.body['video_url']))
+    const charged = await recordOf(gateway)
+
+    const answer = await remove(id)
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({ id, object: 'video.deleted', deleted: true })
+
+    for (const path of [`/v1/videos/${id}`, `/v1/video/query?id=${id}`, `/v1/videos/${id}/content`]) {
+      expectProblem(await read(path), 'task_not_found')
+    }
+    expectProblem(await read(`${pathname}${search}`), 'media_not_found')
+    expectProblem(await remove(id), 'task_not_found')
+    const after = await recordOf(gateway)
+    const only = (record: object, names: string[]) =>
+      Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)))
+    const gone = ['video_tasks', 'task_events', 'media', 'files']
+    const kept = ['ledger_entries', 'balances']
+    expect(only(after, gone)).toEqual(only(before, gone))
+    expect(only(after, kept)).toEqual(only(charged, kept))
+    expect(await auditLedger(postgres)).toEqual({ sumMicros: 0, driftedBalances: 0, heldByFinished: 0 })
+  })
+
+  test('a failed task', async () => {
+    const id = await create()
+    await endTask(gateway.database.postgres, id, { kind: 'failed', code: 'upstream_error', message: '' })
+    expect((await remove(id)).body).toEqual({ id, object: 'video.deleted', deleted: true })
+    expectProblem(await read(`/v1/videos/${id}`), 'task_not_found')
+  })
+})
+
+describe('400 task_not_completed', () => {
+  test('a task that is pending or under way stays', async () => {
+    const id = await create()
+    const pending = await remove(id)
+    expectProblem(pending, 'task_not_completed')
+    expect(pending.body).toMatchObject({ error: { message: expect.stringContaining('pending') } })
+    await markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
+    const processing = await remove(id)
+    expect(processing.body).toMatchObject({ error: { message: expect.stringContaining('processing') } })
+    expect((await read(`/v1/videos/${id}`)).status).toBe(200)
+  })
+})
+
+describe('404 task_not_found', () => {
+  test("an unknown id and somebody else's, whose task stays", async () => {
+    const { postgres } = gateway.database
+    const stranger = await createKey(postgres, await createAccount(postgres))
+    const id = await create()
+    await completeTask(gateway, accountId, id)
+    expectProblem(await remove(id, stranger.text), 'task_not_found')
+    expectProblem(await remove(createModelTaskId('vidB-2', Date.now())), 'task_not_found')
+    expectProblem(await remove('nonsense'), 'task_not_found')
+    expect((await read(`/v1/videos/${id}`)).status).toBe(200)
+  })
+})

@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { createLog } from '../../src/platform/log.ts'
+import { postgresNews } from '../../src/platform/news.ts'
+import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
+import { markProcessing } from '../../src/videos/task-store.ts'
+import { ask, askJson, expectProblem } from '../kit/answers.ts'
+import { allEventsIn, dataOf, eventsIn, nextOf, type ReadEvent } from '../kit/event-reader.ts'
+import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { startTaskLife, type TaskLife } from '../kit/task-life.ts'
+
+let gateway: TestGateway
+let life: TaskLife
+let accountId: string
+let key: TestKey
+
+beforeAll(async () => {
+  gateway = await startGateway({ PUBLIC_URL: 'https://videos.example' })
+  life = startTaskLife(gateway)
+  accountId = await createAccount(gateway.database.postgres)
+  key = await createKey(gateway.database.postgres, accountId)
+})
+afterAll(async () => {
+  life.close()
+  await gateway[Symbol.asyncDispose]()
+})
+
+const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '1280x720' }
+
+const create = async (url = gateway.url): Promise<string> => {
+  const answer = await askJson(`${url}/v1/videos`, key.text, order)
+  expect(answer.status).toBe(200)
+  return String(answer.body['id'])
+}
+
+interface Opening {
+  headers?: Record<string, string>
+  query?: string
+  method?: string
+  url?: string
+  text?: string
+}
+
+const open = (
+  id: string,
+  { headers = {}, query = '', method = 'GET', url = gateway.url, text = key.text }: Opening = {},
+) =>
+  fetch(`${url}/v1/videos/${id}/events${query}`, {
+    method,
+    headers: { authorization: `Bearer ${text}`, ...headers },
+  })
+
+/** A task with five events behind it, and those events. */
+const finished = async (): Promise<{ id: string; events: ReadEvent[] }> => {
+  const id = await create()
+  await life.begin(id)
+  await life.progress(id, 30)
+  await life.progress(id, 60)
+  await life.complete(id, accountId)
+  return { id, events: await allEventsIn((await open(id)).body) }
+}
+
+describe('200', () => {
+  test('the events of a finished task, each as the task stood then, and the end', async () => {
+    const { id, events } = await finished()
+    const shown = { id, video_url: null }
+    expect(events.map((each) => [each.event, dataOf(each)])).toEqual([
+      ['accepted', { ...shown, status: 'pending', progress: 0 }],
+      ['processing', { ...shown, status: 'processing', progress: 0 }],
+      ['progress', { ...shown, status: 'processing', progress: 30 }],
+      ['progress', { ...shown, status: 'processing', progress: 60 }],
+      ['completed', { id, status: 'completed', progress: 100, video_url: expect.any(String) }],
+    ])
+    const ids = events.map((each) => Number(each.id))
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+    expect(new Set(ids).size).toBe(5)
+    const last = dataOf(events[4] ?? {}) as { video_url: string }
+    expect(last.video_url).toMatch(/^https:\/\/videos\.example\/media\/.+\/video\.mp4\?expires=/)
+    const { pathname, search } = new URL(last.video_url)
+    expect((await fetch(`${gateway.url}${pathname}${search}`)).status).toBe(200)
+  })
+
+  test('what a stream is sent with', async () => {
+    const { headers } = await open((await finished()).id)
+    expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(headers.get('cache-control')).toBe('no-cache, no-transform')
+    expect(headers.get('x-accel-buffering')).toBe('no')
+    expect(headers.get('x-request-id')).toMatch(/^req_/)
+    expect(headers.get('access-control-allow-origin')).toBe('*')
+    expect(Number(headers.get('x-ratelimit-limit'))).toBe(100_000)
+    expect(Number(headers.get('x-ratelimit-remaining'))).toBeGreaterThan(0)
+  })
+
+  test('events are sent as they happen, and a failure says why', async () => {
+    const id = await create()
+    const events = eventsIn((await open(id)).body)
+    expect((await nextOf(events)).event).toBe('accepted')
+    await life.begin(id)
+    expect((await nextOf(events)).event).toBe('processing')
+    await life.progress(id, 41)
+    expect(dataOf(await nextOf(events))).toMatchObject({ status: 'processing', progress: 41 })
+    await life.fail(id, 'content_policy_violation', 'Not that.')
+    const last = await nextOf(events)
+    expect(last.event).toBe('failed')
+    expect(dataOf(last)).toEqual({
+      id,
+      status: 'failed',
+      progress: 41,
+      video_url: null,
+      error: { code: 'content_policy_violation', message: 'Not that.' },
+    })
+    expect((await events.next()).done).toBe(true)
+  })
+
+  test('an event whose news was lost is sent all the same, a little later', async () => {
+    const id = await create()
+    const events = eventsIn((await open(id)).body)
+    await nextOf(events)
+    await gateway.database.postgres.query(
+      `insert into task_events (day, task_id, kind, data)
+       select day, id, 'progress', '{"progress": 12}' from video_tasks where id = $1`,
+      [id],
+    )
+    expect(dataOf(await nextOf(events))).toMatchObject({ progress: 12 })
+    await events.return(undefined)
+  })
+
+  test('without Redis the news comes through the database', async () => {
+    await using alone = await startGateway({ REDIS_URL: '' })
+    const { postgres } = alone.database
+    const { text } = await createKey(postgres, await createAccount(postgres))
+    const created = await askJson(`${alone.url}/v1/videos`, text, order)
+    const id = String(created.body['id'])
+    const events = eventsIn((await open(id, { url: alone.url, text })).body)
+    await nextOf(events)
+    const startedMs = performance.now()
+    await markProcessing(postgres, dayOfTaskId(id) ?? '', id)
+    postgresNews(postgres, createLog({ level: 'silent' }, 'test')).publish([id])
+    expect((await nextOf(events)).event).toBe('processing')
+    expect(performance.now() - startedMs).toBeLessThan(2_000)
+    await events.return(undefined)
+  })
+
+  test('from any event on, exactly what came after it; the header counts before the query', async () => {
+    const { id, events } = await finished()
+    const known = (each: ReadEvent) => [each.id, each.event]
+    for (const [index, event] of events.slice(0, -1).entries()) {
+      const rest = events.slice(index + 1).map(known)
+      const lastId = String(event.id)
+      const byHeader = await open(id, { headers: { 'last-event-id': lastId }, query: '?last_event_id=1' })
+      expect((await allEventsIn(byHeader.body)).map(known)).toEqual(rest)
+      const byQuery = await open(id, { query: `?last_event_id=${lastId}` })
+      expect((await allEventsIn(byQuery.body)).map(known)).toEqual(rest)
+    }
+    for (const options of [{ headers: { 'last-event-id': '' } }, { query: '?last_event_id=0' }]) {
+      expect(await allEventsIn((await open(id, options)).body)).toHaveLength(5)
+    }
+  })
+
+  test('a client that speaks openai reads its own words', async () => {
+    const { id } = await finished()
+    const events = await allEventsIn((await open(id, { headers: { 'x-api-dialect': 'openai' } })).body)
+    expect(events.map((each) => (dataOf(each) as { status: string }).status)).toEqual([
+      'queued',
+      'in_progress',
+      'in_progress',
+      'in_progress',
+      'completed',
+    ])
+  })
+
+  test('HEAD is answered at once', async () => {
+    const answer = await open(await create(), { method: 'HEAD' })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(await answer.text()).toBe('')
+  })
+
+  test('a gateway that closes tells its watchers to come back and does not wait for their tasks', async () => {
+    const closing = await startGateway({}, gateway)
+    const id = await create(closing.url)
+    const events = eventsIn((await open(id, { url: closing.url })).body)
+    const first = await nextOf(events)
+    await closing[Symbol.asyncDispose]()
+    expect(await nextOf(events)).toEqual({ retry: expect.stringMatching(/^\d{3,4}$/) })
+    expect((await events.next()).done).toBe(true)
+    await life.begin(id)
+    const again = eventsIn((await open(id, { headers: { 'last-event-id': String(first.id) } })).body)
+    expect((await nextOf(again)).event).toBe('processing')
+    await again.return(undefined)
+  })
+})
+
+describe('204', () => {
+  test('after the last event of a finished task there is nothing, so that a browser stops coming back', async () => {
+    const { id, events } = await finished()
+    const answer = await open(id, { headers: { 'last-event-id': String(events[4]?.id) } })
+    expect(answer.status).toBe(204)
+    expect(await answer.text()).toBe('')
+  })
+})
+
+describe('400 invalid_parameter', () => {
+  const asked = (id: string, headers: Record<string, string>, query = '') =>
+    ask(`${gateway.url}/v1/videos/${id}/events${query}`, key.text, { headers })
+
+  test.each(['abc', '-1', '1.5', '1e3', '9'.repeat(30)])('Last-Event-ID: %s', async (value) => {
+    const id = await create()
+    expectProblem(await asked(id, { 'last-event-id': value }), 'invalid_parameter', 'Last-Event-ID')
+    expectProblem(await asked(id, {}, `?last_event_id=${value}`), 'invalid_parameter', 'last_event_id')
+  })
+
+  test('an id that no event of the task can have had', async () => {
+    const { id, events } = await finished()
+    const beyond = String(Number(events[4]?.id) + 1)
+    expectProblem(await asked(id, { 'last-event-id': beyond }), 'invalid_parameter', 'Last-Event-ID')
+    expectProblem(await asked(id, {}, `?last_event_id=${beyond}`), 'invalid_parameter', 'last_event_id')
+  })
+})
+
+describe('404 task_not_found', () => {
+  test("an unknown id and somebody else's are told alike, before any byte of a stream", async () => {
+    const { postgres } = gateway.database
+    const stranger = await createKey(postgres, await createAccount(postgres))
+    const id = await create()
+    const events = (taskId: string) =>
+      ask(`${gateway.url}/v1/videos/${taskId}/events`, stranger.text, { headers: { 'last-event-id': '1' } })
+    expectProblem(await events(id), 'task_not_found')
+    expectProblem(await events(createModelTaskId('vidB-2', Date.now())), 'task_not_found')
+    expectProblem(await events('nonsense'), 'task_not_found')
+  })
+})

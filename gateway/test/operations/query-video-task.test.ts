@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { createLog } from '../../src/platform/log.ts'
+import { postgresNews } from '../../src/platform/news.ts'
+import { recordChecks } from '../../src/videos/open-task-store.ts'
+import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
+import { markProcessing } from '../../src/videos/task-store.ts'
+import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'
+import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+let gateway: TestGateway
+let accountId: string
+let key: TestKey
+
+beforeAll(async () => {
+  // Without Redis news travels through the database, so that a test can tell it too.
+  gateway = await startGateway({ PUBLIC_URL: 'https://videos.example', REDIS_URL: '' })
+  accountId = await createAccount(gateway.database.postgres)
+  key = await createKey(gateway.database.postgres, accountId)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const familyA = { model: 'vidA3', prompt: 'A whale' }
+const create = async (order: object = familyA, path = '/v1/video/create') => {
+  const answer = await askJson(`${gateway.url}${path}`, key.text, order)
+  expect(answer.status).toBe(200)
+  return String(answer.body['id'])
+}
+const query = (id: string, headers: Record<string, string> = {}, more = '') =>
+  ask(`${gateway.url}/v1/video/query?id=${encodeURIComponent(id)}${more}`, key.text, { headers })
+
+const tell = (id: string) =>
+  postgresNews(gateway.database.postgres, createLog({ level: 'silent' }, 'test')).publish([id])
+const begin = async (id: string) => {
+  await markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
+  tell(id)
+}
+const progressTo = async (id: string, progress: number) => {
+  const day = dayOfTaskId(id) ?? ''
+  await recordChecks(gateway.database.postgres, [
+    { taskId: id, day, nextCheckMs: 60_000, progress, outcome: null },
+  ])
+  tell(id)
+}
+
+/** What was answered and how long that took. */
+const timed = async (answering: ReturnType<typeof query>) => {
+  const startedMs = performance.now()
+  const answer = await answering
+  return { answer, ms: performance.now() - startedMs }
+}
+
+describe('200', () => {
+  test('a task of either family has exactly the five fields', async () => {
+    for (const [order, path] of [
+      [familyA, '/v1/video/create'],
+      [{ model: 'vidB-2', prompt: 'A whale', images: [pixelUri] }, '/v1/video/create'],
+      [{ model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }, '/v1/videos'],
+    ] as const) {
+      const id = await create(order, path)
+      const answer = await query(id)
+      expect(answer.status).toBe(200)
+      expect(answer.body).toEqual({
+        id,
+        status: 'pending',
+        video_url: null,
+        enhanced_prompt: 'A whale',
+        status_update_time: expect.closeTo(Date.now() / 1000, -1),
+      })
+    }
+  })
+
+  test('a task of this style is read under /v1/videos too, in the shape of its family', async () => {
+    const id = await create()
+    const { body } = await ask(`${gateway.url}/v1/videos/${id}`, key.text)
+    expect(Object.keys(body)).toEqual([
+      'id',
+      'status',
+      'progress',
+      'video_url',
+      'enhanced_prompt',
+      'status_update_time',
+    ])
+  })
+
+  test('a completed task shows its link', async () => {
+    const id = await create()
+    const { mediaId, expiresAt } = await completeTask(gateway, accountId, id)
+    const answer = await query(id)
+    expect(answer.body['status']).toBe('completed')
+    expect(answer.body['video_url']).toContain(`https://videos.example/media/${mediaId}/video.mp4?`)
+    expect(answer.headers.get('x-media-expires-at')).toBe(expiresAt.toISOString())
+    expect(answer.headers.get('retry-after')).toBeNull()
+  })
+
+  test('a failed task says why', async () => {
+    const id = await create()
+    await endTask(gateway.database.postgres, id, {
+      kind: 'failed',
+      code: 'task_timeout',
+      message: 'Too late.',
+    })
+    expect((await query(id)).body).toMatchObject({
+      status: 'failed',
+      video_url: null,
+      error: { code: 'task_timeout', message: 'Too late.' },
+    })
+  })
+
+  test('no dialect changes its words', async () => {
+    const id = await create()
+    expect((await query(id, { 'x-api-dialect': 'openai' })).body['status']).toBe('pending')
+  })
+
+  test('a read of an unfinished task says when to look again: soon at first, later in between', async () => {
+    const { postgres } = gateway.database
+    const id = await create()
+    const young = await query(id)
+    expect(young.headers.get('openai-poll-after-ms')).toBe('1000')
+    expect(young.headers.get('retry-after')).toBe('1')
+    const older = await create()
+    await postgres.query(
+      `update video_tasks set created_at = now() - interval '35 seconds', progress = 40 where id = $1`,
+      [older],
+    )
+    const { headers } = await query(older)
+    expect(Number(headers.get('openai-poll-after-ms'))).toBeGreaterThan(3_400)
+    expect(headers.get('retry-after')).toBe('4')
+  })
+})
+
+describe('200, after a wait', () => {
+  test('a change of status is answered when it happens', async () => {
+    const id = await create()
+    const waiting = timed(query(id, {}, '&wait=20'))
+    await query(id)
+    await begin(id)
+    const { answer, ms } = await waiting
+    expect(answer.body['status']).toBe('processing')
+    expect(ms).toBeLessThan(10_000)
+  })
+
+  test('the next progress is a change, and so is the end; what was there before is not', async () => {
+    const id = await create()
+    await begin(id)
+    await progressTo(id, 10)
+    const read = (headers: Record<string, string>) =>
+      timed(ask(`${gateway.url}/v1/videos/${id}`, key.text, { headers }))
+    const next = read({ prefer: 'respond-async, wait=20' })
+    await query(id)
+    await progressTo(id, 20)
+    expect((await next).answer.body).toMatchObject({ status: 'processing', progress: 20 })
+    const end = read({ prefer: 'wait=20' })
+    await query(id)
+    await completeTask(gateway, accountId, id)
+    tell(id)
+    const { answer, ms } = await end
+    expect(answer.body['status']).toBe('completed')
+    expect(ms).toBeLessThan(10_000)
+  })
+
+  test('a change that no news told of is found all the same', async () => {
+    const id = await create()
+    const waiting = timed(query(id, { prefer: 'wait=20' }))
+    await query(id)
+    await markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
+    const { answer, ms } = await waiting
+    expect(answer.body['status']).toBe('processing')
+    expect(ms).toBeLessThan(10_000)
+  })
+
+  test('when the time is up the task is shown as it stands', async () => {
+    const id = await create()
+    const { answer, ms } = await timed(query(id, { prefer: 'wait=1' }))
+    expect(answer.body['status']).toBe('pending')
+    expect(ms).toBeGreaterThan(900)
+    expect(ms).toBeLessThan(5_000)
+  })
+
+  test('a task that has ended is answered at once, and so is a reader who has not seen it as it stands', async () => {
+    const id = await create()
+    expect((await timed(query(id, { prefer: 'wait=20', 'if-none-match': '"older"' }))).ms).toBeLessThan(5_000)
+    await endTask(gateway.database.postgres, id, { kind: 'failed', code: 'task_timeout', message: 'Late.' })
+    expect((await timed(query(id, { prefer: 'wait=20' }))).ms).toBeLessThan(5_000)
+  })
+
+  test('a server that closes lets nobody wait', async () => {
+    const other = await startGateway({}, gateway)
+    const id = await create()
+    const waiting = timed(
+      ask(`${other.url}/v1/video/query?id=${id}`, key.text, { headers: { prefer: 'wait=60' } }),
+    )
+    await ask(`${other.url}/v1/video/query?id=${id}`, key.text)
+    await other[Symbol.asyncDispose]()
+    const { answer, ms } = await waiting
+    expect(answer.body['status']).toBe('pending')
+    expect(ms).toBeLessThan(10_000)
+  })
+})
+
+describe('304', () => {
+  test('a reader who has seen the task as it stands is told so, until it changes', async () => {
+    const id = await create()
+    const etag = String((await query(id)).headers.get('etag'))
+    expect(etag).toMatch(/^W\/"[\w-]{22}"$/)
+    for (const known of [etag, etag.slice(2), `"other", ${etag}`, '*']) {
+      const answer = await query(id, { 'if-none-match': known })
+      expect(answer.status).toBe(304)
+      expect(answer.body).toEqual({})
+      expect(answer.headers.get('etag')).toBe(etag)
+      expect(answer.headers.get('openai-poll-after-ms')).toBe('1000')
+    }
+    expect((await query(id, { 'if-none-match': '"other"' })).status).toBe(200)
+    await begin(id)
+    await expect.poll(async () => (await query(id, { 'if-none-match': etag })).status).toBe(200)
+  })
+
+  test('after a wait without a change', async () => {
+    const id = await create()
+    const etag = String((await query(id)).headers.get('etag'))
+    expect((await query(id, { 'if-none-match': etag, prefer: 'wait=1' })).status).toBe(304)
+  })
+
+  test('a tag of one dialect says nothing about the other', async () => {
+    const id = await create()
+    const read = (headers: Record<string, string>) =>
+      ask(`${gateway.url}/v1/videos/${id}`, key.text, { headers })
+    const etag = String((await read({})).headers.get('etag'))
+    const answer = await read({ 'if-none-match': etag, 'x-api-dialect': 'openai' })
+    expect(answer.body['status']).toBe('queued')
+  })
+})
+
+describe('400 missing_parameter', () => {
+  test('without an id', async () => {
+    for (const search of ['', '?id=', '?other=1']) {
+      expectProblem(await ask(`${gateway.url}/v1/video/query${search}`, key.text), 'missing_parameter', 'id')
+    }
+  })
+})
+
+describe('400 invalid_parameter', () => {
+  test.each(['-1', '61', 'soon', '1.5'])('wait=%s', async (wait) => {
+    const id = await create()
+    expectProblem(await query(id, {}, `&wait=${wait}`), 'invalid_parameter', 'wait')
+    expectProblem(
+      await ask(`${gateway.url}/v1/videos/${id}?wait=${wait}`, key.text),
+      'invalid_parameter',
+      'wait',
+    )
+  })
+
+  test('an id that comes twice', async () => {
+    expectProblem(await ask(`${gateway.url}/v1/video/query?id=a&id=b`, key.text), 'invalid_parameter', 'id')
+  })
+})
+
+describe('404 task_not_found', () => {
+  test("unknown, malformed and somebody else's ids alike", async () => {
+    const { postgres } = gateway.database
+    const stranger = await createKey(postgres, await createAccount(postgres))
+    const foreign = await askJson(`${gateway.url}/v1/video/create`, stranger.text, familyA)
+    for (const id of [
+      String(foreign.body['id']),
+      createModelTaskId('vidA3', Date.now()),
+      'nonsense',
+      'vidA3:',
+    ]) {
+      expectProblem(await query(id), 'task_not_found')
+      expectProblem(await query(id, { prefer: 'wait=20' }), 'task_not_found')
+    }
+  })
+})

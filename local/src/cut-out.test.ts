@@ -1,0 +1,32 @@
+import sharp from 'sharp'
+import { expect, test } from 'vitest'
+
+import { cutOut } from './cut-out.ts'
+
+function drawing(body: string): Promise<Buffer> {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="80" height="80">${body}</svg>`
+  return sharp(Buffer.from(svg)).png().toBuffer()
+}
+
+const disc = '<circle cx="40" cy="40" r="24" fill="#c02020"/><circle cx="40" cy="40" r="8" fill="#fff"/>'
+
+test.each([
+  [
+    'a plain background goes, the same colour inside the thing stays',
+    `<rect width="80" height="80" fill="#fff"/>${disc}`,
+  ],
+  ['transparency is kept', disc],
+])('%s', async (_name, body) => {
+  const cut = await cutOut(await drawing(body))
+  const { data, info } = await sharp(cut).raw().toBuffer({ resolveWithObject: true })
+  expect(info.width).toBeLessThan(60)
+  const alphaAt = (x: number, y: number) => data[(y * info.width + x) * 4 + 3]
+  expect(alphaAt(0, 0)).toBe(0)
+  expect(alphaAt(Math.floor(info.width / 2), Math.floor(info.height / 2))).toBe(255)
+})
+
+test('a picture that fills its frame is not torn', async () => {
+  const gradient =
+    '<defs><linearGradient id="g"><stop offset="0" stop-color="#000"/><stop offset="1" stop-color="#fff"/></linearGradient></defs><rect width="80" height="80" fill="url(#g)"/>'
+  expect(await cutOut(await drawing(gradient))).toBeUndefined()
+})
