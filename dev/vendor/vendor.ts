@@ -142,6 +142,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     const route = `${request.method} ${id === undefined ? url.pathname : (part ?? 'one')}`
     if (route === 'POST /v1/videos') return create(request, response)
     if (route === 'GET /v1/videos') return list(url, response)
+    if (route === 'POST /v1/chat/completions') return chat(request, response)
     const job = jobs.get(id ?? '')
     if (job === undefined || job.deleted) return refuse(response, 404, 'not_found')
     if (route === 'GET one') return check(job, response)
@@ -151,6 +152,22 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     counts.deletes += 1
     job.deleted = true
     reply(response, 200, { id: job.id, object: 'video.deleted', deleted: true })
+  }
+
+  /** Answers the last message in quotes, as models will; `vendor:chat-fail` in it makes this fail instead. */
+  async function chat(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const { messages = [] } = JSON.parse(Buffer.concat(chunks).toString()) as {
+      messages?: { content?: string }[]
+    }
+    const asked = messages.at(-1)?.content ?? ''
+    if (asked.includes('vendor:chat-fail')) return refuse(response, 500, 'server_error')
+    const message = { role: 'assistant', content: `"In English, by the vendor: ${asked}"` }
+    reply(response, 200, {
+      object: 'chat.completion',
+      choices: [{ index: 0, message, finish_reason: 'stop' }],
+    })
   }
 
   function isAuthorized(request: IncomingMessage): boolean {

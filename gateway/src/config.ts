@@ -159,6 +159,22 @@ export const settings = {
     description:
       'YAML file that names providers, routes and changes to the catalog. Default: the built-in provider alone.',
   }),
+  ENHANCER_URL: setting({
+    read: optionalUrl,
+    default: '',
+    description:
+      'An OpenAI-compatible chat service that rewrites and translates prompts. Default: rules of our own, which cannot translate.',
+  }),
+  ENHANCER_MODEL: setting({
+    read: text,
+    default: 'default',
+    description: 'The model to ask there.',
+  }),
+  ENHANCER_API_KEY: setting({
+    read: (given) => new Secret(given),
+    default: '',
+    description: 'The key to ask it with.',
+  }),
   FETCH_ALLOW_ORIGINS: setting({
     read: list,
     default: '',

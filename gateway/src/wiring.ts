@@ -31,7 +31,7 @@ import { postgresNews, redisNews } from './platform/news.ts'
 import { connectPostgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
 import { connectEngine, serveDurable } from './platform/restate.ts'
-import { createProviders } from './providers/registry.ts'
+import { createEnhancerChat, createProviders } from './providers/registry.ts'
 import { createDiskMediaStore } from './storage/disk-media-store.ts'
 import { createFindLinkedFile } from './storage/find-linked-file.ts'
 import { getMedia } from './storage/get-media.ts'
@@ -40,6 +40,7 @@ import { createProbeVideo } from './storage/probe-video.ts'
 import { createLinkSigner } from './storage/signed-link.ts'
 import { createAcceptVideo } from './videos/accept-video.ts'
 import { cancelVideo, createCancelTask } from './videos/cancel-video.ts'
+import { chatEnhancer } from './videos/chat-enhancer.ts'
 import { createVideoTask } from './videos/create-video-task.ts'
 import { createVideo } from './videos/create-video.ts'
 import { deleteVideo } from './videos/delete-video.ts'
@@ -71,6 +72,7 @@ const connect = async (config: Config, log: Log) => {
     log,
   )
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
+  const enhancerChat = createEnhancerChat(config)
   return {
     postgres,
     redis,
@@ -81,12 +83,16 @@ const connect = async (config: Config, log: Log) => {
     ),
     catalog: createCatalog(config.models),
     providers: createProviders(config.providers, config.models),
+    enhancer: enhancerChat === undefined ? ruleEnhancer : chatEnhancer(enhancerChat),
     mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
   }
 }
 
 export const wireApi = async (config: Config, log: Log) => {
-  const { postgres, redis, news, engine, catalog, providers, mediaStore } = await connect(config, log)
+  const { postgres, redis, news, engine, catalog, providers, enhancer, mediaStore } = await connect(
+    config,
+    log,
+  )
   if (redis === undefined && !(await postgres.holdLock('kinora:api-without-redis'))) {
     throw new Error(
       'Another API process runs on this database. Set REDIS_URL so that they can share rate limits.',
@@ -168,7 +174,7 @@ export const wireApi = async (config: Config, log: Log) => {
   implement(
     door,
     operations.createVideoTask,
-    createVideoTask({ catalog, acceptVideo, pictures, enhancer: ruleEnhancer, withCharacter }),
+    createVideoTask({ catalog, acceptVideo, pictures, enhancer, withCharacter }),
   )
   const status = { readTask, waitForChange: createWaitForChange(readTask, follow), links, catalog }
   implement(door, operations.getVideo, getVideo(status))
@@ -225,7 +231,10 @@ export const wireApi = async (config: Config, log: Log) => {
 }
 
 export const wireWorker = async (config: Config, log: Log) => {
-  const { postgres, redis, news, engine, catalog, providers, mediaStore } = await connect(config, log)
+  const { postgres, redis, news, engine, catalog, providers, enhancer, mediaStore } = await connect(
+    config,
+    log,
+  )
   const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
   const steps: GenerateDependencies = {
     postgres,
@@ -233,7 +242,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     mediaStore,
     log,
     probeVideo: await createProbeVideo(config.FFPROBE_PATH),
-    enhancer: ruleEnhancer,
+    enhancer,
     retentionMs: config.MEDIA_RETENTION_DAYS * dayMs,
     nudgeDispatcher,
     announce: news.publish,

@@ -1,7 +1,9 @@
 /** The one list of protocols: a provider's kind leads to what speaks it. */
-import type { ModelSettings, ProviderSettings } from '../config.ts'
+import type { Config, ModelSettings, ProviderSettings } from '../config.ts'
 import { localVideo } from './local/local-video.ts'
+import { openAiChat } from './openai/openai-chat.ts'
 import { openAiVideo } from './openai/openai-video.ts'
+import type { ChatProvider } from './port/chat.ts'
 import type { Provider, Providers } from './port/provider.ts'
 import type { VideoProvider } from './port/video.ts'
 
@@ -47,3 +49,15 @@ export const createProviders = (
     }),
   }
 }
+
+/** The chat model that rewrites prompts, where one is configured. */
+export const createEnhancerChat = (
+  settings: Pick<Config, 'ENHANCER_URL' | 'ENHANCER_MODEL' | 'ENHANCER_API_KEY'>,
+): ChatProvider | undefined =>
+  settings.ENHANCER_URL === undefined
+    ? undefined
+    : openAiChat({
+        baseUrl: settings.ENHANCER_URL,
+        model: settings.ENHANCER_MODEL,
+        apiKey: settings.ENHANCER_API_KEY.reveal(),
+      })

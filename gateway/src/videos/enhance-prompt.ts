@@ -20,8 +20,8 @@ export interface EnhanceDependencies {
   log: Log
 }
 
-// Well below the silence after which a starting task counts as lost.
-const timeoutMs = 7_000
+// Longer than the silence after which a start is repeated, which is harmless: it is the same start.
+const timeoutMs = 20_000
 const promptCharactersMax = 32_000
 
 export const needsEnhancing = ({ order }: Pick<VideoTask, 'order'>): boolean =>

@@ -28,3 +28,22 @@ test('a prompt is rewritten before its job is submitted, once, however often the
   ).toEqual([prompt, await shown(enhanced)])
   await stack.assertBooks({ completed: 2, failed: 0 })
 })
+
+test('a configured chat model rewrites and translates the prompt; where it fails the prompt stays as it was', async () => {
+  await using stack = await startStack({ isEnhancedByVendor: true })
+  const create = async (prompt: string) => {
+    const order = { model: 'vidA3', prompt, enhance_prompt: true }
+    const answer = await askJson(`${stack.url}/v1/video/create`, stack.key, order)
+    expect(answer.headers.get('x-ignored-params')).toBeNull()
+    return String(answer.body['id'])
+  }
+  const translated = await create('日落时的鲸鱼')
+  const failed = await create('A vendor:chat-fail whale')
+  await stack.until('both tasks have ended', async () => ((await stack.states())['completed'] ?? 0) === 2)
+  const shown = async (id: string) => {
+    const { body } = await ask(`${stack.url}/v1/video/query?id=${id}`, stack.key)
+    return body['enhanced_prompt']
+  }
+  expect(await shown(translated)).toBe('In English, by the vendor: 日落时的鲸鱼')
+  expect(await shown(failed)).toBe('A vendor:chat-fail whale')
+})

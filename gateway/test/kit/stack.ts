@@ -31,6 +31,8 @@ export interface StackOptions {
   /** Settings of the provider beside those a test run needs. */
   providerSettings?: Record<string, unknown>
   environment?: Environment
+  /** Has the vendor's chat model rewrite prompts. */
+  isEnhancedByVendor?: boolean
 }
 
 export interface Stack extends AsyncDisposable {
@@ -134,6 +136,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     LOG_LEVEL: 'info',
     ...(options.probeDelaySeconds !== undefined && { FFPROBE_PATH: slowProbe }),
     ...(alwaysReplay && { ENGINE_SUSPEND_AFTER_MS: '0' }),
+    ...(options.isEnhancedByVendor === true && { ENHANCER_URL: vendor.url, ENHANCER_API_KEY: apiKey }),
     ...options.environment,
   }
   const role = (name: 'api' | 'worker' | 'local', index = 0) =>

@@ -1,0 +1,9 @@
+/** A provider of text: one question in, one answer out. Throws only `ProviderFailure`. */
+export interface ChatProvider {
+  complete: (messages: ChatMessage[], signal: AbortSignal) => Promise<string>
+}
+
+export interface ChatMessage {
+  role: 'system' | 'user'
+  content: string
+}
