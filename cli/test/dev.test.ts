@@ -1,18 +1,17 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { ask, form } from '../../gateway/test/kit/answers.ts'
+import { probe } from '../../gateway/test/kit/sample-video.ts'
 import { choosePorts } from '../src/dev/free-port.ts'
 
-const run = promisify(execFile)
 const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
 const idleSeconds = Number(process.env['IDLE_SECONDS'] ?? 12)
 
@@ -133,26 +132,9 @@ test('with nothing but Node and ffmpeg one command serves the first real video, 
   console.log(`10 s of 1280x720 completed in ${Math.round(renderMs)} ms`)
   expect(renderMs).toBeLessThan(30_000)
 
-  const file = join(directory, 'video.mp4')
-  const download = await fetch(String(video['video_url']))
-  await writeFile(file, Buffer.from(await download.arrayBuffer()))
-  const { stdout } = await run('ffprobe', [
-    ...[
-      '-v',
-      'error',
-      '-show_entries',
-      'stream=codec_name,width,height:format=duration',
-      '-of',
-      'json',
-      file,
-    ],
-  ])
-  const probed = JSON.parse(stdout) as { streams: unknown[]; format: { duration: string } }
-  expect(probed.streams).toMatchObject([
-    { codec_name: 'h264', width: 1280, height: 720 },
-    { codec_name: 'aac' },
-  ])
-  expect(Number(probed.format.duration)).toBeCloseTo(10, 1)
+  const { seconds, ...film } = await probe(String(video['video_url']))
+  expect(film).toEqual({ codec: 'h264', soundCodec: 'aac', width: 1280, height: 720 })
+  expect(seconds).toBeCloseTo(10, 1)
 
   const codes = {
     expired: await create(keys['expired']),

@@ -1,14 +1,8 @@
-import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
-
 import { expect, test } from 'vitest'
 
 import { ask } from '../kit/answers.ts'
+import { probe } from '../kit/sample-video.ts'
 import { startStack } from '../kit/stack.ts'
-
-const run = promisify(execFile)
 
 const prompts = [
   'A whale swimming through a calm ocean at sunset',
@@ -43,25 +37,8 @@ test('ten real renders survive a kill of the worker and of the provider, and eac
 
   for (const id of ids) {
     const { body } = await ask(`${stack.url}/v1/videos/${id}`, stack.key)
-    const download = await fetch(String(body['video_url']))
-    const file = join(stack.directory, 'download.mp4')
-    await writeFile(file, Buffer.from(await download.arrayBuffer()))
-    const { stdout } = await run('ffprobe', [
-      ...[
-        '-v',
-        'error',
-        '-show_entries',
-        'stream=codec_name,width,height:format=duration',
-        '-of',
-        'json',
-        file,
-      ],
-    ])
-    const probed = JSON.parse(stdout) as { streams: unknown[]; format: { duration: string } }
-    expect(probed.streams).toMatchObject([
-      { codec_name: 'h264', width: 480, height: 480 },
-      { codec_name: 'aac' },
-    ])
-    expect(Number(probed.format.duration)).toBeCloseTo(4, 1)
+    const { seconds, ...film } = await probe(String(body['video_url']))
+    expect(film).toEqual({ codec: 'h264', soundCodec: 'aac', width: 480, height: 480 })
+    expect(seconds).toBeCloseTo(4, 1)
   }
 })

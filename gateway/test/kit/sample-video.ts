@@ -24,21 +24,24 @@ export interface Probed {
   width: number
   height: number
   codec: string
+  /** Of the sound; undefined for a silent film. */
+  soundCodec: string | undefined
   seconds: number
 }
 
 /** What ffprobe says of a file or address. */
 export const probe = async (source: string): Promise<Probed> => {
   const { stdout } = await run('ffprobe', [
-    ...['-v', 'error', '-select_streams', 'v:0'],
-    ...['-show_entries', 'stream=codec_name,width,height:format=duration', '-of', 'json', source],
+    ...['-v', 'error', '-show_entries', 'stream=codec_type,codec_name,width,height:format=duration'],
+    ...['-of', 'json', source],
   ])
   const { streams, format } = JSON.parse(stdout) as {
-    streams: { codec_name: string; width: number; height: number }[]
+    streams: { codec_type: string; codec_name: string; width: number; height: number }[]
     format: { duration?: string }
   }
-  const [stream] = streams
-  if (stream === undefined) throw new Error(`${source} has no picture`)
-  const { codec_name: codec, width, height } = stream
-  return { codec, width, height, seconds: Number(format.duration ?? 0) }
+  const picture = streams.find(({ codec_type }) => codec_type === 'video')
+  const sound = streams.find(({ codec_type }) => codec_type === 'audio')
+  if (picture === undefined) throw new Error(`${source} has no picture`)
+  const { codec_name: codec, width, height } = picture
+  return { codec, soundCodec: sound?.codec_name, width, height, seconds: Number(format.duration ?? 0) }
 }
