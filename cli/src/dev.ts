@@ -74,9 +74,9 @@ const startRole = (
       child.on('message', (message) => {
         if ((message as { event?: string }).event === 'ready') settle?.ready()
       })
-      // 78 is a configuration that will not get better by trying again.
+      // What cannot even start will not get better by trying again; what was running once is started anew.
       child.on('exit', (code) => {
-        if (code === 78) settle?.failed(new Error(lastLines(supervised.logFile)))
+        if (code !== 0) settle?.failed(new Error(`${role} cannot run:\n${lastLines(supervised.logFile)}`))
       })
       return child
     },

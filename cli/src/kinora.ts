@@ -110,5 +110,6 @@ try {
   await program.parseAsync()
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = error instanceof ConfigError ? exitCodes.configuration : exitCodes.failed
+  // At once: the channel to a process that started this one would keep it alive.
+  process.exit(error instanceof ConfigError ? exitCodes.configuration : exitCodes.failed)
 }

@@ -188,3 +188,21 @@ test('a second start is quick, keeps keys and videos, and is next to idle when n
   expect(complaint.toString()).toContain('already runs on')
   expect(await stop(dev)).toEqual({ code: 0, left: [] })
 })
+
+test('without ffmpeg it says so at once, and what to do about it', async () => {
+  const child = spawn(
+    process.execPath,
+    [program, 'dev', '--port', String(port), '--data', join(directory, 'without-ffmpeg')],
+    {
+      env: { PATH: process.env['PATH'], FFMPEG_PATH: '/nowhere/ffmpeg' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
+  let complaint = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    complaint += chunk.toString()
+  })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  expect(code).toBe(1)
+  expect(complaint).toContain('/nowhere/ffmpeg was not found: install it (apt-get install ffmpeg)')
+})

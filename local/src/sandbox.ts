@@ -72,7 +72,12 @@ export function commandFor(
 }
 
 async function locate(name: string): Promise<string> {
-  if (name.includes('/')) return await realpath(path.resolve(name))
+  const advice = 'install it (apt-get install ffmpeg), or say where it is with FFMPEG_PATH'
+  if (name.includes('/')) {
+    return await realpath(path.resolve(name)).catch(() => {
+      throw new Error(`${name} was not found: ${advice}`)
+    })
+  }
   for (const folder of searchPath.split(':')) {
     const candidate = path.join(folder, name)
     const usable = await access(candidate, constants.X_OK).then(
@@ -81,7 +86,7 @@ async function locate(name: string): Promise<string> {
     )
     if (usable) return candidate
   }
-  throw new Error(`${name} was not found in ${searchPath}`)
+  throw new Error(`${name} was not found in ${searchPath}: ${advice}`)
 }
 
 async function versionOf({ command, args, options }: Command): Promise<string> {
