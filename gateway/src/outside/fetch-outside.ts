@@ -82,7 +82,7 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
     ports = [80, 443],
     connectTimeoutMs = 3_000,
     headersTimeoutMs = 10_000,
-    bodiesPerOriginMax = 8,
+    bodiesPerOriginMax = 6,
     totalTimeoutMs = 60_000,
     minBytesPerSecond = 8_192,
     slowGraceMs = 5_000,

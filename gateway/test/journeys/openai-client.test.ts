@@ -16,7 +16,7 @@ test('the official client library makes, follows, downloads, remixes, lists and 
   }
 
   const created = await client.videos.create({
-    model: 'vidB-2' as never,
+    model: 'vidB-2',
     prompt: 'A whale at sunset',
     seconds: '4',
     size: '1280x720',
