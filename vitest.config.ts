@@ -36,7 +36,7 @@ export default defineConfig({
         test: {
           ...kit,
           name: 'journeys',
-          include: ['gateway/test/journeys/**/*.test.ts'],
+          include: ['gateway/test/journeys/**/*.test.ts', 'cli/test/**/*.test.ts'],
           exclude: measures,
           testTimeout: 180_000,
           hookTimeout: 120_000,

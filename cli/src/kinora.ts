@@ -106,10 +106,19 @@ program
     process.stderr.write('Keep this key now: it is stored as a hash only and cannot be shown again.\n')
   })
 
+/** An address nobody answers at is the likeliest mistake, and the system's own words do not say whose it is. */
+const explained = (error: unknown): string => {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  const text = typeof message === 'string' && message !== '' ? message : String(error)
+  return code === 'ECONNREFUSED' || code === 'ENOTFOUND'
+    ? `${text}\nNothing answers there. Is PostgreSQL running, and is DATABASE_URL its address?`
+    : text
+}
+
 try {
   await program.parseAsync()
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`${explained(error)}\n`)
   // At once: the channel to a process that started this one would keep it alive.
   process.exit(error instanceof ConfigError ? exitCodes.configuration : exitCodes.failed)
 }
