@@ -46,7 +46,8 @@ const admit = async (operation: Operation, request: FastifyRequest, reply: Fasti
     address: request.ip,
   }
   const caller = await door.authenticate(credentials).catch(async (refusal: unknown) => {
-    await door.rateLimit.stranger(request.ip)
+    // Only a key that was refused counts; a database that is away is nobody's fault.
+    if (refusal instanceof ApiError) await door.rateLimit.stranger(request.ip)
     throw refusal
   })
   request.caller = caller
@@ -80,25 +81,39 @@ const readBody = async (operation: Operation, request: FastifyRequest, door: Fro
   })
 }
 
-/** The query parameters the operation knows; what it does not know is nobody's business. */
-const queryOf = (operation: Operation, request: FastifyRequest): Record<string, string> => {
-  const given = request.query as Record<string, string | string[]>
-  const query: Record<string, string> = {}
-  const { query: required = {}, optionalQuery: optional = {} } = operation.parameters ?? {}
-  for (const name of Object.keys({ ...required, ...optional })) {
-    const value = given[name]
-    if (Array.isArray(value)) {
-      throw new ApiError('invalid_parameter', { param: name, message: `'${name}' was given more than once.` })
-    }
-    if (value !== undefined) query[name] = value
-  }
+/**
+ * Makes the reader of the query parameters an operation knows; what it does not know is nobody's business. What can
+ * be known of them is worked out once, when the operation is bound.
+ */
+const queryReader = ({ parameters }: Operation) => {
+  const { query: required = {}, optionalQuery: optional = {} } = parameters ?? {}
+  const requiredNames = Object.keys(required)
+  const names = [...requiredNames, ...Object.keys(optional)]
   const optionalSet = Type.Object(
     Object.fromEntries(Object.entries(optional).map(([name, schema]) => [name, Type.Optional(schema)])),
   )
-  const { values } = readParameters(optionalSet, fieldsOf('form', new Map(Object.entries(query))))
-  for (const name of Object.keys(optional)) delete query[name]
-  for (const [name, value] of Object.entries(values)) query[name] = String(value)
-  return query
+  return (request: FastifyRequest): Record<string, string> => {
+    if (names.length === 0) return {}
+    const given = request.query as Record<string, string | string[]>
+    const texts = new Map<string, string>()
+    for (const name of names) {
+      const value = given[name]
+      if (Array.isArray(value)) {
+        throw new ApiError('invalid_parameter', {
+          param: name,
+          message: `'${name}' was given more than once.`,
+        })
+      }
+      if (value !== undefined) texts.set(name, value)
+    }
+    const { values } = readParameters(optionalSet, fieldsOf('form', texts))
+    const query = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
+    for (const name of requiredNames) {
+      const text = texts.get(name)
+      if (text !== undefined) query[name] = text
+    }
+    return query
+  }
 }
 
 const send = (
@@ -137,8 +152,9 @@ const headerText = (names: string[]) =>
   names.map((name) => name.replace(/[^\x21-\x7e]/g, '?').slice(0, 64)).join(', ')
 
 export const implement = <O extends Operation>(door: FrontDoor, operation: O, handler: Handler<O>): void => {
+  const readQuery = queryReader(operation)
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
-    const query = queryOf(operation, request)
+    const query = readQuery(request)
     const { fields, discard } = await readBody(operation, request, door)
     const gone = goneOf(reply.raw, door.closing)
     const ignored = new Set<string>()

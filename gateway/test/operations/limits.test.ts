@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { ask, askJson, expectProblem, type Answer } from '../kit/answers.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
-import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { startGateway, startProxy, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway
 let accountId: string
@@ -164,4 +164,18 @@ test('an address that keeps trying keys is refused for a while, whatever it trie
     statuses.push(answer.status)
   }
   expect(statuses).toEqual([401, 401, 401, 429])
+})
+
+test('a database that is away counts against nobody: only a refused key does', async () => {
+  await using proxy = await startProxy(gateway.database.url)
+  const limits = { LIMIT_ADDRESS_PER_3_MINUTES: '2', TRUSTED_PROXIES: '127.0.0.1' }
+  await using behind = await startGateway({ DATABASE_URL: proxy.url, ...limits }, gateway)
+  const key = await keyWith({})
+  const address = `2001:db8::${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}`
+  const calls = []
+  await proxy.cut()
+  for (let index = 0; index < 3; index += 1)
+    calls.push(await read(key, behind.url, { 'x-forwarded-for': address }))
+  expect(calls.map(({ status }) => status)).toEqual([503, 503, 503])
+  await proxy.mend()
 })
