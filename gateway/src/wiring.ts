@@ -241,7 +241,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     providers,
     mediaStore,
     log,
-    probeVideo: await createProbeVideo(config.FFPROBE_PATH),
+    probeVideo: createProbeVideo(config.FFPROBE_PATH),
     enhancer,
     retentionMs: config.MEDIA_RETENTION_DAYS * dayMs,
     nudgeDispatcher,

@@ -1,6 +1,6 @@
 /** Cuts a character out of a video that came from outside: a short clip, and a square picture from its middle. */
 import type { ProbeVideo } from '../storage/probe-video.ts'
-import { isVerdict, type RunOnFile } from '../storage/sandbox.ts'
+import { isVerdict, onlyVideoFiles, type RunOnFile } from '../storage/sandbox.ts'
 import { spanWithin, type Span } from './character.ts'
 
 export const portraitSide = 256
@@ -22,8 +22,7 @@ export interface CutClip {
 export type Unusable = 'not-a-video' | 'no-such-part'
 
 const opened = (path: string, startMs: number) => [
-  ...['-v', 'error', '-nostdin', '-threads', '2', '-protocol_whitelist', 'file'],
-  ...['-format_whitelist', 'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm'],
+  ...['-v', 'error', '-nostdin', '-threads', '2', ...onlyVideoFiles],
   ...['-ss', String(startMs / 1000), '-i', path, '-sn', '-dn'],
 ]
 

@@ -98,12 +98,10 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
   const inTurn = atMost(atOnce)
   const underWay = new Map<string, Promise<StoredCharacter>>()
   let waiting = 0
-  // Only tried out once there is something to cut, so that starting does not wait for it.
-  let tools: Promise<CutTools> | undefined
-  const findTools = async (): Promise<CutTools> => ({
-    probeVideo: await createProbeVideo(dependencies.ffprobePath),
-    ffmpeg: await createSandbox(dependencies.ffmpegPath),
-  })
+  const tools: CutTools = {
+    probeVideo: createProbeVideo(dependencies.ffprobePath),
+    ffmpeg: createSandbox(dependencies.ffmpegPath),
+  }
 
   /** A task's video, or another file of ours, is as private as its task; one whose task is gone counts as private. */
   const isPrivate = async ({ taskId }: StoredFile) => {
@@ -171,10 +169,8 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
   }
 
   const cut = async (source: Source, span: Span | undefined, timestampsParam: string): Promise<CutClip> => {
-    tools ??= findTools()
-    const { probeVideo, ffmpeg } = await tools
     const { video, param } = source
-    const cutFrom = (path: string) => cutClip({ probeVideo, ffmpeg }, path, span)
+    const cutFrom = (path: string) => cutClip(tools, path, span)
     const found = await ('url' in video
       ? withFetched(source, video.url, cutFrom)
       : mediaStore.withLocalPath(video.storageKey, cutFrom).catch((error: NodeJS.ErrnoException) => {

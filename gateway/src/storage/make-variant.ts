@@ -9,7 +9,7 @@ import type { Log } from '../platform/log.ts'
 import type { Database } from '../platform/postgres.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import type { MediaStore } from './media-store.ts'
-import { createSandbox, type RunOnFile } from './sandbox.ts'
+import { createSandbox, onlyVideoFiles } from './sandbox.ts'
 import { findVariant, insertStoredFiles, type StoredFile } from './stored-file-store.ts'
 
 export const variantKinds = ['thumbnail', 'spritesheet'] as const
@@ -34,8 +34,7 @@ const filterOf: Record<VariantKind, (seconds: number) => string> = {
 }
 
 const commandFor = (kind: VariantKind, seconds: number) => (path: string) => [
-  ...['-v', 'error', '-nostdin', '-threads', '1', '-protocol_whitelist', 'file'],
-  ...['-format_whitelist', 'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm'],
+  ...['-v', 'error', '-nostdin', '-threads', '1', ...onlyVideoFiles],
   ...(kind === 'thumbnail' ? ['-ss', String(seconds / 3)] : []),
   ...['-i', path, '-an', '-sn', '-dn', '-frames:v', '1', '-vf', filterOf[kind](seconds)],
   ...['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-q:v', '4', '-f', 'image2pipe', 'pipe:1'],
@@ -52,14 +51,11 @@ export const createMakeVariant = ({
   ffmpegPath: string
   log: Log
 }): MakeVariant => {
-  // Only tried out once there is something to make, so that starting does not wait for it.
-  let sandbox: Promise<RunOnFile> | undefined
+  const runOnFile = createSandbox(ffmpegPath)
   const inTurn = atMost(atOnce)
   const underWay = new Map<string, Promise<StoredFile | undefined>>()
 
   const draw = async (video: StoredFile, kind: VariantKind): Promise<Buffer | undefined> => {
-    sandbox ??= createSandbox(ffmpegPath)
-    const runOnFile = await sandbox
     const seconds = Math.max(0.1, (video.durationMs ?? 1_000) / 1_000)
     try {
       const drawn = await mediaStore.withLocalPath(video.storageKey, (path) =>

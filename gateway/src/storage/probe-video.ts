@@ -3,7 +3,7 @@
  * at the container formats we keep and at nothing else.
  */
 import { probeMp4 } from './probe-mp4.ts'
-import { createSandbox, isVerdict } from './sandbox.ts'
+import { createSandbox, isVerdict, onlyVideoFiles } from './sandbox.ts'
 
 export interface ProbedVideo {
   width: number
@@ -16,14 +16,13 @@ export type ProbeVideo = (path: string) => Promise<ProbedVideo | undefined>
 const limits = { timeoutMs: 20_000, outputBytesMax: 1_048_576 }
 
 const question = (path: string) => [
-  ...['-v', 'error', '-protocol_whitelist', 'file'],
-  ...['-format_whitelist', 'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm'],
+  ...['-v', 'error', ...onlyVideoFiles],
   ...['-show_entries', 'stream=codec_type,width,height:format=duration', '-of', 'json', path],
 ]
 
 /** Makes the probe. It answers undefined for a file that is no playable video. */
-export const createProbeVideo = async (ffprobePath: string): Promise<ProbeVideo> => {
-  const runOnFile = await createSandbox(ffprobePath)
+export const createProbeVideo = (ffprobePath: string): ProbeVideo => {
+  const runOnFile = createSandbox(ffprobePath)
   const askProgram: ProbeVideo = async (path) => {
     let output: Buffer
     try {

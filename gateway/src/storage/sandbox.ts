@@ -15,6 +15,12 @@ export type RunOnFile = (
   limits: { timeoutMs: number; outputBytesMax: number },
 ) => Promise<Buffer>
 
+/** What any of these programs may open: the one file, as one of the containers we keep, never a playlist. */
+export const onlyVideoFiles = [
+  ...['-protocol_whitelist', 'file'],
+  ...['-format_whitelist', 'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm'],
+]
+
 const startTimeoutMs = 20_000
 const systemDirectories = ['/usr', '/lib', '/lib64', '/bin', '/etc/ld.so.cache', '/etc/alternatives']
 
@@ -34,9 +40,12 @@ const canSandbox = async (program: string): Promise<boolean> => {
   }
 }
 
-export const createSandbox = async (program: string): Promise<RunOnFile> => {
-  const isSandboxed = await canSandbox(program)
+export const createSandbox = (program: string): RunOnFile => {
+  // Tried out once there is something to run, so that no process waits for it to start.
+  let sandboxing: Promise<boolean> | undefined
   return async (path, parameters, { timeoutMs, outputBytesMax }) => {
+    sandboxing ??= canSandbox(program)
+    const isSandboxed = await sandboxing
     const [command, given] = isSandboxed
       ? (['bwrap', [...sandboxed(path), program, ...parameters('/video')]] as const)
       : ([program, parameters(path)] as const)

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Call, Reply } from '../http/call.ts'
+import { isKnownTag } from '../platform/entity-tag.ts'
 import type { MediaStore } from './media-store.ts'
 import type { StoredFile } from './stored-file-store.ts'
 
@@ -40,9 +41,7 @@ export const sendFile = async (
     'cache-control': 'private, max-age=3600, immutable',
     'cross-origin-resource-policy': 'cross-origin',
   }
-  const known = header('if-none-match')
-  if (known?.includes(etag) === true || known?.trim() === '*')
-    return { status: 304, headers, body: undefined }
+  if (isKnownTag(header('if-none-match'), etag)) return { status: 304, headers, body: undefined }
   const isRangeStillGood = header('if-range') === undefined || header('if-range') === etag
   const range = isRangeStillGood ? rangeOf(header('range'), file.sizeBytes) : undefined
   if (range === null) {

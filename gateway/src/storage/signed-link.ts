@@ -28,6 +28,7 @@ const sign = (secret: Secret, mediaId: string, expires: string) =>
 export const createLinkSigner = (secrets: Secret[], publicUrl: string, linkSeconds: number): LinkSigner => {
   const [newest] = secrets
   if (newest === undefined) throw new Error('at least one secret for links is needed')
+  const newestName = nameOf(newest)
   const byName = new Map(secrets.map((secret) => [nameOf(secret), secret]))
   const check: LinkSigner['check'] = (mediaId, { expires = '', key = '', signature = '' }) => {
     const secret = byName.get(key)
@@ -41,7 +42,7 @@ export const createLinkSigner = (secrets: Secret[], publicUrl: string, linkSecon
   const query: LinkSigner['query'] = (subject) => {
     const expires = String(Math.floor(Date.now() / 1000) + linkSeconds)
     const signature = sign(newest, subject, expires).toString('base64url')
-    return `expires=${expires}&key=${nameOf(newest)}&signature=${signature}`
+    return `expires=${expires}&key=${newestName}&signature=${signature}`
   }
   const ownPlace = URL.parse(`${publicUrl}/media/`)
   return {

@@ -6,7 +6,7 @@ import type { Log } from '../platform/log.ts'
 import type { Providers } from '../providers/port/provider.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
 import { stopUpstream } from './discard-upstream.ts'
-import { presentVideo, speaksOpenAi } from './present-video.ts'
+import { presentVideo, speaksOpenAi, videoUrlOf } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 import { settleVideo, type SettleDependencies } from './settle-video.ts'
 import { isFinal, type VideoTask } from './task.ts'
@@ -59,6 +59,5 @@ export const cancelVideo =
   }): Handler<typeof operations.cancelVideo> =>
   async (call) => {
     const task = await cancelTask(call.path['id'] ?? '', call.caller.accountId)
-    const videoUrl = task.mediaId === null ? null : links.link(task.mediaId, 'video.mp4')
-    return { body: presentVideo(task, videoUrl, speaksOpenAi(call)) }
+    return { body: presentVideo(task, videoUrlOf(links, task.mediaId), speaksOpenAi(call)) }
   }

@@ -7,7 +7,7 @@ import type { EventStream } from '../http/event-stream.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
 import { isLast, type FollowTask } from './follow-task.ts'
-import { speaksOpenAi, wordFor } from './present-video.ts'
+import { speaksOpenAi, wordFor, videoUrlOf } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 import { findLastEvent, type TaskEvent } from './task-event-store.ts'
 
@@ -39,7 +39,7 @@ const viewOf = (taskId: string, event: TaskEvent, progress: number, told: Tellin
     id: taskId,
     status: wordFor(stateAfter[event.kind], told.isOpenAi),
     progress,
-    video_url: mediaId === undefined ? null : told.links.link(mediaId, 'video.mp4'),
+    video_url: videoUrlOf(told.links, mediaId ?? null),
     ...(code !== undefined && { error: { code, message: message ?? '' } }),
   }
 }

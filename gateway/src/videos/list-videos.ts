@@ -4,7 +4,7 @@ import type { operations } from '@kinora/contract/operations'
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
-import { presentListedVideo, speaksOpenAi } from './present-video.ts'
+import { presentListedVideo, speaksOpenAi, videoUrlOf } from './present-video.ts'
 import { createdAtOfTaskId } from './task-id.ts'
 import { listTasks } from './task-store.ts'
 
@@ -30,13 +30,7 @@ export const listVideos =
     })
     const data = found
       .slice(0, limit)
-      .map((task) =>
-        presentListedVideo(
-          task,
-          task.mediaId === null ? null : links.link(task.mediaId, 'video.mp4'),
-          speaksOpenAi(call),
-        ),
-      )
+      .map((task) => presentListedVideo(task, videoUrlOf(links, task.mediaId), speaksOpenAi(call)))
     return {
       body: {
         object: 'list',

@@ -9,6 +9,7 @@ import type {
 } from '@kinora/contract/videos'
 
 import type { Call } from '../http/call.ts'
+import type { LinkSigner } from '../storage/signed-link.ts'
 import type { VideoTask } from './task.ts'
 
 /** Client libraries that poll by themselves know other words for the first two states. */
@@ -24,6 +25,10 @@ const openAiWords: Record<VideoStatus, string> = {
 
 export const wordFor = (state: VideoStatus, isOpenAi: boolean): string =>
   isOpenAi ? openAiWords[state] : state
+
+/** A link to the task's video, made anew each time; null while there is none. */
+export const videoUrlOf = (links: Pick<LinkSigner, 'link'>, mediaId: string | null): string | null =>
+  mediaId === null ? null : links.link(mediaId, 'video.mp4')
 
 const unixSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
 

@@ -6,9 +6,10 @@ import { createHash } from 'node:crypto'
 
 import type { Call, NotModified, Reply } from '../http/call.ts'
 import type { Catalog } from '../models/catalog.ts'
+import { isKnownTag } from '../platform/entity-tag.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
 import { pollAfterMs } from './check-schedule.ts'
-import { speaksOpenAi } from './present-video.ts'
+import { speaksOpenAi, videoUrlOf } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 import { isFinal, type VideoTask } from './task.ts'
 import type { WaitForChange } from './wait-for-change.ts'
@@ -30,11 +31,6 @@ export const waitSecondsOf = ({ header, query }: Pick<Call, 'header' | 'query'>)
   const seconds = Math.min(waitSecondsMax, Number(query['wait'] ?? preferred ?? 0))
   return header('x-stainless-poll-helper') === 'true' ? Math.min(pollHelperSecondsMax, seconds) : seconds
 }
-
-const isKnown = (header: string | undefined, etag: string): boolean =>
-  header !== undefined &&
-  (header.trim() === '*' ||
-    header.split(',').some((each) => each.trim().replace(/^W\//, '') === etag.replace(/^W\//, '')))
 
 export const hintHeaders = (task: VideoTask, catalog: Catalog): Record<string, string> => {
   if (isFinal(task.state)) return {}
@@ -63,7 +59,7 @@ export const readStatus = async <Body>(
   const waitMs = waitSecondsOf(call) * 1000
   let task = await readTask(id, call.caller.accountId, { isFresh: waitMs > 0 })
   // A reader who says what they have seen, and has not seen this, need not wait for more.
-  const isSeen = known === undefined || isKnown(known, etagOf(task))
+  const isSeen = known === undefined || isKnownTag(known, etagOf(task))
   if (waitMs > 0 && isSeen) task = await waitForChange(task, waitMs, call.waitSignal())
 
   const etag = etagOf(task)
@@ -74,7 +70,6 @@ export const readStatus = async <Body>(
     ...hintHeaders(task, catalog),
     ...(task.mediaExpiresAt !== null && { 'x-media-expires-at': task.mediaExpiresAt.toISOString() }),
   }
-  if (isKnown(known, etag)) return { status: 304, headers, body: undefined }
-  const videoUrl = task.mediaId === null ? null : links.link(task.mediaId, 'video.mp4')
-  return { headers, body: present(task, videoUrl, isOpenAi) }
+  if (isKnownTag(known, etag)) return { status: 304, headers, body: undefined }
+  return { headers, body: present(task, videoUrlOf(links, task.mediaId), isOpenAi) }
 }
