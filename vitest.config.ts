@@ -5,6 +5,9 @@ const kit = { globalSetup: ['gateway/test/kit/global-setup.ts'] }
 // What reads memory or processor time must have the machine to itself.
 const measures = [
   'cli/test/dev.test.ts',
+  'gateway/test/journeys/speech.test.ts',
+  'gateway/test/journeys/chat-bodies.test.ts',
+  'gateway/test/journeys/audio-uploads.test.ts',
   'gateway/test/journeys/uploads.test.ts',
   'gateway/test/journeys/watchers.test.ts',
 ]
@@ -18,7 +21,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{contract,gateway,local,cli,tools,dev}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', 'gateway/test/**', 'cli/test/**'],
+          exclude: ['**/node_modules/**', '**/*.large.test.ts', 'gateway/test/**', 'cli/test/**'],
           sequence: { groupOrder: 0 },
         },
       },
@@ -53,6 +56,10 @@ export default defineConfig({
           hookTimeout: 120_000,
           sequence: { groupOrder: 3 },
         },
+      },
+      // Needs weights that are too large to pull for every run; not part of `npm test`.
+      {
+        test: { name: 'large', include: ['local/**/*.large.test.ts'], sequence: { groupOrder: 4 } },
       },
     ],
   },

@@ -223,6 +223,7 @@ const provider = await startLocalProvider({
   host: '127.0.0.1',
   port: 0,
   directory: path.join(directory, 'jobs'),
+  modelDirectory: path.join(directory, 'models'),
   ffmpegPath: 'ffmpeg',
   renders: 1,
   log: (event, fields) => {

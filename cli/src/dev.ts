@@ -17,6 +17,7 @@ import { createDevelopmentKeys, seedDevelopment, type DevelopmentKeys } from '@k
 import { lockDirectory } from './dev/directory-lock.ts'
 import { startEmbeddedPostgres } from './dev/embedded-postgres.ts'
 import { choosePorts } from './dev/free-port.ts'
+import { startModelPull } from './dev/pull-models.ts'
 import { startRestateServer } from './dev/restate-server.ts'
 import { lastLines, supervise } from './dev/supervise.ts'
 
@@ -24,6 +25,7 @@ export interface DevOptions {
   port: number
   directory: string
   isJson: boolean
+  pullsModels: boolean
 }
 
 const program = fileURLToPath(new URL('./kinora.ts', import.meta.url))
@@ -213,6 +215,18 @@ const startEverything = async (startup: Startup): Promise<DevelopmentKeys> => {
   )
   started.push(...roles)
   await Promise.all(roles.map(({ ready }) => ready))
+  if (options.pullsModels) {
+    started.push(
+      startModelPull({
+        program,
+        modelDirectory: config.MODEL_DIR,
+        environment,
+        logDirectory: join(directory, 'logs'),
+        say,
+        complain,
+      }),
+    )
+  }
   return keys
 }
 

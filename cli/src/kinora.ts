@@ -30,9 +30,15 @@ program
   .option('--data <directory>', 'where data, logs and keys are kept', '.kinora')
   .option('--json', 'print one line of JSON when ready, and nothing else')
   .option('--no-open', 'do not open a browser')
-  .action(async (options: { port: string; data: string; json?: true; open: boolean }) => {
+  .option('--no-models', 'do not pull models in the background')
+  .action(async (options: { port: string; data: string; json?: true; open: boolean; models: boolean }) => {
     const { dev } = await import('./dev.ts')
-    await dev({ port: Number(options.port), directory: options.data, isJson: options.json === true })
+    await dev({
+      port: Number(options.port),
+      directory: options.data,
+      isJson: options.json === true,
+      pullsModels: options.models,
+    })
   })
 
 program
@@ -55,13 +61,14 @@ program
 
 program
   .command('local')
-  .description('Serve the built-in provider, which makes real videos with ffmpeg.')
+  .description('Serve the built-in provider, which makes real videos and speech.')
   .action(async () => {
     const { startLocalProvider } = await import('@kinora/local/server')
     const settings = loadSettings([
       'LOCAL_URL',
       'LOCAL_DIRECTORY',
       'LOCAL_RENDERS',
+      'MODEL_DIR',
       'FFMPEG_PATH',
       'DRAIN_SECONDS',
     ])
@@ -72,6 +79,7 @@ program
           host: hostname,
           port: Number(port === '' ? 80 : port),
           directory: settings.LOCAL_DIRECTORY,
+          modelDirectory: settings.MODEL_DIR,
           ffmpegPath: settings.FFMPEG_PATH,
           renders: settings.LOCAL_RENDERS,
           log: (event, fields) => {
@@ -94,6 +102,15 @@ program
   })
 
 program
+  .command('retention')
+  .description('Clear away what is past its time, as workers do by themselves.')
+  .option('--dry-run', 'only say what would go')
+  .action(async ({ dryRun }: { dryRun?: true }) => {
+    const { clear, showPast } = await import('./retention.ts')
+    await (dryRun === true ? showPast() : clear())
+  })
+
+program
   .command('admin')
   .description("Operators' keys.")
   .command('create')
@@ -104,6 +121,43 @@ program
     const key = await createAdminKey(loadSettings(['DATABASE_URL', 'LOG_LEVEL', 'KEY_HASH_SECRETS']), name)
     process.stdout.write(`${key}\n`)
     process.stderr.write('Keep this key now: it is stored as a hash only and cannot be shown again.\n')
+  })
+
+const models = program.command('models').description('The models of the built-in provider.')
+
+models
+  .command('pull')
+  .argument('[names...]', 'speech, recognition, chat, or sets by their names; otherwise all but chat')
+  .option('--small', 'only the small ones, which `dev` pulls by itself')
+  .description('Fetch models; what is there is kept.')
+  .action(async (names: string[], { small }: { small?: true }) => {
+    const { pull } = await import('./models.ts')
+    process.exit(await pull(names, { isSmall: small === true }))
+  })
+
+models
+  .command('list')
+  .description('Show what can be pulled, and what is there.')
+  .action(async () => {
+    const { list } = await import('./models.ts')
+    list()
+  })
+
+models
+  .command('check')
+  .description('Read every file that is there again and compare its hash.')
+  .action(async () => {
+    const { check } = await import('./models.ts')
+    process.exitCode = await check()
+  })
+
+program
+  .command('doctor')
+  .description('Look at what this machine has and lacks, and say what to do about it.')
+  .option('--json', 'print one line of JSON')
+  .action(async ({ json }: { json?: true }) => {
+    const { doctor } = await import('./doctor.ts')
+    process.exitCode = await doctor({ isJson: json === true })
   })
 
 /** An address nobody answers at is the likeliest mistake, and the system's own words do not say whose it is. */

@@ -35,7 +35,7 @@ const startDev = async (): Promise<Dev> => {
   const startedMs = performance.now()
   const child = spawn(
     process.execPath,
-    [program, 'dev', '--json', '--port', String(port), '--data', join(directory, 'data')],
+    [program, 'dev', '--json', '--no-models', '--port', String(port), '--data', join(directory, 'data')],
     {
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -179,7 +179,7 @@ test('a second start is quick, keeps keys and videos, and is next to idle when n
 
   const second = spawn(
     process.execPath,
-    [program, 'dev', '--json', '--port', '0', '--data', join(directory, 'data')],
+    [program, 'dev', '--json', '--no-models', '--port', '0', '--data', join(directory, 'data')],
     {
       stdio: ['ignore', 'ignore', 'pipe'],
     },
@@ -192,7 +192,7 @@ test('a second start is quick, keeps keys and videos, and is next to idle when n
 test('without ffmpeg it says so at once, and what to do about it', async () => {
   const child = spawn(
     process.execPath,
-    [program, 'dev', '--port', String(port), '--data', join(directory, 'without-ffmpeg')],
+    [program, 'dev', '--no-models', '--port', String(port), '--data', join(directory, 'without-ffmpeg')],
     {
       env: { PATH: process.env['PATH'], FFMPEG_PATH: '/nowhere/ffmpeg' },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,6 +1,11 @@
 import { Type, type Static } from 'typebox'
 
-/** The body of `POST /v1/chat/completions`; the messages are read by the model's own door. */
+export const inputAudioFormats = ['wav', 'mp3'] as const
+export type InputAudioFormat = (typeof inputAudioFormats)[number]
+
+export const replyAudioFormats = ['wav', 'mp3', 'flac', 'opus', 'pcm16', 'aac'] as const
+
+/** The body of `POST /v1/chat/completions` for a video; the messages are read by the model's own door. */
 export const ChatBody = Type.Object({
   model: Type.String({ description: 'The model to use.' }),
   messages: Type.Unsafe<unknown>({
@@ -15,6 +20,106 @@ export const ChatBody = Type.Object({
   n: Type.Optional(Type.Integer({ minimum: 1, maximum: 128, default: 1 })),
 })
 
+const tokens = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }))
+
+/** The same for a model that talks, with text or with sound. */
+export const DialogueBody = Type.Object({
+  model: ChatBody.properties.model,
+  messages: Type.Unsafe<unknown>({
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: {
+        role: { type: 'string', enum: ['system', 'developer', 'user', 'assistant'] },
+        content: {
+          description:
+            'Text, or a list of parts: `{type: "text", text}` and, from the user, `{type: "input_audio", input_audio: {data, format}}` with base64 of wav or mp3.',
+        },
+        audio: {
+          type: 'object',
+          properties: { id: { type: 'string' } },
+          description: 'Of an assistant: names an earlier spoken reply.',
+        },
+      },
+      required: ['role'],
+    },
+    description: 'The conversation.',
+    'x-read-by-door': true,
+  }),
+  modalities: Type.Optional(
+    Type.Unsafe<unknown>({
+      type: 'array',
+      items: { type: 'string', enum: ['text', 'audio'] },
+      default: ['text'],
+      description: 'What the reply is made of; `audio` needs `audio`.',
+      'x-read-by-door': true,
+    }),
+  ),
+  audio: Type.Optional(
+    Type.Unsafe<unknown>({
+      type: 'object',
+      properties: {
+        voice: { type: 'string', description: "One of the model's voices." },
+        format: { type: 'string', enum: [...replyAudioFormats] },
+      },
+      required: ['voice', 'format'],
+      description: 'How a spoken reply is to sound.',
+      'x-read-by-door': true,
+    }),
+  ),
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+  top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  max_tokens: tokens("How long the reply may be, up to the model's limit."),
+  max_completion_tokens: tokens('The same; it counts where both are given.'),
+  stop: Type.Optional(
+    Type.Unsafe<unknown>({
+      type: ['string', 'array'],
+      items: { type: 'string' },
+      maxItems: 4,
+      description: 'Texts that end the reply.',
+      'x-read-by-door': true,
+    }),
+  ),
+  seed: Type.Optional(
+    Type.Integer({
+      minimum: Number.MIN_SAFE_INTEGER,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The same seed gives the same reply where the model can.',
+    }),
+  ),
+  stream: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Send the reply as server-sent events; not for a spoken one.',
+    }),
+  ),
+  stream_options: Type.Optional(
+    Type.Unsafe<unknown>({
+      type: 'object',
+      properties: { include_usage: { type: 'boolean' } },
+      'x-read-by-door': true,
+    }),
+  ),
+  n: ChatBody.properties.n,
+})
+
+const TokenDetails = Type.Object({ text_tokens: Type.Integer(), audio_tokens: Type.Integer() })
+
+export const ChatUsage = Type.Object({
+  prompt_tokens: Type.Integer(),
+  completion_tokens: Type.Integer(),
+  total_tokens: Type.Integer(),
+  prompt_tokens_details: Type.Optional(TokenDetails),
+  completion_tokens_details: Type.Optional(TokenDetails),
+})
+export type ChatUsage = Static<typeof ChatUsage>
+
+const FinishReason = Type.Union([
+  Type.Literal('stop'),
+  Type.Literal('length'),
+  Type.Literal('content_filter'),
+])
+
 /** One event of a streamed reply. */
 export const ChatChunk = Type.Object({
   id: Type.String(),
@@ -24,12 +129,28 @@ export const ChatChunk = Type.Object({
   choices: Type.Array(
     Type.Object({
       index: Type.Integer(),
-      delta: Type.Object({ role: Type.Optional(Type.Literal('assistant')), content: Type.String() }),
-      finish_reason: Type.Union([Type.Literal('stop'), Type.Null()]),
+      delta: Type.Object({
+        role: Type.Optional(Type.Literal('assistant')),
+        content: Type.Optional(Type.String()),
+      }),
+      finish_reason: Type.Union([FinishReason, Type.Null()]),
+    }),
+  ),
+  usage: Type.Optional(
+    Type.Union([ChatUsage, Type.Null()], {
+      description: 'Where it was asked for: in the last event, which has no choices.',
     }),
   ),
 })
 export type ChatChunk = Static<typeof ChatChunk>
+
+/** A spoken reply. */
+const ChatAudio = Type.Object({
+  id: Type.String({ description: 'Names the reply in a later message of the conversation.' }),
+  expires_at: Type.Integer({ description: 'Until when it can be named, in Unix seconds.' }),
+  data: Type.String({ description: 'The sound, in base64.' }),
+  transcript: Type.String(),
+})
 
 /** A reply that is not streamed. */
 export const ChatCompletion = Type.Object({
@@ -40,14 +161,14 @@ export const ChatCompletion = Type.Object({
   choices: Type.Array(
     Type.Object({
       index: Type.Integer(),
-      message: Type.Object({ role: Type.Literal('assistant'), content: Type.String() }),
-      finish_reason: Type.Literal('stop'),
+      message: Type.Object({
+        role: Type.Literal('assistant'),
+        content: Type.String(),
+        audio: Type.Optional(ChatAudio),
+      }),
+      finish_reason: FinishReason,
     }),
   ),
-  usage: Type.Object({
-    prompt_tokens: Type.Integer(),
-    completion_tokens: Type.Integer(),
-    total_tokens: Type.Integer(),
-  }),
+  usage: ChatUsage,
 })
 export type ChatCompletion = Static<typeof ChatCompletion>

@@ -217,6 +217,13 @@ export const errors = {
     message: 'The request was refused because of its content.',
     remedy: 'Change the prompt or the images so that they follow the usage policy.',
   },
+  file_too_large: {
+    status: 413,
+    type: 'invalid_request_error',
+    message: 'The file is too large.',
+    remedy:
+      'Send a smaller or more compressed file, or create a transcription task, which takes long recordings.',
+  },
   request_too_large: {
     status: 413,
     type: 'invalid_request_error',

@@ -53,6 +53,14 @@ const errorAnswers = (operation: Operation) => {
   )
 }
 
+const contentOf = ({ answer }: Operation) => ({
+  [answer.contentType ?? 'application/json']: {
+    schema: answer.schema ?? { type: 'string', format: 'binary' },
+  },
+  ...(answer.texts === true && { 'text/plain': { schema: { type: 'string' } } }),
+  ...(answer.events && { 'text/event-stream': { schema: answer.events } }),
+})
+
 const describe = (operation: Operation) => ({
   operationId: operation.id,
   summary: operation.summary,
@@ -62,12 +70,7 @@ const describe = (operation: Operation) => ({
   responses: {
     200: {
       description: operation.answer.description,
-      content: {
-        [operation.answer.contentType ?? 'application/json']: {
-          schema: operation.answer.schema ?? operation.answer.events ?? { type: 'string', format: 'binary' },
-        },
-        ...(operation.answer.events && { 'text/event-stream': { schema: operation.answer.events } }),
-      },
+      content: contentOf(operation),
     },
     ...errorAnswers(operation),
   },

@@ -3,7 +3,8 @@ import type { TSchema } from 'typebox'
 import type { ErrorCode } from './errors.ts'
 
 /** Which bucket a request of this operation counts in: polling must never starve creates. */
-export type LimitGroup = 'create' | 'read'
+export const limitGroups = ['create', 'read', 'audio', 'chat'] as const
+export type LimitGroup = (typeof limitGroups)[number]
 
 /** One endpoint of the service, with everything both sides must agree on. */
 export interface Operation {
@@ -22,13 +23,23 @@ export interface Operation {
     optionalQuery?: Record<string, TSchema>
   }
   /** One schema per parameter set; the model picks the set. `null` where no such body is taken. */
-  body?: { form: TSchema[] | null; json: TSchema[] | null; sizeBytesMax: number }
+  body?: {
+    form: TSchema[] | null
+    json: TSchema[] | null
+    sizeBytesMax: number
+    /** What a form's `file` may have; a larger one is refused as it comes. */
+    fileBytesMax?: number
+    /** True where long texts inside JSON are kept on disk instead of in memory. */
+    spoolsTexts?: true
+  }
   /** Without a schema the answer is a stream of `contentType`; with one and `streams` it may be either. */
   answer: {
     description: string
     contentType?: string
     schema?: TSchema
     streams?: true
+    /** True where a caller may ask for plain text instead. */
+    texts?: true
     /** What each event of a stream of events carries. */
     events?: TSchema
   }

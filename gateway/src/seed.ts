@@ -69,9 +69,11 @@ export const createDevelopmentKeys = (): DevelopmentKeys =>
 // An address reserved for documentation: no machine of anyone's calls from it.
 const addressOfNobody = '192.0.2.1'
 
+const generousLimits = { create: 6_000, read: 60_000, audio: 6_000, chat: 6_000 }
+
 const traits: Record<keyof DevelopmentKeys, Partial<NewKey>> = {
-  payg: { limits: { create: 6_000, read: 60_000 } },
-  subscription: { limits: { create: 6_000, read: 60_000 } },
+  payg: { limits: generousLimits },
+  subscription: { limits: generousLimits },
   expired: { expiresAt: new Date('2020-01-01T00:00:00Z') },
   restricted: { models: ['vidB-2'] },
   addressBound: { addresses: [addressOfNobody] },

@@ -2,6 +2,12 @@
 import { openapi } from '@kinora/contract/openapi'
 import { operations } from '@kinora/contract/operations'
 
+import { createSpeech } from './audio/create-speech.ts'
+import { createTranscription } from './audio/create-transcription.ts'
+import { createTranslation } from './audio/create-translation.ts'
+import { createMeasureAudio } from './audio/measure-audio.ts'
+import { createModelEngines } from './audio/model-engines.ts'
+import { createMeter } from './billing/meter.ts'
 import { forgetCharactersOfTask, portraitsOf } from './characters/character-store.ts'
 import { createCharacter } from './characters/create-character.ts'
 import { deleteCharacter } from './characters/delete-character.ts'
@@ -12,8 +18,12 @@ import { createNamedCharacters } from './characters/named-characters.ts'
 import { renameCharacter } from './characters/rename-character.ts'
 import { showCharacter } from './characters/show-character.ts'
 import { createWithCharacter } from './characters/with-character.ts'
+import { createChatAudio } from './chat/chat-audio.ts'
 import { createChatVideo } from './chat/chat-video.ts'
 import { completeChat } from './chat/complete-chat.ts'
+import { createTokenCounter } from './chat/count-tokens.ts'
+import { createRecordingDecoder } from './chat/decode-recording.ts'
+import { createReplyIds } from './chat/reply-id.ts'
 import type { Config } from './config.ts'
 import { createByteBudget } from './http/byte-budget.ts'
 import type { Handler } from './http/call.ts'
@@ -25,6 +35,7 @@ import { createCatalog } from './models/catalog.ts'
 import { getModel } from './models/get-model.ts'
 import { listModels } from './models/list-models.ts'
 import { createOutsideFetcher } from './outside/fetch-outside.ts'
+import { keepEngineTurning } from './platform/keep-engine-turning.ts'
 import type { Log } from './platform/log.ts'
 import { ensurePartitions, missingMigrations } from './platform/migrate.ts'
 import { postgresNews, redisNews } from './platform/news.ts'
@@ -32,12 +43,27 @@ import { connectPostgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
 import { connectEngine, serveDurable } from './platform/restate.ts'
 import { createEnhancerChat, createProviders } from './providers/registry.ts'
+import { mediaDaysOf } from './retention/account-term-store.ts'
+import { keepClearing } from './retention/keep-clearing.ts'
+import { keptTranscriptions } from './retention/kept-transcriptions.ts'
+import type { InstanceDays } from './retention/retention-days.ts'
 import { createDiskMediaStore } from './storage/disk-media-store.ts'
 import { createFindLinkedFile } from './storage/find-linked-file.ts'
 import { getMedia } from './storage/get-media.ts'
 import { createMakeVariant } from './storage/make-variant.ts'
 import { createProbeVideo } from './storage/probe-video.ts'
 import { createLinkSigner } from './storage/signed-link.ts'
+import { createAcceptRecording } from './transcripts/accept-recording.ts'
+import { createTranscriptionTask, recordingSecondsMax } from './transcripts/create-transcription-task.ts'
+import { createCutPiece } from './transcripts/cut-piece.ts'
+import { deleteTranscriptionTask } from './transcripts/delete-transcription-task.ts'
+import { dispatchRecordings, dispatchRecordingsLoop } from './transcripts/dispatch-recordings.workflow.ts'
+import { getTranscript } from './transcripts/get-transcript.ts'
+import { getTranscriptionTask } from './transcripts/get-transcription-task.ts'
+import { listTranscriptionTasks } from './transcripts/list-transcription-tasks.ts'
+import { markAllLost as markAllTranscriptionsLost } from './transcripts/open-transcription-store.ts'
+import { createReadLevels } from './transcripts/read-levels.ts'
+import { transcribeRecording } from './transcripts/transcribe-recording.workflow.ts'
 import { createAcceptVideo } from './videos/accept-video.ts'
 import { cancelVideo, createCancelTask } from './videos/cancel-video.ts'
 import { chatEnhancer } from './videos/chat-enhancer.ts'
@@ -51,19 +77,30 @@ import { followVideo } from './videos/follow-video.ts'
 import { generateVideo, type GenerateDependencies } from './videos/generate-video.workflow.ts'
 import { getVideoContent } from './videos/get-video-content.ts'
 import { getVideo } from './videos/get-video.ts'
-import { keepEngineTurning } from './videos/keep-engine-turning.ts'
+import { lineDefaults } from './videos/line-limits.ts'
 import { listVideos } from './videos/list-videos.ts'
+import { markAllLost } from './videos/open-task-store.ts'
 import { queryVideoTask } from './videos/query-video-task.ts'
 import { createReadTask } from './videos/read-task.ts'
 import { pictureBytesMax } from './videos/reference-picture.ts'
 import { remixVideo } from './videos/remix-video.ts'
 import { ruleEnhancer } from './videos/rule-enhancer.ts'
 import { shardKey, shardOf } from './videos/shard.ts'
+import { videoLoops } from './videos/video-loops.ts'
 import { createWaitForChange } from './videos/wait-for-change.ts'
 import { watchUpstream, watchUpstreamName } from './videos/watch-upstream.workflow.ts'
 
 const mebibyte = 1_048_576
+const minuteMs = 60_000
 const dayMs = 86_400_000
+
+const retentionDays =
+  (config: Config): InstanceDays =>
+  () => ({
+    media: config.MEDIA_RETENTION_DAYS,
+    task: config.TASK_RETENTION_DAYS,
+    log: config.LOG_RETENTION_DAYS,
+  })
 
 /** What both roles stand on. */
 const connect = async (config: Config, log: Log) => {
@@ -105,6 +142,7 @@ export const wireApi = async (config: Config, log: Log) => {
     postgres,
     providers,
     deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
+    lineLimits: () => lineDefaults,
     nudgeDispatcher,
     namedCharacters: createNamedCharacters(postgres),
   })
@@ -126,8 +164,12 @@ export const wireApi = async (config: Config, log: Log) => {
     authenticate,
     rateLimit: createRateLimit(
       {
-        createsPerMinute: config.LIMIT_CREATES_PER_MINUTE,
-        readsPerMinute: config.LIMIT_READS_PER_MINUTE,
+        perMinute: {
+          create: config.LIMIT_CREATES_PER_MINUTE,
+          read: config.LIMIT_READS_PER_MINUTE,
+          audio: config.LIMIT_AUDIO_PER_MINUTE,
+          chat: config.LIMIT_CHAT_PER_MINUTE,
+        },
         perAddress: config.LIMIT_ADDRESS_PER_3_MINUTES,
       },
       redis,
@@ -141,7 +183,10 @@ export const wireApi = async (config: Config, log: Log) => {
     closing,
     log,
   }
-  const readTask = createReadTask(postgres)
+  const meter = createMeter({ postgres, log })
+  const days = retentionDays(config)
+  const taskDays = () => days().task
+  const readTask = createReadTask(postgres, taskDays)
   const { follow, stop: stopFollowing } = await createFollow(postgres, news, log)
   const cancelTask = createCancelTask({
     postgres,
@@ -179,7 +224,7 @@ export const wireApi = async (config: Config, log: Log) => {
   const status = { readTask, waitForChange: createWaitForChange(readTask, follow), links, catalog }
   implement(door, operations.getVideo, getVideo(status))
   implement(door, operations.queryVideoTask, queryVideoTask(status))
-  implement(door, operations.listVideos, listVideos({ database: postgres, links }))
+  implement(door, operations.listVideos, listVideos({ database: postgres, links, taskDays }))
   implement(door, operations.deleteVideo, deleteVideo({ postgres, providers, mediaStore, readTask, log }))
   const makeVariant = createMakeVariant({
     database: postgres,
@@ -201,7 +246,6 @@ export const wireApi = async (config: Config, log: Log) => {
     cancelTask,
     waitMs: config.CHAT_VIDEO_WAIT_SECONDS * 1000,
   })
-  implement(door, operations.completeChat, completeChat({ catalog, chatVideo }))
   implement(door, operations.remixVideo, remixVideo({ catalog, providers, readTask, acceptVideo }))
   implement(door, operations.cancelVideo, cancelVideo({ cancelTask, links }))
   const characters = { database: postgres, links, publicUrl: config.publicUrl }
@@ -211,8 +255,54 @@ export const wireApi = async (config: Config, log: Log) => {
   implement(door, operations.renameCharacter, renameCharacter(characters))
   implement(door, operations.deleteCharacter, deleteCharacter({ database: postgres, mediaStore }))
   implement(door, operations.showCharacter, showCharacter(characters))
-  implement(door, operations.listModels, listModels({ catalog }))
-  implement(door, operations.getModel, getModel({ catalog }))
+  const audio = { catalog, providers, meter, requiresPayg: config.AUDIO_REQUIRES_PAYG }
+  const measureAudio = createMeasureAudio({
+    ffprobePath: config.FFPROBE_PATH,
+    secondsMax: config.AUDIO_SECONDS_MAX,
+  })
+  const tokens = createTokenCounter()
+  const decoder = createRecordingDecoder()
+  const chatAudio = createChatAudio({
+    providers,
+    meter,
+    measureAudio,
+    decoder,
+    spoolDirectory: mediaStore.spoolDirectory,
+    tokens,
+    replyIds: createReplyIds(config.LINK_SECRETS),
+  })
+  implement(door, operations.completeChat, completeChat({ catalog, chatVideo, chatAudio }))
+  implement(door, operations.createTranscription, createTranscription({ ...audio, measureAudio }))
+  implement(door, operations.createTranslation, createTranslation({ ...audio, measureAudio }))
+  implement(door, operations.createSpeech, createSpeech(audio))
+  const retentionMs = config.MEDIA_RETENTION_DAYS * dayMs
+  const nudgeRecordings = () => engine.nudge(dispatchRecordings.loop, dispatchRecordings.key)
+  const recordings = { postgres, mediaStore, log, retentionMs, nudgeDispatcher: nudgeRecordings }
+  implement(
+    door,
+    operations.createTranscriptionTask,
+    createTranscriptionTask({
+      ...audio,
+      measureAudio: createMeasureAudio({
+        ffprobePath: config.FFPROBE_PATH,
+        secondsMax: recordingSecondsMax,
+        adviceForLonger: 'Split it.',
+      }),
+      acceptRecording: createAcceptRecording({
+        ...recordings,
+        deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
+      }),
+    }),
+  )
+  const kept = keptTranscriptions(postgres, days)
+  const ofTask = { database: postgres }
+  implement(door, operations.listTranscriptionTasks, kept.list(listTranscriptionTasks(ofTask)))
+  implement(door, operations.getTranscriptionTask, kept.one(getTranscriptionTask(ofTask)))
+  implement(door, operations.getTranscript, kept.one(getTranscript(ofTask)))
+  implement(door, operations.deleteTranscriptionTask, kept.one(deleteTranscriptionTask(recordings)))
+  const engines = createModelEngines({ catalog, providers, log })
+  implement(door, operations.listModels, listModels({ catalog, engines }))
+  implement(door, operations.getModel, getModel({ catalog, engines }))
   implement(door, operations.getMedia, getMedia({ database: postgres, mediaStore, links }))
   implement(door, operations.getOpenapi, getOpenapi)
 
@@ -221,6 +311,9 @@ export const wireApi = async (config: Config, log: Log) => {
     postgres,
     close: async () => {
       await drain(config.LAME_DUCK_SECONDS * 1000)
+      await meter.close()
+      await tokens.close()
+      await decoder.close()
       await stopFollowing()
       await authenticate.close()
       await engine.close()
@@ -236,6 +329,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     log,
   )
   const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
+  const days = retentionDays(config)
   const steps: GenerateDependencies = {
     postgres,
     providers,
@@ -243,7 +337,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     log,
     probeVideo: createProbeVideo(config.FFPROBE_PATH),
     enhancer,
-    retentionMs: config.MEDIA_RETENTION_DAYS * dayMs,
+    retentionMsOf: async (accountId) => (await mediaDaysOf(postgres, accountId, days())) * dayMs,
     nudgeDispatcher,
     announce: news.publish,
     onSlotFreed: nudgeDispatcher,
@@ -255,29 +349,70 @@ export const wireWorker = async (config: Config, log: Log) => {
     portraitsOf: (characterIds) => portraitsOf(postgres, characterIds),
     forgetCharacters: (taskId) => forgetCharactersOfTask(postgres, taskId),
   }
+  const recordings = {
+    postgres,
+    providers,
+    mediaStore,
+    log,
+    readLevels: createReadLevels(config.FFMPEG_PATH),
+    cutPiece: createCutPiece(config.FFMPEG_PATH),
+    retentionMs: config.MEDIA_RETENTION_DAYS * dayMs,
+    nudgeDispatcher: () => engine.nudge(dispatchRecordings.loop, dispatchRecordings.key),
+  }
   const suspendAfterMs = config.ENGINE_SUSPEND_AFTER_MS
   const served = await serveDurable(
     [
       generateVideo(steps, suspendAfterMs),
-      dispatchVideos({ postgres, providers, engine, log }, suspendAfterMs),
+      dispatchVideos({ postgres, providers, engine, lineLimits: () => lineDefaults, log }, suspendAfterMs),
       watchUpstream({ postgres, providers, engine, catalog, announce: news.publish, log }, suspendAfterMs),
+      transcribeRecording(recordings, suspendAfterMs),
+      dispatchRecordingsLoop({ postgres, mediaStore, engine, log }, suspendAfterMs),
     ],
     { host: config.WORKER_HOST, port: config.WORKER_PORT, identityKeys: config.ENGINE_IDENTITY_KEYS },
     log,
   )
-  const turning = await keepEngineTurning({ postgres, engine, providers, workerUrl: config.workerUrl, log })
+  const turning = await keepEngineTurning({
+    postgres,
+    engine,
+    loops: [...videoLoops(providers), dispatchRecordings],
+    markAllLost: async () => (await markAllLost(postgres)) + (await markAllTranscriptionsLost(postgres)),
+    workerUrl: config.workerUrl,
+    log,
+  })
   const makePartitions = () =>
     ensurePartitions(postgres).catch((error: unknown) => log.warn({ err: error }, 'partitions.not-made'))
   await makePartitions()
   const daily = setInterval(() => void makePartitions(), dayMs)
+  const meter = createMeter({ postgres, log })
+  const giveUpLapsed = () =>
+    meter.releaseLapsed().catch((error: unknown) => log.warn({ err: error }, 'meter.not-released'))
+  await giveUpLapsed()
+  const everyMinute = setInterval(() => void giveUpLapsed(), minuteMs)
+  const clearing = keepClearing({ postgres, mediaStore, providers, days, log })
   return {
     close: async () => {
       clearInterval(daily)
+      clearInterval(everyMinute)
+      await clearing.stop()
+      await meter.close()
       await turning.stop()
       await served.close()
       await engine.close()
       redis?.disconnect()
       await postgres.close()
     },
+  }
+}
+
+/** What is needed to clear away what is past, without a worker. */
+export const wireRetention = async (config: Config, log: Log) => {
+  const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
+  return {
+    postgres,
+    providers: createProviders(config.providers, config.models),
+    mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
+    days: retentionDays(config),
+    log,
+    close: postgres.close,
   }
 }

@@ -37,7 +37,7 @@ export async function stopFfmpeg(): Promise<void> {
  * Bubblewrap waits for the process it has locked in. Killing that one lets bubblewrap clear up and end;
  * killing bubblewrap itself would orphan it.
  */
-function killSandboxed(child: ChildProcess): void {
+export function killSandboxed(child: ChildProcess): void {
   const { pid } = child
   if (pid === undefined || child.exitCode !== null) return
   try {

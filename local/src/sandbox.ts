@@ -20,7 +20,7 @@ export interface Command {
   options: { cwd: string; env: Record<string, string> }
 }
 
-const searchPath = '/usr/local/bin:/usr/bin:/bin'
+export const searchPath = '/usr/local/bin:/usr/bin:/bin'
 const probeTimeoutMs = 10_000
 
 /** Finds out once, at start, what ffmpeg there is and whether it can be locked in here. */

@@ -20,6 +20,7 @@ async function start(): Promise<LocalProvider> {
     host: '127.0.0.1',
     port: 0,
     directory,
+    modelDirectory: path.join(root, 'models'),
     ffmpegPath: 'ffmpeg',
     log: () => {},
   })

@@ -4,11 +4,14 @@ import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { pipeline } from 'node:stream/promises'
 
+import { createAudio } from './audio.ts'
 import { openJobDirectory } from './job-directory.ts'
 import { drain, receiveJob } from './job-upload.ts'
 import { InvalidJob, type JobRecord } from './job.ts'
 import type { Log } from './log.ts'
 import { readPrompt } from './magic-prompt.ts'
+import { openModelDirectory } from './models/model-directory.ts'
+import { findPrograms } from './programs.ts'
 import { createRenderQueue, type LiveJob } from './render-queue.ts'
 import { findFfmpeg, findFonts } from './sandbox.ts'
 
@@ -22,6 +25,8 @@ export interface LocalProviderOptions {
   port: number
   /** Where jobs are kept; they survive a restart. */
   directory: string
+  /** Where pulled models are; nothing is pulled here. */
+  modelDirectory: string
   ffmpegPath: string
   /** How many films are rendered at the same time; as many as there are cores unless told otherwise. */
   renders?: number
@@ -41,7 +46,11 @@ interface Answer {
 
 export async function startLocalProvider(options: LocalProviderOptions): Promise<LocalProvider> {
   const { log } = options
-  const [tool, fonts] = await Promise.all([findFfmpeg(options.ffmpegPath), findFonts()])
+  const [tool, fonts, programs] = await Promise.all([
+    findFfmpeg(options.ffmpegPath),
+    findFonts(),
+    findPrograms(),
+  ])
   const directory = await openJobDirectory(options.directory, log)
   const queue = createRenderQueue({
     directory,
@@ -51,6 +60,10 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
     log,
   })
   const records = await directory.load()
+  const audio = createAudio(
+    { directory: openModelDirectory(options.modelDirectory), ffmpegPath: options.ffmpegPath, log },
+    programs,
+  )
 
   const sweep = () =>
     queue
@@ -133,8 +146,18 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
   }
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<Answer | undefined> {
-    const segments = (request.url ?? '/').split('?', 1)[0]!.split('/').slice(1)
+    const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
+    const sound = audio.find(path)
+    if (sound !== undefined) {
+      if (request.method !== 'POST') return methodNotAllowed('POST')
+      await sound(request, response)
+      return undefined
+    }
+    const segments = path.split('/').slice(1)
     const [area, encodedId, part, ...rest] = segments
+    if (area === 'engines' && segments.length === 1 && request.method === 'GET') {
+      return { status: 200, body: await audio.engines() }
+    }
     if (area === 'health' && segments.length === 1 && request.method === 'GET') {
       return {
         status: 200,
@@ -205,7 +228,7 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
       clearInterval(sweeping)
       const closing = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeAllConnections()
-      await Promise.all([closing, queue.close()])
+      await Promise.all([closing, queue.close(), audio.close()])
     },
   }
 }

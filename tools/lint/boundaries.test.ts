@@ -38,7 +38,8 @@ const broken: [file: string, text: string, complaint: string][] = [
   ['gateway/src/videos/f.ts', "import '../config.ts'", 'videos must not import ../config.ts'],
   ['gateway/src/videos/g.ts', "import '../../../local/src/server.ts'", 'videos must not import'],
   ['gateway/src/videos/h.ts', "import '@kinora/local/server'", 'videos must not import @kinora/local/server'],
-  ['gateway/src/audio/a.ts', "import '../storage/x.ts'", 'audio must not import'],
+  ['gateway/src/audio/a.ts', "import '../videos/x.ts'", 'audio must not import'],
+  ['gateway/src/transcripts/a.ts', "import '../videos/x.ts'", 'transcripts must not import'],
   ['gateway/src/chat/a.ts', "import '../characters/x.ts'", 'chat must not import'],
   ['gateway/src/admin/a.ts', "import '../http/x.ts'", 'admin may import only types from'],
   [
@@ -152,6 +153,7 @@ const correct: [file: string, text: string][] = [
   ],
   ['gateway/src/chat/fine.ts', "import '../videos/x.ts'\nimport '../storage/x.ts'"],
   ['gateway/src/audio/fine.ts', "import '../models/x.ts'\nimport '../providers/port/x.ts'"],
+  ['gateway/src/transcripts/fine.ts', "import '../audio/x.ts'\nimport '../storage/x.ts'"],
   [
     'gateway/src/admin/fine.ts',
     "import '../keys/x.ts'\nimport type { C } from '../http/call.ts'\nexport type D = C",

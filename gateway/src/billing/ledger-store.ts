@@ -1,4 +1,5 @@
 import type { Database } from '../platform/postgres.ts'
+import { insertOfRequests, type NewMeteredRequest } from './metered-request-store.ts'
 import { legsOf, type Movement, type Purse } from './money.ts'
 
 /**
@@ -25,6 +26,49 @@ export const postMovements = async (database: Database, movements: Movement[]): 
       where b.account_id = change."accountId" and b.purse = change.purse`,
     [JSON.stringify(movements.flatMap(legsOf))],
   )
+}
+
+/**
+ * Holds money of one purse for these requests and writes them down, in a single statement: the first byte of a speech
+ * waits for it. False where the purse does not cover all of them; then nothing has happened. Like any hold of a
+ * request it does not wait for the disk.
+ */
+export const holdForRequests = async (
+  database: Database,
+  { accountId, purse }: { accountId: string; purse: Purse },
+  requests: NewMeteredRequest[],
+  lapseSeconds: number,
+): Promise<boolean> => {
+  const legs = requests.flatMap(({ id, day, holdMicros }) =>
+    legsOf({ kind: 'hold', accountId, purse, taskId: id, day, amountMicros: holdMicros }),
+  )
+  const { rows } = await database.query<{ taken: number }>(
+    `with quick as materialized (
+       select set_config('synchronous_commit', 'off', true) as mode
+     ), taken as (
+       update balances set available_micros = available_micros - $3, held_micros = held_micros + $3
+         from quick
+        where account_id = $1 and purse = $2 and available_micros >= $3 and quick.mode = 'off'
+       returning account_id
+     ), written as (
+       insert into ledger_entries (day, account_id, purse, task_id, movement, book, amount_micros)
+       select day, $1, $2, "taskId", movement, book, "amountMicros"
+         from taken, jsonb_to_recordset($4::jsonb) as leg
+           (day date, "taskId" text, movement text, book text, "amountMicros" bigint)
+     ), opened as (
+       ${insertOfRequests('$5', '$6')} where exists (select from taken)
+     )
+     select count(*) as taken from taken`,
+    [
+      accountId,
+      purse,
+      requests.reduce((sum, { holdMicros }) => sum + holdMicros, 0),
+      JSON.stringify(legs),
+      JSON.stringify(requests),
+      lapseSeconds,
+    ],
+  )
+  return rows[0]?.taken === 1
 }
 
 /** Sees that a purse is there to be filled; an account's first money makes it. */
@@ -99,7 +143,7 @@ export interface LedgerAudit {
   sumMicros: number
   /** Balances that differ from the sum of their legs. */
   driftedBalances: number
-  /** Finished tasks that still hold money. */
+  /** Finished tasks and requests that still hold money. */
   heldByFinished: number
 }
 
@@ -115,8 +159,13 @@ export const auditLedger = async (database: Database): Promise<LedgerAudit> => {
               where l.available <> b.available_micros or l.held <> b.held_micros) as "driftedBalances",
             (select count(*) from (
               select l.task_id from ledger_entries l
-                join video_tasks t on t.day = l.day and t.id = l.task_id
-               where l.book = 'held' and t.finished_at is not null
+                join (select day, id from video_tasks where finished_at is not null
+                      union all
+                      select day, id from metered_requests where outcome <> 'open'
+                      union all
+                      select day, id from transcription_tasks where finished_at is not null) ended
+                  on ended.day = l.day and ended.id = l.task_id
+               where l.book = 'held'
                group by l.task_id having sum(l.amount_micros) <> 0) held) as "heldByFinished"`,
   )
   const [audit] = rows

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { priceOfVideo } from './price.ts'
+import { priceOf, priceOfVideo } from './price.ts'
 
 test('a price keeps its inputs beside its total', () => {
   expect(priceOfVideo(300_000, 25)).toEqual({
@@ -10,3 +10,15 @@ test('a price keeps its inputs beside its total', () => {
     totalMicros: 7_500_000,
   })
 })
+
+test.each([
+  [2.7, 270],
+  [2.701, 271],
+  [0.001, 1],
+  [86_400, 8_640_000],
+])(
+  '%d seconds by the minute cost %i micros, and not one more for how a fraction is written',
+  (seconds, micros) => {
+    expect(priceOf('minute', 6_000, seconds).totalMicros).toBe(micros)
+  },
+)

@@ -1,14 +1,36 @@
-/** What an order costs. The inputs are kept on the task, so a later change of prices does not touch it. */
+/** What `unitMicros` is the price of, and how much of what is counted makes one unit. */
+const units = {
+  second: 1,
+  minute: 60,
+  million_characters: 1_000_000,
+  million_text_input_tokens: 1_000_000,
+  million_audio_input_tokens: 1_000_000,
+  million_text_output_tokens: 1_000_000,
+  million_audio_output_tokens: 1_000_000,
+} as const
+
+export type PriceUnit = keyof typeof units
+
+/** What an order costs. The inputs are kept with it, so a later change of prices does not touch it. */
 export interface Price {
-  unit: 'second'
+  unit: PriceUnit
   unitMicros: number
+  /** In units. */
   quantity: number
   totalMicros: number
 }
 
-export const priceOfVideo = (pricePerSecondMicros: number, seconds: number): Price => ({
-  unit: 'second',
-  unitMicros: pricePerSecondMicros,
-  quantity: seconds,
-  totalMicros: pricePerSecondMicros * seconds,
+/** The price of so many seconds, characters or tokens; a part of a micro counts as a whole one. */
+export const priceOf = (unit: PriceUnit, unitMicros: number, counted: number): Price => ({
+  unit,
+  unitMicros,
+  quantity: counted / units[unit],
+  // 2.7 seconds are not quite that as a binary fraction; what that adds is no part of a micro.
+  totalMicros: Math.ceil(Number(((unitMicros * counted) / units[unit]).toFixed(6))),
 })
+
+export const priceOfVideo = (pricePerSecondMicros: number, seconds: number): Price =>
+  priceOf('second', pricePerSecondMicros, seconds)
+
+export const totalOf = (prices: Price[]): number =>
+  prices.reduce((sum, { totalMicros }) => sum + totalMicros, 0)

@@ -60,6 +60,11 @@ export const refusalOf = (
   })
 }
 
+/** Each purse once. */
+const pursesOf = (spent: { accountId: string; purse: Purse }[]) => [
+  ...new Map(spent.map(({ accountId, purse }) => [`${accountId}/${purse}`, { accountId, purse }])).values(),
+]
+
 /**
  * Places as many of these holds as fit, in order, inside the caller's transaction. Each answer is a
  * refusal, or undefined for a hold that stands. Purses and quotas are locked in a fixed order first,
@@ -68,12 +73,7 @@ export const refusalOf = (
 export const placeHolds = async (database: Database, holds: Hold[]): Promise<(ApiError | undefined)[]> => {
   const powers = await lockSpendingPower(
     database,
-    [...new Map(holds.map(({ caller }) => [`${caller.accountId}/${caller.kind}`, caller])).values()].map(
-      (caller) => ({
-        accountId: caller.accountId,
-        purse: purseOf(caller),
-      }),
-    ),
+    pursesOf(holds.map(({ caller }) => ({ accountId: caller.accountId, purse: purseOf(caller) }))),
   )
   const quotas = await lockKeyQuotas(database, [
     ...new Set(holds.flatMap(({ caller }) => (caller.hasQuota ? caller.keyId : []))),
@@ -118,17 +118,28 @@ export interface Settlement {
   captureMicros: number
 }
 
-/** Ends a hold inside the transaction that ends its task, so that it happens exactly as often: once. */
-export const settleHold = async (database: Database, settlement: Settlement): Promise<void> => {
-  const { holdMicros, captureMicros, keyId, accountId, purse, taskId, day } = settlement
-  if (captureMicros > holdMicros) throw new RangeError(`${taskId} would capture more than it holds`)
-  const releaseMicros = holdMicros - captureMicros
-  const movement = (kind: 'capture' | 'release', amountMicros: number): Movement[] =>
-    amountMicros === 0 ? [] : [{ kind, accountId, purse, taskId, day, amountMicros }]
-  await postMovements(database, [
-    ...movement('capture', captureMicros),
-    ...movement('release', releaseMicros),
-  ])
-  // A key without a quota has no row to give back to.
-  if (releaseMicros > 0) await addKeyUsage(database, [{ keyId, amountMicros: -releaseMicros }])
+/** Ends holds inside the transaction that ends their tasks, so that it happens exactly as often: once. */
+export const settleHolds = async (database: Database, settlements: Settlement[]): Promise<void> => {
+  const movements: Movement[] = []
+  const usage: { keyId: string; amountMicros: number }[] = []
+  for (const { holdMicros, captureMicros, keyId, ...about } of settlements) {
+    if (captureMicros > holdMicros) throw new RangeError(`${about.taskId} would capture more than it holds`)
+    const releaseMicros = holdMicros - captureMicros
+    const { accountId, purse, taskId, day } = about
+    const movement = (kind: 'capture' | 'release', amountMicros: number) => {
+      if (amountMicros > 0) movements.push({ kind, accountId, purse, taskId, day, amountMicros })
+    }
+    movement('capture', captureMicros)
+    movement('release', releaseMicros)
+    // A key without a quota has no row to give back to.
+    if (releaseMicros > 0) usage.push({ keyId, amountMicros: -releaseMicros })
+  }
+  const purses = pursesOf(settlements)
+  // Several are locked in a fixed order; a key's quota is only ever changed under the lock of its account's purse.
+  if (purses.length > 1) await lockSpendingPower(database, purses)
+  await postMovements(database, movements)
+  await addKeyUsage(database, usage)
 }
+
+export const settleHold = (database: Database, settlement: Settlement): Promise<void> =>
+  settleHolds(database, [settlement])

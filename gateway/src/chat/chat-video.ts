@@ -61,10 +61,11 @@ const orientationOf = async (
 
 const accept = async (
   { acceptVideo, pictures }: ChatVideoDependencies,
-  { caller, fields, signal }: Call,
+  call: Call,
   model: VideoModel,
 ): Promise<VideoTask> => {
-  const asked = readVideoPrompt(fields.value('messages'), model.referencesMax)
+  const { caller, signal } = call
+  const asked = await readVideoPrompt(call, model.referencesMax)
   return withPictures(pictures, asked.pictures, signal, async (stored) => {
     const order = {
       prompt: asked.prompt,

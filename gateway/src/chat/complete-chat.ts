@@ -1,9 +1,9 @@
-import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../http/call.ts'
 import type { Catalog } from '../models/catalog.ts'
 import { chooseModel } from '../models/choose-model.ts'
+import type { ChatAudio } from './chat-audio.ts'
 import type { ChatVideo } from './chat-video.ts'
 
 const endpoint = '/v1/chat/completions'
@@ -13,17 +13,15 @@ export const completeChat =
   ({
     catalog,
     chatVideo,
+    chatAudio,
   }: {
     catalog: Catalog
     chatVideo: ChatVideo
+    chatAudio: ChatAudio
   }): Handler<typeof operations.completeChat> =>
   async (call) => {
     const model = chooseModel(catalog, call.caller, call.fields.value('model'))
-    if (model.kind === 'chat') {
-      throw new ApiError('invalid_parameter', {
-        param: 'model',
-        message: `'${model.id}' is not served yet.`,
-      })
-    }
-    return chatVideo(call, catalog.videoModelFor(endpoint, model.id))
+    return model.kind === 'chat'
+      ? chatAudio(call, model)
+      : chatVideo(call, catalog.videoModelFor(endpoint, model.id))
   }

@@ -2,28 +2,29 @@
 import { ApiError } from '@kinora/contract/errors'
 import { promptCharactersMax } from '@kinora/contract/videos'
 
+import type { Call } from '../http/call.ts'
 import type { PictureSource } from '../videos/reference-picture.ts'
+import { assertWellFormed, invalid, memberOf } from './read-member.ts'
 
 export interface VideoPrompt {
   prompt: string
   pictures: PictureSource[]
 }
 
-type Member = Record<string, unknown>
+type LongText = Call['longText']
 
-const invalid = (param: string, demand: string) =>
-  new ApiError('invalid_parameter', { param, message: `'${param}' must be ${demand}.` })
+const tooLong = (param: string, got: string) =>
+  invalid(param, `at most ${promptCharactersMax} characters long${got}`)
 
-const memberOf = (param: string, value: unknown): Member => {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Member
-  throw invalid(param, 'an object')
-}
-
-const textOf = (param: string, value: unknown): string => {
+const textOf = async (param: string, value: unknown, longText: LongText): Promise<string> => {
   if (typeof value !== 'string') throw invalid(param, 'text')
-  // A zero byte cannot be stored as text, and half of a surrogate pair is not text at all.
-  if (value.includes('\0') || !value.isWellFormed()) throw invalid(param, 'well-formed text')
-  return value
+  const spooled = longText(value)
+  // No character has more than four bytes.
+  if (spooled !== undefined && spooled.sizeBytes > promptCharactersMax * 4) throw tooLong(param, '')
+  if (spooled?.isWellFormed === false) throw invalid(param, 'well-formed text')
+  const text = (await spooled?.read()) ?? value
+  assertWellFormed(param, text)
+  return text
 }
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function']
@@ -43,33 +44,52 @@ const lastOfUser = (messages: unknown): { param: string; content: unknown } | un
   return last
 }
 
-const pictureOf = (param: string, value: unknown): PictureSource => {
-  const text = typeof value === 'object' && value !== null ? (value as Member)['url'] : value
-  if (typeof text === 'string' && text !== '') return { param, text }
-  throw invalid(param, 'a URL or a data URI, or an object that has one as its url')
+const urlLengthMax = 65_536
+
+const pictureOf = async (param: string, value: unknown, longText: LongText): Promise<PictureSource> => {
+  const text = typeof value === 'object' && value !== null && 'url' in value ? value.url : value
+  if (typeof text !== 'string' || text === '') {
+    throw invalid(param, 'a URL or a data URI, or an object that has one as its url')
+  }
+  const spooled = longText(text)
+  if (spooled === undefined) return { param, text }
+  // In a body with much else in it, even an address may have been put aside.
+  return spooled.sizeBytes > urlLengthMax ? { param, spooled } : { param, text: await spooled.read() }
 }
 
-const readPart = (param: string, value: unknown): { text: string } | { picture: PictureSource } => {
+const readPart = async (
+  param: string,
+  value: unknown,
+  longText: LongText,
+): Promise<{ text: string } | { picture: PictureSource }> => {
   const part = memberOf(param, value)
-  if (part['type'] === 'text') return { text: textOf(`${param}.text`, part['text']) }
-  if (part['type'] === 'image_url') return { picture: pictureOf(`${param}.image_url`, part['image_url']) }
+  if (part['type'] === 'text') return { text: await textOf(`${param}.text`, part['text'], longText) }
+  if (part['type'] === 'image_url') {
+    return { picture: await pictureOf(`${param}.image_url`, part['image_url'], longText) }
+  }
   throw invalid(`${param}.type`, 'text or image_url for a video model')
 }
 
-const readContent = (param: string, content: unknown) => {
-  if (content === undefined || content === null) return { texts: [], pictures: [] }
-  if (typeof content === 'string') return { texts: [textOf(param, content)], pictures: [] }
+const readContent = async (param: string, content: unknown, longText: LongText) => {
+  const texts: string[] = []
+  const pictures: PictureSource[] = []
+  if (content === undefined || content === null) return { texts, pictures }
+  if (typeof content === 'string') return { texts: [await textOf(param, content, longText)], pictures }
   if (!Array.isArray(content)) throw invalid(param, 'text or a list of parts')
-  const parts = content.map((part, index) => readPart(`${param}[${index}]`, part))
-  return {
-    texts: parts.flatMap((part) => ('text' in part ? part.text : [])),
-    pictures: parts.flatMap((part) => ('picture' in part ? part.picture : [])),
+  for (const [index, value] of content.entries()) {
+    const part = await readPart(`${param}[${index}]`, value, longText)
+    if ('text' in part) texts.push(part.text)
+    else pictures.push(part.picture)
   }
+  return { texts, pictures }
 }
 
-export const readVideoPrompt = (messages: unknown, picturesMax: number): VideoPrompt => {
-  const message = lastOfUser(messages)
-  const { texts, pictures } = readContent(message?.param ?? 'messages', message?.content)
+export const readVideoPrompt = async (
+  { fields, longText }: Pick<Call, 'fields' | 'longText'>,
+  picturesMax: number,
+): Promise<VideoPrompt> => {
+  const message = lastOfUser(fields.value('messages'))
+  const { texts, pictures } = await readContent(message?.param ?? 'messages', message?.content, longText)
   const prompt = texts.join('')
   if (message === undefined || prompt.trim() === '') {
     throw new ApiError('missing_parameter', {
@@ -78,9 +98,7 @@ export const readVideoPrompt = (messages: unknown, picturesMax: number): VideoPr
     })
   }
   const length = [...prompt].length
-  if (length > promptCharactersMax) {
-    throw invalid(message.param, `at most ${promptCharactersMax} characters long (got ${length})`)
-  }
+  if (length > promptCharactersMax) throw tooLong(message.param, ` (got ${length})`)
   if (pictures.length > picturesMax) {
     throw invalid(message.param, `given at most ${picturesMax} pictures (got ${pictures.length})`)
   }

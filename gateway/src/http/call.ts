@@ -6,6 +6,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { Caller } from '../keys/caller.ts'
 import type { EventStream } from './event-stream.ts'
 import type { Fields } from './fields.ts'
+import type { SpooledText } from './spooled-text.ts'
 
 /** One request to an operation, after its caller, limits and body were dealt with. */
 export interface Call {
@@ -17,6 +18,8 @@ export interface Call {
   caller: Caller
   /** The body's fields, form or JSON; empty for an operation without a body. */
   fields: Fields
+  /** The long text that a value of the body stands for; undefined for any other value. */
+  longText: (value: unknown) => SpooledText | undefined
   /** Reads a parameter set out of the fields; what the set does not know is named in the reply's header. */
   read: <Schema extends TObject>(schema: Schema) => Static<Schema>
   /** Names a parameter in the reply's header that was understood and could not be honoured. */
@@ -32,7 +35,10 @@ export interface Call {
 }
 
 type BodyOf<O extends Operation> = O['answer'] extends { schema: infer Schema extends TSchema }
-  ? Static<Schema> | (O['answer'] extends { streams: true } ? Readable | EventStream | undefined : never)
+  ?
+      | Static<Schema>
+      | (O['answer'] extends { streams: true } ? Readable | EventStream | undefined : never)
+      | (O['answer'] extends { texts: true } ? string : never)
   : Readable | EventStream | string | undefined
 
 export interface Reply<Body> {

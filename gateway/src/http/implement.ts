@@ -20,7 +20,7 @@ import type { Call, Handler, Reply } from './call.ts'
 import type { Closing } from './closing.ts'
 import { isEventStream, sendEvents } from './event-stream.ts'
 import { fieldsOf, noFields, type Fields } from './fields.ts'
-import { readJsonBody } from './json-body.ts'
+import { readJsonBody, readSpooledJsonBody } from './json-body.ts'
 import { readForm, type FormLimits } from './multipart.ts'
 import { readParameters } from './parameters.ts'
 
@@ -60,18 +60,24 @@ const mediaTypeOf = (header: string | undefined): string => {
   return match?.[1]?.toLowerCase() ?? ''
 }
 
-type Body = { fields: Fields; discard: () => Promise<void> }
+type Body = { fields: Fields; longText: Call['longText']; discard: () => Promise<void> }
+
+const noLongText = () => undefined
 
 const readBody = async (operation: Operation, request: FastifyRequest, door: FrontDoor): Promise<Body> => {
   const { body } = operation
-  if (body === undefined) return { fields: noFields, discard: () => Promise.resolve() }
+  if (body === undefined) return { fields: noFields, longText: noLongText, discard: () => Promise.resolve() }
   const mediaType = mediaTypeOf(request.headers['content-type'])
   if (mediaType === 'application/json' && body.json !== null) {
-    const fields = await readJsonBody(request.raw, body.sizeBytesMax, door.budget)
-    return { fields, discard: () => Promise.resolve() }
+    return body.spoolsTexts === true
+      ? readSpooledJsonBody(request.raw, body.sizeBytesMax, door.budget, door.form.spoolDirectory)
+      : readJsonBody(request.raw, body.sizeBytesMax, door.budget)
   }
   if (mediaType === 'multipart/form-data' && body.form !== null) {
-    return readForm(request.raw, { ...door.form, sizeBytesMax: body.sizeBytesMax })
+    const { sizeBytesMax, fileBytesMax } = body
+    const ofFiles = fileBytesMax === undefined ? {} : { fileBytesMax, refusedFile: 'file' }
+    const form = await readForm(request.raw, { ...door.form, sizeBytesMax, ...ofFiles })
+    return { ...form, longText: noLongText }
   }
   const accepted = [body.form && 'multipart/form-data', body.json && 'application/json']
     .filter(Boolean)
@@ -128,8 +134,9 @@ const send = (
     return reply
   }
   if (body === undefined || body instanceof Readable) return reply.send(body)
+  const type = operation.answer.contentType ?? 'application/json; charset=utf-8'
   return reply
-    .type(operation.answer.contentType ?? 'application/json; charset=utf-8')
+    .type(headers['content-type'] ?? type)
     .send(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
@@ -155,7 +162,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
   const readQuery = queryReader(operation)
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = readQuery(request)
-    const { fields, discard } = await readBody(operation, request, door)
+    const { fields, longText, discard } = await readBody(operation, request, door)
     const gone = goneOf(reply.raw, door.closing)
     const ignored = new Set<string>()
     const call: Call = {
@@ -166,6 +173,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       // An operation without a key never looks at its caller.
       caller: request.caller as Caller,
       fields,
+      longText,
       read: (schema) => {
         const read = readParameters(schema, fields)
         for (const name of read.ignored) ignored.add(name)

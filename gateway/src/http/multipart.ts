@@ -18,8 +18,10 @@ import { fieldsOf, type Fields, type ReceivedFile } from './fields.ts'
 export interface FormLimits {
   /** All of the form together. */
   sizeBytesMax: number
-  /** A file larger than this is kept only in part and marked so. */
+  /** A file larger than this is kept only in part and marked so, unless it is refused. */
   fileBytesMax: number
+  /** Where a file that is too large ends the request, the name it has. */
+  refusedFile?: string | undefined
   fieldBytesMax: number
   spoolDirectory: string
 }
@@ -38,6 +40,12 @@ const totalMsMax = 900_000
 const tooLarge = (sizeBytesMax: number) =>
   new ApiError('request_too_large', {
     message: `The form is larger than ${Math.floor(sizeBytesMax / 1_048_576)} MiB.`,
+  })
+
+const fileTooLarge = (fileBytesMax: number, name: string) =>
+  new ApiError('file_too_large', {
+    param: name,
+    message: `'${name.slice(0, 64)}' is larger than ${Math.floor(fileBytesMax / 1_048_576)} MB.`,
   })
 
 const watchPace = (request: IncomingMessage, sizeBytesMax: number, giveUp: (error: ApiError) => void) => {
@@ -86,12 +94,20 @@ const spool = async (
 }
 
 export const readForm = async (request: IncomingMessage, limits: FormLimits): Promise<ReceivedForm> => {
-  if (Number(request.headers['content-length'] ?? 0) > limits.sizeBytesMax)
-    throw tooLarge(limits.sizeBytesMax)
+  const { refusedFile, fileBytesMax } = limits
+  if (Number(request.headers['content-length'] ?? 0) > limits.sizeBytesMax) {
+    // What makes such a form large is its file.
+    throw refusedFile === undefined ? tooLarge(limits.sizeBytesMax) : fileTooLarge(fileBytesMax, refusedFile)
+  }
   const values = new Map<string, unknown>()
   const spooling: { name: string; stream: BusboyFileStream; file: Promise<ReceivedFile> }[] = []
 
   const addField = (name: string, value: string) => {
+    if (name.endsWith('[]')) {
+      const list = values.get(name)
+      values.set(name, Array.isArray(list) ? [...(list as string[]), value] : [value])
+      return
+    }
     const nested = /^([\w-]+)\[([\w-]+)\]$/.exec(name)
     if (nested === null) {
       if (!values.has(name)) values.set(name, value)
@@ -110,8 +126,11 @@ export const readForm = async (request: IncomingMessage, limits: FormLimits): Pr
   const giveUp = async () => {
     request.unpipe()
     request.resume()
-    // A file that was cut off in its middle would wait for its end for ever.
-    for (const { stream } of spooling) stream.destroy()
+    // A file that was cut off in its middle would wait for its end for ever, and without an error so would one
+    // whose last bytes are still to be read.
+    for (const { stream } of spooling) {
+      stream.on('error', () => undefined).destroy(new Error('the form was given up'))
+    }
     await discard()
   }
 
@@ -128,7 +147,7 @@ export const readForm = async (request: IncomingMessage, limits: FormLimits): Pr
         parser = new Busboy({
           headers: request.headers as { 'content-type': string },
           limits: {
-            fileSize: limits.fileBytesMax,
+            fileSize: fileBytesMax,
             fieldSize: limits.fieldBytesMax,
             fields: 100,
             files: 10,
@@ -162,6 +181,9 @@ export const readForm = async (request: IncomingMessage, limits: FormLimits): Pr
         const file = spool(stream, filename, limits.spoolDirectory)
         file.catch(unreadable)
         spooling.push({ name, stream, file })
+        if (refusedFile !== undefined) {
+          stream.on('limit', () => unreadable(fileTooLarge(fileBytesMax, name)))
+        }
       })
       parser.on('partsLimit', tooMany).on('filesLimit', tooMany).on('fieldsLimit', tooMany)
       parser.on('error', unreadable)

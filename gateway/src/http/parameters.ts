@@ -61,6 +61,16 @@ const readInteger = (name: string, value: unknown, property: Property): number =
   return number
 }
 
+const readNumber = (name: string, value: unknown, property: Property): number => {
+  const demand = `a number from ${property.minimum ?? '-∞'} to ${property.maximum ?? '∞'}`
+  const isDecimal = typeof value === 'string' && /^-?\d{1,9}(\.\d{1,9})?$/.test(value.trim())
+  const number = isDecimal ? Number(value) : value
+  if (typeof number !== 'number' || !Number.isFinite(number)) throw invalid(name, demand, value)
+  if (number < (property.minimum ?? number) || number > (property.maximum ?? number))
+    throw invalid(name, demand, value)
+  return number
+}
+
 const readString = (name: string, value: unknown, property: Property): string => {
   if (typeof value !== 'string') throw invalid(name, 'text', value)
   // A zero byte cannot be stored as text, and half of a surrogate pair is not text at all.
@@ -83,6 +93,7 @@ const readString = (name: string, value: unknown, property: Property): string =>
 const readProperty = (name: string, value: unknown, property: Property): unknown => {
   if (property.type === 'boolean') return readBoolean(name, value)
   if (property.type === 'integer') return readInteger(name, value, property)
+  if (property.type === 'number') return readNumber(name, value, property)
   return readString(name, value, property)
 }
 

@@ -28,6 +28,9 @@ const exposedHeaders = [
   'retry-after',
   'x-ignored-params',
   'x-media-expires-at',
+  'x-engine',
+  'x-engine-wanted',
+  'x-audio-format',
   'openai-poll-after-ms',
 ].join(', ')
 

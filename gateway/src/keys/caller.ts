@@ -1,3 +1,4 @@
+import type { LimitGroup } from '@kinora/contract/operation'
 import ipaddr from 'ipaddr.js'
 
 import type { KeyKind } from './key-text.ts'
@@ -12,7 +13,7 @@ export interface Caller {
   /** CIDR ranges or single addresses; undefined means from anywhere. */
   addresses: string[] | undefined
   requestsPerMinute: number | undefined
-  limits: { create?: number; read?: number }
+  limits: Partial<Record<LimitGroup, number>>
   dialect: 'reference' | 'openai'
   hasQuota: boolean
 }

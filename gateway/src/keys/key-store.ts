@@ -1,3 +1,5 @@
+import type { LimitGroup } from '@kinora/contract/operation'
+
 import type { Database } from '../platform/postgres.ts'
 import type { KeyKind } from './key-text.ts'
 
@@ -12,7 +14,7 @@ export interface KeyRecord {
   expiresAt: Date | null
   isDisabled: boolean
   requestsPerMinute: number | null
-  limits: { create?: number; read?: number }
+  limits: Partial<Record<LimitGroup, number>>
   dialect: 'reference' | 'openai'
   hasQuota: boolean
 }
@@ -43,7 +45,7 @@ export interface NewKey {
   addresses?: string[]
   expiresAt?: Date
   requestsPerMinute?: number
-  limits?: { create?: number; read?: number }
+  limits?: Partial<Record<LimitGroup, number>>
   quotaMicros?: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * How often a key may call. Creates and reads count in buckets of their own, so polling never starves
+ * How often a key may call. Each group of operations counts in a bucket of its own, so polling never starves
  * creates. Counted in Redis where there is one, else in this process; while Redis is away each process
  * counts for itself, which is too generous by the number of processes but never refuses wrongly.
  */
@@ -16,8 +16,7 @@ import type { Caller } from '../keys/caller.ts'
 import type { Redis } from '../platform/redis.ts'
 
 export interface LimitSettings {
-  createsPerMinute: number
-  readsPerMinute: number
+  perMinute: Record<LimitGroup, number>
   /** Requests per address and three minutes; 0 for no limit. */
   perAddress: number
 }
@@ -71,8 +70,7 @@ export const createRateLimit = (
     settings.perAddress > 0 ? [bucket('address', settings.perAddress, address, 3 * minute)] : []
 
   const bucketsOf = (group: LimitGroup, caller: Caller, address: string): Bucket[] => {
-    const ofGroup =
-      caller.limits[group] ?? (group === 'create' ? settings.createsPerMinute : settings.readsPerMinute)
+    const ofGroup = caller.limits[group] ?? settings.perMinute[group]
     return [
       ...addressBuckets(address),
       ...(caller.requestsPerMinute === undefined

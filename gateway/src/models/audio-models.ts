@@ -1,35 +1,44 @@
-import { active, type AudioModel } from './model.ts'
+import { active, type AudioModel, type TranscriptionModel } from './model.ts'
 
 const created = 1_765_756_800
-const recognition = ['/v1/audio/transcriptions', '/v1/audio/translations']
+
+const recognition = (
+  id: string,
+  pricePerMinuteMicros: number,
+  { answersJsonOnly }: { answersJsonOnly: boolean },
+): TranscriptionModel => ({
+  ...active,
+  kind: 'transcription',
+  id,
+  created,
+  endpoints: [
+    '/v1/audio/transcriptions',
+    // What answers nothing but JSON does not translate either.
+    ...(answersJsonOnly ? [] : ['/v1/audio/translations']),
+    '/v1/audio/transcription-tasks',
+  ],
+  answersJsonOnly,
+  pricePerMinuteMicros,
+})
+
+const namesOfA = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']
+const namesOfB = ['Aoede', 'Charon', 'Fenrir', 'Kore', 'Puck']
 
 export const audioModels: AudioModel[] = [
-  { ...active, kind: 'transcription', id: 'asr-1', created, endpoints: recognition },
-  { ...active, kind: 'transcription', id: 'asr-large-v3', created, endpoints: recognition },
-  { ...active, kind: 'transcription', id: 'asr-large-v3-turbo', created, endpoints: recognition },
-  {
-    ...active,
-    kind: 'transcription',
-    id: 'chat-4o-mini-transcribe',
-    created,
-    endpoints: ['/v1/audio/transcriptions'],
-    answersJsonOnly: true,
-  },
-  {
-    ...active,
-    kind: 'transcription',
-    id: 'chat-4o-transcribe',
-    created,
-    endpoints: ['/v1/audio/transcriptions'],
-    answersJsonOnly: true,
-  },
+  recognition('asr-1', 6_000, { answersJsonOnly: false }),
+  recognition('asr-large-v3', 6_000, { answersJsonOnly: false }),
+  recognition('asr-large-v3-turbo', 3_000, { answersJsonOnly: false }),
+  recognition('chat-4o-mini-transcribe', 3_000, { answersJsonOnly: true }),
+  recognition('chat-4o-transcribe', 6_000, { answersJsonOnly: true }),
   {
     ...active,
     kind: 'speech',
     id: 'chat-4o-mini-tts-2025-12-15',
     created,
     endpoints: ['/v1/audio/speech'],
-    voices: ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer'],
+    voices: namesOfA,
+    followsInstructions: true,
+    pricePerMillionCharactersMicros: 15_000_000,
   },
   {
     ...active,
@@ -37,7 +46,26 @@ export const audioModels: AudioModel[] = [
     id: 'ttsB-3.1-flash-tts-preview',
     created,
     endpoints: ['/v1/audio/speech'],
-    voices: ['Aoede', 'Charon', 'Fenrir', 'Kore', 'Puck'],
+    voices: namesOfB,
+    followsInstructions: false,
+    pricePerMillionCharactersMicros: 20_000_000,
   },
-  { ...active, kind: 'chat', id: 'chat-4o-audio-preview', created, endpoints: ['/v1/chat/completions'] },
+  {
+    ...active,
+    kind: 'chat',
+    id: 'chat-4o-audio-preview',
+    created,
+    endpoints: ['/v1/chat/completions'],
+    voices: namesOfA,
+    contextTokens: 128_000,
+    outputTokensMax: 16_384,
+    outputTokensDefault: 2_048,
+    audioTokensPerSecond: 10,
+    prices: {
+      textInputMicros: 2_500_000,
+      audioInputMicros: 40_000_000,
+      textOutputMicros: 10_000_000,
+      audioOutputMicros: 80_000_000,
+    },
+  },
 ]

@@ -72,5 +72,5 @@ test('a retired model is never suggested and never served', () => {
 test('a deprecated model without a day has no Sunset', () => {
   const model = createCatalog({ 'vidB-2': { ...unchanged, state: 'deprecated' } }).find('vidB-2')
   expect(deprecationHeaders(model)).toEqual({ deprecation: 'true' })
-  expect(presentModel(model)).not.toHaveProperty('shutdown_date')
+  expect(presentModel(model, undefined)).not.toHaveProperty('shutdown_date')
 })

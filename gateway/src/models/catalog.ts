@@ -3,10 +3,10 @@
  * state. A model of a known family is one row in its family's file.
  */
 import { ApiError } from '@kinora/contract/errors'
-import type { Model } from '@kinora/contract/models'
+import type { Model, ModelEngine } from '@kinora/contract/models'
 
 import { audioModels } from './audio-models.ts'
-import type { ModelEntry, VideoModel } from './model.ts'
+import type { ModelEntry, SpeechModel, TranscriptionModel, VideoModel } from './model.ts'
 import { familyAModels } from './video-family-a.ts'
 import { familyBModels } from './video-family-b.ts'
 
@@ -16,6 +16,8 @@ export interface ModelChange {
   shutdownDate: string | undefined
   successor: string | undefined
   pricePerSecondMicros: number | undefined
+  pricePerMinuteMicros?: number | undefined
+  pricePerMillionCharactersMicros?: number | undefined
 }
 
 export interface Catalog {
@@ -25,6 +27,8 @@ export interface Catalog {
   find: (id: string) => ModelEntry
   /** The model as one that `endpoint` takes, or the right 404 or 400. */
   videoModelFor: (endpoint: string, id: string) => VideoModel
+  transcriptionModelFor: (endpoint: string, id: string) => TranscriptionModel
+  speechModelFor: (endpoint: string, id: string) => SpeechModel
   /** How long a video of this model usually takes, whatever became of the model since. */
   usualSeconds: (id: string) => number
 }
@@ -41,11 +45,11 @@ const nearest = (id: string, ids: string[]): string | undefined => {
 
 export const createCatalog = (changes: Record<string, ModelChange> = {}): Catalog => {
   const changed = (entry: ModelEntry): ModelEntry => {
-    const { pricePerSecondMicros, ...change } = changes[entry.id] ?? { pricePerSecondMicros: undefined }
-    const common = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    return entry.kind === 'video'
-      ? { ...entry, ...common, pricePerSecondMicros: pricePerSecondMicros ?? entry.pricePerSecondMicros }
-      : { ...entry, ...common }
+    const known = Object.entries(changes[entry.id] ?? {}).filter(
+      // A price in units this model is not sold by says nothing about it.
+      ([name, value]) => value !== undefined && (!name.startsWith('pricePer') || name in entry),
+    )
+    return { ...entry, ...Object.fromEntries(known) }
   }
   const entries = new Map(
     [...familyAModels, ...familyBModels, ...audioModels].map((entry) => [entry.id, changed(entry)]),
@@ -69,6 +73,21 @@ export const createCatalog = (changes: Record<string, ModelChange> = {}): Catalo
     throw new ApiError('model_not_found', { param: 'model', message })
   }
 
+  const modelFor = <Kind extends ModelEntry['kind']>(
+    endpoint: string,
+    id: string,
+    kind: Kind,
+  ): Extract<ModelEntry, { kind: Kind }> => {
+    const entry = find(id)
+    const isOfKind = (each: ModelEntry): each is Extract<ModelEntry, { kind: Kind }> => each.kind === kind
+    if (isOfKind(entry) && entry.endpoints.includes(endpoint)) return entry
+    const served = available().flatMap((other) => (other.endpoints.includes(endpoint) ? other.id : []))
+    throw new ApiError('invalid_parameter', {
+      param: 'model',
+      message: `'${id}' is not served by ${endpoint}; it takes ${served.join(', ')}.`,
+    })
+  }
+
   return {
     available,
     find,
@@ -76,23 +95,22 @@ export const createCatalog = (changes: Record<string, ModelChange> = {}): Catalo
       const entry = entries.get(id)
       return entry?.kind === 'video' ? entry.usualSeconds : usualSecondsOfAny
     },
-    videoModelFor: (endpoint, id) => {
-      const entry = find(id)
-      if (entry.kind === 'video' && entry.endpoints.includes(endpoint)) return entry
-      const served = available().flatMap((other) => (other.endpoints.includes(endpoint) ? other.id : []))
-      throw new ApiError('invalid_parameter', {
-        param: 'model',
-        message: `'${id}' is not served by ${endpoint}; it takes ${served.join(', ')}.`,
-      })
-    },
+    videoModelFor: (endpoint, id) => modelFor(endpoint, id, 'video'),
+    transcriptionModelFor: (endpoint, id) => modelFor(endpoint, id, 'transcription'),
+    speechModelFor: (endpoint, id) => modelFor(endpoint, id, 'speech'),
   }
 }
 
-export const presentModel = (entry: ModelEntry): Model => ({
+/** Which engine answers each model now, for those whose provider tells. */
+export type ModelEngines = () => Promise<Map<string, ModelEngine>>
+
+export const presentModel = (entry: ModelEntry, engine: ModelEngine | undefined): Model => ({
   id: entry.id,
   object: 'model',
   created: entry.created,
   owned_by: 'kinora',
   endpoints: entry.endpoints,
+  ...('voices' in entry && { voices: entry.voices }),
+  ...(engine !== undefined && { engine }),
   ...(entry.shutdownDate !== undefined && { shutdown_date: entry.shutdownDate }),
 })

@@ -1,17 +1,21 @@
 import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../http/call.ts'
-import { presentModel, type Catalog } from './catalog.ts'
+import { presentModel, type Catalog, type ModelEngines } from './catalog.ts'
 import { mayUseModel } from './model-access.ts'
 
 export const listModels =
-  ({ catalog }: { catalog: Catalog }): Handler<typeof operations.listModels> =>
-  async ({ caller }) => ({
-    body: {
-      object: 'list',
-      data: catalog
-        .available()
-        .filter(({ id }) => mayUseModel(caller, id))
-        .map(presentModel),
-    },
-  })
+  ({
+    catalog,
+    engines,
+  }: {
+    catalog: Catalog
+    engines: ModelEngines
+  }): Handler<typeof operations.listModels> =>
+  async ({ caller }) => {
+    const usable = catalog.available().filter(({ id }) => mayUseModel(caller, id))
+    const engineOf = await engines()
+    return {
+      body: { object: 'list', data: usable.map((model) => presentModel(model, engineOf.get(model.id))) },
+    }
+  }

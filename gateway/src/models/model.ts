@@ -30,12 +30,41 @@ export interface VideoModel extends AnyModel {
   usualSeconds: number
 }
 
-export interface AudioModel extends AnyModel {
-  kind: 'transcription' | 'speech' | 'chat'
-  answersJsonOnly?: boolean
-  voices?: string[]
+export interface TranscriptionModel extends AnyModel {
+  kind: 'transcription'
+  /** True for those that know no answer but JSON. */
+  answersJsonOnly: boolean
+  pricePerMinuteMicros: number
 }
 
+export interface SpeechModel extends AnyModel {
+  kind: 'speech'
+  voices: string[]
+  followsInstructions: boolean
+  pricePerMillionCharactersMicros: number
+}
+
+/** Prices of a million tokens each. */
+export interface TokenPrices {
+  textInputMicros: number
+  audioInputMicros: number
+  textOutputMicros: number
+  audioOutputMicros: number
+}
+
+export interface ChatModel extends AnyModel {
+  kind: 'chat'
+  voices: string[]
+  contextTokens: number
+  outputTokensMax: number
+  /** How many may be used where the caller does not say. */
+  outputTokensDefault: number
+  /** What a second of sound counts as. */
+  audioTokensPerSecond: number
+  prices: TokenPrices
+}
+
+export type AudioModel = TranscriptionModel | SpeechModel | ChatModel
 export type ModelEntry = VideoModel | AudioModel
 
 export const active = { state: 'active', shutdownDate: undefined, successor: undefined } as const

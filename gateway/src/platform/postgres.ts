@@ -15,8 +15,19 @@ export interface Database {
   ) => Promise<{ rows: Row[]; rowCount: number | null }>
 }
 
+interface TransactionOptions {
+  /**
+   * False for what need not outlive a crash of the database: others see it at once, and in order, but it is not
+   * waited for until it is on disk.
+   */
+  isDurable?: boolean
+}
+
 export interface Postgres extends Database {
-  transaction: <Result>(work: (database: Database) => Promise<Result>) => Promise<Result>
+  transaction: <Result>(
+    work: (database: Database) => Promise<Result>,
+    options?: TransactionOptions,
+  ) => Promise<Result>
   /** Calls `onNews` for each notification, and once after every reconnect, when news may have been missed. */
   listen: (
     channel: string,
@@ -69,11 +80,16 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     return client
   }
 
-  const transaction = async <Result>(work: (database: Database) => Promise<Result>): Promise<Result> => {
+  const transaction: Postgres['transaction'] = async (work, { isDurable = true } = {}) => {
     const client = await pool.connect()
     let broken: Error | undefined
+    // Its queries fail by themselves when it is lost; without a listener that would end the process too.
+    const onLost = (error: Error) => {
+      broken = error
+    }
+    client.on('error', onLost)
     try {
-      await client.query('begin')
+      await client.query(isDurable ? 'begin' : 'begin; set local synchronous_commit to off')
       const result = await work(databaseOn(client))
       await client.query('commit')
       return result
@@ -83,6 +99,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
       })
       throw error
     } finally {
+      client.off('error', onLost)
       client.release(broken)
     }
   }

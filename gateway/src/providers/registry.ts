@@ -1,7 +1,11 @@
 /** The one list of protocols: a provider's kind leads to what speaks it. */
 import type { Config, ModelSettings, ProviderSettings } from '../config.ts'
+import { localEngines } from './local/local-engines.ts'
 import { localVideo } from './local/local-video.ts'
 import { openAiChat } from './openai/openai-chat.ts'
+import { openAiDialogue } from './openai/openai-dialogue.ts'
+import { openAiSpeech } from './openai/openai-speech.ts'
+import { openAiTranscription } from './openai/openai-transcription.ts'
 import { openAiVideo } from './openai/openai-video.ts'
 import type { ChatProvider } from './port/chat.ts'
 import type { Provider, Providers } from './port/provider.ts'
@@ -11,6 +15,17 @@ const protocols: Record<ProviderSettings['kind'], (settings: ProviderSettings) =
   local: ({ baseUrl }) => localVideo({ baseUrl }),
   openai: ({ baseUrl, apiKey, idempotentSubmits, canLookUp }) =>
     openAiVideo({ baseUrl, apiKey: apiKey?.reveal() ?? '', idempotentSubmits, lookup: canLookUp }),
+}
+
+/** Words and sound go by one protocol, whoever is asked. */
+const wordsAndSound = ({ kind, baseUrl, apiKey }: ProviderSettings) => {
+  const settings = { baseUrl, apiKey: apiKey?.reveal(), isOurs: kind === 'local' }
+  return {
+    speech: openAiSpeech(settings),
+    transcription: openAiTranscription(settings),
+    dialogue: openAiDialogue(settings),
+    ...(settings.isOurs && { engines: localEngines({ baseUrl }) }),
+  }
 }
 
 export const createProviders = (
@@ -23,6 +38,7 @@ export const createProviders = (
       {
         name: settings.name,
         video: protocols[settings.kind](settings),
+        ...wordsAndSound(settings),
         slots: settings.slots,
         shards: settings.shards,
         checkEveryMs: settings.checkEveryMs,

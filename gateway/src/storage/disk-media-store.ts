@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { copyFile, mkdir, open, rename, rm, unlink } from 'node:fs/promises'
+import { copyFile, mkdir, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -39,9 +39,38 @@ export const createDiskMediaStore = async (directory: string): Promise<MediaStor
     return { sizeBytes, sha256: hash.digest('hex') }
   }
 
+  const writtenAt = async (path: string): Promise<Date | undefined> => {
+    try {
+      return (await stat(path)).mtime
+    } catch (error) {
+      // Files come and go while they are listed.
+      if (isMissing(error)) return undefined
+      throw error
+    }
+  }
+
+  async function* list(folder: string): ReturnType<MediaStore['list']> {
+    let entries
+    try {
+      entries = await opendir(pathOf(folder))
+    } catch (error) {
+      if (isMissing(error)) return
+      throw error
+    }
+    for await (const entry of entries) {
+      const key = `${folder}/${entry.name}`
+      if (entry.isDirectory()) yield* list(key)
+      else {
+        const at = await writtenAt(pathOf(key))
+        if (at !== undefined) yield { key, writtenAt: at }
+      }
+    }
+  }
+
   return {
     spoolDirectory,
     put,
+    list,
     adopt: async (key, path) => {
       await mkdir(dirname(pathOf(key)), { recursive: true, mode: 0o700 })
       await rename(path, pathOf(key)).catch(async (error: NodeJS.ErrnoException) => {

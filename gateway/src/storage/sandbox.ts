@@ -3,7 +3,7 @@
  * no network, an empty environment and, where bubblewrap works, namespaces of its own. What it makes comes back
  * through its output, so it never has a place to write to.
  */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -40,23 +40,84 @@ const canSandbox = async (program: string): Promise<boolean> => {
   }
 }
 
-export const createSandbox = (program: string): RunOnFile => {
+const createCommand = (program: string) => {
   // Tried out once there is something to run, so that no process waits for it to start.
   let sandboxing: Promise<boolean> | undefined
-  return async (path, parameters, { timeoutMs, outputBytesMax }) => {
+  return async (path: string, parameters: (path: string) => string[]) => {
     sandboxing ??= canSandbox(program)
-    const isSandboxed = await sandboxing
-    const [command, given] = isSandboxed
-      ? (['bwrap', [...sandboxed(path), program, ...parameters('/video')]] as const)
-      : ([program, parameters(path)] as const)
+    return (await sandboxing)
+      ? { command: 'bwrap', given: [...sandboxed(path), program, ...parameters('/video')], options: {} }
+      : { command: program, given: parameters(path), options: { env: {} } }
+  }
+}
+
+export const createSandbox = (program: string): RunOnFile => {
+  const commandFor = createCommand(program)
+  return async (path, parameters, { timeoutMs, outputBytesMax }) => {
+    const { command, given, options } = await commandFor(path, parameters)
     const { stdout } = await run(command, given, {
       encoding: 'buffer',
       timeout: timeoutMs,
       killSignal: 'SIGKILL',
       maxBuffer: outputBytesMax,
-      ...(!isSandboxed && { env: {} }),
+      ...options,
     })
     return stdout
+  }
+}
+
+/** The same for output that may be long: its bytes as they come. Who stops reading ends the program. */
+export type ReadOutputOfFile = (
+  path: string,
+  parameters: (path: string) => string[],
+  limits: { timeoutMs: number },
+) => AsyncGenerator<Buffer, void, undefined>
+
+export const createOutputSandbox = (program: string): ReadOutputOfFile => {
+  const commandFor = createCommand(program)
+  return async function* (path, parameters, { timeoutMs }) {
+    const { command, given, options } = await commandFor(path, parameters)
+    const running = spawn(command, given, {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+      ...options,
+    })
+    const ended = new Promise<void>((resolve, reject) => {
+      running.on('error', reject)
+      running.on('close', (code, signal) => {
+        if (code === 0) resolve()
+        else
+          reject(
+            Object.assign(new Error(`${program} ended with ${code ?? signal}`), { code: code ?? signal }),
+          )
+      })
+    })
+    ended.catch(() => undefined)
+    try {
+      yield* running.stdout as AsyncIterable<Buffer>
+      await ended
+    } finally {
+      running.kill('SIGKILL')
+    }
+  }
+}
+
+/** The same, as lines, some at a time. */
+export type ReadLinesOfFile = (
+  ...given: Parameters<ReadOutputOfFile>
+) => AsyncGenerator<string[], void, undefined>
+
+export const createLineSandbox = (program: string): ReadLinesOfFile => {
+  const outputOf = createOutputSandbox(program)
+  return async function* (path, parameters, limits) {
+    const decoder = new TextDecoder()
+    let rest = ''
+    for await (const chunk of outputOf(path, parameters, limits)) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      yield lines
+    }
   }
 }
 

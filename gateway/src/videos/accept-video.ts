@@ -11,6 +11,8 @@ import { batch, fulfilled, rejected } from '../platform/batch.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
 import type { Providers } from '../providers/port/provider.ts'
 import { insertStoredFiles, type StoredFile } from '../storage/stored-file-store.ts'
+import { refuseFullLines } from './line-depth.ts'
+import type { LineLimits } from './line-limits.ts'
 import { charactersMax, type NamedCharacters, type OrderedCharacter } from './ordered-character.ts'
 import type { StoredPicture } from './reference-picture.ts'
 import { shardOf } from './shard.ts'
@@ -37,6 +39,7 @@ export interface AcceptDependencies {
   postgres: Postgres
   providers: Providers
   deadlineMs: number
+  lineLimits: () => LineLimits
   nudgeDispatcher: (provider: string) => void
   /** The account's characters that a prompt names. */
   namedCharacters: NamedCharacters
@@ -108,17 +111,28 @@ const referenceFiles = (task: NewTask, pictures: StoredPicture[]): StoredFile[] 
 
 type Candidate = { task: NewTask; admission: Admission }
 
-const admitTogether = async (database: Database, candidates: Candidate[]) => {
-  const refusals = await placeHolds(
+const admitTogether = async (
+  database: Database,
+  candidates: Candidate[],
+  { providers, lineLimits }: AcceptDependencies,
+) => {
+  const tasks = candidates.map(({ task }) => task)
+  const refusals = await refuseFullLines(database, tasks, providers, lineLimits())
+  const fitting = candidates.filter(({ task }) => !refusals.has(task.id))
+  const unpaid = await placeHolds(
     database,
-    candidates.map(({ task, admission }) => ({
+    fitting.map(({ task, admission }) => ({
       caller: admission.caller,
       taskId: task.id,
       day: task.day,
       amountMicros: task.holdMicros,
     })),
   )
-  const accepted = candidates.filter((_, index) => refusals[index] === undefined)
+  fitting.forEach(({ task }, index) => {
+    const refusal = unpaid[index]
+    if (refusal !== undefined) refusals.set(task.id, refusal)
+  })
+  const accepted = candidates.filter(({ task }) => !refusals.has(task.id))
   await insertTasks(
     database,
     accepted.map(({ task }) => task),
@@ -128,8 +142,8 @@ const admitTogether = async (database: Database, candidates: Candidate[]) => {
     accepted.flatMap(({ task, admission }) => referenceFiles(task, admission.pictures)),
   )
   for (const { task, admission } of accepted) await admission.character?.record?.(database, task.id)
-  return candidates.map(({ task }, index) => {
-    const refusal = refusals[index]
+  return candidates.map(({ task }) => {
+    const refusal = refusals.get(task.id)
     return refusal === undefined ? fulfilled<VideoTask>(task) : rejected(refusal)
   })
 }
@@ -138,7 +152,7 @@ export const createAcceptVideo = (dependencies: AcceptDependencies): AcceptVideo
   const { postgres, nudgeDispatcher, namedCharacters } = dependencies
   const together = async (candidates: Candidate[]): Promise<PromiseSettledResult<VideoTask>[]> => {
     try {
-      return await postgres.transaction((database) => admitTogether(database, candidates))
+      return await postgres.transaction((database) => admitTogether(database, candidates, dependencies))
     } catch (error) {
       if (candidates.length === 1) throw error
       // One order the database will not take must not take the others down with it.

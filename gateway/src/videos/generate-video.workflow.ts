@@ -11,9 +11,9 @@
 import * as restate from '@restatedev/restate-sdk'
 
 import { durable } from '../platform/restate.ts'
+import { parseRunKey } from '../platform/run-key.ts'
 import { enhancePrompt, type EnhanceDependencies } from './enhance-prompt.ts'
 import { keepVideo, type KeepDependencies } from './keep-video.ts'
-import { parseRunKey } from './run-key.ts'
 import { settleVideo, type SettleDependencies } from './settle-video.ts'
 import { submitVideo, type SubmitDependencies } from './submit-video.ts'
 

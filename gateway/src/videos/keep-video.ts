@@ -24,7 +24,8 @@ export interface KeepDependencies {
   providers: Providers
   mediaStore: MediaStore
   probeVideo: ProbeVideo
-  retentionMs: number
+  /** How long the results of an account are kept. */
+  retentionMsOf: (accountId: string) => Promise<number>
   log: Log
 }
 
@@ -46,7 +47,7 @@ const placeOf = (task: VideoTask) => {
 }
 
 const fetchAndKeep = async (
-  { postgres, providers, mediaStore, probeVideo, retentionMs, log }: KeepDependencies,
+  { postgres, providers, mediaStore, probeVideo, retentionMsOf, log }: KeepDependencies,
   open: OpenTask,
   task: VideoTask,
   result: Opaque,
@@ -62,6 +63,7 @@ const fetchAndKeep = async (
     await mediaStore.remove(storageKey)
     return failed('upstream_error', 'The provider delivered a file that is not a playable video.')
   }
+  const retentionMs = await retentionMsOf(task.accountId)
   await insertStoredFiles(postgres, [
     {
       id: mediaId,

@@ -18,11 +18,20 @@ const positionOf = (id: string) => {
 }
 
 export const listVideos =
-  ({ database, links }: { database: Database; links: LinkSigner }): Handler<typeof operations.listVideos> =>
+  ({
+    database,
+    links,
+    taskDays,
+  }: {
+    database: Database
+    links: LinkSigner
+    /** How long tasks can be read, where their account has no term of its own. */
+    taskDays: () => number
+  }): Handler<typeof operations.listVideos> =>
   async (call) => {
     const { after, limit: limitText, order } = call.query
     const limit = Number(limitText)
-    const found = await listTasks(database, call.caller.accountId, {
+    const found = await listTasks(database, call.caller.accountId, taskDays(), {
       order: order === 'asc' ? 'asc' : 'desc',
       after: after === undefined ? undefined : positionOf(after),
       // One more than is shown tells whether there are more.

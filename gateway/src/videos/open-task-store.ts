@@ -1,4 +1,4 @@
-/** What is under way: the outbox the dispatcher takes from, and what the engine's loops and steps note down. */
+/** What is under way: what the engine's loops and steps note down of it, and how what they lost is found. */
 import type { Database } from '../platform/postgres.ts'
 import type { Outcome } from './task.ts'
 
@@ -12,54 +12,8 @@ export interface Start {
 const silenceSeconds = { starting: 10, submitting: 90, waiting: 15, keeping: 30 }
 
 /**
- * Hands waiting tasks to the engine, as many as there are free slots. The order is fair: an account's
- * turn comes by how much it already has in flight plus its place in its own line. The dispatcher is the
- * only one that does this for a provider, so nothing needs to be locked.
- */
-export const takeAccepted = async (
-  database: Database,
-  provider: string,
-  slots: number,
-  atMost: number,
-): Promise<Start[]> => {
-  const { rows } = await database.query<{ taskId: string; run: number }>(
-    `with recursive busy as (
-       select account_id, count(*) as in_flight from open_tasks
-        where provider = $1 and stage <> 'accepted' group by account_id
-     ), room as (
-       select greatest(0, least($3, $2 - coalesce((select sum(in_flight) from busy), 0)))::integer as free
-     ), account as (
-       (select account_id from open_tasks where provider = $1 and stage = 'accepted' order by account_id limit 1)
-       union all
-       select (select o.account_id from open_tasks o
-                where o.provider = $1 and o.stage = 'accepted' and o.account_id > account.account_id
-                order by o.account_id limit 1)
-         from account where account.account_id is not null
-     ), chosen as (
-       select line.task_id
-         from account
-         cross join lateral (
-           select task_id, accepted_at, row_number() over (order by accepted_at, task_id) as place
-             from (select task_id, accepted_at from open_tasks
-                    where provider = $1 and stage = 'accepted' and account_id = account.account_id
-                      and not_before <= now()
-                    order by accepted_at limit (select free from room)) first
-         ) line
-         left join busy on busy.account_id = account.account_id
-        order by line.place + coalesce(busy.in_flight, 0), line.accepted_at
-        limit (select free from room)
-     )
-     update open_tasks o set stage = 'starting', run = run + 1, touched_at = now()
-       from chosen where o.task_id = chosen.task_id and o.stage = 'accepted'
-     returning o.task_id as "taskId", o.run`,
-    [provider, slots, atMost],
-  )
-  return rows
-}
-
-/**
  * Hands tasks to the engine again that it seems to have lost: silent for too long, past their deadline, or
- * with an outcome nobody came for. They have their slot already. A raised run makes any older one end at
+ * with an outcome nobody came for. They have their slot already, or need none to end. A raised run makes any older one end at
  * its next step; a start that was only not heard of yet is repeated as the same run, which costs nothing.
  */
 export const retakeLost = async (database: Database, provider: string, atMost: number): Promise<Start[]> => {
@@ -68,15 +22,19 @@ export const retakeLost = async (database: Database, provider: string, atMost: n
         set run = case when stage = 'starting' and deadline_at > now() then run else run + 1 end,
             touched_at = now(), stage = case when stage = 'accepted' then 'starting' else stage end
       where o.task_id in (
-        select task_id from open_tasks
-         where provider = $1 and (
-           touched_at = 'epoch'
-           or (stage = 'starting' and touched_at < now() - make_interval(secs => $3))
-           or (stage = 'submitting' and touched_at < now() - make_interval(secs => $4))
-           or (stage = 'waiting' and outcome is not null and touched_at < now() - make_interval(secs => $5))
-           or (stage = 'keeping' and touched_at < now() - make_interval(secs => $6))
-           or (deadline_at < now() - make_interval(secs => $5) and touched_at < now() - make_interval(secs => $5)))
-         limit $2)
+        (select task_id from open_tasks
+          where provider = $1 and stage <> 'accepted' and (
+            touched_at = 'epoch'
+            or (stage = 'starting' and touched_at < now() - make_interval(secs => $3))
+            or (stage = 'submitting' and touched_at < now() - make_interval(secs => $4))
+            or (stage = 'waiting' and outcome is not null and touched_at < now() - make_interval(secs => $5))
+            or (stage = 'keeping' and touched_at < now() - make_interval(secs => $6))
+            or (deadline_at < now() - make_interval(secs => $5) and touched_at < now() - make_interval(secs => $5))))
+        union all
+        (select task_id from open_tasks
+          where provider = $1 and stage = 'accepted' and deadline_at < now() - make_interval(secs => $5)
+          order by deadline_at limit $2)
+        limit $2)
      returning o.task_id as "taskId", o.run`,
     [
       provider,
@@ -99,16 +57,6 @@ export const markAllLost = async (database: Database): Promise<number> => {
     `update open_tasks set touched_at = 'epoch' where stage <> 'accepted'`,
   )
   return rowCount ?? 0
-}
-
-/** When the next waiting task may start, in milliseconds from now; undefined when none waits. */
-export const nextStartInMs = async (database: Database, provider: string): Promise<number | undefined> => {
-  const { rows } = await database.query<{ ms: number | null }>(
-    `select extract(epoch from min(not_before) - now()) * 1000 as ms from open_tasks
-      where provider = $1 and stage = 'accepted' and not_before > now()`,
-    [provider],
-  )
-  return rows[0]?.ms ?? undefined
 }
 
 export interface OpenTask {

@@ -19,10 +19,11 @@ export interface ReadTask {
 const freshMs = 300
 const rememberedMax = 20_000
 
-export const createReadTask = (database: Database): ReadTask => {
+/** `taskDays` is how long tasks can be read, where their account has no term of its own. */
+export const createReadTask = (database: Database, taskDays: () => number): ReadTask => {
   const read = batch(
     async (wanted: TaskKey[]) => {
-      const found = await findTasks(database, wanted)
+      const found = await findTasks(database, wanted, taskDays())
       return wanted.map(({ accountId, id }) => fulfilled(found.get(`${accountId}/${id}`)))
     },
     { inFlightMax: 2, sizeMax: 500 },

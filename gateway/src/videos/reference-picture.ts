@@ -8,7 +8,9 @@ import { Readable } from 'node:stream'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Fields, ReceivedFile } from '../http/fields.ts'
+import type { SpooledText } from '../http/spooled-text.ts'
 import { OutsideFetchError, type OutsideFetcher } from '../outside/fetch-outside.ts'
+import { base64Length, decodeBase64, NotBase64 } from '../platform/base64.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import type { FindLinkedFile } from '../storage/find-linked-file.ts'
 import type { MediaStore } from '../storage/media-store.ts'
@@ -49,17 +51,22 @@ const headOf = async (stream: Readable): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
+const notDataUri = (param: string) =>
+  invalidImage(param, `'${param}' must be a base64 data URI of a PNG, JPEG, WebP or GIF.`)
+
 const decodeDataUri = (param: string, uri: string): Buffer => {
   const match = /^data:image\/(?:png|jpe?g|webp|gif);base64,([A-Za-z0-9+/_-]*={0,2})$/.exec(uri)
-  if (match?.[1] === undefined || match[1].length % 4 === 1) {
-    throw invalidImage(param, `'${param}' must be a base64 data URI of a PNG, JPEG, WebP or GIF.`)
-  }
+  if (match?.[1] === undefined || match[1].length % 4 === 1) throw notDataUri(param)
   if (match[1].length > (pictureBytesMax * 4) / 3 + 4) throw tooLarge(param)
   return Buffer.from(match[1], 'base64')
 }
 
 /** Where a picture comes from, and the parameter to name when something is wrong with it. */
-export type PictureSource = { param: string } & ({ file: ReceivedFile } | { text: string })
+export type PictureSource = { param: string } & (
+  | { file: ReceivedFile }
+  | { text: string }
+  | { spooled: SpooledText }
+)
 
 /** What the caller gave for one picture parameter: files, text, or the client library's `{ image_url }`. */
 export const picturesOf = (fields: Fields, param: string): PictureSource[] => {
@@ -144,6 +151,26 @@ const storeText = async (
   }
 }
 
+/** A text too long to be held can only be a data URI. */
+const storeSpooled = async (
+  { mediaStore }: PictureDependencies,
+  param: string,
+  spooled: SpooledText,
+  key: string,
+) => {
+  const head = (await headOf(spooled.open(0, 64))).toString('latin1')
+  const [start] = /^data:image\/(?:png|jpe?g|webp|gif);base64,/.exec(head) ?? []
+  if (start === undefined) throw notDataUri(param)
+  if (spooled.sizeBytes - start.length > base64Length(pictureBytesMax)) throw tooLarge(param)
+  try {
+    const bytes = Readable.from(decodeBase64(spooled.open(start.length)))
+    return await mediaStore.put(key, bytes, pictureBytesMax)
+  } catch (error) {
+    if (error instanceof RangeError) throw tooLarge(param)
+    throw error instanceof NotBase64 ? notDataUri(param) : error
+  }
+}
+
 const storeFile = async (
   { mediaStore }: PictureDependencies,
   param: string,
@@ -167,10 +194,12 @@ const storeOne = async (
   const { param } = source
   const id = uuidV7()
   const storageKey = `references/${id}`
-  const stored =
-    'file' in source
-      ? await storeFile(dependencies, param, source.file, storageKey)
-      : await storeText(dependencies, param, source.text, storageKey, signal)
+  const store = () => {
+    if ('file' in source) return storeFile(dependencies, param, source.file, storageKey)
+    if ('spooled' in source) return storeSpooled(dependencies, param, source.spooled, storageKey)
+    return storeText(dependencies, param, source.text, storageKey, signal)
+  }
+  const stored = await store()
   const head = await mediaStore.open(storageKey, { start: 0, end: 15 })
   const contentType = head === undefined ? undefined : pictureTypeOf(await headOf(head))
   if (contentType === undefined) {

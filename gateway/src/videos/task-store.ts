@@ -28,8 +28,10 @@ export const insertTasks = async (database: Database, tasks: NewTask[]): Promise
      ), told as (
        insert into task_events (day, task_id, kind) select day, id, 'accepted' from given
      )
-     insert into open_tasks (task_id, day, account_id, provider, shard, accepted_at, not_before, deadline_at, touched_at)
-     select id, day, "accountId", provider, shard, "createdAt", "createdAt", "deadlineAt", "createdAt" from given`,
+     insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, accepted_at, not_before,
+                             deadline_at, touched_at)
+     select id, day, "accountId", "keyId", ("order" ->> 'seconds')::integer, provider, shard, clock_timestamp(), now(),
+            "deadlineAt", now() from given`,
     [JSON.stringify(tasks)],
   )
 }
@@ -40,14 +42,32 @@ export interface TaskKey {
   accountId: string
 }
 
-/** Reads tasks of their own accounts; an id that is unknown and one that is somebody else's are both absent. */
-export const findTasks = async (database: Database, wanted: TaskKey[]): Promise<Map<string, VideoTask>> => {
+// A row goes with its month; until then its account's term hides it, or the instance's where there is none.
+const isKept = (accountId: string, taskDays: string) =>
+  `t.created_at > (select now() - make_interval(days => coalesce(a.task_retention_days, ${taskDays}::integer))
+                     from accounts a where a.id = ${accountId})`
+
+/**
+ * Reads tasks of their own accounts; an id that is unknown, one that is somebody else's and one that is past its
+ * retention are all absent.
+ */
+export const findTasks = async (
+  database: Database,
+  wanted: TaskKey[],
+  taskDays: number,
+): Promise<Map<string, VideoTask>> => {
   const { rows } = await database.query<VideoTask & Record<string, unknown>>(
     `select ${taskColumns}, m.expires_at as "mediaExpiresAt"
        from unnest($1::date[], $2::text[], $3::uuid[]) as wanted (day, id, account_id)
        join video_tasks t on t.day = wanted.day and t.id = wanted.id and t.account_id = wanted.account_id
-       left join media m on m.id = t.media_id`,
-    [wanted.map(({ day }) => day), wanted.map(({ id }) => id), wanted.map(({ accountId }) => accountId)],
+       left join media m on m.id = t.media_id
+      where ${isKept('t.account_id', '$4')}`,
+    [
+      wanted.map(({ day }) => day),
+      wanted.map(({ id }) => id),
+      wanted.map(({ accountId }) => accountId),
+      taskDays,
+    ],
   )
   return new Map(rows.map((task) => [`${task.accountId}/${task.id}`, task]))
 }
@@ -91,19 +111,20 @@ export const recordEnhanced = async (
   )
 }
 
-/** A page of an account's tasks by the time they were made, from one position on. */
+/** A page of an account's tasks that are not past their retention, by the time they were made, from one position on. */
 export const listTasks = async (
   database: Database,
   accountId: string,
+  taskDays: number,
   page: { order: 'asc' | 'desc'; after: { createdAt: Date; id: string } | undefined; limit: number },
 ): Promise<VideoTask[]> => {
   const { rows } = await database.query<VideoTask & Record<string, unknown>>(
     `select ${taskColumns}, m.expires_at as "mediaExpiresAt"
        from video_tasks t left join media m on m.id = t.media_id
-      where t.account_id = $1
+      where t.account_id = $1 and ${isKept('$1', '$5')}
         and ($2::timestamptz is null or (t.created_at, t.id) ${page.order === 'asc' ? '>' : '<'} ($2, $3))
       order by t.created_at ${page.order}, t.id ${page.order} limit $4`,
-    [accountId, page.after?.createdAt ?? null, page.after?.id ?? null, page.limit],
+    [accountId, page.after?.createdAt ?? null, page.after?.id ?? null, page.limit, taskDays],
   )
   return rows
 }

@@ -7,6 +7,7 @@
  * A failing check never fails a task; only the provider's definite word or the deadline does.
  */
 import type { Catalog } from '../models/catalog.ts'
+import { noteTurn } from '../platform/engine-turn-store.ts'
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { loop, type Engine } from '../platform/restate.ts'
@@ -14,7 +15,6 @@ import { ProviderFailure } from '../providers/port/failure.ts'
 import type { Provider, Providers } from '../providers/port/provider.ts'
 import type { Opaque } from '../providers/port/video.ts'
 import { afterFailureMs, estimateProgress, nextCheckMs } from './check-schedule.ts'
-import { noteTurn } from './engine-turn-store.ts'
 import {
   findDueChecks,
   nextCheckInMs,

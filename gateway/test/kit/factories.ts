@@ -70,7 +70,7 @@ export const createKey = async (
   const id = uuidV7()
   await insertKey(postgres, {
     name: 'a key of a test',
-    limits: { create: 100_000, read: 100_000 },
+    limits: { create: 100_000, read: 100_000, audio: 100_000, chat: 100_000 },
     ...traits,
     id,
     accountId: kind === 'admin' ? null : accountId,

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 import { errors, type TaskErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -352,6 +354,27 @@ describe('what is ordered', () => {
     expect(square.order).toMatchObject({ size: '1280x720' })
   })
 
+  test('a picture or a prompt too long to be held is ordered like any other', async () => {
+    const picture = Buffer.concat([pixelBytes, Buffer.alloc(300_000)])
+    picture.writeUInt32BE(400, 16)
+    picture.writeUInt32BE(700, 20)
+    const prompt = '🐳'.repeat(32_000)
+    const { id, order } = await orderOf(
+      said([
+        { type: 'text', text: prompt },
+        { type: 'image_url', image_url: { url: `data:image/png;base64,${picture.toString('base64')}` } },
+      ]),
+    )
+    expect(order).toMatchObject({ prompt, size: '720x1280' })
+    const { rows } = await gateway.database.postgres.query<{ bytes: number; sha256: string }>(
+      `select size_bytes as bytes, encode(sha256, 'hex') as sha256 from media where task_id = $1 and kind = 'reference'`,
+      [id],
+    )
+    expect(rows).toEqual([
+      { bytes: picture.length, sha256: createHash('sha256').update(picture).digest('hex') },
+    ])
+  })
+
   test('what chat has and video has not is named and passed over', async () => {
     const who = await customer()
     const response = await stream(who, said('A whale', { temperature: 0.5, stream_options: {} }))
@@ -404,6 +427,7 @@ describe('400 invalid_parameter', () => {
     ['a zero byte', said('A \0 whale'), 'messages[0].content'],
     ['half a character', said([{ type: 'text', text: 'A \ud83d whale' }]), 'messages[0].content[0].text'],
     ['a text too long', said('é'.repeat(32_001)), 'messages[0].content'],
+    ['a text much too long', said('é'.repeat(320_001)), 'messages[0].content'],
     ['a picture that is none', said([text, { type: 'image_url' }]), 'messages[0].content[1].image_url'],
     [
       'a picture without its address',
@@ -420,7 +444,6 @@ describe('400 invalid_parameter', () => {
     ['a model that is no text', said('A whale', { model: 7 }), 'model'],
     ['a model of family A', said('A whale', { model: 'vidA_3_1' }), 'model'],
     ['a model that speaks', said('A whale', { model: 'ttsB-3.1-flash-tts-preview' }), 'model'],
-    ['a model that is not served yet', said('A whale', { model: 'chat-4o-audio-preview' }), 'model'],
   ])('%s', async (_, body, param) => {
     await expectRefused(await customer(), body, 'invalid_parameter', param)
   })
@@ -435,6 +458,10 @@ describe('400 invalid_image', () => {
   test.each([
     ['no picture at all', 'data:image/png;base64,AAAA'],
     ['an address nobody may call', 'http://127.0.0.1:9/whale.png'],
+    ['a long text that is no picture', `data:image/png;base64,${'A'.repeat(100_000)}`],
+    ['a long text that is no base64', `data:image/png;base64,${'A'.repeat(100_000)}*`],
+    ['a long text that is no data URI', `https://example.org/${'a'.repeat(100_000)}`],
+    ['a picture of more than 20 MB', `data:image/png;base64,${'A'.repeat(28_000_000)}`],
   ])('%s', async (_, url) => {
     const body = said([
       { type: 'text', text: 'A whale' },

@@ -8,12 +8,12 @@ import { createLog } from '../../src/platform/log.ts'
 import { Secret } from '../../src/platform/secret.ts'
 import { createLinkSigner } from '../../src/storage/signed-link.ts'
 import { enhancePrompt, needsEnhancing } from '../../src/videos/enhance-prompt.ts'
-import { takeAccepted } from '../../src/videos/open-task-store.ts'
 import { ruleEnhancer } from '../../src/videos/rule-enhancer.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
 import { findTask } from '../../src/videos/task-store.ts'
 import { ask, askJson, expectProblem, form, pixelBytes, pixelUri, type Answer } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, linkSecret, type TestKey } from '../kit/factories.ts'
+import { takeTurn } from '../kit/line.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 const publicUrl = 'https://videos.example'
@@ -198,7 +198,7 @@ describe('200, with a prompt to enhance', () => {
     expect(answer.body['enhanced_prompt']).toBe(familyA.prompt)
     expect(needsEnhancing(await taskOf(answer))).toBe(true)
 
-    const runs = await takeAccepted(postgres, 'local', 10_000, 10_000)
+    const { starts: runs } = await takeTurn(postgres, { provider: 'local' })
     const run = runs.find(({ taskId }) => taskId === id)?.run ?? 0
     const log = createLog({ level: 'silent' }, 'test')
     await enhancePrompt({ postgres, enhancer: ruleEnhancer, log }, id, run)
@@ -223,7 +223,7 @@ describe('200, with a prompt to enhance', () => {
     const { postgres } = gateway.database
     const answer = await create({ ...familyA, enhance_prompt: true })
     const id = String(answer.body['id'])
-    const runs = await takeAccepted(postgres, 'local', 10_000, 10_000)
+    const { starts: runs } = await takeTurn(postgres, { provider: 'local' })
     const run = runs.find(({ taskId }) => taskId === id)?.run ?? 0
     const log = createLog({ level: 'silent' }, 'test')
     await enhancePrompt({ postgres, enhancer: { canEnhance: () => true, enhance }, log }, id, run)

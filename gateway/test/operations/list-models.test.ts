@@ -1,4 +1,6 @@
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -7,12 +9,15 @@ import { ask } from '../kit/answers.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
+// Nothing listens there, so that nothing is told of engines.
+const withoutLocal = { LOCAL_URL: 'http://127.0.0.1:9' }
+
 let gateway: TestGateway
 let accountId: string
 let key: TestKey
 
 beforeAll(async () => {
-  gateway = await startGateway()
+  gateway = await startGateway(withoutLocal)
   accountId = await createAccount(gateway.database.postgres)
   key = await createKey(gateway.database.postgres, accountId)
 })
@@ -45,6 +50,13 @@ const everyModel = [
   'chat-4o-audio-preview',
 ]
 
+const voicesOfA = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']
+const voicesOf: Record<string, string[]> = {
+  'chat-4o-mini-tts-2025-12-15': voicesOfA,
+  'chat-4o-audio-preview': voicesOfA,
+  'ttsB-3.1-flash-tts-preview': ['Aoede', 'Charon', 'Fenrir', 'Kore', 'Puck'],
+}
+
 interface Listed {
   id: string
   [member: string]: unknown
@@ -66,7 +78,8 @@ describe('200', () => {
   })
 
   test('each model has the members that client libraries read, and where it can be used', async () => {
-    for (const model of await list()) {
+    for (const { voices, ...model } of await list()) {
+      expect(voices).toEqual(voicesOf[model.id])
       expect(model).toEqual({
         id: expect.any(String),
         object: 'model',
@@ -79,7 +92,11 @@ describe('200', () => {
     const endpointsOf = Object.fromEntries((await list()).map(({ id, endpoints }) => [id, endpoints]))
     expect(endpointsOf['vidA_3_1']).toEqual(['/v1/videos'])
     expect(endpointsOf['vidA3.1']).toEqual(['/v1/video/create'])
-    expect(endpointsOf['chat-4o-transcribe']).toEqual(['/v1/audio/transcriptions'])
+    expect(endpointsOf['chat-4o-transcribe']).toEqual([
+      '/v1/audio/transcriptions',
+      '/v1/audio/transcription-tasks',
+    ])
+    expect(endpointsOf['asr-1']).toContain('/v1/audio/translations')
   })
 
   test("lists only what the key may use, in the catalog's order", async () => {
@@ -96,10 +113,28 @@ describe('200', () => {
       file,
       'models: {vidB-2: {state: deprecated, shutdownDate: 2027-01-01}, asr-1: {state: retired}}',
     )
-    await using later = await startGateway({ PROVIDERS_FILE: file }, gateway)
+    await using later = await startGateway({ ...withoutLocal, PROVIDERS_FILE: file }, gateway)
     const models = await list(key.text, later.url)
     expect(models.map(({ id }) => id)).toEqual(everyModel.filter((id) => id !== 'asr-1'))
     expect(models.find(({ id }) => id === 'vidB-2')).toHaveProperty('shutdown_date', '2027-01-01')
     expect(models.filter((model) => 'shutdown_date' in model)).toHaveLength(1)
+  })
+
+  test('a model says which engine answers it now, where the built-in provider tells', async () => {
+    const engine = { engine: 'whisper-tiny', wanted: 'whisper-base', quality: 'Fair for clear English.' }
+    const pull = 'kinora models pull recognition'
+    const server = createServer((_, response) => {
+      response.end(JSON.stringify({ 'asr-1': { ...engine, pull }, 'vidB-2': engine }))
+    })
+    await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
+    const local = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    await using telling = await startGateway({ LOCAL_URL: local }, gateway)
+    const models = await list(key.text, telling.url)
+    const { engine: name, ...rest } = engine
+    expect(models.find(({ id }) => id === 'asr-1')).toHaveProperty('engine', { name, ...rest, pull })
+    expect(models.filter((model) => 'engine' in model)).toHaveLength(1)
+    expect((await ask(`${telling.url}/v1/models/asr-1`, key.text)).body).toHaveProperty('engine.name', name)
+    server.close()
+    server.closeAllConnections()
   })
 })

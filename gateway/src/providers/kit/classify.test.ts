@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { failureOfAnswer, retryAfterMs } from './classify.ts'
+import { failureOfAnswer, failureOfOurs, retryAfterMs } from './classify.ts'
 import { redactor } from './redact.ts'
 
 const error = (parts: Record<string, unknown>) => ({ error: parts })
@@ -35,6 +35,8 @@ test.each([
   ],
   [400, error({ code: null, type: 'invalid_request_error' }), 'rejected', 'upstream_error'],
   [404, error({ code: 'model_not_found', param: 'model' }), 'rejected', 'upstream_error'],
+  [400, error({ code: 'context_length_exceeded', param: 'messages' }), 'rejected', 'context_length_exceeded'],
+  [400, error({ code: 'max_output_tokens' }), 'rejected', 'output_length_exceeded'],
   [400, undefined, 'rejected', 'upstream_error'],
   [404, { detail: 'Not Found' }, 'rejected', 'upstream_error'],
   [409, error({ code: 'conflict' }), 'rejected', 'upstream_error'],
@@ -80,3 +82,17 @@ test('a message never carries the host, the key or a query string', () => {
   )
   expect(redact('x'.repeat(5000)).length).toBeLessThan(250)
 })
+
+test.each([
+  [400, { code: 'invalid_parameter', message: 'Too fast.' }, 'rejected', 'invalid_parameter', 'Too fast.'],
+  [400, { code: 'content_policy_violation', message: 'No.' }, 'moderated', 'content_policy_violation', 'No.'],
+  [503, { code: 'weights_missing', message: 'Pull them.' }, 'rejected', 'service_unavailable', 'Pull them.'],
+  [503, { code: 'busy', message: 'All are busy.' }, 'busy', undefined, 'All are busy.'],
+  [500, { code: 'internal_error', message: 'It fell over.' }, 'unknown', undefined, undefined],
+])(
+  'a provider of ours that answers %i %j is quoted where a caller can use it',
+  (status, parts, ...expected) => {
+    const failure = failureOfOurs({ what: 'speech', status, headers: {}, body: error(parts) }, redactor([]))
+    expect([failure.kind, failure.code, failure.forCaller]).toEqual(expected)
+  },
+)

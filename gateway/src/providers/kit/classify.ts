@@ -1,5 +1,5 @@
 import { ProviderFailure } from '../port/failure.ts'
-import { complaintIn, refusalCodeOf } from './complaint.ts'
+import { type Complaint, complaintIn, lengthCodeOf, refusalCodeOf } from './complaint.ts'
 import { numberOf } from './loose-json.ts'
 
 export type AnswerHeaders = Record<string, string | string[] | undefined>
@@ -16,11 +16,7 @@ export interface FailedAnswer {
 export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => string): ProviderFailure {
   const { status } = answer
   const complaint = complaintIn(answer.body)
-  const message = redact(
-    [`${answer.what} answered ${status}`, complaint?.code ?? complaint?.type, complaint?.message]
-      .filter((part) => part !== undefined)
-      .join(': '),
-  )
+  const message = redact(sentenceOf(answer, complaint))
   if (status === 429 || status === 503) {
     return new ProviderFailure('busy', message, { retryAfterMs: retryAfterMs(answer.headers) })
   }
@@ -33,7 +29,36 @@ export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => 
   if (code === 'content_policy_violation') return new ProviderFailure('moderated', message, { code })
   // Our account was refused, whatever field the vendor names.
   if (status === 403) return new ProviderFailure('rejected', message, { code: 'upstream_error' })
-  return new ProviderFailure('rejected', message, { code })
+  return new ProviderFailure('rejected', message, { code: lengthCodeOf(complaint) ?? code })
+}
+
+/**
+ * The same for a provider of our own. Its codes are the public ones, and what it says may be shown; weights that are
+ * missing are not coming by themselves, so that is no "not now".
+ */
+export function failureOfOurs(answer: FailedAnswer, redact: (text: string) => string): ProviderFailure {
+  const complaint = complaintIn(answer.body)
+  const message = redact(sentenceOf(answer, complaint))
+  const options = { forCaller: complaint?.message, code: complaint?.code }
+  if (complaint?.code === 'weights_missing') {
+    return new ProviderFailure('rejected', message, { ...options, code: 'service_unavailable' })
+  }
+  if (answer.status === 429 || answer.status === 503) {
+    return new ProviderFailure('busy', message, {
+      forCaller: complaint?.message,
+      retryAfterMs: retryAfterMs(answer.headers),
+    })
+  }
+  // What it says of a fault of its own is for the log.
+  if (answer.status < 400 || answer.status > 499) return new ProviderFailure('unknown', message)
+  const kind = complaint?.code === 'content_policy_violation' ? 'moderated' : 'rejected'
+  return new ProviderFailure(kind, message, options)
+}
+
+function sentenceOf({ what, status }: FailedAnswer, complaint: Complaint | undefined): string {
+  return [`${what} answered ${status}`, complaint?.code ?? complaint?.type, complaint?.message]
+    .filter((part) => part !== undefined)
+    .join(': ')
 }
 
 const longestRetryAfterMs = 24 * 60 * 60 * 1000

@@ -70,6 +70,18 @@ export function refusalCodeOf(complaint: Complaint | undefined): RefusalCode {
   return 'upstream_error'
 }
 
+const tooMuchOut = /output_?length|(output|completion)_?(limit|tokens?_?exceeded)|max_?output/
+const tooMuchIn = /context_?(length|window|limit)/
+
+/** The public code for a complaint about length, which only models of words have. */
+export function lengthCodeOf(
+  complaint: Complaint | undefined,
+): 'context_length_exceeded' | 'output_length_exceeded' | undefined {
+  const code = plain(complaint?.code ?? complaint?.type)
+  if (tooMuchOut.test(code)) return 'output_length_exceeded'
+  return tooMuchIn.test(code) ? 'context_length_exceeded' : undefined
+}
+
 /** Codes decide; a sentence is looked at only where it is all that the vendor gave. */
 function isModeration(complaint: Complaint): boolean {
   if (moderation.test(plain(complaint.code)) || moderation.test(plain(complaint.type))) return true

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { Readable } from 'node:stream'
 
@@ -5,7 +6,7 @@ import { expect, test } from 'vitest'
 
 import { type Call, upstreamAt } from './http.ts'
 import { failureOf, listenForTest } from './listen-for-test.ts'
-import { multipart } from './multipart.ts'
+import { jsonBody, multipart } from './multipart.ts'
 
 const get = (changes: Partial<Call> = {}): Call => ({
   what: 'check',
@@ -178,6 +179,35 @@ test.each([
   const upstream = upstreamAt({ baseUrl: server.url })
   expect(await failureOf(upstream.openStream(get()))).toMatchObject({ kind: 'unknown' })
   expect(count).toBe(requests)
+})
+
+test('an answer to a body comes as it is made, with its headers, and is not asked for anew elsewhere', async () => {
+  let went = 0
+  await using server = await listenForTest((request, response, body) => {
+    went += 1
+    if (request.url === '/moved') response.writeHead(307, { location: '/' }).end()
+    else response.writeHead(200, { 'x-engine': 'loud' }).write(`heard ${body.toString()}`)
+  })
+  const upstream = upstreamAt({ baseUrl: server.url })
+  const said = (path: string) => post({ path, body: jsonBody({ say: 'hello' }) })
+  const { headers, bytes } = await upstream.openAnswer(said('/'))
+  expect(headers['x-engine']).toBe('loud')
+  // The answer has no end; its beginning is here all the same.
+  const [first] = (await once(bytes, 'data')) as [Buffer]
+  expect(first.toString()).toBe('heard {"say":"hello"}')
+  bytes.destroy()
+  expect(await failureOf(upstream.openAnswer(said('/moved')))).toMatchObject({ kind: 'unknown' })
+  expect(went).toBe(2)
+})
+
+test('a long answer is read where the call expects one', async () => {
+  await using server = await listenForTest((_request, response) => {
+    response.end(`"${'x'.repeat(2 * 1024 * 1024)}"`)
+  })
+  const upstream = upstreamAt({ baseUrl: server.url })
+  expect(await failureOf(upstream.callJson(get()))).toMatchObject({ kind: 'unknown' })
+  const { body } = await upstream.callJson(get({ answerBytesMax: 3 * 1024 * 1024 }))
+  expect(body).toHaveLength(2 * 1024 * 1024)
 })
 
 test('a download that breaks off, or answers with JSON, is a failure', async () => {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 
 import { ProviderFailure } from '../port/failure.ts'
-import { type AnswerHeaders, failureOfAnswer, one } from './classify.ts'
+import { type AnswerHeaders, failureOfAnswer, failureOfOurs, one } from './classify.ts'
 import { parseJson } from './loose-json.ts'
 import { type StreamedBody, UnreadablePart } from './multipart.ts'
 import { redactor } from './redact.ts'
@@ -20,6 +20,8 @@ export interface UpstreamSettings {
   /** How many connections to one origin may be open at a time; further calls wait their turn. */
   connections?: number | undefined
   connectTimeoutMs?: number | undefined
+  /** A provider of our own: its codes are the public ones, and its sentences are meant for callers. */
+  isOurs?: boolean | undefined
 }
 
 export interface Call {
@@ -37,6 +39,12 @@ export interface Call {
   freshConnection?: boolean
   /** Statuses outside 2xx that answer this call just as well. */
   alsoFine?: number[]
+  /** What an answer read as JSON may have, where that is more than usual. */
+  answerBytesMax?: number
+  /** True where an opened answer may be JSON as well. */
+  takesJson?: true
+  /** How long an opened answer may say nothing, where that is longer than usual. */
+  stalledMs?: number
   /** The only clock of the call, from connecting to the last byte of the answer. */
   signal: AbortSignal
 }
@@ -47,11 +55,21 @@ interface JsonAnswer {
   body: unknown
 }
 
-/** One provider's HTTP side. Both methods throw only `ProviderFailure`, with messages fit for a log. */
+interface StreamedAnswer {
+  headers: AnswerHeaders
+  bytes: Readable
+}
+
+/** One provider's HTTP side. Its methods throw only `ProviderFailure`, with messages fit for a log. */
 export interface Upstream {
   callJson: (call: Call) => Promise<JsonAnswer>
-  /** Opens a successful answer's bytes. The signal stays in force until the last of them is read. */
-  openStream: (call: Omit<Call, 'body'>) => Promise<Readable>
+  /**
+   * Opens a successful answer as it comes. The signal stays in force until its last byte is read. A call with a body
+   * follows no redirect, because that body has been sent.
+   */
+  openAnswer: (call: Call) => Promise<StreamedAnswer>
+  /** The same, where the bytes are all that matters. */
+  openStream: (call: Call) => Promise<Readable>
   redact: (text: string) => string
 }
 
@@ -69,6 +87,9 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
   const agentOptions: Agent.Options = {
     connections: settings.connections ?? 64,
     allowH2: false,
+    // A call's own signal is its clock: an hour of sound takes longer to write down than any time-out set here.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     connect: (options, callback) => {
       connect(options, (...outcome) => {
         if (outcome[0] !== null) failedToConnect.add(outcome[0])
@@ -116,12 +137,10 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
 
   async function failureOf(call: Call, answer: Dispatcher.ResponseData): Promise<ProviderFailure> {
     // The status alone already tells enough, should its body not arrive.
-    const text = await readText(answer.body).catch(() => undefined)
+    const text = await readText(answer.body, longestJsonBytes).catch(() => undefined)
     const body = text === undefined ? undefined : parseJson(text)
-    return failureOfAnswer(
-      { what: call.what, status: answer.statusCode, headers: answer.headers, body },
-      redact,
-    )
+    const failed = { what: call.what, status: answer.statusCode, headers: answer.headers, body }
+    return settings.isOurs === true ? failureOfOurs(failed, redact) : failureOfAnswer(failed, redact)
   }
 
   async function callJson(call: Call): Promise<JsonAnswer> {
@@ -133,7 +152,7 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     if (!isSuccess(answer)) throw await failureOf(call, answer)
     let text: string | undefined
     try {
-      text = await readText(answer.body)
+      text = await readText(answer.body, call.answerBytesMax ?? longestJsonBytes)
     } catch (error) {
       throw new ProviderFailure('unknown', redact(`${call.what} broke off while answering: ${nameOf(error)}`))
     }
@@ -146,16 +165,17 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     return { status: answer.statusCode, headers: answer.headers, body }
   }
 
-  async function openStream(call: Omit<Call, 'body'>): Promise<Readable> {
+  async function openAnswer(call: Call): Promise<StreamedAnswer> {
     let url = new URL(`${base.origin}${basePath}${call.path}`)
     let credential = true
     for (let redirects = 0; ; redirects += 1) {
-      const answer = await send(call, url, credential, stalledBodyTimeoutMs)
+      const answer = await send(call, url, credential, call.stalledMs ?? stalledBodyTimeoutMs)
       const location = one(answer.headers['location'])
       if (answer.statusCode >= 300 && answer.statusCode < 400 && location !== undefined) {
         discardBody(answer)
         const next = URL.parse(location, url.href)
-        if (redirects === mostRedirects || next === null || !mayFollow(url, next)) {
+        const isLast = redirects === mostRedirects || call.body !== undefined
+        if (isLast || next === null || !mayFollow(url, next)) {
           throw new ProviderFailure('unknown', `${call.what} was redirected where we do not follow`)
         }
         credential &&= next.origin === base.origin
@@ -163,21 +183,26 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
         continue
       }
       if (!isSuccess(answer)) throw await failureOf(call, answer)
-      if (/^application\/(\w+\+)?json\b/i.test(one(answer.headers['content-type']) ?? '')) {
+      if (call.takesJson !== true && isJson(answer.headers)) {
         discardBody(answer)
         throw new ProviderFailure('unknown', `${call.what} answered with JSON instead of a file`)
       }
-      return relay(answer.body, (error) => {
+      const bytes = relay(answer.body, (error) => {
         return new ProviderFailure('unknown', redact(`${call.what} broke off: ${nameOf(error)}`))
       })
+      return { headers: answer.headers, bytes }
     }
   }
 
-  return { callJson, openStream, redact }
+  return { callJson, openAnswer, openStream: async (call) => (await openAnswer(call)).bytes, redact }
 }
 
 function isSuccess(answer: Dispatcher.ResponseData): boolean {
   return answer.statusCode >= 200 && answer.statusCode < 300
+}
+
+export function isJson(headers: AnswerHeaders): boolean {
+  return /^application\/(\w+\+)?json\b/i.test(one(headers['content-type']) ?? '')
 }
 
 /** Giving up the connection is cheaper than reading an answer of unknown length to its end. */
@@ -196,13 +221,13 @@ function nameOf(error: unknown): string {
   return typeof code === 'string' ? code : error.name
 }
 
-/** The body as text, or `undefined` when it is longer than any sensible JSON answer. */
-async function readText(body: Readable): Promise<string | undefined> {
+/** The body as text, or `undefined` when it is longer than it may be. */
+export async function readText(body: Readable, bytesMax: number): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let sizeBytes = 0
   for await (const chunk of body as AsyncIterable<Buffer>) {
     sizeBytes += chunk.length
-    if (sizeBytes > longestJsonBytes) return undefined
+    if (sizeBytes > bytesMax) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -74,7 +74,9 @@ export function multipart(parts: (FieldPart | FilePart)[]): StreamedBody {
  * Sending one byte more or fewer than announced would spoil the whole request, so a file that is not
  * the size it should be ends it.
  */
-async function* contentOf(part: FilePart): AsyncGenerator<Buffer> {
+export async function* contentOf(
+  part: Pick<FilePart, 'name' | 'sizeBytes' | 'open'>,
+): AsyncGenerator<Buffer> {
   // Only reading is guarded, never the yield: a failure of the connection surfaces there, and is not the file's.
   const source = await orUnreadable(part, part.open)
   const chunks = source[Symbol.asyncIterator]()
@@ -96,7 +98,7 @@ async function* contentOf(part: FilePart): AsyncGenerator<Buffer> {
   }
 }
 
-async function orUnreadable<Value>(part: FilePart, read: () => Promise<Value>): Promise<Value> {
+async function orUnreadable<Value>(part: Pick<FilePart, 'name'>, read: () => Promise<Value>): Promise<Value> {
   try {
     return await read()
   } catch {

@@ -15,16 +15,24 @@ export class ProviderFailure extends Error {
   readonly retryAfterMs: number | undefined
   /** One of the public error codes, where the provider said precisely what was wrong. */
   readonly code: string | undefined
+  /** A sentence that may be shown to the caller as it is; only a provider of our own gives one. */
+  readonly forCaller: string | undefined
 
   constructor(
     kind: FailureKind,
     message: string,
-    options: { retryAfterMs?: number | undefined; code?: string | undefined; cause?: unknown } = {},
+    options: {
+      retryAfterMs?: number | undefined
+      code?: string | undefined
+      forCaller?: string | undefined
+      cause?: unknown
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ProviderFailure'
     this.kind = kind
     this.retryAfterMs = options.retryAfterMs
     this.code = options.code
+    this.forCaller = options.forCaller
   }
 }

@@ -3,20 +3,22 @@
  * registered and that each loop has turned lately, and repairs both. An engine that starts empty is thus
  * filled again from the record, with no restart of ours.
  */
-import type { Log } from '../platform/log.ts'
-import type { Postgres } from '../platform/postgres.ts'
-import type { Engine } from '../platform/restate.ts'
-import type { Providers } from '../providers/port/provider.ts'
-import { dispatchVideosName } from './dispatch-videos.workflow.ts'
 import { silentLoops } from './engine-turn-store.ts'
-import { markAllLost } from './open-task-store.ts'
-import { shardKey } from './shard.ts'
-import { watchUpstreamName } from './watch-upstream.workflow.ts'
+import type { Log } from './log.ts'
+import type { Postgres } from './postgres.ts'
+import type { Engine } from './restate.ts'
+
+export interface KeptLoop {
+  loop: string
+  key: string
+}
 
 export interface KeepTurningDependencies {
   postgres: Postgres
   engine: Engine
-  providers: Providers
+  loops: KeptLoop[]
+  /** Makes everything the engine was carrying count as lost; answers how much that was. */
+  markAllLost: () => Promise<number>
   workerUrl: string
   log: Log
 }
@@ -25,28 +27,18 @@ const lookEveryMs = 5_000
 // Idle loops turn every fifteen seconds; twice that and a margin is silence.
 const silenceMs = 40_000
 
-const loopsOf = (providers: Providers) =>
-  providers.all().flatMap(({ name, shards }) => [
-    { loop: dispatchVideosName, key: name },
-    ...Array.from({ length: shards }, (_, shard) => ({
-      loop: watchUpstreamName,
-      key: shardKey(name, shard),
-    })),
-  ])
-
 export const keepEngineTurning = async (
   dependencies: KeepTurningDependencies,
 ): Promise<{ stop: () => Promise<void> }> => {
-  const { postgres, engine, providers, workerUrl, log } = dependencies
-  const loops = loopsOf(providers)
-  const nudgeAll = (which: { loop: string; key: string }[]) => {
+  const { postgres, engine, loops, markAllLost, workerUrl, log } = dependencies
+  const nudgeAll = (which: KeptLoop[]) => {
     for (const { loop, key } of which) engine.nudge(loop, key)
   }
 
   const look = async (isFirst: boolean) => {
     if (!(await engine.isRegistered(workerUrl))) {
       await engine.register(workerUrl)
-      const lost = await markAllLost(postgres)
+      const lost = await markAllLost()
       log.info({ workerUrl, lost }, 'engine.registered')
       nudgeAll(loops)
     } else if (isFirst) {

@@ -1,4 +1,4 @@
-import type { Database } from '../platform/postgres.ts'
+import type { Database } from './postgres.ts'
 
 /** Notes that a loop of the engine has turned, for workers to see that it is alive. */
 export const noteTurn = async (database: Database, loop: string, key: string): Promise<void> => {

@@ -1,0 +1,86 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import { join } from 'node:path'
+
+import { isPresent } from '@kinora/local/models/model-directory'
+import { modelSets } from '@kinora/local/models/model-set'
+
+import type { Environment } from './foreign-process.ts'
+import { lastLines } from './supervise.ts'
+
+const command = 'kinora models pull --small'
+const stopGraceMs = 5_000
+/** Kind to whoever waits for the first video meanwhile. */
+const lowPriority = 10
+
+interface ModelPullOptions {
+  /** Our own program. */
+  program: string
+  modelDirectory: string
+  environment: Environment
+  logDirectory: string
+  say: (message: string) => void
+  complain: (message: string) => void
+}
+
+const outcome = (child: ChildProcess) =>
+  new Promise<number | null>((resolve) => {
+    child.once('exit', (code) => resolve(code))
+    child.once('error', () => resolve(null))
+  })
+
+/**
+ * Pulls the small models in a process of its own while everything else is of use already. Tried once per start: what
+ * did not work now is not likely to work in a second.
+ */
+export function startModelPull(options: ModelPullOptions): { stop: () => Promise<void> } {
+  const { say, complain } = options
+  const missing = modelSets.filter(
+    (set) => set.isSmall && set.files.length > 0 && !isPresent(options.modelDirectory, set),
+  )
+  if (missing.length === 0) return { stop: async () => {} }
+
+  const logFile = join(options.logDirectory, 'models.log')
+  const log = openSync(logFile, 'w', 0o600)
+  const child = spawn(process.execPath, [options.program, 'models', 'pull', '--small'], {
+    env: options.environment,
+    // The channel ends with us, and the child with the channel.
+    stdio: ['ignore', log, log, 'ipc'],
+  })
+  closeSync(log)
+  try {
+    if (child.pid !== undefined) setPriority(child.pid, lowPriority)
+  } catch {
+    // It is over already, or the system does not let us.
+  }
+  const megabytes = Math.ceil(
+    missing.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes, 0) / 1e6,
+  )
+  say(`Pulling ${megabytes} MB of speech and recognition models in the background (logs/models.log).`)
+
+  let isStopping = false
+  const ended = outcome(child)
+  void ended.then((code) => {
+    if (isStopping) return
+    if (code === 0) say('The models are here: speech and recognition use them from now on.')
+    else {
+      const reason = lastLines(logFile)
+        .split('\n')
+        .find((line) => line.startsWith('    '))
+        ?.trim()
+      complain(
+        `Models could not be pulled${reason === undefined ? '' : ` (${reason})`}. Try again: ${command}`,
+      )
+    }
+  })
+  return {
+    async stop() {
+      isStopping = true
+      child.kill('SIGTERM')
+      const kill = setTimeout(() => child.kill('SIGKILL'), stopGraceMs)
+      await ended
+      clearTimeout(kill)
+    },
+  }
+}

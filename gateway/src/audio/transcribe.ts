@@ -1,0 +1,172 @@
+/** Has a recording written down while the caller waits: measured, held for, given to a provider, charged by its length. */
+import type { TranscriptFormat } from '@kinora/contract/audio'
+
+import type { Meter } from '../billing/meter.ts'
+import { priceOf } from '../billing/price.ts'
+import type { Call } from '../http/call.ts'
+import type { EventStream } from '../http/event-stream.ts'
+import type { Catalog } from '../models/catalog.ts'
+import { chooseModel } from '../models/choose-model.ts'
+import { deprecationHeaders } from '../models/deprecation.ts'
+import type { TranscriptionModel } from '../models/model.ts'
+import { ProviderFailure } from '../providers/port/failure.ts'
+import type { Providers } from '../providers/port/provider.ts'
+import type {
+  TranscriptionJob,
+  TranscriptionProvider,
+  TranscriptStream,
+} from '../providers/port/transcription.ts'
+import { audioFileAt, uploadedFile } from './audio-file.ts'
+import type { MeasureAudio } from './measure-audio.ts'
+import { assertPaysAsYouGo } from './payg-rule.ts'
+import { engineHeaders, problemOf } from './provider-problem.ts'
+import { transcriptEvents } from './transcript-events.ts'
+import {
+  needsSegments,
+  usageOf,
+  writeTranscript,
+  type TranscriptView,
+  type WrittenTranscript,
+} from './transcript-formats.ts'
+
+export interface TranscribeDependencies {
+  catalog: Catalog
+  providers: Providers
+  meter: Meter
+  measureAudio: MeasureAudio
+  /** Whether subscription keys are refused. */
+  requiresPayg: boolean
+}
+
+export interface TranscribeOrder {
+  operation: 'createTranscription' | 'createTranslation'
+  task: TranscriptionJob['task']
+  model: TranscriptionModel
+  language: string | undefined
+  prompt: string | undefined
+  temperature: number
+  format: TranscriptFormat
+  wantsWords: boolean
+}
+
+/** A slow machine writes down an hour in two and a half; nobody is asked to wait longer. */
+const patienceMs = (durationSeconds: number) => Math.max(120_000, Math.ceil(durationSeconds * 2_500))
+
+/** The model a request names, as one this endpoint takes from this caller. */
+export const transcriptionModelFor = (
+  { catalog, requiresPayg }: Pick<TranscribeDependencies, 'catalog' | 'requiresPayg'>,
+  { caller, fields }: Pick<Call, 'caller' | 'fields'>,
+  endpoint: string,
+): TranscriptionModel => {
+  const { id } = chooseModel(catalog, caller, fields.value('model'))
+  const model = catalog.transcriptionModelFor(endpoint, id)
+  if (requiresPayg) assertPaysAsYouGo(caller)
+  return model
+}
+
+/** The shape that is answered in: a model that knows no other answers JSON, and the wish is named as passed over. */
+export const formatFor = (
+  model: TranscriptionModel,
+  asked: string | undefined,
+  call: Pick<Call, 'ignore'>,
+) => {
+  const format = (asked ?? 'json') as TranscriptFormat
+  if (!model.answersJsonOnly || format === 'json') return format
+  call.ignore('response_format')
+  return 'json'
+}
+
+const streamOf = async (
+  provider: TranscriptionProvider,
+  job: TranscriptionJob,
+  signal: AbortSignal,
+): Promise<TranscriptStream> => {
+  if (provider.streamTranscript !== undefined) return provider.streamTranscript(job, signal)
+  const { text, engine } = await provider.transcribe(job, signal)
+  async function* pieces() {
+    if (text !== '') yield text
+  }
+  return { engine, pieces: pieces() }
+}
+
+export const createTranscribe = ({
+  providers,
+  meter,
+  measureAudio,
+}: Pick<TranscribeDependencies, 'providers' | 'meter' | 'measureAudio'>) => {
+  /** Everything up to the provider. What fails in `ask` is released, and told in words of ours. */
+  const begin = async (call: Call, order: TranscribeOrder) => {
+    const { caller, fields } = call
+    const { model, task, format, wantsWords, language } = order
+    const upload = uploadedFile(fields, 'file')
+    const measured = await measureAudio(upload.path, 'file')
+    const { durationSeconds } = measured
+    const { provider, upstreamModel } = providers.forModel(model.id)
+    const price = [priceOf('minute', model.pricePerMinuteMicros, durationSeconds)]
+    const job: TranscriptionJob = {
+      model: upstreamModel,
+      task,
+      file: audioFileAt(upload.path, upload.sizeBytes, measured),
+      language,
+      prompt: order.prompt,
+      temperature: order.temperature,
+      wantsSegments: needsSegments(format),
+      wantsWords,
+    }
+    const isOpenAi = (call.header('x-api-dialect') ?? caller.dialect) === 'openai'
+    const view: TranscriptView = { task, format, durationSeconds, language, wantsWords, isOpenAi }
+    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(patienceMs(durationSeconds))])
+    const metered = await meter.open({
+      caller,
+      operation: order.operation,
+      model: model.id,
+      provider: provider.name,
+      heldFor: price,
+    })
+    const ask = async <Answer>(work: (from: TranscriptionProvider) => Promise<Answer>): Promise<Answer> => {
+      try {
+        const answer = await work(provider.transcription)
+        if (call.signal.aborted) throw new ProviderFailure('unknown', 'nobody was left to answer')
+        return answer
+      } catch (error) {
+        await metered.settle(call.signal.aborted ? 'aborted' : 'failed', [])
+        throw problemOf(error, model.id)
+      }
+    }
+    return { job, view, price, metered, signal, ask, headers: deprecationHeaders(model) }
+  }
+
+  return {
+    /** Answers once all of it is written down. */
+    whole: async (call: Call, order: TranscribeOrder): Promise<WrittenTranscript> => {
+      const { job, view, price, metered, signal, ask, headers } = await begin(call, order)
+      const { engine, written } = await ask(async (provider) => {
+        const transcript = await provider.transcribe(job, signal)
+        return { engine: transcript.engine, written: writeTranscript(transcript, view) }
+      })
+      await metered.settle('completed', price)
+      return { ...written, headers: { ...headers, ...engineHeaders(engine), ...written.headers } }
+    },
+    /** Answers piece by piece; only what fails before the first of them can still be told by a status. */
+    streamed: async (
+      call: Call,
+      order: TranscribeOrder,
+    ): Promise<{ headers: Record<string, string>; body: EventStream }> => {
+      const { job, view, price, metered, signal, ask, headers } = await begin(call, order)
+      const { engine, pieces, first } = await ask(async (provider) => {
+        const stream = await streamOf(provider, job, signal)
+        return { ...stream, first: await stream.pieces.next() }
+      })
+      const body = transcriptEvents({
+        first,
+        pieces,
+        signal: call.signal,
+        ending: usageOf(view),
+        problem: (error) => problemOf(error, order.model.id),
+        // A provider that was heard has done its work; one that failed has not.
+        settle: (outcome, isHeard) => metered.settle(outcome, outcome !== 'failed' && isHeard ? price : []),
+      })
+      return { headers: { ...headers, ...engineHeaders(engine) }, body }
+    },
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * A conversation with a model that talks: text and recordings in, text or speech out, while the caller waits. Money is
+ * held for the most the reply can cost; what the provider says was used is charged, or what can be counted here.
+ */
+import { DialogueBody, type ChatCompletion } from '@kinora/contract/chat'
+import { ApiError } from '@kinora/contract/errors'
+
+import { assertPaysAsYouGo } from '../audio/payg-rule.ts'
+import { engineHeaders, problemOf } from '../audio/provider-problem.ts'
+import type { Meter, Metered } from '../billing/meter.ts'
+import type { Call, Reply } from '../http/call.ts'
+import type { EventStream } from '../http/event-stream.ts'
+import { deprecationHeaders } from '../models/deprecation.ts'
+import type { ChatModel } from '../models/model.ts'
+import { uuidV7 } from '../platform/uuid.ts'
+import type {
+  DialogueJob,
+  DialogueMessage,
+  DialoguePiece,
+  DialogueStream,
+  DialogueUsage,
+} from '../providers/port/dialogue.ts'
+import type { Providers } from '../providers/port/provider.ts'
+import type { TokenCounter } from './count-tokens.ts'
+import { priceOfTokens } from './dialogue-price.ts'
+import { chunkOf, completionOf, errorEventOf, usageOf, type ReplyHead } from './dialogue-reply.ts'
+import {
+  isWithSound,
+  readMessages,
+  readMostTokens,
+  readReplyAudio,
+  readStops,
+  readWantsUsage,
+  tooLong,
+  type AskedMessage,
+} from './read-dialogue.ts'
+import { invalid } from './read-member.ts'
+import {
+  withRecordings,
+  type Recording,
+  type RecordingDependencies,
+  type SentRecording,
+} from './recordings.ts'
+import type { ReplyIds } from './reply-id.ts'
+
+export type ChatAudio = (call: Call, model: ChatModel) => Promise<Reply<ChatCompletion | EventStream>>
+
+export interface ChatAudioDependencies extends RecordingDependencies {
+  providers: Providers
+  meter: Meter
+  tokens: TokenCounter
+  replyIds: ReplyIds
+}
+
+/** A provider that has not answered by then is not going to. */
+const replyMsMax = 280_000
+/** What a message counts for beside its text: who speaks, and where it ends. */
+const tokensPerMessage = 8
+
+/** What goes in, as far as it can be known before a provider has counted it. */
+interface Input {
+  texts: string[]
+  messageCount: number
+  /** At least as many as there are. */
+  textTokensMax: number
+  audioTokens: number
+}
+
+const textsOf = (messages: AskedMessage[]): string[] =>
+  messages.flatMap(({ content }) =>
+    typeof content === 'string'
+      ? content
+      : content.flatMap((part) => (part.kind === 'text' ? part.text : [])),
+  )
+
+const recordingsOf = (messages: AskedMessage[]): SentRecording[] =>
+  messages.flatMap(({ content }) =>
+    typeof content === 'string' ? [] : content.flatMap((part) => (part.kind === 'audio' ? part.sent : [])),
+  )
+
+/** Measures a conversation, or says that it is too long. A token is never less than a byte, so few are ever counted. */
+const measureInput = async (
+  { tokens }: ChatAudioDependencies,
+  messages: AskedMessage[],
+  recordings: Map<SentRecording, Recording>,
+  model: ChatModel,
+): Promise<Input> => {
+  const texts = textsOf(messages)
+  const seconds = [...recordings.values()].reduce((sum, recording) => sum + recording.seconds, 0)
+  const audioTokens = Math.ceil(seconds * model.audioTokensPerSecond)
+  const left = model.contextTokens - audioTokens
+  const frameTokens = messages.length * tokensPerMessage
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  const textTokens = bytes <= left || left < 0 ? bytes : await tokens.count(texts, left + 1)
+  if (left < 0 || textTokens > left) throw tooLong(model)
+  return { texts, messageCount: messages.length, textTokensMax: textTokens + frameTokens, audioTokens }
+}
+
+/** What was used, where the provider did not count it: no more than is certain. */
+const countUsage = async (
+  { tokens }: ChatAudioDependencies,
+  { texts, audioTokens }: Input,
+  output: string[],
+): Promise<DialogueUsage> => ({
+  inputTextTokens: await tokens.count(texts),
+  inputAudioTokens: audioTokens,
+  outputTextTokens: await tokens.count(output),
+  outputAudioTokens: 0,
+})
+
+const messagesFor = (
+  messages: AskedMessage[],
+  recordings: Map<SentRecording, Recording>,
+  openReplyId: (id: string) => string | undefined,
+): DialogueMessage[] =>
+  messages.map(({ role, content, replyId }) => {
+    const audioId = replyId === undefined ? undefined : openReplyId(replyId.id)
+    if (replyId !== undefined && audioId === undefined) {
+      throw invalid(replyId.param, 'the id of a spoken reply of this conversation')
+    }
+    if (typeof content === 'string') return { role, content, audioId }
+    const parts = content.flatMap((part) => {
+      if (part.kind === 'text') return part
+      return recordings.get(part.sent)?.part ?? []
+    })
+    return { role, content: parts, audioId }
+  })
+
+interface Turn {
+  head: ReplyHead
+  input: Input
+  job: DialogueJob
+  metered: Metered
+  model: ChatModel
+  signal: AbortSignal
+}
+
+async function* streamed(
+  dependencies: ChatAudioDependencies,
+  { head, input, job, metered, model, signal }: Turn,
+  first: IteratorResult<DialoguePiece, void>,
+  pieces: DialogueStream['pieces'],
+  wantsUsage: boolean,
+): EventStream {
+  const said = Array.from({ length: job.n }, () => '')
+  const noUsage = wantsUsage ? null : undefined
+  let used: DialogueUsage | undefined
+  let isSettled = false
+  const settle = async (outcome: 'completed' | 'aborted') => {
+    isSettled = true
+    const counted = used ?? (await countUsage(dependencies, input, said))
+    await metered.settle(outcome, priceOfTokens(counted, model.prices))
+    return counted
+  }
+  try {
+    for (const index of said.keys()) {
+      yield chunkOf(
+        head,
+        [{ index, delta: { role: 'assistant', content: '' }, finish_reason: null }],
+        noUsage,
+      )
+    }
+    for (let step = first; step.done !== true; step = await pieces.next()) {
+      const piece = step.value
+      if (piece.kind === 'usage') used = piece.usage
+      else if (piece.kind === 'text') {
+        said[piece.index] += piece.text
+        const { index, text: content } = piece
+        yield chunkOf(head, [{ index, delta: { content }, finish_reason: null }], noUsage)
+      } else {
+        yield chunkOf(head, [{ index: piece.index, delta: {}, finish_reason: piece.finishReason }], noUsage)
+      }
+    }
+    const usage = usageOf(await settle('completed'))
+    if (wantsUsage) yield chunkOf(head, [], usage)
+    yield { data: '[DONE]' }
+  } catch (error) {
+    if (signal.aborted) return
+    isSettled = true
+    await metered.settle('failed', [])
+    yield errorEventOf(problemOf(error, model.id))
+    yield { data: '[DONE]' }
+  } finally {
+    await pieces.return()
+    // Whoever leaves pays for what was said until then; where that is nothing, nothing.
+    if (!isSettled && said.some((text) => text !== '')) await settle('aborted')
+    else if (!isSettled) await metered.settle('aborted', [])
+  }
+}
+
+export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio => {
+  const { providers, meter, replyIds } = dependencies
+
+  const answer = async (
+    turn: Turn,
+    provider: ReturnType<Providers['forModel']>['provider'],
+    accountId: string,
+    wants: { stream: boolean; usage: boolean },
+  ): Promise<Reply<ChatCompletion | EventStream>> => {
+    const { head, input, job, metered, model, signal } = turn
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(replyMsMax)])
+    const headers = (engine: DialogueStream['engine']) => ({
+      ...deprecationHeaders(model),
+      ...engineHeaders(engine),
+    })
+    try {
+      if (wants.stream) {
+        const { engine, pieces } = await provider.dialogue.streamReply(job, patience)
+        // Until something has been said, what goes wrong can still be told by a status.
+        const first = await pieces.next()
+        return { headers: headers(engine), body: streamed(dependencies, turn, first, pieces, wants.usage) }
+      }
+      const reply = await provider.dialogue.reply(job, patience)
+      const output = reply.choices.map(({ text }) => text)
+      const used = reply.usage ?? (await countUsage(dependencies, input, output))
+      if (signal.aborted) throw new ApiError('upstream_error', { detail: 'the caller has left' })
+      await metered.settle('completed', priceOfTokens(used, model.prices))
+      const idOf = (upstreamId: string) => replyIds.seal(accountId, provider.name, upstreamId)
+      return { headers: headers(reply.engine), body: completionOf(head, reply, used, idOf) }
+    } catch (error) {
+      await metered.settle(signal.aborted ? 'aborted' : 'failed', [])
+      throw problemOf(error, model.id)
+    }
+  }
+
+  return async (call, model) => {
+    const { caller, fields, signal } = call
+    if (isWithSound(fields)) assertPaysAsYouGo(caller)
+    const body = call.read(DialogueBody)
+    const maxTokens = readMostTokens(body, model)
+    const audio = readReplyAudio(fields, model)
+    const stop = readStops(call)
+    const isStreamed = body.stream === true
+    const wants = { stream: isStreamed, usage: readWantsUsage(fields) }
+    if (isStreamed && audio !== undefined) {
+      throw invalid('stream', 'false where the reply is to be spoken')
+    }
+    const { n = 1 } = body
+    const messages = await readMessages(call, model)
+    const { provider, upstreamModel } = providers.forModel(model.id)
+
+    return withRecordings(dependencies, recordingsOf(messages), async (recordings) => {
+      const input = await measureInput(dependencies, messages, recordings, model)
+      const job: DialogueJob = {
+        model: upstreamModel,
+        messages: messagesFor(messages, recordings, (id) =>
+          replyIds.open(caller.accountId, provider.name, id),
+        ),
+        audio,
+        temperature: body.temperature,
+        topP: body.top_p,
+        maxTokens,
+        n,
+        stop,
+        seed: body.seed,
+      }
+      const outputTokens = n * maxTokens
+      const metered = await meter.open({
+        caller,
+        operation: 'completeChat',
+        model: model.id,
+        provider: provider.name,
+        heldFor: priceOfTokens(
+          {
+            inputTextTokens: input.textTokensMax,
+            inputAudioTokens: input.audioTokens,
+            outputTextTokens: audio === undefined ? outputTokens : 0,
+            outputAudioTokens: audio === undefined ? 0 : outputTokens,
+          },
+          model.prices,
+        ),
+      })
+      const head = { id: `chatcmpl-${uuidV7()}`, created: Math.floor(Date.now() / 1000), model: model.id }
+      return answer({ head, input, job, metered, model, signal }, provider, caller.accountId, wants)
+    })
+  }
+}

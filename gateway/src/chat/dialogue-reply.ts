@@ -1,0 +1,79 @@
+/** A reply of a model that talks, in the shapes callers know. Nothing of the provider's own shows in it. */
+import type { ChatChunk, ChatCompletion, ChatUsage } from '@kinora/contract/chat'
+import { ApiError, errors } from '@kinora/contract/errors'
+
+import type { SentEvent } from '../http/event-stream.ts'
+import type { DialogueReply, DialogueUsage } from '../providers/port/dialogue.ts'
+
+/** What every object of one reply has in common. */
+export interface ReplyHead {
+  id: string
+  created: number
+  model: string
+}
+
+export const usageOf = (used: DialogueUsage): ChatUsage => {
+  const promptTokens = used.inputTextTokens + used.inputAudioTokens
+  const completionTokens = used.outputTextTokens + used.outputAudioTokens
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { text_tokens: used.inputTextTokens, audio_tokens: used.inputAudioTokens },
+    completion_tokens_details: { text_tokens: used.outputTextTokens, audio_tokens: used.outputAudioTokens },
+  }
+}
+
+export const completionOf = (
+  head: ReplyHead,
+  { choices }: DialogueReply,
+  used: DialogueUsage,
+  idOf: (upstreamId: string) => string,
+): ChatCompletion => ({
+  id: head.id,
+  object: 'chat.completion',
+  created: head.created,
+  model: head.model,
+  choices: choices.map(({ text, audio, finishReason }, index) => ({
+    index,
+    message: {
+      role: 'assistant',
+      content: text,
+      ...(audio !== undefined && {
+        audio: {
+          id: idOf(audio.id),
+          expires_at: audio.expiresAt,
+          data: audio.data,
+          transcript: audio.transcript,
+        },
+      }),
+    },
+    finish_reason: finishReason,
+  })),
+  usage: usageOf(used),
+})
+
+export const chunkOf = (
+  { id, created, model }: ReplyHead,
+  choices: ChatChunk['choices'],
+  usage: ChatChunk['usage'],
+): SentEvent => {
+  const chunk: ChatChunk = {
+    id,
+    object: 'chat.completion.chunk',
+    created,
+    model,
+    choices,
+    ...(usage !== undefined && { usage }),
+  }
+  return { data: JSON.stringify(chunk) }
+}
+
+/** The last thing to be said of a reply that broke off. */
+export const errorEventOf = (problem: unknown): SentEvent => {
+  const { code, message } =
+    problem instanceof ApiError
+      ? problem
+      : { code: 'internal_error' as const, message: errors.internal_error.message }
+  return { data: JSON.stringify({ error: { message, type: errors[code].type, code } }) }
+}

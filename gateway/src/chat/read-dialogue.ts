@@ -1,0 +1,209 @@
+/** Reads a conversation with a model that talks. What is wrong is said by its place, such as `messages[0].content[1].text`. */
+import { inputAudioFormats, replyAudioFormats } from '@kinora/contract/chat'
+import { ApiError } from '@kinora/contract/errors'
+
+import type { Call } from '../http/call.ts'
+import type { Fields } from '../http/fields.ts'
+import type { ChatModel } from '../models/model.ts'
+import type { DialogueMessage } from '../providers/port/dialogue.ts'
+import { assertWellFormed, invalid, memberOf, missing, type Member } from './read-member.ts'
+import type { SentRecording } from './recordings.ts'
+
+type AskedPart = { kind: 'text'; text: string } | { kind: 'audio'; sent: SentRecording }
+
+export interface AskedMessage {
+  role: DialogueMessage['role']
+  content: string | AskedPart[]
+  /** Names an earlier spoken reply, as the caller knows it. */
+  replyId: { param: string; id: string } | undefined
+}
+
+/** So few bytes a token no text of words comes to; one that is longer is too long without being counted. */
+const bytesPerTokenMax = 32
+const stopsMax = 4
+const stopLengthMax = 256
+
+export const tooLong = ({ id, contextTokens }: ChatModel) =>
+  new ApiError('context_length_exceeded', {
+    param: 'messages',
+    message: `The messages are longer than the ${contextTokens} tokens that ${id} can take.`,
+  })
+
+const isObject = (value: unknown): value is Member => typeof value === 'object' && value !== null
+
+/** Whether sound is part of what is asked, however badly: that decides which keys may ask it at all. */
+export const isWithSound = (fields: Fields): boolean => {
+  const modalities = fields.value('modalities')
+  const messages = fields.value('messages')
+  const hasSound = (message: unknown): boolean => {
+    if (!isObject(message)) return false
+    const { content, audio } = message
+    const parts: unknown[] = Array.isArray(content) ? content : []
+    return (
+      (audio !== undefined && audio !== null) ||
+      parts.some((part) => isObject(part) && part['type'] === 'input_audio')
+    )
+  }
+  return (
+    fields.value('audio') !== undefined ||
+    (Array.isArray(modalities) ? modalities.includes('audio') : modalities === 'audio') ||
+    (Array.isArray(messages) && messages.some(hasSound))
+  )
+}
+
+const roles = ['system', 'developer', 'user', 'assistant'] as const
+const isRole = (role: unknown): role is AskedMessage['role'] => roles.some((each) => each === role)
+
+/** Reads messages; the texts of one conversation share what a model can take. */
+export const readMessages = async (
+  { fields, longText }: Pick<Call, 'fields' | 'longText'>,
+  model: ChatModel,
+): Promise<AskedMessage[]> => {
+  let textBytes = 0
+
+  const readText = async (param: string, value: unknown): Promise<string> => {
+    if (typeof value !== 'string') throw invalid(param, 'text')
+    const spooled = longText(value)
+    textBytes += spooled?.sizeBytes ?? Buffer.byteLength(value)
+    if (textBytes > model.contextTokens * bytesPerTokenMax) throw tooLong(model)
+    if (spooled?.isWellFormed === false) throw invalid(param, 'well-formed text')
+    const text = (await spooled?.read()) ?? value
+    assertWellFormed(param, text)
+    return text
+  }
+
+  const readRecording = (param: string, value: unknown): SentRecording => {
+    if (value === undefined || value === null) throw missing(param)
+    const { data, format } = memberOf(param, value)
+    if (format === undefined || format === null) throw missing(`${param}.format`)
+    const known = inputAudioFormats.find((each) => each === format)
+    if (known === undefined) {
+      throw new ApiError('invalid_file_format', {
+        param: `${param}.format`,
+        message: `'${param}.format' must be ${inputAudioFormats.join(' or ')}.`,
+      })
+    }
+    if (data === undefined || data === null || data === '') throw missing(`${param}.data`)
+    if (typeof data !== 'string') throw invalid(`${param}.data`, 'base64 text')
+    return { param: `${param}.data`, format: known, data: longText(data) ?? data }
+  }
+
+  const readPart = async (param: string, value: unknown, role: string): Promise<AskedPart> => {
+    const part = memberOf(param, value)
+    if (part['type'] === 'text') {
+      return { kind: 'text', text: await readText(`${param}.text`, part['text']) }
+    }
+    if (part['type'] === 'input_audio' && role === 'user') {
+      return { kind: 'audio', sent: readRecording(`${param}.input_audio`, part['input_audio']) }
+    }
+    throw invalid(
+      `${param}.type`,
+      role === 'user' ? 'text or input_audio' : `text in a message of the ${role}`,
+    )
+  }
+
+  const readContent = async (param: string, value: unknown, role: string): Promise<string | AskedPart[]> => {
+    if (typeof value === 'string') return readText(param, value)
+    if (!Array.isArray(value)) throw invalid(param, 'text or a list of parts')
+    const parts: AskedPart[] = []
+    for (const [index, part] of value.entries()) parts.push(await readPart(`${param}[${index}]`, part, role))
+    return parts
+  }
+
+  const readReplyId = (param: string, value: unknown): AskedMessage['replyId'] => {
+    if (value === undefined || value === null) return undefined
+    const { id } = memberOf(param, value)
+    if (typeof id !== 'string' || id === '') throw invalid(`${param}.id`, 'the id of a spoken reply')
+    return { param: `${param}.id`, id }
+  }
+
+  const readMessage = async (param: string, value: unknown): Promise<AskedMessage> => {
+    const { role, content, audio } = memberOf(param, value)
+    if (!isRole(role)) throw invalid(`${param}.role`, `one of ${roles.join(', ')}`)
+    const replyId = role === 'assistant' ? readReplyId(`${param}.audio`, audio) : undefined
+    const isEmpty =
+      content === undefined || content === null || (Array.isArray(content) && content.length === 0)
+    if (isEmpty && replyId === undefined) throw missing(`${param}.content`)
+    return { role, content: isEmpty ? '' : await readContent(`${param}.content`, content, role), replyId }
+  }
+
+  const given = fields.value('messages')
+  if (!Array.isArray(given)) throw invalid('messages', 'a list of messages')
+  if (given.length === 0) throw missing('messages')
+  const messages: AskedMessage[] = []
+  for (const [index, message] of given.entries()) {
+    messages.push(await readMessage(`messages[${index}]`, message))
+  }
+  return messages
+}
+
+const readVoice = (given: unknown, { id, voices }: ChatModel): string => {
+  const name = isObject(given) ? given['id'] : given
+  if (name === undefined || name === null || name === '') throw missing('audio.voice')
+  if (typeof name !== 'string') throw invalid('audio.voice', `the name of a voice: ${voices.join(', ')}`)
+  if (voices.includes(name)) return name
+  throw new ApiError('voice_not_supported', {
+    param: 'audio.voice',
+    message: `'${name.slice(0, 60)}' is not a voice of ${id}, which has ${voices.join(', ')}.`,
+  })
+}
+
+/** How the reply is to sound; undefined where it is to be text only. */
+export const readReplyAudio = (
+  fields: Fields,
+  model: ChatModel,
+): { voice: string; format: string } | undefined => {
+  const modalities = fields.value('modalities') ?? ['text']
+  const isKnown = (each: unknown) => each === 'text' || each === 'audio'
+  if (!Array.isArray(modalities) || modalities.length === 0 || !modalities.every(isKnown)) {
+    throw invalid('modalities', 'a list of text, or of text and audio')
+  }
+  const given = fields.value('audio')
+  if (given === undefined) {
+    if (modalities.includes('audio')) throw missing('audio')
+    return undefined
+  }
+  const { voice, format } = memberOf('audio', given)
+  const named = readVoice(voice, model)
+  if (format === undefined || format === null || format === '') throw missing('audio.format')
+  const known = replyAudioFormats.find((each) => each === format)
+  if (known === undefined) throw invalid('audio.format', `one of ${replyAudioFormats.join(', ')}`)
+  return modalities.includes('audio') ? { voice: named, format: known } : undefined
+}
+
+export const readStops = ({ fields, longText }: Pick<Call, 'fields' | 'longText'>): string[] | undefined => {
+  const given = fields.value('stop')
+  if (given === undefined) return undefined
+  const stops: unknown[] = Array.isArray(given) ? given : [given]
+  const isStop = (stop: unknown): stop is string =>
+    typeof stop === 'string' &&
+    stop !== '' &&
+    stop.length <= stopLengthMax &&
+    stop.isWellFormed() &&
+    longText(stop) === undefined
+  if (stops.length > stopsMax || !stops.every(isStop)) {
+    throw invalid('stop', `a text or a list of at most ${stopsMax}, each of 1 to ${stopLengthMax} characters`)
+  }
+  return stops.length === 0 ? undefined : stops
+}
+
+export const readWantsUsage = (fields: Fields): boolean => {
+  const given = fields.value('stream_options')
+  if (given === undefined) return false
+  const wanted = memberOf('stream_options', given)['include_usage'] ?? false
+  if (typeof wanted === 'boolean') return wanted
+  throw invalid('stream_options.include_usage', 'true or false')
+}
+
+/** How long the reply may be. */
+export const readMostTokens = (
+  { max_tokens, max_completion_tokens }: { max_tokens?: number; max_completion_tokens?: number },
+  { outputTokensMax, outputTokensDefault }: ChatModel,
+): number => {
+  for (const [param, tokens] of Object.entries({ max_completion_tokens, max_tokens })) {
+    if (tokens !== undefined && tokens > outputTokensMax) {
+      throw invalid(param, `from 1 to ${outputTokensMax} (got ${tokens})`)
+    }
+  }
+  return max_completion_tokens ?? max_tokens ?? outputTokensDefault
+}

@@ -1,0 +1,19 @@
+import { ApiError } from '@kinora/contract/errors'
+
+export type Member = Record<string, unknown>
+
+export const invalid = (param: string, demand: string) =>
+  new ApiError('invalid_parameter', { param, message: `'${param}' must be ${demand}.` })
+
+export const missing = (param: string) =>
+  new ApiError('missing_parameter', { param, message: `'${param}' is required.` })
+
+export const memberOf = (param: string, value: unknown): Member => {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Member
+  throw invalid(param, 'an object')
+}
+
+/** A zero byte cannot be stored as text, and half of a surrogate pair is not text at all. */
+export const assertWellFormed = (param: string, text: string): void => {
+  if (text.includes('\0') || !text.isWellFormed()) throw invalid(param, 'well-formed text')
+}

@@ -1,0 +1,113 @@
+/** Recordings inside a conversation: base64 on its way in and out, a file in between, never held whole. */
+import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+
+import { audioBytesMax } from '@kinora/contract/audio'
+import type { InputAudioFormat } from '@kinora/contract/chat'
+import { ApiError } from '@kinora/contract/errors'
+
+import type { MeasureAudio } from '../audio/measure-audio.ts'
+import type { SpooledText } from '../http/spooled-text.ts'
+import { base64Length, decodeBase64, encodeBase64 } from '../platform/base64.ts'
+import type { DialoguePart } from '../providers/port/dialogue.ts'
+import type { RecordingDecoder } from './decode-recording.ts'
+import { invalid } from './read-member.ts'
+
+/** A recording as the caller sent it. */
+export interface SentRecording {
+  /** The parameter its base64 came by. */
+  param: string
+  format: InputAudioFormat
+  data: string | SpooledText
+}
+
+export interface Recording {
+  seconds: number
+  part: Extract<DialoguePart, { kind: 'audio' }>
+}
+
+export interface RecordingDependencies {
+  measureAudio: MeasureAudio
+  decoder: RecordingDecoder
+  spoolDirectory: string
+}
+
+const tooLarge = (param: string) => invalid(param, 'base64 of at most 25 MB')
+
+const notBase64 = (param: string) => invalid(param, 'base64 and nothing else')
+
+/** A short one, which is hardly worth the file that it becomes. */
+const decodeShort = async (param: string, data: string, path: string): Promise<number> => {
+  const pieces: Buffer[] = []
+  try {
+    for await (const piece of decodeBase64([Buffer.from(data)])) pieces.push(piece)
+  } catch {
+    throw notBase64(param)
+  }
+  const bytes = Buffer.concat(pieces)
+  await writeFile(path, bytes, { mode: 0o600 })
+  return bytes.length
+}
+
+const decode = async (
+  { decoder }: RecordingDependencies,
+  { param, data }: SentRecording,
+  path: string,
+): Promise<number> => {
+  if (typeof data === 'string') return decodeShort(param, data, path)
+  if (data.sizeBytes > base64Length(audioBytesMax)) throw tooLarge(param)
+  const { sizeBytes } = await decoder.decode({ from: data.place, to: path })
+  if (sizeBytes === undefined) throw notBase64(param)
+  if (sizeBytes > audioBytesMax) throw tooLarge(param)
+  return sizeBytes
+}
+
+const readOne = async (
+  dependencies: RecordingDependencies,
+  sent: SentRecording,
+  path: string,
+): Promise<Recording> => {
+  const sizeBytes = await decode(dependencies, sent, path)
+  const { format, durationSeconds } = await dependencies.measureAudio(path, sent.param)
+  if (format !== sent.format) {
+    throw new ApiError('invalid_file_format', {
+      param: sent.param,
+      message: `'${sent.param}' was said to be ${sent.format} and is ${format}.`,
+    })
+  }
+  return {
+    seconds: durationSeconds,
+    part: {
+      kind: 'audio',
+      format: sent.format,
+      sizeBytes: base64Length(sizeBytes),
+      openBase64: async () => {
+        const file = createReadStream(path, { highWaterMark: 192 * 1024 })
+        return Readable.from(encodeBase64(file), { objectMode: false })
+      },
+    },
+  }
+}
+
+/** Decodes and measures the recordings and gives them to `work`; they are gone when that has ended. */
+export const withRecordings = async <Result>(
+  dependencies: RecordingDependencies,
+  sent: SentRecording[],
+  work: (recordings: Map<SentRecording, Recording>) => Promise<Result>,
+): Promise<Result> => {
+  const paths: string[] = []
+  try {
+    const recordings = new Map<SentRecording, Recording>()
+    for (const each of sent) {
+      const path = join(dependencies.spoolDirectory, randomUUID())
+      paths.push(path)
+      recordings.set(each, await readOne(dependencies, each, path))
+    }
+    return await work(recordings)
+  } finally {
+    await Promise.allSettled(paths.map((path) => unlink(path)))
+  }
+}

@@ -1,0 +1,254 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { createJsonScan, type ScanLimits } from './json-scan.ts'
+import { createTextSpool, type TextSpool } from './spooled-text.ts'
+
+let directory: string
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kinora-scan-'))
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+const small: ScanLimits = {
+  textBytesMax: 12,
+  keptBytesEnough: 1_000,
+  textBytesMaxThen: 4,
+  keptBytesMax: 100_000,
+}
+
+/** The document with every long text read back to where it was. */
+const restored = async (spool: TextSpool, value: unknown): Promise<unknown> => {
+  const text = spool.find(value)
+  if (text !== undefined) return text.read()
+  if (Array.isArray(value)) return Promise.all(value.map((each) => restored(spool, each)))
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(async ([name, each]) => [name, await restored(spool, each)])
+  return Object.fromEntries((await Promise.all(members)) as [string, unknown][])
+}
+
+const scanned = async <Result>(
+  chunks: Buffer[],
+  work: (spool: TextSpool, kept: Buffer) => Promise<Result>,
+  limits?: ScanLimits,
+): Promise<Result> => {
+  const spool = createTextSpool(directory)
+  try {
+    const scan = createJsonScan(spool, limits)
+    for (const chunk of chunks) await scan.take(chunk)
+    await spool.finish()
+    return await work(spool, scan.kept())
+  } finally {
+    await spool.discard()
+  }
+}
+
+const read = (chunks: Buffer[], limits?: ScanLimits) =>
+  scanned(chunks, (spool, kept) => restored(spool, JSON.parse(kept.toString('utf8'))), limits)
+
+const cut = (bytes: Buffer, borders: number[]): Buffer[] => {
+  const places = [0, ...borders.map((border) => border % (bytes.length + 1)), bytes.length].toSorted(
+    (a, b) => a - b,
+  )
+  return places.slice(1).map((end, index) => bytes.subarray(places[index], end))
+}
+
+/** Writes a value down; some characters as escapes that need not be, each in one of the ways JSON has for it. */
+const written = (value: unknown, next: () => number): string => {
+  if (Array.isArray(value)) return `[${value.map((each) => written(each, next)).join(' , ')}]`
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value).map(
+      ([name, each]) => `${written(name, next)}: ${written(each, next)}`,
+    )
+    return `{${members.join(',\n')}}`
+  }
+  if (typeof value !== 'string') return JSON.stringify(value)
+  const units = Array.from({ length: value.length }, (_, index) => {
+    const unit = value.charAt(index)
+    if (next() % 3 === 0) {
+      const hex = unit.charCodeAt(0).toString(16).padStart(4, '0')
+      return `\\u${next() % 2 === 0 ? hex : hex.toUpperCase()}`
+    }
+    // Half a pair alone would be written as an escape.
+    if (unit === '/' && next() % 2 === 0) return '\\/'
+    return /[\ud800-\udfff]/.test(unit) ? unit : JSON.stringify(unit).slice(1, -1)
+  })
+  return `"${units.join('')}"`
+}
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 40 }),
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({
+    unit: fc.constantFrom('"', '\\', '/', '\n', '\t', '\u0001', 'é', '😀', '{', ']', ',', ':'),
+    maxLength: 60,
+  }),
+  fc.base64String({ maxLength: 80 }),
+)
+const { document } = fc.letrec<{ document: unknown; value: unknown }>((tie) => ({
+  document: fc.dictionary(fc.string({ maxLength: 30 }), tie('value'), { maxKeys: 5 }),
+  value: fc.oneof(
+    { maxDepth: 5, withCrossShrink: true },
+    text,
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(true, false, null),
+    fc.array(tie('value'), { maxLength: 4 }),
+    tie('document'),
+  ),
+}))
+
+test('whatever the document and wherever it is cut, it reads as JSON.parse reads the whole', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      document,
+      fc.array(fc.nat(), { maxLength: 30 }),
+      fc.array(fc.nat(), { minLength: 1, maxLength: 20 }),
+      async (value, borders, choices) => {
+        let turn = 0
+        const json = written(value, () => choices[turn++ % choices.length] ?? 0)
+        // Half of a pair written as it is and half as an escape is no text that could be sent.
+        fc.pre(json.isWellFormed())
+        expect(await read(cut(Buffer.from(json), borders), small)).toEqual(JSON.parse(json))
+      },
+    ),
+    { numRuns: 400 },
+  )
+})
+
+test('every border between two bytes is as good as any other', async () => {
+  const json = String.raw`{"a":"plain text that is long","b":["\ud83d\ude00\u00e9\/\\\"\b\f\n\r\t tail and more"],"a":"second of its name, long"}`
+  const bytes = Buffer.from(json)
+  for (let border = 0; border <= bytes.length; border += 1) {
+    expect(await read(cut(bytes, [border]), small)).toEqual(JSON.parse(json))
+  }
+  expect(
+    await read(
+      [...bytes].map((byte) => Buffer.from([byte])),
+      small,
+    ),
+  ).toEqual(JSON.parse(json))
+})
+
+test('a text of up to 64 KiB stays, a longer one is spooled, and a name never is', async () => {
+  const texts = [64 * 1024, 64 * 1024 + 1, 3 * 1024 * 1024].map((length) => 'x'.repeat(length))
+  const name = 'n'.repeat(70_000)
+  const json = Buffer.from(JSON.stringify({ texts, [name]: 1 }))
+  const borders = Array.from({ length: 60 }, (_, index) => index * 65_536)
+  await scanned(cut(json, borders), async (spool, kept) => {
+    const found = JSON.parse(kept.toString()) as { texts: string[] }
+    expect(found.texts[0]).toBe(texts[0])
+    expect(found.texts.map((each) => spool.find(each)?.sizeBytes)).toEqual([
+      undefined,
+      64 * 1024 + 1,
+      3 * 1024 * 1024,
+    ])
+    expect(Object.keys(found)).toEqual(['texts', name])
+    expect(await restored(spool, found)).toEqual({ texts, [name]: 1 })
+  })
+  expect(await readdir(directory)).toEqual([])
+})
+
+test('a text that looks like what stands for a long one is only a text', async () => {
+  const forged = 'long-text-00000000-0000-4000-8000-000000000000-0'
+  await scanned([Buffer.from(JSON.stringify({ forged, long: 'x'.repeat(70_000) }))], async (spool, kept) => {
+    const found = JSON.parse(kept.toString()) as { forged: string; long: string }
+    expect(found.forged).toBe(forged)
+    expect(spool.find(forged)).toBeUndefined()
+    expect(spool.find(found.long)?.sizeBytes).toBe(70_000)
+  })
+})
+
+test('a spooled text can be read from anywhere, again and again', async () => {
+  const long = 'abcdefghij'.repeat(10_000)
+  await scanned([Buffer.from(JSON.stringify({ long }))], async (spool, kept) => {
+    const spooled = spool.find((JSON.parse(kept.toString()) as { long: string }).long)
+    for (const start of [0, 7, 99_999, 100_000]) {
+      const parts: Buffer[] = []
+      for await (const part of (spooled?.open(start) ?? []) as AsyncIterable<Buffer>) parts.push(part)
+      expect(Buffer.concat(parts).toString()).toBe(long.slice(start))
+    }
+  })
+})
+
+test('half a surrogate pair is told, and reads as a replacement character', async () => {
+  const halves = [
+    String.raw`\ud83d`,
+    String.raw`\ude00`,
+    String.raw`\ud83d\ud83d\ude00`,
+    String.raw`\ud83d\n`,
+  ]
+  for (const half of halves) {
+    for (const tail of ['', ' and so on, at length']) {
+      const json = `{"a":"a text long enough ${half}${tail}"}`
+      const whole = (JSON.parse(json) as { a: string }).a
+      await scanned(
+        [...Buffer.from(json)].map((byte) => Buffer.from([byte])),
+        async (spool, kept) => {
+          const spooled = spool.find((JSON.parse(kept.toString()) as { a: string }).a)
+          expect(spooled?.isWellFormed).toBe(false)
+          expect(await spooled?.read()).toBe(whole.toWellFormed())
+        },
+        small,
+      )
+    }
+  }
+  expect(await read([Buffer.from(String.raw`{"a":"long enough to go \ud83d\ude00"}`)], small)).toEqual({
+    a: 'long enough to go 😀',
+  })
+})
+
+test('bytes that are no UTF-8 read as JSON.parse of the replaced text reads them', async () => {
+  const bytes = Buffer.concat([
+    Buffer.from('{"a":"some text \xff'),
+    Buffer.from([0xff, 0xe2, 0x82]),
+    Buffer.from('","b":"'),
+    Buffer.from([0xc3]),
+    Buffer.from('"}'),
+  ])
+  expect(await read([bytes], small)).toEqual(JSON.parse(bytes.toString('utf8')))
+})
+
+test.each([
+  ['a control character', '{"a":"a text that is long\u0001 enough"}'],
+  ['a line break', '{"a":"a text that is long\nenough"}'],
+  ['an escape that is none', String.raw`{"a":"a text that is long\x enough"}`],
+  ['digits that are none', String.raw`{"a":"a text that is long\u00g0 enough"}`],
+])('%s in a long text is no JSON', async (_, json) => {
+  expect(() => JSON.parse(json) as unknown).toThrow()
+  await expect(read([Buffer.from(json)], small)).rejects.toMatchObject({ code: 'invalid_request' })
+})
+
+test.each([
+  ['cut off in a long text', '{"a":"a text that is long enough'],
+  ['cut off in an escape', String.raw`{"a":"a text that is long enough\u00`],
+  ['cut off before its end', '{"a":"a text that is long enough"'],
+  ['brackets that close nothing', '{"a":"a text that is long enough"}}]'],
+  ['two texts in a row', '{"a":"a text that is long enough" "another text that is long"}'],
+])('%s stays no JSON', async (_, json) => {
+  await expect(read([Buffer.from(json)], small)).rejects.toThrow(SyntaxError)
+})
+
+test('what no honest request has is refused before it is held', async () => {
+  const nested = (depth: number) => Buffer.from(`${'['.repeat(depth)}${']'.repeat(depth)}`)
+  await expect(read([nested(32)])).resolves.toBeDefined()
+  await expect(read([nested(33)])).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(read([Buffer.from(`[${'1,'.repeat(1_001)}1]`)])).rejects.toMatchObject({
+    code: 'invalid_request',
+  })
+  await expect(read([Buffer.from(`{"a":${' '.repeat(2 * 1024 * 1024)}1}`)])).rejects.toMatchObject({
+    code: 'request_too_large',
+  })
+})
+
+test('many texts that are each just short enough are not all held', async () => {
+  const texts = Array.from({ length: 500 }, (_, index) => `${index} ${'y'.repeat(60_000)}`)
+  await scanned([Buffer.from(JSON.stringify({ texts }))], async (spool, kept) => {
+    expect(kept.length).toBeLessThan(1024 * 1024)
+    expect(await restored(spool, JSON.parse(kept.toString()))).toEqual({ texts })
+  })
+})

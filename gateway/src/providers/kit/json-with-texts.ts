@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+
+import { contentOf, type StreamedBody } from './multipart.ts'
+
+/** A long text that needs no escaping inside JSON, read when its turn comes and never held whole. */
+export interface InsertedText {
+  sizeBytes: number
+  open: () => Promise<Readable>
+}
+
+/** Builds a JSON body. What `insert` answers stands for a text in the value; the text itself is read as it is sent. */
+export function jsonWithTexts(build: (insert: (text: InsertedText) => string) => unknown): StreamedBody {
+  const mark = randomUUID()
+  const texts: InsertedText[] = []
+  const value = build((text) => `${mark}${texts.push(text) - 1}.`)
+  const between = JSON.stringify(value)
+    .split(new RegExp(`${mark}(\\d+)\\.`))
+    .map((piece, index) => (index % 2 === 0 ? Buffer.from(piece) : texts[Number(piece)]))
+
+  async function* write(): AsyncGenerator<Buffer> {
+    for (const piece of between) {
+      if (Buffer.isBuffer(piece)) yield piece
+      else if (piece !== undefined) yield* contentOf({ name: 'text', ...piece })
+    }
+  }
+
+  return {
+    contentType: 'application/json',
+    lengthBytes: between.reduce(
+      (sum, piece) => sum + (Buffer.isBuffer(piece) ? piece.length : (piece?.sizeBytes ?? 0)),
+      0,
+    ),
+    stream: Readable.from(write(), { objectMode: false, highWaterMark: 64 * 1024 }),
+  }
+}

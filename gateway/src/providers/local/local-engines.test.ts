@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+
+import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import { localEngines } from './local-engines.ts'
+
+test('what the provider tells is read row by row, and what is no row is left out', async () => {
+  let told: unknown
+  await using server = await listenForTest((request, response) => {
+    response.statusCode = request.url === '/engines' ? 200 : 404
+    response.end(JSON.stringify(told))
+  })
+  const engines = () => localEngines({ baseUrl: server.url })(AbortSignal.timeout(2_000))
+  const row = { engine: 'kokoro-small', wanted: 'kokoro', quality: 'Natural.' }
+  told = {
+    a: { ...row, pull: 'kinora models pull speech', more: 1 },
+    b: row,
+    c: { engine: 'x' },
+    d: null,
+    e: 'f',
+  }
+  expect(await engines()).toEqual({
+    a: { ...row, pull: 'kinora models pull speech' },
+    b: { ...row, pull: undefined },
+  })
+  for (told of [null, 'text', 7, []]) expect(await engines()).toEqual({})
+})
+
+test('a provider that is away is a failure of the call', async () => {
+  const server = await listenForTest(() => undefined)
+  await server[Symbol.asyncDispose]()
+  const engines = localEngines({ baseUrl: server.url })
+  expect(await failureOf(engines(AbortSignal.timeout(2_000)))).toMatchObject({ kind: 'not_delivered' })
+})

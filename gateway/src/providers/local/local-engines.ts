@@ -1,0 +1,23 @@
+import { upstreamAt } from '../kit/http.ts'
+import { member, textOf } from '../kit/loose-json.ts'
+import type { EngineState } from '../port/provider.ts'
+
+/** What the built-in provider tells of the engines behind its models; what it cannot say is left out. */
+export function localEngines(settings: {
+  baseUrl: string
+}): (signal: AbortSignal) => Promise<Record<string, EngineState>> {
+  const upstream = upstreamAt({ baseUrl: settings.baseUrl, connections: 1 })
+  return async (signal) => {
+    const { body } = await upstream.callJson({ what: 'engines', method: 'GET', path: '/engines', signal })
+    const told = typeof body === 'object' && body !== null ? Object.entries(body) : []
+    return Object.fromEntries(
+      told.flatMap(([model, row]): [string, EngineState][] => {
+        const engine = textOf(member(row, 'engine'))
+        const wanted = textOf(member(row, 'wanted'))
+        const quality = textOf(member(row, 'quality'))
+        if (engine === undefined || wanted === undefined || quality === undefined) return []
+        return [[model, { engine, wanted, quality, pull: textOf(member(row, 'pull')) }]]
+      }),
+    )
+  }
+}

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
+import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import type { SpeechJob } from '../port/speech.ts'
+import { openAiSpeech } from './openai-speech.ts'
+
+const apiKey = 'vendor-key'
+const job = (changes: Partial<SpeechJob> = {}): SpeechJob => ({
+  model: 'speaker-1',
+  input: 'Hello there',
+  voice: 'alloy',
+  format: 'wav',
+  speed: 1,
+  instructions: undefined,
+  ...changes,
+})
+const soon = () => AbortSignal.timeout(5_000)
+
+describe('against the simulated vendor', () => {
+  let vendor: Vendor
+  beforeAll(async () => {
+    vendor = await startVendor({ apiKey })
+  })
+  afterAll(() => vendor.close())
+  const provider = () => openAiSpeech({ baseUrl: `${vendor.url}/v1`, apiKey, isOurs: false })
+
+  test('a speech arrives whole, as it was ordered', async () => {
+    const { bytes, engine } = await provider().speak(job({ speed: 2, instructions: 'Whisper.' }), soon())
+    const sound = Buffer.concat((await bytes.toArray()) as Buffer[])
+    const [asked] = vendor.speeches().slice(-1)
+    expect(asked).toMatchObject({ model: 'speaker-1', voice: 'alloy', speed: 2, instructions: 'Whisper.' })
+    expect(sound).toHaveLength(asked?.sizeBytes ?? 0)
+    expect(sound.toString('latin1', 0, 4)).toBe('RIFF')
+    expect(engine).toBeUndefined()
+  })
+
+  test.each([
+    ['vendor:500', 'unknown', undefined],
+    ['vendor:busy', 'busy', undefined],
+    ['vendor:moderated', 'moderated', 'content_policy_violation'],
+    ['vendor:reject=invalid_value', 'rejected', 'invalid_parameter'],
+    ['vendor:reject=max_output_tokens', 'rejected', 'output_length_exceeded'],
+    ['vendor:empty', 'unknown', undefined],
+    ['vendor:wrong-type=html', 'unknown', undefined],
+    ['vendor:leak', 'rejected', 'invalid_parameter'],
+  ])('%s is %s', async (input, kind, code) => {
+    const failure = await failureOf(provider().speak(job({ input }), soon()))
+    expect(failure).toMatchObject({ name: 'ProviderFailure', kind, code, forCaller: undefined })
+    expect(String(failure)).not.toContain(apiKey)
+    expect(String(failure)).not.toContain(new URL(vendor.url).host)
+  })
+
+  test('a break in the middle is an error of the stream', async () => {
+    const { bytes } = await provider().speak(job({ input: 'On and on vendor:die' }), soon())
+    expect(await failureOf(bytes.toArray())).toMatchObject({ name: 'ProviderFailure', kind: 'unknown' })
+  })
+
+  test('whoever goes away ends the call, before the first byte and after it', async () => {
+    const leave = new AbortController()
+    const hanging = failureOf(provider().speak(job({ input: 'vendor:hang' }), leave.signal))
+    await expect.poll(() => vendor.speeches().at(-1)?.input).toBe('vendor:hang')
+    leave.abort()
+    expect(await hanging).toMatchObject({ kind: 'unknown', message: 'speech failed: AbortError' })
+    await expect.poll(() => vendor.speeches().at(-1)?.state).toBe('abandoned')
+
+    const later = new AbortController()
+    const { bytes } = await provider().speak(job({ input: 'vendor:stall' }), later.signal)
+    later.abort()
+    expect(await failureOf(bytes.toArray())).toMatchObject({ kind: 'unknown' })
+    await expect.poll(() => vendor.speeches().at(-1)?.state).toBe('abandoned')
+  })
+
+  test('a vendor that does not begin is given up, one that has begun is not', async () => {
+    const hasty = openAiSpeech({ baseUrl: vendor.url, apiKey, isOurs: false, firstByteMs: 60 })
+    expect(await failureOf(hasty.speak(job({ input: 'vendor:hang' }), soon()))).toMatchObject({
+      kind: 'unknown',
+      message: 'speech failed: TimeoutError',
+    })
+    const { bytes } = await hasty.speak(job({ input: 'Slowly vendor:pace=20' }), soon())
+    expect(Buffer.concat((await bytes.toArray()) as Buffer[]).length).toBeGreaterThan(1_000)
+  })
+})
+
+test.each([
+  ['audio/mpeg', 'mp3', true],
+  ['audio/mp3; charset=binary', 'mp3', true],
+  ['application/octet-stream', 'flac', true],
+  ['', 'flac', true],
+  ['audio/something-new', 'flac', true],
+  ['application/ogg', 'opus', true],
+  ['audio/x-wav', 'wav', true],
+  ['audio/L16; rate=24000', 'pcm', true],
+  ['audio/wav', 'mp3', false],
+  ['audio/mpeg', 'pcm', false],
+  ['text/plain', 'mp3', false],
+  ['video/mp4', 'aac', false],
+])('an answer of type "%s" to an order of %s is taken: %s', async (contentType, format, isTaken) => {
+  await using server = await listenForTest((_request, response) => {
+    if (contentType !== '') response.setHeader('content-type', contentType)
+    response.end('sound')
+  })
+  const provider = openAiSpeech({ baseUrl: server.url, apiKey, isOurs: false })
+  const asked = provider.speak(job({ format: format as SpeechJob['format'] }), soon())
+  if (isTaken)
+    expect(Buffer.concat((await (await asked).bytes.toArray()) as Buffer[]).toString()).toBe('sound')
+  else expect(await failureOf(asked)).toMatchObject({ kind: 'unknown' })
+})
+
+test('our own provider tells its engine, gets no instructions, and may be quoted', async () => {
+  await using server = await listenForTest((_request, response, body) => {
+    if (body.includes('nothing')) {
+      response.writeHead(503, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ error: { code: 'weights_missing', message: 'Run the command.' } }))
+      return
+    }
+    response.setHeader('x-engine', 'small').setHeader('x-engine-wanted', 'large').end('sound')
+  })
+  const provider = openAiSpeech({ baseUrl: server.url, apiKey: undefined, isOurs: true })
+  expect(provider.followsInstructions).toBe(false)
+  const { engine, bytes } = await provider.speak(job(), soon())
+  bytes.destroy()
+  expect(engine).toEqual({ name: 'small', wanted: 'large' })
+  expect(await failureOf(provider.speak(job({ input: 'nothing' }), soon()))).toMatchObject({
+    code: 'service_unavailable',
+    forCaller: 'Run the command.',
+  })
+})

@@ -1,0 +1,92 @@
+import type { Readable } from 'node:stream'
+
+import { one } from '../kit/classify.ts'
+import { engineIn } from '../kit/engine.ts'
+import { upstreamAt } from '../kit/http.ts'
+import { jsonBody } from '../kit/multipart.ts'
+import { ProviderFailure } from '../port/failure.ts'
+import type { Speech, SpeechJob, SpeechProvider } from '../port/speech.ts'
+
+export interface OpenAiSpeechSettings {
+  /** With or without the closing `/v1`. */
+  baseUrl: string
+  apiKey: string | undefined
+  /** Our own provider speaks the same protocol, but tells its engine and follows no instructions. */
+  isOurs: boolean
+  /** How long a vendor may take to begin. */
+  firstByteMs?: number
+}
+
+/** The subtypes a vendor may call each format by. */
+const subtypes: Record<SpeechJob['format'], RegExp> = {
+  mp3: /^(x-)?(mpeg|mp3|mpeg3)$/,
+  opus: /^(x-)?(ogg|opus)$/,
+  aac: /^(x-)?(aac|aacp|hx-aac-adts)$/,
+  flac: /^(x-)?flac$/,
+  wav: /^(x-|vnd\.)?(wav|wave|pn-wav)$/,
+  pcm: /^(x-)?(pcm|l16|raw)$/,
+}
+
+/** True unless the answer says that it is something else; many vendors only say that it is bytes. */
+function isOfFormat(contentType: string | undefined, format: SpeechJob['format']): boolean {
+  const [type = '', subtype = ''] =
+    (contentType ?? '').toLowerCase().split(';', 1)[0]?.trim().split('/') ?? []
+  if (type === '' || (type === 'application' && subtype === 'octet-stream')) return true
+  if (subtypes[format].test(subtype)) return type === 'audio' || type === 'application'
+  return type === 'audio' && !Object.values(subtypes).some((other) => other.test(subtype))
+}
+
+/** The `/v1/audio/speech` protocol: the sound comes as it is made. */
+export function openAiSpeech(settings: OpenAiSpeechSettings): SpeechProvider {
+  const { isOurs, firstByteMs = 60_000 } = settings
+  const upstream = upstreamAt({
+    baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
+    apiKey: settings.apiKey,
+    isOurs,
+    // A speech keeps its connection for as long as it is listened to.
+    connections: 512,
+  })
+
+  async function speak(job: SpeechJob, signal: AbortSignal): Promise<Speech> {
+    const impatience = new AbortController()
+    const timer = setTimeout(
+      () => impatience.abort(new DOMException('it has not begun', 'TimeoutError')),
+      firstByteMs,
+    )
+    try {
+      const { headers, bytes } = await upstream.openAnswer({
+        what: 'speech',
+        method: 'POST',
+        path: '/v1/audio/speech',
+        body: jsonBody({
+          model: job.model,
+          input: job.input,
+          voice: job.voice,
+          response_format: job.format,
+          speed: job.speed,
+          instructions: job.instructions,
+        }),
+        signal: AbortSignal.any([signal, impatience.signal]),
+      })
+      const contentType = one(headers['content-type'])
+      if (!isOfFormat(contentType, job.format)) {
+        bytes.destroy()
+        throw new ProviderFailure('unknown', upstream.redact(`speech answered ${contentType}`))
+      }
+      if (!(await hasBegun(bytes))) throw new ProviderFailure('unknown', 'speech answered no sound')
+      return { bytes, engine: isOurs ? engineIn(headers) : undefined }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return { followsInstructions: !isOurs, speak }
+}
+
+/** Waits for the first bytes, because until then the caller can still be told what went wrong. */
+function hasBegun(bytes: Readable): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    if (bytes.errored !== null) reject(bytes.errored)
+    bytes.once('readable', () => resolve(bytes.readableLength > 0)).once('error', reject)
+  })
+}

@@ -1,0 +1,64 @@
+/**
+ * Old rows go with their month, whole: a month is taken out of its table and dropped once everything in it is past the
+ * longest term of any account. Until then a reader's own term hides them.
+ */
+import type { Log } from '../platform/log.ts'
+import type { Database, Postgres } from '../platform/postgres.ts'
+import { longestTaskDays } from './account-term-store.ts'
+import {
+  dropTakenOut,
+  findStrays,
+  isNeeded,
+  partedTables,
+  pastMonths,
+  replaceDefault,
+  takeOut,
+  termOf,
+  type Partition,
+} from './partition-store.ts'
+import type { RetentionDays } from './retention-days.ts'
+
+/** The partitions that can go, and those that hold something past and cannot. */
+export const findPastPartitions = async (
+  database: Database,
+  days: RetentionDays,
+): Promise<{ past: Partition[]; stuck: Partition[] }> => {
+  const longest = { task: await longestTaskDays(database, days), log: days.log }
+  const past: Partition[] = []
+  const stuck: Partition[] = []
+  for (const table of partedTables) {
+    const tableDays = longest[termOf(table)]
+    const strays = await findStrays(database, table, tableDays)
+    const candidates = await pastMonths(database, table, tableDays)
+    if (strays?.allPast === true) candidates.push(strays)
+    else if (strays?.somePast === true) stuck.push(strays)
+    for (const each of candidates) {
+      const list = (await isNeeded(database, each)) ? stuck : past
+      list.push(each)
+    }
+  }
+  return { past, stuck }
+}
+
+const isBusy = (error: unknown) => (error as { code?: unknown }).code === '55P03'
+
+export const dropPastPartitions = async (
+  { postgres, log }: { postgres: Postgres; log: Log },
+  days: RetentionDays,
+): Promise<string[]> => {
+  const { past, stuck } = await findPastPartitions(postgres, days)
+  for (const { name, first, last } of stuck) log.warn({ name, first, last }, 'retention.partition-needed')
+  for (const { table, name } of past) {
+    try {
+      await postgres.transaction((database) =>
+        name === `${table}_default` ? replaceDefault(database, table) : takeOut(database, { table, name }),
+      )
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      log.info({ name }, 'retention.partition-busy')
+    }
+  }
+  const dropped = await dropTakenOut(postgres)
+  if (dropped.length > 0) log.info({ dropped }, 'retention.partitions-dropped')
+  return dropped
+}

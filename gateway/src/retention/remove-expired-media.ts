@@ -1,0 +1,39 @@
+import { atMost } from '../platform/at-most.ts'
+import type { Providers } from '../providers/port/provider.ts'
+import { discardKept } from '../videos/discard-upstream.ts'
+import { dayOfTaskId } from '../videos/task-id.ts'
+import { findMaker } from '../videos/task-store.ts'
+import { expiredFiles, type ExpiredFile } from './past-media-store.ts'
+import { removePastFiles, type RemoveDependencies } from './remove-past-files.ts'
+
+export interface ExpiryDependencies extends RemoveDependencies {
+  providers: Providers
+}
+
+const discardsAtOnce = 8
+
+/** Removes results past their time. Nothing can be made from them any more, so whoever made them may forget them too. */
+export const removeExpiredMedia = (
+  dependencies: ExpiryDependencies,
+  signal: AbortSignal,
+): Promise<number> => {
+  const { postgres, providers, log } = dependencies
+  const inTurn = atMost(discardsAtOnce)
+  const isAnyKept = providers.all().some(({ video }) => video.remixesOwnJobs === true)
+
+  const discard = async ({ taskId, kind }: ExpiredFile): Promise<void> => {
+    const day = dayOfTaskId(taskId)
+    if (kind !== 'video' || day === undefined) return
+    try {
+      const maker = await findMaker(postgres, day, taskId)
+      if (maker !== undefined) await discardKept(providers, maker)
+    } catch (error) {
+      // A courtesy: our own file goes in time whatever a provider says.
+      log.warn({ err: error, taskId }, 'retention.not-discarded')
+    }
+  }
+
+  return removePastFiles(dependencies, expiredFiles, signal, async (due) => {
+    if (isAnyKept) await Promise.all(due.map((file) => inTurn(() => discard(file))))
+  })
+}

@@ -1,0 +1,24 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { operations } from '@kinora/contract/operations'
+
+import type { Handler } from '../http/call.ts'
+import { readTranscription } from './read-transcription.ts'
+import { settleTranscription, type SettleDependencies } from './settle-transcription.ts'
+import { deleteFinishedTranscription } from './transcription-task-store.ts'
+import { failed, isFinal } from './transcription-task.ts'
+
+/**
+ * A task under way is ended first, like any other that fails: its hold goes back and its recording goes. A run that is
+ * at it either ends it a moment earlier or finds nothing more to do.
+ */
+export const deleteTranscriptionTask =
+  (dependencies: SettleDependencies): Handler<typeof operations.deleteTranscriptionTask> =>
+  async ({ path, caller: { accountId } }) => {
+    const { postgres } = dependencies
+    const { id, day, state } = await readTranscription(postgres, path['id'] ?? '', accountId)
+    if (!isFinal(state)) await settleTranscription(dependencies, id, failed('task_cancelled'))
+    if (!(await deleteFinishedTranscription(postgres, { id, day, accountId }))) {
+      throw new ApiError('task_not_found')
+    }
+    return { body: { id, object: 'transcription.task.deleted', deleted: true } }
+  }

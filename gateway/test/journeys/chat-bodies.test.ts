@@ -1,0 +1,128 @@
+/** Large recordings inside JSON, many at once: whoever only reads a status meanwhile hardly notices. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { constants, setPriority } from 'node:os'
+import { Worker } from 'node:worker_threads'
+
+import { expect, test } from 'vitest'
+
+import type { ChatOrder, SentChat } from '../kit/chat-sender.ts'
+import { startStack } from '../kit/stack.ts'
+
+const together = 8
+const recordingBytes = 25_000_000
+const readEveryMs = 5
+const slowerMax = 3
+
+const residentMib = async (pid: number) => {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+}
+
+/** The vendor as a process of its own, and a humble one: what it reads must not hold up who measures. */
+const startVendorProcess = async () => {
+  const program = new URL('../../../dev/vendor/main.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [program, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  setPriority(child.pid ?? 0, constants.priority.PRIORITY_LOW)
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  const { url } = JSON.parse(line.toString()) as { url: string }
+  return {
+    url,
+    [Symbol.asyncDispose]: async () => {
+      const gone = once(child, 'exit')
+      child.kill('SIGTERM')
+      await gone
+    },
+  }
+}
+
+const readOnce = (url: string, key: string, agent: Agent): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const startedMs = performance.now()
+    request(url, { agent, headers: { authorization: `Bearer ${key}` } })
+      .on('error', reject)
+      .on('response', (response) => {
+        response.resume().on('end', () => {
+          if (response.statusCode === 200) resolve(performance.now() - startedMs)
+          else reject(new Error(`a read was answered ${response.statusCode}`))
+        })
+      })
+      .end()
+  })
+
+/** Reads at a steady pace, whether earlier reads are back or not, until the work is done. */
+const readDuring = async (url: string, key: string, pid: number, work: Promise<unknown>) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  const reads: Promise<number>[] = []
+  let peakMib = 0
+  let isOver = false
+  const reading = setInterval(() => reads.push(readOnce(url, key, agent)), readEveryMs)
+  const watching = (async () => {
+    while (!isOver) {
+      peakMib = Math.max(peakMib, await residentMib(pid))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  })()
+  await work
+  clearInterval(reading)
+  isOver = true
+  await watching
+  const tookMs = await Promise.all(reads)
+  agent.destroy()
+  return { tookMs, peakMib }
+}
+
+const figures = (tookMs: number[]) => {
+  const sorted = tookMs.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+  return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) }
+}
+
+const sendChats = async (order: ChatOrder): Promise<SentChat[]> => {
+  const worker = new Worker(new URL('../kit/chat-sender.ts', import.meta.url), { workerData: order })
+  const [sent] = (await once(worker, 'message')) as [SentChat[]]
+  return sent
+}
+
+test('eight conversations of 33 MB at once are answered, and small reads take at most three times as long', async () => {
+  await using vendor = await startVendorProcess()
+  await using stack = await startStack({
+    workers: 0,
+    providerSettings: { baseUrl: vendor.url },
+    environment: { LOG_LEVEL: 'warn' },
+  })
+  const { url, key } = stack
+  const pid = stack.api.pid() ?? 0
+  const task = `${url}/v1/videos/${await stack.create('A whale')}`
+  const order = { url, key, count: together, sizeBytes: recordingBytes }
+  const quiet = () => readDuring(task, key, pid, new Promise((resolve) => setTimeout(resolve, 2_000)))
+  // Once to warm up: what is compiled on first use is not what is measured here.
+  await sendChats({ ...order, count: 1 })
+  await quiet()
+
+  const idleMib = await residentMib(pid)
+  const before = await quiet()
+  const startedMs = performance.now()
+  const sending = sendChats(order)
+  const during = await readDuring(task, key, pid, sending)
+  const tookMs = performance.now() - startedMs
+  const after = await quiet()
+  const alone = figures([...before.tookMs, ...after.tookMs])
+  const busy = figures(during.tookMs)
+  const shown = ({ count, p50, p99, max }: typeof busy) =>
+    `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, max ${max.toFixed(1)} ms of ${count}`
+  console.log(`reads alone: ${shown(alone)}`)
+  console.log(`reads beside ${together} × 33 MB in ${tookMs.toFixed(0)} ms: ${shown(busy)}`)
+  console.log(`memory: ${idleMib.toFixed(0)} MiB idle, ${during.peakMib.toFixed(0)} MiB at most`)
+
+  const answers = await sending
+  expect(answers).toHaveLength(together)
+  for (const { status, text } of answers) {
+    expect(status).toBe(200)
+    expect(text).toMatch(/I heard 25000000 bytes of wav [0-9a-f]{16}/)
+  }
+  expect(new Set(answers.map(({ text }) => /wav ([0-9a-f]{16})/.exec(text)?.[1])).size).toBe(1)
+  expect(busy.p99).toBeLessThan(alone.p99 * slowerMax)
+})

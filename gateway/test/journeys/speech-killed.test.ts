@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+
+import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { startStack } from '../kit/stack.ts'
+
+test('what an api process was saying when it was killed costs nothing, once nobody has heard of it for long', async () => {
+  await using stack = await startStack()
+  const { postgres } = stack.database
+  const heldMicros = async () => {
+    const { rows } = await postgres.query<{ held: number }>('select sum(held_micros) as held from balances')
+    return rows[0]?.held
+  }
+  const response = await fetch(`${stack.url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${stack.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'chat-4o-mini-tts-2025-12-15',
+      input: 'On and on and on vendor:stall',
+      voice: 'alloy',
+      response_format: 'pcm',
+    }),
+  })
+  const heard = response.arrayBuffer().then(
+    () => 'whole',
+    () => 'cut',
+  )
+  expect(await heldMicros()).toBeGreaterThan(0)
+  await stack.api.kill()
+  expect(await heard).toBe('cut')
+  await expect.poll(() => stack.vendor.speeches()[0]?.state).toBe('abandoned')
+
+  // A worker that looks now finds it served a moment ago; the minutes that it takes are left out.
+  const [worker] = stack.workers
+  await worker?.stop()
+  await worker?.start()
+  expect(await heldMicros()).toBeGreaterThan(0)
+  await postgres.query(`update metered_requests set lapses_at = now() - interval '1 s'`)
+  await worker?.stop()
+  await worker?.start()
+  await stack.until('the hold was given back', async () => (await heldMicros()) === 0)
+  const { rows } = await postgres.query('select outcome, captured_micros as captured from metered_requests')
+  expect(rows).toEqual([{ outcome: 'lost', captured: 0 }])
+  expect(await auditLedger(postgres)).toEqual({ sumMicros: 0, driftedBalances: 0, heldByFinished: 0 })
+})

@@ -1,0 +1,92 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect, inject, test } from 'vitest'
+
+import { choosePorts } from '../../../cli/src/dev/free-port.ts'
+import { startVendor } from '../../../dev/vendor/vendor.ts'
+import { createDatabase } from '../kit/database.ts'
+import { createAccount, createKey } from '../kit/factories.ts'
+import { roleProcess } from '../kit/role-process.ts'
+import { testEnvironment } from '../kit/start-gateway.ts'
+
+const rounds = 150
+const addedMsMax = 5
+
+const order = JSON.stringify({
+  model: 'chat-4o-mini-tts-2025-12-15',
+  input: 'A short word vendor:chunks=4 vendor:pace=0',
+  voice: 'alloy',
+  response_format: 'pcm',
+})
+
+/** How long it takes until the first byte of sound is here; the rest is read before it answers. */
+const firstByteMs = (agent: Agent, url: string, key: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const startedMs = performance.now()
+    let tookMs: number | undefined
+    const asked = request(`${url}/v1/audio/speech`, {
+      method: 'POST',
+      agent,
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(order),
+      },
+    })
+    asked.on('error', reject).on('response', (response) => {
+      if (response.statusCode !== 200) reject(new Error(`answered ${response.statusCode}`))
+      response
+        .on('data', () => {
+          tookMs ??= performance.now() - startedMs
+        })
+        .on('end', () => resolve(tookMs ?? Number.NaN))
+    })
+    asked.end(order)
+  })
+
+const at = (times: number[], share: number) =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? Number.NaN
+
+test('the gateway adds little to the first byte of a speech', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'kinora-speech-'))
+  const vendor = await startVendor()
+  await using database = await createDatabase()
+  const ports = await choosePorts(join(directory, 'ports.json'), ['api'])
+  const file = join(directory, 'providers.yaml')
+  const provider = { kind: 'openai', baseUrl: vendor.url, apiKey: 'any' }
+  await writeFile(file, JSON.stringify({ providers: { vendor: provider } }))
+  const environment = {
+    ...testEnvironment(database.url, directory),
+    PORT: String(ports.api),
+    REDIS_URL: inject('redisUrl'),
+    PROVIDERS_FILE: file,
+    LOG_LEVEL: 'warn',
+  }
+  const api = roleProcess('api', environment, join(directory, 'api.log'))
+  await api.start()
+  const key = await createKey(database.postgres, await createAccount(database.postgres))
+  const agent = new Agent({ keepAlive: true })
+  const direct = () => firstByteMs(agent, vendor.url, 'any')
+  const through = () => firstByteMs(agent, `http://127.0.0.1:${ports.api}`, key.text)
+
+  // Both warm, then one after the other, so that whatever else the machine does falls on both alike.
+  for (let round = 0; round < 30; round += 1) await through()
+  const times = { direct: [] as number[], through: [] as number[] }
+  for (let round = 0; round < rounds; round += 1) {
+    times.direct.push(await direct())
+    times.through.push(await through())
+  }
+  const p50 = { direct: at(times.direct, 0.5), through: at(times.through, 0.5) }
+  const shown = (all: number[]) => `p50 ${at(all, 0.5).toFixed(2)} ms, p95 ${at(all, 0.95).toFixed(2)} ms`
+  console.log(`first byte from the vendor: ${shown(times.direct)}; through: ${shown(times.through)}`)
+  console.log(`added: ${(p50.through - p50.direct).toFixed(2)} ms at p50`)
+
+  agent.destroy()
+  await api.stop()
+  await vendor.close()
+  await rm(directory, { recursive: true, force: true })
+  expect(p50.through - p50.direct).toBeLessThan(addedMsMax)
+})

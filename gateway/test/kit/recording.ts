@@ -1,0 +1,91 @@
+/** A long recording of something like speech, and what a worker does with it, without an engine. */
+import { join } from 'node:path'
+
+import { createLog } from '../../src/platform/log.ts'
+import { Secret } from '../../src/platform/secret.ts'
+import { createProviders } from '../../src/providers/registry.ts'
+import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
+import { createCutPiece } from '../../src/transcripts/cut-piece.ts'
+import { retakeLost, takeAccepted, type Start } from '../../src/transcripts/open-transcription-store.ts'
+import { planPieces } from '../../src/transcripts/plan-pieces.ts'
+import { createReadLevels } from '../../src/transcripts/read-levels.ts'
+import { settleTranscription } from '../../src/transcripts/settle-transcription.ts'
+import { transcribePieces } from '../../src/transcripts/transcribe-pieces.ts'
+import type { RecordingDependencies } from '../../src/transcripts/transcribe-recording.workflow.ts'
+import { waveOf } from './sound.ts'
+import { vendorKey, type VendorGateway } from './vendor-gateway.ts'
+
+export interface Pause {
+  atSeconds: number
+  seconds: number
+}
+
+const bytesPerSecond = 32_000
+
+/** Bursts of sound with short gaps, as words have, and pauses where they are wished for. */
+export const spoken = (seconds: number, pauses: Pause[] = []): Buffer => {
+  const second = Int16Array.from({ length: bytesPerSecond / 2 }, (_, at) =>
+    at % 4_000 < 400 ? 0 : Math.round(6_000 * Math.sin(at / 11) * Math.sin(at / 700)),
+  )
+  const samples = Buffer.alloc(Math.round(seconds * 16_000) * 2)
+  const burst = Buffer.from(second.buffer)
+  for (let at = 0; at < samples.length; at += burst.length) burst.copy(samples, at)
+  for (const pause of pauses) {
+    const from = Math.round(pause.atSeconds * 16_000) * 2
+    samples.fill(0, from, from + Math.round(pause.seconds * 16_000) * 2)
+  }
+  return waveOf(samples)
+}
+
+export interface Transcriber {
+  /** Takes on what is due, as the dispatcher does, and carries each as far as it goes. Answers how many there were. */
+  work: () => Promise<number>
+  dependencies: RecordingDependencies
+}
+
+export const createTranscriber = async ({
+  database: { postgres },
+  directory,
+  vendor,
+}: VendorGateway): Promise<Transcriber> => {
+  const dependencies: RecordingDependencies = {
+    postgres,
+    mediaStore: await createDiskMediaStore(join(directory, 'media')),
+    providers: createProviders(
+      [
+        {
+          name: 'vendor',
+          kind: 'openai',
+          baseUrl: vendor.url,
+          apiKey: new Secret(vendorKey),
+          slots: 1,
+          shards: 1,
+          idempotentSubmits: true,
+          canLookUp: false,
+          checkEveryMs: { least: 1, most: 1 },
+        },
+      ],
+      {},
+    ),
+    readLevels: createReadLevels('ffmpeg'),
+    cutPiece: createCutPiece('ffmpeg'),
+    retentionMs: 7 * 86_400_000,
+    log: createLog({ level: 'silent' }, 'test'),
+    nudgeDispatcher: () => undefined,
+  }
+  const carry = async ({ taskId, run }: Start) => {
+    let worked = await planPieces(dependencies, taskId, run)
+    while (worked.kind === 'more') worked = await planPieces(dependencies, taskId, run)
+    while (worked.kind === 'done' || worked.kind === 'more')
+      worked = await transcribePieces(dependencies, taskId, run)
+    if (worked.kind !== 'over') await settleTranscription(dependencies, taskId, worked)
+  }
+  return {
+    dependencies,
+    work: async () => {
+      const starts = [...(await retakeLost(postgres, 100)), ...(await takeAccepted(postgres, 16))]
+      await Promise.all(starts.map(carry))
+      return starts.length
+    },
+  }
+}

@@ -1,0 +1,588 @@
+import { execFile } from 'node:child_process'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+
+import type { ErrorCode } from '@kinora/contract/errors'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { askJson, expectProblem, type Answer } from '../kit/answers.ts'
+import { allEventsIn, dataOf, eventsIn, nextOf } from '../kit/event-reader.ts'
+import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
+import { recordOf, startGateway } from '../kit/start-gateway.ts'
+import { startVendorGateway, vendorKey, type VendorGateway } from '../kit/vendor-gateway.ts'
+
+let gateway: VendorGateway
+let accountId: string
+let key: TestKey
+
+beforeAll(async () => {
+  gateway = await startVendorGateway()
+  accountId = await createAccount(gateway.database.postgres, { balance: 100_000 })
+  key = await createKey(gateway.database.postgres, accountId)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const modelA = 'chat-4o-mini-tts-2025-12-15'
+const modelB = 'ttsB-3.1-flash-tts-preview'
+const hello = { model: modelA, input: 'Hello there, how are you?', voice: 'alloy' }
+
+const say = (
+  body: unknown,
+  { text = key.text, url = gateway.url, signal = AbortSignal.timeout(20_000) } = {},
+) =>
+  fetch(`${url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${text}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal,
+  })
+const ask = (body: unknown, { text = key.text, url = gateway.url, headers = {} } = {}) =>
+  askJson(`${url}/v1/audio/speech`, text, body, headers)
+const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer())
+const spoken = () => {
+  const last = gateway.vendor.speeches().at(-1)
+  if (last === undefined) throw new Error('the vendor was not asked')
+  return last
+}
+
+/** A key of its own, so that what one speech did to the books can be seen. */
+const spender = async (
+  balance: number,
+  traits: Parameters<typeof createKey>[2] & { hasFailed?: boolean } = {},
+) => {
+  const { postgres } = gateway.database
+  const account = await createAccount(postgres, { balance })
+  const { hasFailed, ...rest } = traits
+  if (hasFailed === true) {
+    await postgres.query(`update accounts set payment_state = 'failed' where id = $1`, [account])
+  }
+  return { account, ...(await createKey(postgres, account, rest)) }
+}
+
+const requestsOf = async (account: string) => {
+  const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
+    `select operation, model, provider, outcome, hold_micros as held, captured_micros as captured
+       from metered_requests where account_id = $1 order by created_at`,
+    [account],
+  )
+  return rows
+}
+const balanceOf = async (account: string) => {
+  const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
+    `select available_micros as available, held_micros as held from balances
+      where account_id = $1 and purse = 'payg'`,
+    [account],
+  )
+  return rows[0]
+}
+
+const expectRefused = async (send: () => Promise<Answer>, code: ErrorCode, param?: string) => {
+  const before = await recordOf(gateway)
+  const asked = gateway.vendor.speeches().length
+  const answer = await send()
+  expectProblem(answer, code, param)
+  expect(await recordOf(gateway)).toEqual(before)
+  expect(gateway.vendor.speeches()).toHaveLength(asked)
+  return answer
+}
+
+/** What an independent program takes the bytes for. */
+const codecOf = async (bytes: Buffer, given: string[] = []) => {
+  const probing = promisify(execFile)('ffprobe', [
+    ...['-v', 'error', ...given, '-i', 'pipe:0'],
+    ...['-show_entries', 'stream=codec_name,sample_rate,channels', '-of', 'csv=p=0'],
+  ])
+  probing.child.stdin?.on('error', () => undefined).end(bytes)
+  return (await probing).stdout.trim()
+}
+
+describe('200', () => {
+  test.each([
+    ['mp3', 'audio/mpeg', 'mp3,24000,1'],
+    ['opus', 'audio/ogg', 'opus,48000,1'],
+    ['aac', 'audio/aac', 'aac,24000,1'],
+    ['flac', 'audio/flac', 'flac,24000,1'],
+    ['wav', 'audio/wav', 'pcm_s16le,24000,1'],
+    ['pcm', 'audio/pcm', 'pcm_s16le,24000,1'],
+  ] as const)('%s by the official client library', async (format, contentType, codec) => {
+    const client = new OpenAI({ apiKey: key.text, baseURL: `${gateway.url}/openai/v1`, maxRetries: 0 })
+    const response = await client.audio.speech.create({ ...hello, response_format: format })
+    expect(response.headers.get('content-type')).toBe(contentType)
+    expect(response.headers.get('transfer-encoding')).toBe('chunked')
+    expect(response.headers.get('content-length')).toBeNull()
+    expect(response.headers.get('x-audio-format')).toBe(
+      format === 'pcm' ? 'pcm_s16le;rate=24000;channels=1' : null,
+    )
+    const bytes = Buffer.from(await response.arrayBuffer())
+    expect(bytes).toHaveLength(spoken().sizeBytes)
+    expect(await codecOf(bytes, format === 'pcm' ? ['-f', 's16le', '-ar', '24000', '-ac', '1'] : [])).toBe(
+      codec,
+    )
+  })
+
+  test('mp3 is what one gets without asking, at the usual speed', async () => {
+    const response = await say(hello)
+    expect(response.headers.get('content-type')).toBe('audio/mpeg')
+    await bytesOf(response)
+    expect(spoken()).toMatchObject({
+      ...hello,
+      format: 'mp3',
+      speed: 1,
+      instructions: undefined,
+      state: 'finished',
+    })
+  })
+
+  test('the order reaches the vendor as it was given, a voice by name or by id', async () => {
+    const order = {
+      ...hello,
+      voice: { id: 'nova' },
+      speed: 1.25,
+      instructions: 'Whisper.',
+      response_format: 'pcm',
+    }
+    const response = await say(order)
+    expect(response.headers.get('x-ignored-params')).toBeNull()
+    await bytesOf(response)
+    expect(spoken()).toMatchObject({ voice: 'nova', speed: 1.25, instructions: 'Whisper.', format: 'pcm' })
+  })
+
+  test('a model is asked for by the name its vendor knows', async () => {
+    await using other = await startVendorGateway({}, { [modelB]: { upstreamModel: 'speaker-9' } })
+    const account = await createAccount(other.database.postgres)
+    const { text } = await createKey(other.database.postgres, account)
+    await bytesOf(await say({ ...hello, model: modelB, voice: 'Kore' }, { text, url: other.url }))
+    expect(other.vendor.speeches()[0]).toMatchObject({ model: 'speaker-9', voice: 'Kore' })
+  })
+
+  test('instructions to a model that does not listen are passed over and named, even wrong ones', async () => {
+    for (const instructions of ['Whisper.', 7, 'x'.repeat(5_000)]) {
+      const response = await say({ ...hello, model: modelB, voice: 'Puck', instructions, mood: 'gay' })
+      expect(response.status).toBe(200)
+      expect(response.headers.get('x-ignored-params')).toBe('instructions, mood')
+      await bytesOf(response)
+      expect(spoken().instructions).toBeUndefined()
+    }
+  })
+
+  test.each([0.25, 4, '1.5'])('a speed of %j', async (speed) => {
+    expect((await bytesOf(await say({ ...hello, speed }))).length).toBeGreaterThan(0)
+    expect(spoken().speed).toBe(Number(speed))
+  })
+
+  test('characters are counted as people count them: 4096 that take two units each', async () => {
+    const response = await say({ ...hello, input: '😀'.repeat(4_096), speed: 4 })
+    expect(response.status).toBe(200)
+    await bytesOf(response)
+    expect([...spoken().input]).toHaveLength(4_096)
+  })
+
+  test('the first bytes are here while the vendor still speaks', async () => {
+    const response = await say({
+      ...hello,
+      input: 'On and on vendor:pace=20 vendor:chunks=64',
+      response_format: 'pcm',
+    })
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    const { value } = await reader.read()
+    expect(value?.length).toBeGreaterThan(0)
+    const { state, sentBytes, sizeBytes } = spoken()
+    expect(state).toBe('under way')
+    expect(sentBytes).toBeLessThan(sizeBytes / 2)
+    await reader.cancel()
+  })
+
+  test('a listener who does not read holds the vendor up instead of filling the memory', async () => {
+    // Four and a half minutes of samples are 13 MB, more than the connections between them can hold.
+    const input = 'a'.repeat(4_000)
+    const sent = await new Promise<number>((resolve, reject) => {
+      const asked = httpRequest(`${gateway.url}/v1/audio/speech`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key.text}`, 'content-type': 'application/json' },
+      })
+      asked.on('error', reject).on('response', (response) => {
+        response.pause()
+        let last = -1
+        const watch = setInterval(() => {
+          const { sentBytes } = spoken()
+          if (sentBytes !== last) {
+            last = sentBytes
+            return
+          }
+          clearInterval(watch)
+          response.on('error', () => undefined)
+          asked.destroy()
+          resolve(sentBytes)
+        }, 300)
+      })
+      asked.end(
+        JSON.stringify({ ...hello, input: `${input} vendor:pace=0`, speed: 0.5, response_format: 'wav' }),
+      )
+    })
+    expect(sent).toBeGreaterThan(0)
+    expect(sent).toBeLessThan(spoken().sizeBytes)
+  })
+
+  test('as events: the same bytes in base64, and an end', async () => {
+    const asked = { ...hello, response_format: 'wav' }
+    const whole = await bytesOf(await say(asked))
+    const response = await say({ ...asked, stream_format: 'sse' })
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    const events = (await allEventsIn(response.body)).map(dataOf) as { type: string; audio?: string }[]
+    expect(events.length).toBeGreaterThan(2)
+    expect(events.at(-1)).toEqual({ type: 'speech.audio.done' })
+    const parts = events.slice(0, -1).map(({ type, audio = '' }) => {
+      expect(type).toBe('speech.audio.delta')
+      return Buffer.from(audio, 'base64')
+    })
+    expect(Buffer.concat(parts).equals(whole)).toBe(true)
+  })
+
+  test('an engine that answers in place of a better one is named', async () => {
+    await using local = await listen((_, response) => {
+      response.writeHead(200, {
+        'content-type': 'audio/wav',
+        'x-engine': 'espeak-ng',
+        'x-engine-wanted': 'kokoro',
+      })
+      response.end('RIFF')
+    })
+    await using own = await startGateway({ LOCAL_URL: local.url }, gateway)
+    const response = await say(
+      { ...hello, instructions: 'Whisper.', response_format: 'wav' },
+      { url: own.url },
+    )
+    expect(response.headers.get('x-engine')).toBe('espeak-ng')
+    expect(response.headers.get('x-engine-wanted')).toBe('kokoro')
+    expect(response.headers.get('x-ignored-params')).toBe('instructions')
+    expect((await bytesOf(response)).toString()).toBe('RIFF')
+  })
+})
+
+const listen = async (answer: Parameters<typeof createServer>[1]) => {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+describe('money', () => {
+  // 100 characters at 15 micros each.
+  const hundred = (words: string) => words.padEnd(100, '.')
+
+  test('a speech that was heard to its end costs its characters', async () => {
+    const { account, text } = await spender(1)
+    // The sign takes two units of a hundred and is one character.
+    await bytesOf(await say({ ...hello, input: hundred('Hello 😀') }, { text }))
+    expect(await requestsOf(account)).toEqual([
+      {
+        operation: 'createSpeech',
+        model: modelA,
+        provider: 'vendor',
+        outcome: 'completed',
+        held: 1_485,
+        captured: 1_485,
+      },
+    ])
+    expect(await balanceOf(account)).toEqual({ available: 1_000_000 - 1_485, held: 0 })
+  })
+
+  test('a listener who leaves midway pays for what was sent, and the vendor is stopped', async () => {
+    const { account, text } = await spender(1, { quotaMicros: 10_000 })
+    const leave = new AbortController()
+    const input = hundred('On and on vendor:chunks=64 vendor:pace=20')
+    const response = await say({ ...hello, input, response_format: 'pcm' }, { text, signal: leave.signal })
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    for (let heard = 0; heard < spoken().sizeBytes / 4;) heard += (await reader.read()).value?.length ?? 0
+    leave.abort()
+    await expect.poll(() => spoken().state).toBe('abandoned')
+    await expect
+      .poll(async () => (await requestsOf(account))[0])
+      .toMatchObject({ outcome: 'aborted', held: 1_500 })
+    const captured = Number((await requestsOf(account))[0]?.['captured'])
+    // A quarter was heard, the rest of what was sent was on its way.
+    expect(captured).toBeGreaterThanOrEqual(300)
+    expect(captured).toBeLessThan(1_500)
+    expect(captured % 150).toBe(0)
+    expect(await balanceOf(account)).toEqual({ available: 1_000_000 - captured, held: 0 })
+    const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
+      'select used_micros as used from key_quotas where key_id in (select id from keys where account_id = $1)',
+      [account],
+    )
+    expect(rows).toEqual([{ used: captured }])
+  })
+
+  test('a listener who leaves before anything was said pays nothing', async () => {
+    const { account, text } = await spender(1)
+    const leave = new AbortController()
+    const asked = say({ ...hello, input: 'Never vendor:hang' }, { text, signal: leave.signal })
+    await expect.poll(() => spoken().input).toBe('Never vendor:hang')
+    leave.abort()
+    await expect(asked).rejects.toThrow()
+    await expect.poll(() => spoken().state).toBe('abandoned')
+    await expect
+      .poll(async () => (await requestsOf(account))[0])
+      .toMatchObject({ outcome: 'aborted', captured: 0 })
+  })
+
+  test('a vendor that breaks off cuts the connection, and what was not sent is given back', async () => {
+    const { account, text } = await spender(1)
+    const input = hundred('On and on vendor:die')
+    const response = await say({ ...hello, input, response_format: 'wav' }, { text })
+    expect(response.status).toBe(200)
+    await expect(bytesOf(response)).rejects.toThrow()
+    await expect
+      .poll(async () => (await requestsOf(account))[0])
+      .toMatchObject({ outcome: 'failed', held: 1_500 })
+    const captured = Number((await requestsOf(account))[0]?.['captured'])
+    expect(captured).toBeGreaterThan(0)
+    expect(captured).toBeLessThanOrEqual(900)
+  })
+
+  test('as events a break is told, and there is no end', async () => {
+    const { account, text } = await spender(1)
+    const input = hundred('On and on vendor:die')
+    const asked = { ...hello, input, response_format: 'wav', stream_format: 'sse' }
+    const events = (await allEventsIn((await say(asked, { text })).body)).map(dataOf)
+    expect(events.at(-1)).toEqual({
+      error: { code: 'upstream_error', type: 'server_error', message: expect.any(String) },
+    })
+    expect(events).not.toContainEqual({ type: 'speech.audio.done' })
+    expect((await requestsOf(account))[0]).toMatchObject({ outcome: 'failed' })
+  })
+
+  test('a listener to events who leaves stops the vendor and pays for what was sent', async () => {
+    const { account, text } = await spender(1)
+    const leave = new AbortController()
+    const input = hundred('On and on vendor:chunks=64 vendor:pace=20')
+    const asked = { ...hello, input, response_format: 'pcm', stream_format: 'sse' }
+    const events = eventsIn((await say(asked, { text, signal: leave.signal })).body)
+    await nextOf(events)
+    leave.abort()
+    await expect.poll(() => spoken().state).toBe('abandoned')
+    await expect.poll(async () => (await requestsOf(account))[0]).toMatchObject({ outcome: 'aborted' })
+    expect((await requestsOf(account))[0]?.['captured']).toBeLessThan(1_500)
+  })
+
+  test('what failed before the first byte costs nothing', async () => {
+    const { account, text } = await spender(1, { quotaMicros: 10_000 })
+    expectProblem(await ask({ ...hello, input: 'No vendor:500' }, { text }), 'upstream_error')
+    expect(await requestsOf(account)).toMatchObject([{ outcome: 'failed', captured: 0 }])
+    expect(await balanceOf(account)).toEqual({ available: 1_000_000, held: 0 })
+  })
+})
+
+describe('400 invalid_request', () => {
+  test.each([
+    ['malformed JSON', '{"model":'],
+    ['a list', '[]'],
+  ])('%s', async (_, body) => {
+    await expectRefused(() => ask(body), 'invalid_request')
+  })
+
+  test('a form', async () => {
+    await expectRefused(
+      () => ask('--x--', { headers: { 'content-type': 'multipart/form-data; boundary=x' } }),
+      'invalid_request',
+    )
+  })
+})
+
+describe('413 request_too_large', () => {
+  test('more than a mebibyte', async () => {
+    await expectRefused(() => ask({ ...hello, input: 'a'.repeat(1_048_576) }), 'request_too_large')
+  })
+})
+
+describe('400 missing_parameter', () => {
+  test.each(['model', 'input', 'voice'])('%s, absent, empty or blank', async (name) => {
+    for (const value of [undefined, '', '  \n', null]) {
+      await expectRefused(() => ask({ ...hello, [name]: value }), 'missing_parameter', name)
+    }
+  })
+})
+
+describe('400 invalid_parameter', () => {
+  test.each([
+    ['model', [7]],
+    ['input', [7, 'a'.repeat(4_097), 'half a pair \ud800']],
+    ['voice', [7, { id: 7 }, ['alloy']]],
+    ['response_format', ['ogg', 'MP3', 7]],
+    ['speed', [0.24, 4.01, 'fast', '1e0']],
+    ['instructions', [7, 'x'.repeat(4_097)]],
+    ['stream_format', ['websocket']],
+  ])('%s', async (name, values) => {
+    for (const value of values) {
+      await expectRefused(() => ask({ ...hello, [name]: value }), 'invalid_parameter', name)
+    }
+  })
+
+  test('a model that does not speak', async () => {
+    const { body } = await expectRefused(
+      () => ask({ ...hello, model: 'asr-1' }),
+      'invalid_parameter',
+      'model',
+    )
+    expect(body['error']).toHaveProperty('message', expect.stringContaining(`it takes ${modelA}, ${modelB}.`))
+  })
+
+  test('what the vendor says is wrong with a value', async () => {
+    expectProblem(await ask({ ...hello, input: 'vendor:reject=invalid_value' }), 'invalid_parameter')
+  })
+})
+
+describe('400 voice_not_supported', () => {
+  test.each([
+    [modelA, ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']],
+    [modelB, ['Aoede', 'Charon', 'Fenrir', 'Kore', 'Puck']],
+  ])('%s has exactly its voices, and names them', async (model, voices) => {
+    for (const voice of voices) {
+      const response = await say({ ...hello, model, voice })
+      expect(response.status).toBe(200)
+      await bytesOf(response)
+    }
+    const [first = ''] = voices
+    const others = ['alloy', 'Kore', 'nobody'].filter((voice) => !voices.includes(voice))
+    for (const voice of [...others, first.toUpperCase(), `${first} `, { id: 'nobody' }]) {
+      const { body } = await expectRefused(
+        () => ask({ ...hello, model, voice }),
+        'voice_not_supported',
+        'voice',
+      )
+      expect(body['error']).toHaveProperty('message', expect.stringContaining(voices.join(', ')))
+    }
+  })
+})
+
+describe('400 content_policy_violation', () => {
+  test('a text the vendor will not say', async () => {
+    expectProblem(await ask({ ...hello, input: 'vendor:moderated' }), 'content_policy_violation')
+  })
+})
+
+describe('400 output_length_exceeded', () => {
+  test('a vendor that stops for length with nothing to show', async () => {
+    expectProblem(await ask({ ...hello, input: 'vendor:reject=max_output_tokens' }), 'output_length_exceeded')
+  })
+})
+
+describe('402', () => {
+  const refused = (text: string, code: ErrorCode) => expectRefused(() => ask(hello, { text }), code)
+
+  test('insufficient_balance, and not a micro less', async () => {
+    const { text } = await spender(0)
+    const { headers } = await refused(text, 'insufficient_balance')
+    expect(headers.get('x-should-retry')).toBe('false')
+  })
+
+  test('quota_exceeded', async () => {
+    await refused((await spender(10, { quotaMicros: 0 })).text, 'quota_exceeded')
+  })
+
+  test('payment_failed', async () => {
+    await refused((await spender(0, { hasFailed: true })).text, 'payment_failed')
+  })
+
+  test('subscription_expired', async () => {
+    await refused((await spender(10, { kind: 'subscription' })).text, 'subscription_expired')
+  })
+})
+
+describe('403 audio_requires_payg', () => {
+  test('a subscription key, where the operator wants it so, before any parameter', async () => {
+    const { postgres } = gateway.database
+    const subscriber = await spender(0, { kind: 'subscription' })
+    await subscribe(postgres, subscriber.account)
+    const response = await say(hello, { text: subscriber.text })
+    expect(response.status).toBe(200)
+    await bytesOf(response)
+
+    await using strict = await startGateway({ AUDIO_REQUIRES_PAYG: 'true' }, gateway)
+    const asked = { text: subscriber.text, url: strict.url }
+    await expectRefused(() => ask({ ...hello, voice: 'nobody' }, asked), 'audio_requires_payg')
+    await expectRefused(() => ask({ ...hello, model: 'nonsense' }, asked), 'model_not_found', 'model')
+  })
+})
+
+describe('403 model_access_denied', () => {
+  test('a model the key is not for', async () => {
+    const { text } = await createKey(gateway.database.postgres, accountId, { models: [modelB] })
+    await expectRefused(() => ask(hello, { text }), 'model_access_denied', 'model')
+  })
+})
+
+describe('404 model_not_found', () => {
+  test('an unknown model, before what else is wrong', async () => {
+    await expectRefused(() => ask({ model: 'tts-1' }), 'model_not_found', 'model')
+  })
+})
+
+describe('502 upstream_error', () => {
+  test.each(['vendor:500', 'vendor:empty', 'vendor:wrong-type=html', 'vendor:reject=model_gone'])(
+    '%s',
+    async (input) => {
+      expectProblem(await ask({ ...hello, input }), 'upstream_error')
+    },
+  )
+
+  test("nothing of the vendor's words, host or key is shown", async () => {
+    const { body } = await ask({ ...hello, input: 'vendor:leak' })
+    expect(body['error']).toMatchObject({ code: 'invalid_parameter' })
+    expect(JSON.stringify(body)).not.toContain(vendorKey)
+    expect(JSON.stringify(body)).not.toContain('127.0.0.1')
+    expect(JSON.stringify(body)).not.toContain('refused')
+  })
+
+  test('a vendor that is away', async () => {
+    gateway.vendor.faults.down = true
+    expectProblem(await ask(hello), 'upstream_error')
+    gateway.vendor.faults.down = false
+  })
+})
+
+describe('503 model_overloaded', () => {
+  test('a vendor that has no time, with its word for when', async () => {
+    const answer = await ask({ ...hello, input: 'vendor:busy' })
+    expectProblem(answer, 'model_overloaded')
+    expect(answer.headers.get('retry-after')).toBe('7')
+  })
+})
+
+describe('503 service_unavailable', () => {
+  test('the built-in provider without weights says what to do about it', async () => {
+    const message = 'No engine that speaks is here. Run `kinora models pull speech`.'
+    await using local = await listen((_, response) => {
+      response.writeHead(503, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ error: { code: 'weights_missing', message } }))
+    })
+    await using own = await startGateway({ LOCAL_URL: local.url }, gateway)
+    const answer = await ask(hello, { url: own.url })
+    expectProblem(answer, 'service_unavailable')
+    expect(answer.body['error']).toHaveProperty('message', message)
+  })
+})
+
+describe('after all of this', () => {
+  test('the ledger is in balance and nothing is held', async () => {
+    const held = async () => {
+      const { rows } = await gateway.database.postgres.query<{ held: number }>(
+        'select sum(held_micros) as held from balances',
+      )
+      return rows[0]?.held
+    }
+    await expect.poll(held).toBe(0)
+    expect(await auditLedger(gateway.database.postgres)).toEqual({
+      sumMicros: 0,
+      driftedBalances: 0,
+      heldByFinished: 0,
+    })
+  })
+})

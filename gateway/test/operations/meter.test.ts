@@ -1,0 +1,255 @@
+/** What is charged while a caller waits, on a real database: the meter under every operation that uses one. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { createMeter, type Meter, type MeterTimes } from '../../src/billing/meter.ts'
+import { finishMeteredRequests } from '../../src/billing/metered-request-store.ts'
+import { priceOf } from '../../src/billing/price.ts'
+import type { Caller } from '../../src/keys/caller.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { connectPostgres } from '../../src/platform/postgres.ts'
+import { createDatabase, type TestDatabase } from '../kit/database.ts'
+import { createAccount, createKey } from '../kit/factories.ts'
+import { startProxy } from '../kit/start-gateway.ts'
+
+const log = createLog({ level: 'silent' }, 'test')
+const usual: MeterTimes = { lapseSeconds: 300, prolongEveryMs: 60_000 }
+// A process that dies as soon as it has opened a request.
+const gone: MeterTimes = { lapseSeconds: 0, prolongEveryMs: 600_000 }
+
+let database: TestDatabase
+const opened: Meter[] = []
+
+beforeAll(async () => {
+  database = await createDatabase()
+})
+afterAll(async () => {
+  await Promise.all(opened.map((meter) => meter.close()))
+  await database[Symbol.asyncDispose]()
+})
+
+const meterWith = (times = usual, postgres = database.postgres) => {
+  const meter = createMeter({ postgres, log }, times)
+  opened.push(meter)
+  return meter
+}
+
+const callerWith = async (balance: number, quotaMicros?: number): Promise<Caller> => {
+  const { postgres } = database
+  const accountId = await createAccount(postgres, { balance })
+  const { id } = await createKey(postgres, accountId, quotaMicros === undefined ? {} : { quotaMicros })
+  return {
+    keyId: id,
+    accountId,
+    kind: 'payg',
+    models: undefined,
+    addresses: undefined,
+    requestsPerMinute: undefined,
+    limits: {},
+    dialect: 'reference',
+    hasQuota: quotaMicros !== undefined,
+  }
+}
+
+// A character costs a micro.
+const characters = (count: number) => [priceOf('million_characters', 1_000_000, count)]
+const open = (meter: Meter, caller: Caller, count: number) =>
+  meter.open({ caller, operation: 'createSpeech', model: 'm', provider: 'p', heldFor: characters(count) })
+
+const booksOf = async ({ accountId, keyId }: Caller) => {
+  const { rows } = await database.postgres.query<Record<string, unknown>>(
+    `select b.available_micros as available, b.held_micros as held, q.used_micros as used,
+            (select coalesce(sum(amount_micros), 0) from ledger_entries
+              where account_id = $1 and book = 'revenue') as revenue
+       from balances b left join key_quotas q on q.key_id = $2 where b.account_id = $1`,
+    [accountId, keyId],
+  )
+  return rows[0]
+}
+const rowOf = async (id: string) => {
+  const { rows } = await database.postgres.query<Record<string, unknown>>(
+    `select outcome, hold_micros as held, captured_micros as captured, held_for, charged_for,
+            lapses_at > now() as "isServed" from metered_requests where id = $1`,
+    [id],
+  )
+  return rows[0]
+}
+
+describe('one request', () => {
+  test('is held for in full, charged for what was used, and the rest goes back', async () => {
+    const meter = meterWith()
+    const caller = await callerWith(1, 5_000)
+    const metered = await open(meter, caller, 1_000)
+    expect(await booksOf(caller)).toEqual({ available: 999_000, held: 1_000, used: 1_000, revenue: 0 })
+    expect(await rowOf(metered.id)).toMatchObject({
+      outcome: 'open',
+      held: 1_000,
+      captured: null,
+      isServed: true,
+    })
+
+    await metered.settle('aborted', characters(400))
+    expect(await booksOf(caller)).toEqual({ available: 999_600, held: 0, used: 400, revenue: 400 })
+    expect(await rowOf(metered.id)).toMatchObject({
+      outcome: 'aborted',
+      captured: 400,
+      held_for: [{ unit: 'million_characters', unitMicros: 1_000_000, quantity: 0.001, totalMicros: 1_000 }],
+      charged_for: [
+        { unit: 'million_characters', unitMicros: 1_000_000, quantity: 0.0004, totalMicros: 400 },
+      ],
+    })
+  })
+
+  test('never costs more than was held, and nothing where it failed', async () => {
+    const meter = meterWith()
+    const caller = await callerWith(1)
+    await (await open(meter, caller, 1_000)).settle('completed', characters(1_500))
+    expect(await booksOf(caller)).toMatchObject({ available: 999_000, held: 0, revenue: 1_000 })
+    await (await open(meter, caller, 1_000)).settle('failed', [])
+    expect(await booksOf(caller)).toMatchObject({ available: 999_000, held: 0, revenue: 1_000 })
+  })
+
+  test('that is free is written down all the same', async () => {
+    const caller = await callerWith(0)
+    const metered = await open(meterWith(), caller, 0)
+    await metered.settle('completed', characters(0))
+    expect(await rowOf(metered.id)).toMatchObject({ outcome: 'completed', held: 0, captured: 0 })
+  })
+
+  test('is ended once, however often and however differently', async () => {
+    const caller = await callerWith(1, 5_000)
+    const metered = await open(meterWith(), caller, 1_000)
+    await Promise.all([
+      metered.settle('completed', characters(1_000)),
+      metered.settle('failed', []),
+      metered.settle('aborted', characters(1)),
+    ])
+    await metered.settle('failed', [])
+    expect(await rowOf(metered.id)).toMatchObject({ outcome: 'completed', captured: 1_000 })
+    expect(await booksOf(caller)).toEqual({ available: 999_000, held: 0, used: 1_000, revenue: 1_000 })
+  })
+
+  test('that is refused leaves nothing', async () => {
+    const caller = await callerWith(0.000_5)
+    await expect(open(meterWith(), caller, 1_000)).rejects.toMatchObject({ code: 'insufficient_balance' })
+    expect(await booksOf(caller)).toMatchObject({ available: 500, held: 0 })
+    const { rows } = await database.postgres.query('select 1 from metered_requests where account_id = $1', [
+      caller.accountId,
+    ])
+    expect(rows).toEqual([])
+  })
+})
+
+describe('many at once', () => {
+  test('never take more than there is, nor more than the key may spend', async () => {
+    const meters = [meterWith(), meterWith(), meterWith()]
+    const bounds = [
+      [await callerWith(0.05), 'insufficient_balance'],
+      [await callerWith(1, 50_000), 'quota_exceeded'],
+    ] as const
+    for (const [caller, code] of bounds) {
+      const results = await Promise.allSettled(
+        Array.from({ length: 180 }, (_, index) => open(meters[index % 3] as Meter, caller, 1_000)),
+      )
+      const held = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+      expect(held).toHaveLength(50)
+      for (const result of results) {
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ code })
+      }
+      await Promise.all(held.map((metered, index) => metered.settle('completed', characters(index))))
+      // 0 + 1 + … + 49
+      expect(await booksOf(caller)).toMatchObject({ held: 0, revenue: 1_225 })
+    }
+  })
+
+  test('of many accounts end beside each other, in whatever order they come', async () => {
+    const meters = [meterWith(), meterWith(), meterWith()]
+    const callers = await Promise.all(Array.from({ length: 12 }, () => callerWith(1, 1_000_000)))
+    const held = await Promise.all(
+      Array.from({ length: 20 }).flatMap((_, round) =>
+        callers.map((caller, index) => open(meters[(round + index) % 3] as Meter, caller, 100)),
+      ),
+    )
+    const shuffled = held.map((metered, index) => ({ metered, at: (index * 7_919) % 240 }))
+    await Promise.all(
+      shuffled
+        .toSorted((a, b) => a.at - b.at)
+        .map(({ metered }) => metered.settle('completed', characters(70))),
+    )
+    for (const caller of callers) {
+      expect(await booksOf(caller)).toEqual({ available: 998_600, held: 0, used: 1_400, revenue: 1_400 })
+    }
+  })
+})
+
+describe('a process that is gone', () => {
+  test('has its requests given up and their money given back, by one of those who look', async () => {
+    const caller = await callerWith(1, 5_000)
+    const metered = await open(meterWith(gone), caller, 1_000)
+    const released = await Promise.all([meterWith().releaseLapsed(), meterWith().releaseLapsed()])
+    expect(released.reduce((sum, count) => sum + count)).toBe(1)
+    expect(await rowOf(metered.id)).toMatchObject({ outcome: 'lost', captured: 0 })
+    expect(await booksOf(caller)).toEqual({ available: 1_000_000, held: 0, used: 0, revenue: 0 })
+
+    // It was only asleep, and is too late.
+    await metered.settle('completed', characters(1_000))
+    expect(await rowOf(metered.id)).toMatchObject({ outcome: 'lost', captured: 0 })
+    expect(await booksOf(caller)).toEqual({ available: 1_000_000, held: 0, used: 0, revenue: 0 })
+  })
+
+  test('is not one that says it still serves', async () => {
+    const caller = await callerWith(1)
+    const metered = await open(meterWith({ lapseSeconds: 300, prolongEveryMs: 20 }), caller, 1_000)
+    await database.postgres.query(
+      `update metered_requests set lapses_at = now() - interval '1 s' where id = $1`,
+      [metered.id],
+    )
+    await expect.poll(async () => (await rowOf(metered.id))?.['isServed']).toBe(true)
+    expect(await meterWith().releaseLapsed()).toBe(0)
+    expect(await rowOf(metered.id)).toMatchObject({ outcome: 'open' })
+    await metered.settle('completed', characters(1_000))
+    expect(await booksOf(caller)).toMatchObject({ held: 0, revenue: 1_000 })
+  })
+
+  test('is not one that said so after it was found missing', async () => {
+    const caller = await callerWith(1)
+    const metered = await open(meterWith(), caller, 1_000)
+    const day = new Date().toISOString().slice(0, 10)
+    const request = { id: metered.id, day, ...caller, purse: 'payg' as const, holdMicros: 1_000 }
+    const ended = await finishMeteredRequests(database.postgres, [
+      { request, outcome: 'lost', chargedFor: [], capturedMicros: 0 },
+    ])
+    expect(ended.size).toBe(0)
+    await metered.settle('failed', [])
+  })
+})
+
+test('an end that could not be written is written later', async () => {
+  await using proxy = await startProxy(database.url)
+  const postgres = connectPostgres({ url: proxy.url, connectionsMax: 2 }, log)
+  const meter = meterWith({ lapseSeconds: 300, prolongEveryMs: 50 }, postgres)
+  const caller = await callerWith(1)
+  const metered = await open(meter, caller, 1_000)
+  await proxy.cut()
+  await metered.settle('completed', characters(600))
+  expect(await rowOf(metered.id)).toMatchObject({ outcome: 'open' })
+  await proxy.mend()
+  await expect.poll(async () => (await rowOf(metered.id))?.['outcome'], { timeout: 10_000 }).toBe('completed')
+  expect(await booksOf(caller)).toMatchObject({ available: 999_400, held: 0, revenue: 600 })
+  await meter.close()
+  await postgres.close()
+})
+
+test('the books are in balance, and a request that ended without its money would be seen', async () => {
+  expect(await auditLedger(database.postgres)).toEqual({
+    sumMicros: 0,
+    driftedBalances: 0,
+    heldByFinished: 0,
+  })
+  const metered = await open(meterWith(), await callerWith(1), 1_000)
+  await database.postgres.query(
+    `update metered_requests set outcome = 'completed', captured_micros = 0, finished_at = now() where id = $1`,
+    [metered.id],
+  )
+  expect(await auditLedger(database.postgres)).toMatchObject({ sumMicros: 0, heldByFinished: 1 })
+})

@@ -1,0 +1,437 @@
+/** Results whose time is over: what readers are told, and how files and rows go. */
+import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+
+import { createLog } from '../../src/platform/log.ts'
+import { connectPostgres } from '../../src/platform/postgres.ts'
+import { uuidV7 } from '../../src/platform/uuid.ts'
+import { mediaDaysOf } from '../../src/retention/account-term-store.ts'
+import {
+  clearFiles,
+  clearMedia,
+  clearRecords,
+  type ClearDependencies,
+} from '../../src/retention/clear-past.ts'
+import { claimTurn } from '../../src/retention/turn-store.ts'
+import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
+import { insertTranscription } from '../../src/transcripts/transcription-task-store.ts'
+import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'
+import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
+import { clearingOf, daysAgo, exists } from '../kit/past.ts'
+import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
+
+const sampleUrl = new URL('../../../dev/vendor/sample.mp4', import.meta.url)
+const live = new AbortController().signal
+
+let gateway: VendorGateway
+let clearing: ClearDependencies
+let accountId: string
+let key: TestKey
+
+beforeAll(async () => {
+  gateway = await startVendorGateway()
+  clearing = await clearingOf(gateway)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+beforeEach(async () => {
+  accountId = await createAccount(gateway.database.postgres)
+  key = await createKey(gateway.database.postgres, accountId)
+})
+
+const query = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []) =>
+  gateway.database.postgres.query<Row>(text, values).then(({ rows }) => rows)
+const read = (path: string) => ask(`${gateway.url}${path}`, key.text)
+const pathOf = (storageKey: string) => join(gateway.directory, 'media', storageKey)
+
+const create = async (fields: Record<string, unknown> = {}) => {
+  const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480', ...fields }
+  return String((await askJson(`${gateway.url}/v1/videos`, key.text, order)).body['id'])
+}
+const complete = async (bytes?: Buffer) => {
+  const id = await create()
+  const { mediaId } = await completeTask(gateway, accountId, id, bytes === undefined ? {} : { bytes })
+  return { id, mediaId, path: pathOf(`videos/test/${mediaId}.mp4`) }
+}
+/** Lets days pass for what a task made. */
+const age = (taskId: string, days: number) =>
+  query(
+    `update media set created_at = created_at - make_interval(days => $2),
+            expires_at = expires_at - make_interval(days => $2) where task_id = $1`,
+    [taskId, days],
+  )
+const linkOf = async (taskId: string) => {
+  const { body } = await read(`/v1/videos/${taskId}`)
+  const { pathname, search } = new URL(String(body['video_url']))
+  return `${pathname}${search}`
+}
+const mediaOf = (taskId: string) =>
+  query<{ kind: string; removed: boolean }>(
+    'select kind, removed_at is not null as removed from media where task_id = $1 order by kind',
+    [taskId],
+  )
+
+describe('a result past its time', () => {
+  test('stays completed, answers 410 before and after its file goes, and takes its variants along', async () => {
+    const { readFile } = await import('node:fs/promises')
+    const { id, path } = await complete(await readFile(sampleUrl))
+    const drawn = await fetch(`${gateway.url}/v1/videos/${id}/content?variant=thumbnail`, {
+      headers: { authorization: `Bearer ${key.text}` },
+    })
+    expect(drawn.status).toBe(200)
+    await drawn.arrayBuffer()
+    const [variant] = await query<{ key: string }>(
+      `select storage_key as key from media where task_id = $1 and kind = 'thumbnail'`,
+      [id],
+    )
+    await age(id, 2)
+
+    const expectGone = async () => {
+      const status = await read(`/v1/videos/${id}`)
+      expect(status.body).toMatchObject({ status: 'completed' })
+      expect(Date.parse(status.headers.get('x-media-expires-at') ?? '')).toBeLessThan(Date.now())
+      expectProblem(await read(await linkOf(id)), 'media_expired')
+      expectProblem(await read(`/v1/videos/${id}/content?variant=thumbnail`), 'media_expired')
+    }
+    await expectGone()
+    expect(await exists(path)).toBe(true)
+
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 2 })
+    await expectGone()
+    expect([await exists(path), await exists(pathOf(variant?.key ?? ''))]).toEqual([false, false])
+    expect(await mediaOf(id)).toEqual([
+      { kind: 'thumbnail', removed: true },
+      { kind: 'video', removed: true },
+    ])
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 0 })
+  })
+
+  test('others stay', async () => {
+    const { path, mediaId } = await complete()
+    await clearMedia(clearing, live)
+    expect(await exists(path)).toBe(true)
+    expect(await query('select removed_at from media where id = $1', [mediaId])).toEqual([
+      { removed_at: null },
+    ])
+  })
+
+  test('a job that its provider kept for remixes is let go, and a provider that is away holds up nothing', async () => {
+    const submitted = await ask(`${gateway.vendor.url}/v1/videos`, 'vendor-key-of-tests', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', prompt: 'A whale', seconds: '4', size: '480x480' }),
+    })
+    const kept = await complete()
+    const other = await complete()
+    for (const { id } of [kept, other]) {
+      const ref = id === kept.id ? String(submitted.body['id']) : 'job-of-nobody'
+      await query('update video_tasks set upstream = $2 where id = $1', [id, JSON.stringify({ id: ref })])
+    }
+    await age(kept.id, 2)
+    const { deletes } = gateway.vendor.counts()
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+    expect(gateway.vendor.counts().deletes).toBe(deletes + 1)
+
+    gateway.vendor.faults.down = true
+    await age(other.id, 2)
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+    gateway.vendor.faults.down = false
+    expect(await exists(other.path)).toBe(false)
+  })
+
+  test('a file that went without its row being marked is no obstacle', async () => {
+    const { id, path } = await complete()
+    await age(id, 2)
+    await rm(path)
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+    expect(await mediaOf(id)).toEqual([{ kind: 'video', removed: true }])
+  })
+
+  test('a removal that is not committed leaves a row that says so, and is done again', async () => {
+    const { id, path } = await complete()
+    await age(id, 2)
+    const failing: ClearDependencies = {
+      ...clearing,
+      postgres: {
+        ...clearing.postgres,
+        transaction: (work) =>
+          clearing.postgres.transaction(async (database) => {
+            await work(database)
+            throw new Error('the process died')
+          }),
+      },
+    }
+    await expect(clearMedia(failing, live)).rejects.toThrow('the process died')
+    expect(await exists(path)).toBe(false)
+    expect(await mediaOf(id)).toEqual([{ kind: 'video', removed: false }])
+    expectProblem(await read(await linkOf(id)), 'media_expired')
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+  })
+
+  test('what another process has taken, and what cannot be removed, is passed over', async () => {
+    const [taken, stubborn, plain] = [await complete(), await complete(), await complete()]
+    for (const { id } of [taken, stubborn, plain]) await age(id, 2)
+    await rm(stubborn.path)
+    await mkdir(join(stubborn.path, 'in the way'), { recursive: true })
+    const { url } = gateway.database
+    const elsewhere = connectPostgres({ url, connectionsMax: 1 }, createLog({ level: 'silent' }, 'test'))
+    await elsewhere.transaction(async (database) => {
+      await database.query('select from media where id = $1 for update', [taken.mediaId])
+      expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+    })
+    await elsewhere.close()
+    expect([await exists(taken.path), await exists(plain.path)]).toEqual([true, false])
+    await rm(stubborn.path, { recursive: true })
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 2 })
+  })
+
+  test('its row goes once no task leads to it', async () => {
+    const { id } = await complete()
+    await age(id, 31)
+    await clearMedia(clearing, live)
+    await query('update accounts set task_retention_days = 40 where id = $1', [accountId])
+    await clearRecords(clearing, live)
+    expect(await mediaOf(id)).toHaveLength(1)
+    await query('update accounts set task_retention_days = null where id = $1', [accountId])
+    await clearRecords(clearing, live)
+    expect(await mediaOf(id)).toHaveLength(0)
+  })
+})
+
+describe("an account's own term", () => {
+  const daysLeft = async (taskId: string) => {
+    const [row] = await query<{ days: number }>(
+      `select extract(epoch from expires_at - created_at) / 86400 as days from media where task_id = $1 and kind = 'video'`,
+      [taskId],
+    )
+    return Math.round(row?.days ?? 0)
+  }
+  const setTerms = (media: number | null, task: number | null) =>
+    query('update accounts set media_retention_days = $2, task_retention_days = $3 where id = $1', [
+      accountId,
+      media,
+      task,
+    ])
+
+  test('counts instead of the instance’s for new results, and never outlasts that of its tasks', async () => {
+    const days = () => mediaDaysOf(gateway.database.postgres, accountId, clearing.days())
+    expect(await days()).toBe(7)
+    await setTerms(90, null)
+    expect(await days()).toBe(30)
+    await setTerms(90, 60)
+    expect(await days()).toBe(60)
+    await setTerms(null, 3)
+    expect(await days()).toBe(3)
+  })
+
+  test('holds for what is kept already when it changes, variants too, but brings nothing back', async () => {
+    const [first, second] = [await complete(), await complete()]
+    await insertStoredFiles(gateway.database.postgres, [
+      {
+        ...{
+          id: uuidV7(),
+          accountId,
+          taskId: first.id,
+          kind: 'thumbnail',
+          storageKey: `variants/${uuidV7()}.jpg`,
+        },
+        ...{
+          contentType: 'image/jpeg',
+          sizeBytes: 1,
+          sha256: '00',
+          width: null,
+          height: null,
+          durationMs: null,
+        },
+        expiresAt: daysAgo(-1),
+      },
+    ])
+    await age(second.id, 2)
+    await setTerms(20, null)
+    await clearRecords(clearing, live)
+    expect(await daysLeft(first.id)).toBe(20)
+    const expiries = await query('select distinct expires_at from media where task_id = $1', [first.id])
+    expect(expiries).toHaveLength(1)
+    expect(await daysLeft(second.id)).toBe(1)
+
+    await age(first.id, 3)
+    await setTerms(2, null)
+    await clearRecords(clearing, live)
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 3 })
+    expect(await exists(first.path)).toBe(false)
+  })
+
+  test('holds for transcripts', async () => {
+    const { id, day } = await transcription(daysAgo(0))
+    await query(
+      `update transcription_tasks set state = 'completed', finished_at = now(), has_transcript = true,
+              captured_micros = 0, expires_at = now() + interval '7 days', recording_key = null where id = $1`,
+      [id],
+    )
+    await query('delete from open_transcriptions where task_id = $1', [id])
+    await setTerms(2, null)
+    await clearRecords(clearing, live)
+    const [row] = await query<{ days: number }>(
+      `select extract(epoch from expires_at - finished_at) / 86400 as days from transcription_tasks
+        where day = $1 and id = $2`,
+      [day, id],
+    )
+    expect(row?.days).toBe(2)
+  })
+})
+
+const transcription = async (createdAt: Date) => {
+  const { createTranscriptionId, dayOfTranscription } =
+    await import('../../src/transcripts/transcription-id.ts')
+  const id = createTranscriptionId(createdAt.getTime())
+  const day = dayOfTranscription(id) ?? ''
+  const recordingKey = `recordings/${day}/${id}`
+  await insertTranscription(
+    gateway.database.postgres,
+    {
+      ...{
+        id,
+        day,
+        accountId,
+        keyId: key.id,
+        model: 'asr-1',
+        state: 'pending',
+        durationMs: 1_000,
+        doneMs: 0,
+      },
+      order: { task: 'transcribe', temperature: 0, hasSegments: true },
+      ...{ purse: 'payg', price: { unit: 'minute', unitMicros: 0, quantity: 0, totalMicros: 0 } as never },
+      ...{ holdMicros: 0, errorCode: null, errorMessage: null, recordingKey, createdAt },
+      ...{ finishedAt: null, expiresAt: null, hasTranscript: false },
+    },
+    daysAgo(-1),
+  )
+  return { id, day, recordingKey }
+}
+
+describe('what an ended task left behind', () => {
+  test('pictures and characters of its own go once it has ended; those of a task under way stay', async () => {
+    const ended = await create({ input_reference: pixelUri })
+    const open = await create({ input_reference: pixelUri })
+    const characterFor = async (taskId: string) => {
+      const files = ['clip', 'portrait'].map((kind) => ({
+        ...{
+          id: uuidV7(),
+          accountId,
+          taskId: uuidV7(),
+          kind: kind as 'clip',
+          storageKey: `characters/${taskId}/${kind}`,
+        },
+        ...{
+          contentType: 'image/jpeg',
+          sizeBytes: 1,
+          sha256: '00',
+          width: null,
+          height: null,
+          durationMs: null,
+        },
+        expiresAt: null,
+      }))
+      await insertStoredFiles(gateway.database.postgres, files)
+      for (const { storageKey } of files) {
+        await mkdir(dirname(pathOf(storageKey)), { recursive: true })
+        await writeFile(pathOf(storageKey), 'x')
+      }
+      await query(
+        `insert into characters (id, account_id, username, source, clip_media_id, portrait_media_id, task_id)
+         values ($1, $2, $3, 'a source', $4, $5, $6)`,
+        [uuidV7(), accountId, `c${uuidV7().slice(-12)}`, files[0]?.id, files[1]?.id, taskId],
+      )
+    }
+    await characterFor(ended)
+    await characterFor(open)
+    await endTask(gateway.database.postgres, ended, { kind: 'failed', code: 'upstream_error', message: '' })
+    expect(await clearRecords(clearing, live)).toMatchObject({ left: 0 })
+    for (const table of ['media', 'characters']) {
+      await query(`update ${table} set created_at = now() - interval '2 hours' where account_id = $1`, [
+        accountId,
+      ])
+    }
+
+    expect(await clearRecords(clearing, live)).toMatchObject({ left: 3 })
+    expect(await readdir(pathOf(`characters/${ended}`))).toEqual([])
+    expect(await readdir(pathOf(`characters/${open}`))).toHaveLength(2)
+    expect(await mediaOf(ended)).toEqual([])
+    expect(await mediaOf(open)).toEqual([{ kind: 'reference', removed: false }])
+    expect(await query('select task_id from characters where account_id = $1', [accountId])).toEqual([
+      { task_id: open },
+    ])
+  })
+
+  test('kept replies go when no repeat is answered with them any more', async () => {
+    await query(
+      `insert into kept_replies (account_id, name, operation, fingerprint, expires_at)
+       select $1, decode(lpad(to_hex(n), 8, '0'), 'hex'), 'createVideo', '', now() + make_interval(hours => n - 3)
+         from generate_series(1, 5) n`,
+      [accountId],
+    )
+    expect(await clearRecords(clearing, live)).toMatchObject({ replies: 3 })
+    expect(await query('select from kept_replies where account_id = $1', [accountId])).toHaveLength(2)
+  })
+})
+
+describe('files without a record', () => {
+  const put = async (storageKey: string, writtenAt: Date) => {
+    await mkdir(dirname(pathOf(storageKey)), { recursive: true })
+    await writeFile(pathOf(storageKey), 'x')
+    await utimes(pathOf(storageKey), writtenAt, writtenAt)
+    return pathOf(storageKey)
+  }
+
+  test('go after a day, wherever files of ours lie; young ones and those on record stay', async () => {
+    const { path: known } = await complete()
+    await utimes(known, daysAgo(9), daysAgo(9))
+    const { recordingKey } = await transcription(daysAgo(3))
+    const stay = [
+      known,
+      await put(recordingKey, daysAgo(3)),
+      await put('videos/2026-01-01/young.mp4', daysAgo(0.9)),
+      await put('spool/young', daysAgo(0.9)),
+      await put('notes of an operator.txt', daysAgo(100)),
+      await put('elsewhere/file', daysAgo(100)),
+    ]
+    const go = [
+      await put(`videos/2026-01-01/${uuidV7()}.mp4`, daysAgo(2)),
+      await put(`variants/${uuidV7()}.jpg`, daysAgo(2)),
+      await put(`references/${uuidV7()}`, daysAgo(2)),
+      await put(`characters/sources/${uuidV7()}`, daysAgo(2)),
+      await put('recordings/2026-01-01/nonsense', daysAgo(2)),
+      await put('spool/old', daysAgo(2)),
+    ]
+    expect(await clearFiles(clearing, live)).toEqual({ orphans: go.length })
+    expect(await Promise.all(go.map(exists))).toEqual(go.map(() => false))
+    expect(await Promise.all(stay.map(exists))).toEqual(stay.map(() => true))
+  })
+
+  test('a file whose row says that it is gone goes', async () => {
+    const { id, path } = await complete()
+    await age(id, 2)
+    await clearMedia(clearing, live)
+    await writeFile(path, 'back again')
+    await utimes(path, daysAgo(2), daysAgo(2))
+    expect(await clearFiles(clearing, live)).toEqual({ orphans: 1 })
+  })
+
+  test('where most files are unknown nothing is touched: it is the directory of another database', async () => {
+    const paths = await Promise.all(
+      Array.from({ length: 101 }, (_, n) => put(`references/strange-${n}`, daysAgo(2))),
+    )
+    expect(await clearFiles(clearing, live)).toEqual({ orphans: 0 })
+    expect(await Promise.all(paths.map(exists))).toEqual(paths.map(() => true))
+    await Promise.all(paths.map((path) => rm(path)))
+  })
+})
+
+test('of several workers one has its turn, until the next is due', async () => {
+  const { postgres } = gateway.database
+  const turns = await Promise.all([1, 2, 3].map(() => claimTurn(postgres, 'a part', 60_000)))
+  expect(turns.filter(Boolean)).toHaveLength(1)
+  await query(`update engine_turns set turned_at = now() - interval '61 seconds' where key = 'a part'`)
+  expect(await claimTurn(postgres, 'a part', 60_000)).toBe(true)
+})

@@ -1,0 +1,622 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import type { ErrorCode } from '@kinora/contract/errors'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { clearAway } from '../../src/transcripts/clear-away.ts'
+import { retakeLost, takeAccepted } from '../../src/transcripts/open-transcription-store.ts'
+import { planPieces } from '../../src/transcripts/plan-pieces.ts'
+import { transcribePieces } from '../../src/transcripts/transcribe-pieces.ts'
+import { createTranscriptionId } from '../../src/transcripts/transcription-id.ts'
+import { ask, askJson, askRaw, expectProblem, type Answer } from '../kit/answers.ts'
+import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
+import { createTranscriber, spoken, type Pause, type Transcriber } from '../kit/recording.ts'
+import { audioForm, encoded, wave } from '../kit/sound.ts'
+import { recordOf, startGateway } from '../kit/start-gateway.ts'
+import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
+
+let gateway: VendorGateway
+let transcriber: Transcriber
+let accountId: string
+let key: TestKey
+
+beforeAll(async () => {
+  gateway = await startVendorGateway()
+  transcriber = await createTranscriber(gateway)
+  accountId = await createAccount(gateway.database.postgres)
+  key = await createKey(gateway.database.postgres, accountId)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const path = '/v1/audio/transcription-tasks'
+const short = wave(2)
+const plain = { model: 'asr-1' }
+
+const create = (
+  fields: Record<string, string> = plain,
+  {
+    bytes = short,
+    text = key.text,
+    url = gateway.url,
+  }: { bytes?: Buffer | null; text?: string; url?: string } = {},
+) => ask(`${url}${path}`, text, { method: 'POST', body: audioForm(bytes ?? undefined, fields) })
+const accept = async (fields: Record<string, string> = plain, bytes: Buffer = short): Promise<string> => {
+  const answer = await create(fields, { bytes })
+  expect(answer.status).toBe(200)
+  return String(answer.body['id'])
+}
+const read = (id: string, text = key.text) => ask(`${gateway.url}${path}/${id}`, text)
+const remove = (id: string, text = key.text) => ask(`${gateway.url}${path}/${id}`, text, { method: 'DELETE' })
+const transcript = (id: string, format = 'json', text = key.text) =>
+  ask(`${gateway.url}${path}/${id}/transcript?response_format=${format}`, text)
+const transcriptText = async (id: string, format: string) => {
+  const response = await fetch(`${gateway.url}${path}/${id}/transcript?response_format=${format}`, {
+    headers: { authorization: `Bearer ${key.text}` },
+  })
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+  return response.text()
+}
+
+/** Lets time pass for what waits. */
+const waitIsOver = async () => {
+  const { postgres } = gateway.database
+  await postgres.query('update open_transcriptions set not_before = now()')
+  await postgres.query('update transcription_pieces set not_before = now() where not_before > now()')
+}
+const until = async (id: string, status: 'completed' | 'failed') => {
+  for (let turns = 0; turns < 10; turns += 1) {
+    await transcriber.work()
+    const { body } = await read(id)
+    if (body['status'] === status) return body
+    await waitIsOver()
+  }
+  throw new Error(`${id} did not become ${status}`)
+}
+
+const piecesOf = async (id: string) => {
+  const { rows } = await gateway.database.postgres.query<{
+    startMs: number
+    endMs: number
+    failures: number
+  }>(
+    `select start_ms as "startMs", end_ms as "endMs", failures from transcription_pieces where task_id = $1 order by n`,
+    [id],
+  )
+  return rows
+}
+const recordings = async () => {
+  const entries = await readdir(join(gateway.directory, 'media'), { recursive: true, withFileTypes: true })
+  return entries.flatMap((entry) => (entry.isFile() ? entry.name : []))
+}
+const movementsOf = async (id: string) => {
+  const { rows } = await gateway.database.postgres.query<{ movement: string; micros: number }>(
+    `select movement, sum(abs(amount_micros)) / 2 as micros from ledger_entries where task_id = $1
+      group by movement order by movement desc`,
+    [id],
+  )
+  return Object.fromEntries(rows.map(({ movement, micros }) => [movement, micros]))
+}
+const expectBalanced = async () =>
+  expect(await auditLedger(gateway.database.postgres)).toEqual({
+    sumMicros: 0,
+    driftedBalances: 0,
+    heldByFinished: 0,
+  })
+
+describe('a recording of twelve minutes', () => {
+  const pauses: Pause[] = [
+    { atSeconds: 100, seconds: 4 },
+    { atSeconds: 200, seconds: 1 },
+    { atSeconds: 270, seconds: 2 },
+    { atSeconds: 500, seconds: 1.5 },
+    { atSeconds: 560, seconds: 0.4 },
+  ]
+  const cuesIn = (text: string, mark: string) =>
+    [...text.matchAll(/^(\d\d):(\d\d):(\d\d)([,.])(\d{3}) --> (\d\d):(\d\d):(\d\d)[,.](\d{3})$/gm)].map(
+      (cue) => {
+        const [h1, m1, s1, between, ms1, h2, m2, s2, ms2] = cue.slice(1)
+        expect(between).toBe(mark)
+        const ms = (h?: string, m?: string, s?: string, rest?: string) =>
+          ((Number(h) * 60 + Number(m)) * 60 + Number(s)) * 1000 + Number(rest)
+        return { startMs: ms(h1, m1, s1, ms1), endMs: ms(h2, m2, s2, ms2) }
+      },
+    )
+
+  test('is cut in its pauses, written down piece by piece and put together with nothing lost', async () => {
+    const before = gateway.vendor.transcriptions().length
+    const created = await create(
+      { ...plain, language: 'en-GB', prompt: 'Kinora', temperature: '0.2' },
+      { bytes: spoken(720, pauses) },
+    )
+    const id = String(created.body['id'])
+    expect(created.body).toEqual({
+      id: expect.stringMatching(
+        /^transcription_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+      ),
+      object: 'transcription.task',
+      model: 'asr-1',
+      task: 'transcribe',
+      status: 'pending',
+      progress: 0,
+      created_at: expect.closeTo(Date.now() / 1000, -1),
+      completed_at: null,
+      expires_at: null,
+      duration: 720,
+      error: null,
+    })
+    expect(await recordings()).toEqual([id])
+    expect(await movementsOf(id)).toEqual({ hold: 72_000 })
+
+    expect(await transcriber.work()).toBe(1)
+    const pieces = await piecesOf(id)
+    expect(pieces).toEqual([
+      { startMs: 0, endMs: 271_000, failures: 0 },
+      { startMs: 271_000, endMs: 500_750, failures: 0 },
+      { startMs: 500_750, endMs: 720_000, failures: 0 },
+    ])
+    const asked = gateway.vendor.transcriptions().slice(before)
+    expect(asked.map(({ contentType }) => contentType)).toEqual(['audio/flac', 'audio/flac', 'audio/flac'])
+    expect(asked[0]?.fields).toMatchObject({
+      model: ['asr-1'],
+      language: ['en'],
+      prompt: ['Kinora'],
+      temperature: ['0.2'],
+      response_format: ['verbose_json'],
+    })
+
+    expect((await read(id)).body).toMatchObject({
+      status: 'completed',
+      progress: 100,
+      completed_at: expect.closeTo(Date.now() / 1000, -1),
+      expires_at: expect.closeTo(Date.now() / 1000 + 7 * 86_400, -1),
+    })
+    expect(await movementsOf(id)).toEqual({ hold: 72_000, capture: 72_000 })
+    expect(await recordings()).toEqual([])
+
+    const verbose = (await transcript(id, 'verbose_json')).body
+    const segments = verbose['segments'] as { id: number; start: number; end: number; text: string }[]
+    expect(verbose).toMatchObject({ task: 'transcribe', language: 'english', duration: 720 })
+    expect(Object.keys(verbose).toSorted()).toEqual(['duration', 'language', 'segments', 'task', 'text'])
+    expect(segments.map((segment) => segment.id)).toEqual(segments.map((_, index) => index))
+    expect(segments.map(({ start }) => start)).toEqual([0, 1.5, 3, 271, 272.5, 274, 500.75, 502.25, 503.75])
+    // Each piece's text is there once, in its order; the vendor may have been asked in another.
+    const texts = String(verbose['text']).match(/vendor transcript of \d+ bytes/g) ?? []
+    expect(texts.join(' ')).toBe(verbose['text'])
+    expect(texts.toSorted()).toEqual(
+      asked.map(({ sizeBytes }) => `vendor transcript of ${sizeBytes} bytes`).toSorted(),
+    )
+    expect((await transcript(id)).body).toEqual({ text: verbose['text'] })
+    expect(await transcriptText(id, 'text')).toBe(`${String(verbose['text'])}\n`)
+    for (const [format, mark] of [
+      ['srt', ','],
+      ['vtt', '.'],
+    ] as const) {
+      const cues = cuesIn(await transcriptText(id, format), mark)
+      expect(cues.length).toBe(segments.length)
+      cues.forEach(({ startMs, endMs }, index) => {
+        expect(startMs).toBeGreaterThanOrEqual(cues[index - 1]?.endMs ?? 0)
+        expect(endMs).toBeGreaterThan(startMs)
+        expect(endMs).toBeLessThanOrEqual(720_000)
+      })
+    }
+    await expectBalanced()
+  })
+
+  test('that is silent is completed with an empty text, and nobody is asked', async () => {
+    const before = gateway.vendor.transcriptions().length
+    const id = await accept(plain, spoken(720, [{ atSeconds: 0, seconds: 720 }]))
+    await until(id, 'completed')
+    expect((await transcript(id)).body).toEqual({ text: '' })
+    expect((await transcript(id, 'verbose_json')).body).toMatchObject({ text: '', segments: [] })
+    expect(await transcriptText(id, 'srt')).toBe('')
+    expect(await transcriptText(id, 'vtt')).toBe('WEBVTT\n\n')
+    expect(gateway.vendor.transcriptions().length).toBe(before)
+    expect(await movementsOf(id)).toEqual({ hold: 72_000, capture: 72_000 })
+  })
+
+  test('shows how far it is: what is written down of all there is', async () => {
+    const id = await accept(
+      { ...plain, prompt: 'vendor:500-once' },
+      spoken(720, [...pauses, { atSeconds: 280, seconds: 440 }]),
+    )
+    await transcriber.work()
+    // Two pieces are silent; the first is to be asked for again.
+    expect((await read(id)).body).toMatchObject({ status: 'processing', progress: expect.any(Number) })
+    expect((await read(id)).body['progress']).toBeGreaterThan(30)
+    expect((await read(id)).body['progress']).toBeLessThan(70)
+    await until(id, 'completed')
+  })
+})
+
+describe('what a provider does', () => {
+  test('translates where that is asked for', async () => {
+    const id = await accept({ ...plain, task: 'translate' })
+    expect((await until(id, 'completed'))['task']).toBe('translate')
+    const { body } = await transcript(id, 'verbose_json')
+    expect(body).toMatchObject({ task: 'translate', language: 'english' })
+    expect(body['text']).toContain('vendor translation of')
+  })
+
+  test.each([
+    ['500-once', wave(2.5)],
+    ['busy-once', wave(2.6)],
+  ])('a piece is asked for again after %s', async (word, bytes) => {
+    const id = await accept({ ...plain, prompt: `vendor:${word}` }, bytes)
+    await until(id, 'completed')
+    expect((await piecesOf(id)).map(({ failures }) => failures)).toEqual([word === '500-once' ? 1 : 0])
+    expect((await transcript(id)).body['text']).toContain('vendor transcript of')
+    await expectBalanced()
+  })
+
+  test('a provider that is out of reach is waited for', async () => {
+    const id = await accept()
+    gateway.vendor.faults.down = true
+    try {
+      await transcriber.work()
+      expect((await read(id)).body).toMatchObject({ status: 'processing', error: null })
+    } finally {
+      gateway.vendor.faults.down = false
+    }
+    await until(id, 'completed')
+  })
+
+  test('what cannot be helped fails the task; nothing is charged, kept or told of the vendor', async () => {
+    const expected: [word: string, code: string, requests: number][] = [
+      ['500', 'upstream_error', 3],
+      ['cut', 'upstream_error', 3],
+      ['moderated', 'content_policy_violation', 1],
+      ['reject=unknown_model', 'upstream_error', 1],
+      ['leak', 'invalid_parameter', 1],
+    ]
+    const before = gateway.vendor.transcriptions().length
+    const tasks = await Promise.all(
+      expected.map(async ([word, code, requests]) => {
+        const prompt = `vendor:${word}`
+        return { prompt, code, requests, id: await accept({ ...plain, prompt }) }
+      }),
+    )
+    for (const { id, prompt, code, requests } of tasks) {
+      const body = await until(id, 'failed')
+      expect(body).toMatchObject({ completed_at: null, expires_at: null, error: { code } })
+      // A vendor's own words are nobody's business.
+      expect(JSON.stringify(body)).not.toMatch(/simulated|127\.0\.0\.1|vendor-key/)
+      const asked = gateway.vendor.transcriptions().slice(before)
+      expect(asked.filter(({ fields }) => fields['prompt']?.[0] === prompt).length).toBe(requests)
+      expect(await movementsOf(id)).toEqual({ hold: 200, release: 200 })
+      expect(await piecesOf(id)).toEqual([])
+      expectProblem(await transcript(id), 'task_failed')
+    }
+    expect(await recordings()).toEqual([])
+    await expectBalanced()
+  })
+
+  test('past its deadline a task fails, also one that was never begun', async () => {
+    const waiting = await accept({ ...plain, prompt: 'vendor:busy' })
+    await transcriber.work()
+    const untouched = await accept()
+    await gateway.database.postgres.query(
+      `update open_transcriptions set deadline_at = now() - interval '1 second'`,
+    )
+    for (const id of [waiting, untouched]) {
+      expect((await until(id, 'failed'))['error']).toMatchObject({ code: 'task_timeout' })
+      expect(await movementsOf(id)).toEqual({ hold: 200, release: 200 })
+    }
+  })
+
+  test('a model that knows no times gives its text alone', async () => {
+    const id = await accept({ model: 'chat-4o-transcribe' })
+    await until(id, 'completed')
+    expect(gateway.vendor.transcriptions().at(-1)?.fields['response_format']).toEqual(['json'])
+    expect((await transcript(id)).body['text']).toContain('vendor transcript of')
+    expect(await transcriptText(id, 'text')).toContain('vendor transcript of')
+    for (const format of ['srt', 'vtt', 'verbose_json']) {
+      expectProblem(await transcript(id, format), 'invalid_parameter', 'response_format')
+    }
+  })
+})
+
+describe('a run', () => {
+  test('that was overtaken changes nothing, and tasks that fell silent are handed over anew', async () => {
+    const { postgres } = gateway.database
+    const id = await accept({ ...plain, prompt: 'vendor:busy-once' }, wave(2.7))
+    await transcriber.work()
+    await postgres.query(
+      `update open_transcriptions set stage = 'working', touched_at = 'epoch' where task_id = $1`,
+      [id],
+    )
+    await waitIsOver()
+    const [retaken] = await retakeLost(postgres, 1)
+    expect(retaken).toEqual({ taskId: id, run: 2 })
+    for (const step of [planPieces, transcribePieces])
+      expect(await step(transcriber.dependencies, id, 1)).toEqual({ kind: 'over' })
+    await postgres.query(`update open_transcriptions set touched_at = 'epoch' where task_id = $1`, [id])
+    expect(await transcriber.work()).toBe(1)
+    expect((await read(id)).body['status']).toBe('completed')
+    expect(await movementsOf(id)).toEqual({ hold: 270, capture: 270 })
+  })
+
+  test('of an account with many tasks leaves room for others', async () => {
+    const { postgres } = gateway.database
+    const other = await createKey(postgres, await createAccount(postgres))
+    const many = [await accept(), await accept(), await accept()]
+    const one = String((await create(plain, { text: other.text })).body['id'])
+    const taken = await takeAccepted(postgres, 2)
+    expect(taken.map(({ taskId }) => taskId).toSorted()).toEqual([many[0] ?? '', one].toSorted())
+    await postgres.query(`update open_transcriptions set touched_at = 'epoch' where stage = 'starting'`)
+    await transcriber.work()
+    for (const id of many) await until(id, 'completed')
+  })
+})
+
+describe('a recording with a gap in its times', () => {
+  const withGap = (seconds: number) =>
+    encoded(wave(10), 'out.webm', ['-af', `asetpts='PTS+if(gte(T,5),${seconds},0)/TB'`, '-c:a', 'libopus'])
+
+  test('is written down to its end, and charged for the sound it has', async () => {
+    const id = await accept(plain, await withGap(40))
+    await until(id, 'completed')
+    const [piece, ...others] = await piecesOf(id)
+    expect(others).toEqual([])
+    expect(piece).toMatchObject({ startMs: 0, endMs: expect.closeTo(50_000, -2) })
+    expect((await movementsOf(id))['capture']).toBeLessThan(1_010)
+  })
+
+  test('fails where it is nearly all gap', async () => {
+    const before = gateway.vendor.transcriptions().length
+    const id = await accept(plain, await withGap(600))
+    expect((await until(id, 'failed'))['error']).toMatchObject({ code: 'invalid_parameter' })
+    expect(gateway.vendor.transcriptions().length).toBe(before)
+  })
+})
+
+describe('GET one', () => {
+  test("404 for an id that is unknown, no id, and somebody else's", async () => {
+    const { postgres } = gateway.database
+    const stranger = await createKey(postgres, await createAccount(postgres))
+    const id = await accept()
+    for (const asked of [createTranscriptionId(Date.now()), 'nonsense', 'video_123']) {
+      expectProblem(await read(asked), 'task_not_found')
+      expectProblem(await transcript(asked), 'task_not_found')
+      expectProblem(await remove(asked), 'task_not_found')
+    }
+    for (const send of [
+      read(id, stranger.text),
+      transcript(id, 'json', stranger.text),
+      remove(id, stranger.text),
+    ]) {
+      expectProblem(await send, 'task_not_found')
+    }
+    expect((await read(id)).status).toBe(200)
+    await until(id, 'completed')
+  })
+})
+
+describe('GET transcript', () => {
+  test('400 task_not_completed while it is under way, and for a format nobody knows', async () => {
+    const id = await accept()
+    expectProblem(await transcript(id), 'task_not_completed')
+    await until(id, 'completed')
+    expectProblem(await transcript(id, 'docx'), 'invalid_parameter', 'response_format')
+  })
+
+  test('410 media_expired once it is past its time; what is left of it goes, the task stays', async () => {
+    const { postgres } = gateway.database
+    const id = await accept()
+    await until(id, 'completed')
+    await postgres.query(
+      `update transcription_tasks set expires_at = now() - interval '1 second' where id = $1`,
+      [id],
+    )
+    expectProblem(await transcript(id), 'media_expired')
+    await clearAway(transcriber.dependencies)
+    expect(await piecesOf(id)).toEqual([])
+    expectProblem(await transcript(id), 'media_expired')
+    expect((await read(id)).body['status']).toBe('completed')
+  })
+
+  test('a client that speaks openai reads its own fields', async () => {
+    const id = await accept()
+    await until(id, 'completed')
+    const { body } = await ask(
+      `${gateway.url}${path}/${id}/transcript?response_format=verbose_json`,
+      key.text,
+      {
+        headers: { 'x-api-dialect': 'openai' },
+      },
+    )
+    expect(body).toMatchObject({ usage: { type: 'duration', seconds: 2 } })
+    expect((body['segments'] as object[])[0]).toHaveProperty('seek')
+  })
+})
+
+describe('DELETE', () => {
+  const gone = (id: string) => ({ id, object: 'transcription.task.deleted', deleted: true })
+
+  test('one that is completed goes with its transcript; its money stays in the books', async () => {
+    const id = await accept()
+    await until(id, 'completed')
+    expect((await remove(id)).body).toEqual(gone(id))
+    expectProblem(await read(id), 'task_not_found')
+    expectProblem(await transcript(id), 'task_not_found')
+    expectProblem(await remove(id), 'task_not_found')
+    expect(await piecesOf(id)).toEqual([])
+    expect(await movementsOf(id)).toEqual({ hold: 200, capture: 200 })
+    await expectBalanced()
+  })
+
+  test('one that waits, and one that a provider is at, are stopped and not charged', async () => {
+    const waiting = await accept()
+    expect((await remove(waiting)).body).toEqual(gone(waiting))
+    expect(await transcriber.work()).toBe(0)
+
+    const underWay = await accept({ ...plain, prompt: 'vendor:hang' })
+    const before = gateway.vendor.transcriptions().length
+    const working = transcriber.work()
+    await expect.poll(() => gateway.vendor.transcriptions().length, { timeout: 20_000 }).toBe(before + 1)
+    expect((await remove(underWay)).body).toEqual(gone(underWay))
+    await working
+    await expect.poll(() => gateway.vendor.transcriptions().at(-1)?.state).toBe('abandoned')
+    for (const id of [waiting, underWay]) {
+      expectProblem(await read(id), 'task_not_found')
+      expect(await movementsOf(id)).toEqual({ hold: 200, release: 200 })
+    }
+    expect(await recordings()).toEqual([])
+    await expectBalanced()
+  })
+
+  test('a recording that was left behind is found', async () => {
+    const { postgres } = gateway.database
+    const id = await accept()
+    await postgres.query(
+      `update transcription_tasks set state = 'failed', error_code = 'upstream_error',
+              finished_at = now() - interval '2 minutes' where id = $1`,
+      [id],
+    )
+    await postgres.query('delete from open_transcriptions where task_id = $1', [id])
+    expect(await recordings()).toEqual([id])
+    await clearAway(transcriber.dependencies)
+    expect(await recordings()).toEqual([])
+    await postgres.query('delete from transcription_tasks where id = $1', [id])
+  })
+})
+
+describe('GET list', () => {
+  const list = (text: string, search = '') => ask(`${gateway.url}${path}${search}`, text)
+  const idsOf = ({ body }: Answer) => (body['data'] as { id: string }[]).map(({ id }) => id)
+  const account = async () => {
+    const { postgres } = gateway.database
+    const { text } = await createKey(postgres, await createAccount(postgres))
+    return text
+  }
+
+  test('an account without tasks has an empty list', async () => {
+    expect((await list(await account())).body).toEqual({
+      object: 'list',
+      data: [],
+      has_more: false,
+      first_id: null,
+      last_id: null,
+    })
+  })
+
+  test("pages show every task once, in either order, and nobody else's", async () => {
+    const text = await account()
+    const ids: string[] = []
+    for (let count = 0; count < 3; count += 1) ids.push(String((await create(plain, { text })).body['id']))
+    const foreign = await accept()
+    for (const order of ['asc', 'desc']) {
+      const seen: string[] = []
+      for (let after = '', hasMore = true; hasMore;) {
+        const page: Answer = await list(
+          text,
+          `?limit=2&order=${order}${after === '' ? '' : `&after=${after}`}`,
+        )
+        expect(page.body).toMatchObject({ first_id: idsOf(page)[0], last_id: idsOf(page).at(-1) })
+        seen.push(...idsOf(page))
+        after = String(page.body['last_id'])
+        hasMore = page.body['has_more'] === true
+      }
+      const oldestFirst = order === 'asc' ? seen : seen.toReversed()
+      expect(seen.toSorted()).toEqual(ids.toSorted())
+      expect(oldestFirst.map((id) => id.slice(0, 27))).toEqual(ids.map((id) => id.slice(0, 27)).toSorted())
+    }
+    expect(idsOf(await list(text))).not.toContain(foreign)
+    for (const id of ids) await remove(id, text)
+    expect(idsOf(await list(text, `?after=${ids[1]}`))).toEqual([])
+    await remove(foreign)
+  })
+
+  test.each([
+    ['limit', '?limit=0'],
+    ['order', '?order=sideways'],
+    ['after', '?after=nonsense'],
+  ])('400 invalid_parameter: %s in %s', async (param, search) => {
+    expectProblem(await list(key.text, search), 'invalid_parameter', param)
+  })
+})
+
+describe('a create that is refused leaves nothing behind', () => {
+  const expectRefused = async (send: () => Promise<Answer>, code: ErrorCode, param?: string) => {
+    const before = await recordOf(gateway)
+    const answer = await send()
+    expectProblem(answer, code, param)
+    expect(await recordOf(gateway)).toEqual(before)
+    return answer
+  }
+
+  test.each<[ErrorCode, string | undefined, Record<string, string>]>([
+    ['missing_parameter', 'model', {}],
+    ['model_not_found', 'model', { model: 'asr-9' }],
+    ['invalid_parameter', 'model', { model: 'vidB-2' }],
+    ['invalid_parameter', 'language', { ...plain, language: 'klingon!' }],
+    ['invalid_parameter', 'temperature', { ...plain, temperature: '1.5' }],
+    ['invalid_parameter', 'task', { ...plain, task: 'summarise' }],
+    ['invalid_parameter', 'task', { model: 'chat-4o-transcribe', task: 'translate' }],
+  ])('%s %s: %j', async (code, param, fields) => {
+    await expectRefused(() => create(fields), code, param)
+  })
+
+  test('missing_parameter: no file, and invalid_parameter: text in its place', async () => {
+    await expectRefused(() => create(plain, { bytes: null }), 'missing_parameter', 'file')
+    const text = () => create({ ...plain, file: 'hello' }, { bytes: null })
+    await expectRefused(text, 'invalid_parameter', 'file')
+  })
+
+  test.each([
+    ['nothing', Buffer.alloc(0)],
+    ['text', Buffer.from('this is not audio '.repeat(100))],
+    ['a playlist', Buffer.from('#EXTM3U\nhttp://127.0.0.1:9/a.mp3\n')],
+    ['a head without sound', short.subarray(0, 44)],
+  ])('invalid_file_format: %s', async (_, bytes) => {
+    await expectRefused(() => create(plain, { bytes }), 'invalid_file_format', 'file')
+  })
+
+  test('invalid_request: JSON', async () => {
+    await expectRefused(() => askJson(`${gateway.url}${path}`, key.text, plain), 'invalid_request')
+  })
+
+  test('request_too_large: a field; file_too_large: a form larger than any file may be', async () => {
+    const field = { ...plain, prompt: 'x'.repeat(1_100_000) }
+    await expectRefused(() => create(field), 'request_too_large')
+    const answer = await askRaw(
+      gateway.url,
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer ${key.text}\r\n` +
+        `Content-Type: multipart/form-data; boundary=x\r\nContent-Length: ${2 ** 31}\r\n\r\n`,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+    expect(answer).toContain('"code":"file_too_large"')
+  })
+
+  test('model_access_denied', async () => {
+    const { text } = await createKey(gateway.database.postgres, accountId, { models: ['asr-large-v3'] })
+    await expectRefused(() => create(plain, { text }), 'model_access_denied', 'model')
+  })
+
+  test('insufficient_balance, payment_failed, quota_exceeded, subscription_expired', async () => {
+    const { postgres } = gateway.database
+    const poor = await createAccount(postgres, { balance: 0 })
+    const { text } = await createKey(postgres, poor)
+    await expectRefused(() => create(plain, { text }), 'insufficient_balance')
+    await postgres.query(`update accounts set payment_state = 'failed' where id = $1`, [poor])
+    await expectRefused(() => create(plain, { text }), 'payment_failed')
+    const capped = await createKey(postgres, accountId, { quotaMicros: 199 })
+    await expectRefused(() => create(plain, { text: capped.text }), 'quota_exceeded')
+    const lapsed = await createAccount(postgres)
+    await subscribe(postgres, lapsed, { endsAt: new Date(Date.now() - 1_000) })
+    const subscription = await createKey(postgres, lapsed, { kind: 'subscription' })
+    await expectRefused(() => create(plain, { text: subscription.text }), 'subscription_expired')
+  })
+
+  test('audio_requires_payg, where the operator wants it so; a subscription pays otherwise', async () => {
+    const { postgres } = gateway.database
+    const subscriber = await createAccount(postgres)
+    await subscribe(postgres, subscriber)
+    const { text } = await createKey(postgres, subscriber, { kind: 'subscription' })
+    await using strict = await startGateway({ AUDIO_REQUIRES_PAYG: 'true' }, gateway)
+    await expectRefused(() => create(plain, { text, url: strict.url }), 'audio_requires_payg')
+    expect((await create(plain, { text })).status).toBe(200)
+  })
+})

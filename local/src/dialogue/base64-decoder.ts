@@ -1,0 +1,28 @@
+export interface Base64Decoder {
+  /** What the text so far adds; undefined once it has proved not to be base64. */
+  take: (text: string) => Buffer | undefined
+  end: () => Buffer | undefined
+}
+
+/** Decodes base64 in pieces cut anywhere. Strict: the standard alphabet, padded, nothing in between. */
+export function createBase64Decoder(): Base64Decoder {
+  let over = ''
+  let padding = 0
+  let wrong = false
+
+  function take(text: string): Buffer | undefined {
+    const pads = /={0,2}$/u.exec(text)![0].length
+    const letters = text.length - pads
+    if (letters > 0 && padding > 0) wrong = true
+    if (!/^[A-Za-z0-9+/]*$/u.test(text.slice(0, letters))) wrong = true
+    padding += pads
+    if (padding > 2) wrong = true
+    if (wrong) return undefined
+    const whole = over + text
+    const ready = whole.length - (whole.length % 4)
+    over = whole.slice(ready)
+    return Buffer.from(whole.slice(0, ready), 'base64')
+  }
+
+  return { take, end: () => (wrong || over !== '' ? undefined : Buffer.alloc(0)) }
+}

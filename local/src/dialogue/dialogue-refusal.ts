@@ -1,0 +1,14 @@
+/** A request that is answered with an error, in words fit for whoever sent it. */
+export class DialogueRefusal extends Error {
+  readonly status: number
+  readonly code: string
+  readonly param: string | undefined
+
+  constructor(status: number, code: string, message: string, param?: string) {
+    super(message)
+    this.name = 'DialogueRefusal'
+    this.status = status
+    this.code = code
+    this.param = param
+  }
+}

@@ -1,0 +1,27 @@
+import type { ReplySettings } from './chat-order.ts'
+
+/** A message as the model reads it. */
+export interface Turn {
+  role: 'system' | 'user' | 'assistant'
+  text: string
+  /** The text without what was only heard. */
+  written: string
+  heardSeconds: number
+}
+
+/** What the dialogue model's process is asked to do. */
+export interface DialogueTask {
+  /** Folders of the pulled sets. */
+  weights: string
+  runtime: string
+  turns: Turn[]
+  settings: ReplySettings
+}
+
+/** What it answers, piece by piece: once what it read, then one choice after the other. */
+export type DialoguePiece =
+  | { kind: 'read'; textTokens: number; heardSeconds: number }
+  | { kind: 'text'; choice: number; text: string }
+  | { kind: 'end'; choice: number; reason: FinishReason; tokens: number }
+
+export type FinishReason = 'stop' | 'length'

@@ -1,0 +1,227 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { createInference } from '../inference/inference.ts'
+import { drain } from '../job-upload.ts'
+import type { Log } from '../log.ts'
+import type { ModelDirectory } from '../models/model-directory.ts'
+import { findFfmpeg, type FfmpegTool } from '../sandbox.ts'
+import { checkSpeechOrder } from '../speech/speech-order.ts'
+import { readChatOrder, type ChatOrder, type ReplySettings } from './chat-order.ts'
+import {
+  chunkOf,
+  completionOf,
+  startAnswer,
+  usageChunkOf,
+  usageOf,
+  type Counted,
+  type FinishedChoice,
+} from './completion.ts'
+import { problemOf } from './dialogue-problem.ts'
+import type { DialoguePiece, DialogueTask, Turn } from './dialogue-task.ts'
+import { echo } from './echo.ts'
+import { createHearing, type Recognise } from './hearing.ts'
+import { receiveChat } from './receive-chat.ts'
+import { createSpokenReplies } from './spoken-replies.ts'
+import { speakReply, type Speak } from './spoken-reply.ts'
+
+const mostWaiting = 16
+const busyRetrySeconds = 5
+const defaultIdleMs = 300_000
+/** A reader that takes nothing for so long is taken for gone. */
+const standstillMs = 300_000
+
+export interface DialogueOptions {
+  directory: ModelDirectory
+  ffmpegPath: string
+  recognise: Recognise
+  speak: Speak
+  log: Log
+  /** After so long without a question the model is let go of. */
+  idleMs?: number
+}
+
+export interface Dialogue {
+  /** Answers `POST /v1/chat/completions`. */
+  handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  close: () => Promise<void>
+}
+
+interface Reply {
+  headers: Record<string, string>
+  pieces: AsyncGenerator<DialoguePiece, void, undefined>
+}
+
+export function createDialogue(options: DialogueOptions): Dialogue {
+  const { directory, log } = options
+  const model = createInference<DialogueTask, DialoguePiece>({
+    name: 'tinyllama',
+    program: new URL('dialogue-process.ts', import.meta.url),
+    mostWaiting,
+    idleMs: options.idleMs ?? defaultIdleMs,
+    log,
+  })
+  const spokenReplies = createSpokenReplies()
+  const hear = createHearing(options.recognise, spokenReplies)
+  let finding: Promise<FfmpegTool> | undefined
+
+  function ffmpegFound(): Promise<FfmpegTool> {
+    finding ??= findFfmpeg(options.ffmpegPath).catch((error: unknown) => {
+      // What is missing may be installed by the next time.
+      finding = undefined
+      throw error
+    })
+    return finding
+  }
+
+  function reply(turns: Turn[], settings: ReplySettings, signal: AbortSignal): Reply {
+    const weights = directory.find('tinyllama')
+    const runtime = directory.find('llama-runtime')
+    if (weights === undefined || runtime === undefined) {
+      const headers = { 'x-engine': 'echo', 'x-engine-wanted': 'tinyllama' }
+      return { headers, pieces: echo(turns, settings.choices) }
+    }
+    const task = { weights, runtime, turns, settings }
+    return { headers: { 'x-engine': 'tinyllama' }, pieces: model.run(task, signal) }
+  }
+
+  async function finish(
+    { pieces }: Reply,
+    { speech }: ChatOrder,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<object> {
+    const head = startAnswer()
+    const choices: FinishedChoice[] = []
+    const made: Counted = { textTokens: 0, soundSeconds: 0 }
+    let read: Counted | undefined
+    let text = ''
+    for await (const piece of pieces) {
+      if (piece.kind === 'read') read = { textTokens: piece.textTokens, soundSeconds: piece.heardSeconds }
+      else if (piece.kind === 'text') text += piece.text
+      else {
+        choices.push({ text, reason: piece.reason, audio: undefined })
+        made.textTokens += piece.tokens
+        text = ''
+      }
+    }
+    if (speech !== undefined) {
+      const tools = { speak: options.speak, ffmpeg: await ffmpegFound(), folder }
+      for (const choice of choices) {
+        const { bytes, seconds } = await speakReply(tools, { input: choice.text, ...speech }, signal)
+        choice.audio = { ...spokenReplies.remember(choice.text), data: bytes.toString('base64') }
+        made.soundSeconds += seconds
+      }
+    }
+    return completionOf(head, choices, read && usageOf(read, made))
+  }
+
+  async function stream(
+    { headers, pieces }: Reply,
+    order: ChatOrder,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const head = startAnswer()
+    const made: Counted = { textTokens: 0, soundSeconds: 0 }
+    let read: Counted | undefined
+    let begun = -1
+    const send = async (data: string) => {
+      // Only now, so that what goes wrong before the first piece still has a status of its own.
+      if (!response.headersSent) {
+        response.setTimeout(standstillMs, () => response.destroy())
+        response.writeHead(200, {
+          'content-type': 'text/event-stream; charset=utf-8',
+          'cache-control': 'no-store',
+          ...headers,
+        })
+      }
+      if (!response.write(`data: ${data}\n\n`)) await drained(response, signal)
+    }
+    for await (const piece of pieces) {
+      if (piece.kind === 'read') {
+        read = { textTokens: piece.textTokens, soundSeconds: piece.heardSeconds }
+        continue
+      }
+      const { choice } = piece
+      const role = begun < choice ? { role: 'assistant' as const } : {}
+      begun = choice
+      if (piece.kind === 'text') {
+        await send(JSON.stringify(chunkOf(head, choice, { ...role, content: piece.text }, null)))
+      } else {
+        await send(JSON.stringify(chunkOf(head, choice, role, piece.reason)))
+        made.textTokens += piece.tokens
+      }
+    }
+    if (order.streamUsage && read !== undefined) {
+      await send(JSON.stringify(usageChunkOf(head, usageOf(read, made))))
+    }
+    await send('[DONE]')
+    response.end()
+  }
+
+  async function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const order = readChatOrder(await receiveChat(request.iterator({ destroyOnReturn: false }), folder))
+    if (order.speech !== undefined) checkSpeechOrder({ ...order.speech, input: '', speed: 1 })
+    const turns = await hear(order.messages, signal)
+    const begun = performance.now()
+    const made = reply(turns, order.settings, signal)
+    if (order.stream) await stream(made, order, response, signal)
+    else send(response, 200, await finish(made, order, folder, signal), made.headers)
+    log('local.replied', {
+      engine: made.headers['x-engine'],
+      choices: order.settings.choices,
+      afterMs: Math.round(performance.now() - begun),
+    })
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    const folder = await mkdtemp(path.join(tmpdir(), `kinora-dialogue-${process.pid}-`))
+    try {
+      await answer(request, response, folder, gone.signal)
+    } catch (error) {
+      if (gone.signal.aborted || (request.destroyed && !request.complete)) return
+      const { status, ...problem } = problemOf(error)
+      if (status === 500) log('local.dialogue_failed', { error: String(error) })
+      if (response.headersSent) {
+        response.destroy()
+        return
+      }
+      await drain(request)
+      const retry = problem.code === 'busy' ? { 'retry-after': String(busyRetrySeconds) } : {}
+      send(response, status, { error: problem }, retry)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+
+  return { handle, close: () => model.close() }
+}
+
+function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(signal.reason as Error)
+    response.once('drain', resolve)
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
+}
+
+function send(response: ServerResponse, status: number, body: object, headers: Record<string, string>): void {
+  const text = JSON.stringify(body)
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(text)),
+    'cache-control': 'no-store',
+    ...headers,
+  })
+  response.end(text)
+}

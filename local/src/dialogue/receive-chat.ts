@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { open, type FileHandle } from 'node:fs/promises'
+import path from 'node:path'
+
+import { DialogueRefusal } from './dialogue-refusal.ts'
+import { createSoundSifter } from './sound-sifter.ts'
+
+const mebibyte = 1024 * 1024
+const bodyLimitBytes = 96 * mebibyte
+/** What is left of a body without its sound; only this much is ever held in memory. */
+const textLimitBytes = 8 * mebibyte
+
+/** Sound that came in a body and lies in a file now. */
+export interface ReceivedSound {
+  path: string
+  sizeBytes: number
+  /** False where the text was not base64; the file is of no use then. */
+  readable: boolean
+}
+
+export interface ReceivedChat {
+  body: unknown
+  /** The sound whose place in the body this value holds. */
+  soundAt: (value: unknown) => ReceivedSound | undefined
+}
+
+/** Reads the JSON of a chat; sound in it is decoded into files of `folder` as it arrives. */
+export async function receiveChat(message: AsyncIterable<Buffer>, folder: string): Promise<ReceivedChat> {
+  // Nobody can guess it, so nobody can point to a file.
+  const mark = randomUUID()
+  const sift = createSoundSifter(mark)
+  const kept: Buffer[] = []
+  const sounds: ReceivedSound[] = []
+  let file: FileHandle | undefined
+  let receivedBytes = 0
+  let keptBytes = 0
+  try {
+    for await (const chunk of message) {
+      receivedBytes += chunk.length
+      if (receivedBytes > bodyLimitBytes) throw tooLarge('The body is larger than 96 MiB.')
+      for (const part of sift(chunk)) {
+        if (part.kind === 'json') {
+          keptBytes += part.bytes.length
+          if (keptBytes > textLimitBytes) throw tooLarge('The text of the body is larger than 8 MiB.')
+          kept.push(part.bytes)
+          continue
+        }
+        let sound = sounds[part.sound]
+        if (sound === undefined) {
+          await file?.close()
+          sound = { path: path.join(folder, `sound-${part.sound}`), sizeBytes: 0, readable: true }
+          sounds.push(sound)
+          file = await open(sound.path, 'wx')
+        }
+        if (part.bytes === undefined) sound.readable = false
+        else {
+          await file?.writeFile(part.bytes)
+          sound.sizeBytes += part.bytes.length
+        }
+      }
+    }
+  } finally {
+    await file?.close()
+  }
+  return {
+    body: parse(Buffer.concat(kept)),
+    soundAt: (value) =>
+      typeof value === 'string' && value.startsWith(`${mark}:`)
+        ? sounds[Number(value.slice(mark.length + 1))]
+        : undefined,
+  }
+}
+
+function parse(text: Buffer): unknown {
+  try {
+    return JSON.parse(text.toString())
+  } catch {
+    throw new DialogueRefusal(400, 'invalid_request', 'The body is not valid JSON.')
+  }
+}
+
+function tooLarge(message: string): DialogueRefusal {
+  return new DialogueRefusal(413, 'request_too_large', message)
+}

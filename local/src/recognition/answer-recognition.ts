@@ -1,0 +1,126 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { InferenceBusy } from '../inference/inference.ts'
+import { drain } from '../job-upload.ts'
+import type { Log } from '../log.ts'
+import { receiveRecording, type ReceivedRecording } from './receive-recording.ts'
+import type { ChosenEngine, RecognitionOrder } from './recognition-plan.ts'
+import { RecognitionRefusal } from './recognition-refusal.ts'
+import type { Recogniser, Recognition } from './recognition.ts'
+
+interface Recognising {
+  recognise: Recogniser['recognise']
+  log: Log
+}
+
+const busyRetrySeconds = 5
+/** A reader that takes nothing for so long is taken for gone. */
+const standstillMs = 300_000
+
+export async function answerRecognition(
+  { recognise, log }: Recognising,
+  request: IncomingMessage,
+  response: ServerResponse,
+  task: RecognitionOrder['task'],
+): Promise<void> {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  const folder = await mkdtemp(path.join(tmpdir(), 'kinora-upload-'))
+  try {
+    const received = await receiveRecording(request, path.join(folder, 'upload'), task)
+    await sendRecognition(received, recognise(received.order, gone.signal), response, gone.signal)
+  } catch (error) {
+    if (gone.signal.aborted) return
+    const { status, code, message } = problemOf(error)
+    if (status === 500) log('local.recognition_failed', { error: String(error) })
+    await drain(request)
+    if (response.headersSent) {
+      // A stream that ends without its last event was cut off, and must look so.
+      response.destroy()
+      return
+    }
+    send(
+      response,
+      status,
+      { error: { code, message } },
+      code === 'busy' ? { 'retry-after': busyRetrySeconds } : {},
+    )
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function sendRecognition(
+  { order, isVerbose, isStream }: ReceivedRecording,
+  news: ReturnType<Recogniser['recognise']>,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const next = await news.next()
+    if (next.done === true) {
+      const result = next.value
+      if (isStream) {
+        await sendEvent(response, { type: 'transcript.text.done', text: result.text }, signal)
+        response.end()
+      } else send(response, 200, bodyOf(order, isVerbose, result), engineHeaders(result))
+      return
+    }
+    if (!isStream) continue
+    if (next.value.type === 'begun') {
+      response.setTimeout(standstillMs, () => response.destroy())
+      response.writeHead(200, {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        ...engineHeaders(next.value),
+      })
+      response.flushHeaders()
+    } else await sendEvent(response, { type: 'transcript.text.delta', delta: next.value.text }, signal)
+  }
+}
+
+async function sendEvent(response: ServerResponse, event: unknown, signal: AbortSignal): Promise<void> {
+  if (!response.write(`data: ${JSON.stringify(event)}\n\n`)) await once(response, 'drain', { signal })
+}
+
+function bodyOf(order: RecognitionOrder, isVerbose: boolean, result: Recognition): Record<string, unknown> {
+  if (!isVerbose) return { text: result.text }
+  return {
+    task: order.task,
+    language: result.language,
+    duration: result.durationSeconds,
+    text: result.text,
+    ...(result.segments === undefined ? {} : { segments: result.segments }),
+    ...(result.words === undefined ? {} : { words: result.words }),
+  }
+}
+
+function engineHeaders({ engine, wanted }: ChosenEngine): Record<string, string> {
+  return { 'x-engine': engine, ...(engine === wanted ? {} : { 'x-engine-wanted': wanted }) }
+}
+
+function problemOf(error: unknown): { status: number; code: string; message: string } {
+  if (error instanceof RecognitionRefusal) return error
+  if (error instanceof InferenceBusy) return { status: 503, code: 'busy', message: error.message }
+  return { status: 500, code: 'internal_error', message: 'The recording could not be recognised.' }
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string | number>,
+): void {
+  const text = JSON.stringify(body)
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    ...headers,
+  })
+  response.end(text)
+}

@@ -1,0 +1,123 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { createWriteStream } from 'node:fs'
+import path from 'node:path'
+import { Transform, type Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+import { killSandboxed } from '../run-ffmpeg.ts'
+import { commandFor, type FfmpegTool } from '../sandbox.ts'
+import { samplesPerSecond } from './mel.ts'
+import { undecodable } from './recognition-refusal.ts'
+import { bytesPerSample } from './samples-file.ts'
+
+/** The containers that recordings come in. Above all no playlists, which name further files to open. */
+const containers = 'mp3,flac,ogg,wav,mov,mp4,m4a,matroska,webm,mpeg'
+/** What these containers usually hold; ffmpeg knows hundreds more, and their decoders stay out of reach. */
+const decoders = [
+  ...['mp1', 'mp1float', 'mp2', 'mp2float', 'mp3', 'mp3float', 'aac', 'alac', 'flac', 'vorbis', 'libvorbis'],
+  ...['opus', 'libopus', 'speex', 'libspeex', 'ac3', 'eac3', 'adpcm_ms', 'adpcm_ima_wav', 'gsm_ms'],
+  ...['pcm_u8', 'pcm_s16le', 'pcm_s16be', 'pcm_s24le', 'pcm_s24be', 'pcm_s32le', 'pcm_s32be'],
+  ...['pcm_f32le', 'pcm_f32be', 'pcm_f64le', 'pcm_alaw', 'pcm_mulaw', 'pcm_s8'],
+]
+/** ffmpeg that decodes nothing for this long is taken for hung. */
+const standstillMs = 60_000
+const keptErrorCharacters = 4000
+
+export interface RecordingTask {
+  tool: FfmpegTool
+  /** Holds the recording and gets the samples; it is all that ffmpeg sees. */
+  folder: string
+  recordingName: string
+  mostSeconds: number
+  signal: AbortSignal
+}
+
+/**
+ * Decodes a stranger's recording to a file of plain samples, and answers with the file's path. Samples are written as
+ * they come, and no more of them than may be, whatever the recording says of its length.
+ */
+export async function decodeRecording(task: RecordingTask): Promise<string> {
+  const { signal, mostSeconds } = task
+  signal.throwIfAborted()
+  const samplesPath = path.join(task.folder, 'samples.s16')
+  const { command, args, options } = commandFor(task.tool, task.folder, decodeArgs(task), [
+    task.recordingName,
+  ])
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  const kill = () => killSandboxed(child)
+  const running = ended(child)
+  process.once('exit', kill)
+  signal.addEventListener('abort', kill)
+  let standstill = setTimeout(kill, standstillMs)
+  let isTooLong = false
+  const stopTooLong = () => {
+    isTooLong = true
+    kill()
+  }
+  readComplaints(child.stderr, mostSeconds, stopTooLong)
+
+  const mostBytes = mostSeconds * samplesPerSecond * bytesPerSample
+  let bytes = 0
+  const counting = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      clearTimeout(standstill)
+      standstill = setTimeout(kill, standstillMs)
+      bytes += chunk.length
+      if (bytes <= mostBytes) return done(null, chunk)
+      stopTooLong()
+      done()
+    },
+  })
+  try {
+    const [outcome] = await Promise.all([
+      running,
+      pipeline(child.stdout, counting, createWriteStream(samplesPath)).catch((error: unknown) => {
+        kill()
+        throw error
+      }),
+    ])
+    signal.throwIfAborted()
+    if (isTooLong) throw undecodable(`The recording is longer than ${Math.floor(mostSeconds / 3600)} hours.`)
+    if (outcome !== 'exit 0') throw undecodable('The recording could not be decoded.')
+    if (bytes === 0) throw undecodable('The recording is empty.')
+    return samplesPath
+  } finally {
+    clearTimeout(standstill)
+    signal.removeEventListener('abort', kill)
+    process.off('exit', kill)
+    await running
+  }
+}
+
+function decodeArgs({ recordingName }: RecordingTask): string[] {
+  return [
+    // The level at which the length that the recording claims is said.
+    ...['-hide_banner', '-loglevel', 'info', '-nostats', '-nostdin'],
+    ...['-protocol_whitelist', 'file,pipe', '-format_whitelist', containers],
+    ...['-codec_whitelist', decoders.join(','), '-threads', '1', '-vn', '-sn', '-dn', '-i', recordingName],
+    ...['-map', '0:a:0', '-af', 'aresample=async=1:first_pts=0', '-ac', '1', '-ar', String(samplesPerSecond)],
+    ...['-c:a', 'pcm_s16le', '-f', 's16le', 'pipe:1'],
+  ]
+}
+
+/** A recording that says itself that it is too long is not decoded at all. */
+function readComplaints(stderr: Readable, mostSeconds: number, onTooLong: () => void): void {
+  let text = ''
+  let isRead = false
+  stderr.setEncoding('utf8').on('data', (more: string) => {
+    if (isRead) return
+    text = (text + more).slice(-keptErrorCharacters)
+    const claimed = /Duration: (\d+):(\d\d):(\d\d)/u.exec(text)
+    if (claimed === null) return
+    isRead = true
+    const [hours = 0, minutes = 0, seconds = 0] = claimed.slice(1).map(Number)
+    if (hours * 3600 + minutes * 60 + seconds > mostSeconds) onTooLong()
+  })
+}
+
+function ended(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(`error ${error.message}`))
+    child.once('close', (code, signal) => resolve(code === null ? `signal ${signal}` : `exit ${code}`))
+  })
+}

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+
+import { killSandboxed } from '../run-ffmpeg.ts'
+import { commandFor, type FfmpegTool } from '../sandbox.ts'
+
+const model = '/usr/share/pocketsphinx/model/en-us'
+
+/** English words without signs or capitals, one utterance after the other. */
+export async function* recogniseWithPocketsphinx(
+  programPath: string,
+  tool: FfmpegTool,
+  samplesPath: string,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const { command, args, options } = commandFor({ ...tool, path: programPath }, path.dirname(samplesPath), [
+    ...['-infile', path.basename(samplesPath), '-logfn', '/dev/null', '-hmm', `${model}/en-us`],
+    ...['-lm', `${model}/en-us.lm.bin`, '-dict', `${model}/cmudict-en-us.dict`],
+  ])
+  signal.throwIfAborted()
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
+  const kill = () => killSandboxed(child)
+  signal.addEventListener('abort', kill)
+  process.once('exit', kill)
+  let outcome = ''
+  const ended = new Promise<void>((resolve) => {
+    child.once('error', (error) => {
+      outcome = `error ${error.message}`
+      resolve()
+    })
+    child.once('close', (code, name) => {
+      outcome ||= code === null ? `signal ${name}` : `exit ${code}`
+      resolve()
+    })
+  })
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      if (line.trim() !== '') yield ` ${line.trim()}`
+    }
+    await ended
+    signal.throwIfAborted()
+    if (outcome !== 'exit 0') throw new Error(`pocketsphinx ended with ${outcome}.`)
+  } finally {
+    signal.removeEventListener('abort', kill)
+    process.off('exit', kill)
+    kill()
+    await ended
+  }
+}

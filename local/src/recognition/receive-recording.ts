@@ -1,0 +1,137 @@
+import { createWriteStream } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+import { Busboy, type BusboyInstance } from '@fastify/busboy'
+
+import type { RecognitionOrder } from './recognition-plan.ts'
+import { invalid, RecognitionRefusal } from './recognition-refusal.ts'
+
+const megabyte = 1024 * 1024
+const fileLimitBytes = 512 * megabyte
+const bodyLimitBytes = fileLimitBytes + 4 * megabyte
+const fieldLimitBytes = 64 * 1024
+
+export interface ReceivedRecording {
+  order: RecognitionOrder
+  isVerbose: boolean
+  isStream: boolean
+}
+
+/** Reads a form and writes its recording to `file` as it arrives. */
+export async function receiveRecording(
+  message: IncomingMessage,
+  file: string,
+  task: RecognitionOrder['task'],
+): Promise<ReceivedRecording> {
+  const contentType = message.headers['content-type'] ?? ''
+  if (!/^multipart\/form-data\s*;/iu.test(contentType)) throw invalid('The body must be multipart/form-data.')
+  const parser = openParser(contentType)
+  const fields = new Map<string, string[]>()
+  // The parser does not end the file it is in when the client goes away; this does.
+  const aborted = new AbortController()
+  let writing: Promise<void> | undefined
+  let complaint: RecognitionRefusal | undefined
+  let receivedBytes = 0
+
+  parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
+    if (valueTruncated) complaint ??= invalid(`The field "${name}" is too long.`)
+    fields.set(name, [...(fields.get(name) ?? []), value])
+  })
+  parser.on('file', (name, stream) => {
+    if (name !== 'file' || writing !== undefined) {
+      complaint ??= invalid('One recording is taken, in the field "file".')
+      stream.resume()
+      return
+    }
+    const limited = upTo(fileLimitBytes, () => {
+      complaint ??= new RecognitionRefusal(413, 'file_too_large', 'The recording is larger than 512 MiB.')
+    })
+    writing = pipeline(stream, limited, createWriteStream(file), { signal: aborted.signal })
+    writing.catch(() => {})
+  })
+  message.on('data', (chunk: Buffer) => {
+    receivedBytes += chunk.length
+    if (receivedBytes > bodyLimitBytes) message.destroy(invalid('The body is too large.'))
+  })
+  try {
+    await pipeline(message, parser)
+    await writing
+  } catch (error) {
+    aborted.abort()
+    await writing?.catch(() => {})
+    if (error instanceof RecognitionRefusal || !message.complete) throw error
+    throw invalid('The form is broken.')
+  }
+  if (complaint !== undefined) throw complaint
+  if (writing === undefined) throw invalid('The field "file" is missing.')
+  return readFields(fields, file, task)
+}
+
+function readFields(
+  fields: ReadonlyMap<string, string[]>,
+  file: string,
+  task: RecognitionOrder['task'],
+): ReceivedRecording {
+  const one = (name: string) => {
+    const value = fields.get(name)?.at(-1)
+    return value === undefined || value === '' ? undefined : value
+  }
+  const model = one('model')
+  if (model === undefined) throw invalid('The field "model" is missing.')
+  const temperature = Number(one('temperature') ?? 0)
+  if (!(temperature >= 0 && temperature <= 1)) throw invalid('The field "temperature" is from 0 to 1.')
+  const format = one('response_format') ?? 'json'
+  if (format !== 'json' && format !== 'verbose_json') {
+    throw invalid('The field "response_format" is json or verbose_json.')
+  }
+  const isVerbose = format === 'verbose_json'
+  const times = [
+    ...(fields.get('timestamp_granularities[]') ?? []),
+    ...(fields.get('timestamp_granularities') ?? []),
+  ]
+  if (times.some((each) => each !== 'word' && each !== 'segment')) {
+    throw invalid('The field "timestamp_granularities[]" is word or segment.')
+  }
+  return {
+    order: {
+      path: file,
+      model,
+      task,
+      language: one('language'),
+      prompt: one('prompt'),
+      temperature,
+      wantsSegments: isVerbose && (times.length === 0 || times.includes('segment')),
+      wantsWords: isVerbose && times.includes('word'),
+    },
+    isVerbose,
+    isStream: one('stream') === 'true',
+  }
+}
+
+/** Lets through what is within the limit and swallows the rest, so that the body is still read to its end. */
+function upTo(limitBytes: number, onExceeded: () => void): Transform {
+  let passedBytes = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      passedBytes += chunk.length
+      if (passedBytes <= limitBytes) return done(null, chunk)
+      onExceeded()
+      done()
+    },
+  })
+}
+
+function openParser(contentType: string): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      // A recording without a name is a recording all the same.
+      isPartAFile: (name, type, fileName) => name === 'file' || fileName !== undefined,
+      limits: { fieldSize: fieldLimitBytes, fields: 20, files: 2, parts: 40 },
+    })
+  } catch {
+    throw invalid('The body has no usable multipart boundary.')
+  }
+}

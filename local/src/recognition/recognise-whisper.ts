@@ -1,0 +1,133 @@
+import { windowSeconds } from './mel.ts'
+import type { Tensor } from './onnx.ts'
+import type { SpokenSegment, SpokenWord } from './recognition-task.ts'
+import type { SamplesFile } from './samples-file.ts'
+import { nextWindow, type SoundWindow } from './sound-window.ts'
+import type { SpeechGate } from './speech-gate.ts'
+import { decodeWindow, detectLanguage, isNoSpeech, type Attempt, type Wish } from './whisper-decode.ts'
+import type { Whisper } from './whisper-model.ts'
+import { splitWindow, type TimedText } from './whisper-segments.ts'
+import { timeWords } from './whisper-words.ts'
+import { writtenWords } from './written-words.ts'
+
+export interface WhisperOrder {
+  task: 'transcribe' | 'translate'
+  /** Found out from the first window where undefined. */
+  language: string | undefined
+  prompt: string | undefined
+  temperature: number
+  wantsWords: boolean
+}
+
+export interface WindowResult {
+  /** Undefined as long as nothing was said. */
+  language: string | undefined
+  segments: SpokenSegment[]
+  words: SpokenWord[]
+}
+
+interface Window extends SoundWindow {
+  sound: Float32Array
+  heard: Tensor
+}
+
+/** Speech that is left in a window counts from this length on. */
+const leastLeftSeconds = 0.5
+
+/** Decodes one window after the other; each starts where the one before was made out. */
+export async function* recogniseWithWhisper(
+  whisper: Whisper,
+  samples: SamplesFile,
+  gate: SpeechGate,
+  order: WhisperOrder,
+  signal: AbortSignal,
+): AsyncGenerator<WindowResult> {
+  const hint = order.prompt?.trim() ?? ''
+  const prompt = hint === '' ? [] : whisper.text.encode(` ${hint}`)
+  let { language } = order
+  let position = 0
+  while (position < samples.seconds) {
+    const next = await nextWindow(gate, position, samples.seconds, windowSeconds, signal)
+    position = next.end
+    if (next.speech.length === 0) {
+      yield { language, segments: [], words: [] }
+      continue
+    }
+    const sound = await samples.readSeconds(next.start, next.end)
+    const window: Window = { ...next, sound, heard: await whisper.hear(sound) }
+    signal.throwIfAborted()
+    language ??= (await detectLanguage(whisper, window.heard)).language
+    const wish: Wish = { task: order.task, language, prompt, temperature: order.temperature }
+    const attempt = await decodeWindow(whisper, window.heard, next.end - next.start, wish, signal)
+    const { texts, until } = splitWindow(attempt.tokens, next.end - next.start)
+    const spoken = isNoSpeech(attempt) ? [] : texts.filter((text) => isSpoken(whisper, text, next))
+    if (spoken.length > 0 && speechAfter(next, next.start + until) >= leastLeftSeconds) {
+      position = next.start + until
+    }
+    yield {
+      language,
+      ...(await present(whisper, window, spoken, attempt, order.wantsWords ? language : undefined)),
+    }
+  }
+}
+
+/** With words, a segment lasts from its first to its last, which is more exact than its own times are. */
+async function present(
+  whisper: Whisper,
+  window: Window,
+  texts: readonly TimedText[],
+  attempt: Attempt,
+  languageOfWords: string | undefined,
+): Promise<Omit<WindowResult, 'language'>> {
+  if (languageOfWords === undefined || texts.length === 0) {
+    return { segments: texts.map((text) => segmentOf(whisper, text, window, attempt)), words: [] }
+  }
+  const written = texts.map((text) => writtenWords(whisper.text, text.tokens, languageOfWords))
+  const timed = await timeWords(whisper, window.heard, window.sound, written.flat(), languageOfWords)
+  const words = timed.map(({ word, start, end }) => ({
+    word,
+    start: hundredths(window.start + start),
+    end: hundredths(window.start + end),
+  }))
+  let place = 0
+  const segments = texts.map((text, index) => {
+    const own = words.slice(place, (place += written[index]!.length))
+    const segment = segmentOf(whisper, text, window, attempt)
+    return { ...segment, start: own[0]?.start ?? segment.start, end: own.at(-1)?.end ?? segment.end }
+  })
+  return { segments, words }
+}
+
+function segmentOf(
+  whisper: Whisper,
+  text: TimedText,
+  { start }: SoundWindow,
+  attempt: Attempt,
+): SpokenSegment {
+  return {
+    seek: Math.round(start * 100),
+    start: hundredths(start + text.start),
+    end: hundredths(start + text.end),
+    text: whisper.text.decode(text.tokens),
+    tokens: text.tokens,
+    temperature: attempt.temperature,
+    avg_logprob: attempt.averageLogProbability,
+    compression_ratio: attempt.compressionRatio,
+    no_speech_prob: attempt.noSpeechProbability,
+  }
+}
+
+/** Whisper fills silence with words that nobody said; what lies in silence alone is left out. */
+function isSpoken(whisper: Whisper, text: TimedText, { start, speech }: SoundWindow): boolean {
+  if (whisper.text.decode(text.tokens).trim() === '') return false
+  return speech.some((region) => region.start < start + text.end && region.end > start + text.start)
+}
+
+function speechAfter({ speech }: SoundWindow, from: number): number {
+  return speech.reduce((sum, { start, end }) => sum + Math.max(0, end - Math.max(start, from)), 0)
+}
+
+/** As fine as the times are known. Rounded down, so that nothing ends after the recording. */
+function hundredths(seconds: number): number {
+  return Math.floor(seconds * 100 + 1e-6) / 100
+}

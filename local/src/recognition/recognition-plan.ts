@@ -1,0 +1,64 @@
+import { chooseRecognition, type RecognitionEngine } from '../engines.ts'
+import type { ModelDirectory } from '../models/model-directory.ts'
+import type { Programs } from '../programs.ts'
+import { invalid, RecognitionRefusal } from './recognition-refusal.ts'
+import { languageToken } from './whisper-tokens.ts'
+
+export interface RecognitionOrder {
+  /** The recording: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm. */
+  path: string
+  model: string
+  task: 'transcribe' | 'translate'
+  /** An ISO 639-1 code; undefined where it is to be found out. */
+  language?: string | undefined
+  /** Sets the context and the spelling. */
+  prompt?: string | undefined
+  temperature: number
+  wantsSegments: boolean
+  wantsWords: boolean
+}
+
+export interface ChosenEngine {
+  engine: RecognitionEngine
+  /** The engine that would have answered, had it been there. */
+  wanted: RecognitionEngine
+}
+
+/** Which engines may answer. Where both models are there, the spoken language decides. */
+export interface RecognitionPlan {
+  whisper: ChosenEngine | undefined
+  moonshine: ChosenEngine | undefined
+  pocketsphinx: ChosenEngine | undefined
+}
+
+export function planRecognition(
+  order: Omit<RecognitionOrder, 'path'>,
+  directory: ModelDirectory,
+  programs: Programs,
+): RecognitionPlan {
+  const { model, task, language } = order
+  if (language !== undefined && languageToken(language) === undefined) {
+    throw invalid(`The language "${language}" is not among those that can be recognised.`)
+  }
+  if (order.wantsWords && task === 'translate') throw invalid('Words have times in transcriptions only.')
+  const need = { language, task, needsTimes: order.wantsSegments || order.wantsWords }
+  const choice = chooseRecognition(model, need, directory, programs)
+  const inEnglish =
+    language === undefined
+      ? chooseRecognition(model, { ...need, language: 'en' }, directory, programs)
+      : choice
+  const isWhisper = 'engine' in choice && choice.engine.startsWith('whisper')
+  const isMoonshine = 'engine' in inEnglish && inEnglish.engine === 'moonshine-tiny'
+  if ('missing' in choice && !isMoonshine) {
+    throw new RecognitionRefusal(
+      503,
+      'weights_missing',
+      `The model that this needs is not here yet. Pull it with: ${choice.missing}`,
+    )
+  }
+  return {
+    whisper: isWhisper ? choice : undefined,
+    moonshine: isMoonshine ? inEnglish : undefined,
+    pocketsphinx: isWhisper || isMoonshine || 'missing' in choice ? undefined : choice,
+  }
+}

@@ -1,0 +1,90 @@
+import { serveInference } from '../inference/serve-inference.ts'
+import { windowSeconds } from './mel.ts'
+import { openMoonshine, type Moonshine } from './moonshine.ts'
+import { loadOnnx, type Onnx } from './onnx.ts'
+import { recogniseWithMoonshine } from './recognise-moonshine.ts'
+import { recogniseWithWhisper } from './recognise-whisper.ts'
+import type { RecognitionPiece, RecognitionTask } from './recognition-task.ts'
+import { openSamples, type SamplesFile } from './samples-file.ts'
+import { nextWindow } from './sound-window.ts'
+import { openDetector, type Detector } from './speech-gate.ts'
+import { detectLanguage } from './whisper-decode.ts'
+import { openWhisper, type Whisper } from './whisper-model.ts'
+
+/** One kind of model, of which only the one asked for last is held. */
+function createHolder<Model extends { release: () => Promise<void> }>(
+  open: (onnx: Onnx, folder: string) => Promise<Model>,
+): (onnx: Onnx, folder: string) => Promise<Model> {
+  let held: { folder: string; model: Model } | undefined
+  return async (onnx, folder) => {
+    if (held?.folder === folder) return held.model
+    const before = held
+    held = undefined
+    await before?.model.release()
+    const model = await open(onnx, folder)
+    held = { folder, model }
+    return model
+  }
+}
+
+const whisperFrom = createHolder<Whisper>(openWhisper)
+const moonshineFrom = createHolder<Moonshine>(openMoonshine)
+const detectorFrom = createHolder<Detector>(openDetector)
+
+serveInference<RecognitionTask, RecognitionPiece>(async function* recognise(task, signal) {
+  const onnx = loadOnnx(task.runtime)
+  const detector = await detectorFrom(onnx, task.detector)
+  const samples = await openSamples(task.samplesPath)
+  try {
+    const whisper = task.whisper === undefined ? undefined : await whisperFrom(onnx, task.whisper)
+    let { language } = task
+    if (whisper !== undefined && task.moonshine !== undefined) {
+      language ??= await firstLanguage(whisper, samples, detector, signal)
+    }
+    if (
+      task.moonshine !== undefined &&
+      (whisper === undefined || language === undefined || language === 'en')
+    ) {
+      const moonshine = await moonshineFrom(onnx, task.moonshine)
+      yield { type: 'begun', engine: 'moonshine' }
+      for await (const text of recogniseWithMoonshine(moonshine, samples, detector.follow(samples), signal)) {
+        yield { type: 'spoken', text, language: 'en', segments: [], words: [] }
+      }
+    } else if (whisper !== undefined) {
+      yield { type: 'begun', engine: 'whisper' }
+      const order = { ...task, language }
+      for await (const result of recogniseWithWhisper(
+        whisper,
+        samples,
+        detector.follow(samples),
+        order,
+        signal,
+      )) {
+        const text = result.segments.map((segment) => segment.text).join('')
+        yield { type: 'spoken', text, ...result }
+      }
+    }
+  } finally {
+    await samples.close()
+  }
+})
+
+/** The language of the first speech there is, or undefined where there is none. */
+async function firstLanguage(
+  whisper: Whisper,
+  samples: SamplesFile,
+  detector: Detector,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const gate = detector.follow(samples)
+  let position = 0
+  while (position < samples.seconds) {
+    const { start, end, speech } = await nextWindow(gate, position, samples.seconds, windowSeconds, signal)
+    if (speech.length > 0) {
+      const sound = await samples.readSeconds(start, end)
+      return (await detectLanguage(whisper, await whisper.hear(sound))).language
+    }
+    position = end
+  }
+  return undefined
+}

@@ -1,0 +1,46 @@
+/** What the provider and the process that recognises speech say to each other. */
+
+export interface RecognitionTask {
+  /** Folders of pulled sets. */
+  runtime: string
+  detector: string
+  whisper: string | undefined
+  /** For speech in English; where both are given, the language decides. */
+  moonshine: string | undefined
+  /** Decoded sound, see `samples-file.ts`. */
+  samplesPath: string
+  task: 'transcribe' | 'translate'
+  language: string | undefined
+  prompt: string | undefined
+  temperature: number
+  wantsWords: boolean
+}
+
+export interface SpokenSegment {
+  seek: number
+  start: number
+  end: number
+  text: string
+  tokens: number[]
+  temperature: number
+  avg_logprob: number
+  compression_ratio: number
+  no_speech_prob: number
+}
+
+export interface SpokenWord {
+  word: string
+  start: number
+  end: number
+}
+
+export type RecognitionPiece =
+  | { type: 'begun'; engine: 'whisper' | 'moonshine' }
+  /** One window's worth; empty for silence, which also tells that the work goes on. */
+  | {
+      type: 'spoken'
+      text: string
+      language: string | undefined
+      segments: SpokenSegment[]
+      words: SpokenWord[]
+    }

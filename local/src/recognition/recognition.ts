@@ -1,0 +1,229 @@
+import { copyFile, link, mkdtemp, rm } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { createInference, InferenceBusy } from '../inference/inference.ts'
+import type { Log } from '../log.ts'
+import type { ModelDirectory } from '../models/model-directory.ts'
+import type { ModelSetName } from '../models/model-set.ts'
+import type { Programs } from '../programs.ts'
+import { findFfmpeg, type FfmpegTool } from '../sandbox.ts'
+import { answerRecognition } from './answer-recognition.ts'
+import { decodeRecording } from './decode-recording.ts'
+import { recogniseWithPocketsphinx } from './pocketsphinx.ts'
+import {
+  planRecognition,
+  type ChosenEngine,
+  type RecognitionOrder,
+  type RecognitionPlan,
+} from './recognition-plan.ts'
+import type { RecognitionPiece, RecognitionTask, SpokenSegment, SpokenWord } from './recognition-task.ts'
+import { openSamples } from './samples-file.ts'
+
+export interface RecognitionOptions {
+  directory: ModelDirectory
+  programs: Programs
+  ffmpegPath: string
+  log: Log
+  /** After so long without a recording the models are let go of. */
+  idleMs?: number
+}
+
+export interface Segment extends SpokenSegment {
+  id: number
+}
+
+export interface Recognition extends ChosenEngine {
+  text: string
+  /** An ISO 639-1 code; undefined where nothing was said, or the engine cannot tell. */
+  language: string | undefined
+  durationSeconds: number
+  /** Undefined where they were not asked for. */
+  segments: Segment[] | undefined
+  words: SpokenWord[] | undefined
+}
+
+/** What is told while a recording is recognised; the texts together are the whole text. */
+export type RecognitionNews = ({ type: 'begun' } & ChosenEngine) | { type: 'spoken'; text: string }
+
+export interface Recogniser {
+  recognise: (
+    order: RecognitionOrder,
+    signal: AbortSignal,
+  ) => AsyncGenerator<RecognitionNews, Recognition, undefined>
+  /** The text of a recording, without anything else. */
+  hear: (file: string, model: string, signal: AbortSignal) => Promise<Recognition>
+  /** Answers `POST /v1/audio/transcriptions` and `/v1/audio/translations`. */
+  handle: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    task: RecognitionOrder['task'],
+  ) => Promise<void>
+  close: () => Promise<void>
+}
+
+/** As many recordings as may be under way or wait, each with its samples on disk. */
+const mostRecordings = 16
+const mostRecordingSeconds = 12 * 3600
+const defaultIdleMs = 300_000
+const recordingName = 'recording'
+
+export function createRecognition(options: RecognitionOptions): Recogniser {
+  const { directory, programs, log } = options
+  const closing = new AbortController()
+  const inference = createInference<RecognitionTask, RecognitionPiece>({
+    name: 'recognition',
+    program: new URL('recognition-process.ts', import.meta.url),
+    mostWaiting: mostRecordings,
+    idleMs: options.idleMs ?? defaultIdleMs,
+    log,
+  })
+  const underWay = new Set<Promise<void>>()
+  let tool: Promise<FfmpegTool> | undefined
+
+  function toolFound(): Promise<FfmpegTool> {
+    tool ??= findFfmpeg(options.ffmpegPath).catch((error: unknown) => {
+      // What is missing may be installed by the next time.
+      tool = undefined
+      throw error
+    })
+    return tool
+  }
+
+  async function* recognise(
+    order: RecognitionOrder,
+    signal: AbortSignal,
+  ): AsyncGenerator<RecognitionNews, Recognition, undefined> {
+    const plan = planRecognition(order, directory, programs)
+    if (underWay.size >= mostRecordings) throw new InferenceBusy('Too many recordings are being recognised.')
+    const stopped = AbortSignal.any([signal, closing.signal])
+    const { promise: done, resolve: finish } = Promise.withResolvers<void>()
+    underWay.add(done)
+    let folder: string | undefined
+    try {
+      folder = await mkdtemp(path.join(tmpdir(), 'kinora-recognition-'))
+      const ffmpeg = await toolFound()
+      const recording = path.join(folder, recordingName)
+      // Only this folder is visible to ffmpeg, and a link costs nothing even for a large file.
+      await link(order.path, recording).catch(() => copyFile(order.path, recording))
+      const samplesPath = await decodeRecording({
+        tool: ffmpeg,
+        folder,
+        recordingName,
+        mostSeconds: mostRecordingSeconds,
+        signal: stopped,
+      })
+      await rm(recording)
+      return yield* listen(order, plan, samplesPath, ffmpeg, stopped)
+    } finally {
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true })
+      underWay.delete(done)
+      finish()
+    }
+  }
+
+  async function* listen(
+    order: RecognitionOrder,
+    plan: RecognitionPlan,
+    samplesPath: string,
+    ffmpeg: FfmpegTool,
+    signal: AbortSignal,
+  ): AsyncGenerator<RecognitionNews, Recognition, undefined> {
+    const begun = performance.now()
+    const durationSeconds = await secondsOf(samplesPath)
+    const heard = { text: '', language: order.language, segments: [] as Segment[], words: [] as SpokenWord[] }
+    let chosen: ChosenEngine | undefined
+    for await (const piece of piecesOf(order, plan, samplesPath, ffmpeg, signal)) {
+      if (piece.type === 'begun') {
+        chosen = plan[piece.engine]!
+        yield { type: 'begun', ...chosen }
+        continue
+      }
+      heard.language ??= piece.language
+      for (const segment of piece.segments) heard.segments.push({ id: heard.segments.length, ...segment })
+      heard.words.push(...piece.words)
+      const text = heard.text === '' ? piece.text.trimStart() : piece.text
+      heard.text += text
+      if (text !== '') yield { type: 'spoken', text }
+    }
+    if (chosen === undefined) throw new Error('No engine has begun.')
+    log('local.recognised', {
+      engine: chosen.engine,
+      task: order.task,
+      seconds: Math.round(durationSeconds),
+      wallMs: Math.round(performance.now() - begun),
+    })
+    return {
+      ...chosen,
+      text: heard.text.trimEnd(),
+      language: heard.language,
+      durationSeconds,
+      segments: order.wantsSegments ? heard.segments : undefined,
+      words: order.wantsWords ? heard.words : undefined,
+    }
+  }
+
+  async function* piecesOf(
+    order: RecognitionOrder,
+    plan: RecognitionPlan,
+    samplesPath: string,
+    ffmpeg: FfmpegTool,
+    signal: AbortSignal,
+  ): AsyncGenerator<RecognitionPiece | PocketsphinxPiece> {
+    const { pocketsphinxPath } = programs
+    if (plan.pocketsphinx !== undefined && pocketsphinxPath !== undefined) {
+      yield { type: 'begun', engine: 'pocketsphinx' }
+      for await (const text of recogniseWithPocketsphinx(pocketsphinxPath, ffmpeg, samplesPath, signal)) {
+        yield { type: 'spoken', text, language: undefined, segments: [], words: [] }
+      }
+      return
+    }
+    const set = (name: ModelSetName) => directory.find(name) ?? path.join(directory.path, name)
+    const task: RecognitionTask = {
+      runtime: set('onnxruntime'),
+      detector: set('silero-vad'),
+      whisper: plan.whisper === undefined ? undefined : set(plan.whisper.engine as ModelSetName),
+      moonshine: plan.moonshine === undefined ? undefined : set('moonshine-tiny'),
+      samplesPath,
+      task: order.task,
+      language: order.language,
+      prompt: order.prompt,
+      temperature: order.temperature,
+      wantsWords: order.wantsWords,
+    }
+    yield* inference.run(task, signal)
+  }
+
+  return {
+    recognise,
+    async hear(file, model, signal) {
+      const order = { path: file, model, task: 'transcribe', temperature: 0 } as const
+      return await last(recognise({ ...order, wantsSegments: false, wantsWords: false }, signal))
+    },
+    handle: (request, response, task) => answerRecognition({ recognise, log }, request, response, task),
+    async close() {
+      closing.abort()
+      await inference.close()
+      await Promise.all(underWay)
+    },
+  }
+}
+
+interface PocketsphinxPiece {
+  type: 'begun'
+  engine: 'pocketsphinx'
+}
+
+async function last(news: AsyncGenerator<RecognitionNews, Recognition, undefined>): Promise<Recognition> {
+  for (;;) {
+    const next = await news.next()
+    if (next.done === true) return next.value
+  }
+}
+
+async function secondsOf(samplesPath: string): Promise<number> {
+  const samples = await openSamples(samplesPath)
+  await samples.close()
+  return samples.seconds
+}

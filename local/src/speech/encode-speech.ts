@@ -1,0 +1,139 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { PassThrough, Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+import { killSandboxed } from '../run-ffmpeg.ts'
+import { commandFor, type FfmpegTool } from '../sandbox.ts'
+
+/** One channel of signed 16 bit samples. */
+export interface Sound {
+  samplesPerSecond: number
+  samples: (signal: AbortSignal) => AsyncIterable<Buffer>
+}
+
+interface Format {
+  contentType: string
+  args: string[]
+}
+
+const plainSamples: Format = {
+  contentType: 'audio/pcm',
+  args: ['-c:a', 'pcm_s16le', '-f', 's16le'],
+}
+
+/** Encoders set up to give away each packet at once. None is told the length, because nobody knows it yet. */
+export const speechFormats = new Map<string, Format>([
+  [
+    'mp3',
+    {
+      contentType: 'audio/mpeg',
+      args: ['-c:a', 'libmp3lame', '-b:a', '96k', '-write_xing', '0', '-id3v2_version', '0', '-f', 'mp3'],
+    },
+  ],
+  [
+    'opus',
+    {
+      contentType: 'audio/ogg',
+      args: ['-c:a', 'libopus', '-b:a', '48k', '-page_duration', '20000', '-f', 'ogg'],
+    },
+  ],
+  ['aac', { contentType: 'audio/aac', args: ['-c:a', 'aac', '-b:a', '96k', '-f', 'adts'] }],
+  ['flac', { contentType: 'audio/flac', args: ['-c:a', 'flac', '-f', 'flac'] }],
+  ['wav', { contentType: 'audio/wav', args: ['-c:a', 'pcm_s16le', '-f', 'wav'] }],
+  ['pcm', plainSamples],
+  ['pcm16', plainSamples],
+])
+
+const samplesPerSecond = 24_000
+const keptErrorCharacters = 4000
+
+export interface SpeechEncoding {
+  tool: FfmpegTool
+  /** An empty folder, all that ffmpeg may write to. */
+  directory: string
+  format: Format
+  speed: number
+}
+
+/**
+ * The encoded sound as it is made. A reader that stops reading holds up the making of it; one that goes away, like
+ * the signal, ends everything.
+ */
+export function encodeSpeech(encoding: SpeechEncoding, sound: Sound, signal: AbortSignal): Readable {
+  const stop = new AbortController()
+  const stopped = AbortSignal.any([signal, stop.signal])
+  const output = new PassThrough()
+  output.once('close', () => stop.abort())
+  void carry(encoding, sound, output, stopped).then(
+    () => output.end(),
+    (error: unknown) => output.destroy(error as Error),
+  )
+  return output
+}
+
+async function carry(
+  { tool, directory, format, speed }: SpeechEncoding,
+  sound: Sound,
+  output: PassThrough,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted()
+  const { command, args, options } = commandFor(tool, directory, [
+    ...['-hide_banner', '-loglevel', 'error', '-nostdin'],
+    ...['-probesize', '32', '-analyzeduration', '0'],
+    ...['-f', 's16le', '-ar', String(sound.samplesPerSecond), '-ac', '1', '-i', 'pipe:0'],
+    ...['-af', [...tempoFilters(speed), `aresample=${samplesPerSecond}`].join(',')],
+    ...['-fflags', '+bitexact', '-flags:a', '+bitexact'],
+    ...[...format.args, '-flush_packets', '1', 'pipe:1'],
+  ])
+  const child = spawn(command, args, { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
+  const kill = () => killSandboxed(child)
+  const fed = new AbortController()
+  signal.addEventListener('abort', kill)
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-keptErrorCharacters)
+  })
+  const ending = ended(child).finally(() => fed.abort())
+  try {
+    const [outcome, failure] = await Promise.all([
+      ending,
+      feed(sound, child, AbortSignal.any([signal, fed.signal])),
+      pipeline(child.stdout, output, { end: false }).catch(kill),
+    ])
+    signal.throwIfAborted()
+    if (outcome !== 'exit 0') throw new Error(`ffmpeg ended with ${outcome}: ${errors.trim()}`)
+    if (failure !== undefined) throw failure
+  } finally {
+    signal.removeEventListener('abort', kill)
+  }
+}
+
+/** Answers with why the sound broke off, if it did; ffmpeg then ends by itself, having nothing more to read. */
+async function feed(sound: Sound, child: ChildProcess, signal: AbortSignal): Promise<Error | undefined> {
+  try {
+    await pipeline(Readable.from(sound.samples(signal), { objectMode: false }), child.stdin!)
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}
+
+function ended(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(`error ${error.message}`))
+    child.once('close', (code, signal) => resolve(code === null ? `signal ${signal}` : `exit ${code}`))
+  })
+}
+
+/** One filter changes the pace by at most two; beyond that it would leave out samples. */
+function tempoFilters(speed: number): string[] {
+  const filters: string[] = []
+  let left = speed
+  while (left < 0.5 || left > 2) {
+    const step = left < 1 ? 0.5 : 2
+    filters.push(`atempo=${step}`)
+    left /= step
+  }
+  return left === 1 ? filters : [...filters, `atempo=${left}`]
+}

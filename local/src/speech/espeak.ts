@@ -1,0 +1,78 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+
+import { killSandboxed } from '../run-ffmpeg.ts'
+import { commandFor, type FfmpegTool } from '../sandbox.ts'
+
+/** espeak-ng as it is run here, locked in like ffmpeg where that works. */
+export interface EspeakTool {
+  program: FfmpegTool
+  /** An empty folder, all it may write to. */
+  directory: string
+}
+
+const longestRunMs = 20_000
+const mostPhonemeBytes = 1_000_000
+
+/** Undefined where espeak-ng does not run. */
+export async function findEspeak(
+  espeakPath: string,
+  ffmpeg: FfmpegTool,
+  directory: string,
+): Promise<EspeakTool | undefined> {
+  const plain: FfmpegTool = { path: espeakPath, version: '', sandbox: 'none' }
+  const candidates: FfmpegTool[] = [{ ...ffmpeg, path: espeakPath }, plain]
+  for (const program of candidates) {
+    const tool = { program, directory }
+    const works = await phonemesFrom(tool, 'en-us', 'one', AbortSignal.timeout(longestRunMs)).then(
+      (phonemes) => phonemes !== '',
+      () => false,
+    )
+    if (works) return tool
+  }
+  return undefined
+}
+
+/** The text goes in by the pipe alone: as an argument it could pass for an option. */
+export function startEspeak({ program, directory }: EspeakTool, args: string[], text: string): ChildProcess {
+  const { command, args: allArgs, options } = commandFor(program, directory, [...args, '--stdin'])
+  const child = spawn(command, allArgs, { ...options, stdio: ['pipe', 'pipe', 'ignore'] })
+  // One that ends early is told of by its exit.
+  child.stdin.on('error', () => {})
+  child.stdin.end(text)
+  return child
+}
+
+/** Phonemes of a text without punctuation, in the international alphabet. */
+export async function phonemesFrom(
+  tool: EspeakTool,
+  language: string,
+  text: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const child = startEspeak(tool, ['-q', '--ipa', '-v', language, '-b', '1'], text)
+  const kill = () => killSandboxed(child)
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(longestRunMs)])
+  bounded.addEventListener('abort', kill)
+  if (bounded.aborted) kill()
+  let phonemes = ''
+  child.stdout!.setEncoding('utf8').on('data', (written: string) => {
+    phonemes += written
+    if (phonemes.length > mostPhonemeBytes) kill()
+  })
+  const outcome = await espeakEnd(child)
+  bounded.removeEventListener('abort', kill)
+  signal.throwIfAborted()
+  if (outcome !== 'exit 0') throw new Error(`espeak-ng ended with ${outcome}`)
+  // Words of another language are put between marks like (fr) and (en-us).
+  return phonemes
+    .replaceAll(/\([a-z-]+\)/gu, '')
+    .replaceAll(/\s+/gu, ' ')
+    .trim()
+}
+
+export function espeakEnd(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(`error ${error.message}`))
+    child.once('close', (code, signal) => resolve(code === null ? `signal ${signal}` : `exit ${code}`))
+  })
+}

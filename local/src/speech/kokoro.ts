@@ -1,0 +1,61 @@
+import path from 'node:path'
+
+import type { SpeechEngine } from '../engines.ts'
+import type { Inference } from '../inference/inference.ts'
+import type { ModelDirectory } from '../models/model-directory.ts'
+import { pauseAfter, splitClauses } from './clauses.ts'
+import type { Sound } from './encode-speech.ts'
+import type { EspeakTool } from './espeak.ts'
+import { kokoroSamplesPerSecond } from './finish-clause.ts'
+import type { KokoroTask } from './kokoro-model.ts'
+import { partsOf, tokensOf } from './phoneme-tokens.ts'
+import { phonemesOf } from './phonemes.ts'
+import type { Voice } from './voices.ts'
+
+export interface KokoroParts {
+  directory: ModelDirectory
+  engine: Exclude<SpeechEngine, 'espeak-ng'>
+  espeak: EspeakTool
+  inference: Inference<KokoroTask, Buffer>
+}
+
+/**
+ * Each clause is a task of its own, asked for once the one before it was taken. So texts that are spoken at the same
+ * time take turns, and one whose listener is slow holds up nobody.
+ */
+export function kokoroSound(
+  { directory, engine, espeak, inference }: KokoroParts,
+  text: string,
+  voice: Voice,
+): Sound {
+  const set = (name: 'onnxruntime' | 'kokoro-voices' | typeof engine) =>
+    directory.find(name) ?? path.join(directory.path, name)
+
+  async function* samples(signal: AbortSignal): AsyncGenerator<Buffer> {
+    const clauses = splitClauses(text)
+    const tokensFor = async (clause: string) =>
+      partsOf(tokensOf(await phonemesOf(espeak, voice.accent, clause, signal)))
+    let next = clauses[0] === undefined ? undefined : tokensFor(clauses[0])
+    for (const [place, clause] of clauses.entries()) {
+      const parts = (await next) ?? []
+      const following = clauses[place + 1]
+      // Made out while the model speaks this one.
+      next = following === undefined ? undefined : tokensFor(following)
+      next?.catch(() => {})
+      for (const [part, tokens] of parts.entries()) {
+        const task: KokoroTask = {
+          onnxruntime: set('onnxruntime'),
+          model: set(engine),
+          voices: set('kokoro-voices'),
+          style: voice.kokoro.style,
+          tokens,
+          gain: voice.kokoro.gain,
+          pause: part === parts.length - 1 ? pauseAfter(clause) : 0,
+        }
+        yield* inference.run(task, signal)
+      }
+    }
+  }
+
+  return { samplesPerSecond: kokoroSamplesPerSecond, samples }
+}

@@ -1,0 +1,80 @@
+/** The symbols Kokoro was taught, each at its number; a gap in the numbers is a symbol it does not use. */
+const numbered: [first: number, symbols: string][] = [
+  [1, ';:,.!?'],
+  [9, '—…"()“” \u0303ʣʥʦʨᵝꭧAI'],
+  [31, 'O'],
+  [33, 'Q'],
+  [35, 'ST'],
+  [39, 'W'],
+  [41, 'Yᵊabcdef'],
+  [50, 'hijklmnopqrstuvwxyzɑɐɒæ'],
+  [75, 'βɔɕç'],
+  [80, 'ɖðʤə'],
+  [85, 'ɚɛɜ'],
+  [90, 'ɟ'],
+  [92, 'ɡ'],
+  [99, 'ɥ'],
+  [101, 'ɨɪʝ'],
+  [110, 'ɯɰŋɳɲɴø'],
+  [118, 'ɸθœ'],
+  [123, 'ɹ'],
+  [125, 'ɾɻ'],
+  [128, 'ʁɽʂʃʈʧ'],
+  [135, 'ʊʋ'],
+  [138, 'ʌɣɤ'],
+  [142, 'χʎ'],
+  [147, 'ʒʔ'],
+  [156, 'ˈˌː'],
+  [162, 'ʰ'],
+  [164, 'ʲ'],
+  [169, '↓'],
+  [171, '→↗↘'],
+  [177, 'ᵻ'],
+]
+
+const tokens = new Map(
+  numbered.flatMap(([first, symbols]) => [...symbols].map((symbol, place) => [symbol, first + place])),
+)
+
+/** The nearest symbol Kokoro knows for some that espeak-ng writes. */
+const near = new Map([
+  ['g', 'ɡ'],
+  ['ɫ', 'l'],
+  ['ɬ', 'l'],
+  ['ʉ', 'u'],
+  ['ɵ', 'o'],
+  ['ħ', 'h'],
+  ['ɦ', 'h'],
+  ['ʕ', 'ʔ'],
+  ['ʀ', 'ʁ'],
+  ['ɭ', 'l'],
+  ['ɘ', 'ə'],
+  ['ɞ', 'ɜ'],
+])
+
+/** As many as Kokoro takes at once, without the mark at either end. */
+const mostTokens = 510
+const gap = tokens.get(' ')!
+
+/** Symbols without a token, such as marks of fine shades, are left out. */
+export function tokensOf(phonemes: string): number[] {
+  return [...phonemes.normalize('NFC')].flatMap((symbol) => {
+    const known = tokens.get(symbol)
+    if (known !== undefined) return [known]
+    return [...symbol.normalize('NFD')].flatMap((part) => tokens.get(near.get(part) ?? part) ?? [])
+  })
+}
+
+/** Parts that Kokoro can take, cut between words where there is a gap. */
+export function partsOf(all: number[]): number[][] {
+  const parts: number[][] = []
+  let from = 0
+  while (all.length - from > mostTokens) {
+    const lastGap = all.lastIndexOf(gap, from + mostTokens - 1)
+    const cut = lastGap > from ? lastGap + 1 : from + mostTokens
+    parts.push(all.slice(from, cut))
+    from = cut
+  }
+  if (from < all.length) parts.push(all.slice(from))
+  return parts
+}

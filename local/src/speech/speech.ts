@@ -1,0 +1,247 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+import { chooseSpeech, type SpeechEngine } from '../engines.ts'
+import { createInference, InferenceBusy } from '../inference/inference.ts'
+import type { Log } from '../log.ts'
+import type { ModelDirectory } from '../models/model-directory.ts'
+import { findFfmpeg, type FfmpegTool } from '../sandbox.ts'
+import { encodeSpeech, speechFormats, type Sound } from './encode-speech.ts'
+import { espeakSound } from './espeak-sound.ts'
+import { findEspeak, type EspeakTool } from './espeak.ts'
+import type { KokoroTask } from './kokoro-model.ts'
+import { kokoroSound } from './kokoro.ts'
+import { checkSpeechOrder, InvalidSpeech, parseSpeechOrder, type SpeechOrder } from './speech-order.ts'
+import { hasWords, spokenText } from './spoken-text.ts'
+import { voices } from './voices.ts'
+
+export interface SpeechOptions {
+  directory: ModelDirectory
+  ffmpegPath: string
+  /** Undefined where espeak-ng is not installed. */
+  espeakPath: string | undefined
+  log: Log
+  /** After so long without a text to speak the model is let go of. */
+  idleMs?: number
+}
+
+export interface SpokenText {
+  engine: SpeechEngine
+  /** The engine that would have spoken, had it been there. */
+  wanted: SpeechEngine
+  contentType: string
+  stream: Readable
+}
+
+export interface Speech {
+  /** Resolves with the first bytes. Destroying the stream, like the signal, stops everything. */
+  speak: (order: SpeechOrder, signal: AbortSignal) => Promise<SpokenText>
+  /** Answers `POST /v1/audio/speech`. */
+  handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  close: () => Promise<void>
+}
+
+/** No engine is there to speak with. */
+export class SpeechUnavailable extends Error {}
+
+/** As many texts as may be spoken at the same time. */
+const mostTexts = 8
+const busyRetrySeconds = 5
+const defaultIdleMs = 300_000
+const mostBodyBytes = 512 * 1024
+const silenceSeconds = 0.3
+/** A reader that takes nothing for so long is taken for gone. */
+const standstillMs = 300_000
+
+interface Tools {
+  ffmpeg: FfmpegTool
+  espeak: EspeakTool | undefined
+  folder: string
+}
+
+export function createSpeech(options: SpeechOptions): Speech {
+  const { directory, log } = options
+  const closing = new AbortController()
+  const kokoro = createInference<KokoroTask, Buffer>({
+    name: 'kokoro',
+    program: new URL('kokoro-model.ts', import.meta.url),
+    mostWaiting: mostTexts,
+    idleMs: options.idleMs ?? defaultIdleMs,
+    log,
+  })
+  const underWay = new Set<Readable>()
+  let texts = 0
+  let tools: Promise<Tools> | undefined
+
+  async function find(): Promise<Tools> {
+    const folder = await mkdtemp(path.join(tmpdir(), 'kinora-speech-'))
+    try {
+      const ffmpeg = await findFfmpeg(options.ffmpegPath)
+      const { espeakPath } = options
+      const espeak = espeakPath === undefined ? undefined : await findEspeak(espeakPath, ffmpeg, folder)
+      return { ffmpeg, espeak, folder }
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true })
+      throw error
+    }
+  }
+
+  function toolsFound(): Promise<Tools> {
+    tools ??= find().catch((error: unknown) => {
+      // What is missing may be installed by the next time.
+      tools = undefined
+      throw error
+    })
+    return tools
+  }
+
+  function soundOf(engine: SpeechEngine, espeak: EspeakTool, order: SpeechOrder): Sound {
+    const text = spokenText(order.input)
+    const voice = voices.get(order.voice)!
+    if (!hasWords(text)) return silence
+    return neverEmpty(
+      engine === 'espeak-ng'
+        ? espeakSound(espeak, text, voice)
+        : kokoroSound({ directory, engine, espeak, inference: kokoro }, text, voice),
+    )
+  }
+
+  async function speak(order: SpeechOrder, signal: AbortSignal): Promise<SpokenText> {
+    checkSpeechOrder(order)
+    if (texts >= mostTexts) throw new InferenceBusy('Too many texts are being spoken.')
+    texts++
+    let stream: Readable | undefined
+    try {
+      const { ffmpeg, espeak, folder } = await toolsFound()
+      const programs = { espeakPath: espeak?.program.path, pocketsphinxPath: undefined }
+      const choice = chooseSpeech(directory, programs)
+      if ('missing' in choice || espeak === undefined) {
+        throw new SpeechUnavailable('There is no engine to speak with: espeak-ng is not installed.')
+      }
+      const { engine, wanted } = choice
+      const format = speechFormats.get(order.format)!
+      const encoding = { tool: ffmpeg, directory: folder, format, speed: order.speed }
+      const stopped = AbortSignal.any([signal, closing.signal])
+      stream = encodeSpeech(encoding, soundOf(engine, espeak, order), stopped)
+      follow(stream)
+      await once(stream, 'readable')
+      return { engine, wanted, contentType: format.contentType, stream }
+    } catch (error) {
+      if (stream === undefined) texts--
+      throw error
+    }
+  }
+
+  function follow(stream: Readable): void {
+    underWay.add(stream)
+    stream.once('close', () => {
+      underWay.delete(stream)
+      texts--
+    })
+    // It may break before anybody reads it.
+    stream.on('error', () => {})
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    response.setTimeout(standstillMs, () => response.destroy())
+    const order = parseSpeechOrder(await readBody(request))
+    const begun = performance.now()
+    const { engine, wanted, contentType, stream } = await speak(order, gone.signal)
+    log('local.speaking', {
+      engine,
+      voice: order.voice,
+      characters: order.input.length,
+      firstByteMs: Math.round(performance.now() - begun),
+    })
+    response.writeHead(200, {
+      'content-type': contentType,
+      'cache-control': 'no-store',
+      'x-engine': engine,
+      ...(engine === wanted ? {} : { 'x-engine-wanted': wanted }),
+    })
+    await pipeline(stream, response)
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await answer(request, response)
+    } catch (error) {
+      if (response.destroyed && !closing.signal.aborted) return
+      const [status, code, message] = problemOf(error)
+      if (status === 500) log('local.speech_failed', { error: String(error) })
+      if (response.headersSent) {
+        response.destroy()
+        return
+      }
+      const text = JSON.stringify({ error: { code, message } })
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(text)),
+        'cache-control': 'no-store',
+        ...(code === 'busy' ? { 'retry-after': String(busyRetrySeconds) } : {}),
+        ...(request.complete ? {} : { connection: 'close' }),
+      })
+      response.end(text)
+    }
+  }
+
+  return {
+    speak,
+    handle,
+    close: async () => {
+      closing.abort()
+      const closed = [...underWay].map((stream) => (stream.closed ? undefined : once(stream, 'close')))
+      for (const stream of underWay) stream.destroy()
+      await Promise.all([kokoro.close(), ...closed])
+      const found = await tools?.catch(() => undefined)
+      if (found !== undefined) await rm(found.folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const silence: Sound = {
+  samplesPerSecond: 24_000,
+  async *samples() {
+    yield Buffer.alloc(Math.round(silenceSeconds * 24_000) * 2)
+  },
+}
+
+/** Words that an engine knows no sound for make a silence as well. */
+function neverEmpty(sound: Sound): Sound {
+  return {
+    samplesPerSecond: sound.samplesPerSecond,
+    async *samples(signal) {
+      let isEmpty = true
+      for await (const some of sound.samples(signal)) {
+        isEmpty = false
+        yield some
+      }
+      if (isEmpty) yield* silence.samples(signal)
+    },
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length
+    if (size > mostBodyBytes) throw new InvalidSpeech('invalid_request', 'The body is too large.')
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+function problemOf(error: unknown): [status: number, code: string, message: string] {
+  if (error instanceof InvalidSpeech) return [400, error.code, error.message]
+  if (error instanceof InferenceBusy) return [503, 'busy', error.message]
+  if (error instanceof SpeechUnavailable) return [503, 'service_unavailable', error.message]
+  return [500, 'internal_error', 'The speech could not be made.']
+}

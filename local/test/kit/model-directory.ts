@@ -1,0 +1,22 @@
+import { homedir } from 'node:os'
+import path from 'node:path'
+
+import { openModelDirectory, type ModelDirectory } from '../../src/models/model-directory.ts'
+import type { ModelSetName } from '../../src/models/model-set.ts'
+
+/** The machine's weights, in `MODEL_DIR` or where they are pulled to. A test whose weights are missing fails. */
+export function modelDirectory(...sets: ModelSetName[]): ModelDirectory {
+  const folder = process.env['MODEL_DIR'] ?? path.join(homedir(), '.cache', 'kinora', 'models')
+  const directory = openModelDirectory(folder)
+  const missing = sets.filter((name) => directory.find(name) === undefined)
+  if (missing.length > 0) {
+    const command = `npm run kinora -- models pull ${missing.join(' ')}`
+    throw new Error(`${missing.join(', ')} not found in ${folder}; pull with: ${command}`)
+  }
+  return directory
+}
+
+/** A directory in which only these sets are found. */
+export function onlySets(directory: ModelDirectory, ...sets: ModelSetName[]): ModelDirectory {
+  return { path: directory.path, find: (name) => (sets.includes(name) ? directory.find(name) : undefined) }
+}

@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+import type { Recogniser } from '../../src/recognition/recognition.ts'
+
+const run = promisify(execFile)
+const timeout = 30_000
+
+/** Speaks a text into a WAV file. The voice is one that all engines understand. */
+export async function say(
+  file: string,
+  text: string,
+  voice = 'en-us+m3',
+  wordsPerMinute = 150,
+): Promise<void> {
+  await run('espeak-ng', ['-v', voice, '-s', String(wordsPerMinute), '-w', file, text], { timeout })
+}
+
+/** Runs ffmpeg over files in a folder. */
+export async function ffmpeg(folder: string, ...args: string[]): Promise<void> {
+  await run('ffmpeg', ['-v', 'error', '-y', ...args], { cwd: folder, timeout })
+}
+
+/** Plain samples of a sound file, as values from -1 to 1 at 16 kHz. */
+export async function samplesOf(folder: string, name: string): Promise<Float32Array> {
+  await ffmpeg(folder, '-i', name, '-ar', '16000', '-ac', '1', '-f', 'f32le', `${name}.f32`)
+  return new Float32Array(new Uint8Array(await readFile(path.join(folder, `${name}.f32`))).buffer)
+}
+
+export function toSamples(sound: Float32Array): Buffer {
+  return Buffer.from(Int16Array.from(sound, (value) => Math.round(value * 32_767)).buffer)
+}
+
+export interface RecognitionClient {
+  /** Sends a recording with some fields; a field may be there several times. */
+  post: (
+    task: 'transcribe' | 'translate',
+    recording: Buffer,
+    fields: [name: string, value: string][],
+    signal?: AbortSignal,
+  ) => Promise<Response>
+  close: () => Promise<void>
+}
+
+/** Serves a recogniser on a port of its own. */
+export async function serveRecognition(recogniser: Recogniser): Promise<RecognitionClient> {
+  const server = createServer((request, response) => {
+    const task = request.url === '/translations' ? 'translate' : 'transcribe'
+    void recogniser.handle(request, response, task)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    async post(task, recording, fields, signal) {
+      const form = new FormData()
+      for (const [name, value] of fields) form.append(name, value)
+      form.append('file', new Blob([new Uint8Array(recording)]), 'recording.bin')
+      const target = task === 'translate' ? `${url}/translations` : `${url}/transcriptions`
+      return await fetch(target, { method: 'POST', body: form, ...(signal === undefined ? {} : { signal }) })
+    },
+    async close() {
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+      await recogniser.close()
+    },
+  }
+}
