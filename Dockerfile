@@ -23,9 +23,10 @@ LABEL org.opencontainers.image.title="Kinora" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
 
-# The fonts set captions; the cache is made now because the file system may be read-only later.
+# The fonts set captions, espeak-ng speaks or tells the neural voices how; the cache is made now because the file system may be read-only later.
 RUN apt-get update \
-  && apt-get install --yes --no-install-recommends ffmpeg bubblewrap fontconfig fonts-inter fonts-droid-fallback \
+  && apt-get install --yes --no-install-recommends ffmpeg bubblewrap espeak-ng fontconfig fonts-inter \
+    fonts-droid-fallback \
   && rm -rf /var/lib/apt/lists/* \
   && fc-cache --force \
   && groupadd --gid 10001 kinora \
@@ -41,7 +42,7 @@ COPY gateway/src gateway/src
 COPY local/src local/src
 COPY cli/src cli/src
 
-ENV HOST=0.0.0.0 WORKER_HOST=0.0.0.0 MEDIA_DIRECTORY=/data/media LOCAL_DIRECTORY=/data/local
+ENV HOST=0.0.0.0 WORKER_HOST=0.0.0.0 MEDIA_DIRECTORY=/data/media LOCAL_DIRECTORY=/data/local MODEL_DIR=/data/models
 USER 10001:10001
 VOLUME /data
 EXPOSE 8787

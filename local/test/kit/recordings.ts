@@ -1,8 +1,6 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import path from 'node:path'
 import { promisify } from 'node:util'
 
 import type { Recogniser } from '../../src/recognition/recognition.ts'
@@ -25,12 +23,7 @@ export async function ffmpeg(folder: string, ...args: string[]): Promise<void> {
   await run('ffmpeg', ['-v', 'error', '-y', ...args], { cwd: folder, timeout })
 }
 
-/** Plain samples of a sound file, as values from -1 to 1 at 16 kHz. */
-export async function samplesOf(folder: string, name: string): Promise<Float32Array> {
-  await ffmpeg(folder, '-i', name, '-ar', '16000', '-ac', '1', '-f', 'f32le', `${name}.f32`)
-  return new Float32Array(new Uint8Array(await readFile(path.join(folder, `${name}.f32`))).buffer)
-}
-
+/** As they are kept in a file of decoded sound. */
 export function toSamples(sound: Float32Array): Buffer {
   return Buffer.from(Int16Array.from(sound, (value) => Math.round(value * 32_767)).buffer)
 }
