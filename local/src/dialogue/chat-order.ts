@@ -7,7 +7,7 @@ const mostMessages = 2000
 const mostChoices = 128
 const mostStops = 4
 const defaultReplyTokens = 60
-const mostReplyTokens = 256
+const mostReplyTokens = 96
 /** Lower than what callers may be used to: so small a model loses the thread with more. */
 const defaultTemperature = 0.3
 const roles = { system: 'system', developer: 'system', user: 'user', assistant: 'assistant' } as const

@@ -46,7 +46,6 @@ export async function decodeRecording(task: RecordingTask): Promise<string> {
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   const kill = () => killSandboxed(child)
   const running = ended(child)
-  process.once('exit', kill)
   signal.addEventListener('abort', kill)
   let standstill = setTimeout(kill, standstillMs)
   let isTooLong = false
@@ -84,7 +83,6 @@ export async function decodeRecording(task: RecordingTask): Promise<string> {
   } finally {
     clearTimeout(standstill)
     signal.removeEventListener('abort', kill)
-    process.off('exit', kill)
     await running
   }
 }

@@ -22,7 +22,6 @@ export async function* recogniseWithPocketsphinx(
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
   const kill = () => killSandboxed(child)
   signal.addEventListener('abort', kill)
-  process.once('exit', kill)
   let outcome = ''
   const ended = new Promise<void>((resolve) => {
     child.once('error', (error) => {
@@ -43,7 +42,6 @@ export async function* recogniseWithPocketsphinx(
     if (outcome !== 'exit 0') throw new Error(`pocketsphinx ended with ${outcome}.`)
   } finally {
     signal.removeEventListener('abort', kill)
-    process.off('exit', kill)
     kill()
     await ended
   }

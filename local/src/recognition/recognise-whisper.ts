@@ -3,10 +3,10 @@ import type { Tensor } from './onnx.ts'
 import type { SpokenSegment, SpokenWord } from './recognition-task.ts'
 import type { SamplesFile } from './samples-file.ts'
 import { nextWindow, type SoundWindow } from './sound-window.ts'
-import type { SpeechGate } from './speech-gate.ts'
+import type { Region, SpeechGate } from './speech-gate.ts'
 import { decodeWindow, detectLanguage, isNoSpeech, type Attempt, type Wish } from './whisper-decode.ts'
 import type { Whisper } from './whisper-model.ts'
-import { splitWindow, type TimedText } from './whisper-segments.ts'
+import { splitWindow, type SplitWindow, type TimedText } from './whisper-segments.ts'
 import { timeWords } from './whisper-words.ts'
 import { writtenWords } from './written-words.ts'
 
@@ -31,8 +31,11 @@ interface Window extends SoundWindow {
   heard: Tensor
 }
 
-/** Speech that is left in a window counts from this length on. */
-const leastLeftSeconds = 0.5
+/** From these lengths on, speech after the last text of a window, or after a pause after it, was passed over. */
+const leastRestSeconds = 1.5
+const leastApartSeconds = 0.5
+/** A window that was made out no further is done with, or there would be no end. */
+const leastProgressSeconds = 1
 
 /** Decodes one window after the other; each starts where the one before was made out. */
 export async function* recogniseWithWhisper(
@@ -59,11 +62,9 @@ export async function* recogniseWithWhisper(
     language ??= (await detectLanguage(whisper, window.heard)).language
     const wish: Wish = { task: order.task, language, prompt, temperature: order.temperature }
     const attempt = await decodeWindow(whisper, window.heard, next.end - next.start, wish, signal)
-    const { texts, until } = splitWindow(attempt.tokens, next.end - next.start)
-    const spoken = isNoSpeech(attempt) ? [] : texts.filter((text) => isSpoken(whisper, text, next))
-    if (spoken.length > 0 && speechAfter(next, next.start + until) >= leastLeftSeconds) {
-      position = next.start + until
-    }
+    const split = splitWindow(attempt.tokens, next.end - next.start, attempt.hasEnded && !next.isCut)
+    const spoken = isNoSpeech(attempt) ? [] : split.texts.filter((text) => isSpoken(whisper, text, next))
+    if (spoken.length > 0) position = nextPosition(next, split)
     yield {
       language,
       ...(await present(whisper, window, spoken, attempt, order.wantsWords ? language : undefined)),
@@ -123,8 +124,19 @@ function isSpoken(whisper: Whisper, text: TimedText, { start, speech }: SoundWin
   return speech.some((region) => region.start < start + text.end && region.end > start + text.start)
 }
 
-function speechAfter({ speech }: SoundWindow, from: number): number {
-  return speech.reduce((sum, { start, end }) => sum + Math.max(0, end - Math.max(start, from)), 0)
+/**
+ * The times of texts are rough, so a little speech after the last one belongs to it. More than that, or speech after a
+ * pause, was passed over.
+ */
+function nextPosition({ start, end, speech, isCut }: SoundWindow, split: SplitWindow): number {
+  const until = start + split.until
+  if (split.until < leastProgressSeconds) return end
+  if (isCut || split.isBrokenOff) return until
+  const secondsOf = (regions: Region[]) => regions.reduce((sum, region) => sum + region.end - region.start, 0)
+  const after = speech.filter((region) => region.end > until)
+  const rest = after.map((region) => ({ ...region, start: Math.max(region.start, until) }))
+  const apart = after.filter((region) => region.start > until)
+  return secondsOf(rest) >= leastRestSeconds || secondsOf(apart) >= leastApartSeconds ? until : end
 }
 
 /** As fine as the times are known. Rounded down, so that nothing ends after the recording. */

@@ -45,7 +45,7 @@ export interface Recognition extends ChosenEngine {
 }
 
 /** What is told while a recording is recognised; the texts together are the whole text. */
-export type RecognitionNews = ({ type: 'begun' } & ChosenEngine) | { type: 'spoken'; text: string }
+type RecognitionNews = ({ type: 'begun' } & ChosenEngine) | { type: 'spoken'; text: string }
 
 export interface Recogniser {
   recognise: (

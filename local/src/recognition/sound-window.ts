@@ -6,6 +6,8 @@ export interface SoundWindow {
   end: number
   /** The speech in it. */
   speech: Region[]
+  /** Whether it ends amid speech, because there was no pause to end in. */
+  isCut: boolean
 }
 
 /** So much of the silence around it is left to speech, because its edges are soft. */
@@ -27,7 +29,7 @@ export async function nextWindow(
   const ahead = Math.min(position + mostSeconds, recordingSeconds)
   await gate.listen(ahead + marginSeconds, signal)
   const first = gate.regions.find((region) => region.end > position && region.start < ahead)
-  if (first === undefined) return { start: position, end: ahead, speech: [] }
+  if (first === undefined) return { start: position, end: ahead, speech: [], isCut: false }
 
   const start = Math.max(position, first.start - marginSeconds)
   const latest = start + mostSeconds
@@ -36,7 +38,7 @@ export async function nextWindow(
   const speech = gate.regions
     .filter((region) => region.end > start && region.start < end)
     .map((region) => ({ start: Math.max(region.start, start), end: Math.min(region.end, end) }))
-  return { start, end, speech }
+  return { start, end, speech, isCut: end === latest && end < recordingSeconds }
 }
 
 function endOf(regions: readonly Region[], start: number, latest: number, mostSeconds: number): number {

@@ -25,6 +25,8 @@ export interface Wish {
 export interface Attempt {
   /** Texts and the times around them. */
   tokens: number[]
+  /** Whether the model came to an end by itself, and not for want of room. */
+  hasEnded: boolean
   temperature: number
   averageLogProbability: number
   compressionRatio: number
@@ -116,22 +118,24 @@ async function speak(
   rules: Rules,
   { temperature, room }: { temperature: number; room: number },
   signal: AbortSignal,
-): Promise<{ tokens: number[]; averageLogProbability: number }> {
+): Promise<Pick<Attempt, 'tokens' | 'hasEnded' | 'averageLogProbability'>> {
   const tokens: number[] = []
   let sum = 0
   let spoken = start
+  let hasEnded = false
   for (;;) {
     signal.throwIfAborted()
     const choices = spoken.logits.slice()
     applyRules(choices, tokens, rules)
     const id = temperature === 0 ? likeliest(choices) : draw(choices, temperature)
     sum += choices[id]!
-    if (id === token.end) break
+    hasEnded = id === token.end
+    if (hasEnded) break
     tokens.push(id)
     if (tokens.length === room) break
     spoken = await whisper.say(spoken, id)
   }
-  return { tokens, averageLogProbability: sum / (tokens.length + 1) }
+  return { tokens, hasEnded, averageLogProbability: sum / (tokens.length + 1) }
 }
 
 function likeliest(logProbabilities: Float32Array): number {

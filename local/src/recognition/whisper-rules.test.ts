@@ -58,26 +58,28 @@ test('times that together are likelier than any word are said', () => {
 })
 
 test('texts are taken apart by the times around them', () => {
-  expect(splitWindow([time(0), 1, 2, time(200), time(220), 3, time(300)], 30)).toEqual({
+  expect(splitWindow([time(0), 1, 2, time(200), time(220), 3, time(300)], 30, true)).toEqual({
     texts: [
       { start: 0, end: 2, tokens: [1, 2] },
       { start: 2.2, end: 3, tokens: [3] },
     ],
     until: 3,
+    isBrokenOff: false,
   })
+  expect(splitWindow([], 5, true)).toEqual({ texts: [], until: 0, isBrokenOff: false })
 })
 
 test('a text that was broken off is left to the next window, unless that leads nowhere', () => {
-  expect(splitWindow([time(0), 1, time(2000), time(2000), 2], 30)).toEqual({
-    texts: [{ start: 0, end: 20, tokens: [1] }],
-    until: 20,
-  })
-  expect(splitWindow([time(0), 1, time(40), time(40), 2], 12)).toMatchObject({
+  const first = { start: 0, end: 20, tokens: [1] }
+  const tokens = [time(0), 1, time(2000), time(2000), 2]
+  expect(splitWindow(tokens, 30, false)).toEqual({ texts: [first], until: 20, isBrokenOff: true })
+  const last = { start: 20, end: 30, tokens: [2] }
+  expect(splitWindow(tokens, 30, true)).toEqual({ texts: [first, last], until: 30, isBrokenOff: false })
+  expect(splitWindow([time(0), 1, time(40), time(40), 2], 12, false)).toMatchObject({
     texts: [{ end: 0.4 }, { start: 0.4, end: 12, tokens: [2] }],
     until: 12,
   })
-  expect(splitWindow([time(0), 1], 5)).toEqual({ texts: [{ start: 0, end: 5, tokens: [1] }], until: 5 })
-  expect(splitWindow([], 5)).toEqual({ texts: [], until: 5 })
+  expect(splitWindow([time(0), 1], 5, false)).toMatchObject({ texts: [{ start: 0, end: 5 }], until: 5 })
 })
 
 test('text that repeats itself shows', () => {

@@ -9,18 +9,20 @@ export interface TimedText {
 
 export interface SplitWindow {
   texts: TimedText[]
-  /** How far the window was made out; from there on the next one starts. */
+  /** Where the last text ends. */
   until: number
+  /** Whether a text after that was broken off; the next window has to start there. */
+  isBrokenOff: boolean
 }
 
 /** A window that gets no further than this is taken as it is, or decoding would never end. */
 const leastProgress = 1
 
 /**
- * Takes the tokens of a window apart. A text whose end is missing, after others that have theirs, was broken off at the
- * window's edge and is left to the next window.
+ * Takes the tokens of a window apart. Where they may end amid speech (`isWhole` is false), a text whose end is missing was
+ * broken off, and is left to the next window if others came before it.
  */
-export function splitWindow(tokens: readonly number[], soundSeconds: number): SplitWindow {
+export function splitWindow(tokens: readonly number[], soundSeconds: number, isWhole: boolean): SplitWindow {
   const texts: TimedText[] = []
   let start = 0
   let words: number[] = []
@@ -34,8 +36,9 @@ export function splitWindow(tokens: readonly number[], soundSeconds: number): Sp
     words = []
     start = time
   }
-  const closedUntil = texts.at(-1)?.end ?? 0
-  if (words.length === 0) return { texts, until: texts.length === 0 ? soundSeconds : closedUntil }
-  if (closedUntil >= leastProgress) return { texts, until: closedUntil }
-  return { texts: [...texts, { start, end: soundSeconds, tokens: words }], until: soundSeconds }
+  const until = texts.at(-1)?.end ?? 0
+  if (words.length === 0) return { texts, until, isBrokenOff: false }
+  if (!isWhole && until >= leastProgress) return { texts, until, isBrokenOff: true }
+  texts.push({ start, end: soundSeconds, tokens: words })
+  return { texts, until: soundSeconds, isBrokenOff: false }
 }
