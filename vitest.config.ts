@@ -4,12 +4,22 @@ const kit = { globalSetup: ['gateway/test/kit/global-setup.ts'] }
 
 // What reads memory or processor time must have the machine to itself.
 const measures = [
+  'local/src/speech/first-byte.test.ts',
   'cli/test/dev.test.ts',
   'gateway/test/journeys/speech.test.ts',
   'gateway/test/journeys/chat-bodies.test.ts',
+  'gateway/test/journeys/fairness.test.ts',
   'gateway/test/journeys/audio-uploads.test.ts',
   'gateway/test/journeys/uploads.test.ts',
   'gateway/test/journeys/watchers.test.ts',
+]
+
+// What needs the weights of models, which `kinora models pull` fetches.
+const sound = [
+  'local/src/speech/kokoro.test.ts',
+  'local/src/recognition/recognition.test.ts',
+  'local/src/recognition/whisper-text.test.ts',
+  'local/src/recognition/whisper-words.test.ts',
 ]
 
 // One group of tests after the other; within a group two files at a time, because much of it is waiting.
@@ -21,7 +31,11 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{contract,gateway,local,cli,tools,dev}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', '**/*.large.test.ts', 'gateway/test/**', 'cli/test/**'],
+          exclude: [
+            ...['**/node_modules/**', '**/*.large.test.ts', 'gateway/test/**', 'cli/test/**'],
+            ...sound,
+            ...measures,
+          ],
           sequence: { groupOrder: 0 },
         },
       },
@@ -43,6 +57,15 @@ export default defineConfig({
           exclude: measures,
           testTimeout: 180_000,
           hookTimeout: 120_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'sound',
+          include: sound,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
           sequence: { groupOrder: 2 },
         },
       },

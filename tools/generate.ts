@@ -4,8 +4,9 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 
+import { adminOperations } from '../contract/src/admin-operations.ts'
 import { errors, taskErrors, type ErrorCode } from '../contract/src/errors.ts'
-import { openapi } from '../contract/src/openapi.ts'
+import { adminOpenapi, openapi } from '../contract/src/openapi.ts'
 import {
   errorsOf,
   errorsOfEveryKey,
@@ -25,9 +26,10 @@ const nameOf = ({ method, path }: Operation) => `\`${method} ${path}\``
 const answeredBy = (code: ErrorCode): string => {
   if (errorsOfEveryOperation.includes(code)) return 'every operation'
   if (errorsOfEveryKey.includes(code)) return 'every operation that takes a key'
-  const names = Object.values<Operation>(operations).flatMap((operation) =>
-    errorsOf(operation).includes(code) ? nameOf(operation) : [],
-  )
+  const names = [
+    ...Object.values<Operation>(operations),
+    ...Object.values<Operation>(adminOperations),
+  ].flatMap((operation) => (errorsOf(operation).includes(code) ? nameOf(operation) : []))
   return names.length === 0 ? 'no operation yet; it is kept for endpoints that are to come' : names.join(', ')
 }
 
@@ -132,6 +134,7 @@ const configurationPage = () =>
 
 export const documents = (): Record<string, string> => ({
   'docs/openapi.json': `${JSON.stringify(openapi(), null, 2)}\n`,
+  'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
   'docs/errors.md': errorsPage(),
   'docs/configuration.md': configurationPage(),
   '.env.example': environmentExample(),

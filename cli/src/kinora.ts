@@ -111,6 +111,15 @@ program
   })
 
 program
+  .command('audit')
+  .description('Audit the ledger; ends with 1 where the books are not sound.')
+  .option('--json', 'print one line of JSON')
+  .action(async ({ json }: { json?: true }) => {
+    const { audit } = await import('./audit.ts')
+    process.exitCode = await audit({ isJson: json === true })
+  })
+
+program
   .command('admin')
   .description("Operators' keys.")
   .command('create')

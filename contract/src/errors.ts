@@ -13,7 +13,7 @@ export type ErrorType =
   | 'content_policy_error'
 
 interface ErrorRow {
-  status: 400 | 401 | 402 | 403 | 404 | 405 | 410 | 413 | 429 | 500 | 502 | 503
+  status: 400 | 401 | 402 | 403 | 404 | 405 | 409 | 410 | 413 | 429 | 500 | 502 | 503
   type: ErrorType
   message: string
   remedy: string
@@ -120,6 +120,12 @@ export const errors = {
     message: 'There is no character with this id.',
     remedy: 'List your characters with `GET /vidB/v1/characters`.',
   },
+  resource_not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: 'There is nothing with this id.',
+    remedy: 'Check the id against the list it came from.',
+  },
   variant_not_available: {
     status: 404,
     type: 'invalid_request_error',
@@ -216,6 +222,30 @@ export const errors = {
     type: 'content_policy_error',
     message: 'The request was refused because of its content.',
     remedy: 'Change the prompt or the images so that they follow the usage policy.',
+  },
+  task_not_failed: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'Only a task that failed can be ordered again.',
+    remedy: 'Read the task; one that is under way can be cancelled, one that completed is there to be used.',
+  },
+  idempotency_key_reused: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'This idempotency key was used for another request.',
+    remedy: 'Make a new key for each request, and repeat a request only as it was.',
+  },
+  request_in_progress: {
+    status: 409,
+    type: 'invalid_request_error',
+    message: 'The first request with this idempotency key is still being answered.',
+    remedy: 'Send it again after `Retry-After`; it will be answered with the same reply.',
+  },
+  conflict: {
+    status: 409,
+    type: 'invalid_request_error',
+    message: 'This does not fit with how things stand.',
+    remedy: 'Read the resource again, and change the request to fit it.',
   },
   file_too_large: {
     status: 413,

@@ -1,7 +1,9 @@
 import type { TSchema } from 'typebox'
 
+import { Quote } from './account.ts'
+import { adminOperations } from './admin-operations.ts'
 import { errors, type ErrorCode } from './errors.ts'
-import { errorsOf, type Operation } from './operation.ts'
+import { errorsOf, queryOfEveryCreate, type Operation } from './operation.ts'
 import { operations } from './operations.ts'
 
 const errorObject = {
@@ -23,13 +25,22 @@ const errorObject = {
 
 const oneOf = (schemas: TSchema[]) => (schemas.length === 1 ? schemas[0] : { oneOf: schemas })
 
-const parametersOf = ({ parameters }: Operation) => {
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'A name for this request: a repeat under the same name is answered with the first reply.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
+
+const parametersOf = ({ parameters, creates }: Operation) => {
   const listed = (schemas: Record<string, TSchema> = {}, where: 'path' | 'query', required: boolean) =>
     Object.entries(schemas).map(([name, schema]) => ({ name, in: where, required, schema }))
   return [
     ...listed(parameters?.path, 'path', true),
     ...listed(parameters?.query, 'query', true),
     ...listed(parameters?.optionalQuery, 'query', false),
+    ...(creates === true ? [...listed(queryOfEveryCreate, 'query', false), idempotencyKey] : []),
   ]
 }
 
@@ -53,9 +64,13 @@ const errorAnswers = (operation: Operation) => {
   )
 }
 
-const contentOf = ({ answer }: Operation) => ({
+const contentOf = ({ answer, creates }: Operation) => ({
+  ...(creates === true && { 'application/json': { schema: Quote } }),
   [answer.contentType ?? 'application/json']: {
-    schema: answer.schema ?? { type: 'string', format: 'binary' },
+    schema:
+      creates === true && answer.schema !== undefined
+        ? { anyOf: [answer.schema, Quote] }
+        : (answer.schema ?? { type: 'string', format: 'binary' }),
   },
   ...(answer.texts === true && { 'text/plain': { schema: { type: 'string' } } }),
   ...(answer.events && { 'text/event-stream': { schema: answer.events } }),
@@ -64,7 +79,7 @@ const contentOf = ({ answer }: Operation) => ({
 const describe = (operation: Operation) => ({
   operationId: operation.id,
   summary: operation.summary,
-  security: operation.access === 'key' ? [{ key: [] }] : [],
+  security: operation.access === 'key' || operation.access === 'operator' ? [{ key: [] }] : [],
   parameters: parametersOf(operation),
   ...(operation.body && { requestBody: bodyOf(operation) }),
   responses: {
@@ -76,10 +91,13 @@ const describe = (operation: Operation) => ({
   },
 })
 
-/** The OpenAPI 3.1 document, derived from the operations table. */
-export const openapi = (serverUrl = '/') => {
+const documentOf = (
+  table: Record<string, Operation>,
+  about: { title: string; description: string },
+  serverUrl: string,
+) => {
   const paths: Record<string, Record<string, unknown>> = {}
-  for (const operation of Object.values(operations)) {
+  for (const operation of Object.values(table)) {
     paths[operation.path] = {
       ...paths[operation.path],
       [operation.method.toLowerCase()]: describe(operation),
@@ -88,9 +106,8 @@ export const openapi = (serverUrl = '/') => {
   return {
     openapi: '3.1.0',
     info: {
-      title: 'Kinora',
+      ...about,
       version: '0.1.0',
-      description: 'Media generation over one API.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
@@ -101,3 +118,15 @@ export const openapi = (serverUrl = '/') => {
     },
   }
 }
+
+/** The OpenAPI 3.1 document, derived from the operations table. */
+export const openapi = (serverUrl = '/') =>
+  documentOf(operations, { title: 'Kinora', description: 'Media generation over one API.' }, serverUrl)
+
+/** The same of what operators may do. */
+export const adminOpenapi = (serverUrl = '/') =>
+  documentOf(
+    adminOperations,
+    { title: 'Kinora for operators', description: 'Accounts, keys, money and prices of an instance.' },
+    serverUrl,
+  )

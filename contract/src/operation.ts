@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import { Type, type TSchema } from 'typebox'
 
 import type { ErrorCode } from './errors.ts'
 
@@ -10,13 +10,18 @@ export type LimitGroup = (typeof limitGroups)[number]
 export interface Operation {
   /** The operationId; its kebab-case form is the file that implements it. */
   id: string
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** With `{name}` for path parameters. */
   path: string
   summary: string
-  /** `key` takes a customer's key, `link` carries its permission in a signed address, `none` is open. */
-  access: 'key' | 'link' | 'none'
+  /**
+   * `key` takes a customer's key, `operator` an operator's, `link` carries its permission in a signed address,
+   * `none` is open.
+   */
+  access: 'key' | 'operator' | 'link' | 'none'
   limit?: LimitGroup
+  /** True where something is made or charged: it takes `Idempotency-Key`, and `dry_run` asks for a quote instead. */
+  creates?: true
   parameters?: {
     path?: Record<string, TSchema>
     query?: Record<string, TSchema>
@@ -66,10 +71,41 @@ export const errorsOfEveryKey: ErrorCode[] = [
   'rate_limit_exceeded',
 ]
 
+/** What any operation that takes an operator's key may answer. */
+export const errorsOfEveryOperatorKey: ErrorCode[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'expired_api_key',
+  'ip_not_allowed',
+  'access_denied',
+  'rate_limit_exceeded',
+]
+
+const errorsOfAccess: Record<Operation['access'], ErrorCode[]> = {
+  key: errorsOfEveryKey,
+  operator: errorsOfEveryOperatorKey,
+  link: [],
+  none: [],
+}
+
+/** What any operation that creates something takes beside its own query. */
+export const queryOfEveryCreate = {
+  dry_run: Type.Boolean({ description: 'Check everything and answer what it would cost; nothing is made.' }),
+}
+
+/** What any operation that creates something may answer. */
+const errorsOfEveryCreate: ErrorCode[] = [
+  'invalid_parameter',
+  'idempotency_key_reused',
+  'request_in_progress',
+  'conflict',
+]
+
 export const errorsOf = (operation: Operation): ErrorCode[] => [
   ...new Set([
     ...errorsOfEveryOperation,
-    ...(operation.access === 'key' ? errorsOfEveryKey : []),
+    ...errorsOfAccess[operation.access],
+    ...(operation.creates === true ? errorsOfEveryCreate : []),
     ...operation.errors,
   ]),
 ]

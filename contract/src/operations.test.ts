@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 
+import { adminOperations } from './admin-operations.ts'
 import { errors } from './errors.ts'
-import { openapi } from './openapi.ts'
+import { adminOpenapi, openapi } from './openapi.ts'
 import { errorsOf, type Operation } from './operation.ts'
 import { operations } from './operations.ts'
 
-const all: [string, Operation][] = Object.entries(operations)
+const all: [string, Operation][] = [...Object.entries(operations), ...Object.entries(adminOperations)]
 
 test('an operation is known by its id, and no two answer one method of one path', () => {
   for (const [id, operation] of all) expect(operation.id).toBe(id)
@@ -19,13 +20,14 @@ test.each(all)('%s declares every parameter of its path, and its codes once each
   expect(new Set(operation.errors).size).toBe(operation.errors.length)
 })
 
-test.each(all)('%s is limited where it takes a key, and nowhere else', (_, operation) => {
+test.each(all)("%s is limited where it takes a customer's key, and nowhere else", (_, operation) => {
   expect(operation.limit !== undefined).toBe(operation.access === 'key')
-  expect(errorsOf(operation).includes('missing_api_key')).toBe(operation.access === 'key')
+  const takesKey = operation.access === 'key' || operation.access === 'operator'
+  expect(errorsOf(operation).includes('missing_api_key')).toBe(takesKey)
 })
 
 test('the description names every code of an operation under its status', () => {
-  const { paths } = openapi()
+  const paths = { ...openapi().paths, ...adminOpenapi().paths }
   for (const [, operation] of all) {
     const described = paths[operation.path]?.[operation.method.toLowerCase()] as {
       responses: Record<string, { description: string }>

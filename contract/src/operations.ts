@@ -1,5 +1,7 @@
 import { Type } from 'typebox'
 
+import { Me, Receipt } from './account.ts'
+import { Page, UsageRow } from './admin.ts'
 import {
   audioBytesMax,
   DeletedTranscriptionTask,
@@ -17,6 +19,7 @@ import {
 import { Character, CharacterBody, CharacterList, CharacterRename, DeletedCharacter } from './characters.ts'
 import { ChatBody, ChatChunk, ChatCompletion, DialogueBody } from './chat.ts'
 import { Model, ModelList } from './models.ts'
+import { errorsOfBodies, errorsOfSpending } from './operation-errors.ts'
 import type { Operation } from './operation.ts'
 import {
   CreatedVideo,
@@ -41,19 +44,6 @@ const gibibyte = 1024 * mebibyte
 const taskId = { id: Type.String({ description: "The task's id." }) }
 const characterId = { id: Type.String({ description: "The character's id." }) }
 
-/** What a create may answer beside what its parameters can get wrong. */
-const errorsOfSpending = [
-  'subscription_expired',
-  'quota_exceeded',
-  'payment_failed',
-  'insufficient_balance',
-] as const
-const errorsOfBodies = [
-  'invalid_request',
-  'request_too_large',
-  'missing_parameter',
-  'invalid_parameter',
-] as const
 const errorsOfModels = ['model_not_found', 'model_access_denied'] as const
 
 /** What may come back from a provider that answers while the caller waits. */
@@ -82,6 +72,7 @@ export const operations = {
     summary: 'Create a video task',
     access: 'key',
     limit: 'create',
+    creates: true,
     body: {
       form: [FamilyAVideoForm, FamilyBVideoForm],
       json: [FamilyAVideoForm, FamilyBVideoForm],
@@ -204,6 +195,7 @@ export const operations = {
     summary: 'Make a new video out of a completed one',
     access: 'key',
     limit: 'create',
+    creates: true,
     parameters: { path: taskId },
     body: { form: [RemixBody], json: [RemixBody], sizeBytesMax: mebibyte },
     answer: { description: 'The accepted task.', schema: RemixedVideo },
@@ -225,6 +217,7 @@ export const operations = {
     summary: 'Create a video task',
     access: 'key',
     limit: 'create',
+    creates: true,
     body: { form: null, json: [FamilyAVideoTask, FamilyBVideoTask], sizeBytesMax: 88 * mebibyte },
     answer: { description: 'The accepted task.', schema: CreatedVideoTask },
     errors: [...errorsOfBodies, 'invalid_image', ...errorsOfModels, ...errorsOfSpending],
@@ -247,6 +240,7 @@ export const operations = {
     summary: 'Create a character from a video or from a task',
     access: 'key',
     limit: 'create',
+    creates: true,
     body: { form: null, json: [CharacterBody], sizeBytesMax: mebibyte },
     answer: { description: 'The character.', schema: Character },
     errors: [...errorsOfBodies, 'task_not_found', 'task_not_completed', 'task_failed', 'media_expired'],
@@ -322,6 +316,7 @@ export const operations = {
     summary: 'Chat with a model; a video model answers with a video',
     access: 'key',
     limit: 'chat',
+    creates: true,
     body: { form: null, json: [ChatBody, DialogueBody], sizeBytesMax: 88 * mebibyte, spoolsTexts: true },
     answer: {
       description: 'The reply, streamed where asked.',
@@ -350,6 +345,7 @@ export const operations = {
     summary: 'Write down what is said in a recording',
     access: 'key',
     limit: 'audio',
+    creates: true,
     body: {
       form: [TranscriptionForm],
       json: null,
@@ -379,6 +375,7 @@ export const operations = {
     summary: 'Write down in English what is said in a recording',
     access: 'key',
     limit: 'audio',
+    creates: true,
     body: {
       form: [TranslationForm],
       json: null,
@@ -402,6 +399,7 @@ export const operations = {
     summary: 'Say a text',
     access: 'key',
     limit: 'audio',
+    creates: true,
     body: { form: null, json: [SpeechBody], sizeBytesMax: mebibyte },
     answer: {
       description: 'The audio, sent as it is made.',
@@ -425,6 +423,7 @@ export const operations = {
     summary: 'Have a long recording written down; the answer is a task to come back for',
     access: 'key',
     limit: 'create',
+    creates: true,
     body: {
       form: [TranscriptionTaskForm],
       json: null,
@@ -492,6 +491,60 @@ export const operations = {
     limit: 'read',
     parameters: { path: taskId },
     answer: { description: 'The task is gone.', schema: DeletedTranscriptionTask },
+    errors: ['task_not_found'],
+  },
+  getMe: {
+    id: 'getMe',
+    method: 'GET',
+    path: '/v1/me',
+    summary: 'This key, what it may do, and what it has left',
+    access: 'key',
+    limit: 'read',
+    answer: { description: 'The key, its account, money and limits.', schema: Me },
+    errors: [],
+  },
+  getUsage: {
+    id: 'getUsage',
+    method: 'GET',
+    path: '/v1/usage',
+    summary: 'What was used and what it cost',
+    access: 'key',
+    limit: 'read',
+    parameters: {
+      optionalQuery: {
+        group_by: Type.String({
+          default: 'day',
+          description: 'Any of hour, day, model, key, separated by commas.',
+        }),
+        scope: Type.String({
+          enum: ['key', 'account'],
+          default: 'key',
+          description: 'This key alone, or all keys of its account.',
+        }),
+        from: Type.Integer({
+          minimum: 0,
+          maximum: 253_402_300_799,
+          description: 'Unix time in seconds, inclusive.',
+        }),
+        to: Type.Integer({
+          minimum: 0,
+          maximum: 253_402_300_799,
+          description: 'Unix time in seconds, exclusive.',
+        }),
+      },
+    },
+    answer: { description: 'Rows of usage.', schema: Page(UsageRow) },
+    errors: ['invalid_parameter'],
+  },
+  getReceipt: {
+    id: 'getReceipt',
+    method: 'GET',
+    path: '/v1/receipts/{id}',
+    summary: 'What a task or request cost, and why',
+    access: 'key',
+    limit: 'read',
+    parameters: { path: taskId },
+    answer: { description: 'The receipt.', schema: Receipt },
     errors: ['task_not_found'],
   },
   listModels: {

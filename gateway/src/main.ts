@@ -1,12 +1,13 @@
 /** The roles of the service: each takes its configuration, starts, and ends with grace. */
 import { once } from 'node:events'
 
+import { auditWhole } from './billing/audit-ledger.ts'
 import type { Config } from './config.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { migrate as migrateDatabase, missingMigrations } from './platform/migrate.ts'
 import { connectPostgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
-import { clearPast, type Cleared } from './retention/clear-past.ts'
+import { clearPast, type ClearDependencies, type Cleared } from './retention/clear-past.ts'
 import { foreseeClearing, type Foreseen } from './retention/foresee-clearing.ts'
 import { wireApi, wireRetention, wireWorker } from './wiring.ts'
 
@@ -43,29 +44,39 @@ export const migrate = async (config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>
   }
 }
 
-/** Clears away everything past its time, as workers do by themselves. */
-export const clearNow = async (config: Config): Promise<Cleared> => {
+const withRetention = async <Result>(
+  config: Config,
+  work: (dependencies: ClearDependencies, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> => {
   const { close, ...dependencies } = await wireRetention(
     config,
     createLog({ level: config.LOG_LEVEL }, 'retention'),
   )
   try {
-    return await clearPast(dependencies, new AbortController().signal)
+    return await work(dependencies, new AbortController().signal)
   } finally {
     await close()
   }
 }
 
+/** Clears away everything past its time, as workers do by themselves. */
+export const clearNow = (config: Config): Promise<Cleared> => withRetention(config, clearPast)
+
 /** What that would be. */
-export const foresee = async (config: Config): Promise<Foreseen> => {
-  const { close, ...dependencies } = await wireRetention(
-    config,
-    createLog({ level: config.LOG_LEVEL }, 'retention'),
+export const foresee = (config: Config): Promise<Foreseen> => withRetention(config, foreseeClearing)
+
+/** Audits the whole ledger, and keeps the result as a worker would. */
+export const auditBooks = async (
+  config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>,
+): ReturnType<typeof auditWhole> => {
+  const postgres = connectPostgres(
+    { url: config.DATABASE_URL, connectionsMax: 1 },
+    createLog({ level: config.LOG_LEVEL }, 'audit'),
   )
   try {
-    return await foreseeClearing(dependencies, new AbortController().signal)
+    return await auditWhole(postgres)
   } finally {
-    await close()
+    await postgres.close()
   }
 }
 

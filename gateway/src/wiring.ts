@@ -1,13 +1,23 @@
 /** The object graph of each role and the list of routes, on one page. */
+import { adminOperations } from '@kinora/contract/admin-operations'
 import { openapi } from '@kinora/contract/openapi'
 import { operations } from '@kinora/contract/operations'
 
+import { cancelTask as cancelAnyTask } from './admin/cancel-task.ts'
+import { getReceiptOfAny } from './admin/get-receipt-of-any.ts'
+import { getTask } from './admin/get-task.ts'
+import { getUsageOfAll } from './admin/get-usage-of-all.ts'
+import { listRequests } from './admin/list-requests.ts'
+import { listTasks } from './admin/list-tasks.ts'
+import { retryTask } from './admin/retry-task.ts'
 import { createSpeech } from './audio/create-speech.ts'
 import { createTranscription } from './audio/create-transcription.ts'
 import { createTranslation } from './audio/create-translation.ts'
 import { createMeasureAudio } from './audio/measure-audio.ts'
 import { createModelEngines } from './audio/model-engines.ts'
+import { keepBooks } from './billing/keep-books.ts'
 import { createMeter } from './billing/meter.ts'
+import { createPriceList } from './billing/price-list.ts'
 import { forgetCharactersOfTask, portraitsOf } from './characters/character-store.ts'
 import { createCharacter } from './characters/create-character.ts'
 import { deleteCharacter } from './characters/delete-character.ts'
@@ -31,6 +41,9 @@ import { implement } from './http/implement.ts'
 import { createServer } from './http/server.ts'
 import { createAuthenticate } from './keys/authenticate.ts'
 import { createRateLimit } from './limits/rate-limit.ts'
+import { getMe } from './me/get-me.ts'
+import { getReceipt } from './me/get-receipt.ts'
+import { getUsage } from './me/get-usage.ts'
 import { createCatalog } from './models/catalog.ts'
 import { getModel } from './models/get-model.ts'
 import { listModels } from './models/list-models.ts'
@@ -43,10 +56,15 @@ import { connectPostgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
 import { connectEngine, serveDurable } from './platform/restate.ts'
 import { createEnhancerChat, createProviders } from './providers/registry.ts'
+import { createAnswerOnce } from './replies/answer-once.ts'
+import { fingerprintOf } from './replies/fingerprint.ts'
+import { keepReplies } from './replies/kept-reply-store.ts'
+import { createRequestRecorder } from './requests/record-requests.ts'
 import { mediaDaysOf } from './retention/account-term-store.ts'
 import { keepClearing } from './retention/keep-clearing.ts'
 import { keptTranscriptions } from './retention/kept-transcriptions.ts'
 import type { InstanceDays } from './retention/retention-days.ts'
+import { createInstanceSettings, type InstanceSettings, type Settings } from './settings/instance-settings.ts'
 import { createDiskMediaStore } from './storage/disk-media-store.ts'
 import { createFindLinkedFile } from './storage/find-linked-file.ts'
 import { getMedia } from './storage/get-media.ts'
@@ -64,6 +82,7 @@ import { listTranscriptionTasks } from './transcripts/list-transcription-tasks.t
 import { markAllLost as markAllTranscriptionsLost } from './transcripts/open-transcription-store.ts'
 import { createReadLevels } from './transcripts/read-levels.ts'
 import { transcribeRecording } from './transcripts/transcribe-recording.workflow.ts'
+import { dayOfTranscription } from './transcripts/transcription-id.ts'
 import { createAcceptVideo } from './videos/accept-video.ts'
 import { cancelVideo, createCancelTask } from './videos/cancel-video.ts'
 import { chatEnhancer } from './videos/chat-enhancer.ts'
@@ -77,7 +96,7 @@ import { followVideo } from './videos/follow-video.ts'
 import { generateVideo, type GenerateDependencies } from './videos/generate-video.workflow.ts'
 import { getVideoContent } from './videos/get-video-content.ts'
 import { getVideo } from './videos/get-video.ts'
-import { lineDefaults } from './videos/line-limits.ts'
+import { lineDefaults, type LineLimits } from './videos/line-limits.ts'
 import { listVideos } from './videos/list-videos.ts'
 import { markAllLost } from './videos/open-task-store.ts'
 import { queryVideoTask } from './videos/query-video-task.ts'
@@ -86,21 +105,43 @@ import { pictureBytesMax } from './videos/reference-picture.ts'
 import { remixVideo } from './videos/remix-video.ts'
 import { ruleEnhancer } from './videos/rule-enhancer.ts'
 import { shardKey, shardOf } from './videos/shard.ts'
+import { dayOfTaskId } from './videos/task-id.ts'
 import { videoLoops } from './videos/video-loops.ts'
 import { createWaitForChange } from './videos/wait-for-change.ts'
 import { watchUpstream, watchUpstreamName } from './videos/watch-upstream.workflow.ts'
+import { wireAdmin } from './wire-admin.ts'
 
 const mebibyte = 1_048_576
 const minuteMs = 60_000
 const dayMs = 86_400_000
 
+/** What holds until an operator changes it. */
+const settingsOf = (config: Config): Settings => ({
+  limits: {
+    create: config.LIMIT_CREATES_PER_MINUTE,
+    read: config.LIMIT_READS_PER_MINUTE,
+    audio: config.LIMIT_AUDIO_PER_MINUTE,
+    chat: config.LIMIT_CHAT_PER_MINUTE,
+  },
+  concurrencyPerAccount: lineDefaults.concurrencyPerAccount,
+  concurrencyPerKey: lineDefaults.concurrencyPerKey,
+  lineDepthPerAccount: lineDefaults.depthPerAccount,
+  mediaRetentionDays: config.MEDIA_RETENTION_DAYS,
+  taskRetentionDays: config.TASK_RETENTION_DAYS,
+  logRetentionDays: config.LOG_RETENTION_DAYS,
+})
+
 const retentionDays =
-  (config: Config): InstanceDays =>
-  () => ({
-    media: config.MEDIA_RETENTION_DAYS,
-    task: config.TASK_RETENTION_DAYS,
-    log: config.LOG_RETENTION_DAYS,
-  })
+  (settings: InstanceSettings): InstanceDays =>
+  () => {
+    const { mediaRetentionDays, taskRetentionDays, logRetentionDays } = settings.current()
+    return { media: mediaRetentionDays, task: taskRetentionDays, log: logRetentionDays }
+  }
+
+const lineLimitsOf = (settings: InstanceSettings) => (): LineLimits => {
+  const { concurrencyPerAccount, concurrencyPerKey, lineDepthPerAccount } = settings.current()
+  return { concurrencyPerAccount, concurrencyPerKey, depthPerAccount: lineDepthPerAccount }
+}
 
 /** What both roles stand on. */
 const connect = async (config: Config, log: Log) => {
@@ -135,20 +176,25 @@ export const wireApi = async (config: Config, log: Log) => {
       'Another API process runs on this database. Set REDIS_URL so that they can share rate limits.',
     )
   }
+  const settings = await createInstanceSettings(postgres, settingsOf(config), log)
   const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS)
   const links = createLinkSigner(config.LINK_SECRETS, config.publicUrl, config.LINK_SECONDS)
   const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
+  const prices = await createPriceList({ postgres, catalog, log }, config.models)
   const acceptVideo = createAcceptVideo({
     postgres,
     providers,
+    prices,
     deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
-    lineLimits: () => lineDefaults,
+    lineLimits: lineLimitsOf(settings),
     nudgeDispatcher,
     namedCharacters: createNamedCharacters(postgres),
+    keepReplies,
   })
   const outside = createOutsideFetcher({ allowOrigins: config.FETCH_ALLOW_ORIGINS })
   const pictures = { mediaStore, outside, findLinkedFile: createFindLinkedFile(postgres, links) }
 
+  const requestRecorder = createRequestRecorder({ postgres, log })
   const { app, closing, drain } = createServer(
     { trustedProxies: config.TRUSTED_PROXIES },
     {
@@ -158,20 +204,15 @@ export const wireApi = async (config: Config, log: Log) => {
       },
     },
     log,
+    requestRecorder.record,
   )
+  const modelIds = new Set(catalog.available().map(({ id }) => id))
+  const replies = createAnswerOnce({ postgres, log })
   const door = {
     app,
     authenticate,
     rateLimit: createRateLimit(
-      {
-        perMinute: {
-          create: config.LIMIT_CREATES_PER_MINUTE,
-          read: config.LIMIT_READS_PER_MINUTE,
-          audio: config.LIMIT_AUDIO_PER_MINUTE,
-          chat: config.LIMIT_CHAT_PER_MINUTE,
-        },
-        perAddress: config.LIMIT_ADDRESS_PER_3_MINUTES,
-      },
+      { perMinute: () => settings.current().limits, perAddress: config.LIMIT_ADDRESS_PER_3_MINUTES },
       redis,
     ),
     budget: createByteBudget(64 * mebibyte),
@@ -181,10 +222,13 @@ export const wireApi = async (config: Config, log: Log) => {
       spoolDirectory: mediaStore.spoolDirectory,
     },
     closing,
+    repeats: { fingerprintOf, answerOnce: replies.answerOnce },
+    isModel: (text: string) => modelIds.has(text),
+    isTaskId: (text: string) => dayOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,
     log,
   }
   const meter = createMeter({ postgres, log })
-  const days = retentionDays(config)
+  const days = retentionDays(settings)
   const taskDays = () => days().task
   const readTask = createReadTask(postgres, taskDays)
   const { follow, stop: stopFollowing } = await createFollow(postgres, news, log)
@@ -241,6 +285,7 @@ export const wireApi = async (config: Config, log: Log) => {
   const chatVideo = createChatVideo({
     acceptVideo,
     pictures,
+    readTask,
     follow,
     links,
     cancelTask,
@@ -255,7 +300,7 @@ export const wireApi = async (config: Config, log: Log) => {
   implement(door, operations.renameCharacter, renameCharacter(characters))
   implement(door, operations.deleteCharacter, deleteCharacter({ database: postgres, mediaStore }))
   implement(door, operations.showCharacter, showCharacter(characters))
-  const audio = { catalog, providers, meter, requiresPayg: config.AUDIO_REQUIRES_PAYG }
+  const audio = { catalog, providers, prices, meter, requiresPayg: config.AUDIO_REQUIRES_PAYG }
   const measureAudio = createMeasureAudio({
     ffprobePath: config.FFPROBE_PATH,
     secondsMax: config.AUDIO_SECONDS_MAX,
@@ -264,6 +309,7 @@ export const wireApi = async (config: Config, log: Log) => {
   const decoder = createRecordingDecoder()
   const chatAudio = createChatAudio({
     providers,
+    prices,
     meter,
     measureAudio,
     decoder,
@@ -290,6 +336,8 @@ export const wireApi = async (config: Config, log: Log) => {
       }),
       acceptRecording: createAcceptRecording({
         ...recordings,
+        prices,
+        keepReplies,
         deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
       }),
     }),
@@ -303,6 +351,34 @@ export const wireApi = async (config: Config, log: Log) => {
   const engines = createModelEngines({ catalog, providers, log })
   implement(door, operations.listModels, listModels({ catalog, engines }))
   implement(door, operations.getModel, getModel({ catalog, engines }))
+  implement(door, operations.getMe, getMe({ database: postgres, settings: settings.current }))
+  implement(door, operations.getUsage, getUsage({ postgres }))
+  implement(door, operations.getReceipt, getReceipt({ database: postgres }))
+  wireAdmin(door, {
+    postgres,
+    catalog,
+    prices,
+    settings,
+    keySecrets: config.KEY_HASH_SECRETS,
+    publicUrl: config.publicUrl,
+  })
+  implement(door, adminOperations.listTasks, listTasks({ postgres }))
+  implement(door, adminOperations.getTask, getTask({ database: postgres }))
+  implement(
+    door,
+    adminOperations.retryTask,
+    retryTask({
+      database: postgres,
+      catalog,
+      acceptVideo,
+      readTask,
+      charactersLeft: async (ids) => new Set((await portraitsOf(postgres, ids)).keys()),
+    }),
+  )
+  implement(door, adminOperations.cancelTask, cancelAnyTask({ cancelVideo: cancelTask, recordings }))
+  implement(door, adminOperations.getReceiptOfAny, getReceiptOfAny({ database: postgres }))
+  implement(door, adminOperations.getUsageOfAll, getUsageOfAll({ postgres }))
+  implement(door, adminOperations.listRequests, listRequests({ postgres }))
   implement(door, operations.getMedia, getMedia({ database: postgres, mediaStore, links }))
   implement(door, operations.getOpenapi, getOpenapi)
 
@@ -311,11 +387,15 @@ export const wireApi = async (config: Config, log: Log) => {
     postgres,
     close: async () => {
       await drain(config.LAME_DUCK_SECONDS * 1000)
+      await requestRecorder.close()
+      replies.close()
       await meter.close()
       await tokens.close()
       await decoder.close()
       await stopFollowing()
       await authenticate.close()
+      await prices.stop()
+      await settings.stop()
       await engine.close()
       redis?.disconnect()
       await postgres.close()
@@ -329,7 +409,8 @@ export const wireWorker = async (config: Config, log: Log) => {
     log,
   )
   const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
-  const days = retentionDays(config)
+  const settings = await createInstanceSettings(postgres, settingsOf(config), log)
+  const days = retentionDays(settings)
   const steps: GenerateDependencies = {
     postgres,
     providers,
@@ -363,7 +444,10 @@ export const wireWorker = async (config: Config, log: Log) => {
   const served = await serveDurable(
     [
       generateVideo(steps, suspendAfterMs),
-      dispatchVideos({ postgres, providers, engine, lineLimits: () => lineDefaults, log }, suspendAfterMs),
+      dispatchVideos(
+        { postgres, providers, engine, lineLimits: lineLimitsOf(settings), log },
+        suspendAfterMs,
+      ),
       watchUpstream({ postgres, providers, engine, catalog, announce: news.publish, log }, suspendAfterMs),
       transcribeRecording(recordings, suspendAfterMs),
       dispatchRecordingsLoop({ postgres, mediaStore, engine, log }, suspendAfterMs),
@@ -388,15 +472,18 @@ export const wireWorker = async (config: Config, log: Log) => {
     meter.releaseLapsed().catch((error: unknown) => log.warn({ err: error }, 'meter.not-released'))
   await giveUpLapsed()
   const everyMinute = setInterval(() => void giveUpLapsed(), minuteMs)
+  const books = keepBooks({ postgres, log })
   const clearing = keepClearing({ postgres, mediaStore, providers, days, log })
   return {
     close: async () => {
       clearInterval(daily)
       clearInterval(everyMinute)
+      await books.stop()
       await clearing.stop()
       await meter.close()
       await turning.stop()
       await served.close()
+      await settings.stop()
       await engine.close()
       redis?.disconnect()
       await postgres.close()
@@ -407,12 +494,16 @@ export const wireWorker = async (config: Config, log: Log) => {
 /** What is needed to clear away what is past, without a worker. */
 export const wireRetention = async (config: Config, log: Log) => {
   const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
+  const settings = await createInstanceSettings(postgres, settingsOf(config), log)
   return {
     postgres,
     providers: createProviders(config.providers, config.models),
     mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
-    days: retentionDays(config),
+    days: retentionDays(settings),
     log,
-    close: postgres.close,
+    close: async () => {
+      await settings.stop()
+      await postgres.close()
+    },
   }
 }

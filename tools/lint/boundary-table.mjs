@@ -23,6 +23,7 @@ const videoNouns = ['models', 'billing', 'storage', 'providers/port', 'outside']
 export const gatewayPlaces = {
   'main.ts': { imports: everything },
   'wiring.ts': { imports: everything },
+  'wire-admin.ts': { imports: everything },
   'seed.ts': { imports: everything },
   'roles.ts': { imports: everything },
   roles: { imports: everything },
@@ -34,7 +35,8 @@ export const gatewayPlaces = {
   storage: folder([], ['http']),
   outside: folder([]),
   limits: folder([], ['keys']),
-  http: folder(['keys', 'limits']),
+  http: folder(['keys', 'limits'], ['replies']),
+  replies: folder([], ['keys', 'http']),
   billing: folder(['models'], ['keys']),
   videos: folder(videoNouns, ['keys', 'http']),
   characters: folder([...videoNouns, 'videos'], ['keys', 'http']),
@@ -42,7 +44,17 @@ export const gatewayPlaces = {
   transcripts: folder(['models', 'billing', 'storage', 'providers/port', 'audio'], ['keys', 'http']),
   chat: folder([...videoNouns, 'videos', 'audio'], ['keys', 'http']),
   retention: folder(['storage', 'videos', 'transcripts'], ['providers/port', 'http']),
-  admin: folder(['keys', 'billing', 'models'], ['http']),
+  settings: folder([]),
+  requests: folder([], ['http']),
+  usage: folder([], ['http']),
+  me: folder(['billing', 'usage'], ['http', 'settings']),
+  admin: folder(
+    [
+      ...['keys', 'billing', 'models', 'limits', 'videos', 'transcripts', 'storage', 'settings'],
+      ...['requests', 'usage'],
+    ],
+    ['http', 'providers/port'],
+  ),
 
   'providers/port': { imports: [], packages: [] },
   'providers/kit': folder(['providers/port']),

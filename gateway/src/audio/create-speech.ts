@@ -4,7 +4,7 @@ import type { operations } from '@kinora/contract/operations'
 import { Type } from 'typebox'
 
 import type { Meter } from '../billing/meter.ts'
-import { priceOf } from '../billing/price.ts'
+import type { PriceList } from '../billing/price-list.ts'
 import type { Handler } from '../http/call.ts'
 import type { Catalog } from '../models/catalog.ts'
 import { chooseModel } from '../models/choose-model.ts'
@@ -48,6 +48,7 @@ const readVoice = (given: unknown, { id, voices }: SpeechModel): string => {
 export interface SpeechDependencies {
   catalog: Catalog
   providers: Providers
+  prices: PriceList
   meter: Meter
   /** Whether subscription keys are refused. */
   requiresPayg: boolean
@@ -58,6 +59,7 @@ export const createSpeech =
   ({
     catalog,
     providers,
+    prices,
     meter,
     requiresPayg,
   }: SpeechDependencies): Handler<typeof operations.createSpeech> =>
@@ -74,17 +76,29 @@ export const createSpeech =
     const format = (order.response_format ?? 'mp3') as SpeechFormat
     const voice = readVoice(fields.value('voice'), model)
 
-    const price = (characters: number) => [
-      priceOf('million_characters', model.pricePerMillionCharactersMicros, characters),
-    ]
+    // What is held and what is charged are counted at one price, whatever is set in between.
+    const priceOfCharacters = prices.priceOfCharacters(model)
+    const price = (characters: number) => [priceOfCharacters(characters)]
     const characters = [...input].length
-    const metered = await meter.open({
+    const metering = {
       caller,
+      requestId: call.requestId,
       operation: 'createSpeech',
       model: model.id,
       provider: provider.name,
       heldFor: price(characters),
-    })
+    }
+    if (call.wantsQuote) {
+      const understood = {
+        input,
+        voice,
+        response_format: format,
+        speed,
+        ...(instructions && { instructions }),
+      }
+      return { headers: deprecationHeaders(model), body: await meter.quote(metering, understood) }
+    }
+    const metered = await meter.open(metering)
     const job = { model: upstreamModel, input, voice, format, speed, instructions }
     try {
       const { bytes, engine } = await provider.speech.speak(job, signal)

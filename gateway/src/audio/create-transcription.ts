@@ -51,6 +51,7 @@ export const createTranscription = (
       format,
       wantsWords: wantsWords && format === 'verbose_json',
     }
+    if (call.wantsQuote) return transcribe.quote(call, order)
     if (form.stream === true && format === 'json') return transcribe.streamed(call, order)
     if (form.stream === true) call.ignore('stream')
     return transcribe.whole(call, order)

@@ -19,7 +19,8 @@ export const createTranslation = (
   return async (call) => {
     const model = transcriptionModelFor(dependencies, call, endpoint)
     const form = call.read(TranslationForm)
-    return transcribe.whole(call, {
+    const answer = call.wantsQuote ? transcribe.quote : transcribe.whole
+    return answer(call, {
       operation: 'createTranslation',
       task: 'translate',
       model,

@@ -1,9 +1,10 @@
 /** Has a recording written down while the caller waits: measured, held for, given to a provider, charged by its length. */
+import type { Quote } from '@kinora/contract/account'
 import type { TranscriptFormat } from '@kinora/contract/audio'
 
 import type { Meter } from '../billing/meter.ts'
-import { priceOf } from '../billing/price.ts'
-import type { Call } from '../http/call.ts'
+import type { PriceList } from '../billing/price-list.ts'
+import type { Call, Reply } from '../http/call.ts'
 import type { EventStream } from '../http/event-stream.ts'
 import type { Catalog } from '../models/catalog.ts'
 import { chooseModel } from '../models/choose-model.ts'
@@ -32,6 +33,7 @@ import {
 export interface TranscribeDependencies {
   catalog: Catalog
   providers: Providers
+  prices: PriceList
   meter: Meter
   measureAudio: MeasureAudio
   /** Whether subscription keys are refused. */
@@ -91,18 +93,19 @@ const streamOf = async (
 
 export const createTranscribe = ({
   providers,
+  prices,
   meter,
   measureAudio,
-}: Pick<TranscribeDependencies, 'providers' | 'meter' | 'measureAudio'>) => {
-  /** Everything up to the provider. What fails in `ask` is released, and told in words of ours. */
-  const begin = async (call: Call, order: TranscribeOrder) => {
+}: Pick<TranscribeDependencies, 'providers' | 'prices' | 'meter' | 'measureAudio'>) => {
+  /** Everything up to the money. */
+  const prepare = async (call: Call, order: TranscribeOrder) => {
     const { caller, fields } = call
     const { model, task, format, wantsWords, language } = order
     const upload = uploadedFile(fields, 'file')
     const measured = await measureAudio(upload.path, 'file')
     const { durationSeconds } = measured
     const { provider, upstreamModel } = providers.forModel(model.id)
-    const price = [priceOf('minute', model.pricePerMinuteMicros, durationSeconds)]
+    const price = [prices.priceOfMinutes(model, durationSeconds)]
     const job: TranscriptionJob = {
       model: upstreamModel,
       task,
@@ -115,14 +118,23 @@ export const createTranscribe = ({
     }
     const isOpenAi = (call.header('x-api-dialect') ?? caller.dialect) === 'openai'
     const view: TranscriptView = { task, format, durationSeconds, language, wantsWords, isOpenAi }
-    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(patienceMs(durationSeconds))])
-    const metered = await meter.open({
+    const metering = {
       caller,
+      requestId: call.requestId,
       operation: order.operation,
       model: model.id,
       provider: provider.name,
       heldFor: price,
-    })
+    }
+    return { job, view, price, provider, metering, headers: deprecationHeaders(model) }
+  }
+
+  /** Everything up to the provider. What fails in `ask` is released, and told in words of ours. */
+  const begin = async (call: Call, order: TranscribeOrder) => {
+    const { provider, metering, ...prepared } = await prepare(call, order)
+    const { durationSeconds } = prepared.view
+    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(patienceMs(durationSeconds))])
+    const metered = await meter.open(metering)
     const ask = async <Answer>(work: (from: TranscriptionProvider) => Promise<Answer>): Promise<Answer> => {
       try {
         const answer = await work(provider.transcription)
@@ -130,13 +142,24 @@ export const createTranscribe = ({
         return answer
       } catch (error) {
         await metered.settle(call.signal.aborted ? 'aborted' : 'failed', [])
-        throw problemOf(error, model.id)
+        throw problemOf(error, order.model.id)
       }
     }
-    return { job, view, price, metered, signal, ask, headers: deprecationHeaders(model) }
+    return { ...prepared, metered, signal, ask }
   }
 
   return {
+    /** Answers what it would cost. */
+    quote: async (call: Call, order: TranscribeOrder): Promise<Reply<Quote>> => {
+      const { view, metering, headers } = await prepare(call, order)
+      const { language, prompt, temperature, format: response_format } = order
+      const understood = {
+        ...{ response_format, temperature, seconds: view.durationSeconds },
+        ...(language !== undefined && { language }),
+        ...(prompt !== undefined && { prompt }),
+      }
+      return { headers, body: await meter.quote(metering, understood) }
+    },
     /** Answers once all of it is written down. */
     whole: async (call: Call, order: TranscribeOrder): Promise<WrittenTranscript> => {
       const { job, view, price, metered, signal, ask, headers } = await begin(call, order)

@@ -3,11 +3,13 @@
  * request can cost; afterwards what was used is captured and the rest goes back, once, whatever happens. Requests
  * that come or end together share a commit.
  */
+import type { Quote } from '@kinora/contract/account'
+
 import type { Caller } from '../keys/caller.ts'
 import { batch, fulfilled, rejected } from '../platform/batch.ts'
 import type { Log } from '../platform/log.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
-import { uuidV7 } from '../platform/uuid.ts'
+import { timeOfUuidV7, uuidV7 } from '../platform/uuid.ts'
 import { holdForRequests } from './ledger-store.ts'
 import {
   finishMeteredRequests,
@@ -20,6 +22,7 @@ import {
   type OpenRequest,
 } from './metered-request-store.ts'
 import { totalOf, type Price } from './price.ts'
+import { quoteOf } from './quote.ts'
 import { placeHolds, purseOf, settleHolds } from './spend.ts'
 
 /** What a meter is given in tests alone; a minute is too long to wait there. */
@@ -33,6 +36,8 @@ const usualTimes: MeterTimes = { lapseSeconds: 300, prolongEveryMs: 60_000 }
 
 interface MeteredOrder {
   caller: Caller
+  /** Of the reply, `req_` and a UUID with its time: the caller asks by it for the receipt. */
+  requestId?: string
   operation: string
   model: string
   provider: string
@@ -47,6 +52,8 @@ export interface Metered {
 }
 
 export interface Meter {
+  /** What it would cost, and whether it would be let through. */
+  quote: (order: MeteredOrder, parameters: Record<string, unknown>) => Promise<Quote>
   /** Holds the money, or throws the right 402. */
   open: (order: MeteredOrder) => Promise<Metered>
   /** Gives up the requests of processes that are gone; answers how many there were. */
@@ -54,12 +61,12 @@ export interface Meter {
   close: () => Promise<void>
 }
 
-const newRequest = ({ caller, heldFor, ...order }: MeteredOrder): NewMeteredRequest => {
-  const nowMs = Date.now()
+const newRequest = ({ caller, heldFor, requestId, ...order }: MeteredOrder): NewMeteredRequest => {
+  const id = requestId ?? `req_${uuidV7()}`
   return {
     ...order,
-    id: `req_${uuidV7(nowMs)}`,
-    day: new Date(nowMs).toISOString().slice(0, 10),
+    id,
+    day: new Date(timeOfUuidV7(id.slice('req_'.length)) ?? Date.now()).toISOString().slice(0, 10),
     accountId: caller.accountId,
     keyId: caller.keyId,
     purse: purseOf(caller),
@@ -160,6 +167,8 @@ export const createMeter = (
   prolonging.unref()
 
   return {
+    quote: ({ caller, model, heldFor }, parameters) =>
+      quoteOf(postgres, { caller, model, heldFor, parameters }),
     open: async (order) => {
       const request = newRequest(order)
       await openOne({ request, caller: order.caller })

@@ -4,11 +4,14 @@
  */
 export type Purse = 'payg' | 'subscription'
 export type Book = 'funding' | 'available' | 'held' | 'revenue'
-export type MovementKind = 'top_up' | 'grant' | 'hold' | 'capture' | 'release'
+export type MovementKind = 'top_up' | 'grant' | 'adjustment' | 'expiry' | 'hold' | 'capture' | 'release'
 
 export const movementBooks: Record<MovementKind, { from: Book; to: Book }> = {
   top_up: { from: 'funding', to: 'available' },
   grant: { from: 'funding', to: 'available' },
+  // The one that goes either way: a negative amount is taken back.
+  adjustment: { from: 'funding', to: 'available' },
+  expiry: { from: 'available', to: 'funding' },
   hold: { from: 'available', to: 'held' },
   capture: { from: 'held', to: 'revenue' },
   release: { from: 'held', to: 'available' },
@@ -18,10 +21,12 @@ export interface Movement {
   kind: MovementKind
   accountId: string
   purse: Purse
-  /** The task it is about and its creation day, or null and the day of the movement. */
+  /** The task, request or movement of the account it is about and the day that was made, or null and today. */
   taskId: string | null
   day: string
   amountMicros: number
+  /** The key whose limits a hold counts against, and a release gives back to. */
+  keyId?: string
 }
 
 export interface Leg extends Omit<Movement, 'kind'> {
@@ -31,7 +36,7 @@ export interface Leg extends Omit<Movement, 'kind'> {
 
 export const legsOf = (movement: Movement): [Leg, Leg] => {
   const { kind, amountMicros, ...rest } = movement
-  if (!Number.isSafeInteger(amountMicros) || amountMicros < 0) {
+  if (!Number.isSafeInteger(amountMicros) || (amountMicros < 0 && kind !== 'adjustment')) {
     throw new RangeError(`a ${kind} of ${amountMicros} micros is not an amount`)
   }
   const { from, to } = movementBooks[kind]

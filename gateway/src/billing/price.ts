@@ -1,6 +1,7 @@
 /** What `unitMicros` is the price of, and how much of what is counted makes one unit. */
 const units = {
   second: 1,
+  call: 1,
   minute: 60,
   million_characters: 1_000_000,
   million_text_input_tokens: 1_000_000,
@@ -18,16 +19,25 @@ export interface Price {
   /** In units. */
   quantity: number
   totalMicros: number
+  /** Which of the prices that an operator has set it was; absent for the catalog's. */
+  version?: number
 }
 
+/** What one unit costs at a time. */
+export type Rate = Pick<Price, 'unit' | 'unitMicros' | 'version'>
+
 /** The price of so many seconds, characters or tokens; a part of a micro counts as a whole one. */
-export const priceOf = (unit: PriceUnit, unitMicros: number, counted: number): Price => ({
+export const priceAt = ({ unit, unitMicros, version }: Rate, counted: number): Price => ({
   unit,
   unitMicros,
   quantity: counted / units[unit],
   // 2.7 seconds are not quite that as a binary fraction; what that adds is no part of a micro.
   totalMicros: Math.ceil(Number(((unitMicros * counted) / units[unit]).toFixed(6))),
+  ...(version !== undefined && { version }),
 })
+
+export const priceOf = (unit: PriceUnit, unitMicros: number, counted: number): Price =>
+  priceAt({ unit, unitMicros }, counted)
 
 export const priceOfVideo = (pricePerSecondMicros: number, seconds: number): Price =>
   priceOf('second', pricePerSecondMicros, seconds)

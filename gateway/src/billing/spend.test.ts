@@ -1,90 +1,147 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { refusalOf } from './spend.ts'
+import { endOf, periods, startOf } from './period.ts'
+import { refusalOf, usedNow, type SpendingPower } from './spend.ts'
+import type { KeyLimits } from './spending-store.ts'
 
-const nowMs = 1_800_000_000_000
+const nowMs = Date.UTC(2026, 10, 18, 13, 45, 30)
 const moment = fc.integer({ min: -1_000, max: 1_000 }).map((offsetMs) => new Date(nowMs + offsetMs))
 const amount = fc.integer({ min: 0, max: 1_000 })
+const limitMicros = amount
+const usedMicros = amount
+const noLimits: KeyLimits = { quota: undefined, budgets: [] }
 
-const situation = fc.record({
-  amountMicros: amount,
-  purse: fc.constantFrom('payg' as const, 'subscription' as const),
-  power: fc.option(
-    fc.record({
-      availableMicros: amount,
-      subscriptionEndsAt: fc.option(moment),
-      subscriptionCycleEndsAt: fc.option(moment),
-      hasPaymentFailed: fc.boolean(),
-    }),
-    { nil: undefined },
+const budget = fc.record({
+  period: fc.constantFrom(...periods),
+  limitMicros,
+  usedMicros,
+  startedAtMs: fc.constantFrom(
+    0,
+    ...periods.flatMap((period) => [startOf(period, nowMs), startOf(period, startOf(period, nowMs) - 1)]),
   ),
-  quota: fc.option(fc.record({ quotaMicros: amount, usedMicros: amount }), { nil: undefined }),
 })
+const power = fc.option(
+  fc.record({
+    availableMicros: amount,
+    subscriptionEndsAt: fc.option(moment),
+    subscriptionCycleEndsAt: fc.option(moment),
+    hasPaymentFailed: fc.boolean(),
+    monthly: fc.option(fc.record({ capMicros: amount, spentMicros: amount }), { nil: undefined }),
+  }),
+  { nil: undefined },
+)
+const limits = fc.record({
+  quota: fc.option(fc.record({ limitMicros, usedMicros }), { nil: undefined }),
+  budgets: fc.uniqueArray(budget, { selector: ({ period }) => period }),
+})
+const purse = fc.constantFrom('payg' as const, 'subscription' as const)
 
-test('a hold stands exactly when subscription, quota and purse all allow it, and the refusal is the first that does not', () => {
+/** The rule once more, as the contract words it. */
+const expectedCode = (
+  amountMicros: number,
+  isSubscription: boolean,
+  given: SpendingPower | undefined,
+  { quota, budgets }: KeyLimits,
+) => {
+  if (isSubscription && (given?.subscriptionEndsAt?.getTime() ?? 0) <= nowMs) return 'subscription_expired'
+  const isBeyond = (limit: number, used: number) => used + amountMicros > limit
+  if (quota !== undefined && isBeyond(quota.limitMicros, quota.usedMicros)) return 'quota_exceeded'
+  if (budgets.some((each) => isBeyond(each.limitMicros, usedNow(each, nowMs)))) return 'quota_exceeded'
+  const monthly = given?.monthly
+  if (monthly !== undefined && isBeyond(monthly.capMicros, monthly.spentMicros)) return 'quota_exceeded'
+  if (amountMicros <= (given?.availableMicros ?? 0)) return undefined
+  if (isSubscription) return 'quota_exceeded'
+  return given?.hasPaymentFailed === true ? 'payment_failed' : 'insufficient_balance'
+}
+
+test('a hold stands exactly when subscription, limits and purse all allow it, and the refusal is the first that does not', () => {
   fc.assert(
-    fc.property(situation, ({ amountMicros, purse, power, quota }) => {
-      const isSubscription = purse === 'subscription'
-      const isOver = isSubscription && (power?.subscriptionEndsAt?.getTime() ?? 0) <= nowMs
-      const isBeyondQuota = quota !== undefined && quota.usedMicros + amountMicros > quota.quotaMicros
-      const isTooLow = amountMicros > (power?.availableMicros ?? 0)
-      const expected = isOver
-        ? 'subscription_expired'
-        : isBeyondQuota
-          ? 'quota_exceeded'
-          : !isTooLow
-            ? undefined
-            : isSubscription
-              ? 'quota_exceeded'
-              : power?.hasPaymentFailed === true
-                ? 'payment_failed'
-                : 'insufficient_balance'
-      const refusal = refusalOf({ amountMicros, purse }, power, quota, nowMs)
-      expect(refusal?.code).toBe(expected)
+    fc.property(amount, purse, power, limits, (amountMicros, from, given, of) => {
+      const refusal = refusalOf({ amountMicros, purse: from }, given, of, nowMs)
+      expect(refusal?.code).toBe(expectedCode(amountMicros, from === 'subscription', given, of))
       if (refusal !== undefined) {
         expect(refusal.headers).toEqual({ 'x-should-retry': 'false' })
         expect(refusal.param).toBeUndefined()
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: 2_000 },
   )
 })
 
-test('holds that are placed one after the other never take more than there is', () => {
+const rich: SpendingPower = {
+  availableMicros: 100_000,
+  subscriptionEndsAt: null,
+  subscriptionCycleEndsAt: null,
+  hasPaymentFailed: false,
+  monthly: undefined,
+}
+
+test.each<[string, KeyLimits, Partial<SpendingPower>]>([
+  ['The balance of 0.10 is too low; this request needs 0.40.', noLimits, {}],
+  [
+    "This key's quota of 0.50 has 0.30 left; this request needs 0.40.",
+    { quota: { limitMicros: 500_000, usedMicros: 200_000 }, budgets: [] },
+    {},
+  ],
+  [
+    "This key's budget per hour of 0.50 has 0.20 left; this request needs 0.40. It resets at 2026-11-18T14:00:00.000Z.",
+    {
+      quota: undefined,
+      budgets: [
+        { period: 'day', limitMicros: 100_000, usedMicros: 0, startedAtMs: 0 },
+        {
+          period: 'hour',
+          limitMicros: 500_000,
+          usedMicros: 300_000,
+          startedAtMs: startOf('hour', nowMs),
+        },
+      ],
+    },
+    {},
+  ],
+  [
+    "This key's budget per week of 0.30 has 0.30 left; this request needs 0.40. It resets at 2026-11-23T00:00:00.000Z.",
+    { quota: undefined, budgets: [{ period: 'week', limitMicros: 300_000, usedMicros: 9, startedAtMs: 0 }] },
+    {},
+  ],
+  [
+    "The account's spend cap per month of 1.00 has 0.25 left; this request needs 0.40. It resets at 2026-12-01T00:00:00.000Z.",
+    noLimits,
+    { monthly: { capMicros: 1_000_000, spentMicros: 750_000 } },
+  ],
+])('a refusal says which limit it is, what is left and when it resets: %s', (message, of, given) => {
+  const refusal = refusalOf({ amountMicros: 400_000, purse: 'payg' }, { ...rich, ...given }, of, nowMs)
+  expect(refusal?.message).toBe(message)
+})
+
+test("a subscription's refusal says when its cycle is renewed, or that it ends before", () => {
+  const given = (cycleDays: number): SpendingPower => ({
+    ...rich,
+    subscriptionEndsAt: new Date(nowMs + 10 * 86_400_000),
+    subscriptionCycleEndsAt: new Date(nowMs + cycleDays * 86_400_000),
+  })
+  const hold = { amountMicros: 400_000, purse: 'subscription' as const }
+  expect(refusalOf(hold, given(1), noLimits, nowMs)?.message).toBe(
+    "This cycle's quota has 0.10 left; this request needs 0.40. It resets at 2026-11-19T13:45:30.000Z.",
+  )
+  expect(refusalOf(hold, given(30), noLimits, nowMs)?.message).toBe(
+    "This cycle's quota has 0.10 left; this request needs 0.40. The subscription ends at 2026-11-28T13:45:30.000Z.",
+  )
+})
+
+test('periods follow each other without gap or overlap, and each moment is in its own', () => {
   fc.assert(
     fc.property(
-      amount,
-      fc.array(amount, { maxLength: 50 }),
-      fc.option(amount, { nil: undefined }),
-      (balance, wanted, quotaMicros) => {
-        const power = {
-          availableMicros: balance,
-          subscriptionEndsAt: null,
-          subscriptionCycleEndsAt: null,
-          hasPaymentFailed: false,
-        }
-        const quota = quotaMicros === undefined ? undefined : { quotaMicros, usedMicros: 0 }
-        for (const amountMicros of wanted) {
-          if (refusalOf({ amountMicros, purse: 'payg' }, power, quota, nowMs) !== undefined) continue
-          power.availableMicros -= amountMicros
-          if (quota !== undefined) quota.usedMicros += amountMicros
-        }
-        expect(power.availableMicros).toBeGreaterThanOrEqual(0)
-        if (quota !== undefined) expect(quota.usedMicros).toBeLessThanOrEqual(quota.quotaMicros)
+      fc.constantFrom(...periods),
+      fc.integer({ min: 0, max: 4_000_000_000_000 }),
+      (period, atMs) => {
+        const [start, end] = [startOf(period, atMs), endOf(period, atMs)]
+        expect(start <= atMs && atMs < end).toBe(true)
+        expect(startOf(period, end)).toBe(end)
+        expect(endOf(period, start - 1)).toBe(start)
+        if (period === 'week') expect(new Date(start).getUTCDay()).toBe(1)
       },
     ),
-  )
-})
-
-test('a refusal for lack of money says what there is and what is needed', () => {
-  const power = {
-    availableMicros: 100_000,
-    subscriptionEndsAt: null,
-    subscriptionCycleEndsAt: null,
-    hasPaymentFailed: false,
-  }
-  expect(refusalOf({ amountMicros: 400_000, purse: 'payg' }, power, undefined)?.message).toBe(
-    'The balance of 0.10 is too low; this request needs 0.40.',
   )
 })

@@ -2,15 +2,18 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Caller } from '../keys/caller.ts'
 import type { Database } from '../platform/postgres.ts'
-import {
-  addKeyUsage,
-  lockKeyQuotas,
-  lockSpendingPower,
-  postMovements,
-  type KeyQuota,
-  type SpendingPower,
-} from './ledger-store.ts'
+import { postMovements } from './ledger-store.ts'
 import { formatMicros, type Movement, type Purse } from './money.ts'
+import { endOf, periods, startOf } from './period.ts'
+import {
+  lockHolds,
+  readKeyLimits,
+  readPurses,
+  type Budget,
+  type KeyLimits,
+  type PursePower,
+} from './spending-store.ts'
+import { renewCycle } from './subscriptions.ts'
 
 export const purseOf = (caller: Pick<Caller, 'kind'>): Purse => caller.kind
 
@@ -24,32 +27,74 @@ export interface Hold {
 
 const doNotRetry = { 'x-should-retry': 'false' }
 
+/** What an account may spend this month, over all of its purses. */
+interface MonthlySpending {
+  capMicros: number
+  spentMicros: number
+}
+
+/** What there is to spend, as far as it is no matter of the key. */
+export type SpendingPower = Pick<
+  PursePower,
+  'availableMicros' | 'subscriptionEndsAt' | 'subscriptionCycleEndsAt' | 'hasPaymentFailed'
+> & { monthly: MonthlySpending | undefined }
+
+/** What has been used of a budget in the period that is now. */
+export const usedNow = ({ period, usedMicros, startedAtMs }: Budget, nowMs: number): number =>
+  startedAtMs < startOf(period, nowMs) ? 0 : usedMicros
+
+const time = (atMs: number) => new Date(atMs).toISOString()
+
+/** Which limit is too tight for this amount, in words: whose it is, what it has left, when it starts anew. */
+const tightLimit = (
+  amountMicros: number,
+  { quota, budgets }: KeyLimits,
+  monthly: MonthlySpending | undefined,
+  nowMs: number,
+): string | undefined => {
+  const left = (limitMicros: number, usedMicros: number) =>
+    `${formatMicros(limitMicros)} has ${formatMicros(Math.max(0, limitMicros - usedMicros))} left; this request needs ${formatMicros(amountMicros)}.`
+  if (quota !== undefined && quota.usedMicros + amountMicros > quota.limitMicros) {
+    return `This key's quota of ${left(quota.limitMicros, quota.usedMicros)}`
+  }
+  for (const period of periods) {
+    const budget = budgets.find((each) => each.period === period)
+    if (budget === undefined) continue
+    const usedMicros = usedNow(budget, nowMs)
+    if (usedMicros + amountMicros > budget.limitMicros) {
+      return `This key's budget per ${period} of ${left(budget.limitMicros, usedMicros)} It resets at ${time(endOf(period, nowMs))}.`
+    }
+  }
+  if (monthly !== undefined && monthly.spentMicros + amountMicros > monthly.capMicros) {
+    return `The account's spend cap per month of ${left(monthly.capMicros, monthly.spentMicros)} It resets at ${time(endOf('month', nowMs))}.`
+  }
+  return undefined
+}
+
 /** Why this hold cannot be placed, or undefined when it fits. The order of the checks is part of the contract. */
 export const refusalOf = (
   hold: Pick<Hold, 'amountMicros'> & { purse: Purse },
-  power: Omit<SpendingPower, 'accountId'> | undefined,
-  quota: Omit<KeyQuota, 'keyId'> | undefined,
-  nowMs: number = Date.now(),
+  power: SpendingPower | undefined,
+  limits: KeyLimits,
+  nowMs: number,
 ): ApiError | undefined => {
   const needed = formatMicros(hold.amountMicros)
   const availableMicros = power?.availableMicros ?? 0
-  if (hold.purse === 'subscription') {
-    const endsAt = power?.subscriptionEndsAt
-    if (endsAt === undefined || endsAt === null || endsAt.getTime() <= nowMs) {
-      return new ApiError('subscription_expired', { headers: doNotRetry })
-    }
+  const endsAtMs = power?.subscriptionEndsAt?.getTime() ?? 0
+  if (hold.purse === 'subscription' && endsAtMs <= nowMs) {
+    return new ApiError('subscription_expired', { headers: doNotRetry })
   }
-  if (quota !== undefined && quota.usedMicros + hold.amountMicros > quota.quotaMicros) {
-    return new ApiError('quota_exceeded', {
-      message: `This key's quota of ${formatMicros(quota.quotaMicros)} has ${formatMicros(Math.max(0, quota.quotaMicros - quota.usedMicros))} left; this request needs ${needed}.`,
-      headers: doNotRetry,
-    })
-  }
+  const tight = tightLimit(hold.amountMicros, limits, power?.monthly, nowMs)
+  if (tight !== undefined) return new ApiError('quota_exceeded', { message: tight, headers: doNotRetry })
   if (hold.amountMicros <= availableMicros) return undefined
   if (hold.purse === 'subscription') {
-    const resetsAt = power?.subscriptionCycleEndsAt?.toISOString()
+    const cycleEndsAtMs = power?.subscriptionCycleEndsAt?.getTime() ?? endsAtMs
+    const then =
+      cycleEndsAtMs < endsAtMs
+        ? `It resets at ${time(cycleEndsAtMs)}.`
+        : `The subscription ends at ${time(endsAtMs)}.`
     return new ApiError('quota_exceeded', {
-      message: `This cycle's quota has ${formatMicros(availableMicros)} left; this request needs ${needed}. It resets at ${resetsAt}.`,
+      message: `This cycle's quota has ${formatMicros(availableMicros)} left; this request needs ${needed}. ${then}`,
       headers: doNotRetry,
     })
   }
@@ -65,44 +110,79 @@ const pursesOf = (spent: { accountId: string; purse: Purse }[]) => [
   ...new Map(spent.map(({ accountId, purse }) => [`${accountId}/${purse}`, { accountId, purse }])).values(),
 ]
 
+/** The powers by purse; what an account has spent this month is one number for all of its purses. */
+const powersOf = (purses: PursePower[], nowMs: number): Map<string, SpendingPower> => {
+  const monthly = new Map<string, MonthlySpending>()
+  const thisMonthMs = startOf('month', nowMs)
+  for (const { accountId, spendCapMicros, spentMicros, spentSince } of purses) {
+    if (spendCapMicros === null) continue
+    const sum = monthly.get(accountId) ?? { capMicros: spendCapMicros, spentMicros: 0 }
+    if (Date.parse(spentSince) >= thisMonthMs) sum.spentMicros += spentMicros
+    monthly.set(accountId, sum)
+  }
+  return new Map(
+    purses.map((purse) => [
+      `${purse.accountId}/${purse.purse}`,
+      { ...purse, monthly: monthly.get(purse.accountId) },
+    ]),
+  )
+}
+
+const hasCycleToRenew = (
+  { purse, cycleQuotaMicros, subscriptionEndsAt, subscriptionCycleEndsAt }: PursePower,
+  nowMs: number,
+) =>
+  purse === 'subscription' &&
+  cycleQuotaMicros !== null &&
+  (subscriptionCycleEndsAt?.getTime() ?? Infinity) <= nowMs &&
+  (subscriptionEndsAt?.getTime() ?? 0) > nowMs
+
+/** The purses under their locks. A cycle that is over is renewed here too, so that none waits for a worker. */
+const lockPurses = async (database: Database, wanted: { accountId: string; purse: Purse }[]) => {
+  const purses = await readPurses(database, wanted, { isLocked: true })
+  const due = purses.filter((purse) => hasCycleToRenew(purse, Date.now()))
+  if (due.length === 0) return purses
+  for (const { accountId } of due) await renewCycle(database, accountId)
+  return readPurses(database, wanted, { isLocked: true })
+}
+
+const noLimits: KeyLimits = { quota: undefined, budgets: [] }
+
 /**
  * Places as many of these holds as fit, in order, inside the caller's transaction. Each answer is a
- * refusal, or undefined for a hold that stands. Purses and quotas are locked in a fixed order first,
- * so any number of processes may do this at once.
+ * refusal, or undefined for a hold that stands. Purses are locked in a fixed order first, so any number
+ * of processes may do this at once.
  */
 export const placeHolds = async (database: Database, holds: Hold[]): Promise<(ApiError | undefined)[]> => {
-  const powers = await lockSpendingPower(
+  if (holds.length === 0) return []
+  const purses = await lockPurses(
     database,
     pursesOf(holds.map(({ caller }) => ({ accountId: caller.accountId, purse: purseOf(caller) }))),
   )
-  const quotas = await lockKeyQuotas(database, [
-    ...new Set(holds.flatMap(({ caller }) => (caller.hasQuota ? caller.keyId : []))),
+  const { at, nowMs, limits } = await readKeyLimits(database, [
+    ...new Set(holds.map(({ caller }) => caller.keyId)),
   ])
+  const powers = powersOf(purses, nowMs)
   const movements: Movement[] = []
-  const usage: { keyId: string; amountMicros: number }[] = []
-  const refusals = holds.map((hold) => {
-    const purse = purseOf(hold.caller)
-    const power = powers.get(`${hold.caller.accountId}/${purse}`)
-    const quota = quotas.get(hold.caller.keyId)
-    const refusal = refusalOf({ amountMicros: hold.amountMicros, purse }, power, quota)
+  const refusals = holds.map(({ caller, taskId, day, amountMicros }) => {
+    const { accountId, keyId } = caller
+    const purse = purseOf(caller)
+    const power = powers.get(`${accountId}/${purse}`)
+    const { quota, budgets } = limits.get(keyId) ?? noLimits
+    const refusal = refusalOf({ amountMicros, purse }, power, { quota, budgets }, nowMs)
     if (refusal !== undefined) return refusal
-    if (power !== undefined) power.availableMicros -= hold.amountMicros
-    if (quota !== undefined) {
-      quota.usedMicros += hold.amountMicros
-      usage.push({ keyId: hold.caller.keyId, amountMicros: hold.amountMicros })
+    // What comes after it in the same batch finds less.
+    if (power !== undefined) power.availableMicros -= amountMicros
+    if (power?.monthly !== undefined) power.monthly.spentMicros += amountMicros
+    if (quota !== undefined) quota.usedMicros += amountMicros
+    for (const budget of budgets) {
+      budget.usedMicros = usedNow(budget, nowMs) + amountMicros
+      budget.startedAtMs = Math.max(budget.startedAtMs, startOf(budget.period, nowMs))
     }
-    movements.push({
-      kind: 'hold',
-      accountId: hold.caller.accountId,
-      purse,
-      taskId: hold.taskId,
-      day: hold.day,
-      amountMicros: hold.amountMicros,
-    })
+    movements.push({ kind: 'hold', accountId, purse, taskId, day, amountMicros, keyId })
     return undefined
   })
-  await postMovements(database, movements)
-  await addKeyUsage(database, usage)
+  await postMovements(database, movements, { at })
   return refusals
 }
 
@@ -118,27 +198,24 @@ export interface Settlement {
   captureMicros: number
 }
 
-/** Ends holds inside the transaction that ends their tasks, so that it happens exactly as often: once. */
+/**
+ * Ends holds inside the transaction that ends their tasks, so that it happens exactly as often: once. What is given
+ * back of a cycle that is over expires with it: it was never money of the cycle that is now.
+ */
 export const settleHolds = async (database: Database, settlements: Settlement[]): Promise<void> => {
+  if (settlements.length === 0) return
+  const { heldSince, ofEarlierCycles } = await lockHolds(database, settlements)
   const movements: Movement[] = []
-  const usage: { keyId: string; amountMicros: number }[] = []
-  for (const { holdMicros, captureMicros, keyId, ...about } of settlements) {
-    if (captureMicros > holdMicros) throw new RangeError(`${about.taskId} would capture more than it holds`)
-    const releaseMicros = holdMicros - captureMicros
-    const { accountId, purse, taskId, day } = about
-    const movement = (kind: 'capture' | 'release', amountMicros: number) => {
-      if (amountMicros > 0) movements.push({ kind, accountId, purse, taskId, day, amountMicros })
+  for (const { accountId, purse, taskId, day, keyId, holdMicros, captureMicros } of settlements) {
+    if (captureMicros > holdMicros) throw new RangeError(`${taskId} would capture more than it holds`)
+    const move = (kind: Movement['kind'], amountMicros: number) => {
+      if (amountMicros > 0) movements.push({ kind, accountId, purse, taskId, day, amountMicros, keyId })
     }
-    movement('capture', captureMicros)
-    movement('release', releaseMicros)
-    // A key without a quota has no row to give back to.
-    if (releaseMicros > 0) usage.push({ keyId, amountMicros: -releaseMicros })
+    move('capture', captureMicros)
+    move('release', holdMicros - captureMicros)
+    if (ofEarlierCycles.has(taskId)) move('expiry', holdMicros - captureMicros)
   }
-  const purses = pursesOf(settlements)
-  // Several are locked in a fixed order; a key's quota is only ever changed under the lock of its account's purse.
-  if (purses.length > 1) await lockSpendingPower(database, purses)
-  await postMovements(database, movements)
-  await addKeyUsage(database, usage)
+  await postMovements(database, movements, { heldSince })
 }
 
 export const settleHold = (database: Database, settlement: Settlement): Promise<void> =>

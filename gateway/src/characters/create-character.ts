@@ -1,10 +1,23 @@
+import type { Quote } from '@kinora/contract/account'
 import { CharacterBody } from '@kinora/contract/characters'
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
+import type { Static } from 'typebox'
 
 import type { Handler } from '../http/call.ts'
 import type { CharacterMaker } from './make-character.ts'
 import { presentCharacter, type CharacterLinks } from './present-character.ts'
+
+/** Characters cost nothing. */
+const free = (parameters: Static<typeof CharacterBody>): Quote => ({
+  object: 'quote',
+  model: null,
+  parameters,
+  lines: [],
+  total_micros: 0,
+  fits: true,
+  refusal: null,
+})
 
 const params = { url: 'url', fromTask: 'from_task', timestamps: 'timestamps' }
 
@@ -14,7 +27,8 @@ export const createCharacter =
     ...links
   }: CharacterLinks & { maker: CharacterMaker }): Handler<typeof operations.createCharacter> =>
   async (call) => {
-    const { url, from_task: fromTask, timestamps } = call.read(CharacterBody)
+    const asked = call.read(CharacterBody)
+    const { url, from_task: fromTask, timestamps } = asked
     if (url === undefined && fromTask === undefined) {
       throw new ApiError('missing_parameter', {
         param: 'url',
@@ -28,6 +42,11 @@ export const createCharacter =
       })
     }
     const { accountId } = call.caller
-    const character = await maker.forLibrary({ accountId, url, fromTask, timestamps, params })
+    const request = { accountId, url, fromTask, timestamps, params }
+    if (call.wantsQuote) {
+      await maker.check(request)
+      return { body: free(asked) }
+    }
+    const character = await maker.forLibrary(request)
     return { body: presentCharacter(links, character) }
   }

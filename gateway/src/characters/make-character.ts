@@ -63,6 +63,8 @@ interface Source {
 }
 
 export interface CharacterMaker {
+  /** Refuses what cannot be made, as far as that can be told without looking into the video. */
+  check: (request: CharacterRequest) => Promise<void>
   /** The character of the library that this request leads to, made now unless it is there already. */
   forLibrary: (request: CharacterRequest) => Promise<StoredCharacter>
   /** A character that is in no library; who asked for it notes it, or discards it. */
@@ -279,6 +281,10 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     `${key}@${span === undefined ? 'start' : `${span.startMs}-${span.endMs}`}`
 
   return {
+    check: async (request) => {
+      spanOf(request)
+      await sourceOf(request)
+    },
     discard,
     forLibrary: async (request) => {
       const span = spanOf(request)

@@ -12,9 +12,8 @@ const params = {
  * The character that comes with an order. One that is to be kept goes into the library and stays there, whatever
  * becomes of the order. One for this video alone is noted together with its task, and goes when that ends.
  */
-export const createWithCharacter =
-  (maker: CharacterMaker): WithCharacter =>
-  async ({ accountId }, wish, work) => {
+export const createWithCharacter = (maker: CharacterMaker): WithCharacter => {
+  const withCharacter: WithCharacter = async ({ accountId }, wish, work) => {
     if (wish === undefined) return work(undefined)
     const { url, fromTask, timestamps, isSaved } = wish
     const request = { accountId, url, fromTask, timestamps, params }
@@ -34,3 +33,8 @@ export const createWithCharacter =
       throw error
     }
   }
+  withCharacter.check = async ({ accountId }, wish) => {
+    if (wish !== undefined) await maker.check({ ...wish, accountId, params })
+  }
+  return withCharacter
+}

@@ -2,12 +2,14 @@
  * A conversation with a model that talks: text and recordings in, text or speech out, while the caller waits. Money is
  * held for the most the reply can cost; what the provider says was used is charged, or what can be counted here.
  */
+import type { Quote } from '@kinora/contract/account'
 import { DialogueBody, type ChatCompletion } from '@kinora/contract/chat'
 import { ApiError } from '@kinora/contract/errors'
 
 import { assertPaysAsYouGo } from '../audio/payg-rule.ts'
 import { engineHeaders, problemOf } from '../audio/provider-problem.ts'
 import type { Meter, Metered } from '../billing/meter.ts'
+import type { PriceList, TokenRates } from '../billing/price-list.ts'
 import type { Call, Reply } from '../http/call.ts'
 import type { EventStream } from '../http/event-stream.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
@@ -43,10 +45,11 @@ import {
 } from './recordings.ts'
 import type { ReplyIds } from './reply-id.ts'
 
-export type ChatAudio = (call: Call, model: ChatModel) => Promise<Reply<ChatCompletion | EventStream>>
+export type ChatAudio = (call: Call, model: ChatModel) => Promise<Reply<ChatCompletion | EventStream | Quote>>
 
 export interface ChatAudioDependencies extends RecordingDependencies {
   providers: Providers
+  prices: PriceList
   meter: Meter
   tokens: TokenCounter
   replyIds: ReplyIds
@@ -132,12 +135,14 @@ interface Turn {
   job: DialogueJob
   metered: Metered
   model: ChatModel
+  /** Those that held when it began, whatever is set in between. */
+  rates: TokenRates
   signal: AbortSignal
 }
 
 async function* streamed(
   dependencies: ChatAudioDependencies,
-  { head, input, job, metered, model, signal }: Turn,
+  { head, input, job, metered, model, rates, signal }: Turn,
   first: IteratorResult<DialoguePiece, void>,
   pieces: DialogueStream['pieces'],
   wantsUsage: boolean,
@@ -149,7 +154,7 @@ async function* streamed(
   const settle = async (outcome: 'completed' | 'aborted') => {
     isSettled = true
     const counted = used ?? (await countUsage(dependencies, input, said))
-    await metered.settle(outcome, priceOfTokens(counted, model.prices))
+    await metered.settle(outcome, priceOfTokens(counted, rates))
     return counted
   }
   try {
@@ -189,7 +194,7 @@ async function* streamed(
 }
 
 export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio => {
-  const { providers, meter, replyIds } = dependencies
+  const { providers, prices, meter, replyIds } = dependencies
 
   const answer = async (
     turn: Turn,
@@ -214,7 +219,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
       const output = reply.choices.map(({ text }) => text)
       const used = reply.usage ?? (await countUsage(dependencies, input, output))
       if (signal.aborted) throw new ApiError('upstream_error', { detail: 'the caller has left' })
-      await metered.settle('completed', priceOfTokens(used, model.prices))
+      await metered.settle('completed', priceOfTokens(used, turn.rates))
       const idOf = (upstreamId: string) => replyIds.seal(accountId, provider.name, upstreamId)
       return { headers: headers(reply.engine), body: completionOf(head, reply, used, idOf) }
     } catch (error) {
@@ -255,8 +260,10 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         seed: body.seed,
       }
       const outputTokens = n * maxTokens
-      const metered = await meter.open({
+      const rates = prices.tokenPrices(model)
+      const order = {
         caller,
+        requestId: call.requestId,
         operation: 'completeChat',
         model: model.id,
         provider: provider.name,
@@ -267,11 +274,16 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
             outputTextTokens: audio === undefined ? outputTokens : 0,
             outputAudioTokens: audio === undefined ? 0 : outputTokens,
           },
-          model.prices,
+          rates,
         ),
-      })
+      }
+      if (call.wantsQuote) {
+        const understood = { ...body, n, max_tokens: maxTokens, messages: messages.length }
+        return { headers: deprecationHeaders(model), body: await meter.quote(order, understood) }
+      }
+      const metered = await meter.open(order)
       const head = { id: `chatcmpl-${uuidV7()}`, created: Math.floor(Date.now() / 1000), model: model.id }
-      return answer({ head, input, job, metered, model, signal }, provider, caller.accountId, wants)
+      return answer({ head, input, job, metered, model, rates, signal }, provider, caller.accountId, wants)
     })
   }
 }

@@ -1,3 +1,4 @@
+import type { Quote } from '@kinora/contract/account'
 import { ChatBody, type ChatChunk, type ChatCompletion } from '@kinora/contract/chat'
 /**
  * A video by way of chat: the conversation becomes an order like any other, and the reply tells its task's
@@ -16,12 +17,21 @@ import type { AcceptVideo } from '../videos/accept-video.ts'
 import type { CancelTask } from '../videos/cancel-video.ts'
 import type { FollowTask } from '../videos/follow-task.ts'
 import { pictureHeadBytes, pictureSizeOf } from '../videos/picture-size.ts'
-import { withPictures, type PictureDependencies, type StoredPicture } from '../videos/reference-picture.ts'
+import type { ReadTask } from '../videos/read-task.ts'
+import {
+  tryPictures,
+  withPictures,
+  type PictureDependencies,
+  type StoredPicture,
+} from '../videos/reference-picture.ts'
 import type { TaskEvent } from '../videos/task-event-store.ts'
 import type { VideoTask } from '../videos/task.ts'
 import { readVideoPrompt } from './video-prompt.ts'
 
-export type ChatVideo = (call: Call, model: VideoModel) => Promise<Reply<ChatCompletion | EventStream>>
+export type ChatVideo = (
+  call: Call,
+  model: VideoModel,
+) => Promise<Reply<ChatCompletion | EventStream | Quote>>
 
 interface ReplyDependencies {
   follow: FollowTask
@@ -32,6 +42,7 @@ interface ReplyDependencies {
 export interface ChatVideoDependencies extends ReplyDependencies {
   acceptVideo: AcceptVideo
   pictures: PictureDependencies
+  readTask: ReadTask
   /** How long a reply that is not streamed waits for its video. */
   waitMs: number
 }
@@ -59,14 +70,17 @@ const orientationOf = async (
   return size !== undefined && size.height > size.width ? 'portrait' : 'landscape'
 }
 
-const accept = async (
-  { acceptVideo, pictures }: ChatVideoDependencies,
+/** The order a conversation is, given to `work` with its pictures. */
+const ordered = async <Result>(
+  pictures: PictureDependencies,
   call: Call,
   model: VideoModel,
-): Promise<VideoTask> => {
+  work: (admission: Parameters<AcceptVideo>[0]) => Promise<Result>,
+): Promise<Result> => {
   const { caller, signal } = call
   const asked = await readVideoPrompt(call, model.referencesMax)
-  return withPictures(pictures, asked.pictures, signal, async (stored) => {
+  const takePictures = call.wantsQuote ? tryPictures : withPictures
+  return takePictures(pictures, asked.pictures, signal, async (stored) => {
     const order = {
       prompt: asked.prompt,
       seconds: model.defaultSeconds,
@@ -74,8 +88,25 @@ const accept = async (
       watermark: true,
       isPrivate: false,
     }
-    return acceptVideo({ caller, model, door: 'chat', order, pictures: stored })
+    return work({ caller, model, door: 'chat', order, pictures: stored })
   })
+}
+
+const accept = async (
+  { acceptVideo, pictures, readTask }: ChatVideoDependencies,
+  call: Call,
+  model: VideoModel,
+): Promise<VideoTask> => {
+  const { caller, repeatOf } = call
+  // What is told of a task can be told again, and is by then further on.
+  const replyToKeep = (task: VideoTask) =>
+    call.keep(task.id, { headers: deprecationHeaders(model), body: undefined })
+  const task =
+    repeatOf === undefined
+      ? await ordered(pictures, call, model, (admission) => acceptVideo({ ...admission, replyToKeep }))
+      : await readTask(repeatOf, caller.accountId)
+  call.note({ taskId: task.id })
+  return task
 }
 
 /** The lines an event is told in. Progress only ever grows, and is whole before there is a link. */
@@ -215,8 +246,10 @@ export const createChatVideo =
         message: `'n' must be 1 for a video model (got ${body.n}).`,
       })
     }
+    const { acceptVideo, pictures, follow, links, cancelTask, waitMs } = dependencies
+    const headers = deprecationHeaders(model)
+    if (call.wantsQuote) return { headers, body: await ordered(pictures, call, model, acceptVideo.quote) }
     const task = await accept(dependencies, call, model)
-    const { follow, links, cancelTask, waitMs } = dependencies
     const told: Told = {
       id: task.id,
       day: task.day,
@@ -225,7 +258,6 @@ export const createChatVideo =
       created: Math.floor(task.createdAt.getTime() / 1000),
       isCancelledWithCaller: call.header('x-cancel-on-disconnect')?.trim().toLowerCase() === 'true',
     }
-    const headers = deprecationHeaders(model)
     const reply = { follow, links, cancelTask }
     return body.stream === true
       ? { headers, body: stream(reply, told, call.waitSignal()) }

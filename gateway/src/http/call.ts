@@ -1,12 +1,31 @@
 import type { Readable } from 'node:stream'
 
+import type { Quote } from '@kinora/contract/account'
 import type { Operation } from '@kinora/contract/operation'
 import type { Static, TObject, TSchema } from 'typebox'
 
-import type { Caller } from '../keys/caller.ts'
+import type { Caller, Operator } from '../keys/caller.ts'
+import type { Database } from '../platform/postgres.ts'
+import type { Noted } from './answered-request.ts'
 import type { EventStream } from './event-stream.ts'
 import type { Fields } from './fields.ts'
 import type { SpooledText } from './spooled-text.ts'
+
+/** A reply as it is kept for a repeat of its request. */
+export interface ReplyToKeep {
+  accountId: string
+  name: Buffer
+  /** Whose reply it is; nothing is kept of one whose claim was taken over. */
+  claim: string
+  status: number
+  headers: Record<string, string>
+  body: Buffer | null
+  bodyKind: 'text' | 'bytes' | 'events' | null
+  taskId: string | null
+}
+
+/** Writes replies down, in the transaction that makes what they tell of. */
+export type KeepReplies = (database: Database, replies: ReplyToKeep[]) => Promise<void>
 
 /** One request to an operation, after its caller, limits and body were dealt with. */
 export interface Call {
@@ -16,16 +35,29 @@ export interface Call {
   header: (name: string) => string | undefined
   method: string
   caller: Caller
+  /** Who runs the service, for an operation that takes an operator's key; that one has no caller. */
+  operator: Operator
   /** The body's fields, form or JSON; empty for an operation without a body. */
   fields: Fields
   /** The long text that a value of the body stands for; undefined for any other value. */
   longText: (value: unknown) => SpooledText | undefined
   /** Reads a parameter set out of the fields; what the set does not know is named in the reply's header. */
   read: <Schema extends TObject>(schema: Schema) => Static<Schema>
+  /** Tells the log of requests what only the handler knows; models and ids that are given or answered it sees itself. */
+  note: (noted: Noted) => void
   /** Names a parameter in the reply's header that was understood and could not be honoured. */
   ignore: (name: string) => void
   requestId: string
-  /** Aborted when the client goes away. */
+  /** True where the caller only asks what it would cost: nothing is to be made. */
+  wantsQuote: boolean
+  /** The task that this very request made when it came before; the reply tells of that one. */
+  repeatOf: string | undefined
+  /**
+   * What is to be written together with the task, so that the reply outlives this process; undefined where this request
+   * is not to be recognised. A reply without a body is told anew by its task.
+   */
+  keep: (taskId: string, reply: Reply<unknown>) => ReplyToKeep | undefined
+  /** Aborted when the client goes away, unless its reply is kept for it. */
   signal: AbortSignal
   /**
    * The same signal, for a call that from here on only waits: it is also aborted, with an ApiError as its
@@ -34,7 +66,9 @@ export interface Call {
   waitSignal: () => AbortSignal
 }
 
-type BodyOf<O extends Operation> = O['answer'] extends { schema: infer Schema extends TSchema }
+type BodyOf<O extends Operation> = (O extends { creates: true } ? Quote : never) | AnswerOf<O>
+
+type AnswerOf<O extends Operation> = O['answer'] extends { schema: infer Schema extends TSchema }
   ?
       | Static<Schema>
       | (O['answer'] extends { streams: true } ? Readable | EventStream | undefined : never)

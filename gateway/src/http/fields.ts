@@ -16,6 +16,8 @@ export interface Fields {
   source: 'form' | 'json'
   names: () => string[]
   value: (name: string) => unknown
+  /** Whether JSON says null, which clears what can be cleared and else reads as absent. */
+  isNull: (name: string) => boolean
   files: (name: string) => ReceivedFile[]
 }
 
@@ -32,6 +34,7 @@ export const fieldsOf = (
       (name) => files.has(name) || !isAbsent(values.get(name)),
     ),
   value: (name) => (isAbsent(values.get(name)) ? undefined : values.get(name)),
+  isNull: (name) => values.get(name) === null,
   files: (name) => files.get(name) ?? [],
 })
 

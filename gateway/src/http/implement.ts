@@ -7,14 +7,16 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 
 import { ApiError } from '@kinora/contract/errors'
-import type { Operation } from '@kinora/contract/operation'
+import { queryOfEveryCreate, type Operation } from '@kinora/contract/operation'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 
 import type { Authenticate } from '../keys/authenticate.ts'
-import type { Caller } from '../keys/caller.ts'
+import type { Caller, Operator } from '../keys/caller.ts'
 import type { RateLimit } from '../limits/rate-limit.ts'
 import type { Log } from '../platform/log.ts'
+import type { AnswerOnce, Attempt } from '../replies/answer-once.ts'
+import type { Noted } from './answered-request.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import type { Call, Handler, Reply } from './call.ts'
 import type { Closing } from './closing.ts'
@@ -31,6 +33,14 @@ export interface FrontDoor {
   budget: ByteBudget
   form: Omit<FormLimits, 'sizeBytesMax'>
   closing: Closing
+  repeats: {
+    /** The same for two requests that ask the same. */
+    fingerprintOf: (operation: string, call: Pick<Call, 'path' | 'fields' | 'longText'>) => Promise<Buffer>
+    answerOnce: AnswerOnce
+  }
+  /** What the log of requests may tell of a request: names of ours, and nothing that only looks like one. */
+  isModel: (text: string) => boolean
+  isTaskId: (text: string) => boolean
   log: Log
 }
 
@@ -45,11 +55,19 @@ const admit = async (operation: Operation, request: FastifyRequest, reply: Fasti
     apiKey: headerOf(request, 'x-api-key'),
     address: request.ip,
   }
-  const caller = await door.authenticate(credentials).catch(async (refusal: unknown) => {
+  const refuse = async (refusal: unknown): Promise<never> => {
     // Only a key that was refused counts; a database that is away is nobody's fault.
     if (refusal instanceof ApiError) await door.rateLimit.stranger(request.ip)
     throw refusal
-  })
+  }
+  if (operation.access === 'operator') {
+    const operator = await door.authenticate.operator(credentials).catch(refuse)
+    request.operator = operator
+    const group = operation.method === 'GET' ? 'read' : 'create'
+    reply.headers(await door.rateLimit(group, operator, request.ip))
+    return
+  }
+  const caller = await door.authenticate(credentials).catch(refuse)
   request.caller = caller
   reply.headers(await door.rateLimit(operation.limit ?? 'read', caller, request.ip))
 }
@@ -91,8 +109,9 @@ const readBody = async (operation: Operation, request: FastifyRequest, door: Fro
  * Makes the reader of the query parameters an operation knows; what it does not know is nobody's business. What can
  * be known of them is worked out once, when the operation is bound.
  */
-const queryReader = ({ parameters }: Operation) => {
-  const { query: required = {}, optionalQuery: optional = {} } = parameters ?? {}
+const queryReader = ({ parameters, creates }: Operation) => {
+  const { query: required = {}, optionalQuery } = parameters ?? {}
+  const optional = { ...optionalQuery, ...(creates === true && queryOfEveryCreate) }
   const requiredNames = Object.keys(required)
   const names = [...requiredNames, ...Object.keys(optional)]
   const optionalSet = Type.Object(
@@ -134,10 +153,10 @@ const send = (
     return reply
   }
   if (body === undefined || body instanceof Readable) return reply.send(body)
-  const type = operation.answer.contentType ?? 'application/json; charset=utf-8'
-  return reply
-    .type(headers['content-type'] ?? type)
-    .send(typeof body === 'string' ? body : JSON.stringify(body))
+  const json = 'application/json; charset=utf-8'
+  return typeof body === 'string'
+    ? reply.type(headers['content-type'] ?? operation.answer.contentType ?? json).send(body)
+    : reply.type(headers['content-type'] ?? json).send(JSON.stringify(body))
 }
 
 /**
@@ -158,12 +177,52 @@ const goneOf = (response: ServerResponse, closing: Closing): AbortController => 
 const headerText = (names: string[]) =>
   names.map((name) => name.replace(/[^\x21-\x7e]/g, '?').slice(0, 64)).join(', ')
 
+/**
+ * What a request is recognised by when it comes again; undefined where it is not to be. A client library that tries
+ * again says so, and then asking the same is enough; without a key a stream is not kept for it.
+ */
+const namesOf = (
+  { creates, answer }: Operation,
+  { headers }: FastifyRequest,
+): Pick<Attempt, 'key' | 'retry'> | undefined => {
+  if (creates !== true) return undefined
+  const key = headers['idempotency-key']
+  if (key !== undefined) {
+    if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return { key, retry: 0 }
+    throw new ApiError('invalid_parameter', {
+      param: 'Idempotency-Key',
+      message: `'Idempotency-Key' must be 1 to 255 printable characters.`,
+    })
+  }
+  if (answer.schema === undefined || !Object.keys(headers).some((name) => name.startsWith('x-stainless-'))) {
+    return undefined
+  }
+  const retries = String(headers['x-stainless-retry-count'] ?? '')
+  return { key, retry: /^\d{1,4}$/.test(retries) ? Number(retries) : 0 }
+}
+
+/** What a request says about itself, in its path, its query, its body or its answer. */
+const notedOf = (
+  { isModel, isTaskId }: Pick<FrontDoor, 'isModel' | 'isTaskId'>,
+  { id, model }: { id?: unknown; model?: unknown },
+): Noted => ({
+  ...(typeof model === 'string' && isModel(model) && { model }),
+  ...(typeof id === 'string' && isTaskId(id) && { taskId: id }),
+})
+
 export const implement = <O extends Operation>(door: FrontDoor, operation: O, handler: Handler<O>): void => {
   const readQuery = queryReader(operation)
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = readQuery(request)
+    const wantsQuote = operation.creates === true && query['dry_run'] === 'true'
+    const names = wantsQuote ? undefined : namesOf(operation, request)
     const { fields, longText, discard } = await readBody(operation, request, door)
     const gone = goneOf(reply.raw, door.closing)
+    const note = (noted: Noted) => {
+      request.noted = { ...request.noted, ...noted }
+    }
+    const { id = query['id'] } = request.params as Record<string, string>
+    note(notedOf(door, { id, model: fields.value('model') }))
     const ignored = new Set<string>()
     const call: Call = {
       path: request.params as Record<string, string>,
@@ -172,6 +231,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       method: request.method,
       // An operation without a key never looks at its caller.
       caller: request.caller as Caller,
+      operator: request.operator as Operator,
       fields,
       longText,
       read: (schema) => {
@@ -179,17 +239,38 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
         for (const name of read.ignored) ignored.add(name)
         return read.values
       },
+      note,
       ignore: (name) => ignored.add(name),
       requestId: request.id,
-      signal: gone.signal,
+      wantsQuote,
+      repeatOf: undefined,
+      keep: () => undefined,
+      // Who gave the request a name may come back for the reply.
+      signal: names?.key === undefined ? gone.signal : new AbortController().signal,
       waitSignal: () => {
         door.closing.tell(gone)
         return gone.signal
       },
     }
+    const withIgnored = ({ headers, ...replied }: Reply<unknown>): Reply<unknown> => ({
+      ...replied,
+      headers: {
+        ...headers,
+        ...(ignored.size > 0 && { 'x-ignored-params': headerText([...ignored].slice(0, 20)) }),
+      },
+    })
+    const answerOnce = async (named: Pick<Attempt, 'key' | 'retry'>): Promise<Reply<unknown>> => {
+      const fingerprint = await door.repeats.fingerprintOf(operation.id, call)
+      const attempt = { ...named, caller: call.caller, operation: operation.id, fingerprint }
+      return door.repeats.answerOnce(attempt, gone.signal, async ({ keep, repeatOf }) => {
+        const keepAll: Call['keep'] = (taskId, replied) => keep(taskId, withIgnored(replied))
+        return withIgnored(await handler({ ...call, repeatOf, keep: keepAll }))
+      })
+    }
     try {
-      const replied = await handler(call)
-      if (ignored.size > 0) void reply.header('x-ignored-params', headerText([...ignored].slice(0, 20)))
+      const replied = names === undefined ? withIgnored(await handler(call)) : await answerOnce(names)
+      const { body } = replied
+      if (typeof body === 'object' && body !== null) note(notedOf(door, body))
       return await send(reply, operation, replied, door.log)
     } finally {
       await discard()
@@ -203,7 +284,8 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
     config: { operation: operation.id },
     // Before the framework looks at the body's headers: a stranger learns nothing but that they are one.
     onRequest: async (request, reply) => {
-      if (operation.access === 'key') await admit(operation, request, reply, door)
+      if (operation.access === 'key' || operation.access === 'operator')
+        await admit(operation, request, reply, door)
     },
     handler: answer,
   })
@@ -212,6 +294,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | undefined
+    operator: Operator | undefined
   }
   interface FastifyContextConfig {
     operation?: string

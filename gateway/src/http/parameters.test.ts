@@ -1,3 +1,4 @@
+import { AccountChange, KeyChange, SettingsChange } from '@kinora/contract/admin'
 import { ApiError } from '@kinora/contract/errors'
 import { FamilyAVideoForm, FamilyBVideoForm } from '@kinora/contract/videos'
 import fc from 'fast-check'
@@ -85,4 +86,47 @@ test('a refusal says what was given and what is allowed, without repeating a boo
   expect(messageOf({ prompt: 'a'.repeat(32_001) })).toBe(
     "'prompt' must have at most 32000 characters (got 32001).",
   )
+})
+
+const nested = fc.oneof(
+  plausible,
+  fc.constantFrom<unknown>(
+    { create: 5 },
+    { create: 0 },
+    ['vidB-2'],
+    [{ period: 'day', limit_micros: 5 }],
+    [{ period: 'day' }],
+    1e300,
+    -1,
+  ),
+)
+
+test('lists, objects and what may be null are held to the schema too, and a refusal says where', () => {
+  const schemas = fc.constantFrom<TObject>(AccountChange, KeyChange, SettingsChange)
+  const given = schemas.chain((schema) =>
+    fc.tuple(
+      fc.constant(schema),
+      fc.record(Object.fromEntries(Object.keys(schema.properties).map((name) => [name, nested])), {
+        requiredKeys: [],
+      }),
+    ),
+  )
+  fc.assert(
+    fc.property(given, ([schema, values]) => {
+      try {
+        expect(Value.Check(schema, read(schema, values).values)).toBe(true)
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        expect(Object.keys(schema.properties)).toContain(error.param?.replace(/[.[].*$/, ''))
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('null clears what can be cleared, and is as good as nothing elsewhere', () => {
+  expect(read(AccountChange, { concurrency: null, name: null, status: 'active' }).values).toEqual({
+    concurrency: null,
+    status: 'active',
+  })
 })

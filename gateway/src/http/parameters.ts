@@ -11,6 +11,12 @@ import type { Fields } from './fields.ts'
 /** What this reader understands of a property's JSON schema. */
 interface Property {
   type?: string
+  /** One schema and null: the value may be cleared. */
+  anyOf?: Property[]
+  items?: Property
+  properties?: Record<string, Property>
+  required?: string[]
+  maxItems?: number
   enum?: unknown[]
   default?: unknown
   minimum?: number
@@ -52,9 +58,9 @@ const readInteger = (name: string, value: unknown, property: Property): number =
     allowed === undefined
       ? `a whole number from ${property.minimum ?? 0} to ${property.maximum ?? Number.MAX_SAFE_INTEGER}`
       : `one of ${allowed}`
-  const isDecimal = typeof value === 'string' && /^\d{1,9}$/.test(value.trim())
+  const isDecimal = typeof value === 'string' && /^\d{1,15}$/.test(value.trim())
   const number = isDecimal ? Number(value) : value
-  if (typeof number !== 'number' || !Number.isInteger(number)) throw invalid(name, demand, value)
+  if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw invalid(name, demand, value)
   if (property.enum !== undefined && !property.enum.includes(number)) throw invalid(name, demand, value)
   if (number < (property.minimum ?? number) || number > (property.maximum ?? number))
     throw invalid(name, demand, value)
@@ -90,7 +96,48 @@ const readString = (name: string, value: unknown, property: Property): string =>
   return value
 }
 
+const readList = (name: string, value: unknown, { items = {}, maxItems }: Property): unknown[] => {
+  if (!Array.isArray(value)) throw invalid(name, 'a list', value)
+  if (value.length > (maxItems ?? value.length)) throw invalid(name, `a list of at most ${maxItems}`, value)
+  return value.map((item, index) => readProperty(`${name}[${index}]`, item, items))
+}
+
+const readObject = (name: string, value: unknown, property: Property): Record<string, unknown> => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid(name, 'an object', value)
+  }
+  const { properties = {}, required = [] } = property
+  const given = new Map(Object.entries(value).filter(([, member]) => member !== null))
+  // Nothing tells of a member that is passed over in here, so a misspelt one is refused.
+  for (const [member, found] of given) {
+    if (!Object.hasOwn(properties, member)) {
+      throw invalid(`${name}.${member.slice(0, 60)}`, `one of ${Object.keys(properties).join(', ')}`, found)
+    }
+  }
+  for (const member of required) {
+    if (given.has(member)) continue
+    const param = `${name}.${member}`
+    throw new ApiError('missing_parameter', { param, message: `'${param}' is required.` })
+  }
+  return Object.fromEntries(
+    [...given].map(([member, found]) => [
+      member,
+      readProperty(`${name}.${member}`, found, properties[member] ?? {}),
+    ]),
+  )
+}
+
+const isNullSchema = ({ type }: Property) => type === 'null'
+
+/** What a property that may be cleared is otherwise; undefined for one that may not. */
+const clearable = ({ anyOf }: Property): Property | undefined =>
+  anyOf?.some(isNullSchema) === true ? anyOf.find((each) => !isNullSchema(each)) : undefined
+
 const readProperty = (name: string, value: unknown, property: Property): unknown => {
+  const cleared = clearable(property)
+  if (cleared !== undefined) return readProperty(name, value, cleared)
+  if (property.type === 'array') return readList(name, value, property)
+  if (property.type === 'object') return readObject(name, value, property)
   if (property.type === 'boolean') return readBoolean(name, value)
   if (property.type === 'integer') return readInteger(name, value, property)
   if (property.type === 'number') return readNumber(name, value, property)
@@ -110,7 +157,9 @@ export const readParameters = <Schema extends TObject>(
     if (isAbsent && required.has(name)) {
       throw new ApiError('missing_parameter', { param: name, message: `'${name}' is required.` })
     }
-    if (isAbsent) {
+    if (isAbsent && fields.isNull(name) && clearable(property) !== undefined) {
+      values[name] = null
+    } else if (isAbsent) {
       if (property.default !== undefined) values[name] = property.default
     } else if (property['x-picture'] !== true && property['x-read-by-door'] !== true) {
       values[name] = readProperty(name, value, property)

@@ -2,6 +2,7 @@ import { ApiError } from '@kinora/contract/errors'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
+import { TookTooLong } from '../platform/postgres.ts'
 import { apiErrorOf, errorBody } from './problem.ts'
 
 const withCode = (code: string, message = 'broken') => Object.assign(new Error(message), { code })
@@ -30,6 +31,13 @@ test.each(['timeout exceeded when trying to connect', 'Connection terminated une
     expect(apiErrorOf(new Error(message)).code).toBe('service_unavailable')
   },
 )
+
+test('a search that was given up is to be narrowed', () => {
+  expect(apiErrorOf(new TookTooLong('a statement took longer than 10 ms'))).toMatchObject({
+    code: 'invalid_parameter',
+    param: 'from',
+  })
+})
 
 test.each(['23505', '42P01', '57014', 'ENOENT'])('%s is a fault of ours', (code) => {
   expect(apiErrorOf(withCode(code)).code).toBe('internal_error')

@@ -3,6 +3,7 @@ import { ApiError, errors, type ErrorCode } from '@kinora/contract/errors'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Log } from '../platform/log.ts'
+import { TookTooLong } from '../platform/postgres.ts'
 
 export const errorBody = (error: ApiError) => ({
   error: {
@@ -35,6 +36,13 @@ export const apiErrorOf = (error: unknown): ApiError => {
   const known = error as Partial<FastifyError>
   const code = known.code === undefined ? undefined : codesOfFramework[known.code]
   if (code !== undefined) return new ApiError(code, { cause: error })
+  if (error instanceof TookTooLong) {
+    return new ApiError('invalid_parameter', {
+      message: 'This takes too long to look up; ask for a shorter span of time.',
+      param: 'from',
+      cause: error,
+    })
+  }
   if (isDatabaseAway(known))
     return new ApiError('service_unavailable', { cause: error, headers: { 'retry-after': '1' } })
   if (known.statusCode !== undefined && known.statusCode >= 400 && known.statusCode < 500) {

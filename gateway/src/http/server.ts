@@ -2,12 +2,14 @@
  * The front door: hardened settings, ids, cross-origin rules, one log line a request, and a close that
  * drops nobody. It knows nothing of video, audio or money.
  */
+import { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 import { operations } from '@kinora/contract/operations'
 import fastify, { LogController, type FastifyInstance, type FastifyRequest } from 'fastify'
 
 import type { Log } from '../platform/log.ts'
 import { uuidV7 } from '../platform/uuid.ts'
+import { answeredRequest, type AnsweredRequest } from './answered-request.ts'
 import { createClosing } from './closing.ts'
 import { rawProblem, sendProblem } from './problem.ts'
 
@@ -32,22 +34,30 @@ const exposedHeaders = [
   'x-engine-wanted',
   'x-audio-format',
   'openai-poll-after-ms',
+  'idempotent-replayed',
 ].join(', ')
 
 const createRequestId = () => `req_${uuidV7()}`
 
-const headersOfEveryReply = (requestId: string) => ({
+/** Pages of any origin may call with a customer's key; an operator's is for pages of our own. */
+const isForEveryOrigin = (url: string) => !/^\/admin(?:\/|$)/i.test(url)
+
+const headersOfEveryReply = (requestId: string, url: string) => ({
   'x-request-id': requestId,
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': exposedHeaders,
+  ...(isForEveryOrigin(url) && {
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': exposedHeaders,
+  }),
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
 })
 
-const pathPatterns = Object.values(operations).map(({ path, method }) => ({
-  method: method as string,
-  pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`),
-}))
+const pathPatterns = [...Object.values(operations), ...Object.values(adminOperations)].map(
+  ({ path, method }) => ({
+    method: method as string,
+    pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`),
+  }),
+)
 
 /** The methods a path takes; empty for a path that is none of ours. */
 const methodsOf = (url: string): string[] => {
@@ -79,12 +89,21 @@ const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number)
   status: statusCode,
   code: request.problem?.code,
   detail: request.problem?.detail,
-  keyId: request.caller?.keyId,
+  keyId: request.caller?.keyId ?? request.operator?.keyId,
   accountId: request.caller?.accountId,
   ms: Math.round(elapsedMs * 10) / 10,
 })
 
-export const createServer = (settings: ServerSettings, readiness: Readiness, log: Log) => {
+/** Asked for all the time and by nobody: no line in a log. */
+const probes = new Set(['/livez', '/readyz', '/healthz'])
+
+export const createServer = (
+  settings: ServerSettings,
+  readiness: Readiness,
+  log: Log,
+  /** Is told of every request once it was answered; it must not take long. */
+  onAnswered: (request: AnsweredRequest) => void,
+) => {
   let isDraining = false
   const closing = createClosing()
   const app = fastify({
@@ -125,7 +144,7 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
     },
     // An address the router cannot read is answered before any hook runs.
     frameworkErrors: (error, request, reply) => {
-      reply.headers(headersOfEveryReply(request.id))
+      reply.headers(headersOfEveryReply(request.id, request.url))
       void sendProblem(log)(error, request, reply)
     },
   }) as unknown as FastifyInstance
@@ -136,11 +155,13 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.decorateRequest('caller', undefined)
+  app.decorateRequest('operator', undefined)
   app.decorateRequest('problem', undefined)
+  app.decorateRequest('noted', undefined)
   app.setErrorHandler(sendProblem(log))
 
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers(headersOfEveryReply(request.id))
+    reply.headers(headersOfEveryReply(request.id, request.url))
   })
   // When the answer leaves, not when the request came: one that was under way would else keep its connection,
   // and the close would wait for it.
@@ -149,6 +170,7 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
   })
   app.addHook('onResponse', async (request, reply) => {
     log.info(logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')
+    if (!probes.has(request.routeOptions.url ?? '')) onAnswered(answeredRequest(request, reply))
   })
   app.setNotFoundHandler(async (request, reply) => {
     const methods = methodsOf(request.url)
@@ -157,10 +179,12 @@ export const createServer = (settings: ServerSettings, readiness: Readiness, log
         .status(204)
         .headers({
           allow: methods.join(', '),
-          'access-control-allow-methods': methods.join(', '),
-          'access-control-allow-headers':
-            request.headers['access-control-request-headers'] ?? 'authorization, content-type',
-          'access-control-max-age': '86400',
+          ...(isForEveryOrigin(request.url) && {
+            'access-control-allow-methods': methods.join(', '),
+            'access-control-allow-headers':
+              request.headers['access-control-request-headers'] ?? 'authorization, content-type',
+            'access-control-max-age': '86400',
+          }),
         })
         .send()
     }

@@ -4,7 +4,7 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Postgres } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
-import { isAddressAllowed, type Caller } from './caller.ts'
+import { isAddressAllowed, type Caller, type Operator } from './caller.ts'
 import { findKey, type KeyRecord } from './key-store.ts'
 import { hashKey, isKeyText } from './key-text.ts'
 
@@ -17,6 +17,10 @@ interface Credentials {
 
 export interface Authenticate {
   (credentials: Credentials): Promise<Caller>
+  /** The same for those who run the service; a customer's key is refused. */
+  operator: (credentials: Credentials) => Promise<Operator>
+  /** Looks every key up anew, for who has just changed one; other processes hear of it by themselves. */
+  forget: () => void
   close: () => Promise<void>
 }
 
@@ -40,7 +44,8 @@ const keyTextOf = ({ authorization, apiKey }: Credentials): string => {
   return token
 }
 
-const callerOf = (key: KeyRecord, address: string): Caller => {
+/** The caller that a key stands for; without an address where somebody else acts in its name. */
+export const callerOf = (key: KeyRecord, address: string | undefined): Caller => {
   if (key.expiresAt !== null && key.expiresAt.getTime() <= Date.now()) {
     throw new ApiError('expired_api_key', { headers: challenge })
   }
@@ -53,13 +58,25 @@ const callerOf = (key: KeyRecord, address: string): Caller => {
     dialect: key.dialect,
     hasQuota: key.hasQuota,
   }
-  if (!isAddressAllowed(caller, address)) throw new ApiError('ip_not_allowed')
+  if (address !== undefined && !isAddressAllowed(caller, address)) throw new ApiError('ip_not_allowed')
   if (key.isDisabled) throw new ApiError('access_denied', { message: 'This key is disabled.' })
   if (key.kind === 'admin' || key.accountId === null) {
     throw new ApiError('access_denied', { message: "An operator's key cannot be used to generate media." })
   }
   if (key.accountStatus === 'suspended') throw new ApiError('account_suspended')
   return { ...caller, accountId: key.accountId, kind: key.kind }
+}
+
+const operatorOf = (key: KeyRecord, address: string): Operator => {
+  if (key.expiresAt !== null && key.expiresAt.getTime() <= Date.now()) {
+    throw new ApiError('expired_api_key', { headers: challenge })
+  }
+  if (!isAddressAllowed({ addresses: key.addresses ?? undefined }, address))
+    throw new ApiError('ip_not_allowed')
+  if (key.kind !== 'admin') throw new ApiError('access_denied', { message: "This needs an operator's key." })
+  if (key.isDisabled) throw new ApiError('access_denied', { message: 'This key is disabled.' })
+  const { id: keyId, name, hint, limits } = key
+  return { keyId, name, hint, limits, requestsPerMinute: key.requestsPerMinute ?? undefined }
 }
 
 /** Makes the function that turns a request's credentials into its caller, or the right 401 or 403. */
@@ -98,11 +115,17 @@ export const createAuthenticate = async (postgres: Postgres, secrets: Secret[]):
     return key
   }
 
-  const authenticate = async (credentials: Credentials): Promise<Caller> => {
+  const keyOf = async (credentials: Credentials): Promise<KeyRecord> => {
     const text = keyTextOf(credentials)
     const key = isKeyText(text) ? await cached(text) : undefined
     if (key === undefined) throw new ApiError('invalid_api_key', { headers: challenge })
-    return callerOf(key, credentials.address)
+    return key
   }
-  return Object.assign(authenticate, { close: () => listening.stop() })
+  const authenticate = async (credentials: Credentials): Promise<Caller> =>
+    callerOf(await keyOf(credentials), credentials.address)
+  return Object.assign(authenticate, {
+    operator: async (credentials: Credentials) => operatorOf(await keyOf(credentials), credentials.address),
+    forget: () => cache.clear(),
+    close: () => listening.stop(),
+  })
 }

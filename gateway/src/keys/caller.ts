@@ -15,8 +15,21 @@ export interface Caller {
   requestsPerMinute: number | undefined
   limits: Partial<Record<LimitGroup, number>>
   dialect: 'reference' | 'openai'
+  /** Whether the key has limits of its own to what it may spend: a quota or budgets. */
   hasQuota: boolean
 }
+
+/** Who runs the service: the key they came with, as the audit log names it. */
+export interface Operator {
+  keyId: string
+  name: string
+  hint: string
+  requestsPerMinute: number | undefined
+  limits: Partial<Record<LimitGroup, number>>
+}
+
+/** Whether a text can stand in a key's list of addresses. */
+export const isAddressRange = (text: string): boolean => ipaddr.isValid(text) || ipaddr.isValidCIDR(text)
 
 /** An address that cannot be read is never allowed: a list that is set fails closed. */
 export const isAddressAllowed = (caller: Pick<Caller, 'addresses'>, address: string): boolean => {

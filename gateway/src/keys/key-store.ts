@@ -8,6 +8,8 @@ export interface KeyRecord {
   accountId: string | null
   accountStatus: 'active' | 'suspended' | null
   kind: KeyKind
+  name: string
+  hint: string
   hash: Buffer
   models: string[] | null
   addresses: string[] | null
@@ -19,19 +21,39 @@ export interface KeyRecord {
   hasQuota: boolean
 }
 
+const keySelection = `select k.id, k.account_id as "accountId", a.status as "accountStatus", k.kind, k.name, k.hint, k.hash, k.models, k.addresses,
+     k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled",
+     k.requests_per_minute as "requestsPerMinute", k.limits, k.dialect, q.key_id is not null
+       or exists (select from key_budgets b where b.key_id = k.id) as "hasQuota"
+       from keys k
+       left join accounts a on a.id = k.account_id
+       left join key_quotas q on q.key_id = k.id`
+
 /** Finds a key by its hash under any of the secrets in use; deleted keys are as if they had never been. */
 export const findKey = async (database: Database, hashes: Buffer[]): Promise<KeyRecord | undefined> => {
   const { rows } = await database.query<{ [Field in keyof KeyRecord]: KeyRecord[Field] }>(
-    `select k.id, k.account_id as "accountId", a.status as "accountStatus", k.kind, k.hash, k.models, k.addresses,
-            k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled",
-            k.requests_per_minute as "requestsPerMinute", k.limits, k.dialect, q.key_id is not null as "hasQuota"
-       from keys k
-       left join accounts a on a.id = k.account_id
-       left join key_quotas q on q.key_id = k.id
-      where k.hash = any($1) and k.deleted_at is null`,
+    `${keySelection} where k.hash = any($1) and k.deleted_at is null`,
     [hashes],
   )
   return rows[0]
+}
+
+/** Finds a key by its id, for what is done in its name. */
+export const findKeyById = async (database: Database, id: string): Promise<KeyRecord | undefined> => {
+  const { rows } = await database.query<{ [Field in keyof KeyRecord]: KeyRecord[Field] }>(
+    `${keySelection} where k.id = $1 and k.deleted_at is null`,
+    [id],
+  )
+  return rows[0]
+}
+
+/** Whose a key is, or was before it was deleted; undefined for an operator's and for none. */
+export const findAccountOfKey = async (database: Database, id: string): Promise<string | undefined> => {
+  const { rows } = await database.query<{ accountId: string | null }>(
+    'select account_id as "accountId" from keys where id = $1',
+    [id],
+  )
+  return rows[0]?.accountId ?? undefined
 }
 
 export interface NewKey {

@@ -15,7 +15,7 @@ const caller = (traits: Partial<Caller> = {}): Caller => ({
   hasQuota: false,
   ...traits,
 })
-const settings = { perMinute: { create: 2, read: 3, audio: 60, chat: 60 }, perAddress: 0 }
+const settings = { perMinute: () => ({ create: 2, read: 3, audio: 60, chat: 60 }), perAddress: 0 }
 
 test('without Redis the limits are counted in this process, each group for itself', async () => {
   const limit = createRateLimit(settings, undefined)

@@ -16,17 +16,20 @@ import type { Caller } from '../keys/caller.ts'
 import type { Redis } from '../platform/redis.ts'
 
 export interface LimitSettings {
-  perMinute: Record<LimitGroup, number>
+  /** Asked for anew each time, because an operator may change it while we run. */
+  perMinute: () => Record<LimitGroup, number>
   /** Requests per address and three minutes; 0 for no limit. */
   perAddress: number
 }
 
+/** Whose requests are counted. */
+type Limited = Pick<Caller, 'keyId' | 'requestsPerMinute' | 'limits'>
 type Bucket = { limiter: RateLimiterAbstract; limit: number; key: string }
 type Counted = { limit: number; remaining: number; resetsInMs: number }
 
 export interface RateLimit {
   /** Counts a request of a known caller and answers the headers that tell what is left. */
-  (group: LimitGroup, caller: Caller, address: string): Promise<Record<string, string>>
+  (group: LimitGroup, caller: Limited, address: string): Promise<Record<string, string>>
   /** Counts a request whose key was refused, so that keys cannot be tried without end from one address. */
   stranger: (address: string) => Promise<void>
 }
@@ -69,8 +72,8 @@ export const createRateLimit = (
   const addressBuckets = (address: string): Bucket[] =>
     settings.perAddress > 0 ? [bucket('address', settings.perAddress, address, 3 * minute)] : []
 
-  const bucketsOf = (group: LimitGroup, caller: Caller, address: string): Bucket[] => {
-    const ofGroup = caller.limits[group] ?? settings.perMinute[group]
+  const bucketsOf = (group: LimitGroup, caller: Limited, address: string): Bucket[] => {
+    const ofGroup = caller.limits[group] ?? settings.perMinute()[group]
     return [
       ...addressBuckets(address),
       ...(caller.requestsPerMinute === undefined
@@ -119,7 +122,7 @@ export const createRateLimit = (
   }
 
   return Object.assign(
-    (group: LimitGroup, caller: Caller, address: string) => countAll(bucketsOf(group, caller, address)),
+    (group: LimitGroup, caller: Limited, address: string) => countAll(bucketsOf(group, caller, address)),
     {
       stranger: async (address: string) => {
         await countAll(addressBuckets(address))

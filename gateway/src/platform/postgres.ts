@@ -21,7 +21,16 @@ interface TransactionOptions {
    * waited for until it is on disk.
    */
   isDurable?: boolean
+  /** How long each of its statements may take, for searches that may find too much to read. */
+  patienceMs?: number
 }
+
+/** A statement was given up because it took longer than it may. */
+export class TookTooLong extends Error {
+  override name = 'TookTooLong'
+}
+
+const isGivenUp = (error: unknown) => (error as { code?: unknown }).code === '57014'
 
 export interface Postgres extends Database {
   transaction: <Result>(
@@ -80,7 +89,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     return client
   }
 
-  const transaction: Postgres['transaction'] = async (work, { isDurable = true } = {}) => {
+  const transaction: Postgres['transaction'] = async (work, { isDurable = true, patienceMs } = {}) => {
     const client = await pool.connect()
     let broken: Error | undefined
     // Its queries fail by themselves when it is lost; without a listener that would end the process too.
@@ -89,7 +98,10 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     }
     client.on('error', onLost)
     try {
-      await client.query(isDurable ? 'begin' : 'begin; set local synchronous_commit to off')
+      const mode = isDurable ? '' : '; set local synchronous_commit to off'
+      const patience =
+        patienceMs === undefined ? '' : `; set local statement_timeout to ${Math.ceil(patienceMs)}`
+      await client.query(`begin${mode}${patience}`)
       const result = await work(databaseOn(client))
       await client.query('commit')
       return result
@@ -97,6 +109,9 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
       await client.query('rollback').catch((rollbackError: Error) => {
         broken = rollbackError
       })
+      if (patienceMs !== undefined && isGivenUp(error)) {
+        throw new TookTooLong(`a statement took longer than ${patienceMs} ms`, { cause: error })
+      }
       throw error
     } finally {
       client.off('error', onLost)

@@ -9,7 +9,7 @@ export interface Past {
 }
 
 /** What is due, batch by batch; what was passed over a moment ago is left for another time. */
-export interface Batch {
+interface Batch {
   atMost: number
   except: string[]
 }

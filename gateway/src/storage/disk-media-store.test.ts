@@ -66,3 +66,21 @@ test('what is not there opens as undefined and is removed without complaint', as
   expect(await store.open('nothing')).toBeUndefined()
   await store.remove('nothing')
 })
+
+test('files are listed by folder, however deep they lie, and those on their way in as well', async () => {
+  for (const key of ['videos/2026-01-01/a.mp4', 'videos/b.mp4', 'variants/c.jpg']) {
+    await store.put(key, Readable.from([Buffer.from('x')]), 10)
+  }
+  await writeFile(join(store.spoolDirectory, 'upload'), 'x')
+  const keysIn = async (folder: string) => {
+    const keys: string[] = []
+    for await (const { key, writtenAt } of store.list(folder)) {
+      expect(Date.now() - writtenAt.getTime()).toBeLessThan(60_000)
+      keys.push(key)
+    }
+    return keys.toSorted()
+  }
+  expect(await keysIn('videos')).toEqual(['videos/2026-01-01/a.mp4', 'videos/b.mp4'])
+  expect(await keysIn('spool')).toEqual(['spool/upload'])
+  expect(await keysIn('nothing')).toEqual([])
+})

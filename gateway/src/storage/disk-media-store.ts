@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, type Dir } from 'node:fs'
 import { copyFile, mkdir, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Transform } from 'node:stream'
@@ -50,7 +50,7 @@ export const createDiskMediaStore = async (directory: string): Promise<MediaStor
   }
 
   async function* list(folder: string): ReturnType<MediaStore['list']> {
-    let entries
+    let entries: Dir
     try {
       entries = await opendir(pathOf(folder))
     } catch (error) {

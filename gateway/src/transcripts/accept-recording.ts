@@ -2,8 +2,12 @@
  * The admission of a recording: price, hold and task in one transaction. The file is in its place before the task is,
  * so that no task is ever without its recording. The answer goes out after the commit; the engine is only nudged.
  */
-import { priceOf } from '../billing/price.ts'
+import type { Quote } from '@kinora/contract/account'
+
+import type { PriceList } from '../billing/price-list.ts'
+import { quoteOf } from '../billing/quote.ts'
 import { placeHolds, purseOf } from '../billing/spend.ts'
+import type { KeepReplies, ReplyToKeep } from '../http/call.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { TranscriptionModel } from '../models/model.ts'
 import type { Postgres } from '../platform/postgres.ts'
@@ -19,27 +23,38 @@ interface Admission {
   /** A file on this machine that is taken over. */
   path: string
   durationSeconds: number
+  /** The reply that tells of the task, where a repeat of the request is to be answered with it. */
+  replyToKeep: (task: TranscriptionTask) => ReplyToKeep | undefined
 }
 
-export type AcceptRecording = (admission: Admission) => Promise<TranscriptionTask>
+export interface AcceptRecording {
+  (admission: Admission): Promise<TranscriptionTask>
+  /** What it would cost, and whether it would be accepted. */
+  quote: (admission: Omit<Admission, 'path' | 'replyToKeep'>) => Promise<Quote>
+}
 
 export interface AcceptDependencies {
   postgres: Postgres
   mediaStore: MediaStore
+  prices: PriceList
   /** What a task has beside the time its recording plays, twice. */
   deadlineMs: number
   nudgeDispatcher: () => void
+  keepReplies: KeepReplies
 }
 
 export const recordingKeyOf = (day: string, taskId: string): string => `recordings/${day}/${taskId}`
 
-export const createAcceptRecording =
-  ({ postgres, mediaStore, deadlineMs, nudgeDispatcher }: AcceptDependencies): AcceptRecording =>
-  async ({ caller, model, order, path, durationSeconds }) => {
+export const createAcceptRecording = (dependencies: AcceptDependencies): AcceptRecording => {
+  const { postgres, mediaStore, prices, deadlineMs, nudgeDispatcher, keepReplies } = dependencies
+  const priceFor = ({ model, durationSeconds }: Pick<Admission, 'model' | 'durationSeconds'>) =>
+    prices.priceOfMinutes(model, durationSeconds)
+  const acceptRecording: AcceptRecording = async (admission) => {
+    const { caller, model, order, path, durationSeconds } = admission
     const createdAt = new Date()
     const id = createTranscriptionId(createdAt.getTime())
     const day = createdAt.toISOString().slice(0, 10)
-    const price = priceOf('minute', model.pricePerMinuteMicros, durationSeconds)
+    const price = priceFor(admission)
     const durationMs = Math.ceil(durationSeconds * 1000)
     const task: TranscriptionTask = {
       id,
@@ -69,6 +84,8 @@ export const createAcceptRecording =
         const [refusal] = await placeHolds(database, [hold])
         if (refusal !== undefined) throw refusal
         await insertTranscription(database, task, new Date(createdAt.getTime() + deadlineMs + 2 * durationMs))
+        const reply = admission.replyToKeep(task)
+        if (reply !== undefined) await keepReplies(database, [reply])
       })
     } catch (error) {
       await mediaStore.remove(recordingKeyOf(day, id))
@@ -77,3 +94,10 @@ export const createAcceptRecording =
     nudgeDispatcher()
     return task
   }
+  acceptRecording.quote = (admission) => {
+    const { caller, model, order, durationSeconds } = admission
+    const parameters = { ...order, seconds: durationSeconds }
+    return quoteOf(postgres, { caller, model: model.id, heldFor: [priceFor(admission)], parameters })
+  }
+  return acceptRecording
+}

@@ -11,7 +11,7 @@ import type { Catalog } from '../models/catalog.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { AcceptRecording } from './accept-recording.ts'
 import { presentTranscriptionTask } from './present-transcription-task.ts'
-import type { TranscriptionOrder } from './transcription-task.ts'
+import type { TranscriptionOrder, TranscriptionTask } from './transcription-task.ts'
 
 /** How long a recording may play. */
 export const recordingSecondsMax = 86_400
@@ -47,6 +47,10 @@ export const createTranscriptionTask =
     }
     const { path } = uploadedFile(fields, 'file')
     const { durationSeconds } = await measureAudio(path, 'file')
-    const accepted = await acceptRecording({ caller, model, order, path, durationSeconds })
-    return { headers: deprecationHeaders(model), body: presentTranscriptionTask(accepted) }
+    const admission = { caller, model, order, durationSeconds }
+    const headers = deprecationHeaders(model)
+    if (call.wantsQuote) return { headers, body: await acceptRecording.quote(admission) }
+    const replyOf = (accepted: TranscriptionTask) => ({ headers, body: presentTranscriptionTask(accepted) })
+    const replyToKeep = (accepted: TranscriptionTask) => call.keep(accepted.id, replyOf(accepted))
+    return replyOf(await acceptRecording({ ...admission, path, replyToKeep }))
   }

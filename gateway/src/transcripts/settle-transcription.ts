@@ -4,7 +4,7 @@
  */
 import { settleHold } from '../billing/spend.ts'
 import type { Log } from '../platform/log.ts'
-import type { Postgres } from '../platform/postgres.ts'
+import type { Database, Postgres } from '../platform/postgres.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { recordingKeyOf } from './accept-recording.ts'
 import { dayOfTranscription } from './transcription-id.ts'
@@ -21,11 +21,12 @@ export interface SettleDependencies {
   nudgeDispatcher: () => void
 }
 
-/** Ends a task, unless it had ended before. */
+/** Ends a task, unless it had ended before; what is to be written alongside is written with its end. */
 export const settleTranscription = async (
   { postgres, mediaStore, retentionMs, log, nudgeDispatcher }: SettleDependencies,
   taskId: string,
   ending: Ending,
+  alongside?: (database: Database) => Promise<void>,
 ): Promise<void> => {
   const day = dayOfTranscription(taskId)
   if (day === undefined) throw new Error(`${taskId} is no id of a transcription task`)
@@ -35,6 +36,7 @@ export const settleTranscription = async (
     if (task === undefined) return undefined
     const captureMicros = ending.kind === 'completed' ? task.holdMicros : 0
     await settleHold(database, { ...task, taskId, day, captureMicros })
+    await alongside?.(database)
     return task
   })
   if (finished !== undefined) {

@@ -1,23 +1,27 @@
-import { priceOfVideo } from '../billing/price.ts'
 /**
  * The one admission that every door leads to: price, hold, task and outbox in one transaction. Creates
  * that come at the same time share a commit. The answer goes out after the commit; the engine is only
  * nudged, so a create succeeds whether the engine is up or not.
  */
+import type { Quote } from '@kinora/contract/account'
+
+import type { PriceList } from '../billing/price-list.ts'
+import { quoteOf } from '../billing/quote.ts'
 import { purseOf, placeHolds } from '../billing/spend.ts'
+import type { KeepReplies, ReplyToKeep } from '../http/call.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { VideoModel } from '../models/model.ts'
 import { batch, fulfilled, rejected } from '../platform/batch.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
 import type { Providers } from '../providers/port/provider.ts'
 import { insertStoredFiles, type StoredFile } from '../storage/stored-file-store.ts'
-import { refuseFullLines } from './line-depth.ts'
+import { createLineDepth } from './line-depth.ts'
 import type { LineLimits } from './line-limits.ts'
 import { charactersMax, type NamedCharacters, type OrderedCharacter } from './ordered-character.ts'
 import type { StoredPicture } from './reference-picture.ts'
 import { shardOf } from './shard.ts'
 import { createModelTaskId, createRemixTaskId, createUuidTaskId } from './task-id.ts'
-import { insertTasks, type NewTask } from './task-store.ts'
+import { findTasks, insertTasks, type NewTask } from './task-store.ts'
 import type { VideoOrder, VideoTask } from './task.ts'
 
 /** What a door hands over: an order whose every parameter has been checked. */
@@ -31,18 +35,28 @@ interface Admission {
   character?: OrderedCharacter | undefined
   /** The provider that must make it, whoever serves the model now. */
   pinnedTo?: string | undefined
+  /** Written in the admission's own transaction, with the task or not at all. */
+  alongside?: ((database: Database, task: VideoTask) => Promise<void>) | undefined
+  /** The reply that tells of the task, where a repeat of the request is to be answered with it. */
+  replyToKeep?: (task: VideoTask) => ReplyToKeep | undefined
 }
 
-export type AcceptVideo = (admission: Admission) => Promise<VideoTask>
+export interface AcceptVideo {
+  (admission: Admission): Promise<VideoTask>
+  /** What it would cost, and whether it would be accepted. */
+  quote: (admission: Admission) => Promise<Quote>
+}
 
 export interface AcceptDependencies {
   postgres: Postgres
   providers: Providers
+  prices: PriceList
   deadlineMs: number
   lineLimits: () => LineLimits
   nudgeDispatcher: (provider: string) => void
   /** The account's characters that a prompt names. */
   namedCharacters: NamedCharacters
+  keepReplies: KeepReplies
 }
 
 /** The same order with the characters it shows: the one that came with it, and those its prompt names. */
@@ -50,7 +64,8 @@ const withCharacters = async (admission: Admission, namedCharacters: NamedCharac
   const { caller, model, order, character } = admission
   if (model.family !== 'B') return admission
   const named = await namedCharacters(caller.accountId, order.prompt)
-  const all = [...(character === undefined ? [] : [character]), ...named]
+  // An order that is repeated has those it had found before.
+  const all = [...(character === undefined ? [] : [character]), ...(order.characters ?? []), ...named]
   const characters = [...new Map(all.map(({ id, username }) => [id, { id, username }])).values()]
   if (characters.length === 0) return admission
   return { ...admission, order: { ...order, characters: characters.slice(0, charactersMax) } }
@@ -62,14 +77,15 @@ const idOf = ({ model, door }: Admission, nowMs: number): string => {
   return createModelTaskId(model.id, nowMs)
 }
 
-const newTask = (admission: Admission, { providers, deadlineMs }: AcceptDependencies): NewTask => {
-  const { caller, model, door, order, pinnedTo } = admission
+const newTask = (admission: Admission, { providers, prices, deadlineMs }: AcceptDependencies): NewTask => {
+  const { caller, model, door, pictures, pinnedTo } = admission
+  const order = { ...admission.order, ...(pictures.length > 0 && { pictures: pictures.length }) }
   const nowMs = Date.now()
   // Seconds are all that an id of the model's shape carries; the day must be the same from both sides.
   const createdAt = new Date(Math.floor(nowMs / 1000) * 1000)
   const id = idOf(admission, nowMs)
   const provider = pinnedTo === undefined ? providers.forModel(model.id).provider : providers.get(pinnedTo)
-  const price = priceOfVideo(model.pricePerSecondMicros, order.seconds)
+  const price = prices.priceOfVideo(model, order)
   return {
     id,
     day: createdAt.toISOString().slice(0, 10),
@@ -109,15 +125,32 @@ const referenceFiles = (task: NewTask, pictures: StoredPicture[]): StoredFile[] 
     expiresAt: null,
   }))
 
+/** The order in the caller's words. */
+const parametersOf = ({ order }: Admission) => ({
+  prompt: order.prompt,
+  seconds: order.seconds,
+  size: order.size,
+  width: order.width,
+  height: order.height,
+  watermark: order.watermark,
+  private: order.isPrivate,
+  ...(order.style !== undefined && { style: order.style }),
+  ...(order.metadata !== undefined && { metadata: order.metadata }),
+  ...(order.enhance !== undefined && { enhance_prompt: order.enhance }),
+  ...(order.remixOf !== undefined && { remix_of: order.remixOf.taskId }),
+  ...(order.characters !== undefined && { characters: order.characters.map(({ username }) => username) }),
+})
+
 type Candidate = { task: NewTask; admission: Admission }
 
 const admitTogether = async (
   database: Database,
   candidates: Candidate[],
-  { providers, lineLimits }: AcceptDependencies,
+  refuseFullLines: ReturnType<typeof createLineDepth>,
+  keepReplies: KeepReplies,
 ) => {
   const tasks = candidates.map(({ task }) => task)
-  const refusals = await refuseFullLines(database, tasks, providers, lineLimits())
+  const refusals = await refuseFullLines(database, tasks)
   const fitting = candidates.filter(({ task }) => !refusals.has(task.id))
   const unpaid = await placeHolds(
     database,
@@ -141,7 +174,14 @@ const admitTogether = async (
     database,
     accepted.flatMap(({ task, admission }) => referenceFiles(task, admission.pictures)),
   )
-  for (const { task, admission } of accepted) await admission.character?.record?.(database, task.id)
+  for (const { task, admission } of accepted) {
+    await admission.character?.record?.(database, task.id)
+    await admission.alongside?.(database, task)
+  }
+  await keepReplies(
+    database,
+    accepted.flatMap(({ task, admission }) => admission.replyToKeep?.(task) ?? []),
+  )
   return candidates.map(({ task }) => {
     const refusal = refusals.get(task.id)
     return refusal === undefined ? fulfilled<VideoTask>(task) : rejected(refusal)
@@ -149,24 +189,49 @@ const admitTogether = async (
 }
 
 export const createAcceptVideo = (dependencies: AcceptDependencies): AcceptVideo => {
-  const { postgres, nudgeDispatcher, namedCharacters } = dependencies
+  const { postgres, nudgeDispatcher, namedCharacters, lineLimits, keepReplies } = dependencies
+  const refuseFullLines = createLineDepth(lineLimits)
   const together = async (candidates: Candidate[]): Promise<PromiseSettledResult<VideoTask>[]> => {
     try {
-      return await postgres.transaction((database) => admitTogether(database, candidates, dependencies))
-    } catch (error) {
-      if (candidates.length === 1) throw error
-      // One order the database will not take must not take the others down with it.
-      const alone = await Promise.all(
-        candidates.map((candidate) => together([candidate]).catch((each) => [rejected(each)])),
+      return await postgres.transaction((database) =>
+        admitTogether(database, candidates, refuseFullLines, keepReplies),
       )
-      return alone.flat()
+    } catch (error) {
+      // A commit that was never heard of may have been one: what stands is not admitted again.
+      const standing = await findTasks(
+        postgres,
+        candidates.map(({ task }) => task),
+        1,
+      )
+      const alone = await Promise.all(
+        candidates.map(async (candidate) => {
+          const { id, accountId } = candidate.task
+          const task = standing.get(`${accountId}/${id}`)
+          if (task !== undefined) return fulfilled(task)
+          if (candidates.length === 1) throw error
+          // One order the database will not take must not take the others down with it.
+          const [result] = await together([candidate]).catch((each: unknown) => [rejected(each)])
+          return result ?? rejected(error)
+        }),
+      )
+      return alone
     }
   }
   const admit = batch(together, { inFlightMax: 2, sizeMax: 200 })
-  return async (given) => {
+  const acceptVideo: AcceptVideo = async (given) => {
     const admission = await withCharacters(given, namedCharacters)
     const task = await admit({ task: newTask(admission, dependencies), admission })
     nudgeDispatcher(task.provider)
     return task
   }
+  acceptVideo.quote = async (given) => {
+    const admission = await withCharacters(given, namedCharacters)
+    const { caller, model } = admission
+    const task = newTask(admission, dependencies)
+    const order = { caller, model: model.id, heldFor: [task.price], parameters: parametersOf(admission) }
+    // One that has counted nothing yet: a quote must not make the line look longer.
+    const countLine = createLineDepth(lineLimits)
+    return quoteOf(postgres, order, async (database) => (await countLine(database, [task])).get(task.id))
+  }
+  return acceptVideo
 }

@@ -3,6 +3,7 @@ import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../http/call.ts'
 import type { Log } from '../platform/log.ts'
+import type { Database } from '../platform/postgres.ts'
 import type { Providers } from '../providers/port/provider.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
 import { stopUpstream } from './discard-upstream.ts'
@@ -12,7 +13,12 @@ import { settleVideo, type SettleDependencies } from './settle-video.ts'
 import { isFinal, type VideoTask } from './task.ts'
 
 /** Ends a task that has not ended; answers it as it then stands, cancelled or as it had ended before. */
-export type CancelTask = (id: string, accountId: string) => Promise<VideoTask>
+export type CancelTask = (
+  id: string,
+  accountId: string,
+  /** Written in the transaction that ends it. */
+  alongside?: (database: Database) => Promise<void>,
+) => Promise<VideoTask>
 
 export type CancelDependencies = Omit<SettleDependencies, 'discardUpstream'> & {
   providers: Providers
@@ -32,7 +38,7 @@ export const createCancelTask = (dependencies: CancelDependencies): CancelTask =
   const tell = (taskId: string, telling: Promise<void>) => {
     telling.catch((error: unknown) => log.warn({ err: error, taskId }, 'video.not-stopped'))
   }
-  return async (id, accountId) => {
+  return async (id, accountId, alongside) => {
     const task = await readTask(id, accountId, { isFresh: true })
     if (isFinal(task.state)) return task
     const finished = await settleVideo(
@@ -43,6 +49,7 @@ export const createCancelTask = (dependencies: CancelDependencies): CancelTask =
       },
       id,
       { kind: 'failed', code: 'task_cancelled', message: taskErrors.task_cancelled },
+      alongside,
     )
     if (finished !== undefined && finished.awakeable !== null) tell(id, wakeRun(finished.awakeable))
     return readTask(id, accountId, { isFresh: true })

@@ -13,8 +13,8 @@ import type { AcceptVideo } from './accept-video.ts'
 import type { PromptEnhancer } from './enhance-prompt.ts'
 import { characterWishOf, type WithCharacter } from './ordered-character.ts'
 import { presentCreatedVideoTask } from './present-video.ts'
-import { picturesInList, withPictures, type PictureDependencies } from './reference-picture.ts'
-import type { VideoOrder } from './task.ts'
+import { picturesInList, tryPictures, withPictures, type PictureDependencies } from './reference-picture.ts'
+import type { VideoOrder, VideoTask } from './task.ts'
 
 type FormA = Static<typeof FamilyAVideoTask>
 type FormB = Static<typeof FamilyBVideoTask>
@@ -75,10 +75,21 @@ export const createVideoTask =
       ...(enhance && { enhance }),
     }
     const wish = model.family === 'B' ? characterWishOf(form, fields) : undefined
+    const admission = { caller, model, door: 'create', order } as const
+    const headers = deprecationHeaders(model)
+    if (call.wantsQuote) {
+      await withCharacter.check(caller, wish)
+      return tryPictures(pictures, images, signal, async (stored) => ({
+        headers,
+        body: await acceptVideo.quote({ ...admission, pictures: stored }),
+      }))
+    }
+    const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideoTask(task) })
+    const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
     const task = await withCharacter(caller, wish, (character) =>
       withPictures(pictures, images, signal, (stored) =>
-        acceptVideo({ caller, model, door: 'create', order, pictures: stored, character }),
+        acceptVideo({ ...admission, pictures: stored, character, replyToKeep }),
       ),
     )
-    return { headers: deprecationHeaders(model), body: presentCreatedVideoTask(task) }
+    return replyOf(task)
   }

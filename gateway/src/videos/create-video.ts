@@ -11,8 +11,8 @@ import type { AcceptVideo } from './accept-video.ts'
 import { characterWishOf, type WithCharacter } from './ordered-character.ts'
 import { presentCreatedVideo, speaksOpenAi } from './present-video.ts'
 import { readMetadata } from './read-metadata.ts'
-import { picturesOf, withPictures, type PictureDependencies } from './reference-picture.ts'
-import type { VideoOrder } from './task.ts'
+import { picturesOf, tryPictures, withPictures, type PictureDependencies } from './reference-picture.ts'
+import type { VideoOrder, VideoTask } from './task.ts'
 
 type Form = Static<typeof FamilyAVideoForm> & Partial<Static<typeof FamilyBVideoForm>>
 
@@ -57,10 +57,21 @@ export const createVideo =
     }
     const wish = model.family === 'B' ? characterWishOf(form, fields) : undefined
     if (wish === undefined && fields.value('character_create') !== undefined) call.ignore('character_create')
+    const admission = { caller, model, door: 'videos', order } as const
+    const headers = deprecationHeaders(model)
+    if (call.wantsQuote) {
+      await withCharacter.check(caller, wish)
+      return tryPictures(pictures, given.slice(0, 1), signal, async (stored) => ({
+        headers,
+        body: await acceptVideo.quote({ ...admission, pictures: stored }),
+      }))
+    }
+    const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, speaksOpenAi(call)) })
+    const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
     const task = await withCharacter(caller, wish, (character) =>
       withPictures(pictures, given.slice(0, 1), signal, (stored) =>
-        acceptVideo({ caller, model, door: 'videos', order, pictures: stored, character }),
+        acceptVideo({ ...admission, pictures: stored, character, replyToKeep }),
       ),
     )
-    return { headers: deprecationHeaders(model), body: presentCreatedVideo(task, speaksOpenAi(call)) }
+    return replyOf(task)
   }

@@ -1,14 +1,14 @@
 /**
  * The lines in which accepted tasks wait for a slot: whose turn it is, and how many wait. The rule is in
- * docs/decisions/0014-fair-lines.md.
+ * docs/decisions/0015-fair-lines.md.
  */
 import type { Database } from '../platform/postgres.ts'
 import type { LineLimits } from './line-limits.ts'
 import type { Start } from './open-task-store.ts'
 
 // The line's statements are to walk their indexes in order, by one plan for good: a line grows faster than statistics
-// do, and a plan made for a short one would read a long one whole. What that forbids costs nothing but a wrong estimate,
-// at which the database would start compiling.
+// do, and a plan made for a short one would read a long one whole. A sort that cannot be avoided then looks so dear that
+// the database would compile the statement.
 const plainPlans = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
@@ -100,7 +100,7 @@ const choose = async (
             order by o.account_id, o.key_id limit 1
          ) next
      ), account as materialized (
-       select w.account_id, coalesce(busy.here, 0) as here, coalesce(busy.tasks > busy.here, false) as is_elsewhere,
+       select w.account_id, coalesce(busy.here, 0) as here, busy.tasks > coalesce(busy.here, 0) as is_elsewhere,
               coalesce((select concurrency from accounts where id = w.account_id), $4) - coalesce(busy.tasks, 0) as room,
               case when $7::uuid[] is null or w.account_id = any ($7) then 0 else $6 end as reserve,
               greatest((select max(began) from line_shares where line = $1),
@@ -140,8 +140,8 @@ const choose = async (
         order by began, here + place, accepted_at, task_id limit (select slots from free)
      )
      select coalesce((select jsonb_agg(jsonb_build_object(
-              'taskId', task_id, 'run', run + 1, 'accountId', account_id, 'keyId', key_id, 'began', began, 'ended', began + cost,
-              'keyBegan', key_began, 'keyEnded', key_began + cost,
+              'taskId', task_id, 'run', run + 1, 'accountId', account_id, 'keyId', key_id, 'began', began,
+              'ended', began + cost, 'keyBegan', key_began, 'keyEnded', key_began + cost,
               'isNearCap', coalesce(place > room - $6 or key_place > key_room - $6, false))) from chosen), '[]')
               as choices,
             exists (select from key where is_elsewhere and (room <= 0 or key_room <= 0)) as "isHeldBack"`,
@@ -156,14 +156,16 @@ const start = async (database: Database, provider: string, choices: Choice[]): P
     `with started as (
        update open_tasks o set stage = 'starting', run = c.run, touched_at = now()
          from jsonb_to_recordset($2::jsonb) as c
-           ("taskId" text, run integer, "accountId" uuid, "keyId" uuid, began bigint, ended bigint, "keyBegan" bigint, "keyEnded" bigint)
+           ("taskId" text, run integer, "accountId" uuid, "keyId" uuid, began bigint, ended bigint,
+            "keyBegan" bigint, "keyEnded" bigint)
         where o.task_id = any ($3) and o.task_id = c."taskId" and o.run = c.run - 1
        returning c.*
      ), shared as (
        insert into line_shares (line, owner, began, ended)
        select $1, "accountId", max(began), max(ended) from started group by "accountId"
        union all
-       select $1 || '/' || "accountId", "keyId", max("keyBegan"), max("keyEnded") from started group by "accountId", "keyId"
+       select $1 || '/' || "accountId", "keyId", max("keyBegan"), max("keyEnded") from started
+        group by "accountId", "keyId"
        on conflict (line, owner) do update set began = excluded.began, ended = excluded.ended
      )
      select "taskId", run from started`,
@@ -194,35 +196,36 @@ export const takeAccepted = async (
   atMost: number,
   limits: LineLimits,
 ): Promise<{ starts: Start[]; isHeldBack: boolean }> => {
-  let chosen = await choose(database, line, atMost, limits, undefined)
-  const near = chosen.choices.flatMap(({ accountId, isNearCap }) => (isNearCap ? accountId : []))
-  if (near.length > 0) {
-    const locked = [...new Set(near)]
-    await lockAccounts(database, locked)
-    chosen = await choose(database, line, atMost, limits, locked)
+  let { choices, isHeldBack } = await choose(database, line, atMost, limits, undefined)
+  const near = new Set(choices.flatMap(({ accountId, isNearCap }) => (isNearCap ? accountId : [])))
+  if (near.size > 0) {
+    await lockAccounts(database, [...near])
+    const under = await choose(database, line, atMost, limits, [...near])
+    // Another provider was quicker. Who could have its place would have to be locked too; that is for the next turn.
+    isHeldBack = under.isHeldBack || under.choices.length < choices.length
+    choices = under.choices
   }
-  if (chosen.choices.length === 0) return { starts: [], isHeldBack: chosen.isHeldBack }
-  const starts = await start(database, line.provider, chosen.choices)
+  if (choices.length === 0) return { starts: [], isHeldBack }
+  const starts = await start(database, line.provider, choices)
   await forgetPassed(database, line.provider)
-  return { starts, isHeldBack: chosen.isHeldBack }
+  return { starts, isHeldBack }
 }
 
 /** When the next task that was put off may start, in milliseconds from now; undefined when none was. */
 export const nextStartInMs = async (database: Database, provider: string): Promise<number | undefined> => {
   const { rows } = await database.query<{ ms: number }>(
     `select extract(epoch from not_before - now()) * 1000 as ms from open_tasks
-      where provider = $1 and stage = 'accepted' and not_before > now()
+      where provider = $1 and stage = 'accepted' and refusals > 0 and not_before > now()
       order by not_before limit 1`,
     [provider],
   )
   return rows[0]?.ms
 }
 
-/** How many tasks of each account wait for a slot of these providers; counted up to a most. */
+/** How many tasks of each account wait for a slot, counted up to a most. */
 export const countWaiting = async (
   database: Database,
   accountIds: string[],
-  providers: string[],
   most: number,
 ): Promise<Map<string, number>> => {
   const { rows } = await database.query<{ accountId: string; waiting: number }>(
@@ -230,10 +233,9 @@ export const countWaiting = async (
        from unnest($1::uuid[]) as account (id)
        cross join lateral (
          select count(*) as waiting
-           from (select from open_tasks
-                  where provider = any ($2) and stage = 'accepted' and account_id = account.id limit $3) tasks
+           from (select from open_tasks where stage = 'accepted' and account_id = account.id limit $2) tasks
        ) line`,
-    [accountIds, providers, most],
+    [accountIds, most],
   )
   return new Map(rows.map(({ accountId, waiting }) => [accountId, waiting]))
 }

@@ -32,11 +32,15 @@ export interface CharacterWish {
 }
 
 /** Makes the character that is wished for and gives it to `work`; if `work` fails, what was made goes again. */
-export type WithCharacter = <Result>(
-  caller: Caller,
-  wish: CharacterWish | undefined,
-  work: (character: OrderedCharacter | undefined) => Promise<Result>,
-) => Promise<Result>
+export interface WithCharacter {
+  <Result>(
+    caller: Caller,
+    wish: CharacterWish | undefined,
+    work: (character: OrderedCharacter | undefined) => Promise<Result>,
+  ): Promise<Result>
+  /** Refuses a wish that cannot come true, as far as that can be told without making anything. */
+  check: (caller: Caller, wish: CharacterWish | undefined) => Promise<void>
+}
 
 const invalidCreate = (message: string) =>
   new ApiError('invalid_parameter', { param: 'character_create', message })

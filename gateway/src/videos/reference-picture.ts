@@ -209,6 +209,22 @@ const storeOne = async (
   return { id, storageKey, contentType, ...stored }
 }
 
+/** Looks at the pictures as if they were to stay, and gives them to `work`; nothing of them stays. */
+export const tryPictures = async <Result>(
+  dependencies: PictureDependencies,
+  sources: PictureSource[],
+  signal: AbortSignal,
+  work: (pictures: StoredPicture[]) => Promise<Result>,
+): Promise<Result> => {
+  const pictures: StoredPicture[] = []
+  try {
+    for (const source of sources) pictures.push(await storeOne(dependencies, source, signal))
+    return await work(pictures)
+  } finally {
+    await Promise.all(pictures.map(({ storageKey }) => dependencies.mediaStore.remove(storageKey)))
+  }
+}
+
 /** Stores the pictures and gives them to `work`; whatever keeps the order from being accepted removes them again. */
 export const withPictures = async <Result>(
   dependencies: PictureDependencies,

@@ -62,15 +62,14 @@ export const remixVideo =
       ...(style !== undefined && { style }),
       remixOf: { taskId: source.id, mediaId },
     }
-    const pinnedTo = source.provider
-    const task = await acceptVideo({ caller, model, door: 'remix', order, pictures: [], pinnedTo })
-    return {
-      headers: deprecationHeaders(model),
-      body: {
-        id: task.id,
-        object: 'video',
-        status: speaksOpenAi(call) ? 'queued' : 'pending',
-        progress: 0,
-      },
-    }
+    const admission = { caller, model, door: 'remix', order, pinnedTo: source.provider } as const
+    const headers = deprecationHeaders(model)
+    if (call.wantsQuote) return { headers, body: await acceptVideo.quote({ ...admission, pictures: [] }) }
+    const status = speaksOpenAi(call) ? 'queued' : 'pending'
+    const replyOf = ({ id }: VideoTask) => ({
+      headers,
+      body: { id, object: 'video' as const, status, progress: 0 } as const,
+    })
+    const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
+    return replyOf(await acceptVideo({ ...admission, pictures: [], replyToKeep }))
   }

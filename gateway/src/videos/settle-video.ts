@@ -4,7 +4,7 @@
  */
 import { settleHold } from '../billing/spend.ts'
 import type { Log } from '../platform/log.ts'
-import type { Postgres } from '../platform/postgres.ts'
+import type { Database, Postgres } from '../platform/postgres.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { forgetReferences } from '../storage/stored-file-store.ts'
 import { dayOfTaskId } from './task-id.ts'
@@ -23,11 +23,12 @@ export interface SettleDependencies {
   forgetCharacters: (taskId: string) => Promise<string[]>
 }
 
-/** Ends a task and answers it, or nothing where it had ended before. */
+/** Ends a task and answers it, or nothing where it had ended before. What is to be written alongside is written once. */
 export const settleVideo = async (
   { postgres, mediaStore, log, onSlotFreed, announce, discardUpstream, forgetCharacters }: SettleDependencies,
   taskId: string,
   ending: Ending,
+  alongside?: (database: Database) => Promise<void>,
 ): Promise<FinishedTask | undefined> => {
   const day = dayOfTaskId(taskId)
   if (day === undefined) throw new Error(`${taskId} is no task id`)
@@ -40,6 +41,7 @@ export const settleVideo = async (
       day,
       captureMicros: ending.kind === 'completed' ? task.holdMicros : 0,
     })
+    await alongside?.(database)
     return task
   })
   if (finished === undefined) return undefined

@@ -23,6 +23,10 @@ export interface VideoOrder {
   isEnhanced?: boolean
   /** Characters named in the prompt, as they were found at admission. */
   characters?: { id: string; username: string }[]
+  /** How many pictures came with it; they go when the task ends. */
+  pictures?: number
+  /** The failed task that this one was ordered again for. */
+  retriedFrom?: string
   /** The task this one is made from. */
   remixOf?: { taskId: string; mediaId: string }
   /** The caller's own notes; never sent to a provider. */

@@ -3,13 +3,15 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { postMovements } from '../../src/billing/ledger-store.ts'
-import { priceOfVideo } from '../../src/billing/price.ts'
+import { priceOf, priceOfVideo } from '../../src/billing/price.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
 import { createProviders } from '../../src/providers/registry.ts'
 import type { ClearDependencies } from '../../src/retention/clear-past.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
+import { createTranscriptionId, dayOfTranscription } from '../../src/transcripts/transcription-id.ts'
+import { insertTranscription } from '../../src/transcripts/transcription-task-store.ts'
 import { createUuidTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
 import { insertTasks } from '../../src/videos/task-store.ts'
 import { vendorKey } from './vendor-gateway.ts'
@@ -85,4 +87,32 @@ export const acceptedAt = async (
     },
   ])
   return { id, day }
+}
+
+/** A transcription task as if it had been accepted then, for nothing. */
+export const recordingAt = async (
+  postgres: Postgres,
+  owner: { accountId: string; keyId: string },
+  createdAt: Date,
+): Promise<{ id: string; day: string; recordingKey: string }> => {
+  const id = createTranscriptionId(createdAt.getTime())
+  const day = dayOfTranscription(id) ?? ''
+  const recordingKey = `recordings/${day}/${id}`
+  await insertTranscription(
+    postgres,
+    {
+      ...{ id, day, ...owner, model: 'asr-1', state: 'pending', durationMs: 1_000, doneMs: 0 },
+      order: { task: 'transcribe', temperature: 0, hasSegments: true },
+      ...{
+        purse: 'payg',
+        price: priceOf('minute', 0, 1),
+        holdMicros: 0,
+        errorCode: null,
+        errorMessage: null,
+      },
+      ...{ recordingKey, createdAt, finishedAt: null, expiresAt: null, hasTranscript: false },
+    },
+    daysAgo(-1),
+  )
+  return { id, day, recordingKey }
 }

@@ -30,6 +30,8 @@ export interface StackOptions {
   provider?: 'vendor' | 'local'
   /** Settings of the provider beside those a test run needs. */
   providerSettings?: Record<string, unknown>
+  /** A model that is served by a second provider, with the same settings and the same upstream. */
+  secondProviderFor?: string
   environment?: Environment
   /** Has the vendor's chat model rewrite prompts. */
   isEnhancedByVendor?: boolean
@@ -110,20 +112,21 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   await startEngine()
 
   const providersFile = join(directory, 'providers.yaml')
+  const settings = {
+    slots,
+    checkEveryMsLeast: 250,
+    checkEveryMsMost: 2_000,
+    ...(provider === 'vendor'
+      ? { kind: 'openai', baseUrl: vendor.url, apiKey, idempotentSubmits: true }
+      : { kind: 'local' }),
+    ...options.providerSettings,
+  }
+  const second = options.secondProviderFor
   await writeFile(
     providersFile,
     JSON.stringify({
-      providers: {
-        [provider]: {
-          slots,
-          checkEveryMsLeast: 250,
-          checkEveryMsMost: 2_000,
-          ...(provider === 'vendor'
-            ? { kind: 'openai', baseUrl: vendor.url, apiKey, idempotentSubmits: true }
-            : { kind: 'local' }),
-          ...options.providerSettings,
-        },
-      },
+      providers: { [provider]: settings, ...(second !== undefined && { second: settings }) },
+      models: second === undefined ? {} : { [second]: { provider: 'second' } },
     }),
   )
   const slowProbe = join(directory, 'slow-ffprobe')

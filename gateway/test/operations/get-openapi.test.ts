@@ -1,5 +1,5 @@
 import { errors } from '@kinora/contract/errors'
-import { errorsOf, type Operation } from '@kinora/contract/operation'
+import { errorsOf, queryOfEveryCreate, type Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
 import Schema from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -61,7 +61,9 @@ describe('200', () => {
         .map(({ name }) => name)
       expect(declared).toEqual(named)
       const known: Operation = operations[operation.operationId as keyof typeof operations]
-      const optional = Object.keys(known.parameters?.optionalQuery ?? {})
+      const ofCreates = known.creates === true ? [...Object.keys(queryOfEveryCreate), 'Idempotency-Key'] : []
+      const optional = [...Object.keys(known.parameters?.optionalQuery ?? {}), ...ofCreates]
+      expect(operation.parameters.map(({ name }) => name)).toEqual(expect.arrayContaining(ofCreates))
       for (const { name, required } of operation.parameters) expect(required).toBe(!optional.includes(name))
       const statuses = new Set(['200', ...errorsOf(known).map((code) => String(errors[code].status))])
       expect(new Set(Object.keys(operation.responses))).toEqual(statuses)

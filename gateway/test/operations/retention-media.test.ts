@@ -1,5 +1,5 @@
 /** Results whose time is over: what readers are told, and how files and rows go. */
-import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -14,12 +14,13 @@ import {
   clearRecords,
   type ClearDependencies,
 } from '../../src/retention/clear-past.ts'
+import { keepClearing } from '../../src/retention/keep-clearing.ts'
 import { claimTurn } from '../../src/retention/turn-store.ts'
 import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
-import { insertTranscription } from '../../src/transcripts/transcription-task-store.ts'
+import { finishTranscription } from '../../src/transcripts/transcription-task-store.ts'
 import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
-import { clearingOf, daysAgo, exists } from '../kit/past.ts'
+import { clearingOf, daysAgo, exists, recordingAt } from '../kit/past.ts'
 import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
 
 const sampleUrl = new URL('../../../dev/vendor/sample.mp4', import.meta.url)
@@ -74,7 +75,6 @@ const mediaOf = (taskId: string) =>
 
 describe('a result past its time', () => {
   test('stays completed, answers 410 before and after its file goes, and takes its variants along', async () => {
-    const { readFile } = await import('node:fs/promises')
     const { id, path } = await complete(await readFile(sampleUrl))
     const drawn = await fetch(`${gateway.url}/v1/videos/${id}/content?variant=thumbnail`, {
       headers: { authorization: `Bearer ${key.text}` },
@@ -263,13 +263,8 @@ describe("an account's own term", () => {
   })
 
   test('holds for transcripts', async () => {
-    const { id, day } = await transcription(daysAgo(0))
-    await query(
-      `update transcription_tasks set state = 'completed', finished_at = now(), has_transcript = true,
-              captured_micros = 0, expires_at = now() + interval '7 days', recording_key = null where id = $1`,
-      [id],
-    )
-    await query('delete from open_transcriptions where task_id = $1', [id])
+    const { id, day } = await recordingAt(gateway.database.postgres, { accountId, keyId: key.id }, daysAgo(0))
+    await finishTranscription(gateway.database.postgres, day, id, { kind: 'completed' }, daysAgo(-7))
     await setTerms(2, null)
     await clearRecords(clearing, live)
     const [row] = await query<{ days: number }>(
@@ -280,35 +275,6 @@ describe("an account's own term", () => {
     expect(row?.days).toBe(2)
   })
 })
-
-const transcription = async (createdAt: Date) => {
-  const { createTranscriptionId, dayOfTranscription } =
-    await import('../../src/transcripts/transcription-id.ts')
-  const id = createTranscriptionId(createdAt.getTime())
-  const day = dayOfTranscription(id) ?? ''
-  const recordingKey = `recordings/${day}/${id}`
-  await insertTranscription(
-    gateway.database.postgres,
-    {
-      ...{
-        id,
-        day,
-        accountId,
-        keyId: key.id,
-        model: 'asr-1',
-        state: 'pending',
-        durationMs: 1_000,
-        doneMs: 0,
-      },
-      order: { task: 'transcribe', temperature: 0, hasSegments: true },
-      ...{ purse: 'payg', price: { unit: 'minute', unitMicros: 0, quantity: 0, totalMicros: 0 } as never },
-      ...{ holdMicros: 0, errorCode: null, errorMessage: null, recordingKey, createdAt },
-      ...{ finishedAt: null, expiresAt: null, hasTranscript: false },
-    },
-    daysAgo(-1),
-  )
-  return { id, day, recordingKey }
-}
 
 describe('what an ended task left behind', () => {
   test('pictures and characters of its own go once it has ended; those of a task under way stay', async () => {
@@ -387,7 +353,11 @@ describe('files without a record', () => {
   test('go after a day, wherever files of ours lie; young ones and those on record stay', async () => {
     const { path: known } = await complete()
     await utimes(known, daysAgo(9), daysAgo(9))
-    const { recordingKey } = await transcription(daysAgo(3))
+    const { recordingKey } = await recordingAt(
+      gateway.database.postgres,
+      { accountId, keyId: key.id },
+      daysAgo(3),
+    )
     const stay = [
       known,
       await put(recordingKey, daysAgo(3)),
@@ -434,4 +404,14 @@ test('of several workers one has its turn, until the next is due', async () => {
   expect(turns.filter(Boolean)).toHaveLength(1)
   await query(`update engine_turns set turned_at = now() - interval '61 seconds' where key = 'a part'`)
   expect(await claimTurn(postgres, 'a part', 60_000)).toBe(true)
+})
+
+test('a worker clears by itself, beside another that does the same, and stops when it is told to', async () => {
+  await query(`delete from engine_turns where loop = 'retention'`)
+  const { id, path } = await complete()
+  await age(id, 2)
+  const workers = [keepClearing(clearing), keepClearing(clearing)]
+  await expect.poll(() => mediaOf(id)).toEqual([{ kind: 'video', removed: true }])
+  await Promise.all(workers.map(({ stop }) => stop()))
+  expect(await exists(path)).toBe(false)
 })

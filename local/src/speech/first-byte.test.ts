@@ -8,7 +8,8 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const never = new AbortController().signal
 const directory = modelDirectory('onnxruntime', 'kokoro', 'kokoro-voices')
-const sentence = 'Nobody had told the gardener, who was busy with his roses that day. '
+// Both begin with the same clause, so that nothing but the length of the text differs.
+const sentence = 'Nobody had told the gardener of the rain and he was busy with his roses all day. '
 const short = 'Nobody had told the gardener of the rain'
 const long = sentence.repeat(60).slice(0, 4000)
 
@@ -44,13 +45,16 @@ test.each([
     const times: { short: number; long: number }[] = []
     for (let round = 0; round < rounds; round++)
       times.push({ short: await timed(short), long: await timed(long) })
+    // What else the machine does only ever adds, so the best of each is compared.
+    const ratio = Math.min(...times.map((each) => each.long)) / Math.min(...times.map((each) => each.short))
     const ofShort = median(times.map((each) => each.short))
     const ofLong = median(times.map((each) => each.long))
     process.stdout.write(
       `${engine}: first byte after ${ofShort.toFixed(0)} ms of ${short.length} characters, ` +
-        `${ofLong.toFixed(0)} ms of ${long.length}: ${(ofLong / ofShort).toFixed(2)}\n`,
+        `${ofLong.toFixed(0)} ms of ${long.length}; best to best ${ratio.toFixed(2)}\n`,
     )
-    expect(ofLong / ofShort).toBeLessThan(1.2)
+    expect(ratio).toBeGreaterThan(0.8)
+    expect(ratio).toBeLessThan(1.2)
     expect(ofLong).toBeLessThan(mostMs)
   } finally {
     await speech.close()

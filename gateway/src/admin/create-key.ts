@@ -1,0 +1,35 @@
+import { KeyBody } from '@kinora/contract/admin'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+
+import type { Handler } from '../http/call.ts'
+import type { KeyKind } from '../keys/key-text.ts'
+import type { Catalog } from '../models/catalog.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import type { Secret } from '../platform/secret.ts'
+import { findAccount } from './account-store.ts'
+import { addOneKey, newKeySettings } from './add-one-key.ts'
+import { givenId, notFound } from './given-id.ts'
+import { readKeyChange, readSpendingLimits } from './read-key-change.ts'
+
+export const createKey =
+  ({
+    postgres,
+    catalog,
+    keySecret,
+  }: {
+    postgres: Postgres
+    catalog: Catalog
+    keySecret: Secret
+  }): Handler<typeof adminOperations.createKey> =>
+  async (call) => {
+    const accountId = givenId(call, 'account')
+    const { kind, ...given } = call.read(KeyBody)
+    const settings = readKeyChange(newKeySettings, given, catalog)
+    const spending = readSpendingLimits(given)
+    const body = await postgres.transaction(async (database) => {
+      if ((await findAccount(database, accountId)) === undefined) throw notFound('account')
+      const key = { accountId, kind: kind as KeyKind, settings, spending }
+      return addOneKey(database, call, 'createKey', key, keySecret)
+    })
+    return { body }
+  }

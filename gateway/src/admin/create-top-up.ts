@@ -1,0 +1,11 @@
+import { TopUpBody } from '@kinora/contract/admin'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+
+import { topUp } from '../billing/movements.ts'
+import type { Handler } from '../http/call.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import { makeMovement } from './make-movement.ts'
+
+export const createTopUp =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.createTopUp> =>
+  async (call) => ({ body: await makeMovement(postgres, call, 'createTopUp', call.read(TopUpBody), topUp) })

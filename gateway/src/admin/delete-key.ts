@@ -1,0 +1,31 @@
+import type { adminOperations } from '@kinora/contract/admin-operations'
+
+import type { Handler } from '../http/call.ts'
+import { deleteKey as markKeyDeleted } from '../keys/key-store.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import { assertOperatorLeft } from './assert-operator-left.ts'
+import { audited } from './audit.ts'
+import { givenId, notFound } from './given-id.ts'
+import { lockKeyRecord } from './key-record-store.ts'
+import { presentKey } from './present-key.ts'
+
+export const deleteKey =
+  ({
+    postgres,
+    forgetKeys,
+  }: {
+    postgres: Postgres
+    forgetKeys: () => void
+  }): Handler<typeof adminOperations.deleteKey> =>
+  async (call) => {
+    const id = givenId(call, 'key')
+    await postgres.transaction(async (database) => {
+      const key = await lockKeyRecord(database, id)
+      if (key === undefined) throw notFound('key')
+      await markKeyDeleted(database, id)
+      await audited(database, call, { action: 'deleteKey', target: id, before: presentKey(key) })
+      if (key.kind === 'admin') await assertOperatorLeft(database)
+    })
+    forgetKeys()
+    return { body: { id, deleted: true } }
+  }

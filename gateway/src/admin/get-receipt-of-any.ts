@@ -1,0 +1,14 @@
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import { ApiError } from '@kinora/contract/errors'
+
+import { readReceipt } from '../billing/receipt.ts'
+import type { Handler } from '../http/call.ts'
+import type { Database } from '../platform/postgres.ts'
+
+export const getReceiptOfAny =
+  ({ database }: { database: Database }): Handler<typeof adminOperations.getReceiptOfAny> =>
+  async ({ path: { id = '' } }) => {
+    const body = await readReceipt(database, { id })
+    if (body === undefined) throw new ApiError('task_not_found')
+    return { body }
+  }

@@ -1,0 +1,50 @@
+import type { adminOperations } from '@kinora/contract/admin-operations'
+
+import type { Handler } from '../http/call.ts'
+import type { Database } from '../platform/postgres.ts'
+import { findEvents } from '../videos/task-event-store.ts'
+import { presentTask } from './present-task.ts'
+import { readAnyTask } from './read-any-task.ts'
+import type { TaskDetail } from './task-store.ts'
+import { secondsOf, secondsOrNull } from './unix-time.ts'
+
+const eventsOf = async (database: Database, { id, day, kind, ...task }: TaskDetail) => {
+  if (kind === 'video') {
+    const events = await findEvents(database, [{ day, taskId: id, afterId: 0 }])
+    return events.map((event) => ({ at: secondsOf(event.createdAt), kind: event.kind, data: event.data }))
+  }
+  // Of a recording only its beginning and its end are written down, with the task.
+  const accepted = { at: secondsOf(task.createdAt), kind: 'accepted', data: {} }
+  if (task.finishedAt === null) return [accepted]
+  return [accepted, { at: secondsOf(task.finishedAt), kind: task.state, data: {} }]
+}
+
+const attemptsOf = ({ runs, submits, refusals, submittedAt, deadlineAt }: TaskDetail) =>
+  runs === null || deadlineAt === null
+    ? null
+    : {
+        runs,
+        submits: submits ?? 0,
+        refusals: refusals ?? 0,
+        submitted_at: secondsOrNull(submittedAt),
+        deadline_at: secondsOf(deadlineAt),
+      }
+
+export const getTask =
+  ({ database }: { database: Database }): Handler<typeof adminOperations.getTask> =>
+  async ({ path }) => {
+    const task = await readAnyTask(database, path['id'] ?? '')
+    const { order, price, upstream } = task
+    const { retriedFrom } = order
+    return {
+      body: {
+        ...presentTask(task),
+        order,
+        price,
+        retried_from: typeof retriedFrom === 'string' ? retriedFrom : null,
+        upstream,
+        attempts: attemptsOf(task),
+        events: await eventsOf(database, task),
+      },
+    }
+  }

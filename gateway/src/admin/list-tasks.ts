@@ -1,0 +1,33 @@
+import type { adminOperations } from '@kinora/contract/admin-operations'
+
+import type { Handler } from '../http/call.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import { givenOwner } from './given-owner.ts'
+import { idText, milliseconds, pageOf, readCursor, rowsFor } from './page.ts'
+import { presentTask } from './present-task.ts'
+import { searchTasks } from './task-store.ts'
+import { givenTime } from './unix-time.ts'
+
+const patienceMs = 10_000
+
+export const listTasks =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.listTasks> =>
+  async (call) => {
+    const { model, provider, status: state, error_code: errorCode, from, to } = call.query
+    const [at, id = ''] = readCursor(call, 'tasks', [milliseconds, idText]) ?? []
+    const filter = {
+      ...(await givenOwner(postgres, call)),
+      model,
+      provider,
+      state,
+      errorCode,
+      from: givenTime(from),
+      to: givenTime(to),
+      after: at === undefined ? undefined : { createdAt: new Date(Number(at)), id },
+      limit: rowsFor(call),
+    }
+    const found = await postgres.transaction((database) => searchTasks(database, filter), { patienceMs })
+    return {
+      body: pageOf(call, 'tasks', found, presentTask, (task) => [task.createdAt.getTime(), task.id]),
+    }
+  }

@@ -1,0 +1,31 @@
+import type { Account } from '@kinora/contract/admin'
+
+import type { AccountRecord } from './account-store.ts'
+import { secondsOf } from './unix-time.ts'
+
+const subscriptionOf = (account: AccountRecord): Account['subscription'] => {
+  const { cycleStartedAt, cycleEndsAt, endsAt } = account
+  if (cycleStartedAt === null || cycleEndsAt === null || endsAt === null) return null
+  return {
+    plan_id: account.planId,
+    cycle_quota_micros: account.cycleQuotaMicros,
+    cycle_started_at: secondsOf(cycleStartedAt),
+    cycle_ends_at: secondsOf(cycleEndsAt),
+    ends_at: secondsOf(endsAt),
+  }
+}
+
+export const presentAccount = (account: AccountRecord): Account => ({
+  id: account.id,
+  object: 'account',
+  name: account.name,
+  status: account.status,
+  payment_state: account.paymentState,
+  spend_cap_micros: account.spendCapMicros,
+  concurrency: account.concurrency,
+  media_retention_days: account.mediaRetentionDays,
+  task_retention_days: account.taskRetentionDays,
+  balances: account.balances,
+  subscription: subscriptionOf(account),
+  created_at: secondsOf(account.createdAt),
+})

@@ -1,0 +1,18 @@
+import type { Plan } from '@kinora/contract/admin'
+import { ApiError } from '@kinora/contract/errors'
+
+import type { PlanRecord } from './plan-store.ts'
+import { secondsOf } from './unix-time.ts'
+
+export const presentPlan = (plan: PlanRecord): Plan => ({
+  id: plan.id,
+  object: 'plan',
+  name: plan.name,
+  cycle_quota_micros: plan.cycleQuotaMicros,
+  cycle_days: plan.cycleDays,
+  subscribers: plan.subscribers,
+  created_at: secondsOf(plan.createdAt),
+})
+
+export const nameTaken = () =>
+  new ApiError('conflict', { param: 'name', message: 'Another plan has this name.' })

@@ -1,0 +1,23 @@
+import type { AdminTask } from '@kinora/contract/admin'
+
+import type { TaskRecord } from './task-store.ts'
+import { secondsOf, secondsOrNull } from './unix-time.ts'
+
+export const presentTask = (task: TaskRecord): AdminTask => ({
+  id: task.id,
+  object: 'task',
+  kind: task.kind,
+  account_id: task.accountId,
+  key_id: task.keyId,
+  model: task.model,
+  provider: task.provider,
+  status: task.state,
+  stage: task.stage,
+  progress: task.progress,
+  prompt: task.prompt,
+  error: task.errorCode === null ? null : { code: task.errorCode, message: task.errorMessage ?? '' },
+  hold_micros: task.holdMicros,
+  captured_micros: task.capturedMicros,
+  created_at: secondsOf(task.createdAt),
+  finished_at: secondsOrNull(task.finishedAt),
+})

@@ -1,0 +1,32 @@
+import { SubscriptionBody } from '@kinora/contract/admin'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import { ApiError } from '@kinora/contract/errors'
+
+import { setSubscription as subscribe } from '../billing/subscriptions.ts'
+import type { Handler } from '../http/call.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import { actorOf } from './audit.ts'
+import { changeOneAccount } from './change-one-account.ts'
+import { uuid } from './page.ts'
+import { timeOfSeconds } from './unix-time.ts'
+
+export const setSubscription =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.setSubscription> =>
+  async (call) => {
+    const { plan_id: planId, ends_at: endsAt } = call.read(SubscriptionBody)
+    if (!uuid.test(planId)) {
+      throw new ApiError('resource_not_found', {
+        param: 'plan_id',
+        message: 'There is no plan with this id.',
+      })
+    }
+    const body = await changeOneAccount(postgres, call, 'setSubscription', (database, account) =>
+      subscribe(database, {
+        accountId: account.id,
+        planId,
+        endsAt: timeOfSeconds(endsAt),
+        actor: actorOf(call.operator),
+      }),
+    )
+    return { body }
+  }

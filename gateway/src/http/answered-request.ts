@@ -1,0 +1,63 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** A request that was answered: who asked for what, and how it went. Nothing of what was in it. */
+export interface AnsweredRequest {
+  id: string
+  at: Date
+  accountId: string | null
+  keyId: string | null
+  operation: string
+  method: string
+  path: string
+  status: number
+  errorCode: string | null
+  model: string | null
+  taskId: string | null
+  tookMs: number
+  address: string
+  client: string | null
+}
+
+/** What is known of a request only where it is answered. */
+export interface Noted {
+  model?: string
+  taskId?: string
+}
+
+const textMax = 300
+
+/** Without what follows the question mark, where links carry their signature; nor does a key belong into a path. */
+const pathOf = (url: string): string => {
+  const end = url.indexOf('?')
+  const path = (end === -1 ? url : url.slice(0, end)).slice(0, textMax)
+  return path.includes('sk-') ? path.replace(/sk-[0-9A-Za-z-]{8,}/g, 'sk-…') : path
+}
+
+export const answeredRequest = (
+  request: FastifyRequest,
+  { statusCode, elapsedTime }: Pick<FastifyReply, 'statusCode' | 'elapsedTime'>,
+): AnsweredRequest => {
+  const tookMs = Math.round(elapsedTime)
+  return {
+    id: request.id,
+    at: new Date(Date.now() - tookMs),
+    accountId: request.caller?.accountId ?? null,
+    keyId: request.caller?.keyId ?? request.operator?.keyId ?? null,
+    operation: request.routeOptions.config.operation ?? 'none',
+    method: request.method,
+    path: pathOf(request.url),
+    status: statusCode,
+    errorCode: request.problem?.code ?? null,
+    model: request.noted?.model ?? null,
+    taskId: request.noted?.taskId ?? null,
+    tookMs,
+    address: request.ip,
+    client: request.headers['user-agent']?.slice(0, textMax) ?? null,
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    noted: Noted | undefined
+  }
+}

@@ -1,0 +1,12 @@
+import type { operations } from '@kinora/contract/operations'
+
+import type { Handler } from '../http/call.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import { groupsOfOne, readUsage } from '../usage/read-usage.ts'
+
+export const getUsage =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof operations.getUsage> =>
+  async ({ query, caller: { accountId, keyId } }) => {
+    const scope = query['scope'] === 'account' ? { accountId } : { accountId, keyId }
+    return { body: await readUsage(postgres, query, scope, groupsOfOne) }
+  }

@@ -1,0 +1,56 @@
+/** Tells whether two requests ask the same, by a hash of what they ask. */
+import { createHash, type Hash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+import type { Call } from '../http/call.ts'
+
+const sliceLength = 256 * 1024
+
+/** Long texts are taken in slices, with a turn for everybody else in between. */
+const addText = async (hash: Hash, text: string): Promise<void> => {
+  hash.update(`s${text.length}:`)
+  for (let start = 0; start < text.length; start += sliceLength) {
+    if (start > 0) await nextTurn()
+    // As it is in memory, so that no two texts are the same but equal ones.
+    hash.update(text.slice(start, start + sliceLength), 'utf16le')
+  }
+}
+
+const addValue = async (hash: Hash, value: unknown, longText: Call['longText']): Promise<void> => {
+  const spooled = longText(value)
+  if (spooled !== undefined) {
+    hash.update(`l${spooled.sizeBytes}:`)
+    for await (const chunk of spooled.open() as AsyncIterable<Buffer>) hash.update(chunk)
+  } else if (typeof value === 'string') await addText(hash, value)
+  else if (Array.isArray(value)) {
+    hash.update(`a${value.length}:`)
+    for (const item of value) await addValue(hash, item, longText)
+  } else if (typeof value === 'object' && value !== null) {
+    // The order in which members are written means nothing.
+    const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+    hash.update(`o${members.length}:`)
+    for (const [name, member] of members) {
+      await addText(hash, name)
+      await addValue(hash, member, longText)
+    }
+  } else hash.update(`v${String(value)};`)
+}
+
+/** The same for the same operation, path and body, however the body is written down; files count by their content. */
+export const fingerprintOf = async (
+  operation: string,
+  { path, fields, longText }: Pick<Call, 'path' | 'fields' | 'longText'>,
+): Promise<Buffer> => {
+  const hash = createHash('sha256')
+  await addValue(hash, [operation, path, fields.source], () => undefined)
+  for (const name of fields.names().toSorted()) {
+    await addText(hash, name)
+    await addValue(hash, fields.value(name), longText)
+    await addValue(
+      hash,
+      fields.files(name).map(({ sha256 }) => sha256),
+      longText,
+    )
+  }
+  return hash.digest()
+}

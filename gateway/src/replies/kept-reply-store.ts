@@ -1,0 +1,144 @@
+import { ApiError } from '@kinora/contract/errors'
+
+import type { KeepReplies, ReplyToKeep } from '../http/call.ts'
+import type { Database } from '../platform/postgres.ts'
+
+/** The right to answer a request, held by whoever came first. */
+export interface Claim {
+  accountId: string
+  name: Buffer
+  claim: string
+}
+
+interface NewClaim extends Claim {
+  operation: string
+  fingerprint: Buffer
+  /** Undefined where the caller gave a key. */
+  retry: number | undefined
+}
+
+export interface FoundReply extends Pick<ReplyToKeep, 'headers' | 'body' | 'bodyKind' | 'taskId'> {
+  fingerprint: Buffer
+  /** Null while it is still being answered. */
+  status: number | null
+}
+
+/** How long a claim stands that nobody prolongs. */
+const claimSeconds = 20
+
+/**
+ * Claims a request unless somebody has; one that was given up is taken over. It does not wait for the disk: what is
+ * written on the strength of it is on disk later, and so is this.
+ */
+export const claimRequest = async (database: Database, claim: NewClaim): Promise<boolean> => {
+  const { rowCount } = await database.query(
+    `with quick as materialized (select set_config('synchronous_commit', 'off', true) as mode)
+     insert into kept_replies as k (account_id, name, operation, fingerprint, claim, retry, expires_at)
+     select $1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7) from quick where mode = 'off'
+     on conflict (account_id, name) do update
+        set operation = excluded.operation, fingerprint = excluded.fingerprint, claim = excluded.claim,
+            retry = excluded.retry, status = null, headers = null, body = null, body_kind = null, task_id = null,
+            created_at = now(), expires_at = excluded.expires_at
+      where k.expires_at <= now()`,
+    [
+      claim.accountId,
+      claim.name,
+      claim.operation,
+      claim.fingerprint,
+      claim.claim,
+      claim.retry ?? null,
+      claimSeconds,
+    ],
+  )
+  return rowCount === 1
+}
+
+/**
+ * Finds what an earlier try of this request left, or claims it; answers the name of what was found. Of several
+ * requests that asked the same, each retry is given the one that has been retried just less often than it, so that two
+ * which were both lost are not answered with the same reply. Inside a transaction: tries take turns.
+ */
+export const joinEarlierTry = async (
+  database: Database,
+  claim: NewClaim & { retry: number },
+): Promise<Buffer | undefined> => {
+  await database.query(`select pg_advisory_xact_lock(hashtextextended(encode($1::bytea, 'hex'), 0))`, [
+    claim.fingerprint,
+  ])
+  const { rows } = await database.query<{ name: Buffer }>(
+    `update kept_replies k set retry = greatest(k.retry, $3) from (
+       select account_id, name from kept_replies
+        where account_id = $1 and fingerprint = $2 and retry is not null and expires_at > now()
+        order by retry < $3 desc, retry desc, created_at desc limit 1
+     ) earlier where k.account_id = earlier.account_id and k.name = earlier.name
+     returning k.name`,
+    [claim.accountId, claim.fingerprint, claim.retry],
+  )
+  const [earlier] = rows
+  if (earlier !== undefined) return earlier.name
+  await claimRequest(database, claim)
+  return undefined
+}
+
+export const findReply = async (
+  database: Database,
+  accountId: string,
+  name: Buffer,
+): Promise<FoundReply | undefined> => {
+  const { rows } = await database.query<FoundReply>(
+    `select fingerprint, status, headers, body, body_kind as "bodyKind", task_id as "taskId"
+       from kept_replies where account_id = $1 and name = $2 and expires_at > now()`,
+    [accountId, name],
+  )
+  return rows[0]
+}
+
+/** A reply under a caller's key is kept for a day; one that only a retry asks for, for ten minutes. */
+export const keepReplies: KeepReplies = async (database, replies) => {
+  if (replies.length === 0) return
+  const { rowCount } = await database.query(
+    `update kept_replies k
+        set status = r.status, headers = r.headers, body = r.body, body_kind = r.body_kind, task_id = r.task_id,
+            expires_at = case when k.retry is null then k.created_at + interval '24 hours'
+                              else now() + interval '10 minutes' end
+       from unnest($1::uuid[], $2::bytea[], $3::uuid[], $4::integer[], $5::jsonb[], $6::bytea[], $7::text[],
+                   $8::text[]) as r (account_id, name, claim, status, headers, body, body_kind, task_id)
+      where k.account_id = r.account_id and k.name = r.name and k.claim = r.claim and k.status is null`,
+    [
+      replies.map(({ accountId }) => accountId),
+      replies.map(({ name }) => name),
+      replies.map(({ claim }) => claim),
+      replies.map(({ status }) => status),
+      replies.map(({ headers }) => JSON.stringify(headers)),
+      replies.map(({ body }) => body),
+      replies.map(({ bodyKind }) => bodyKind),
+      replies.map(({ taskId }) => taskId),
+    ],
+  )
+  // Whoever took it over answers it; what was to be made here must not be.
+  if (rowCount !== replies.length)
+    throw new ApiError('request_in_progress', { headers: { 'retry-after': '1' } })
+}
+
+/** Says that these are still being answered. */
+export const prolongClaims = async (database: Database, claims: Claim[]): Promise<void> => {
+  await database.query(
+    `update kept_replies k set expires_at = now() + make_interval(secs => $4)
+       from unnest($1::uuid[], $2::bytea[], $3::uuid[]) as held (account_id, name, claim)
+      where k.account_id = held.account_id and k.name = held.name and k.claim = held.claim and k.status is null`,
+    [
+      claims.map(({ accountId }) => accountId),
+      claims.map(({ name }) => name),
+      claims.map(({ claim }) => claim),
+      claimSeconds,
+    ],
+  )
+}
+
+/** Gives a request up that was not answered: its next try is a first one. */
+export const releaseClaim = async (database: Database, { accountId, name, claim }: Claim): Promise<void> => {
+  await database.query(
+    'delete from kept_replies where account_id = $1 and name = $2 and claim = $3 and status is null',
+    [accountId, name, claim],
+  )
+}

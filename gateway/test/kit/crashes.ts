@@ -1,0 +1,45 @@
+/** A process that may die between any two statements of a transaction, or between its commit and hearing of it. */
+import type { Database, Postgres } from '../../src/platform/postgres.ts'
+
+export class Crash extends Error {
+  override name = 'Crash'
+}
+
+/** When the next transaction is cut short: before so many of its statements, or after its commit; or not at all. */
+export type CrashPlan = () => { beforeStatement: number } | 'after-commit' | undefined
+
+export const crashing = (postgres: Postgres, plan: CrashPlan): Postgres => ({
+  ...postgres,
+  transaction: async (work, options) => {
+    const crash = plan()
+    if (crash === undefined) return postgres.transaction(work, options)
+    if (crash === 'after-commit') {
+      await postgres.transaction(work, options)
+      throw new Crash('the commit was never heard of')
+    }
+    let left = crash.beforeStatement
+    return postgres.transaction(async (database) => {
+      const dying: Database = {
+        query: (text, values) => {
+          left -= 1
+          return left < 0 ? Promise.reject(new Crash('died on the way')) : database.query(text, values)
+        },
+      }
+      const result = await work(dying)
+      // It had fewer statements than that: it dies as it is about to commit.
+      if (left >= 0) throw new Crash('died before the commit')
+      return result
+    }, options)
+  },
+})
+
+/** Numbers from 0 to 1 that are the same for the same seed. */
+export const randomOf = (seed: number): (() => number) => {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

@@ -1,0 +1,53 @@
+/** All that a request may leave behind, whatever table it is in. */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import type { TestGateway } from './start-gateway.ts'
+
+type Recorded = Pick<TestGateway, 'database' | 'directory'>
+
+const tablesOf = async ({ database: { postgres } }: Pick<Recorded, 'database'>): Promise<string[]> => {
+  const { rows } = await postgres.query<{ name: string }>(
+    `select relname as name from pg_class
+      where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace
+      order by relname`,
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** How many rows each table has and a digest of them, and the files; the log of requests is left out, as it always grows. */
+export const wholeRecordOf = async (gateway: Recorded) => {
+  const { postgres } = gateway.database
+  const digests = (await tablesOf(gateway))
+    .filter((name) => name !== 'requests')
+    .map(
+      (name) =>
+        `(select count(*) || ' ' || coalesce(sum(hashtextextended((to_jsonb(t) - 'last_used_at')::text, 0)), 0)
+            from ${name} t) as ${name}`,
+    )
+  const { rows } = await postgres.query<Record<string, string>>(`select ${digests.join(', ')}`)
+  const entries = await readdir(join(gateway.directory, 'media'), { recursive: true, withFileTypes: true })
+  const files = entries.flatMap((entry) => (entry.isFile() ? join(entry.parentPath, entry.name) : []))
+  return { ...rows[0], files: files.toSorted() }
+}
+
+/** The tables, of all there are, in which a text stands anywhere. */
+export const tablesWith = async (gateway: Pick<Recorded, 'database'>, text: string): Promise<string[]> => {
+  const tables = await tablesOf(gateway)
+  const finds = tables.map(
+    (name) => `exists (select from ${name} t where strpos(to_jsonb(t)::text, $1) > 0) as ${name}`,
+  )
+  const { rows } = await gateway.database.postgres.query<Record<string, boolean>>(
+    `select ${finds.join(', ')}`,
+    [text],
+  )
+  return tables.filter((name) => rows[0]?.[name] === true)
+}
+
+/** The name of every column there is. */
+export const columnsOf = async ({ database }: Pick<Recorded, 'database'>): Promise<string[]> => {
+  const { rows } = await database.postgres.query<{ name: string }>(
+    `select distinct column_name as name from information_schema.columns where table_schema = 'public' order by 1`,
+  )
+  return rows.map(({ name }) => name)
+}

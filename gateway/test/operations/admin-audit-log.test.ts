@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { audited, verifyAudit, type Verification } from '../../src/admin/audit.ts'
+import { expectProblem } from '../kit/answers.ts'
+import { createOperator, readAll, type Operator } from '../kit/operator.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+let gateway: TestGateway
+let operator: Operator
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  operator = await createOperator(gateway)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const newAccount = (name: string) => operator.call('createAccount', { body: { name } })
+
+describe('listAuditEntries', () => {
+  test('has who did what when, with what was before and after', async () => {
+    const account = await newAccount('Before')
+    const answer = await operator.ask('updateAccount', { id: account.id, body: { name: 'After' } })
+    const { data } = await operator.call('listAuditEntries', { query: { target: account.id } })
+    expect(data).toEqual([
+      {
+        sequence: data[1].sequence + 1,
+        object: 'audit.entry',
+        at: expect.any(Number),
+        actor: `night shift …${operator.text.slice(-4)}`,
+        action: 'updateAccount',
+        target: account.id,
+        before: account,
+        after: { ...account, name: 'After' },
+        request_id: answer.headers.get('x-request-id'),
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+      expect.objectContaining({ action: 'createAccount', before: null, after: account }),
+    ])
+  })
+
+  test('goes through all of them, the newest first, by action and time, whatever is added meanwhile', async () => {
+    for (let index = 0; index < 5; index += 1) await newAccount(`entry ${index}`)
+    const newest = (await operator.call('listAuditEntries', { query: { limit: 1 } })).data[0].sequence
+    const between = () => newAccount('late')
+    const all = await readAll(operator, 'listAuditEntries', { between })
+    expect(all.map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: newest }, (_, index) => newest - index),
+    )
+    const now = Math.floor(Date.now() / 1000)
+    const count = async (query: Record<string, string | number>) =>
+      (await operator.call('listAuditEntries', { query })).data.length
+    expect(await count({ action: 'deletePlan' })).toBe(0)
+    expect(await count({ action: 'createAccount', from: now - 600, to: now + 600, limit: 5 })).toBe(5)
+    expect(await count({ to: now - 600 })).toBe(0)
+    expectProblem(
+      await operator.ask('listAuditEntries', { query: { cursor: 'x' } }),
+      'invalid_parameter',
+      'cursor',
+    )
+  })
+
+  test('what failed is not in it, and what comes at once gets numbers without gaps', async () => {
+    const { entries } = await operator.call('verifyAuditLog')
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        operator.ask('createPlan', {
+          body: { name: `plan ${index % 10}`, cycle_quota_micros: 1, cycle_days: 1 },
+        }),
+      ),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(10)
+    const { sequence } = (await operator.call('listAuditEntries', { query: { limit: 1 } })).data[0]
+    expect(sequence).toBe(entries + 10)
+    expect(await operator.call('verifyAuditLog')).toMatchObject({ is_intact: true, entries: entries + 10 })
+  })
+})
+
+describe('verifyAuditLog', () => {
+  /** What there is to do with the log in the database; numbers below -1 are made positive afterwards. */
+  const tamperings = {
+    'a changed entry': `update audit_log set after = jsonb_set(after, '{name}', '"x"') where sequence = 4`,
+    'a changed time': `update audit_log set at = at - interval '1 hour' where sequence = 4`,
+    'an entry of somebody else': `update audit_log set actor = 'day shift' where sequence = 4`,
+    'an entry that was taken out': 'delete from audit_log where sequence = 4',
+    'an entry that was taken out, the others counted anew': `with gone as (delete from audit_log where sequence = 4)
+      update audit_log set sequence = -(sequence - 1) where sequence > 4`,
+    'two entries in another order': `update audit_log set sequence = case sequence when 4 then -5 when 5 then -4 end
+      where sequence in (4, 5)`,
+    'an entry put in front': `insert into audit_log select -1, at, actor, action, target, before, after, request_id, hash
+      from audit_log where sequence = 1`,
+  }
+
+  beforeAll(async () => {
+    for (let index = 0; index < 8; index += 1) await newAccount(`account ${index}`)
+  })
+
+  test('answers the newest hash of a log that is whole', async () => {
+    const { data } = await operator.call('listAuditEntries', { query: { limit: 1 } })
+    expect(await operator.call('verifyAuditLog')).toEqual({
+      object: 'audit.verification',
+      is_intact: true,
+      entries: data[0].sequence,
+      broken_at: null,
+      head: data[0].hash,
+    })
+  })
+
+  test.each(Object.entries(tamperings))('finds %s', async (name, tampering) => {
+    let found: Verification | undefined
+    const undone = new Error('everything as it was')
+    const tampered = gateway.database.postgres.transaction(async (database) => {
+      await database.query(tampering)
+      await database.query('update audit_log set sequence = -sequence where sequence < -1')
+      found = await verifyAudit(database)
+      throw undone
+    })
+    await expect(tampered).rejects.toBe(undone)
+    expect(found?.brokenAt).toBe(name === 'an entry put in front' ? 1 : 4)
+    expect(await operator.call('verifyAuditLog')).toMatchObject({ is_intact: true })
+  })
+
+  test('reads a long log to its end, and finds the one that was changed', async () => {
+    const { postgres } = gateway.database
+    const call = {
+      operator: {
+        keyId: operator.id,
+        name: 'night shift',
+        hint: '…',
+        limits: {},
+        requestsPerMinute: undefined,
+      },
+      requestId: 'req_of_a_test',
+    }
+    const { entries } = await operator.call('verifyAuditLog')
+    await postgres.transaction(async (database) => {
+      for (let index = 0; index < 2_100; index += 1)
+        await audited(database, call, {
+          action: 'test',
+          target: null,
+          after: { index, text: 'ä\u{1f40b}', rate: 1.5 },
+        })
+    })
+    expect(await operator.call('verifyAuditLog')).toMatchObject({ is_intact: true, entries: entries + 2_100 })
+    await postgres.query(`update audit_log set target = 'x' where sequence = $1`, [entries + 1_900])
+    expect(await operator.call('verifyAuditLog')).toMatchObject({
+      is_intact: false,
+      broken_at: entries + 1_900,
+      entries: entries + 1_899,
+    })
+  })
+})

@@ -1,0 +1,316 @@
+import { randomUUID } from 'node:crypto'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { hashKey } from '../../src/keys/key-text.ts'
+import { Secret } from '../../src/platform/secret.ts'
+import { ask, askJson, expectProblem } from '../kit/answers.ts'
+import { createAccount, keySecret } from '../kit/factories.ts'
+import { createOperator, readAll, type Operator } from '../kit/operator.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+let gateway: TestGateway
+let operator: Operator
+let accountId: string
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  operator = await createOperator(gateway)
+  accountId = await createAccount(gateway.database.postgres)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const newKey = (body: object = {}) =>
+  operator.call('createKey', { id: accountId, body: { kind: 'payg', ...body } })
+const models = (key: string) => ask(`${gateway.url}/v1/models`, key)
+const create = (key: string, model = 'vidB-2') =>
+  askJson(`${gateway.url}/v1/videos`, key, { model, prompt: 'A whale', seconds: 4, size: '480x480' })
+const now = () => Math.floor(Date.now() / 1000)
+
+describe('createKey', () => {
+  test('shows the secret once and keeps nothing that tells it', async () => {
+    const { key, secret } = await newKey({ name: 'robot' })
+    expect(secret).toMatch(/^sk-[0-9A-Za-z]{36}$/)
+    expect((await models(secret)).status).toBe(200)
+    expect(key).toMatchObject({
+      object: 'key',
+      account_id: accountId,
+      kind: 'payg',
+      hint: `…${secret.slice(-4)}`,
+      name: 'robot',
+      models: null,
+      addresses: null,
+      expires_at: null,
+      disabled: false,
+      quota_micros: null,
+      budgets: [],
+      used_micros: 0,
+      dialect: 'reference',
+    })
+    const hash = hashKey(secret, new Secret(keySecret))
+    const shown = [
+      await operator.call('getKey', { id: key.id }),
+      await operator.call('listKeys', { query: { account_id: accountId } }),
+      await operator.call('listAuditEntries'),
+      (await gateway.database.postgres.query('select * from audit_log')).rows,
+    ]
+    for (const answer of shown.map((each) => JSON.stringify(each))) {
+      expect(answer).not.toContain(secret.slice(0, -4))
+      for (const encoding of ['hex', 'base64', 'base64url'] as const)
+        expect(answer).not.toContain(hash.toString(encoding))
+    }
+  })
+
+  test('takes every setting, and each of them counts', async () => {
+    const { key, secret } = await newKey({
+      models: ['vidB-2'],
+      addresses: ['127.0.0.0/8', '::1'],
+      expires_at: now() + 3_600,
+      quota_micros: 900_000_000,
+      budgets: [
+        { period: 'day', limit_micros: 800_000_000 },
+        { period: 'hour', limit_micros: 700_000_000 },
+      ],
+      requests_per_minute: 50,
+      limits: { create: 40, read: 45 },
+      concurrency: 2,
+      dialect: 'openai',
+    })
+    expect(key.budgets).toEqual([
+      { period: 'hour', limit_micros: 700_000_000 },
+      { period: 'day', limit_micros: 800_000_000 },
+    ])
+    const created = await create(secret)
+    expect(created.status).toBe(200)
+    expect(created.headers.get('x-ratelimit-limit')).toBe('40')
+    expectProblem(await create(secret, 'vidB-2-pro'), 'model_access_denied', 'model')
+    expect((await operator.call('getKey', { id: key.id })).used_micros).toBeGreaterThan(0)
+  })
+
+  test('refuses what could not work', async () => {
+    const refusal = (body: object) =>
+      operator.ask('createKey', { id: accountId, body: { kind: 'payg', ...body } })
+    expectProblem(await refusal({ kind: 'admin' }), 'invalid_parameter', 'kind')
+    expectProblem(await refusal({ kind: null }), 'missing_parameter', 'kind')
+    expectProblem(await refusal({ models: ['vidB-2', 'vidZ'] }), 'invalid_parameter', 'models[1]')
+    expectProblem(await refusal({ models: 'vidB-2' }), 'invalid_parameter', 'models')
+    expectProblem(await refusal({ addresses: ['10.0.0.0/8', 'home'] }), 'invalid_parameter', 'addresses[1]')
+    expectProblem(await refusal({ addresses: ['10.0.0.0/99'] }), 'invalid_parameter', 'addresses[0]')
+    expectProblem(await refusal({ limits: { creates: 5 } }), 'invalid_parameter', 'limits.creates')
+    expectProblem(await refusal({ limits: { create: 0 } }), 'invalid_parameter', 'limits.create')
+    expectProblem(
+      await refusal({ budgets: [{ period: 'year' }] }),
+      'missing_parameter',
+      'budgets[0].limit_micros',
+    )
+    expectProblem(
+      await refusal({ budgets: [{ period: 'year', limit_micros: 1 }] }),
+      'invalid_parameter',
+      'budgets[0].period',
+    )
+    const twice = [1, 2].map((limit_micros) => ({ period: 'day', limit_micros }))
+    expectProblem(await refusal({ budgets: twice }), 'invalid_parameter', 'budgets')
+    expectProblem(
+      await operator.ask('createKey', { id: randomUUID(), body: { kind: 'payg' } }),
+      'resource_not_found',
+    )
+  })
+})
+
+describe('listKeys', () => {
+  test('goes through the keys of an account, the newest first, whatever is added meanwhile', async () => {
+    const id = await createAccount(gateway.database.postgres)
+    const add = (kind = 'payg') => operator.call('createKey', { id, body: { kind } })
+    const ids: string[] = []
+    for (let index = 0; index < 5; index += 1) ids.push((await add()).key.id)
+    const found = await readAll(operator, 'listKeys', { query: { account_id: id }, between: add })
+    expect(found.map((key) => key.id)).toEqual(ids.toReversed())
+    const subscription = await add('subscription')
+    const ofKind = await operator.call('listKeys', { query: { account_id: id, kind: 'subscription' } })
+    expect(ofKind.data.map((key: { id: string }) => key.id)).toEqual([subscription.key.id])
+  })
+
+  test('has the keys of operators too, and none that was deleted', async () => {
+    const { key } = await operator.call('createOperatorKey', { body: { name: 'day shift' } })
+    const names = async () =>
+      (await readAll(operator, 'listKeys', { query: { kind: 'admin' } })).map(({ name }) => name)
+    expect(await names()).toContain('day shift')
+    await operator.call('deleteKey', { id: key.id })
+    expect(await names()).not.toContain('day shift')
+  })
+
+  test('says what is wrong with a filter', async () => {
+    expectProblem(
+      await operator.ask('listKeys', { query: { account_id: 'x' } }),
+      'invalid_parameter',
+      'account_id',
+    )
+    expectProblem(await operator.ask('listKeys', { query: { kind: 'x' } }), 'invalid_parameter', 'kind')
+    expectProblem(await operator.ask('listKeys', { query: { cursor: 'x' } }), 'invalid_parameter', 'cursor')
+  })
+})
+
+describe('updateKey', () => {
+  const update = (id: string, body: object) => operator.call('updateKey', { id, body })
+
+  test("counts from the customer's next request on", async () => {
+    const { key, secret } = await newKey()
+    expect((await create(secret)).status).toBe(200)
+    await update(key.id, { disabled: true })
+    expectProblem(await create(secret), 'access_denied')
+    await update(key.id, { disabled: false, models: ['vidA_3_1'] })
+    expectProblem(await create(secret), 'model_access_denied', 'model')
+    await update(key.id, { models: null, addresses: ['192.0.2.1'] })
+    expectProblem(await create(secret), 'ip_not_allowed')
+    await update(key.id, { addresses: null, expires_at: now() - 1 })
+    expectProblem(await create(secret), 'expired_api_key')
+    await update(key.id, { expires_at: null, quota_micros: 0 })
+    expectProblem(await create(secret), 'quota_exceeded')
+    await update(key.id, { quota_micros: null, budgets: [{ period: 'day', limit_micros: 0 }] })
+    expectProblem(await create(secret), 'quota_exceeded')
+    await update(key.id, { budgets: [], limits: { create: 77 } })
+    expect((await create(secret)).headers.get('x-ratelimit-limit')).toBe('77')
+    await update(key.id, { limits: {}, requests_per_minute: 3 })
+    expect((await create(secret)).headers.get('x-ratelimit-limit')).toBe('3')
+  })
+
+  test('leaves what is not given, and what was used of a quota', async () => {
+    const { key, secret } = await newKey({ quota_micros: 900_000_000, concurrency: 4 })
+    await create(secret)
+    const { used_micros: used } = await operator.call('getKey', { id: key.id })
+    const changed = await update(key.id, { quota_micros: 800_000_000, name: 'renamed' })
+    expect(changed).toMatchObject({
+      name: 'renamed',
+      quota_micros: 800_000_000,
+      used_micros: used,
+      concurrency: 4,
+    })
+  })
+
+  test('a quota that is given to a busy key does not break what is under way', async () => {
+    const { key, secret } = await newKey()
+    const { body } = await create(secret)
+    await update(key.id, { quota_micros: 900_000_000 })
+    const cancelled = await ask(`${gateway.url}/v1/videos/${String(body['id'])}/cancel`, secret, {
+      method: 'POST',
+    })
+    expect(cancelled.status).toBe(200)
+    expect((await operator.call('getKey', { id: key.id })).used_micros).toBe(0)
+    expect((await operator.call('runLedgerAudit')).is_sound).toBe(true)
+  })
+
+  test('404 for a key that is not there or was deleted', async () => {
+    const { key } = await newKey()
+    await operator.call('deleteKey', { id: key.id })
+    for (const id of [key.id, randomUUID(), 'nonsense']) {
+      for (const operation of ['getKey', 'updateKey', 'deleteKey', 'rotateKey'] as const)
+        expectProblem(await operator.ask(operation, { id }), 'resource_not_found')
+    }
+  })
+})
+
+describe('deleteKey', () => {
+  test('a deleted key is refused at once', async () => {
+    const { key, secret } = await newKey()
+    expect((await models(secret)).status).toBe(200)
+    expect(await operator.call('deleteKey', { id: key.id })).toEqual({ id: key.id, deleted: true })
+    expectProblem(await models(secret), 'invalid_api_key')
+  })
+})
+
+describe('rotateKey', () => {
+  test('gives a new secret and refuses the old one at once', async () => {
+    const { key, secret } = await newKey({ name: 'robot', limits: { read: 50 } })
+    expect((await models(secret)).status).toBe(200)
+    const rotated = await operator.call('rotateKey', { id: key.id })
+    expect(rotated.secret).not.toBe(secret)
+    expect(rotated.key).toEqual({ ...key, hint: `…${rotated.secret.slice(-4)}` })
+    expectProblem(await models(secret), 'invalid_api_key')
+    const answer = await models(rotated.secret)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('50')
+  })
+
+  test('lets the old secret work on for the overlap, with the same settings, and no longer', async () => {
+    const { key, secret } = await newKey({ name: 'robot', models: ['vidB-2'], quota_micros: 900_000_000 })
+    const rotated = await operator.call('rotateKey', { id: key.id, body: { overlap_seconds: 600 } })
+    for (const each of [secret, rotated.secret]) {
+      expect((await create(each)).status).toBe(200)
+      expectProblem(await create(each, 'vidB-2-pro'), 'model_access_denied', 'model')
+    }
+    const { data } = await operator.call('listKeys', { query: { account_id: accountId, limit: 1 } })
+    const [old] = data
+    expect(old).toMatchObject({
+      name: 'robot (old secret)',
+      hint: `…${secret.slice(-4)}`,
+      models: ['vidB-2'],
+    })
+    expect(old.expires_at - now()).toBeGreaterThan(590)
+    expect(old.expires_at - now()).toBeLessThanOrEqual(600)
+    expect(old.quota_micros).toBe(900_000_000)
+    // The overlap is over.
+    await operator.call('updateKey', { id: old.id, body: { expires_at: now() - 1 } })
+    expectProblem(await create(secret), 'expired_api_key')
+    expect((await create(rotated.secret)).status).toBe(200)
+  })
+
+  test('an overlap ends no later than the key', async () => {
+    const expiresAt = now() + 60
+    const { key, secret } = await newKey({ expires_at: expiresAt })
+    await operator.call('rotateKey', { id: key.id, body: { overlap_seconds: 3_600 } })
+    const { data } = await operator.call('listKeys', { query: { account_id: accountId, limit: 1 } })
+    expect(data[0]).toMatchObject({ hint: `…${secret.slice(-4)}`, expires_at: expiresAt })
+    const refused = await operator.ask('rotateKey', { id: key.id, body: { overlap_seconds: -1 } })
+    expectProblem(refused, 'invalid_parameter', 'overlap_seconds')
+  })
+
+  test("an operator's key is rotated too", async () => {
+    const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'temp' } })
+    const rotated = await operator.call('rotateKey', { id: key.id })
+    const list = (text: string) => ask(`${gateway.url}/admin/v1/plans`, text)
+    expectProblem(await list(secret), 'invalid_api_key')
+    expect((await list(rotated.secret)).status).toBe(200)
+  })
+})
+
+describe("an operator's key", () => {
+  test('operates and makes no media', async () => {
+    const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'second' } })
+    expect(secret).toMatch(/^sk-admin-/)
+    expect(key).toMatchObject({ kind: 'admin', account_id: null, name: 'second' })
+    expect((await ask(`${gateway.url}/admin/v1/accounts`, secret)).status).toBe(200)
+    expectProblem(await create(secret), 'access_denied')
+    expectProblem(await operator.ask('createOperatorKey'), 'missing_parameter', 'name')
+  })
+
+  test('is bound to addresses like any key, and has nothing of what spends', async () => {
+    const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'far away' } })
+    const update = (body: object) => operator.ask('updateKey', { id: key.id, body })
+    expectProblem(await update({ quota_micros: 5 }), 'invalid_parameter', 'quota_micros')
+    expectProblem(await update({ models: ['vidB-2'] }), 'invalid_parameter', 'models')
+    expect((await update({ addresses: ['192.0.2.1'] })).status).toBe(200)
+    expectProblem(await ask(`${gateway.url}/admin/v1/accounts`, secret), 'ip_not_allowed')
+  })
+
+  test('the last one that works cannot be deleted, disabled or let expire', async () => {
+    await using alone = await startGateway()
+    const last = await createOperator(alone)
+    const expectStays = async () => {
+      expectProblem(await last.ask('deleteKey', { id: last.id }), 'conflict')
+      expectProblem(await last.ask('updateKey', { id: last.id, body: { disabled: true } }), 'conflict')
+      expectProblem(await last.ask('updateKey', { id: last.id, body: { expires_at: 1 } }), 'conflict')
+      expect((await last.ask('listKeys')).status).toBe(200)
+    }
+    await expectStays()
+    const { key, secret } = await last.call('createOperatorKey', { body: { name: 'asleep' } })
+    await last.call('updateKey', { id: key.id, body: { disabled: true } })
+    await expectStays()
+    await last.call('updateKey', { id: key.id, body: { disabled: false } })
+    const second = await createOperator(alone, { id: key.id, text: secret })
+    const answers = await Promise.all([
+      last.ask('deleteKey', { id: last.id }),
+      second.ask('deleteKey', { id: second.id }),
+    ])
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]))
+  })
+})

@@ -1,0 +1,619 @@
+/** Purses, limits, cycles, prices, receipts and the audit, on a real database: the money under every operation. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { auditRecent, auditWhole, createAuditTurn, isSound } from '../../src/billing/audit-ledger.ts'
+import { adjust, expire, topUp, type MovementOrder } from '../../src/billing/movements.ts'
+import type { Period } from '../../src/billing/period.ts'
+import { createPriceList, rateAt } from '../../src/billing/price-list.ts'
+import { insertPrice, type SetPrice } from '../../src/billing/price-store.ts'
+import { readReceipt } from '../../src/billing/receipt.ts'
+import { placeHolds, settleHolds } from '../../src/billing/spend.ts'
+import { setKeyLimits } from '../../src/billing/spending-store.ts'
+import { endSubscription, renewCycles, setSubscription } from '../../src/billing/subscriptions.ts'
+import type { Caller } from '../../src/keys/caller.ts'
+import { createCatalog } from '../../src/models/catalog.ts'
+import type { Log } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { uuidV7 } from '../../src/platform/uuid.ts'
+import { createDatabase, type TestDatabase } from '../kit/database.ts'
+import { createAccount, createKey } from '../kit/factories.ts'
+import { acceptedAt } from '../kit/past.ts'
+
+const log = createLog({ level: 'silent' }, 'test')
+const dayMs = 86_400_000
+const day = new Date().toISOString().slice(0, 10)
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createDatabase()
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+const callerOf = async (
+  accountId: string,
+  { kind = 'payg' as const, quotaMicros }: { kind?: Caller['kind']; quotaMicros?: number } = {},
+): Promise<Caller> => {
+  const { id } = await createKey(database.postgres, accountId, {
+    kind,
+    ...(quotaMicros !== undefined && { quotaMicros }),
+  })
+  return {
+    ...{ keyId: id, accountId, kind, models: undefined, addresses: undefined, requestsPerMinute: undefined },
+    ...{ limits: {}, dialect: 'reference', hasQuota: quotaMicros !== undefined },
+  }
+}
+
+/** Holds so much for something new, or answers why not. */
+const hold = async (caller: Caller, amountMicros: number) => {
+  const taskId = `req_${uuidV7()}`
+  const [refusal] = await database.postgres.transaction((each) =>
+    placeHolds(each, [{ caller, taskId, day, amountMicros }]),
+  )
+  return { taskId, refusal }
+}
+const settle = (caller: Caller, taskId: string, holdMicros: number, captureMicros: number) =>
+  database.postgres.transaction((each) =>
+    settleHolds(each, [{ ...caller, purse: caller.kind, taskId, day, holdMicros, captureMicros }]),
+  )
+
+const purseOf = async (accountId: string, purse = 'payg') => {
+  const { rows } = await database.postgres.query<{ available: number; held: number; spent: number }>(
+    `select available_micros as available, held_micros as held, spent_micros as spent from balances
+      where account_id = $1 and purse = $2`,
+    [accountId, purse],
+  )
+  return rows[0]
+}
+const usedOf = async ({ keyId }: Caller) => {
+  const { rows } = await database.postgres.query<{ period: string; used: number }>(
+    `select period, used_micros as used from key_budgets where key_id = $1
+     union all select 'ever', used_micros from key_quotas where key_id = $1`,
+    [keyId],
+  )
+  return Object.fromEntries(rows.map(({ period, used }) => [period, used]))
+}
+const movementsOf = async (accountId: string) => {
+  const { rows } = await database.postgres.query<{ kind: string; amount: number; reference: string }>(
+    `select kind, amount_micros as amount, reference from account_movements where account_id = $1 order by id`,
+    [accountId],
+  )
+  return rows.map(({ kind, amount }) => [kind, amount])
+}
+
+/** What an audit has against this account or its tasks; those of other tests are their own. */
+const complaintsAbout = async (...names: string[]) => {
+  const { findings } = await auditWhole(database.postgres)
+  return findings.flatMap(({ invariant, examples }) =>
+    examples.some((example) => names.some((name) => example.includes(name))) ? invariant : [],
+  )
+}
+
+describe('movements', () => {
+  const order = (accountId: string, amountMicros: number, reference?: string): MovementOrder => ({
+    ...{ accountId, purse: 'payg', amountMicros, actor: 'operator …abcd', reason: 'a test', reference },
+  })
+
+  test('add and take back, and say what the purse has then', async () => {
+    const accountId = await createAccount(database.postgres, { balance: 0 })
+    const within = database.postgres.transaction
+    const added = await within((each) => topUp(each, order(accountId, 1_000)))
+    expect(added).toMatchObject({
+      movement: { kind: 'top_up', amountMicros: 1_000, actor: 'operator …abcd', reference: null },
+      balance: { availableMicros: 1_000, heldMicros: 0 },
+      isRepeat: false,
+    })
+    const taken = await within((each) => adjust(each, order(accountId, -300)))
+    expect(taken.balance).toEqual({ availableMicros: 700, heldMicros: 0 })
+    await within((each) => adjust(each, order(accountId, 50)))
+    await within((each) => expire(each, order(accountId, 0)))
+    expect(await purseOf(accountId)).toEqual({ available: 0, held: 0, spent: 0 })
+    expect(await complaintsAbout(accountId)).toEqual([])
+  })
+
+  test('with one reference are one, however often and however many at once', async () => {
+    const accountId = await createAccount(database.postgres, { balance: 0 })
+    const made = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        database.postgres.transaction((each) => topUp(each, order(accountId, 1_000, 'invoice 7'))),
+      ),
+    )
+    expect(new Set(made.map(({ movement }) => movement.id)).size).toBe(1)
+    expect(made.filter(({ isRepeat }) => !isRepeat)).toHaveLength(1)
+    expect(await purseOf(accountId)).toMatchObject({ available: 1_000 })
+    await expect(
+      database.postgres.transaction((each) => topUp(each, order(accountId, 999, 'invoice 7'))),
+    ).rejects.toMatchObject({ code: 'conflict', param: 'reference' })
+    // Another kind of movement may refer to the same thing.
+    await database.postgres.transaction((each) => adjust(each, order(accountId, -1_000, 'invoice 7')))
+    expect(await purseOf(accountId)).toMatchObject({ available: 0 })
+  })
+
+  test('never take back more than is available: what is held is spoken for', async () => {
+    const accountId = await createAccount(database.postgres, { balance: 1 })
+    await hold(await callerOf(accountId), 400_000)
+    await expect(
+      database.postgres.transaction((each) => adjust(each, order(accountId, -600_001))),
+    ).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('0.60') as string })
+    expect(await movementsOf(accountId)).toEqual([])
+    expect(await purseOf(accountId)).toMatchObject({ available: 600_000, held: 400_000 })
+  })
+
+  test('stay countable, and are for accounts there are', async () => {
+    const accountId = await createAccount(database.postgres)
+    const most = Number.MAX_SAFE_INTEGER
+    await expect(
+      database.postgres.transaction((each) => topUp(each, order(accountId, most))),
+    ).rejects.toMatchObject({ code: 'conflict' })
+    await expect(
+      database.postgres.transaction((each) => topUp(each, order(uuidV7(), 1))),
+    ).rejects.toMatchObject({ code: 'resource_not_found' })
+  })
+})
+
+describe('limits', () => {
+  test.each<Period>(['hour', 'day', 'week', 'month'])(
+    'a budget per %s is used up by holds, given back by releases, and starts anew',
+    async (period) => {
+      const caller = await callerOf(await createAccount(database.postgres))
+      await setKeyLimits(database.postgres, caller.keyId, { budgets: [{ period, limitMicros: 1_000 }] })
+      const first = await hold(caller, 600)
+      expect((await hold(caller, 401)).refusal).toMatchObject({
+        code: 'quota_exceeded',
+        message: expect.stringContaining(`budget per ${period} of 0.001 has 0.0004 left`) as string,
+      })
+      await settle(caller, first.taskId, 600, 100)
+      expect(await usedOf(caller)).toEqual({ [period]: 100 })
+      const second = await hold(caller, 900)
+      expect(second.refusal).toBeUndefined()
+
+      // The period goes by: as if both had been placed in the one before.
+      await database.postgres.query(
+        `update ledger_entries set created_at = created_at - ('1 ' || $2)::interval where key_id = $1`,
+        [caller.keyId, period],
+      )
+      await database.postgres.query(
+        `update key_budgets set counted_from = 'epoch',
+                period_started_at = date_trunc(period, now() - ('1 ' || period)::interval, 'UTC') where key_id = $1`,
+        [caller.keyId],
+      )
+      const third = await hold(caller, 1_000)
+      expect(third.refusal).toBeUndefined()
+      // What comes back of the last period is no part of this one.
+      await settle(caller, second.taskId, 900, 0)
+      expect(await usedOf(caller)).toEqual({ [period]: 1_000 })
+      await settle(caller, third.taskId, 1_000, 0)
+      expect(await usedOf(caller)).toEqual({ [period]: 0 })
+    },
+  )
+
+  test('the narrowest limit is the one that is named, in the order of the contract', async () => {
+    const caller = await callerOf(await createAccount(database.postgres), { quotaMicros: 500 })
+    await setKeyLimits(database.postgres, caller.keyId, {
+      budgets: [
+        { period: 'month', limitMicros: 300 },
+        { period: 'hour', limitMicros: 400 },
+      ],
+    })
+    const messageOf = async (amount: number) => (await hold(caller, amount)).refusal?.message
+    expect(await messageOf(501)).toContain("key's quota")
+    expect(await messageOf(401)).toContain('budget per hour')
+    expect(await messageOf(301)).toContain('budget per month')
+    expect(await messageOf(300)).toBeUndefined()
+  })
+
+  test('set on a key with holds under way count from then on, and end without harm', async () => {
+    const caller = await callerOf(await createAccount(database.postgres))
+    const before = await hold(caller, 1_000)
+    await setKeyLimits(database.postgres, caller.keyId, {
+      quotaMicros: 5_000,
+      budgets: [{ period: 'month', limitMicros: 5_000 }],
+    })
+    const after = await hold(caller, 2_000)
+    await settle(caller, before.taskId, 1_000, 0)
+    expect(await usedOf(caller)).toEqual({ ever: 2_000, month: 2_000 })
+    // Changed, they keep their count.
+    await setKeyLimits(database.postgres, caller.keyId, {
+      quotaMicros: 1,
+      budgets: [{ period: 'month', limitMicros: 1 }],
+    })
+    expect(await usedOf(caller)).toEqual({ ever: 2_000, month: 2_000 })
+    await settle(caller, after.taskId, 2_000, 500)
+    expect(await usedOf(caller)).toEqual({ ever: 500, month: 500 })
+    expect(await complaintsAbout(caller.accountId, caller.keyId)).toEqual([])
+  })
+
+  test("an account's spend cap counts all of its purses in a month, held and captured", async () => {
+    const accountId = await createAccount(database.postgres)
+    const payg = await callerOf(accountId)
+    const first = await hold(payg, 400)
+    await subscribed(accountId, { quota: 1_000 })
+    const subscriber = await callerOf(accountId, { kind: 'subscription' })
+    await hold(subscriber, 100)
+    // Set late, it counts what was spent before it.
+    await database.postgres.query('update accounts set spend_cap_micros = 1000 where id = $1', [accountId])
+    expect((await hold(payg, 501)).refusal).toMatchObject({
+      code: 'quota_exceeded',
+      message: expect.stringContaining('spend cap per month of 0.001 has 0.0005 left') as string,
+    })
+    expect((await hold(subscriber, 500)).refusal).toBeUndefined()
+    expect((await hold(payg, 1)).refusal).toMatchObject({ code: 'quota_exceeded' })
+    await settle(payg, first.taskId, 400, 100)
+    expect((await hold(payg, 300)).refusal).toBeUndefined()
+    expect((await hold(payg, 1)).refusal).toMatchObject({ code: 'quota_exceeded' })
+
+    // A new month.
+    await database.postgres.query(
+      `update balances set spent_since = (spent_since - interval '1 month')::date where account_id = $1`,
+      [accountId],
+    )
+    expect((await hold(payg, 1_000)).refusal).toBeUndefined()
+    expect((await hold(subscriber, 1)).refusal).toMatchObject({ code: 'quota_exceeded' })
+  })
+
+  test('holds of many keys at once never go beyond a cap', async () => {
+    const accountId = await createAccount(database.postgres)
+    await database.postgres.query('update accounts set spend_cap_micros = 1000 where id = $1', [accountId])
+    await subscribed(accountId, { quota: 10_000 })
+    const callers = [await callerOf(accountId), await callerOf(accountId, { kind: 'subscription' })]
+    const placed = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => hold(callers[index % 2] as Caller, 100)),
+    )
+    expect(placed.filter(({ refusal }) => refusal === undefined)).toHaveLength(10)
+  })
+})
+
+/** A subscription to a plan of its own. */
+const subscribed = async (
+  accountId: string,
+  { quota, endsInDays = 365 }: { quota: number; endsInDays?: number },
+): Promise<string> => {
+  const planId = uuidV7()
+  await database.postgres.query(
+    'insert into plans (id, name, cycle_quota_micros, cycle_days) values ($1, $2, $3, 30)',
+    [planId, `plan ${planId}`, quota],
+  )
+  await database.postgres.transaction((each) =>
+    setSubscription(each, {
+      accountId,
+      planId,
+      endsAt: new Date(Date.now() + endsInDays * dayMs),
+      actor: 'a test',
+    }),
+  )
+  return planId
+}
+
+/** Lets so many days of the subscription go by. */
+const passDays = (accountId: string, days: number) =>
+  database.postgres.query(
+    `update subscriptions set cycle_started_at = cycle_started_at - make_interval(days => $2),
+            cycle_ends_at = cycle_ends_at - make_interval(days => $2), ends_at = ends_at - make_interval(days => $2)
+      where account_id = $1`,
+    [accountId, days],
+  )
+
+describe('cycles', () => {
+  test('what is left goes and the quota comes, once, however many workers see to it', async () => {
+    const accountId = await createAccount(database.postgres)
+    await subscribed(accountId, { quota: 1_000 })
+    const caller = await callerOf(accountId, { kind: 'subscription' })
+    const { taskId } = await hold(caller, 300)
+    await settle(caller, taskId, 300, 300)
+    await passDays(accountId, 31)
+    await Promise.all(Array.from({ length: 4 }, () => renewCycles({ postgres: database.postgres, log })))
+    expect(await movementsOf(accountId)).toEqual([
+      ['grant', 1_000],
+      ['expiry', -700],
+      ['grant', 1_000],
+    ])
+    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 1_000, held: 0 })
+    const { rows } = await database.postgres.query<Record<string, unknown>>(
+      `select cycle_started_at between now() - interval '25 hours' and now() - interval '23 hours' as "isSinceItsTime",
+              cycle_ends_at - cycle_started_at = interval '30 days' as "isWhole"
+         from subscriptions where account_id = $1`,
+      [accountId],
+    )
+    expect(rows).toEqual([{ isSinceItsTime: true, isWhole: true }])
+    expect(await complaintsAbout(accountId)).toEqual([])
+  })
+
+  test('of those that were missed only the one that is now is granted', async () => {
+    const accountId = await createAccount(database.postgres)
+    await subscribed(accountId, { quota: 1_000 })
+    await passDays(accountId, 100)
+    await renewCycles({ postgres: database.postgres, log })
+    expect(await movementsOf(accountId)).toEqual([
+      ['grant', 1_000],
+      ['expiry', -1_000],
+      ['grant', 1_000],
+    ])
+  })
+
+  test('are renewed by the request that finds them over, with no worker about', async () => {
+    const accountId = await createAccount(database.postgres)
+    await subscribed(accountId, { quota: 1_000 })
+    const caller = await callerOf(accountId, { kind: 'subscription' })
+    await hold(caller, 1_000)
+    expect((await hold(caller, 1_000)).refusal).toMatchObject({ code: 'quota_exceeded' })
+    await passDays(accountId, 31)
+    const placed = await Promise.all([hold(caller, 600), hold(caller, 600)])
+    expect(placed.filter(({ refusal }) => refusal === undefined)).toHaveLength(1)
+  })
+
+  test('money of a cycle that is over does not come back, and that of this one does', async () => {
+    const accountId = await createAccount(database.postgres)
+    await subscribed(accountId, { quota: 1_000 })
+    const caller = await callerOf(accountId, { kind: 'subscription' })
+    const [old, spent] = [await hold(caller, 300), await hold(caller, 200)]
+    await passDays(accountId, 31)
+    await renewCycles({ postgres: database.postgres, log })
+    const fresh = await hold(caller, 400)
+    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 600, held: 900 })
+    await settle(caller, old.taskId, 300, 0)
+    await settle(caller, spent.taskId, 200, 150)
+    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 600, held: 400 })
+    await settle(caller, fresh.taskId, 400, 100)
+    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 900, held: 0 })
+    expect(await complaintsAbout(accountId, old.taskId, spent.taskId)).toEqual([])
+  })
+
+  test('end with the subscription: its keys are refused at once, the rest goes, and nothing comes after it', async () => {
+    const accountId = await createAccount(database.postgres)
+    await subscribed(accountId, { quota: 1_000, endsInDays: 45 })
+    const caller = await callerOf(accountId, { kind: 'subscription' })
+    const { taskId } = await hold(caller, 100)
+    await passDays(accountId, 46)
+    expect((await hold(caller, 1)).refusal).toMatchObject({ code: 'subscription_expired' })
+    await renewCycles({ postgres: database.postgres, log })
+    await renewCycles({ postgres: database.postgres, log })
+    expect(await movementsOf(accountId)).toEqual([
+      ['grant', 1_000],
+      ['expiry', -900],
+    ])
+    await settle(caller, taskId, 100, 0)
+    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 0, held: 0 })
+    // It may begin anew.
+    await subscribed(accountId, { quota: 50 })
+    expect((await hold(caller, 50)).refusal).toBeUndefined()
+  })
+
+  test('the same plan goes on with another end; another plan starts a cycle of its own at once', async () => {
+    const accountId = await createAccount(database.postgres)
+    const planId = await subscribed(accountId, { quota: 1_000 })
+    const endsAt = new Date(Date.now() + 90 * dayMs)
+    const set = (id: string) =>
+      database.postgres.transaction((each) =>
+        setSubscription(each, { accountId, planId: id, endsAt, actor: 'a test' }),
+      )
+    expect(await set(planId)).toMatchObject({ endsAt, cycleQuotaMicros: 1_000 })
+    expect(await movementsOf(accountId)).toEqual([['grant', 1_000]])
+    const other = await createAccount(database.postgres)
+    expect(await set(await subscribed(other, { quota: 20 }))).toMatchObject({ cycleQuotaMicros: 20 })
+    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 20 })
+
+    const ended = await database.postgres.transaction((each) =>
+      endSubscription(each, { accountId, actor: 'a test' }),
+    )
+    expect(ended.endsAt.getTime()).toBeLessThanOrEqual(Date.now())
+    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 0 })
+    await expect(
+      database.postgres.transaction((each) => endSubscription(each, { accountId, actor: 'a test' })),
+    ).rejects.toMatchObject({ code: 'resource_not_found' })
+    await expect(set(uuidV7())).rejects.toMatchObject({ code: 'resource_not_found', param: 'plan_id' })
+  })
+})
+
+describe('prices', () => {
+  const catalog = createCatalog()
+  const model = catalog.videoModelFor('/v1/videos', 'vidB-2')
+  const video = { seconds: 10, width: 1280, height: 720 }
+  const setPrice = (price: Partial<SetPrice>) =>
+    insertPrice(database.postgres, {
+      ...{ id: uuidV7(), model: model.id, unit: 'second', resolution: null, unitMicros: 7, actor: 'a test' },
+      ...{ startsAt: new Date(Date.now() - 1_000), ...price },
+    })
+
+  test('an operator’s counts over the catalog’s, in every process at once, and says which it is', async () => {
+    const lists = await Promise.all(
+      [1, 2].map(() => createPriceList({ postgres: database.postgres, catalog, log })),
+    )
+    const unitMicros = model.pricePerSecondMicros
+    for (const list of lists) {
+      expect(list.priceOfVideo(model, video)).toEqual({
+        ...{ unit: 'second', unitMicros, quantity: 10, totalMicros: unitMicros * 10 },
+      })
+    }
+    const totals = () => lists.map((list) => list.priceOfVideo(model, video))
+    await setPrice({ unitMicros: 7 })
+    await expect
+      .poll(totals)
+      .toEqual([1, 2].map(() => expect.objectContaining({ totalMicros: 70, version: 1 })))
+    await setPrice({ unitMicros: 9, startsAt: new Date(Date.now() + dayMs) })
+    await setPrice({ unitMicros: 5, resolution: '1280x720' })
+    await expect
+      .poll(totals)
+      .toEqual([1, 2].map(() => expect.objectContaining({ totalMicros: 50, version: 1 })))
+    expect(lists[0]?.priceOfVideo(model, { ...video, width: 720, height: 1280 }).totalMicros).toBe(70)
+    await setPrice({ unit: 'call', unitMicros: 1_234, startsAt: new Date() })
+    await expect
+      .poll(() => lists[0]?.priceOfVideo(model, { ...video, width: 720, height: 1280 }))
+      .toEqual({ unit: 'call', unitMicros: 1_234, quantity: 1, totalMicros: 1_234, version: 1 })
+    const ofModel = lists[0]?.inForce().filter((price) => price.model === model.id)
+    expect(ofModel).toMatchObject([
+      { unit: 'call', resolution: null, unitMicros: 1_234, source: 'operator' },
+      { unit: 'second', resolution: '1280x720', unitMicros: 5, source: 'operator' },
+    ])
+    expect(lists[0]?.all().filter((price) => price.model === model.id)).toHaveLength(4)
+    for (const list of lists) await list.stop()
+  })
+
+  test('versions of a kind follow each other, whoever sets them at once', async () => {
+    const set = await Promise.all(
+      Array.from({ length: 10 }, (_, unitMicros) =>
+        database.postgres.transaction((each) =>
+          insertPrice(each, {
+            ...{
+              id: uuidV7(),
+              model: 'asr-1',
+              unit: 'minute',
+              resolution: null,
+              unitMicros,
+              actor: 'a test',
+            },
+            startsAt: new Date(),
+          }),
+        ),
+      ),
+    )
+    expect(set.map(({ version }) => version).toSorted((a, b) => a - b)).toEqual([
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+    ])
+  })
+
+  test('come into force by themselves, and the one that started last counts', () => {
+    const price = (unitMicros: number, startsAtMs: number, version: number): SetPrice => ({
+      ...{ id: '', model: '', unit: 'minute', resolution: null, unitMicros, version, actor: '' },
+      startsAt: new Date(startsAtMs),
+    })
+    const prices = [price(1, 0, 1), price(2, 2_000, 2), price(3, 1_000, 3), price(4, 1_000, 4)]
+    const at = (nowMs: number) => rateAt(prices, ['minute'], null, nowMs)?.unitMicros
+    expect([-1, 0, 999, 1_000, 1_999, 2_000, 9_999].map(at)).toEqual([undefined, 1, 1, 4, 4, 2, 2])
+  })
+})
+
+describe('receipts', () => {
+  test('tell what was held, captured and given back, by the entries of the ledger, and only to their account', async () => {
+    const accountId = await createAccount(database.postgres)
+    const { keyId } = await callerOf(accountId)
+    const { id } = await acceptedAt(database.postgres, { accountId, keyId }, new Date())
+    const open = await readReceipt(database.postgres, { id, accountId })
+    expect(open).toEqual({
+      ...{ object: 'receipt', id, model: 'vidB-2', status: 'pending', hold_micros: 400_000 },
+      lines: [{ unit: 'second', unit_micros: 100_000, quantity: 4, total_micros: 400_000 }],
+      ...{ captured_micros: null, released_micros: null },
+      entries: [
+        {
+          ...{ id: expect.stringMatching(/^\d+$/) as string, movement: 'hold', amount_micros: 400_000 },
+          created_at: expect.any(Number) as number,
+        },
+      ],
+    })
+    expect(await readReceipt(database.postgres, { id })).toEqual(open)
+    const other = await createAccount(database.postgres)
+    expect(await readReceipt(database.postgres, { id, accountId: other })).toBeUndefined()
+    for (const unknown of ['', 'x', `req_${uuidV7()}`, 'req_ffffffff-ffff-7fff-bfff-ffffffffffff']) {
+      expect(await readReceipt(database.postgres, { id: unknown, accountId })).toBeUndefined()
+    }
+  })
+})
+
+describe('the audit', () => {
+  test('finds each thing that is wrong, by its name, whole and as it goes, and finds nothing once it is mended', async () => {
+    await using own = await createDatabase()
+    const { postgres } = own
+    const accountId = await createAccount(postgres)
+    const { id: keyId } = await createKey(postgres, accountId, { quotaMicros: 9_000_000 })
+    const { id, day: dayOfTask } = await acceptedAt(postgres, { accountId, keyId }, new Date())
+    const tampered: [string, string, string][] = [
+      [
+        'balances_match_legs',
+        'update balances set available_micros = available_micros + 1',
+        'update balances set available_micros = available_micros - 1',
+      ],
+      [
+        'held_equals_open_holds',
+        `update balances set held_micros = held_micros + 1`,
+        `update balances set held_micros = held_micros - 1`,
+      ],
+      [
+        'ledger_sum_zero',
+        `update ledger_entries set amount_micros = amount_micros + 1 where task_id = '${id}' and book = 'available'`,
+        `update ledger_entries set amount_micros = amount_micros - 1 where task_id = '${id}' and book = 'available'`,
+      ],
+      [
+        'capture_at_most_hold',
+        `insert into ledger_entries (day, account_id, purse, task_id, movement, book, amount_micros)
+         select day, account_id, purse, task_id, 'capture', b.book, b.sign * 400001
+           from ledger_entries, (values ('held', -1), ('revenue', 1)) b (book, sign)
+          where task_id = '${id}' and movement = 'hold' and ledger_entries.book = 'held'`,
+        `delete from ledger_entries where task_id = '${id}' and movement = 'capture'`,
+      ],
+      [
+        'record_matches_ledger',
+        `update video_tasks set hold_micros = hold_micros + 1 where id = '${id}'`,
+        `update video_tasks set hold_micros = hold_micros - 1 where id = '${id}'`,
+      ],
+      [
+        'no_hold_on_finished',
+        `update video_tasks set state = 'failed', finished_at = now(), error_code = 'x' where id = '${id}'`,
+        `update video_tasks set state = 'pending', finished_at = null, error_code = null where id = '${id}'`,
+      ],
+    ]
+    const onlyWhole: [string, string, string][] = [
+      [
+        'key_usage_matches',
+        'update key_quotas set used_micros = used_micros + 1',
+        'update key_quotas set used_micros = used_micros - 1',
+      ],
+      [
+        'monthly_spending_matches',
+        'update balances set spent_micros = spent_micros + 1',
+        'update balances set spent_micros = spent_micros - 1',
+      ],
+    ]
+    const broken = ({ findings }: Awaited<ReturnType<typeof auditWhole>>) =>
+      findings.flatMap(({ invariant, violations }) => (violations > 0 ? invariant : []))
+    const clean = await auditWhole(postgres)
+    expect(broken(clean)).toEqual([])
+    expect(isSound(clean.findings)).toBe(true)
+    expect(dayOfTask).toBe(day)
+    for (const [invariant, harm, mend] of tampered) {
+      await postgres.query(harm)
+      expect(broken(await auditRecent(postgres))).toContain(invariant)
+      expect(broken(await auditWhole(postgres))).toContain(invariant)
+      await postgres.query(mend)
+      expect(broken(await auditWhole(postgres))).toEqual([])
+    }
+    for (const [invariant, harm, mend] of onlyWhole) {
+      await postgres.query(harm)
+      const found = await auditWhole(postgres)
+      expect(broken(found)).toEqual([invariant])
+      expect(found.findings.find((each) => each.invariant === invariant)).toMatchObject({
+        violations: 1,
+        examples: [expect.stringMatching(new RegExp(`${keyId}|${accountId}`))],
+      })
+      // What only all of it can show stands until all of it was looked at again.
+      expect(broken(await auditRecent(postgres))).toEqual([invariant])
+      await postgres.query(mend)
+      expect(broken(await auditWhole(postgres))).toEqual([])
+    }
+  })
+
+  test('sees what moved since without adding up all of it, and cries out once', async () => {
+    await using own = await createDatabase()
+    const { postgres } = own
+    const accountId = await createAccount(postgres)
+    await auditWhole(postgres)
+    const { id: keyId } = await createKey(postgres, accountId)
+    await acceptedAt(postgres, { accountId, keyId }, new Date())
+    await createAccount(postgres)
+    expect(isSound((await auditRecent(postgres)).findings)).toBe(true)
+    await postgres.query(
+      'update balances set available_micros = available_micros - 1 where account_id = $1',
+      [accountId],
+    )
+    const cries: unknown[] = []
+    const loud = { ...log, error: (finding: unknown) => cries.push(finding) } as unknown as Log
+    const turn = createAuditTurn({ postgres, log: loud }, 0)
+    await turn()
+    await turn()
+    expect(cries).toEqual([
+      expect.objectContaining({
+        invariant: 'balances_match_legs',
+        violations: 1,
+        examples: [`${accountId} payg`],
+      }),
+    ])
+  })
+})

@@ -1,0 +1,176 @@
+/**
+ * Nobody but an operator gets anything done that is an operator's. Made from the table of operations: each has a row
+ * here with a request that would succeed, so that what refuses it is who asks and nothing else.
+ */
+import { randomBytes, randomUUID } from 'node:crypto'
+
+import { adminOperations, type AdminOperationId } from '@kinora/contract/admin-operations'
+import type { ErrorCode } from '@kinora/contract/errors'
+import type { Operation } from '@kinora/contract/operation'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { deleteKey } from '../../src/keys/key-store.ts'
+import { ask, askJson, expectProblem } from '../kit/answers.ts'
+import { createAccount, createKey, endTask, subscribe } from '../kit/factories.ts'
+import { createOperator, type Given, type Operator } from '../kit/operator.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { columnsOf, tablesWith, wholeRecordOf } from '../kit/whole-record.ts'
+
+let gateway: TestGateway
+let operator: Operator
+let strangers: { who: string; text: string | undefined; code: ErrorCode }[]
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  operator = await createOperator(gateway)
+  const { postgres } = gateway.database
+  const accountId = await createAccount(postgres)
+  await subscribe(postgres, accountId)
+  const keyOf = async (traits: Parameters<typeof createKey>[2], isDeleted = false) => {
+    const { id, text } = await createKey(postgres, accountId, traits)
+    if (isDeleted) await deleteKey(postgres, id)
+    return text
+  }
+  const expiresAt = new Date(Date.now() - 1_000)
+  const disabled = await createKey(postgres, '', { kind: 'admin' })
+  await postgres.query('update keys set disabled_at = now() where id = $1', [disabled.id])
+  strangers = [
+    { who: 'nobody', text: undefined, code: 'missing_api_key' },
+    { who: 'a payg key', text: await keyOf({}), code: 'access_denied' },
+    { who: 'a subscription key', text: await keyOf({ kind: 'subscription' }), code: 'access_denied' },
+    { who: 'a deleted key', text: await keyOf({}, true), code: 'invalid_api_key' },
+    { who: 'an expired key', text: await keyOf({ expiresAt }), code: 'expired_api_key' },
+    {
+      who: 'a deleted key of an operator',
+      text: await keyOf({ kind: 'admin' }, true),
+      code: 'invalid_api_key',
+    },
+    {
+      who: 'an expired key of an operator',
+      text: await keyOf({ kind: 'admin', expiresAt }),
+      code: 'expired_api_key',
+    },
+    { who: 'a disabled key of an operator', text: disabled.text, code: 'access_denied' },
+  ]
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const account = () => createAccount(gateway.database.postgres)
+const key = async () => (await createKey(gateway.database.postgres, await account())).id
+const planFields = () => ({ name: randomUUID(), cycle_quota_micros: 5, cycle_days: 30 })
+const plan = async () => String((await operator.call('createPlan', { body: planFields() })).id)
+const subscription = async () => ({
+  plan_id: await plan(),
+  ends_at: Math.floor(Date.now() / 1000) + 86_400,
+})
+const subscribed = async () => {
+  const id = await account()
+  await operator.call('setSubscription', { id, body: await subscription() })
+  return id
+}
+const task = async () => {
+  const { text } = await createKey(gateway.database.postgres, await account())
+  const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
+  return String((await askJson(`${gateway.url}/v1/videos`, text, order)).body['id'])
+}
+const failedTask = async () => {
+  const id = await task()
+  await endTask(gateway.database.postgres, id, {
+    kind: 'failed',
+    code: 'upstream_error',
+    message: 'It broke.',
+  })
+  return id
+}
+
+const rows: Record<string, () => Promise<Given>> = {
+  createAccount: async () => ({ body: { name: 'Aquarium' } }),
+  listAccounts: async () => ({}),
+  getAccount: async () => ({ id: await account() }),
+  updateAccount: async () => ({ id: await account(), body: { status: 'suspended' } }),
+  createPlan: async () => ({ body: planFields() }),
+  listPlans: async () => ({}),
+  getPlan: async () => ({ id: await plan() }),
+  updatePlan: async () => ({ id: await plan(), body: { cycle_quota_micros: 9 } }),
+  deletePlan: async () => ({ id: await plan() }),
+  setSubscription: async () => ({ id: await account(), body: await subscription() }),
+  endSubscription: async () => ({ id: await subscribed() }),
+  createKey: async () => ({ id: await account(), body: { kind: 'payg' } }),
+  listKeys: async () => ({}),
+  getKey: async () => ({ id: await key() }),
+  updateKey: async () => ({ id: await key(), body: { disabled: true } }),
+  rotateKey: async () => ({ id: await key(), body: { overlap_seconds: 60 } }),
+  deleteKey: async () => ({ id: await key() }),
+  createOperatorKey: async () => ({ body: { name: 'day shift' } }),
+  createTopUp: async () => ({ id: await account(), body: { amount_micros: 7, reason: 'An invoice' } }),
+  createAdjustment: async () => ({ id: await account(), body: { amount_micros: -7, reason: 'A mistake' } }),
+  listMovements: async () => ({ id: await account() }),
+  listLedgerEntries: async () => ({}),
+  getLedgerAudit: async () => ({}),
+  runLedgerAudit: async () => ({}),
+  getReceiptOfAny: async () => ({ id: await task() }),
+  listPrices: async () => ({}),
+  setPrice: async () => ({ body: { model: 'vidB-2', unit: 'second', unit_micros: 1 } }),
+  listTasks: async () => ({}),
+  getTask: async () => ({ id: await task() }),
+  retryTask: async () => ({ id: await failedTask() }),
+  cancelTask: async () => ({ id: await task() }),
+  getUsageOfAll: async () => ({}),
+  listRequests: async () => ({}),
+  listAuditEntries: async () => ({}),
+  verifyAuditLog: async () => ({}),
+  getSettings: async () => ({}),
+  updateSettings: async () => ({ body: { line_depth_per_account: 500 } }),
+}
+
+const closed = (Object.entries(adminOperations) as [AdminOperationId, Operation][]).filter(
+  ([, { access }]) => access === 'operator',
+)
+const send = ({ path, method, body: takesBody }: Operation, { id = '', body }: Given, text?: string) =>
+  ask(`${gateway.url}${path.replace('{id}', encodeURIComponent(id))}`, text, {
+    method,
+    ...(takesBody !== undefined && {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body ?? {}),
+    }),
+  })
+const givenFor = (name: string) => {
+  const row = rows[name]
+  if (row === undefined) throw new Error(`Add ${name} to 'rows': a request to it that succeeds.`)
+  return row()
+}
+
+test('every operation of operators has its row, and no other', () => {
+  expect(Object.keys(rows).toSorted()).toEqual(closed.map(([name]) => name).toSorted())
+})
+
+describe('is refused and changes nothing, and is done for an operator', () => {
+  test.each(closed)('%s', async (name, operation) => {
+    const given = await givenFor(name)
+    const before = await wholeRecordOf(gateway)
+    for (const { who, text, code } of strangers) {
+      const answer = await send(operation, given, text)
+      expect({ who, status: answer.status }).toEqual({ who, status: code === 'access_denied' ? 403 : 401 })
+      expectProblem(answer, code)
+    }
+    expect(await wholeRecordOf(gateway)).toEqual(before)
+    await operator.call(name, given)
+  })
+})
+
+describe('what a body says beyond the contract is neither kept nor told', () => {
+  test.each(closed.filter(([, { body }]) => body !== undefined))('%s', async (name, operation) => {
+    const given = await givenFor(name)
+    const word = `z${randomBytes(8).toString('hex')}`
+    const known = (operation.body?.json ?? []).flatMap((schema) =>
+      Object.keys((schema as { properties?: object }).properties ?? {}),
+    )
+    const strange = (await columnsOf(gateway)).filter((column) => !known.includes(column))
+    const planted = Object.fromEntries(strange.map((column) => [column, word]))
+    const answer = await operator.ask(name, { ...given, body: { ...planted, ...(given.body as object) } })
+    expect(answer.status).toBe(200)
+    expect(JSON.stringify(answer.body)).not.toContain(word)
+    expect(answer.headers.get('x-ignored-params')).not.toBeNull()
+    expect(await tablesWith(gateway, word)).toEqual([])
+  })
+})

@@ -1,0 +1,365 @@
+/** `dry_run=true`: what a create would cost, with nothing made. */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import type { ErrorCode } from '@kinora/contract/errors'
+import { operations } from '@kinora/contract/operations'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { ask, expectProblem, form, pixel, pixelUri, type Answer } from '../kit/answers.ts'
+import { completeTask, createAccount, createKey } from '../kit/factories.ts'
+import { makeVideo } from '../kit/sample-video.ts'
+import { audioForm, wave } from '../kit/sound.ts'
+import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
+
+let gateway: VendorGateway
+let film: Buffer
+
+beforeAll(async () => {
+  gateway = await startVendorGateway()
+  film = await makeVideo(gateway.directory)
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const customer = async (balance = 1_000) => {
+  const { postgres } = gateway.database
+  const accountId = await createAccount(postgres, { balance })
+  return { accountId, text: (await createKey(postgres, accountId)).text }
+}
+type Customer = Awaited<ReturnType<typeof customer>>
+
+interface Sent {
+  path: string
+  body: FormData | object
+}
+
+const send = ({ text }: Customer, { path, body }: Sent, query = '', headers: Record<string, string> = {}) =>
+  fetch(`${gateway.url}${path}${query}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${text}`,
+      ...(!(body instanceof FormData) && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body: body instanceof FormData ? body : JSON.stringify(body),
+    signal: AbortSignal.timeout(25_000),
+  })
+const quote = async (who: Customer, sent: Sent, headers: Record<string, string> = {}): Promise<Answer> => {
+  const response = await send(who, sent, '?dry_run=true', headers)
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Answer['body'],
+  }
+}
+
+/** A digest of every table but the log of requests, and every file. */
+const everything = async () => {
+  const { postgres } = gateway.database
+  const { rows: tables } = await postgres.query<{ name: string }>(
+    `select relname as name from pg_class
+      where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace
+        and relname <> 'requests' order by relname`,
+  )
+  const digests = tables.map(
+    ({ name }) =>
+      `(select count(*) || ' ' || coalesce(sum(hashtextextended((to_jsonb(t) - 'last_used_at')::text, 0)), 0)
+          from ${name} t) as ${name}`,
+  )
+  const { rows } = await postgres.query<Record<string, string>>(`select ${digests.join(', ')}`)
+  const entries = await readdir(join(gateway.directory, 'media'), { recursive: true, withFileTypes: true })
+  const files = entries.flatMap((entry) => (entry.isFile() ? join(entry.parentPath, entry.name) : []))
+  return { ...rows[0], files: files.toSorted() }
+}
+
+const heldBy = async (accountId: string): Promise<number> => {
+  const { rows } = await gateway.database.postgres.query<{ held: number }>(
+    'select held_micros as held from balances where account_id = $1',
+    [accountId],
+  )
+  return rows[0]?.held ?? 0
+}
+const spentBy = async (accountId: string): Promise<number> => {
+  const { rows } = await gateway.database.postgres.query<{ spent: number }>(
+    `select coalesce(sum(amount_micros), 0) as spent from ledger_entries
+      where account_id = $1 and movement = 'capture' and book = 'revenue'`,
+    [accountId],
+  )
+  return rows[0]?.spent ?? 0
+}
+
+const videoForm = { model: 'vidB-2', prompt: 'A whale', seconds: '4', size: '480x480' }
+const chatVideo = { model: 'vidB-2', messages: [{ role: 'user', content: 'A whale' }] }
+const talk = { model: 'chat-4o-audio-preview', messages: [{ role: 'user', content: 'Hello' }] }
+const speech = { model: 'chat-4o-mini-tts-2025-12-15', input: 'Hello there', voice: 'alloy' }
+const source = async (who: Customer) => {
+  const response = await send(who, { path: '/v1/videos', body: videoForm })
+  const { id } = (await response.json()) as { id: string }
+  await completeTask(gateway, who.accountId, id, { bytes: film })
+  return id
+}
+
+type Make = (who: Customer) => Promise<Sent>
+const sent =
+  (path: string, body: () => FormData | object): Make =>
+  async () => ({ path, body: body() })
+
+/** What is charged in full once its task has completed. */
+const tasks: [string, keyof typeof operations, Make, object][] = [
+  [
+    'a video by form, with a picture',
+    'createVideo',
+    sent('/v1/videos', () => form({ ...videoForm, input_reference: pixel })),
+    { prompt: 'A whale', seconds: 4, size: '480x480', watermark: true, private: false },
+  ],
+  [
+    'a video by JSON, with a picture in it',
+    'createVideo',
+    sent('/v1/videos', () => ({ ...videoForm, input_reference: pixelUri })),
+    { prompt: 'A whale', seconds: 4 },
+  ],
+  [
+    'a video task',
+    'createVideoTask',
+    sent('/v1/video/create', () => ({ model: 'vidA3.1', prompt: 'A whale' })),
+    { prompt: 'A whale', watermark: false },
+  ],
+  [
+    'a remix',
+    'remixVideo',
+    async (who) => ({ path: `/v1/videos/${await source(who)}/remix`, body: { prompt: 'At night' } }),
+    { prompt: 'At night', seconds: 4, size: '480x480' },
+  ],
+  [
+    'a video by way of chat',
+    'completeChat',
+    sent('/v1/chat/completions', () => ({ ...chatVideo, stream: true })),
+    { prompt: 'A whale' },
+  ],
+  [
+    'a transcription task',
+    'createTranscriptionTask',
+    sent('/v1/audio/transcription-tasks', () => audioForm(wave(3), { model: 'asr-1' })),
+    { seconds: 3, task: 'transcribe' },
+  ],
+]
+
+/** What is charged when it has been answered. */
+const requests: [string, keyof typeof operations, Make, object][] = [
+  [
+    'a transcription',
+    'createTranscription',
+    sent('/v1/audio/transcriptions', () => audioForm(wave(2), { model: 'asr-1', language: 'en' })),
+    { seconds: 2, language: 'en', response_format: 'json', temperature: 0 },
+  ],
+  [
+    'a translation',
+    'createTranslation',
+    sent('/v1/audio/translations', () => audioForm(wave(2), { model: 'asr-1' })),
+    { seconds: 2 },
+  ],
+  [
+    'a speech',
+    'createSpeech',
+    sent('/v1/audio/speech', () => speech),
+    { input: 'Hello there', voice: 'alloy', response_format: 'mp3', speed: 1 },
+  ],
+]
+
+const expectQuote = (answer: Answer, parameters: object) => {
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(answer.body).toEqual({
+    object: 'quote',
+    model: expect.any(String),
+    parameters: expect.objectContaining(parameters),
+    lines: [
+      {
+        unit: expect.any(String),
+        unit_micros: expect.any(Number),
+        quantity: expect.any(Number),
+        total_micros: answer.body['total_micros'],
+      },
+    ],
+    total_micros: expect.any(Number),
+    fits: true,
+    refusal: null,
+  })
+}
+
+describe('the quote is what is then charged, and leaves nothing', () => {
+  test.each(tasks)('%s', async (_, _operation, make, parameters) => {
+    const who = await customer()
+    const order = await make(who)
+    const before = await everything()
+    const answer = await quote(who, order, { 'idempotency-key': 'a quote', 'x-stainless-retry-count': '0' })
+    expectQuote(answer, parameters)
+    expect(await everything()).toEqual(before)
+    const leaving = new AbortController()
+    const response = await fetch(`${gateway.url}${order.path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${who.text}`,
+        ...(!(order.body instanceof FormData) && { 'content-type': 'application/json' }),
+      },
+      body: order.body instanceof FormData ? order.body : JSON.stringify(order.body),
+      signal: leaving.signal,
+    })
+    expect(response.status).toBe(200)
+    expect(await heldBy(who.accountId)).toBe(answer.body['total_micros'])
+    leaving.abort()
+  })
+
+  test('a video that has completed', async () => {
+    const who = await customer()
+    const { body } = await quote(who, { path: '/v1/videos', body: videoForm })
+    await source(who)
+    expect(await spentBy(who.accountId)).toBe(body['total_micros'])
+  })
+
+  test.each(requests)('%s', async (_, _operation, make, parameters) => {
+    const who = await customer()
+    const order = await make(who)
+    const asked = gateway.vendor.speeches().length
+    const before = await everything()
+    const answer = await quote(who, order)
+    expectQuote(answer, parameters)
+    expect(await everything()).toEqual(before)
+    expect(gateway.vendor.speeches().length).toBe(asked)
+    await (await send(who, order)).arrayBuffer()
+    expect(await spentBy(who.accountId)).toBe(answer.body['total_micros'])
+  })
+
+  test('a conversation costs no more than that', async () => {
+    const who = await customer()
+    const order = { path: '/v1/chat/completions', body: talk }
+    const turns = gateway.vendor.turns().length
+    const before = await everything()
+    const { status, body } = await quote(who, order)
+    expect(status).toBe(200)
+    expect(await everything()).toEqual(before)
+    expect(gateway.vendor.turns().length).toBe(turns)
+    expect(body).toMatchObject({ object: 'quote', fits: true, parameters: { n: 1, messages: 1 } })
+    await (await send(who, order)).arrayBuffer()
+    const { rows } = await gateway.database.postgres.query<{ held: number }>(
+      'select hold_micros as held from metered_requests where account_id = $1',
+      [who.accountId],
+    )
+    expect(rows).toEqual([{ held: body['total_micros'] }])
+    expect(await spentBy(who.accountId)).toBeLessThanOrEqual(Number(body['total_micros']))
+  })
+
+  test('a character is free, and is not made', async () => {
+    const who = await customer()
+    const order = { path: '/vidB/v1/characters', body: { from_task: await source(who), timestamps: '1,3' } }
+    const before = await everything()
+    const { status, body } = await quote(who, order)
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      object: 'quote',
+      model: null,
+      parameters: order.body,
+      lines: [],
+      total_micros: 0,
+      fits: true,
+      refusal: null,
+    })
+    expect(await everything()).toEqual(before)
+  })
+
+  test('it is answered by every operation that creates something', () => {
+    const all = Object.values(operations).flatMap((operation) => ('creates' in operation ? operation.id : []))
+    const tried = [...tasks, ...requests].map(([, operation]) => operation)
+    expect(new Set([...tried, 'createCharacter'])).toEqual(new Set(all))
+  })
+})
+
+describe('what would be refused', () => {
+  test.each([...tasks, ...requests].filter(([, operation]) => operation !== 'remixVideo'))(
+    '%s for which the money is lacking does not fit',
+    async (_, _operation, make) => {
+      const who = await customer(0)
+      const order = await make(who)
+      const before = await everything()
+      const { status, body } = await quote(who, order)
+      expect(status).toBe(200)
+      expect(body).toMatchObject({
+        fits: false,
+        refusal: { code: 'insufficient_balance', message: expect.stringMatching(/^The balance of 0.00 /) },
+      })
+      expect(body['total_micros']).toBeGreaterThan(0)
+      expect(await everything()).toEqual(before)
+      expect((await send(who, order)).status).toBe(402)
+    },
+  )
+
+  test('a subscription that is over is told as it would be', async () => {
+    const { postgres } = gateway.database
+    const accountId = await createAccount(postgres)
+    const { text } = await createKey(postgres, accountId, { kind: 'subscription' })
+    const { body } = await quote({ accountId, text }, { path: '/v1/videos', body: videoForm })
+    expect(body).toMatchObject({ fits: false, refusal: { code: 'subscription_expired' } })
+  })
+
+  const wrong: [ErrorCode, string | undefined, Sent][] = [
+    ['model_not_found', 'model', { path: '/v1/videos', body: { ...videoForm, model: 'nothing' } }],
+    ['invalid_parameter', 'seconds', { path: '/v1/videos', body: { ...videoForm, seconds: 5 } }],
+    [
+      'invalid_image',
+      'input_reference',
+      { path: '/v1/videos', body: { ...videoForm, input_reference: 'data:image/png;base64,AAAA' } },
+    ],
+    [
+      'task_not_found',
+      undefined,
+      { path: '/v1/videos', body: { ...videoForm, character_from_task: 'vidB-2:task_1' } },
+    ],
+    ['task_not_found', undefined, { path: '/v1/videos/none/remix', body: { prompt: 'At night' } }],
+    [
+      'invalid_parameter',
+      'timestamps',
+      { path: '/vidB/v1/characters', body: { url: 'https://a.example', timestamps: '9' } },
+    ],
+    ['voice_not_supported', 'voice', { path: '/v1/audio/speech', body: { ...speech, voice: 'nobody' } }],
+    [
+      'invalid_file_format',
+      'file',
+      { path: '/v1/audio/transcriptions', body: audioForm(Buffer.from('no sound'), { model: 'asr-1' }) },
+    ],
+    [
+      'missing_parameter',
+      'file',
+      { path: '/v1/audio/transcription-tasks', body: audioForm(undefined, { model: 'asr-1' }) },
+    ],
+  ]
+  test.each(wrong)('%s on %s, as for real', async (code, param, order) => {
+    const who = await customer()
+    const before = await everything()
+    const answer = await quote(who, order)
+    const real = await send(who, order)
+    expect(await real.json()).toEqual(answer.body)
+    expectProblem(answer, code, param)
+    expect(await everything()).toEqual(before)
+  })
+})
+
+test('dry_run=false is the real thing, and anything else is refused', async () => {
+  const who = await customer()
+  const order = { path: '/v1/videos', body: videoForm }
+  expect(await (await send(who, order, '?dry_run=false')).json()).toMatchObject({ object: 'video' })
+  const answer = await ask(`${gateway.url}/v1/videos?dry_run=maybe`, who.text, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(videoForm),
+  })
+  expectProblem(answer, 'invalid_parameter', 'dry_run')
+})
+
+test('a quote counts as a request like any other', async () => {
+  const { postgres } = gateway.database
+  const accountId = await createAccount(postgres)
+  const { text } = await createKey(postgres, accountId, { limits: { create: 1 } })
+  const who = { accountId, text }
+  expect((await quote(who, { path: '/v1/videos', body: videoForm })).status).toBe(200)
+  expectProblem(await quote(who, { path: '/v1/videos', body: videoForm }), 'rate_limit_exceeded')
+})

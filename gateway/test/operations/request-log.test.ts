@@ -1,0 +1,232 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+
+import type { AnsweredRequest } from '../../src/http/answered-request.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { connectPostgres } from '../../src/platform/postgres.ts'
+import { uuidV7 } from '../../src/platform/uuid.ts'
+import { createRequestRecorder } from '../../src/requests/record-requests.ts'
+import { ask, askJson, expectProblem, form } from '../kit/answers.ts'
+import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
+import { startGateway, startProxy, type TestGateway } from '../kit/start-gateway.ts'
+
+let gateway: TestGateway
+let operator: TestKey
+let accountId: string
+let key: TestKey
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  const { postgres } = gateway.database
+  accountId = await createAccount(postgres)
+  key = await createKey(postgres, accountId)
+  operator = await createKey(postgres, accountId, { kind: 'admin' })
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const list = (search: string) => ask(`${gateway.url}/admin/v1/requests${search}`, operator.text)
+const dataOf = ({ body }: { body: Record<string, unknown> }) => body['data'] as Record<string, unknown>[]
+
+/** Waits until as many requests are found, because they are written down a moment later. */
+const found = (search: string, count: number) =>
+  vi.waitFor(
+    async () => {
+      const data = dataOf(await list(search))
+      expect(data).toHaveLength(count)
+      return data
+    },
+    { timeout: 10_000, interval: 100 },
+  )
+const requestIdOf = ({ headers }: { headers: Headers }) => headers.get('x-request-id')
+
+const order = { model: 'vidB-2', prompt: 'A secret whale', seconds: '4', size: '480x480' }
+
+describe('the log of requests', () => {
+  test('has who asked what, how it went and which task it was about, and nothing of what was asked', async () => {
+    const answer = await ask(`${gateway.url}/v1/videos?note=secret-query`, key.text, {
+      method: 'POST',
+      body: form(order),
+      headers: { 'user-agent': 'a-client/1.0' },
+    })
+    const id = String(answer.body['id'])
+    const [logged] = await found(`?task_id=${id}`, 1)
+    expect(logged).toEqual({
+      id: requestIdOf(answer),
+      object: 'request',
+      at: expect.closeTo(Date.now() / 1000, -1),
+      account_id: accountId,
+      key_id: key.id,
+      operation: 'createVideo',
+      method: 'POST',
+      path: '/v1/videos',
+      status: 200,
+      error_code: null,
+      model: 'vidB-2',
+      task_id: id,
+      took_ms: expect.any(Number),
+      address: '127.0.0.1',
+      client: 'a-client/1.0',
+    })
+    await ask(`${gateway.url}/v1/videos/${id}`, key.text)
+    await found(`?task_id=${id}&operation=getVideo`, 1)
+    const { rows } = await gateway.database.postgres.query<{ leaks: number }>(
+      `select count(*) as leaks from requests r where r::text like '%secret%' or r::text like '%' || $1 || '%'`,
+      [key.text],
+    )
+    expect(rows).toEqual([{ leaks: 0 }])
+  })
+
+  test('has refusals with their code, whoever was refused', async () => {
+    const other = await createKey(gateway.database.postgres, accountId)
+    const refused = await askJson(`${gateway.url}/v1/videos`, other.text, { ...order, seconds: 999 })
+    expect(refused.status).toBe(400)
+    const [logged] = await found(`?key_id=${other.id}`, 1)
+    expect(logged).toMatchObject({
+      status: 400,
+      error_code: 'invalid_parameter',
+      model: 'vidB-2',
+      task_id: null,
+    })
+    const stranger = await ask(`${gateway.url}/v1/videos/nothing-of-ours`, 'sk-wrong')
+    const unknown = await ask(`${gateway.url}/nowhere/${key.text}`, undefined)
+    const ofStranger = await found('?error_code=invalid_api_key', 1)
+    expect(ofStranger[0]).toMatchObject({ id: requestIdOf(stranger), account_id: null, key_id: null })
+    const nowhere = await found('?error_code=endpoint_not_found', 1)
+    expect(nowhere[0]).toMatchObject({ id: requestIdOf(unknown), operation: 'none', path: '/nowhere/sk-…' })
+  })
+
+  test('names no model that is none of ours', async () => {
+    const other = await createKey(gateway.database.postgres, accountId)
+    await askJson(`${gateway.url}/v1/videos`, other.text, { ...order, model: 'a prompt in the wrong place' })
+    const [logged] = await found(`?key_id=${other.id}`, 1)
+    expect(logged).toMatchObject({ error_code: 'model_not_found', model: null })
+  })
+
+  test('has what operators asked, under their key, and no probes', async () => {
+    await ask(`${gateway.url}/readyz`, undefined)
+    const other = await createKey(gateway.database.postgres, accountId, { kind: 'admin' })
+    await ask(`${gateway.url}/admin/v1/tasks`, other.text)
+    const [logged] = await found(`?key_id=${other.id}`, 1)
+    expect(logged).toMatchObject({ operation: 'listTasks', account_id: null })
+    const { rows } = await gateway.database.postgres.query('select from requests where path = $1', [
+      '/readyz',
+    ])
+    expect(rows).toHaveLength(0)
+  })
+
+  test('pages show each request once, newest first, while more come in', async () => {
+    const other = await createKey(gateway.database.postgres, accountId)
+    for (let count = 0; count < 7; count += 1) await ask(`${gateway.url}/v1/models`, other.text)
+    const all = await found(`?key_id=${other.id}`, 7)
+    const seen: unknown[] = []
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const after: string = cursor === '' ? '' : `&cursor=${cursor}`
+      const page = await list(`?key_id=${other.id}&limit=3${after}`)
+      seen.push(...dataOf(page))
+      cursor = page.body['next'] as string | null
+      await ask(`${gateway.url}/v1/models`, other.text)
+    }
+    expect(seen).toEqual(all)
+    const times = all.map(({ at }) => Number(at))
+    expect(times).toEqual(times.toSorted((a, b) => b - a))
+  })
+
+  test('is narrowed by account, operation, status, model and time', async () => {
+    const { postgres } = gateway.database
+    const ownAccount = await createAccount(postgres)
+    const own = await createKey(postgres, ownAccount)
+    await askJson(`${gateway.url}/v1/videos`, own.text, order)
+    await ask(`${gateway.url}/v1/models`, own.text)
+    const ofAccount = `?account_id=${ownAccount}`
+    await found(ofAccount, 2)
+    await found(`${ofAccount}&operation=listModels`, 1)
+    await found(`${ofAccount}&status=404`, 0)
+    await found(`${ofAccount}&model=vidB-2`, 1)
+    const now = Math.floor(Date.now() / 1000)
+    await found(`${ofAccount}&from=${now - 60}&to=${now + 60}`, 2)
+    await found(`${ofAccount}&to=${now - 60}`, 0)
+    await found(`${ofAccount}&from=${now + 60}`, 0)
+  })
+
+  test.each([
+    ['cursor', '?cursor=nonsense'],
+    ['account_id', '?account_id=me'],
+    ['key_id', '?key_id=1'],
+    ['status', '?status=99'],
+    ['limit', '?limit=0'],
+    ['to', '?to=999999999999999'],
+  ])('400 invalid_parameter: %s in %s', async (param, search) => {
+    expectProblem(await list(search), 'invalid_parameter', param)
+  })
+
+  test('a customer may not read it', async () => {
+    expectProblem(await ask(`${gateway.url}/admin/v1/requests`, key.text), 'access_denied')
+  })
+
+  test('a key says when it was last used, and nobody has to look it up again for that', async () => {
+    const { postgres } = gateway.database
+    const used = await createKey(postgres, accountId)
+    const news: (string | undefined)[] = []
+    const ear = await postgres.listen('key_changes', (payload) => news.push(payload))
+    await ask(`${gateway.url}/v1/models`, used.text)
+    const lastUsed = async () => {
+      const { rows } = await postgres.query<{ at: Date | null }>(
+        'select last_used_at as at from keys where id = $1',
+        [used.id],
+      )
+      return rows[0]?.at ?? null
+    }
+    const first = await vi.waitFor(
+      async () => {
+        const at = await lastUsed()
+        expect(at).not.toBeNull()
+        return at
+      },
+      { timeout: 10_000, interval: 50 },
+    )
+    await ask(`${gateway.url}/v1/models`, used.text)
+    await found(`?key_id=${used.id}`, 2)
+    expect(await lastUsed()).toEqual(first)
+    // What is announced after it has been heard, so nothing was announced before.
+    await postgres.query('update keys set name = name where id = $1', [used.id])
+    await vi.waitFor(() => expect(news).toHaveLength(1), { timeout: 5_000 })
+    await ear.stop()
+  })
+})
+
+describe('while the database is away', () => {
+  const answered = (): AnsweredRequest => ({
+    ...{ id: `req_${uuidV7()}`, at: new Date(), accountId, keyId: key.id, operation: 'listModels' },
+    ...{
+      method: 'GET',
+      path: '/v1/models',
+      status: 200,
+      errorCode: null,
+      model: 'of-the-outage',
+      taskId: null,
+    },
+    ...{ tookMs: 1, address: '127.0.0.1', client: null },
+  })
+
+  test('requests are kept up to a most, the others are dropped and counted, and none is written twice', async () => {
+    await using proxy = await startProxy(gateway.database.url)
+    const postgres = connectPostgres(
+      { url: proxy.url, connectionsMax: 1 },
+      createLog({ level: 'silent' }, 'test'),
+    )
+    const lines: unknown[] = []
+    const log = createLog({ level: 'silent' }, 'test')
+    log.warn = (line: unknown) => void lines.push(line)
+    const recorder = createRequestRecorder({ postgres, log }, { waitingMax: 30, everyMs: 60_000 })
+    await proxy.cut()
+    for (let count = 0; count < 50; count += 1) recorder.record(answered())
+    await recorder.flush()
+    expect(lines).toEqual([{ err: expect.any(Error) }, { dropped: 20 }])
+    await proxy.mend()
+    await recorder.close()
+    const { rows } = await gateway.database.postgres.query<{ count: number }>(
+      "select count(*) from requests where model = 'of-the-outage'",
+    )
+    expect(rows).toEqual([{ count: 30 }])
+    await postgres.close()
+  })
+})

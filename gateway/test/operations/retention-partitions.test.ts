@@ -1,0 +1,214 @@
+/** Old rows go with their month, whole, and only when nothing in it is needed; money stays. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { createMeter, type Meter } from '../../src/billing/meter.ts'
+import { priceOf } from '../../src/billing/price.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { clearRecords, type ClearDependencies } from '../../src/retention/clear-past.ts'
+import { finishTranscription, forgetRecording } from '../../src/transcripts/transcription-task-store.ts'
+import { createDatabase, type TestDatabase } from '../kit/database.ts'
+import { completeTask, createAccount, createKey, endTask } from '../kit/factories.ts'
+import { acceptedAt, clearingOf, daysAgo, recordingAt } from '../kit/past.ts'
+
+const tables = ['metered_requests', 'requests', 'task_events', 'transcription_tasks', 'video_tasks']
+const failure = { kind: 'failed', code: 'upstream_error', message: '' } as const
+
+let database: TestDatabase
+let directory: string
+let clearing: ClearDependencies
+let meter: Meter
+let owner: { accountId: string; keyId: string }
+
+beforeEach(async () => {
+  database = await createDatabase()
+  directory = await mkdtemp(join(tmpdir(), 'kinora-past-'))
+  clearing = await clearingOf({ database, directory })
+  meter = createMeter({ postgres: database.postgres, log: createLog({ level: 'silent' }, 'test') })
+  const accountId = await createAccount(database.postgres)
+  owner = { accountId, keyId: (await createKey(database.postgres, accountId)).id }
+})
+afterEach(async () => {
+  await meter.close()
+  await database[Symbol.asyncDispose]()
+  await rm(directory, { recursive: true })
+})
+
+const query = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []) =>
+  database.postgres.query<Row>(text, values).then(({ rows }) => rows)
+
+/** Longer than any month, so that last month is never past. */
+const termDays = 35
+const dropped = async (task = termDays) => {
+  const days = () => ({ media: 7, task, log: termDays })
+  const { partitions } = await clearRecords({ ...clearing, days }, new AbortController().signal)
+  return partitions.toSorted()
+}
+
+/** A month so long ago: its first day, the middle of it, and what its tables' names end in. */
+const monthAgo = (months: number) => {
+  const now = new Date()
+  const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1))
+  const day = first.toISOString().slice(0, 10)
+  return {
+    day,
+    middle: new Date(first.getTime() + 14 * 86_400_000),
+    suffix: day.slice(0, 7).replace('-', '_'),
+  }
+}
+const makeMonth = async (months: number) => {
+  const { day, suffix } = monthAgo(months)
+  for (const table of [...tables, 'ledger_entries']) {
+    await query(
+      `create table ${table}_${suffix} partition of ${table} for values from ('${day}') to ('${monthAgo(months - 1).day}')`,
+    )
+  }
+  return monthAgo(months)
+}
+const named = (suffix: string) => tables.map((table) => `${table}_${suffix}`)
+const isThere = async (name: string) => {
+  const [row] = await query<{ there: string | null }>('select to_regclass($1) as there', [name])
+  return row?.there !== null
+}
+
+const completedAt = async (createdAt: Date) => {
+  const task = await acceptedAt(database.postgres, owner, createdAt)
+  await completeTask({ database, directory }, owner.accountId, task.id)
+  return task
+}
+const transcribedAt = async (createdAt: Date) => {
+  const { id, day } = await recordingAt(database.postgres, owner, createdAt)
+  await finishTranscription(database.postgres, day, id, failure, createdAt)
+  await forgetRecording(database.postgres, day, id)
+}
+/** A request that is answered while the caller waits; its rows are then moved to the day it is to be of. */
+const meteredAt = async (at: Date, { isOpen = false }: { isOpen?: boolean } = {}) => {
+  const heldFor = [priceOf('million_characters', 1_000_000, 10)]
+  const caller = {
+    ...{ ...owner, kind: 'payg' as const, models: undefined, addresses: undefined, limits: {} },
+    ...{ requestsPerMinute: undefined, dialect: 'reference' as const, hasQuota: false },
+  }
+  const { id, settle } = await meter.open({
+    ...{ caller, operation: 'createSpeech', model: 'm', provider: 'p', heldFor },
+  })
+  if (!isOpen) await settle('completed', heldFor)
+  await query('update metered_requests set day = $2 where id = $1', [id, at])
+  await query('update ledger_entries set day = $2 where task_id = $1', [id, at])
+  return id
+}
+const loggedAt = (at: Date) =>
+  query(
+    `insert into requests (day, id, at, operation, method, path, status, took_ms, address)
+     values ($1::timestamptz::date, 'req', $1, 'getVideo', 'GET', '/', 200, 1, '127.0.0.1')`,
+    [at],
+  )
+
+const books = () =>
+  query(
+    `select available_micros, held_micros, (select count(*) from ledger_entries) as entries,
+            (select coalesce(sum(hashtextextended(l::text, 0)), 0) from ledger_entries l) as digest from balances`,
+  )
+const expectSound = async () =>
+  expect(await auditLedger(database.postgres)).toEqual({
+    sumMicros: 0,
+    driftedBalances: 0,
+    heldByFinished: 0,
+  })
+
+test('a month goes whole once all of it is past; others and the ledger stay, and the books are right', async () => {
+  const [old, recent] = [await makeMonth(3), await makeMonth(1)]
+  for (const { middle } of [old, recent]) {
+    await completedAt(middle)
+    await meteredAt(middle)
+    await transcribedAt(middle)
+    await loggedAt(middle)
+  }
+  const before = await books()
+  expect(await dropped()).toEqual(named(old.suffix))
+  for (const name of named(old.suffix)) {
+    expect([await isThere(name), await isThere(`${name}_past`)]).toEqual([false, false])
+  }
+  for (const name of [...named(recent.suffix), `ledger_entries_${old.suffix}`])
+    expect(await isThere(name)).toBe(true)
+  for (const table of tables) {
+    const rows = await query<{ day: string }>(`select day from ${table}`)
+    expect(rows.map(({ day }) => day.slice(0, 7)).every((month) => month === recent.day.slice(0, 7))).toBe(
+      true,
+    )
+    expect(rows).not.toEqual([])
+  }
+  expect(await books()).toEqual(before)
+  await expectSound()
+  expect(await dropped()).toEqual([])
+})
+
+test('the longest term of any account is waited for, but not by the log', async () => {
+  const { suffix } = await makeMonth(4)
+  await query('update accounts set task_retention_days = 150')
+  expect(await dropped()).toEqual([`requests_${suffix}`])
+  expect(await isThere(`video_tasks_${suffix}`)).toBe(true)
+  await query('update accounts set task_retention_days = null')
+  expect(await dropped()).toEqual(named(suffix).filter((name) => !name.startsWith('requests')))
+})
+
+test('a month stays while something of it is under way', async () => {
+  const { postgres } = database
+  const { middle, suffix } = await makeMonth(3)
+  const task = await acceptedAt(postgres, owner, middle)
+  const request = await meteredAt(middle, { isOpen: true })
+  const { id, day } = await recordingAt(postgres, owner, middle)
+  expect(await dropped()).toEqual([`requests_${suffix}`])
+
+  await endTask(postgres, task.id, failure)
+  expect(await dropped()).toEqual([`task_events_${suffix}`, `video_tasks_${suffix}`])
+
+  await query(`update metered_requests set lapses_at = now() - interval '1 second' where id = $1`, [request])
+  expect(await meter.releaseLapsed()).toBe(1)
+  expect(await dropped()).toEqual([`metered_requests_${suffix}`])
+
+  await finishTranscription(postgres, day, id, failure, middle)
+  expect(await dropped()).toEqual([])
+  await forgetRecording(postgres, day, id)
+  expect(await dropped()).toEqual([`transcription_tasks_${suffix}`])
+  await expectSound()
+})
+
+test('rows that no month was there for go together, once all of them are past', async () => {
+  const strays = () => query('select id from video_tasks_default')
+  const [oldest, newest] = [await completedAt(daysAgo(100)), await completedAt(daysAgo(60))]
+  expect(await dropped(80)).toEqual([])
+  expect(await strays()).toHaveLength(2)
+  expect(await dropped()).toEqual(['task_events_default', 'video_tasks_default'])
+  expect(await strays()).toEqual([])
+
+  // What comes for such a day afterwards has its place again.
+  const later = await completedAt(daysAgo(100))
+  expect(await strays()).toEqual([{ id: later.id }])
+  expect([oldest.id, newest.id]).not.toContain(later.id)
+  expect(await dropped()).toEqual(['task_events_default', 'video_tasks_default'])
+  await expectSound()
+})
+
+test('one that a process took out before it died is dropped; what an operator took out is not', async () => {
+  const { suffix } = await makeMonth(3)
+  await query(`alter table requests detach partition requests_${suffix}`)
+  await query(`alter table requests_${suffix} rename to requests_${suffix}_past`)
+  await query(`alter table task_events detach partition task_events_${suffix}`)
+  expect(await dropped()).toEqual(named(suffix).filter((name) => !name.startsWith('task_events')))
+  expect(await isThere(`requests_${suffix}_past`)).toBe(false)
+  expect(await isThere(`task_events_${suffix}`)).toBe(true)
+})
+
+test('a table that is in use is not waited for', async () => {
+  const { suffix } = await makeMonth(3)
+  await database.postgres.transaction(async (inUse) => {
+    await inUse.query('select from video_tasks limit 1')
+    expect(await dropped()).toEqual(named(suffix).filter((name) => !name.startsWith('video_tasks')))
+    expect(await isThere(`video_tasks_${suffix}`)).toBe(true)
+  })
+  expect(await dropped()).toEqual([`video_tasks_${suffix}`])
+})
