@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
 import { createDatabase } from '../../gateway/test/kit/database.ts'
-import { keySecret } from '../../gateway/test/kit/factories.ts'
+import { createAccount, keySecret } from '../../gateway/test/kit/factories.ts'
 
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
@@ -28,6 +28,30 @@ test('a database that is up to date has nothing to migrate', async () => {
   await using database = await createDatabase()
   const { stdout } = await kinora(['migrate'], { DATABASE_URL: database.url })
   expect(stdout).toBe('Nothing to do.\n')
+})
+
+test('an audit says which rules hold, and ends with 1 where the books are not sound', async () => {
+  await using database = await createDatabase()
+  const environment = { DATABASE_URL: database.url }
+  const accountId = await createAccount(database.postgres)
+  const { stdout } = await kinora(['audit'], environment)
+  expect(stdout).toMatch(/^holds {3}balances_match_legs$/m)
+  expect(stdout).toMatch(/The books are sound \(\d+ ms\)\.\n$/)
+
+  await database.postgres.query('update balances set available_micros = available_micros + 1')
+  await expect(kinora(['audit'], environment)).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(
+      new RegExp(`BROKEN {2}balances_match_legs: 1\n[^]*${accountId} payg[^]*not sound: 1 of \\d+ rules`),
+    ) as string,
+  })
+  const failed = await kinora(['audit', '--json'], environment).catch((error: { stdout: string }) => error)
+  expect(JSON.parse(failed.stdout)).toMatchObject({
+    is_sound: false,
+    findings: expect.arrayContaining([
+      expect.objectContaining({ invariant: 'balances_match_legs', violations: 1 }),
+    ]) as unknown[],
+  })
 })
 
 test('an empty database is migrated in order', async () => {

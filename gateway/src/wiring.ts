@@ -321,7 +321,7 @@ export const wireApi = async (config: Config, log: Log) => {
   implement(door, operations.createTranscription, createTranscription({ ...audio, measureAudio }))
   implement(door, operations.createTranslation, createTranslation({ ...audio, measureAudio }))
   implement(door, operations.createSpeech, createSpeech(audio))
-  const retentionMs = config.MEDIA_RETENTION_DAYS * dayMs
+  const retentionMs = () => days().media * dayMs
   const nudgeRecordings = () => engine.nudge(dispatchRecordings.loop, dispatchRecordings.key)
   const recordings = { postgres, mediaStore, log, retentionMs, nudgeDispatcher: nudgeRecordings }
   implement(
@@ -437,7 +437,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     log,
     readLevels: createReadLevels(config.FFMPEG_PATH),
     cutPiece: createCutPiece(config.FFMPEG_PATH),
-    retentionMs: config.MEDIA_RETENTION_DAYS * dayMs,
+    retentionMs: () => days().media * dayMs,
     nudgeDispatcher: () => engine.nudge(dispatchRecordings.loop, dispatchRecordings.key),
   }
   const suspendAfterMs = config.ENGINE_SUSPEND_AFTER_MS

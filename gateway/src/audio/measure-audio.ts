@@ -11,7 +11,7 @@ import { atMost } from '../platform/at-most.ts'
 import { createLineSandbox, isVerdict } from '../storage/sandbox.ts'
 import { audioFormatOf, type AudioFormat } from './audio-format.ts'
 
-export interface MeasuredAudio extends AudioFormat {
+interface MeasuredAudio extends AudioFormat {
   durationSeconds: number
 }
 

@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest'
 
-import { priceOf, priceOfVideo } from './price.ts'
+import { priceAt, priceOf } from './price.ts'
 
 test('a price keeps its inputs beside its total', () => {
-  expect(priceOfVideo(300_000, 25)).toEqual({
+  expect(priceOf('second', 300_000, 25)).toEqual({
     unit: 'second',
     unitMicros: 300_000,
     quantity: 25,
     totalMicros: 7_500_000,
+  })
+  expect(priceAt({ unit: 'call', unitMicros: 5, version: 3 }, 1)).toEqual({
+    ...{ unit: 'call', unitMicros: 5, quantity: 1, totalMicros: 5, version: 3 },
   })
 })
 

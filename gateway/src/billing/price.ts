@@ -39,8 +39,5 @@ export const priceAt = ({ unit, unitMicros, version }: Rate, counted: number): P
 export const priceOf = (unit: PriceUnit, unitMicros: number, counted: number): Price =>
   priceAt({ unit, unitMicros }, counted)
 
-export const priceOfVideo = (pricePerSecondMicros: number, seconds: number): Price =>
-  priceOf('second', pricePerSecondMicros, seconds)
-
 export const totalOf = (prices: Price[]): number =>
   prices.reduce((sum, { totalMicros }) => sum + totalMicros, 0)

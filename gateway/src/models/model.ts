@@ -45,7 +45,7 @@ export interface SpeechModel extends AnyModel {
 }
 
 /** Prices of a million tokens each. */
-export interface TokenPrices {
+interface TokenPrices {
   textInputMicros: number
   audioInputMicros: number
   textOutputMicros: number

@@ -119,34 +119,61 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     }
   }
 
-  const listen: Postgres['listen'] = async (channel, onNews) => {
-    let stopped = false
-    let client: pg.Client | undefined
-    const attach = async () => {
-      client = await dedicatedClient()
-      client.on('notification', (message) => onNews(message.payload))
-      client.on('end', () => void reattach())
-      await client.query(`listen ${pg.escapeIdentifier(channel)}`)
-    }
-    const reattach = async () => {
-      while (!stopped) {
-        await new Promise((resolve) => setTimeout(resolve, 500))
-        try {
-          await attach()
-          onNews(undefined)
-          return
-        } catch (error) {
-          log.warn({ err: error }, 'postgres.listen-failed')
-        }
+  // Everyone in this process who listens shares one connection.
+  const listeners = new Map<string, Set<(payload: string | undefined) => void>>()
+  let listening: Promise<pg.Client> | undefined
+
+  const hearOn = (client: pg.Client, channel: string) =>
+    client.query(`listen ${pg.escapeIdentifier(channel)}`)
+
+  const attach = async (): Promise<pg.Client> => {
+    const client = await dedicatedClient()
+    client.on('notification', ({ channel, payload }) => {
+      for (const onNews of listeners.get(channel) ?? []) onNews(payload)
+    })
+    for (const channel of listeners.keys()) await hearOn(client, channel)
+    client.on('end', () => {
+      listening = listeners.size === 0 ? undefined : reattach()
+      // Whoever listens next sees that it failed; until then it is nobody's.
+      listening?.catch(() => undefined)
+    })
+    return client
+  }
+
+  const reattach = async (): Promise<pg.Client> => {
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      if (listeners.size === 0) throw new Error('nobody listens any more')
+      try {
+        const client = await attach()
+        for (const onNews of [...listeners.values()].flatMap((each) => [...each])) onNews(undefined)
+        return client
+      } catch (error) {
+        log.warn({ err: error }, 'postgres.listen-failed')
       }
     }
-    await attach()
-    return {
-      stop: async () => {
-        stopped = true
-        await client?.end()
-      },
+  }
+
+  const listen: Postgres['listen'] = async (channel, onNews) => {
+    const ofChannel = listeners.get(channel) ?? new Set()
+    listeners.set(channel, ofChannel.add(onNews))
+    const stop = async () => {
+      ofChannel.delete(onNews)
+      if (ofChannel.size === 0) listeners.delete(channel)
+      if (listeners.size > 0) return
+      const last = await listening?.catch(() => undefined)
+      listening = undefined
+      await last?.end().catch(() => undefined)
     }
+    try {
+      listening ??= attach()
+      await hearOn(await listening, channel)
+    } catch (error) {
+      listening = undefined
+      await stop()
+      throw error
+    }
+    return { stop }
   }
 
   return {
@@ -167,6 +194,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
       return false
     },
     close: async () => {
+      listeners.clear()
       await Promise.all([...dedicated].map((client) => client.end().catch(() => undefined)))
       await pool.end()
     },

@@ -14,8 +14,8 @@ import type { Ending } from './transcription-task.ts'
 export interface SettleDependencies {
   postgres: Postgres
   mediaStore: MediaStore
-  /** How long transcripts are kept. */
-  retentionMs: number
+  /** How long transcripts are kept at the moment; an account's own term is applied by retention. */
+  retentionMs: () => number
   log: Log
   /** Its place is free for another task. */
   nudgeDispatcher: () => void
@@ -30,7 +30,7 @@ export const settleTranscription = async (
 ): Promise<void> => {
   const day = dayOfTranscription(taskId)
   if (day === undefined) throw new Error(`${taskId} is no id of a transcription task`)
-  const expiresAt = new Date(Date.now() + retentionMs)
+  const expiresAt = new Date(Date.now() + retentionMs())
   const finished = await postgres.transaction(async (database) => {
     const task = await finishTranscription(database, day, taskId, ending, expiresAt)
     if (task === undefined) return undefined

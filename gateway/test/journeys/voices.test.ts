@@ -116,16 +116,16 @@ test('subtitles lie in order inside the recording, and every figure of the long 
     expect(segment.tokens.length).toBeGreaterThan(0)
   }
   expect(verbose.words?.length).toBeGreaterThan(25)
-  const srt = (await client.audio.transcriptions.create({
+  const srt = await client.audio.transcriptions.create({
     model: 'asr-1',
     file,
     response_format: 'srt',
-  })) as unknown as string
-  const vtt = (await client.audio.transcriptions.create({
+  })
+  const vtt = await client.audio.transcriptions.create({
     model: 'asr-1',
     file,
     response_format: 'vtt',
-  })) as unknown as string
+  })
   for (const cues of [readSrt(srt), readVtt(vtt)]) {
     expect(cues.length).toBe(verbose.segments?.length)
     expect(cues.at(-1)?.endMs).toBeLessThanOrEqual(Math.ceil(seconds * 1000))

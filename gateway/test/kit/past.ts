@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { postMovements } from '../../src/billing/ledger-store.ts'
-import { priceOf, priceOfVideo } from '../../src/billing/price.ts'
+import { priceOf } from '../../src/billing/price.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
@@ -64,7 +64,7 @@ export const acceptedAt = async (
 ): Promise<{ id: string; day: string }> => {
   const id = createUuidTaskId(createdAt.getTime())
   const day = dayOfTaskId(id) ?? ''
-  const price = priceOfVideo(100_000, 4)
+  const price = priceOf('second', 100_000, 4)
   await postMovements(postgres, [
     { kind: 'hold', ...owner, purse: 'payg', taskId: id, day, amountMicros: price.totalMicros },
   ])

@@ -69,7 +69,7 @@ export const createTranscriber = async ({
     ),
     readLevels: createReadLevels('ffmpeg'),
     cutPiece: createCutPiece('ffmpeg'),
-    retentionMs: 7 * 86_400_000,
+    retentionMs: () => 7 * 86_400_000,
     log: createLog({ level: 'silent' }, 'test'),
     nudgeDispatcher: () => undefined,
   }

@@ -1,7 +1,4 @@
 /** `dry_run=true`: what a create would cost, with nothing made. */
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-
 import type { ErrorCode } from '@kinora/contract/errors'
 import { operations } from '@kinora/contract/operations'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -11,6 +8,7 @@ import { completeTask, createAccount, createKey } from '../kit/factories.ts'
 import { makeVideo } from '../kit/sample-video.ts'
 import { audioForm, wave } from '../kit/sound.ts'
 import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
+import { wholeRecordOf } from '../kit/whole-record.ts'
 
 let gateway: VendorGateway
 let film: Buffer
@@ -53,24 +51,7 @@ const quote = async (who: Customer, sent: Sent, headers: Record<string, string> 
   }
 }
 
-/** A digest of every table but the log of requests, and every file. */
-const everything = async () => {
-  const { postgres } = gateway.database
-  const { rows: tables } = await postgres.query<{ name: string }>(
-    `select relname as name from pg_class
-      where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace
-        and relname <> 'requests' order by relname`,
-  )
-  const digests = tables.map(
-    ({ name }) =>
-      `(select count(*) || ' ' || coalesce(sum(hashtextextended((to_jsonb(t) - 'last_used_at')::text, 0)), 0)
-          from ${name} t) as ${name}`,
-  )
-  const { rows } = await postgres.query<Record<string, string>>(`select ${digests.join(', ')}`)
-  const entries = await readdir(join(gateway.directory, 'media'), { recursive: true, withFileTypes: true })
-  const files = entries.flatMap((entry) => (entry.isFile() ? join(entry.parentPath, entry.name) : []))
-  return { ...rows[0], files: files.toSorted() }
-}
+const everything = () => wholeRecordOf(gateway)
 
 const heldBy = async (accountId: string): Promise<number> => {
   const { rows } = await gateway.database.postgres.query<{ held: number }>(
