@@ -145,7 +145,7 @@ test.concurrent('a film without sound, a file without its index and another kind
 
 test.concurrent('a program that is not there is no verdict on the recording', async () => {
   const without = createMeasureAudio({ ffprobePath: '/nowhere/ffprobe', secondsMax: 60 })
-  await expect(measured(sound, without)).rejects.toThrow(
+  await expect(measured(await encoded(sound, 'out.flac'), without)).rejects.toThrow(
     expect.objectContaining({ code: 'service_unavailable' }) as Error,
   )
 })

@@ -10,6 +10,7 @@ import { ApiError } from '@kinora/contract/errors'
 import { atMost } from '../platform/at-most.ts'
 import { createLineSandbox, isVerdict } from '../storage/sandbox.ts'
 import { audioFormatOf, type AudioFormat } from './audio-format.ts'
+import { measureWave } from './measure-wave.ts'
 
 interface MeasuredAudio extends AudioFormat {
   durationSeconds: number
@@ -145,12 +146,18 @@ export const createMeasureAudio = ({
     return samples / heard.sampleRate
   }
 
-  const measure = async (path: string, demuxer: string, param: string): Promise<number> => {
+  const probe = async (path: string, demuxer: string, param: string): Promise<number> => {
     const heard = await hear(path, demuxer)
     if (heard === undefined) throw unreadable(param)
     // In this container alone the time of a packet is nothing but a claim.
     const isClaim = demuxer === 'mov' && !evenCodecs.has(heard.codec)
-    const seconds = await (isClaim ? countSamples : countPackets)(path, demuxer, heard, param)
+    return (isClaim ? countSamples : countPackets)(path, demuxer, heard, param)
+  }
+
+  const measure = async (path: string, demuxer: string, param: string): Promise<number> => {
+    const plain = demuxer === 'wav' ? await measureWave(path) : undefined
+    const seconds = plain ?? (await inTurn(() => probe(path, demuxer, param)))
+    if (seconds > secondsMax) throw tooLong(param)
     // Half a millisecond is no recording.
     if (!(seconds >= 0.0005)) throw unreadable(param)
     return Math.round(seconds * 1000) / 1000
@@ -161,7 +168,7 @@ export const createMeasureAudio = ({
     if (known === undefined) throw notAudio(param)
     const { demuxer, ...format } = known
     try {
-      return { ...format, durationSeconds: await inTurn(() => measure(path, demuxer, param)) }
+      return { ...format, durationSeconds: await measure(path, demuxer, param) }
     } catch (error) {
       if (error instanceof ApiError) throw error
       if (isVerdict(error)) throw unreadable(param, error)

@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib'
 
 import { ApiError } from '@kinora/contract/errors'
 
-import { atMost } from '../platform/at-most.ts'
+import { nextTurn } from '../platform/next-turn.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import { fieldsOf, type Fields } from './fields.ts'
 import { createJsonScan, depthMax, membersMax, notJson, notModest } from './json-scan.ts'
@@ -24,9 +24,6 @@ const tooLarge = (sizeBytesMax: number) =>
   new ApiError('request_too_large', {
     message: `The body is larger than ${Math.floor(sizeBytesMax / 1_048_576)} MiB.`,
   })
-
-/** However many large bodies arrive at once, they take turns: between two turns everybody else is served. */
-const inTurn = atMost(2)
 
 interface Receiving {
   encoding: string
@@ -192,7 +189,10 @@ export const readSpooledJsonBody = async (
       encoding,
       sizeBytesMax,
       patienceMs: (receivedBytes) => readTimeoutMs + receivedBytes / spooledBytesPerMs,
-      take: (chunk) => inTurn(() => scan.take(chunk)),
+      take: async (chunk) => {
+        await nextTurn()
+        await scan.take(chunk)
+      },
     })
     await spool.finish()
     const kept = scan.kept()

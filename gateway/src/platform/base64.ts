@@ -1,3 +1,5 @@
+import { nextTurn } from './next-turn.ts'
+
 /** The text was not base64. */
 export class NotBase64 extends Error {
   constructor() {
@@ -64,7 +66,10 @@ export async function* encodeBase64(source: AsyncIterable<Buffer>): AsyncGenerat
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     const wholeLength = bytes.length - (bytes.length % 3)
     rest = Buffer.from(bytes.subarray(wholeLength))
-    if (wholeLength > 0) yield encodeBytes(bytes.subarray(0, wholeLength))
+    if (wholeLength > 0) {
+      await nextTurn()
+      yield encodeBytes(bytes.subarray(0, wholeLength))
+    }
   }
   if (rest.length > 0) yield encodeBytes(rest)
 }
