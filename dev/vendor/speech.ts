@@ -99,6 +99,7 @@ export function createVendorSpeech() {
       : await soundOf(name, Math.max(0.1, [...input].length / 15 / speed))
     speech.sizeBytes = sound.length
     response.writeHead(200, { 'content-type': contentType })
+    const signal = gone(response)
     const chunkBytes = Math.max(1, Math.ceil(sound.length / numberIn('chunks', 16)))
     for (let from = 0; from < sound.length; from += chunkBytes) {
       const isPastHalf = from >= sound.length / 2
@@ -111,7 +112,7 @@ export function createVendorSpeech() {
       const chunk = sound.subarray(from, from + chunkBytes)
       const isTaken = response.write(chunk)
       speech.sentBytes += chunk.length
-      if (!isTaken) await once(response, 'drain', { signal: gone(response) }).catch(() => undefined)
+      if (!isTaken) await once(response, 'drain', { signal }).catch(() => undefined)
       if (response.destroyed) return
       await wait(numberIn('pace', 5))
     }
