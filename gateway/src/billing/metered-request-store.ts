@@ -59,11 +59,18 @@ export const finishMeteredRequests = async (
 ): Promise<Set<string>> => {
   const { rows } = await database.query<{ id: string }>(
     // The days and ids are given apart from the rest so that they are looked up, whatever the planner takes a list for.
-    `update metered_requests r
+    // They are locked in one order first: a request may be settled and given up at the same moment.
+    `with locked as materialized (
+       select id from metered_requests
+        where day = any($1::date[]) and id = any($2::text[]) and outcome = 'open'
+        order by id for update
+     )
+     update metered_requests r
         set outcome = e.outcome, charged_for = e."chargedFor", captured_micros = e."capturedMicros",
             finished_at = now()
        from jsonb_to_recordset($3::jsonb) as e
          (id text, outcome text, "chargedFor" jsonb, "capturedMicros" bigint)
+       join locked on locked.id = e.id
       where r.day = any($1::date[]) and r.id = any($2::text[]) and r.id = e.id
         and r.outcome = 'open' and (e.outcome <> 'lost' or r.lapses_at < now())
      returning r.id`,
@@ -87,9 +94,14 @@ export const prolongMeteredRequests = async (
   lapseSeconds: number,
 ): Promise<void> => {
   await database.query(
-    `update metered_requests r set lapses_at = now() + make_interval(secs => $3)
-       from unnest($1::date[], $2::text[]) as served (day, id)
-      where r.day = served.day and r.id = served.id and r.outcome = 'open'`,
+    `with locked as materialized (
+       select r.day, r.id
+         from unnest($1::date[], $2::text[]) as served (day, id)
+         join metered_requests r on r.day = served.day and r.id = served.id and r.outcome = 'open'
+        order by r.id for update of r
+     )
+     update metered_requests r set lapses_at = now() + make_interval(secs => $3)
+       from locked where r.day = locked.day and r.id = locked.id and r.outcome = 'open'`,
     [requests.map(({ day }) => day), requests.map(({ id }) => id), lapseSeconds],
   )
 }

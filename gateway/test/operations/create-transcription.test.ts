@@ -747,7 +747,11 @@ describe('503', () => {
 
   test('service_unavailable: without the program that measures, nothing is said of the file', async () => {
     await using without = await startGateway({ FFPROBE_PATH: '/nowhere/ffprobe' }, gateway)
-    await expectRefused(() => sendFields({}, { url: without.url }), 'service_unavailable')
+    const packed = await encoded(sound, 'out.flac')
+    await expectRefused(
+      () => send(audioForm(packed, { model: 'asr-1' }), { url: without.url }),
+      'service_unavailable',
+    )
   })
 })
 

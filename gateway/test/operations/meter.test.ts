@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { auditLedger } from '../../src/billing/ledger-store.ts'
 import { createMeter, type Meter, type MeterTimes } from '../../src/billing/meter.ts'
-import { finishMeteredRequests } from '../../src/billing/metered-request-store.ts'
+import { finishMeteredRequests, type OpenRequest } from '../../src/billing/metered-request-store.ts'
 import { priceOf } from '../../src/billing/price.ts'
 import type { Caller } from '../../src/keys/caller.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -222,6 +222,34 @@ describe('a process that is gone', () => {
     expect(ended.size).toBe(0)
     await metered.settle('failed', [])
   })
+})
+
+test('the same requests ended by several at once, in other orders, are ended once and nobody waits in a circle', async () => {
+  const caller = await callerWith(1)
+  const meter = meterWith(gone)
+  const requests = await Promise.all(Array.from({ length: 120 }, () => open(meter, caller, 10)))
+  const { rows } = await database.postgres.query<OpenRequest & Record<string, unknown>>(
+    `select id, day, account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros"
+       from metered_requests where id = any($1) order by id`,
+    [requests.map(({ id }) => id)],
+  )
+  const ending = (request: OpenRequest) => {
+    return { request, outcome: 'lost' as const, chargedFor: [], capturedMicros: 0 }
+  }
+  for (let round = 0; round < 20; round += 1) {
+    // Each is undone, so that the next round finds them open again.
+    const undone = new Error('undone')
+    const attempt = (given: OpenRequest[]) =>
+      database.postgres
+        .transaction(async (each) => {
+          await finishMeteredRequests(each, given.map(ending))
+          throw undone
+        })
+        .catch((error: unknown) => expect(error).toBe(undone))
+    await Promise.all([attempt(rows), attempt(rows.toReversed()), attempt(rows), attempt(rows.toReversed())])
+  }
+  await Promise.all(requests.map((request) => request.settle('failed', [])))
+  expect(await booksOf(caller)).toMatchObject({ held: 0, available: 1_000_000 })
 })
 
 test('an end that could not be written is written later', async () => {
