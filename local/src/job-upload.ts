@@ -129,7 +129,7 @@ function isFileKind(name: string): name is FileKindName {
 }
 
 /** Lets through what is within the limit and swallows the rest, so that the body is still read to its end. */
-function upTo(limitBytes: number, onExceeded: () => void): Transform {
+export function upTo(limitBytes: number, onExceeded: () => void): Transform {
   let passedBytes = 0
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {

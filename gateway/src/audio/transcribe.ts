@@ -18,6 +18,7 @@ import type {
   TranscriptStream,
 } from '../providers/port/transcription.ts'
 import { audioFileAt, uploadedFile } from './audio-file.ts'
+import { speaksOpenAi } from './dialect.ts'
 import type { MeasureAudio } from './measure-audio.ts'
 import { assertPaysAsYouGo } from './payg-rule.ts'
 import { engineHeaders, problemOf } from './provider-problem.ts'
@@ -116,7 +117,7 @@ export const createTranscribe = ({
       wantsSegments: needsSegments(format),
       wantsWords,
     }
-    const isOpenAi = (call.header('x-api-dialect') ?? caller.dialect) === 'openai'
+    const isOpenAi = speaksOpenAi(call)
     const view: TranscriptView = { task, format, durationSeconds, language, wantsWords, isOpenAi }
     const metering = {
       caller,

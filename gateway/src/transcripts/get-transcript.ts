@@ -2,6 +2,7 @@ import type { TranscriptFormat } from '@kinora/contract/audio'
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
 
+import { speaksOpenAi } from '../audio/dialect.ts'
 import { engineHeaders } from '../audio/provider-problem.ts'
 import { needsSegments, writeTranscript } from '../audio/transcript-formats.ts'
 import type { Handler } from '../http/call.ts'
@@ -51,7 +52,7 @@ export const getTranscript =
         durationSeconds,
         language: order.language,
         wantsWords: false,
-        isOpenAi: (header('x-api-dialect') ?? caller.dialect) === 'openai',
+        isOpenAi: speaksOpenAi({ header, caller }),
       },
     )
     return { headers: { ...engineHeaders(merged.engine), ...headers }, body }

@@ -209,21 +209,8 @@ const storeOne = async (
   return { id, storageKey, contentType, ...stored }
 }
 
-/** Looks at the pictures as if they were to stay, and gives them to `work`; nothing of them stays. */
-export const tryPictures = async <Result>(
-  dependencies: PictureDependencies,
-  sources: PictureSource[],
-  signal: AbortSignal,
-  work: (pictures: StoredPicture[]) => Promise<Result>,
-): Promise<Result> => {
-  const pictures: StoredPicture[] = []
-  try {
-    for (const source of sources) pictures.push(await storeOne(dependencies, source, signal))
-    return await work(pictures)
-  } finally {
-    await Promise.all(pictures.map(({ storageKey }) => dependencies.mediaStore.remove(storageKey)))
-  }
-}
+const removePictures = ({ mediaStore }: Pick<PictureDependencies, 'mediaStore'>, pictures: StoredPicture[]) =>
+  Promise.all(pictures.map(({ storageKey }) => mediaStore.remove(storageKey)))
 
 /** Stores the pictures and gives them to `work`; whatever keeps the order from being accepted removes them again. */
 export const withPictures = async <Result>(
@@ -237,7 +224,20 @@ export const withPictures = async <Result>(
     for (const source of sources) pictures.push(await storeOne(dependencies, source, signal))
     return await work(pictures)
   } catch (error) {
-    await Promise.all(pictures.map(({ storageKey }) => dependencies.mediaStore.remove(storageKey)))
+    await removePictures(dependencies, pictures)
     throw error
   }
 }
+
+/** Looks at the pictures as if they were to stay, and gives them to `work`; nothing of them stays. */
+export const tryPictures = <Result>(
+  dependencies: PictureDependencies,
+  sources: PictureSource[],
+  signal: AbortSignal,
+  work: (pictures: StoredPicture[]) => Promise<Result>,
+): Promise<Result> =>
+  withPictures(dependencies, sources, signal, async (pictures) => {
+    const result = await work(pictures)
+    await removePictures(dependencies, pictures)
+    return result
+  })

@@ -1,38 +1,16 @@
 /** Large recordings, many at once: they pass through the API's process without being held in it. */
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 
 import { expect, test } from 'vitest'
 
-import { ask, type Answer } from '../kit/answers.ts'
+import { ask } from '../kit/answers.ts'
+import { peakDuring, residentMib } from '../kit/resident-memory.ts'
 import { audioForm, waveOf } from '../kit/sound.ts'
 import { startStack } from '../kit/stack.ts'
 
 const together = 100
 const raiseMibMax = 150
 const fileBytesMax = 26_214_400
-
-const residentMib = async (pid: number) => {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
-}
-
-/** The most that the process had resident while the work went on. */
-const peakDuring = async (pid: number, work: () => Promise<Answer[]>) => {
-  let peakMib = 0
-  let isOver = false
-  const watching = (async () => {
-    while (!isOver) {
-      peakMib = Math.max(peakMib, await residentMib(pid))
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  })()
-  const answers = await work().finally(() => {
-    isOver = true
-  })
-  await watching
-  return { peakMib, answers }
-}
 
 test('a hundred recordings of 25 MB at once stay within 150 MiB', async () => {
   await using stack = await startStack({ workers: 0 })
@@ -41,7 +19,7 @@ test('a hundred recordings of 25 MB at once stay within 150 MiB', async () => {
   const pid = stack.api.pid() ?? 0
   const idleMib = await residentMib(pid)
   const startedMs = performance.now()
-  const { peakMib, answers } = await peakDuring(pid, () =>
+  const { peakMib, result: answers } = await peakDuring(pid, () =>
     Promise.all(Array.from({ length: together }, transcribe)),
   )
   const seconds = (performance.now() - startedMs) / 1000

@@ -1,7 +1,6 @@
 /** Large recordings inside JSON, many at once: whoever only reads a status meanwhile hardly notices. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { constants, setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
@@ -9,6 +8,7 @@ import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 
 import type { ChatOrder, SentChat } from '../kit/chat-sender.ts'
+import { peakDuring, residentMib } from '../kit/resident-memory.ts'
 import { startStack } from '../kit/stack.ts'
 
 const together = 8
@@ -17,11 +17,6 @@ const readEveryMs = 5
 const slowerMax = 3
 /** Below this it is the machine's scheduler that is measured: eight senders, a vendor and ffprobe share it. */
 const p99MsEnough = 50
-
-const residentMib = async (pid: number) => {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
-}
 
 /** The vendor as a process of its own, and a humble one: what it reads must not hold up who measures. */
 const startVendorProcess = async () => {
@@ -58,19 +53,9 @@ const readOnce = (url: string, key: string, agent: Agent): Promise<number> =>
 const readDuring = async (url: string, key: string, pid: number, work: Promise<unknown>) => {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const reads: Promise<number>[] = []
-  let peakMib = 0
-  let isOver = false
   const reading = setInterval(() => reads.push(readOnce(url, key, agent)), readEveryMs)
-  const watching = (async () => {
-    while (!isOver) {
-      peakMib = Math.max(peakMib, await residentMib(pid))
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  })()
-  await work
+  const { peakMib } = await peakDuring(pid, () => work)
   clearInterval(reading)
-  isOver = true
-  await watching
   const tookMs = await Promise.all(reads)
   agent.destroy()
   return { tookMs, peakMib }

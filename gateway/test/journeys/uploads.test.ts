@@ -1,6 +1,5 @@
 /** Large pictures, many at once: they pass through the API's process without being held in it. */
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -8,6 +7,7 @@ import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 
 import { ask, askJson, form, pixelBytes, type Answer } from '../kit/answers.ts'
+import { peakDuring, residentMib } from '../kit/resident-memory.ts'
 import { startStack } from '../kit/stack.ts'
 
 const mebibyte = 1_048_576
@@ -16,28 +16,6 @@ const raiseMibMax = 150
 
 /** As large as a picture may be, and told by its first bytes to be one. */
 const picture = Buffer.concat([pixelBytes, randomBytes(20 * mebibyte - pixelBytes.length)])
-
-const residentMib = async (pid: number) => {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
-}
-
-/** The most that the process had resident while the work went on. */
-const peakDuring = async (pid: number, work: () => Promise<Answer[]>) => {
-  let peakMib = 0
-  let isOver = false
-  const watching = (async () => {
-    while (!isOver) {
-      peakMib = Math.max(peakMib, await residentMib(pid))
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  })()
-  const answers = await work().finally(() => {
-    isOver = true
-  })
-  await watching
-  return { peakMib, answers }
-}
 
 test('fifty creates at once with pictures of 20 MB, by form and by URL, stay within 150 MiB', async () => {
   const server = createServer((_request, response) => {
@@ -78,7 +56,7 @@ test('fifty creates at once with pictures of 20 MB, by form and by URL, stay wit
     await stack.api.start()
     const pid = stack.api.pid() ?? 0
     const idleMib = await residentMib(pid)
-    const { peakMib, answers } = await peakDuring(pid, many(create))
+    const { peakMib, result: answers } = await peakDuring(pid, many(create))
     for (const answer of answers) expect(answer).toMatchObject({ status: 200 })
     const raiseMib = peakMib - idleMib
     console.log(

@@ -11,6 +11,7 @@ import { auditLedger } from '../../src/billing/ledger-store.ts'
 import { askJson, expectProblem, type Answer } from '../kit/answers.ts'
 import { allEventsIn, dataOf, eventsIn, nextOf } from '../kit/event-reader.ts'
 import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
+import { createSpender, meteredRequestsOf, paygBalanceOf, type Traits } from '../kit/spender.ts'
 import { recordOf, startGateway } from '../kit/start-gateway.ts'
 import { startVendorGateway, vendorKey, type VendorGateway } from '../kit/vendor-gateway.ts'
 
@@ -48,36 +49,10 @@ const spoken = () => {
   return last
 }
 
-/** A key of its own, so that what one speech did to the books can be seen. */
-const spender = async (
-  balance: number,
-  traits: Parameters<typeof createKey>[2] & { hasFailed?: boolean } = {},
-) => {
-  const { postgres } = gateway.database
-  const account = await createAccount(postgres, { balance })
-  const { hasFailed, ...rest } = traits
-  if (hasFailed === true) {
-    await postgres.query(`update accounts set payment_state = 'failed' where id = $1`, [account])
-  }
-  return { account, ...(await createKey(postgres, account, rest)) }
-}
-
-const requestsOf = async (account: string) => {
-  const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
-    `select operation, model, provider, outcome, hold_micros as held, captured_micros as captured
-       from metered_requests where account_id = $1 order by created_at`,
-    [account],
-  )
-  return rows
-}
-const balanceOf = async (account: string) => {
-  const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
-    `select available_micros as available, held_micros as held from balances
-      where account_id = $1 and purse = 'payg'`,
-    [account],
-  )
-  return rows[0]
-}
+const spender = (balance: number, traits?: Traits) =>
+  createSpender(gateway.database.postgres, balance, traits)
+const requestsOf = (account: string) => meteredRequestsOf(gateway.database.postgres, account)
+const balanceOf = (account: string) => paygBalanceOf(gateway.database.postgres, account)
 
 const expectRefused = async (send: () => Promise<Answer>, code: ErrorCode, param?: string) => {
   const before = await recordOf(gateway)

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, askJson, expectProblem, type Answer } from '../kit/answers.ts'
 import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
 import { audioForm, encoded, wave, waveOf } from '../kit/sound.ts'
+import { createSpender, type Traits } from '../kit/spender.ts'
 import { recordOf, startGateway } from '../kit/start-gateway.ts'
 import { readSrt, readVtt } from '../kit/subtitles.ts'
 import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
@@ -28,15 +29,8 @@ const send = (body: FormData, { text: keyText = key.text, url = gateway.url } = 
 const translate = (fields: Record<string, string>, given: Parameters<typeof send>[1] = {}) =>
   send(audioForm(sound, { model: 'asr-1', ...fields }), given)
 
-const spender = async (
-  balance: number,
-  { hasFailed = false, ...traits }: Parameters<typeof createKey>[2] & { hasFailed?: boolean } = {},
-) => {
-  const { postgres } = gateway.database
-  const account = await createAccount(postgres, { balance })
-  if (hasFailed) await postgres.query(`update accounts set payment_state = 'failed' where id = $1`, [account])
-  return { account, ...(await createKey(postgres, account, traits)) }
-}
+const spender = (balance: number, traits?: Traits) =>
+  createSpender(gateway.database.postgres, balance, traits)
 
 const expectRefused = async (attempt: () => Promise<Answer>, code: ErrorCode, param?: string) => {
   const before = await recordOf(gateway)

@@ -1,10 +1,10 @@
 import { createWriteStream } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 
+import { upTo } from '../job-upload.ts'
 import type { RecognitionOrder } from './recognition-plan.ts'
 import { invalid, RecognitionRefusal } from './recognition-refusal.ts'
 
@@ -108,19 +108,6 @@ function readFields(
     isVerbose,
     isStream: one('stream') === 'true',
   }
-}
-
-/** Lets through what is within the limit and swallows the rest, so that the body is still read to its end. */
-function upTo(limitBytes: number, onExceeded: () => void): Transform {
-  let passedBytes = 0
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      passedBytes += chunk.length
-      if (passedBytes <= limitBytes) return done(null, chunk)
-      onExceeded()
-      done()
-    },
-  })
 }
 
 function openParser(contentType: string): BusboyInstance {

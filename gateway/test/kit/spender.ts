@@ -1,0 +1,37 @@
+/** Accounts and keys of their own, so that what one request did to the books can be seen. */
+import type { Database } from '../../src/platform/postgres.ts'
+import { createAccount, createKey } from './factories.ts'
+
+export type Traits = Parameters<typeof createKey>[2] & { hasFailed?: boolean }
+
+export const createSpender = async (
+  database: Parameters<typeof createAccount>[0],
+  balance: number,
+  traits: Traits = {},
+) => {
+  const account = await createAccount(database, { balance })
+  const { hasFailed, ...rest } = traits
+  if (hasFailed === true) {
+    await database.query(`update accounts set payment_state = 'failed' where id = $1`, [account])
+  }
+  return { account, ...(await createKey(database, account, rest)) }
+}
+
+/** What the account was charged for while it waited, oldest first. */
+export const meteredRequestsOf = async (database: Database, account: string) => {
+  const { rows } = await database.query<Record<string, unknown>>(
+    `select operation, model, provider, outcome, hold_micros as held, captured_micros as captured
+       from metered_requests where account_id = $1 order by created_at`,
+    [account],
+  )
+  return rows
+}
+
+export const paygBalanceOf = async (database: Database, account: string) => {
+  const { rows } = await database.query<Record<string, unknown>>(
+    `select available_micros as available, held_micros as held from balances
+      where account_id = $1 and purse = 'payg'`,
+    [account],
+  )
+  return rows[0]
+}
