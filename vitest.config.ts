@@ -33,6 +33,7 @@ export default defineConfig({
           include: ['{contract,gateway,local,cli,tools,dev}/**/*.test.ts'],
           exclude: [
             ...['**/node_modules/**', '**/*.large.test.ts', 'gateway/test/**', 'cli/test/**'],
+            'gateway/src/providers/conformance.test.ts',
             ...sound,
             ...measures,
           ],
@@ -80,9 +81,20 @@ export default defineConfig({
           sequence: { groupOrder: 3 },
         },
       },
+      // What vendors can do to us. `npm run prove:vendors` runs it at full length.
+      {
+        test: {
+          ...kit,
+          name: 'vendors',
+          include: ['gateway/test/vendors/**/*.test.ts', 'gateway/src/providers/conformance.test.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 600_000,
+          sequence: { groupOrder: 4 },
+        },
+      },
       // Needs weights that are too large to pull for every run; not part of `npm test`.
       {
-        test: { name: 'large', include: ['local/**/*.large.test.ts'], sequence: { groupOrder: 4 } },
+        test: { name: 'large', include: ['local/**/*.large.test.ts'], sequence: { groupOrder: 5 } },
       },
     ],
   },

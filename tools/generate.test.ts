@@ -8,6 +8,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { errors, taskErrors } from '../contract/src/errors.ts'
 import { operations } from '../contract/src/operations.ts'
 import { settings } from '../gateway/src/config.ts'
+import { protocols } from '../gateway/src/providers/registry.ts'
+import { commonModelSettings, routeSettings } from '../gateway/src/setup/model-entry.ts'
+import { commonProviderSettings } from '../gateway/src/setup/provider-entry.ts'
 import { documents, staleDocuments } from './generate.ts'
 
 let root: URL
@@ -61,4 +64,21 @@ test('every setting is in the example and in the table, with no default that dep
   }
   expect(page).toContain('| `LOCAL_RENDERS` | one per core |')
   expect(example).toContain('# LOCAL_RENDERS=\n')
+})
+
+test('every setting of providers, models and routes is told, those of each kind under its name', () => {
+  const page = documents()['docs/providers.md'] ?? ''
+  const common = Object.keys(commonProviderSettings.properties)
+  for (const { properties } of [commonProviderSettings, commonModelSettings, routeSettings]) {
+    for (const name of Object.keys(properties)) expect(page).toContain(`| \`${name}\` |`)
+  }
+  for (const [kind, protocol] of Object.entries(protocols)) {
+    const [, section = ''] = page.split(`### ${kind}\n`)
+    for (const [name, property] of Object.entries(protocol.settings.properties)) {
+      expect(section.split('###')[0]).toContain(`| \`${name}\` |`)
+      expect(property).toHaveProperty('description')
+      // Both stand side by side in an entry.
+      expect(common).not.toContain(name)
+    }
+  }
 })

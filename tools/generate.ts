@@ -1,11 +1,12 @@
 /**
- * Writes the documents that are made from the code: the API's description, the page of errors, and both
- * lists of settings. With `--check` it writes nothing and fails where one of them is stale.
+ * Writes the documents that are made from the code: the API's description, the page of errors, both lists of
+ * settings, and the page of what may be set up about providers. With `--check` it writes nothing and fails where one of them is stale.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 
 import { adminOperations } from '../contract/src/admin-operations.ts'
 import { errors, taskErrors, type ErrorCode } from '../contract/src/errors.ts'
+import { newsOperations } from '../contract/src/news-operations.ts'
 import { adminOpenapi, openapi } from '../contract/src/openapi.ts'
 import {
   errorsOf,
@@ -15,6 +16,11 @@ import {
 } from '../contract/src/operation.ts'
 import { operations } from '../contract/src/operations.ts'
 import { settings } from '../gateway/src/config.ts'
+import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
+import { protocols } from '../gateway/src/providers/registry.ts'
+import { commonModelSettings, routeSettings } from '../gateway/src/setup/model-entry.ts'
+import { commonProviderSettings } from '../gateway/src/setup/provider-entry.ts'
+import { demandOf } from '../gateway/src/setup/read-entry.ts'
 
 const note = 'Made from the code by `npm run generate`; change it there.'
 
@@ -29,6 +35,7 @@ const answeredBy = (code: ErrorCode): string => {
   const names = [
     ...Object.values<Operation>(operations),
     ...Object.values<Operation>(adminOperations),
+    ...Object.values<Operation>(newsOperations),
   ].flatMap((operation) => (errorsOf(operation).includes(code) ? nameOf(operation) : []))
   return names.length === 0 ? 'no operation yet; it is kept for endpoints that are to come' : names.join(', ')
 }
@@ -85,10 +92,14 @@ interface Row {
 }
 
 /** A description may end with what the default comes to, for defaults that depend on the machine or other settings. */
+const withoutDefault = (text: string) => {
+  const [, description = text, inWords] = /^(.*?)(?: Default: (.+)\.)?$/.exec(text) ?? []
+  return { description, inWords }
+}
+
 const settingRows = (): Row[] =>
   Object.entries<{ default?: string; description: string }>(settings).map(([name, row]) => {
-    const [, description = row.description, inWords] =
-      /^(.*?)(?: Default: (.+)\.)?$/.exec(row.description) ?? []
+    const { description, inWords } = withoutDefault(row.description)
     return {
       name,
       isRequired: row.default === undefined,
@@ -129,7 +140,72 @@ const configurationPage = () =>
     '|---|---|---|',
     settingRows().map((row) => `| \`${row.name}\` | ${shownFallback(row)} | ${row.description} |`),
     '',
-    'Which of them matter when, and the format of `PROVIDERS_FILE`, is in [operating.md](operating.md).',
+    'Which of them matter when is in [operating.md](operating.md), and what may stand in `PROVIDERS_FILE` in',
+    '[providers.md](providers.md).',
+  )
+
+const entryTable = ({ properties, required }: Protocol['settings']): string[] => {
+  const fallbackOf = (name: string, given: unknown, inWords: string | undefined) => {
+    if (inWords !== undefined) return inWords
+    if (given === undefined) return required?.includes(name) ? '**required**' : 'none'
+    if (given === '') return 'empty'
+    return `\`${typeof given === 'string' ? given : JSON.stringify(given)}\``
+  }
+  return [
+    '| setting | default | must be | what it is for |',
+    '|---|---|---|---|',
+    ...Object.entries(properties as Record<string, Parameters<typeof demandOf>[0]>).map(
+      ([name, property]) => {
+        const { description, inWords } = withoutDefault(property.description ?? '')
+        const fallback = fallbackOf(name, property.default, inWords)
+        return `| \`${name}\` | ${fallback} | ${demandOf(property)} | ${description} |`
+      },
+    ),
+  ]
+}
+
+const addressOf = (kind: string, { defaultBaseUrl }: Protocol): string => {
+  const usual = kind === 'local' ? 'LOCAL_URL' : defaultBaseUrl
+  return usual === undefined ? 'Its `baseUrl` must be given.' : `Its \`baseUrl\` is \`${usual}\` by default.`
+}
+
+const kindSection = ([kind, protocol]: [string, Protocol]): string[] => [
+  `### ${kind}`,
+  '',
+  addressOf(kind, protocol),
+  '',
+  ...(Object.keys(protocol.settings.properties).length === 0
+    ? ['It has no settings of its own.']
+    : entryTable(protocol.settings)),
+  '',
+]
+
+const providersPage = () =>
+  lines(
+    '# Providers, models and routes',
+    '',
+    note,
+    '',
+    'What may stand in `PROVIDERS_FILE`, under `providers` and `models`. How it is used, with an example, is in',
+    "[operating.md](operating.md#providers-and-routes). The operators' API takes the same settings, written with",
+    'underscores, such as `base_url`.',
+    '',
+    '## Every provider',
+    '',
+    entryTable(commonProviderSettings),
+    '',
+    '## What a kind has beside these',
+    '',
+    Object.entries(protocols).flatMap(kindSection),
+    '## A model',
+    '',
+    'Its name must be one of the catalog, as `GET /v1/models` lists them.',
+    '',
+    entryTable(commonModelSettings),
+    '',
+    '## A route',
+    '',
+    entryTable(routeSettings),
   )
 
 export const documents = (): Record<string, string> => ({
@@ -137,6 +213,7 @@ export const documents = (): Record<string, string> => ({
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
   'docs/errors.md': errorsPage(),
   'docs/configuration.md': configurationPage(),
+  'docs/providers.md': providersPage(),
   '.env.example': environmentExample(),
 })
 

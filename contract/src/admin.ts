@@ -3,9 +3,9 @@ import { Type, type Static, type TProperties, type TSchema } from 'typebox'
 
 import { limitGroups } from './operation.ts'
 
-const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const timeMax = 253_402_300_799
-const Time = Type.Integer({ minimum: 0, maximum: timeMax, description: 'Unix time in seconds.' })
+export const Time = Type.Integer({ minimum: 0, maximum: timeMax, description: 'Unix time in seconds.' })
 /** A thousand million of the currency: what anybody may mean, and what adds up without loss. */
 const amountMax = 1_000_000_000_000_000
 const Days = Type.Integer({ minimum: 1, maximum: 36_500 })
@@ -314,6 +314,43 @@ export const AdminTask = Type.Object({
   finished_at: Nullable(Time),
 })
 export type AdminTask = Static<typeof AdminTask>
+const Decision = Type.Object({
+  provider: Type.String(),
+  because: Type.String({ description: 'Why it was chosen.' }),
+  skipped: Type.Array(
+    Type.Object({
+      provider: Type.String(),
+      because: Type.String({ description: 'Why it was passed over.' }),
+    }),
+  ),
+})
+/** One call to a provider; nothing secret is in it. */
+const Exchange = Type.Object({
+  what: Type.String({ description: 'Which call it was, such as `submit`.' }),
+  method: Type.String(),
+  path: Type.String({ description: "Below the provider's address, without a query." }),
+  status: Nullable(Type.Integer({ description: 'Null where no answer came.' })),
+  ms: Type.Number(),
+  answer: Type.String({ description: 'The beginning of the answer, or why there was none.' }),
+})
+const ProviderAttempt = Type.Object({
+  attempt: Type.Integer(),
+  provider: Type.String(),
+  upstream_model: Type.String({ description: "The provider's own name for the model." }),
+  because: Nullable(Decision.properties.because),
+  skipped: Decision.properties.skipped,
+  outcome: Type.String({
+    enum: ['taken', 'not_delivered', 'busy', 'rejected', 'moderated', 'unknown'],
+    description: '`unknown` where it may have been taken and nobody could say.',
+  }),
+  is_duplicate: Type.Boolean({
+    description: 'It took a job although another was taken already; nobody is charged for it.',
+  }),
+  started_at: Time,
+  ended_at: Time,
+  exchanges: Type.Array(Exchange),
+})
+export type ProviderAttempt = Static<typeof ProviderAttempt>
 export const AdminTaskDetail = Type.Object({
   ...AdminTask.properties,
   order: Type.Unknown(),
@@ -331,6 +368,13 @@ export const AdminTaskDetail = Type.Object({
       deadline_at: Time,
     }),
   ),
+  decision: Nullable({
+    ...Decision,
+    description: 'Where it is or goes next, and why; null once it has ended.',
+  }),
+  provider_attempts: Type.Array(ProviderAttempt, {
+    description: 'Each time a provider was asked to take it, in order.',
+  }),
   events: Type.Array(Type.Object({ at: Time, kind: Type.String(), data: Type.Unknown() })),
 })
 
@@ -359,6 +403,9 @@ export const LoggedRequest = Type.Object({
   status: Type.Integer(),
   error_code: Nullable(Type.String()),
   model: Nullable(Type.String()),
+  provider: Nullable(
+    Type.String({ description: 'Who was asked, where somebody was while the caller waited.' }),
+  ),
   task_id: Nullable(Type.String()),
   took_ms: Type.Integer(),
   address: Type.String(),

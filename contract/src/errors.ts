@@ -39,6 +39,12 @@ export const errors = {
     message: 'This API key has expired.',
     remedy: 'Create a new key, or ask the operator to extend this one.',
   },
+  invalid_signature: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'This delivery is not signed as its sender signs.',
+    remedy: 'Send it as it was signed, within five minutes of signing it, with a key that is published.',
+  },
   // 402
   quota_exceeded: {
     status: 402,

@@ -127,6 +127,9 @@ export const openapi = (serverUrl = '/') =>
 export const adminOpenapi = (serverUrl = '/') =>
   documentOf(
     adminOperations,
-    { title: 'Kinora for operators', description: 'Accounts, keys, money and prices of an instance.' },
+    {
+      title: 'Kinora for operators',
+      description: 'Accounts, keys, money, prices and providers of an instance.',
+    },
     serverUrl,
   )

@@ -36,6 +36,8 @@ export interface Operation {
     fileBytesMax?: number
     /** True where long texts inside JSON are kept on disk instead of in memory. */
     spoolsTexts?: true
+    /** True where it is taken as the bytes it is, whatever it says it is. */
+    bytes?: true
   }
   /** Without a schema the answer is a stream of `contentType`; with one and `streams` it may be either. */
   answer: {

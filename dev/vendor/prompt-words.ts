@@ -1,6 +1,7 @@
 /**
  * What a prompt asks the simulated vendor to do wrong, written as `vendor:word` or `vendor:word=value`,
- * so that one test can send good and bad jobs side by side. Words that nobody knows are ignored.
+ * so that one test can send good and bad jobs side by side. Words that nobody knows are ignored. Faults of the
+ * connection are asked for with `vendor:fault=…`, see faults.ts.
  */
 export interface PromptWords {
   /** Accept the job, then end it with this error code. */
@@ -21,6 +22,12 @@ export interface PromptWords {
   unavailableChecks: number
   /** How many of the first downloads break off halfway. */
   cutDownloads: number
+  /** Say of the job that it stands in a way nobody has heard of. */
+  oddStatus: boolean
+  /** Complete it with nothing to fetch. */
+  noOutput: boolean
+  /** Put our key, address and account into every sentence. */
+  tellsTooMuch: boolean
 }
 
 export function wordsIn(prompt: string): PromptWords {
@@ -41,6 +48,9 @@ export function wordsIn(prompt: string): PromptWords {
     garbageReplies: times('garbage'),
     unavailableChecks: times('check-503'),
     cutDownloads: times('cut-media'),
+    oddStatus: given.has('odd-status'),
+    noOutput: given.has('no-output'),
+    tellsTooMuch: given.has('tells-too-much'),
   }
 }
 

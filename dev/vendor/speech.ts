@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { readText } from './read-create.ts'
 
 /** One speech the vendor was asked for, and how far it got. */
-interface VendorSpeech {
+export interface VendorSpeech {
   model: string
   input: string
   voice: string
@@ -55,28 +55,26 @@ export function createVendorSpeech() {
     return known
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const asked = JSON.parse(await readText(request)) as SpeechRequest
-    const { model = '', input = '', voice = '', response_format: name = 'mp3', speed = 1 } = asked
-    const format = formats[name]
-    const speech: VendorSpeech = {
-      model,
-      input,
-      voice,
-      format: name,
-      speed,
-      instructions: asked.instructions,
-      sizeBytes: 0,
-      sentBytes: 0,
-      state: 'under way',
-    }
+  /** Notes that a speech was asked for, and that its listener has left, should they. */
+  function enter(
+    asked: Omit<VendorSpeech, 'sizeBytes' | 'sentBytes' | 'state'>,
+    response: ServerResponse,
+  ): VendorSpeech {
+    const speech: VendorSpeech = { ...asked, sizeBytes: 0, sentBytes: 0, state: 'under way' }
     speeches.push(speech)
     response.on('close', () => {
       if (speech.state === 'under way') speech.state = 'abandoned'
     })
-    const words = new Map(
-      [...input.matchAll(/\bvendor:([a-z0-9-]+)(?:=(\w+))?/g)].map(([, word = '', value]) => [word, value]),
-    )
+    return speech
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const asked = JSON.parse(await readText(request)) as SpeechRequest
+    const { model = '', input = '', voice = '', response_format: name = 'mp3', speed = 1 } = asked
+    const format = formats[name]
+    const { instructions } = asked
+    const speech = enter({ model, input, voice, format: name, speed, instructions }, response)
+    const words = wordsIn(input)
     const refuse = (status: number, code: string, message = 'The simulated vendor refuses.') => {
       speech.state = 'refused'
       const text = JSON.stringify({ error: { code, message, type: 'invalid_request_error', param: null } })
@@ -120,10 +118,17 @@ export function createVendorSpeech() {
     response.end()
   }
 
-  return { answer, soundOf, speeches: () => speeches.map((speech) => ({ ...speech })) }
+  return { answer, enter, soundOf, speeches: () => speeches.map((speech) => ({ ...speech })) }
 }
 
-function gone(response: ServerResponse): AbortSignal {
+/** What a text asks for as `vendor:word` or `vendor:word=value`. */
+export function wordsIn(input: string): Map<string, string | undefined> {
+  return new Map(
+    [...input.matchAll(/\bvendor:([a-z0-9-]+)(?:=(\w+))?/g)].map(([, word = '', value]) => [word, value]),
+  )
+}
+
+export function gone(response: ServerResponse): AbortSignal {
   const controller = new AbortController()
   response.once('close', () => controller.abort())
   return controller.signal

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
@@ -27,8 +28,13 @@ test('three settings are enough, and the rest have defaults that fit together', 
   expect(config).toMatchObject({ HOST: '127.0.0.1', PORT: 8787, REDIS_URL: undefined, TRUSTED_PROXIES: [] })
   expect(config.publicUrl).toBe('http://127.0.0.1:8787')
   expect(config.workerUrl).toBe('http://127.0.0.1:9180')
-  expect(config.providers).toEqual([expect.objectContaining({ name: 'local', kind: 'local' })])
-  expect(config.models).toEqual({})
+  expect(config.CREDENTIAL_SECRETS).toEqual([])
+  expect(config.readSetup(() => '')).toEqual({
+    providers: [
+      expect.objectContaining({ name: 'local', kind: 'local', baseUrl: 'http://127.0.0.1:9190', slots: 200 }),
+    ],
+    models: {},
+  })
 })
 
 test('everything that is wrong is said at once, each with its name', () => {
@@ -70,6 +76,7 @@ test.each([
   ['KEY_HASH_SECRETS', `${secret},short`],
   ['KEY_HASH_SECRETS', ','],
   ['LINK_SECRETS', ' '],
+  ['CREDENTIAL_SECRETS', 'short'],
 ])('%s=%s is refused', (name, value) => {
   expect(() => loadConfig({ ...least, [name]: value })).toThrow(new RegExp(`- ${name} `))
 })
@@ -107,86 +114,66 @@ test('a role may read a few settings alone', () => {
 })
 
 describe('the file of providers', () => {
+  const textOf = (path: string) => readFileSync(path, 'utf8')
+
   test('names providers and models; a key may stand in the environment', async () => {
     const load = await withFile(
       [
         'providers:',
-        "  cloud: { kind: openai, baseUrl: 'https://api.example/v1/', apiKey: '${env:CLOUD_KEY}',",
-        '           slots: 7, idempotentSubmits: false }',
+        "  cloud: { kind: openai, baseUrl: 'https://api.example/v1/', apiKey: '${env:CLOUD_KEY}' }",
         '  here: { kind: local }',
         'models:',
-        '  vidB-2: { state: deprecated, shutdownDate: 2027-01-01, provider: cloud, upstreamModel: sora,',
-        '            pricePerSecondMicros: 5 }',
+        '  vidB-2: { provider: cloud, upstreamModel: sora }',
       ].join('\n'),
-      { CLOUD_KEY: 'sk-cloud' },
+      { CLOUD_KEY: 'sk-cloud', LOCAL_URL: 'http://127.0.0.1:7000' },
     )
-    const { providers, models } = load()
+    const { providers, models } = load().readSetup(textOf)
     expect(providers).toEqual([
-      expect.objectContaining({
-        name: 'cloud',
-        baseUrl: 'https://api.example/v1',
-        slots: 7,
-        idempotentSubmits: false,
-      }),
-      expect.objectContaining({
-        name: 'here',
-        kind: 'local',
-        baseUrl: 'http://127.0.0.1:9190',
-        idempotentSubmits: true,
-      }),
+      expect.objectContaining({ name: 'cloud', baseUrl: 'https://api.example/v1' }),
+      expect.objectContaining({ name: 'here', kind: 'local', baseUrl: 'http://127.0.0.1:7000' }),
     ])
     expect(providers[0]?.apiKey?.reveal()).toBe('sk-cloud')
-    expect(models).toEqual({
-      'vidB-2': {
-        state: 'deprecated',
-        shutdownDate: '2027-01-01',
-        successor: undefined,
-        provider: 'cloud',
-        upstreamModel: 'sora',
-        pricePerSecondMicros: 5,
+    expect(models['vidB-2']?.routes).toEqual([
+      expect.objectContaining({ provider: 'cloud', upstreamModel: 'sora' }),
+    ])
+    expect(inspect(load(), { depth: 9 })).not.toContain('sk-cloud')
+  })
+
+  test('is refused with every problem it has, each with its line, beside those of the environment', async () => {
+    const load = await withFile(
+      'providers:\n  a: { kind: telepathy }\nmodels:\n  vidB-2: { state: gone }\n',
+      {
+        PORT: 'http',
       },
-    })
-  })
-
-  test('may be empty, or change models alone', async () => {
-    expect((await withFile(''))().providers).toHaveLength(1)
-    expect(
-      (await withFile('models: {vidB-2: {pricePerSecondMicros: 0}}'))().models['vidB-2']
-        ?.pricePerSecondMicros,
-    ).toBe(0)
-  })
-
-  test.each([
-    ['a kind nobody speaks', 'providers: {a: {kind: telepathy}}', /providers\.a\.kind/],
-    [
-      'a key that is not in the environment',
-      "providers: {a: {kind: openai, apiKey: '${env:NO_SUCH}'}}",
-      /NO_SUCH/,
-    ],
-    ['an address that is none', 'providers: {a: {kind: openai, baseUrl: nowhere}}', /address/],
-    ['slots that are no number', 'providers: {a: {kind: local, slots: many}}', /providers\.a\.slots/],
-    ['no slots', 'providers: {a: {kind: local, slots: 0}}', /providers\.a\.slots/],
-    [
-      'a price that is no number',
-      'models: {vidB-2: {pricePerSecondMicros: cheap}}',
-      /models\.vidB-2\.pricePerSecondMicros/,
-    ],
-    [
-      'a price below zero',
-      'models: {vidB-2: {pricePerSecondMicros: -1}}',
-      /models\.vidB-2\.pricePerSecondMicros/,
-    ],
-    [
-      'a price of a part of a micro',
-      'models: {vidB-2: {pricePerSecondMicros: 0.5}}',
-      /models\.vidB-2\.pricePerSecondMicros/,
-    ],
-    ['a state that is none', 'models: {vidB-2: {state: gone}}', /models\.vidB-2\.state/],
-    ['a day that is none', 'models: {vidB-2: {shutdownDate: someday}}', /models\.vidB-2\.shutdownDate/],
-    ['text that is no YAML', 'models: [', /PROVIDERS_FILE/],
-  ])('is refused with %s', async (_, text, expected) => {
-    const load = await withFile(text)
+    )
     expect(load).toThrow(ConfigError)
-    expect(load).toThrow(expected)
+    for (const problem of [
+      /^ {2}- PORT must be/m,
+      /^ {2}- .*providers\.yaml:2: providers\.a\.kind must be one of .*, not "telepathy"$/m,
+      /^ {2}- .*providers\.yaml:4: models\.vidB-2\.state must be one of active, deprecated, retired, not "gone"$/m,
+    ]) {
+      expect(load).toThrow(problem)
+    }
+  })
+
+  test('is usable as the manual shows it', async () => {
+    const manual = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+    const examples = [...manual.matchAll(/^```yaml\n([^]*?)^```/gm)].map(([, example = '']) => example)
+    expect(examples).toHaveLength(2)
+    const keyFile = join(directory, 'key')
+    await writeFile(keyFile, 'sk-of-a-file\n')
+    for (const example of examples) {
+      const load = await withFile(example.replace('/run/secrets/acme', keyFile), {
+        ACME_API_KEY: 'sk-one',
+        ACME_EU_API_KEY: 'sk-two',
+      })
+      expect(load().readSetup(textOf).providers.at(0)?.name).toBe('acme')
+    }
+  })
+
+  test('is looked for even where the built-in provider has no address', async () => {
+    const load = await withFile('models: [', { LOCAL_URL: 'nowhere' })
+    expect(load).toThrow(/- LOCAL_URL must be/)
+    expect(load).toThrow(/providers\.yaml:1: /)
   })
 })

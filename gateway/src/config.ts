@@ -7,9 +7,12 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
 import { join } from 'node:path'
 
-import { parse as parseYaml } from 'yaml'
-
+import { knownModels } from './models/catalog.ts'
 import { Secret } from './platform/secret.ts'
+import type { Protocol } from './providers/kit/protocol.ts'
+import { protocols } from './providers/registry.ts'
+import { builtInSetup, readSetupFile, SetupError } from './setup/setup-file.ts'
+import type { Setup } from './setup/setup.ts'
 
 interface Setting<Value> {
   read: (text: string) => Value
@@ -114,6 +117,12 @@ export const settings = {
     read: secrets,
     description:
       'Secrets for signing links to results, newest first; links signed with an older one open while listed.',
+  }),
+  CREDENTIAL_SECRETS: setting({
+    read: secrets,
+    default: '',
+    description:
+      "Secrets for sealing providers' keys that are set over the operators' API, newest first; without one, keys can only be set in PROVIDERS_FILE.",
   }),
   LINK_SECONDS: setting({
     read: integer(60),
@@ -275,38 +284,13 @@ export type SettingName = keyof typeof settings
 export type Environment = Partial<Record<string, string>>
 type Values = { [Name in SettingName]: ReturnType<(typeof settings)[Name]['read']> }
 
-export interface ProviderSettings {
-  name: string
-  kind: 'local' | 'openai'
-  baseUrl: string
-  apiKey: Secret | undefined
-  /** Jobs this provider may have in flight. */
-  slots: number
-  shards: number
-  /** Whether the vendor answers a repeated Idempotency-Key with the job it already has. */
-  idempotentSubmits: boolean
-  /** Whether the vendor can find a job by our task id. */
-  canLookUp: boolean
-  checkEveryMs: { least: number; most: number }
-}
-
-export interface ModelSettings {
-  state: 'active' | 'deprecated' | 'retired' | undefined
-  shutdownDate: string | undefined
-  successor: string | undefined
-  /** Provider and the provider's own name for the model. */
-  provider: string | undefined
-  upstreamModel: string | undefined
-  pricePerSecondMicros: number | undefined
-  pricePerMinuteMicros: number | undefined
-  pricePerMillionCharactersMicros: number | undefined
-}
-
 export interface Config extends Values {
   publicUrl: string
   workerUrl: string
-  providers: ProviderSettings[]
-  models: Record<string, ModelSettings>
+  /** Every protocol, the built-in provider's with the address it has here. */
+  protocols: Record<string, Protocol>
+  /** Reads what operators set up in the file, now; a `SetupError` says what is wrong with it. */
+  readSetup: (readText: (path: string) => string) => Setup
 }
 
 export class ConfigError extends Error {}
@@ -350,117 +334,31 @@ export const loadSettings = <Name extends SettingName>(
   return values
 }
 
-const localProvider = (values: Values): ProviderSettings => ({
-  name: 'local',
-  kind: 'local',
-  baseUrl: values.LOCAL_URL,
-  apiKey: undefined,
-  slots: 200,
-  shards: 1,
-  idempotentSubmits: true,
-  canLookUp: false,
-  checkEveryMs: { least: 500, most: 5_000 },
-})
-
-/** Replaces `${env:NAME}` by that variable, so that a file of providers need not hold secrets. */
-const resolveSecret = (given: string, environment: Environment) =>
-  given.replace(/\$\{env:([A-Z0-9_]+)\}/g, (_, name: string) => {
-    const value = environment[name]
-    if (value === undefined) throw new SettingError(`names \${env:${name}}, which is not set`)
-    return value
-  })
-
-const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
-
-const modelStates = ['active', 'deprecated', 'retired'] as const
-
-/** A whole number of the file, or undefined where it is not given. */
-const numberOf = (path: string, given: unknown, minimum: number): number | undefined => {
-  if (given === undefined || given === null) return undefined
-  const value = Number(textOf(given))
-  if (Number.isInteger(value) && value >= minimum) return value
-  throw new SettingError(
-    `${path} must be a whole number of at least ${minimum}, not ${JSON.stringify(given)}`,
-  )
-}
-
-const readModel = (id: string, row: Record<string, unknown>): ModelSettings => {
-  const field = (name: string) => textOf(row[name])
-  const state = modelStates.find((each) => each === row['state'])
-  if (row['state'] !== undefined && state === undefined) {
-    throw new SettingError(`models.${id}.state must be one of ${modelStates.join(', ')}`)
-  }
-  const shutdownDate = field('shutdownDate')
-  if (shutdownDate !== undefined && Number.isNaN(Date.parse(shutdownDate))) {
-    throw new SettingError(
-      `models.${id}.shutdownDate must be a day such as 2027-01-31, not "${shutdownDate}"`,
-    )
-  }
-  const price = (unit: string) => numberOf(`models.${id}.${unit}`, row[unit], 0)
-  return {
-    state,
-    shutdownDate,
-    successor: field('successor'),
-    provider: field('provider'),
-    upstreamModel: field('upstreamModel'),
-    pricePerSecondMicros: price('pricePerSecondMicros'),
-    pricePerMinuteMicros: price('pricePerMinuteMicros'),
-    pricePerMillionCharactersMicros: price('pricePerMillionCharactersMicros'),
-  }
-}
-
-const readProvidersFile = (file: string, values: Values, environment: Environment) => {
-  const document = parseYaml(readFileSync(file, 'utf8')) as {
-    providers?: Record<string, Record<string, unknown>>
-    models?: Record<string, Record<string, unknown>>
-  } | null
-  const providers = Object.entries(document?.providers ?? {}).map(([name, row]): ProviderSettings => {
-    const kind = row['kind']
-    if (kind !== 'local' && kind !== 'openai')
-      throw new SettingError(`providers.${name}.kind must be local or openai`)
-    const field = (name: string) => textOf(row[name])
-    const number = (setting: string, fallback: number) =>
-      numberOf(`providers.${name}.${setting}`, row[setting], 1) ?? fallback
-    const apiKey = field('apiKey')
-    return {
-      ...localProvider(values),
-      name,
+const protocolsHere = (localUrl: string): Record<string, Protocol> =>
+  Object.fromEntries(
+    Object.entries(protocols).map(([kind, protocol]) => [
       kind,
-      baseUrl: url(field('baseUrl') ?? values.LOCAL_URL),
-      apiKey: apiKey === undefined ? undefined : new Secret(resolveSecret(apiKey, environment)),
-      slots: number('slots', 100),
-      shards: number('shards', 1),
-      idempotentSubmits: kind === 'local' || row['idempotentSubmits'] === true,
-      canLookUp: row['lookup'] === true,
-      checkEveryMs: { least: number('checkEveryMsLeast', 2_000), most: number('checkEveryMsMost', 15_000) },
-    }
-  })
-  const models = Object.entries(document?.models ?? {}).map(([id, row]): [string, ModelSettings] => [
-    id,
-    readModel(id, row),
-  ])
-  return {
-    providers: providers.length > 0 ? providers : [localProvider(values)],
-    models: Object.fromEntries(models),
-  }
-}
+      kind === 'local' ? { ...protocol, defaultBaseUrl: localUrl } : protocol,
+    ]),
+  )
 
 /** Reads and checks the whole environment, or says everything that is wrong with it. */
 export const loadConfig = (environment: Environment = process.env): Config => {
   const { values, problems } = readSettings(environment, Object.keys(settings) as SettingName[])
-  let file: ReturnType<typeof readProvidersFile> | undefined
-  if (values.PROVIDERS_FILE !== undefined) {
-    try {
-      file = readProvidersFile(values.PROVIDERS_FILE, values, environment)
-    } catch (error) {
-      problems.push(
-        `PROVIDERS_FILE ${values.PROVIDERS_FILE}: ${error instanceof Error ? error.message : String(error)}`,
-      )
-    }
+  const spoken = protocolsHere(values.LOCAL_URL ?? settings.LOCAL_URL.default)
+  const readSetup: Config['readSetup'] = (readText) =>
+    values.PROVIDERS_FILE === undefined
+      ? builtInSetup(spoken)
+      : readSetupFile(values.PROVIDERS_FILE, { protocols: spoken, knownModels, environment, readText })
+  try {
+    readSetup((path) => readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error
+    problems.push(...error.problems)
   }
-  for (const name of ['KEY_HASH_SECRETS', 'LINK_SECRETS'] as const) {
-    if (values[name]?.length === 0 || values[name]?.some((each) => each.reveal().length < 32)) {
+  for (const name of ['KEY_HASH_SECRETS', 'LINK_SECRETS', 'CREDENTIAL_SECRETS'] as const) {
+    const isMissing = values[name]?.length === 0 && name !== 'CREDENTIAL_SECRETS'
+    if (isMissing || values[name]?.some((each) => each.reveal().length < 32)) {
       problems.push(
         `${name} needs secrets of at least 32 characters, such as \`openssl rand -hex 32\` prints`,
       )
@@ -471,8 +369,8 @@ export const loadConfig = (environment: Environment = process.env): Config => {
     ...values,
     publicUrl: values.PUBLIC_URL ?? `http://${values.HOST}:${values.PORT}`,
     workerUrl: values.WORKER_URL ?? `http://${values.WORKER_HOST}:${values.WORKER_PORT}`,
-    providers: file?.providers ?? [localProvider(values)],
-    models: file?.models ?? {},
+    protocols: spoken,
+    readSetup,
   })
 }
 

@@ -1,4 +1,4 @@
-/** The routes of operators: accounts, plans, keys, money, prices, settings, and the log of all that. */
+/** The routes of operators: accounts, plans, keys, money, prices, providers, settings, and the log of all that. */
 import { adminOperations } from '@kinora/contract/admin-operations'
 import { adminOpenapi } from '@kinora/contract/openapi'
 
@@ -9,12 +9,16 @@ import { createOperatorKey } from './admin/create-operator-key.ts'
 import { createPlan } from './admin/create-plan.ts'
 import { createTopUp } from './admin/create-top-up.ts'
 import { deleteKey } from './admin/delete-key.ts'
+import { deleteModelRoutes } from './admin/delete-model-routes.ts'
 import { deletePlan } from './admin/delete-plan.ts'
+import { deleteProvider } from './admin/delete-provider.ts'
 import { endSubscription } from './admin/end-subscription.ts'
 import { getAccount } from './admin/get-account.ts'
 import { getKey } from './admin/get-key.ts'
 import { getLedgerAudit } from './admin/get-ledger-audit.ts'
+import { getModelRoutes } from './admin/get-model-routes.ts'
 import { getPlan } from './admin/get-plan.ts'
+import { getProvider } from './admin/get-provider.ts'
 import { getSettings } from './admin/get-settings.ts'
 import { listAccounts } from './admin/list-accounts.ts'
 import { listAuditEntries } from './admin/list-audit-entries.ts'
@@ -23,9 +27,13 @@ import { listLedgerEntries } from './admin/list-ledger-entries.ts'
 import { listMovements } from './admin/list-movements.ts'
 import { listPlans } from './admin/list-plans.ts'
 import { listPrices } from './admin/list-prices.ts'
+import { listProviders } from './admin/list-providers.ts'
+import { resetProviderHealth } from './admin/reset-provider-health.ts'
 import { rotateKey } from './admin/rotate-key.ts'
 import { runLedgerAudit } from './admin/run-ledger-audit.ts'
+import { setModelRoutes } from './admin/set-model-routes.ts'
 import { setPrice } from './admin/set-price.ts'
+import { setProvider } from './admin/set-provider.ts'
 import { setSubscription } from './admin/set-subscription.ts'
 import { updateAccount } from './admin/update-account.ts'
 import { updateKey } from './admin/update-key.ts'
@@ -37,7 +45,11 @@ import { implement, type FrontDoor } from './http/implement.ts'
 import type { Catalog } from './models/catalog.ts'
 import type { Postgres } from './platform/postgres.ts'
 import type { Secret } from './platform/secret.ts'
+import type { Protocol } from './providers/kit/protocol.ts'
+import type { Router } from './routing/route.ts'
 import type { InstanceSettings } from './settings/instance-settings.ts'
+import type { KeptSetup } from './setup/live-setup.ts'
+import { parseProviderEntry } from './setup/provider-entry.ts'
 
 interface AdminDependencies {
   postgres: Postgres
@@ -47,12 +59,14 @@ interface AdminDependencies {
   /** New keys are hashed with the newest of them. */
   keySecrets: Secret[]
   publicUrl: string
+  setup: KeptSetup
+  router: Router
+  protocols: Record<string, Protocol>
+  credentialSecrets: Secret[]
 }
 
-export const wireAdmin = (
-  door: FrontDoor,
-  { postgres, catalog, prices, settings, keySecrets, publicUrl }: AdminDependencies,
-): void => {
+export const wireAdmin = (door: FrontDoor, dependencies: AdminDependencies): void => {
+  const { postgres, catalog, prices, settings, keySecrets, publicUrl } = dependencies
   const [keySecret] = keySecrets
   if (keySecret === undefined) throw new Error('at least one secret for hashing keys is needed')
   const database = postgres
@@ -85,6 +99,19 @@ export const wireAdmin = (
   implement(door, adminOperations.runLedgerAudit, runLedgerAudit({ postgres }))
   implement(door, adminOperations.listPrices, listPrices({ prices }))
   implement(door, adminOperations.setPrice, setPrice({ postgres, catalog, prices }))
+  const { setup, router, protocols, credentialSecrets } = dependencies
+  const providers = {
+    ...{ postgres, database, catalog, setup, router, credentialSecrets },
+    parseEntry: (name: string, entry: unknown) => parseProviderEntry(name, entry, protocols),
+  }
+  implement(door, adminOperations.listProviders, listProviders(providers))
+  implement(door, adminOperations.getProvider, getProvider(providers))
+  implement(door, adminOperations.setProvider, setProvider(providers))
+  implement(door, adminOperations.deleteProvider, deleteProvider(providers))
+  implement(door, adminOperations.resetProviderHealth, resetProviderHealth(providers))
+  implement(door, adminOperations.getModelRoutes, getModelRoutes(providers))
+  implement(door, adminOperations.setModelRoutes, setModelRoutes(providers))
+  implement(door, adminOperations.deleteModelRoutes, deleteModelRoutes(providers))
   implement(door, adminOperations.listAuditEntries, listAuditEntries({ database }))
   implement(door, adminOperations.verifyAuditLog, verifyAuditLog({ database }))
   implement(door, adminOperations.getSettings, getSettings({ database, settings }))

@@ -1,5 +1,6 @@
 /** The object graph of each role and the list of routes, on one page. */
 import { adminOperations } from '@kinora/contract/admin-operations'
+import { newsOperations } from '@kinora/contract/news-operations'
 import { openapi } from '@kinora/contract/openapi'
 import { operations } from '@kinora/contract/operations'
 
@@ -44,17 +45,20 @@ import { createRateLimit } from './limits/rate-limit.ts'
 import { getMe } from './me/get-me.ts'
 import { getReceipt } from './me/get-receipt.ts'
 import { getUsage } from './me/get-usage.ts'
-import { createCatalog } from './models/catalog.ts'
+import { createCatalog, knownModels } from './models/catalog.ts'
 import { getModel } from './models/get-model.ts'
 import { listModels } from './models/list-models.ts'
+import { bringNews } from './news/bring-news.ts'
+import { createNewsLinks } from './news/news-link.ts'
 import { createOutsideFetcher } from './outside/fetch-outside.ts'
 import { keepEngineTurning } from './platform/keep-engine-turning.ts'
 import type { Log } from './platform/log.ts'
 import { ensurePartitions, missingMigrations } from './platform/migrate.ts'
 import { postgresNews, redisNews } from './platform/news.ts'
-import { connectPostgres } from './platform/postgres.ts'
+import { connectPostgres, type Postgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
-import { connectEngine, serveDurable } from './platform/restate.ts'
+import { connectEngine, serveDurable, type Engine } from './platform/restate.ts'
+import type { Providers } from './providers/port/provider.ts'
 import { createEnhancerChat, createProviders } from './providers/registry.ts'
 import { createAnswerOnce } from './replies/answer-once.ts'
 import { fingerprintOf } from './replies/fingerprint.ts'
@@ -64,7 +68,10 @@ import { mediaDaysOf } from './retention/account-term-store.ts'
 import { keepClearing } from './retention/keep-clearing.ts'
 import { keptTranscriptions } from './retention/kept-transcriptions.ts'
 import type { InstanceDays } from './retention/retention-days.ts'
+import { createRouter } from './routing/router.ts'
 import { createInstanceSettings, type InstanceSettings, type Settings } from './settings/instance-settings.ts'
+import { createLiveSetup } from './setup/live-setup.ts'
+import { forgetRemovedProviders } from './setup/setup-store.ts'
 import { createDiskMediaStore } from './storage/disk-media-store.ts'
 import { createFindLinkedFile } from './storage/find-linked-file.ts'
 import { getMedia } from './storage/get-media.ts'
@@ -99,6 +106,7 @@ import { getVideo } from './videos/get-video.ts'
 import { lineDefaults, type LineLimits } from './videos/line-limits.ts'
 import { listVideos } from './videos/list-videos.ts'
 import { markAllLost } from './videos/open-task-store.ts'
+import { createPace } from './videos/pace.ts'
 import { queryVideoTask } from './videos/query-video-task.ts'
 import { createReadTask } from './videos/read-task.ts'
 import { pictureBytesMax } from './videos/reference-picture.ts'
@@ -143,6 +151,21 @@ const lineLimitsOf = (settings: InstanceSettings) => (): LineLimits => {
   return { concurrencyPerAccount, concurrencyPerKey, depthPerAccount: lineDepthPerAccount }
 }
 
+const liveSetupOf = (config: Config, postgres: Postgres, log: Log) =>
+  createLiveSetup({
+    postgres,
+    readSetup: config.readSetup,
+    credentialSecrets: config.CREDENTIAL_SECRETS,
+    protocols: config.protocols,
+    knownModels,
+    log,
+  })
+
+const nudgeWatchOf = (engine: Engine, providers: Providers) => (provider: string, taskId: string) => {
+  const { shards } = providers.get(provider)
+  engine.nudge(watchUpstreamName, shardKey(provider, shardOf(taskId, shards)))
+}
+
 /** What both roles stand on. */
 const connect = async (config: Config, log: Log) => {
   const postgres = connectPostgres(
@@ -151,6 +174,8 @@ const connect = async (config: Config, log: Log) => {
   )
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const enhancerChat = createEnhancerChat(config)
+  const setup = await liveSetupOf(config, postgres, log)
+  const providers = createProviders(setup, { ffmpegPath: config.FFMPEG_PATH })
   return {
     postgres,
     redis,
@@ -159,19 +184,21 @@ const connect = async (config: Config, log: Log) => {
       { ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL },
       log,
     ),
-    catalog: createCatalog(config.models),
-    providers: createProviders(config.providers, config.models),
+    setup,
+    catalog: createCatalog(() => setup.current().models),
+    providers,
+    router: await createRouter({ setup, providers, postgres, log }),
     enhancer: enhancerChat === undefined ? ruleEnhancer : chatEnhancer(enhancerChat),
     mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
   }
 }
 
 export const wireApi = async (config: Config, log: Log) => {
-  const { postgres, redis, news, engine, catalog, providers, enhancer, mediaStore } = await connect(
-    config,
-    log,
-  )
+  const { postgres, redis, news, engine, setup, catalog, providers, router, enhancer, mediaStore } =
+    await connect(config, log)
   if (redis === undefined && !(await postgres.holdLock('kinora:api-without-redis'))) {
+    await router.stop()
+    await setup.stop()
     throw new Error(
       'Another API process runs on this database. Set REDIS_URL so that they can share rate limits.',
     )
@@ -180,10 +207,10 @@ export const wireApi = async (config: Config, log: Log) => {
   const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS)
   const links = createLinkSigner(config.LINK_SECRETS, config.publicUrl, config.LINK_SECONDS)
   const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
-  const prices = await createPriceList({ postgres, catalog, log }, config.models)
+  const prices = await createPriceList({ postgres, catalog, log }, () => setup.current().models)
   const acceptVideo = createAcceptVideo({
     postgres,
-    providers,
+    router,
     prices,
     deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
     lineLimits: lineLimitsOf(settings),
@@ -206,7 +233,6 @@ export const wireApi = async (config: Config, log: Log) => {
     log,
     requestRecorder.record,
   )
-  const modelIds = new Set(catalog.available().map(({ id }) => id))
   const replies = createAnswerOnce({ postgres, log })
   const door = {
     app,
@@ -223,7 +249,7 @@ export const wireApi = async (config: Config, log: Log) => {
     },
     closing,
     repeats: { fingerprintOf, answerOnce: replies.answerOnce },
-    isModel: (text: string) => modelIds.has(text),
+    isModel: (text: string) => catalog.available().some(({ id }) => id === text),
     isTaskId: (text: string) => dayOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,
     log,
   }
@@ -300,7 +326,7 @@ export const wireApi = async (config: Config, log: Log) => {
   implement(door, operations.renameCharacter, renameCharacter(characters))
   implement(door, operations.deleteCharacter, deleteCharacter({ database: postgres, mediaStore }))
   implement(door, operations.showCharacter, showCharacter(characters))
-  const audio = { catalog, providers, prices, meter, requiresPayg: config.AUDIO_REQUIRES_PAYG }
+  const audio = { catalog, router, prices, meter, requiresPayg: config.AUDIO_REQUIRES_PAYG }
   const measureAudio = createMeasureAudio({
     ffprobePath: config.FFPROBE_PATH,
     secondsMax: config.AUDIO_SECONDS_MAX,
@@ -308,7 +334,7 @@ export const wireApi = async (config: Config, log: Log) => {
   const tokens = createTokenCounter()
   const decoder = createRecordingDecoder()
   const chatAudio = createChatAudio({
-    providers,
+    router,
     prices,
     meter,
     measureAudio,
@@ -348,7 +374,7 @@ export const wireApi = async (config: Config, log: Log) => {
   implement(door, operations.getTranscriptionTask, kept.one(getTranscriptionTask(ofTask)))
   implement(door, operations.getTranscript, kept.one(getTranscript(ofTask)))
   implement(door, operations.deleteTranscriptionTask, kept.one(deleteTranscriptionTask(recordings)))
-  const engines = createModelEngines({ catalog, providers, log })
+  const engines = createModelEngines({ catalog, router, log })
   implement(door, operations.listModels, listModels({ catalog, engines }))
   implement(door, operations.getModel, getModel({ catalog, engines }))
   implement(door, operations.getMe, getMe({ database: postgres, settings: settings.current }))
@@ -361,6 +387,10 @@ export const wireApi = async (config: Config, log: Log) => {
     settings,
     keySecrets: config.KEY_HASH_SECRETS,
     publicUrl: config.publicUrl,
+    setup,
+    router,
+    protocols: config.protocols,
+    credentialSecrets: config.CREDENTIAL_SECRETS,
   })
   implement(door, adminOperations.listTasks, listTasks({ postgres }))
   implement(door, adminOperations.getTask, getTask({ database: postgres }))
@@ -381,6 +411,19 @@ export const wireApi = async (config: Config, log: Log) => {
   implement(door, adminOperations.listRequests, listRequests({ postgres }))
   implement(door, operations.getMedia, getMedia({ database: postgres, mediaStore, links }))
   implement(door, operations.getOpenapi, getOpenapi)
+  implement(
+    door,
+    newsOperations.bringNews,
+    bringNews({
+      postgres,
+      providers,
+      links: createNewsLinks(config.LINK_SECRETS, config.publicUrl),
+      log,
+      countRefused: door.rateLimit.stranger,
+      nudgeWatch: nudgeWatchOf(engine, providers),
+      announce: news.publish,
+    }),
+  )
 
   return {
     app,
@@ -396,6 +439,8 @@ export const wireApi = async (config: Config, log: Log) => {
       await authenticate.close()
       await prices.stop()
       await settings.stop()
+      await router.stop()
+      await setup.stop()
       await engine.close()
       redis?.disconnect()
       await postgres.close()
@@ -404,16 +449,17 @@ export const wireApi = async (config: Config, log: Log) => {
 }
 
 export const wireWorker = async (config: Config, log: Log) => {
-  const { postgres, redis, news, engine, catalog, providers, enhancer, mediaStore } = await connect(
-    config,
-    log,
-  )
+  const { postgres, redis, news, engine, setup, catalog, providers, router, enhancer, mediaStore } =
+    await connect(config, log)
   const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
   const settings = await createInstanceSettings(postgres, settingsOf(config), log)
   const days = retentionDays(settings)
+  const pace = createPace({ postgres, log })
   const steps: GenerateDependencies = {
     postgres,
     providers,
+    router,
+    pace,
     mediaStore,
     log,
     probeVideo: createProbeVideo(config.FFPROBE_PATH),
@@ -422,17 +468,15 @@ export const wireWorker = async (config: Config, log: Log) => {
     nudgeDispatcher,
     announce: news.publish,
     onSlotFreed: nudgeDispatcher,
-    nudgeWatch: (provider, taskId) => {
-      const { shards } = providers.get(provider)
-      engine.nudge(watchUpstreamName, shardKey(provider, shardOf(taskId, shards)))
-    },
+    nudgeWatch: nudgeWatchOf(engine, providers),
     discardUpstream: discardUpstream(providers),
     portraitsOf: (characterIds) => portraitsOf(postgres, characterIds),
     forgetCharacters: (taskId) => forgetCharactersOfTask(postgres, taskId),
+    newsUrlOf: createNewsLinks(config.LINK_SECRETS, config.publicUrl).urlFor,
   }
   const recordings = {
     postgres,
-    providers,
+    router,
     mediaStore,
     log,
     readLevels: createReadLevels(config.FFMPEG_PATH),
@@ -445,10 +489,13 @@ export const wireWorker = async (config: Config, log: Log) => {
     [
       generateVideo(steps, suspendAfterMs),
       dispatchVideos(
-        { postgres, providers, engine, lineLimits: lineLimitsOf(settings), log },
+        { postgres, providers, router, catalog, engine, lineLimits: lineLimitsOf(settings), log },
         suspendAfterMs,
       ),
-      watchUpstream({ postgres, providers, engine, catalog, announce: news.publish, log }, suspendAfterMs),
+      watchUpstream(
+        { postgres, providers, engine, catalog, pace, announce: news.publish, log },
+        suspendAfterMs,
+      ),
       transcribeRecording(recordings, suspendAfterMs),
       dispatchRecordingsLoop({ postgres, mediaStore, engine, log }, suspendAfterMs),
     ],
@@ -458,7 +505,7 @@ export const wireWorker = async (config: Config, log: Log) => {
   const turning = await keepEngineTurning({
     postgres,
     engine,
-    loops: [...videoLoops(providers), dispatchRecordings],
+    loops: () => [...videoLoops(providers), dispatchRecordings],
     markAllLost: async () => (await markAllLost(postgres)) + (await markAllTranscriptionsLost(postgres)),
     workerUrl: config.workerUrl,
     log,
@@ -471,7 +518,12 @@ export const wireWorker = async (config: Config, log: Log) => {
   const giveUpLapsed = () =>
     meter.releaseLapsed().catch((error: unknown) => log.warn({ err: error }, 'meter.not-released'))
   await giveUpLapsed()
-  const everyMinute = setInterval(() => void giveUpLapsed(), minuteMs)
+  const forgetRemoved = () =>
+    forgetRemovedProviders(postgres).catch((error: unknown) => log.warn({ err: error }, 'setup.not-cleared'))
+  const everyMinute = setInterval(() => {
+    void giveUpLapsed()
+    void forgetRemoved()
+  }, minuteMs)
   const books = keepBooks({ postgres, log })
   const clearing = keepClearing({ postgres, mediaStore, providers, days, log })
   return {
@@ -483,7 +535,10 @@ export const wireWorker = async (config: Config, log: Log) => {
       await meter.close()
       await turning.stop()
       await served.close()
+      await pace.stop()
       await settings.stop()
+      await router.stop()
+      await setup.stop()
       await engine.close()
       redis?.disconnect()
       await postgres.close()
@@ -495,14 +550,16 @@ export const wireWorker = async (config: Config, log: Log) => {
 export const wireRetention = async (config: Config, log: Log) => {
   const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
   const settings = await createInstanceSettings(postgres, settingsOf(config), log)
+  const setup = await liveSetupOf(config, postgres, log)
   return {
     postgres,
-    providers: createProviders(config.providers, config.models),
+    providers: createProviders(setup, { ffmpegPath: config.FFMPEG_PATH }),
     mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
     days: retentionDays(settings),
     log,
     close: async () => {
       await settings.stop()
+      await setup.stop()
       await postgres.close()
     },
   }

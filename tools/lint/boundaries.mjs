@@ -126,9 +126,10 @@ function placeOf(file) {
     const tree = Object.keys(otherPlaces).find((candidate) => file.startsWith(`${candidate}/`))
     return tree && { name: `/${tree}`, place: otherPlaces[tree] }
   }
-  const [first, second] = file.slice(gatewayRoot.length).split('/')
+  const [first, second, third] = file.slice(gatewayRoot.length).split('/')
   const name = first === 'providers' ? `${first}/${second}` : first
-  return { name, place: Object.hasOwn(gatewayPlaces, name) ? gatewayPlaces[name] : undefined }
+  const row = !Object.hasOwn(gatewayPlaces, name) && third !== undefined ? `${first}/*` : name
+  return { name, place: Object.hasOwn(gatewayPlaces, row) ? gatewayPlaces[row] : undefined }
 }
 
 /** What an import reaches in our own code, in the terms of the table; undefined for an npm package. */

@@ -14,7 +14,7 @@
 const common = ['@kinora/contract', 'platform']
 const everything = ['@kinora', '/gateway', '']
 const vendor = folder(['providers/port', 'providers/kit'])
-const videoNouns = ['models', 'billing', 'storage', 'providers/port', 'outside']
+const videoNouns = ['models', 'billing', 'storage', 'providers/port', 'routing', 'outside']
 
 /**
  * Every folder and root file of gateway/src. A new one must state its place here.
@@ -27,7 +27,11 @@ export const gatewayPlaces = {
   'seed.ts': { imports: everything },
   'roles.ts': { imports: everything },
   roles: { imports: everything },
-  'config.ts': { imports: ['platform/secret.ts'], packages: ['typebox', 'yaml'] },
+  'config.ts': {
+    imports: ['platform/secret.ts', 'setup', 'models/catalog.ts', 'providers/registry.ts'],
+    types: ['providers/kit/protocol.ts'],
+    packages: [],
+  },
 
   platform: { imports: [] },
   keys: folder([]),
@@ -40,9 +44,15 @@ export const gatewayPlaces = {
   billing: folder(['models'], ['keys']),
   videos: folder(videoNouns, ['keys', 'http']),
   characters: folder([...videoNouns, 'videos'], ['keys', 'http']),
-  audio: folder(['models', 'billing', 'storage', 'providers/port'], ['keys', 'http']),
-  transcripts: folder(['models', 'billing', 'storage', 'providers/port', 'audio'], ['keys', 'http']),
+  setup: folder(['providers/kit/protocol.ts']),
+  routing: folder(['providers/port'], ['setup']),
+  audio: folder(['models', 'billing', 'storage', 'providers/port', 'routing'], ['keys', 'http']),
+  transcripts: folder(
+    ['models', 'billing', 'storage', 'providers/port', 'routing', 'audio'],
+    ['keys', 'http'],
+  ),
   chat: folder([...videoNouns, 'videos', 'audio'], ['keys', 'http']),
+  news: folder(['videos', 'providers/port'], ['http']),
   retention: folder(['storage', 'videos', 'transcripts'], ['providers/port', 'http']),
   settings: folder([]),
   requests: folder([], ['http']),
@@ -51,16 +61,19 @@ export const gatewayPlaces = {
   admin: folder(
     [
       ...['keys', 'billing', 'models', 'limits', 'videos', 'transcripts', 'storage', 'settings'],
-      ...['requests', 'usage'],
+      ...['requests', 'usage', 'setup', 'routing'],
     ],
     ['http', 'providers/port'],
   ),
 
   'providers/port': { imports: [], packages: [] },
-  'providers/kit': folder(['providers/port']),
-  'providers/registry.ts': folder(['providers'], ['config.ts']),
-  'providers/local': vendor,
-  'providers/openai': vendor,
+  'providers/kit': folder(['providers/port', 'outside']),
+  'providers/registry.ts': folder(['providers'], ['setup', 'config.ts']),
+  // What all adapters are tried with; it is part of the tests.
+  'providers/conformance.ts': { imports: ['providers', '/dev'] },
+  'providers/conformance-bench.ts': { imports: ['providers', '/dev'] },
+  // Every other folder there is a vendor's.
+  'providers/*': vendor,
 }
 
 /**

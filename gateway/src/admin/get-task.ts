@@ -1,3 +1,4 @@
+import type { ProviderAttempt } from '@kinora/contract/admin'
 import type { adminOperations } from '@kinora/contract/admin-operations'
 
 import type { Handler } from '../http/call.ts'
@@ -5,7 +6,7 @@ import type { Database } from '../platform/postgres.ts'
 import { findEvents } from '../videos/task-event-store.ts'
 import { presentTask } from './present-task.ts'
 import { readAnyTask } from './read-any-task.ts'
-import type { TaskDetail } from './task-store.ts'
+import { findAttempts, type TaskAttempt, type TaskDetail } from './task-store.ts'
 import { secondsOf, secondsOrNull } from './unix-time.ts'
 
 const eventsOf = async (database: Database, { id, day, kind, ...task }: TaskDetail) => {
@@ -30,6 +31,19 @@ const attemptsOf = ({ runs, submits, refusals, submittedAt, deadlineAt }: TaskDe
         deadline_at: secondsOf(deadlineAt),
       }
 
+const presentAttempt = (attempt: TaskAttempt): ProviderAttempt => ({
+  attempt: attempt.attempt,
+  provider: attempt.provider,
+  upstream_model: attempt.upstreamModel,
+  because: attempt.decision?.because ?? null,
+  skipped: attempt.decision?.skipped ?? [],
+  outcome: attempt.outcome,
+  is_duplicate: attempt.isDuplicate,
+  started_at: secondsOf(attempt.startedAt),
+  ended_at: secondsOf(attempt.endedAt),
+  exchanges: attempt.exchanges.map(({ status, ...exchange }) => ({ ...exchange, status: status ?? null })),
+})
+
 export const getTask =
   ({ database }: { database: Database }): Handler<typeof adminOperations.getTask> =>
   async ({ path }) => {
@@ -44,6 +58,8 @@ export const getTask =
         retried_from: typeof retriedFrom === 'string' ? retriedFrom : null,
         upstream,
         attempts: attemptsOf(task),
+        decision: task.decision,
+        provider_attempts: (await findAttempts(database, task.day, task.id)).map(presentAttempt),
         events: await eventsOf(database, task),
       },
     }

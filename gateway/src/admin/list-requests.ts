@@ -23,6 +23,7 @@ const present = (request: AnsweredRequest): LoggedRequest => ({
   status: request.status,
   error_code: request.errorCode,
   model: request.model,
+  provider: request.provider,
   task_id: request.taskId,
   took_ms: request.tookMs,
   address: request.address,

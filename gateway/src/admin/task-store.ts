@@ -1,4 +1,6 @@
 import type { Database } from '../platform/postgres.ts'
+import type { Exchange } from '../providers/port/exchange.ts'
+import type { Decision } from '../routing/route.ts'
 
 /** A task of either kind, as operators see it. */
 export interface TaskRecord {
@@ -45,7 +47,7 @@ const kinds = {
     open: 'open_tasks',
     columns: `${common}, 'video' as kind, t.provider, t.progress, t.video_order ->> 'prompt' as prompt`,
     more: `t.video_order as "order", t.price, t.upstream`,
-    attempts: 'o.submits, o.refusals, o.submitted_at as "submittedAt"',
+    attempts: 'o.submits, o.refusals, o.submitted_at as "submittedAt", o.decision',
   },
   transcription: {
     tasks: 'transcription_tasks',
@@ -53,7 +55,7 @@ const kinds = {
     columns: `${common}, 'transcription' as kind, null as provider,
       least(100, t.done_ms * 100 / t.duration_ms)::smallint as progress, t.transcription_order ->> 'prompt' as prompt`,
     more: `t.transcription_order as "order", t.price, null::jsonb as upstream`,
-    attempts: '0 as submits, 0 as refusals, null::timestamptz as "submittedAt"',
+    attempts: '0 as submits, 0 as refusals, null::timestamptz as "submittedAt", null::jsonb as decision',
   },
 }
 
@@ -122,6 +124,7 @@ export interface TaskDetail extends TaskRecord {
   refusals: number | null
   submittedAt: Date | null
   deadlineAt: Date | null
+  decision: Decision | null
 }
 
 export const findAnyTask = async (
@@ -138,4 +141,27 @@ export const findAnyTask = async (
     [day, id],
   )
   return rows[0]
+}
+
+/** One time that a provider was asked to take a task. */
+export interface TaskAttempt {
+  attempt: number
+  provider: string
+  upstreamModel: string
+  decision: Decision | null
+  outcome: string
+  isDuplicate: boolean
+  startedAt: Date
+  endedAt: Date
+  exchanges: Exchange[]
+}
+
+export const findAttempts = async (database: Database, day: string, id: string): Promise<TaskAttempt[]> => {
+  const { rows } = await database.query<TaskAttempt & Record<string, unknown>>(
+    `select attempt, provider, upstream_model as "upstreamModel", decision, outcome, is_duplicate as "isDuplicate",
+            started_at as "startedAt", ended_at as "endedAt", exchanges
+       from task_attempts where day = $1 and task_id = $2 order by attempt`,
+    [day, id],
+  )
+  return rows
 }

@@ -10,7 +10,8 @@ import type { Catalog } from '../models/catalog.ts'
 import { chooseModel } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { SpeechModel } from '../models/model.ts'
-import type { Providers } from '../providers/port/provider.ts'
+import { ProviderFailure } from '../providers/port/failure.ts'
+import type { Route, Router } from '../routing/route.ts'
 import { assertPaysAsYouGo } from './payg-rule.ts'
 import { engineHeaders, problemOf } from './provider-problem.ts'
 import { sendSpeech, speechEvents, type SpeechUnderWay } from './send-speech.ts'
@@ -47,7 +48,7 @@ const readVoice = (given: unknown, { id, voices }: SpeechModel): string => {
 
 export interface SpeechDependencies {
   catalog: Catalog
-  providers: Providers
+  router: Router
   prices: PriceList
   meter: Meter
   /** Whether subscription keys are refused. */
@@ -58,7 +59,7 @@ export interface SpeechDependencies {
 export const createSpeech =
   ({
     catalog,
-    providers,
+    router,
     prices,
     meter,
     requiresPayg,
@@ -67,8 +68,10 @@ export const createSpeech =
     const { caller, fields, signal } = call
     const model = catalog.speechModelFor(endpoint, chooseModel(catalog, caller, fields.value('model')).id)
     if (requiresPayg) assertPaysAsYouGo(caller)
-    const { provider, upstreamModel } = providers.forModel(model.id)
-    const isListening = model.followsInstructions && provider.speech.followsInstructions
+    const routes = router.routesOf(model.id, 'speech')
+    const isListening =
+      model.followsInstructions &&
+      routes.some(({ provider }) => provider.speech?.followsInstructions === true)
     const { instructions, ...order } = isListening
       ? call.read(SpeechBody)
       : { ...call.read(PlainSpeechBody), instructions: undefined }
@@ -85,7 +88,7 @@ export const createSpeech =
       requestId: call.requestId,
       operation: 'createSpeech',
       model: model.id,
-      provider: provider.name,
+      provider: routes[0]?.provider.name ?? '',
       heldFor: price(characters),
     }
     if (call.wantsQuote) {
@@ -99,14 +102,29 @@ export const createSpeech =
       return { headers: deprecationHeaders(model), body: await meter.quote(metering, understood) }
     }
     const metered = await meter.open(metering)
-    const job = { model: upstreamModel, input, voice, format, speed, instructions }
+    const speak = async ({ provider, upstreamModel }: Route) => {
+      call.note({ provider: provider.name })
+      metered.servedBy(provider.name)
+      if (provider.speech === undefined) throw new ProviderFailure('rejected', 'it cannot speak')
+      const { followsInstructions } = provider.speech
+      const job = { model: upstreamModel, input, voice, format, speed }
+      const speech = await provider.speech.speak(
+        { ...job, instructions: followsInstructions ? instructions : undefined },
+        signal,
+      )
+      if (instructions !== undefined && !followsInstructions) call.ignore('instructions')
+      return speech
+    }
     try {
-      const { bytes, engine } = await provider.speech.speak(job, signal)
+      // Until the first byte it can be said by another; from then on it is this one's.
+      const { answer, route } = await router.call(model.id, { capability: 'speech' }, signal, speak)
+      const { bytes, engine } = answer
       const speech: SpeechUnderWay = {
         bytes,
         signal,
         problem: (error) => problemOf(error, model.id),
         settle: (outcome, sentBytes) => {
+          if (outcome === 'failed') router.report(route.provider.name, model.id, 'unknown')
           const share = outcome === 'completed' ? 1 : shareSent({ input, speed, format }, sentBytes)
           return metered.settle(outcome, price(characters * share))
         },

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 
 import { createCatalog } from '../models/catalog.ts'
 import { createLog } from '../platform/log.ts'
-import type { EngineState, Provider, Providers } from '../providers/port/provider.ts'
+import type { EngineState, Provider } from '../providers/port/provider.ts'
+import type { Route, Router } from '../routing/route.ts'
 import { createModelEngines } from './model-engines.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
@@ -14,13 +15,10 @@ const whisper: EngineState = {
 }
 
 /** One provider behind every model, known to it by names of its own. */
-const providersWith = (engines: Provider['engines']): Providers => {
+const routerTo = (engines: Provider['engines']): Pick<Router, 'routesOf'> => {
   const provider = { name: 'only', engines } as Provider
-  return {
-    all: () => [provider],
-    get: () => provider,
-    forModel: (model) => ({ provider, upstreamModel: model === 'asr-1' ? 'listener' : model }),
-  }
+  const routeOf = (model: string) => ({ provider, upstreamModel: model === 'asr-1' ? 'listener' : model })
+  return { routesOf: (model) => [routeOf(model) as Route] }
 }
 
 test('a provider is asked once for all models and all who ask at the same time', async () => {
@@ -28,7 +26,7 @@ test('a provider is asked once for all models and all who ask at the same time',
   const engines = createModelEngines({
     catalog: createCatalog(),
     log,
-    providers: providersWith(async () => {
+    router: routerTo(async () => {
       asked += 1
       return { listener: whisper, 'asr-large-v3': { ...whisper, pull: undefined }, 'vidB-2': whisper }
     }),
@@ -43,7 +41,7 @@ test('a provider is asked once for all models and all who ask at the same time',
 
 test('one that cannot or does not say is no reason to wait or to fail', async () => {
   const silent = (engines: Provider['engines']) =>
-    createModelEngines({ catalog: createCatalog(), log, providers: providersWith(engines) })()
+    createModelEngines({ catalog: createCatalog(), log, router: routerTo(engines) })()
   expect((await silent(undefined)).size).toBe(0)
   expect((await silent(() => Promise.reject(new Error('away')))).size).toBe(0)
   const startedMs = performance.now()

@@ -4,20 +4,26 @@
  */
 import type { Catalog, ModelEngines } from '../models/catalog.ts'
 import type { Log } from '../platform/log.ts'
-import type { EngineState, Provider, Providers } from '../providers/port/provider.ts'
+import type { Capability, EngineState, Provider } from '../providers/port/provider.ts'
+import type { Router } from '../routing/route.ts'
 
 const freshMs = 5_000
 const patienceMs = 500
 
 type Told = Record<string, EngineState>
 
+const capabilities = { transcription: 'transcription', speech: 'speech', chat: 'dialogue' } satisfies Record<
+  string,
+  Capability
+>
+
 export const createModelEngines = ({
   catalog,
-  providers,
+  router,
   log,
 }: {
   catalog: Catalog
-  providers: Providers
+  router: Pick<Router, 'routesOf'>
   log: Log
 }): ModelEngines => {
   const asked = new Map<string, { atMs: number; told: Promise<Told> }>()
@@ -35,11 +41,12 @@ export const createModelEngines = ({
   }
 
   return async () => {
-    const models = catalog.available().filter(({ kind }) => kind !== 'video')
+    const models = catalog.available().flatMap(({ id, kind }) => (kind === 'video' ? [] : { id, kind }))
     const found = await Promise.all(
-      models.map(async ({ id }) => {
-        const { provider, upstreamModel } = providers.forModel(id)
-        const state = (await tell(provider))[upstreamModel]
+      models.map(async ({ id, kind }) => {
+        // Whoever is preferred speaks for the model.
+        const [route] = router.routesOf(id, capabilities[kind])
+        const state = route && (await tell(route.provider))[route.upstreamModel]
         return state === undefined ? [] : [[id, presentEngine(state)] as const]
       }),
     )

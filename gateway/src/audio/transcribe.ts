@@ -11,12 +11,12 @@ import { chooseModel } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { TranscriptionModel } from '../models/model.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
-import type { Providers } from '../providers/port/provider.ts'
 import type {
   TranscriptionJob,
   TranscriptionProvider,
   TranscriptStream,
 } from '../providers/port/transcription.ts'
+import type { Route, Router } from '../routing/route.ts'
 import { audioFileAt, uploadedFile } from './audio-file.ts'
 import { speaksOpenAi } from './dialect.ts'
 import type { MeasureAudio } from './measure-audio.ts'
@@ -33,7 +33,7 @@ import {
 
 export interface TranscribeDependencies {
   catalog: Catalog
-  providers: Providers
+  router: Router
   prices: PriceList
   meter: Meter
   measureAudio: MeasureAudio
@@ -93,11 +93,11 @@ const streamOf = async (
 }
 
 export const createTranscribe = ({
-  providers,
+  router,
   prices,
   meter,
   measureAudio,
-}: Pick<TranscribeDependencies, 'providers' | 'prices' | 'meter' | 'measureAudio'>) => {
+}: Pick<TranscribeDependencies, 'router' | 'prices' | 'meter' | 'measureAudio'>) => {
   /** Everything up to the money. */
   const prepare = async (call: Call, order: TranscribeOrder) => {
     const { caller, fields } = call
@@ -105,10 +105,8 @@ export const createTranscribe = ({
     const upload = uploadedFile(fields, 'file')
     const measured = await measureAudio(upload.path, 'file')
     const { durationSeconds } = measured
-    const { provider, upstreamModel } = providers.forModel(model.id)
     const price = [prices.priceOfMinutes(model, durationSeconds)]
-    const job: TranscriptionJob = {
-      model: upstreamModel,
+    const job: Omit<TranscriptionJob, 'model'> = {
       task,
       file: audioFileAt(upload.path, upload.sizeBytes, measured),
       language,
@@ -124,29 +122,39 @@ export const createTranscribe = ({
       requestId: call.requestId,
       operation: order.operation,
       model: model.id,
-      provider: provider.name,
+      provider: router.routesOf(model.id, 'transcription')[0]?.provider.name ?? '',
       heldFor: price,
     }
-    return { job, view, price, provider, metering, headers: deprecationHeaders(model) }
+    return { job, view, price, metering, headers: deprecationHeaders(model) }
   }
 
   /** Everything up to the provider. What fails in `ask` is released, and told in words of ours. */
   const begin = async (call: Call, order: TranscribeOrder) => {
-    const { provider, metering, ...prepared } = await prepare(call, order)
+    const { job, metering, ...prepared } = await prepare(call, order)
     const { durationSeconds } = prepared.view
     const signal = AbortSignal.any([call.signal, AbortSignal.timeout(patienceMs(durationSeconds))])
     const metered = await meter.open(metering)
-    const ask = async <Answer>(work: (from: TranscriptionProvider) => Promise<Answer>): Promise<Answer> => {
+    const ask = async <Answer>(
+      work: (from: TranscriptionProvider, job: TranscriptionJob, signal: AbortSignal) => Promise<Answer>,
+    ): Promise<{ answer: Answer; route: Route }> => {
+      const askOne = async ({ provider, upstreamModel }: Route) => {
+        call.note({ provider: provider.name })
+        metered.servedBy(provider.name)
+        if (provider.transcription === undefined)
+          throw new ProviderFailure('rejected', 'it cannot transcribe')
+        return work(provider.transcription, { ...job, model: upstreamModel }, signal)
+      }
       try {
-        const answer = await work(provider.transcription)
+        const need = { capability: 'transcription' } as const
+        const answered = await router.call(order.model.id, need, call.signal, askOne)
         if (call.signal.aborted) throw new ProviderFailure('unknown', 'nobody was left to answer')
-        return answer
+        return answered
       } catch (error) {
         await metered.settle(call.signal.aborted ? 'aborted' : 'failed', [])
         throw problemOf(error, order.model.id)
       }
     }
-    return { ...prepared, metered, signal, ask }
+    return { ...prepared, metered, ask }
   }
 
   return {
@@ -163,11 +171,12 @@ export const createTranscribe = ({
     },
     /** Answers once all of it is written down. */
     whole: async (call: Call, order: TranscribeOrder): Promise<WrittenTranscript> => {
-      const { job, view, price, metered, signal, ask, headers } = await begin(call, order)
-      const { engine, written } = await ask(async (provider) => {
+      const { view, price, metered, ask, headers } = await begin(call, order)
+      const { answer } = await ask(async (provider, job, signal) => {
         const transcript = await provider.transcribe(job, signal)
         return { engine: transcript.engine, written: writeTranscript(transcript, view) }
       })
+      const { engine, written } = answer
       await metered.settle('completed', price)
       return { ...written, headers: { ...headers, ...engineHeaders(engine), ...written.headers } }
     },
@@ -176,19 +185,23 @@ export const createTranscribe = ({
       call: Call,
       order: TranscribeOrder,
     ): Promise<{ headers: Record<string, string>; body: EventStream }> => {
-      const { job, view, price, metered, signal, ask, headers } = await begin(call, order)
-      const { engine, pieces, first } = await ask(async (provider) => {
+      const { view, price, metered, ask, headers } = await begin(call, order)
+      const { answer, route } = await ask(async (provider, job, signal) => {
         const stream = await streamOf(provider, job, signal)
         return { ...stream, first: await stream.pieces.next() }
       })
+      const { engine, pieces, first } = answer
       const body = transcriptEvents({
         first,
         pieces,
         signal: call.signal,
         ending: usageOf(view),
         problem: (error) => problemOf(error, order.model.id),
-        // A provider that was heard has done its work; one that failed has not.
-        settle: (outcome, isHeard) => metered.settle(outcome, outcome !== 'failed' && isHeard ? price : []),
+        settle: (outcome, isHeard) => {
+          if (outcome === 'failed') router.report(route.provider.name, order.model.id, 'unknown')
+          // A provider that was heard has done its work; one that failed has not.
+          return metered.settle(outcome, outcome !== 'failed' && isHeard ? price : [])
+        },
       })
       return { headers: { ...headers, ...engineHeaders(engine) }, body }
     },

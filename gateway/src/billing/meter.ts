@@ -47,6 +47,8 @@ interface MeteredOrder {
 
 export interface Metered {
   id: string
+  /** Tells who was asked in the end, where that is not whom the money was held for. */
+  servedBy: (provider: string) => void
   /** Ends it; the first call counts. What was used costs no more than what was held. */
   settle: (outcome: Exclude<MeteredOutcome, 'lost'>, chargedFor: Price[]) => Promise<void>
 }
@@ -174,11 +176,15 @@ export const createMeter = (
       await openOne({ request, caller: order.caller })
       served.set(request.id, request)
       let ending: Promise<void> | undefined
+      let { provider } = order
       return {
         id: request.id,
+        servedBy: (name) => {
+          provider = name
+        },
         settle: (outcome, chargedFor) => {
           const capturedMicros = Math.min(totalOf(chargedFor), request.holdMicros)
-          ending ??= settle({ request, outcome, chargedFor, capturedMicros })
+          ending ??= settle({ request, provider, outcome, chargedFor, capturedMicros })
           return ending
         },
       }

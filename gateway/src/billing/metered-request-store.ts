@@ -44,6 +44,8 @@ export const insertMeteredRequests = async (
 
 export interface MeteredEnding {
   request: OpenRequest
+  /** Who was asked in the end; undefined where nobody knows. */
+  provider?: string
   outcome: MeteredOutcome
   chargedFor: Price[]
   capturedMicros: number
@@ -67,9 +69,9 @@ export const finishMeteredRequests = async (
      )
      update metered_requests r
         set outcome = e.outcome, charged_for = e."chargedFor", captured_micros = e."capturedMicros",
-            finished_at = now()
+            finished_at = now(), provider = coalesce(e.provider, r.provider)
        from jsonb_to_recordset($3::jsonb) as e
-         (id text, outcome text, "chargedFor" jsonb, "capturedMicros" bigint)
+         (id text, provider text, outcome text, "chargedFor" jsonb, "capturedMicros" bigint)
        join locked on locked.id = e.id
       where r.day = any($1::date[]) and r.id = any($2::text[]) and r.id = e.id
         and r.outcome = 'open' and (e.outcome <> 'lost' or r.lapses_at < now())
@@ -78,8 +80,8 @@ export const finishMeteredRequests = async (
       [...new Set(endings.map(({ request }) => request.day))],
       endings.map(({ request }) => request.id),
       JSON.stringify(
-        endings.map(({ request: { id }, outcome, chargedFor, capturedMicros }) => {
-          return { id, outcome, chargedFor, capturedMicros }
+        endings.map(({ request: { id }, provider, outcome, chargedFor, capturedMicros }) => {
+          return { id, provider, outcome, chargedFor, capturedMicros }
         }),
       ),
     ],

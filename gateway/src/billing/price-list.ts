@@ -96,7 +96,7 @@ export const rateAt = (
 
 export const createPriceList = async (
   { postgres, catalog, log }: { postgres: Postgres; catalog: Catalog; log: Log },
-  changes: Record<string, ModelChange> = {},
+  changes: () => Record<string, ModelChange> = () => ({}),
 ): Promise<PriceList> => {
   let prices: SetPrice[] = []
   let byModel = new Map<string, SetPrice[]>()
@@ -167,7 +167,7 @@ export const createPriceList = async (
         const given = catalogRates(entry).filter(({ unit }) => !isSet(unit))
         return [
           ...given.map(({ unit, unitMicros }) => {
-            const inFile = changes[entry.id]?.[namesInFile[unit] ?? 'state']
+            const inFile = changes()[entry.id]?.[namesInFile[unit] ?? 'state']
             const source = typeof inFile === 'number' ? ('file' as const) : ('catalog' as const)
             return {
               ...{ id: undefined, startsAt: undefined, actor: undefined, source },

@@ -19,10 +19,12 @@ import type {
   DialogueJob,
   DialogueMessage,
   DialoguePiece,
+  DialogueProvider,
   DialogueStream,
   DialogueUsage,
 } from '../providers/port/dialogue.ts'
-import type { Providers } from '../providers/port/provider.ts'
+import { ProviderFailure } from '../providers/port/failure.ts'
+import type { Need, Route, Router } from '../routing/route.ts'
 import type { TokenCounter } from './count-tokens.ts'
 import { priceOfTokens } from './dialogue-price.ts'
 import { chunkOf, completionOf, errorEventOf, usageOf, type ReplyHead } from './dialogue-reply.ts'
@@ -48,7 +50,7 @@ import type { ReplyIds } from './reply-id.ts'
 export type ChatAudio = (call: Call, model: ChatModel) => Promise<Reply<ChatCompletion | EventStream | Quote>>
 
 export interface ChatAudioDependencies extends RecordingDependencies {
-  providers: Providers
+  router: Router
   prices: PriceList
   meter: Meter
   tokens: TokenCounter
@@ -118,9 +120,6 @@ const messagesFor = (
 ): DialogueMessage[] =>
   messages.map(({ role, content, replyId }) => {
     const audioId = replyId === undefined ? undefined : openReplyId(replyId.id)
-    if (replyId !== undefined && audioId === undefined) {
-      throw invalid(replyId.param, 'the id of a spoken reply of this conversation')
-    }
     if (typeof content === 'string') return { role, content, audioId }
     const parts = content.flatMap((part) => {
       if (part.kind === 'text') return part
@@ -132,7 +131,10 @@ const messagesFor = (
 interface Turn {
   head: ReplyHead
   input: Input
-  job: DialogueJob
+  /** As it is put to a provider, which has names of its own for the model and for earlier replies. */
+  jobFor: (route: Route) => DialogueJob
+  n: number
+  need: Need
   metered: Metered
   model: ChatModel
   /** Those that held when it began, whatever is set in between. */
@@ -142,12 +144,13 @@ interface Turn {
 
 async function* streamed(
   dependencies: ChatAudioDependencies,
-  { head, input, job, metered, model, rates, signal }: Turn,
+  { head, input, n, metered, model, rates, signal }: Turn,
   first: IteratorResult<DialoguePiece, void>,
   pieces: DialogueStream['pieces'],
+  provider: string,
   wantsUsage: boolean,
 ): EventStream {
-  const said = Array.from({ length: job.n }, () => '')
+  const said = Array.from({ length: n }, () => '')
   const noUsage = wantsUsage ? null : undefined
   let used: DialogueUsage | undefined
   let isSettled = false
@@ -182,6 +185,7 @@ async function* streamed(
   } catch (error) {
     if (signal.aborted) return
     isSettled = true
+    if (error instanceof ProviderFailure) dependencies.router.report(provider, model.id, 'unknown')
     await metered.settle('failed', [])
     yield errorEventOf(problemOf(error, model.id))
     yield { data: '[DONE]' }
@@ -194,33 +198,60 @@ async function* streamed(
 }
 
 export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio => {
-  const { providers, prices, meter, replyIds } = dependencies
+  const { router, prices, meter, replyIds } = dependencies
+
+  /** Whoever made the earlier replies that are named is the only one who knows them. */
+  const makerOf = (accountId: string, model: ChatModel, messages: AskedMessage[]): string | undefined => {
+    const named = messages.flatMap(({ replyId }) => replyId ?? [])
+    const [first] = named
+    if (first === undefined) return undefined
+    const isOf = (name: string) => (reply: typeof first) =>
+      replyIds.open(accountId, name, reply.id) !== undefined
+    const makers = router.routesOf(model.id, 'dialogue').map(({ provider }) => provider.name)
+    const maker = makers.find((name) => isOf(name)(first))
+    const stranger = maker === undefined ? first : named.find((reply) => !isOf(maker)(reply))
+    if (stranger !== undefined) {
+      throw invalid(stranger.param, 'the id of a spoken reply of this conversation')
+    }
+    return maker
+  }
 
   const answer = async (
-    turn: Turn,
-    provider: ReturnType<Providers['forModel']>['provider'],
-    accountId: string,
+    { call, ...turn }: Turn & { call: Call },
     wants: { stream: boolean; usage: boolean },
   ): Promise<Reply<ChatCompletion | EventStream>> => {
-    const { head, input, job, metered, model, signal } = turn
+    const { head, input, jobFor, need, metered, model, signal } = turn
     const patience = AbortSignal.any([signal, AbortSignal.timeout(replyMsMax)])
     const headers = (engine: DialogueStream['engine']) => ({
       ...deprecationHeaders(model),
       ...engineHeaders(engine),
     })
+    const ask = <Answer>(work: (dialogue: DialogueProvider, job: DialogueJob) => Promise<Answer>) =>
+      router.call(model.id, need, signal, async (route) => {
+        const { name, dialogue } = route.provider
+        call.note({ provider: name })
+        metered.servedBy(name)
+        if (dialogue === undefined) throw new ProviderFailure('rejected', 'it cannot talk')
+        return work(dialogue, jobFor(route))
+      })
     try {
       if (wants.stream) {
-        const { engine, pieces } = await provider.dialogue.streamReply(job, patience)
-        // Until something has been said, what goes wrong can still be told by a status.
-        const first = await pieces.next()
-        return { headers: headers(engine), body: streamed(dependencies, turn, first, pieces, wants.usage) }
+        // Until something has been said, another can be asked, and what goes wrong can still be told by a status.
+        const { answer: begun, route } = await ask(async (dialogue, job) => {
+          const stream = await dialogue.streamReply(job, patience)
+          return { ...stream, first: await stream.pieces.next() }
+        })
+        const { engine, pieces, first } = begun
+        const body = streamed(dependencies, turn, first, pieces, route.provider.name, wants.usage)
+        return { headers: headers(engine), body }
       }
-      const reply = await provider.dialogue.reply(job, patience)
+      const { answer: reply, route } = await ask((dialogue, job) => dialogue.reply(job, patience))
       const output = reply.choices.map(({ text }) => text)
       const used = reply.usage ?? (await countUsage(dependencies, input, output))
       if (signal.aborted) throw new ApiError('upstream_error', { detail: 'the caller has left' })
       await metered.settle('completed', priceOfTokens(used, turn.rates))
-      const idOf = (upstreamId: string) => replyIds.seal(accountId, provider.name, upstreamId)
+      const idOf = (upstreamId: string) =>
+        replyIds.seal(call.caller.accountId, route.provider.name, upstreamId)
       return { headers: headers(reply.engine), body: completionOf(head, reply, used, idOf) }
     } catch (error) {
       await metered.settle(signal.aborted ? 'aborted' : 'failed', [])
@@ -242,11 +273,11 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
     }
     const { n = 1 } = body
     const messages = await readMessages(call, model)
-    const { provider, upstreamModel } = providers.forModel(model.id)
+    const onlyAt = makerOf(caller.accountId, model, messages)
 
     return withRecordings(dependencies, recordingsOf(messages), async (recordings) => {
       const input = await measureInput(dependencies, messages, recordings, model)
-      const job: DialogueJob = {
+      const jobFor = ({ provider, upstreamModel }: Route): DialogueJob => ({
         model: upstreamModel,
         messages: messagesFor(messages, recordings, (id) =>
           replyIds.open(caller.accountId, provider.name, id),
@@ -258,7 +289,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         n,
         stop,
         seed: body.seed,
-      }
+      })
       const outputTokens = n * maxTokens
       const rates = prices.tokenPrices(model)
       const order = {
@@ -266,7 +297,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         requestId: call.requestId,
         operation: 'completeChat',
         model: model.id,
-        provider: provider.name,
+        provider: onlyAt ?? router.routesOf(model.id, 'dialogue')[0]?.provider.name ?? '',
         heldFor: priceOfTokens(
           {
             inputTextTokens: input.textTokensMax,
@@ -283,7 +314,8 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
       }
       const metered = await meter.open(order)
       const head = { id: `chatcmpl-${uuidV7()}`, created: Math.floor(Date.now() / 1000), model: model.id }
-      return answer({ head, input, job, metered, model, rates, signal }, provider, caller.accountId, wants)
+      const need = { capability: 'dialogue', onlyAt } as const
+      return answer({ call, head, input, jobFor, n, need, metered, model, rates, signal }, wants)
     })
   }
 }

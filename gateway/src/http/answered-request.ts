@@ -12,6 +12,8 @@ export interface AnsweredRequest {
   status: number
   errorCode: string | null
   model: string | null
+  /** Who was asked for it, where somebody was while the caller waited. */
+  provider: string | null
   taskId: string | null
   tookMs: number
   address: string
@@ -21,6 +23,7 @@ export interface AnsweredRequest {
 /** What is known of a request only where it is answered. */
 export interface Noted {
   model?: string
+  provider?: string
   taskId?: string
 }
 
@@ -49,6 +52,7 @@ export const answeredRequest = (
     status: statusCode,
     errorCode: request.problem?.code ?? null,
     model: request.noted?.model ?? null,
+    provider: request.noted?.provider ?? null,
     taskId: request.noted?.taskId ?? null,
     tookMs,
     address: request.ip,

@@ -33,12 +33,18 @@ export interface Call {
   /** Optional ones were checked against the contract, and a default is filled in; all stay text. */
   query: Record<string, string>
   header: (name: string) => string | undefined
+  /** All of them, for what is signed. */
+  headers: Record<string, string | string[] | undefined>
+  /** Where the request came from. */
+  address: string
   method: string
   caller: Caller
   /** Who runs the service, for an operation that takes an operator's key; that one has no caller. */
   operator: Operator
   /** The body's fields, form or JSON; empty for an operation without a body. */
   fields: Fields
+  /** The body of an operation that takes it as bytes, read when it is asked for. */
+  bytes: () => Promise<Buffer>
   /** The long text that a value of the body stands for; undefined for any other value. */
   longText: (value: unknown) => SpooledText | undefined
   /** Reads a parameter set out of the fields; what the set does not know is named in the reply's header. */

@@ -22,7 +22,7 @@ import type { Call, Handler, Reply } from './call.ts'
 import type { Closing } from './closing.ts'
 import { isEventStream, sendEvents } from './event-stream.ts'
 import { fieldsOf, noFields, type Fields } from './fields.ts'
-import { readJsonBody, readSpooledJsonBody } from './json-body.ts'
+import { readBytes, readJsonBody, readSpooledJsonBody } from './json-body.ts'
 import { readForm, type FormLimits } from './multipart.ts'
 import { readParameters } from './parameters.ts'
 
@@ -84,7 +84,9 @@ const noLongText = () => undefined
 
 const readBody = async (operation: Operation, request: FastifyRequest, door: FrontDoor): Promise<Body> => {
   const { body } = operation
-  if (body === undefined) return { fields: noFields, longText: noLongText, discard: () => Promise.resolve() }
+  if (body === undefined || body.bytes === true) {
+    return { fields: noFields, longText: noLongText, discard: () => Promise.resolve() }
+  }
   const mediaType = mediaTypeOf(request.headers['content-type'])
   if (mediaType === 'application/json' && body.json !== null) {
     return body.spoolsTexts === true
@@ -228,11 +230,14 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       path: request.params as Record<string, string>,
       query,
       header: (name) => headerOf(request, name),
+      headers: request.headers,
+      address: request.ip,
       method: request.method,
       // An operation without a key never looks at its caller.
       caller: request.caller as Caller,
       operator: request.operator as Operator,
       fields,
+      bytes: () => readBytes(request.raw, operation.body?.sizeBytesMax ?? 0, door.budget),
       longText,
       read: (schema) => {
         const read = readParameters(schema, fields)

@@ -170,8 +170,30 @@ export const readJsonBody = async (
   })
 }
 
+/** Reads a body as the bytes it is, inside the same budget: what a signature covers must not be touched. */
+export const readBytes = (
+  request: IncomingMessage,
+  sizeBytesMax: number,
+  budget: ByteBudget,
+): Promise<Buffer> => {
+  const announced = announcedBytes(request, sizeBytesMax)
+  return budget.within(Number.isFinite(announced) ? announced : sizeBytesMax, async () => {
+    const chunks: Buffer[] = []
+    await receive(request, {
+      encoding: 'identity',
+      sizeBytesMax,
+      patienceMs: () => readTimeoutMs,
+      take: (chunk) => {
+        chunks.push(chunk)
+        return undefined
+      },
+    })
+    return Buffer.concat(chunks)
+  })
+}
+
 /**
- * The same where bodies carry recordings or pictures as text: long texts are spooled while they arrive, so that such
+ * A JSON object as fields where bodies carry recordings or pictures as text: long texts are spooled while they arrive, so that such
  * a body costs little memory and parsing it holds nobody up. Only what is left counts against the budget.
  */
 export const readSpooledJsonBody = async (

@@ -4,6 +4,8 @@
  */
 import { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
+import { newsOperations } from '@kinora/contract/news-operations'
+import type { Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
 import fastify, { LogController, type FastifyInstance, type FastifyRequest } from 'fastify'
 
@@ -39,8 +41,8 @@ const exposedHeaders = [
 
 const createRequestId = () => `req_${uuidV7()}`
 
-/** Pages of any origin may call with a customer's key; an operator's is for pages of our own. */
-const isForEveryOrigin = (url: string) => !/^\/admin(?:\/|$)/i.test(url)
+/** Pages of any origin may call with a customer's key; an operator's is for pages of our own, and news for none. */
+const isForEveryOrigin = (url: string) => !/^\/(?:admin|news)(?:\/|$)/i.test(url)
 
 const headersOfEveryReply = (requestId: string, url: string) => ({
   'x-request-id': requestId,
@@ -52,12 +54,11 @@ const headersOfEveryReply = (requestId: string, url: string) => ({
   'cache-control': 'no-store',
 })
 
-const pathPatterns = [...Object.values(operations), ...Object.values(adminOperations)].map(
-  ({ path, method }) => ({
-    method: method as string,
-    pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`),
-  }),
-)
+const everyOperation: Operation[] = [operations, adminOperations, newsOperations].flatMap(Object.values)
+const pathPatterns = everyOperation.map(({ path, method }) => ({
+  method: method as string,
+  pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`),
+}))
 
 /** The methods a path takes; empty for a path that is none of ours. */
 const methodsOf = (url: string): string[] => {

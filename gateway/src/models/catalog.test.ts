@@ -2,7 +2,7 @@ import type { ApiError } from '@kinora/contract/errors'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { createCatalog, presentModel } from './catalog.ts'
+import { createCatalog, presentModel, type ModelChange } from './catalog.ts'
 import { deprecationHeaders } from './deprecation.ts'
 
 const unchanged = {
@@ -55,13 +55,13 @@ test('any other name is not found, and never anything else', () => {
 })
 
 test('an operator changes what they name and nothing else', () => {
-  const catalog = createCatalog({ 'vidB-2': { ...unchanged, pricePerSecondMicros: 7 } })
+  const catalog = createCatalog(() => ({ 'vidB-2': { ...unchanged, pricePerSecondMicros: 7 } }))
   expect(catalog.find('vidB-2')).toEqual({ ...createCatalog().find('vidB-2'), pricePerSecondMicros: 7 })
   expect(catalog.find('vidB-2-pro')).toEqual(createCatalog().find('vidB-2-pro'))
 })
 
 test('a retired model is never suggested and never served', () => {
-  const catalog = createCatalog({ 'vidB-2': { ...unchanged, state: 'retired' } })
+  const catalog = createCatalog(() => ({ 'vidB-2': { ...unchanged, state: 'retired' } }))
   expect(() => catalog.find('vidB2')).toThrow(/Did you mean vidB-2-pro\?/)
   expect(() => catalog.find('vidB-2')).toThrow(/has been retired/)
   expect(() => catalog.videoModelFor('/v1/videos', 'vidA2')).toThrow(
@@ -70,7 +70,17 @@ test('a retired model is never suggested and never served', () => {
 })
 
 test('a deprecated model without a day has no Sunset', () => {
-  const model = createCatalog({ 'vidB-2': { ...unchanged, state: 'deprecated' } }).find('vidB-2')
+  const model = createCatalog(() => ({ 'vidB-2': { ...unchanged, state: 'deprecated' } })).find('vidB-2')
   expect(deprecationHeaders(model)).toEqual({ deprecation: 'true' })
   expect(presentModel(model, undefined)).not.toHaveProperty('shutdown_date')
+})
+
+test('a change counts from the moment it is made, and so does its being taken back', () => {
+  let changes: Record<string, ModelChange> = {}
+  const catalog = createCatalog(() => changes)
+  changes = { 'vidB-2': { ...unchanged, state: 'retired', pricePerSecondMicros: 3 } }
+  expect(() => catalog.find('vidB-2')).toThrow('has been retired')
+  expect(catalog.available().map(({ id }) => id)).not.toContain('vidB-2')
+  changes = {}
+  expect(catalog.find('vidB-2')).toEqual(createCatalog().find('vidB-2'))
 })

@@ -43,21 +43,43 @@ const nearest = (id: string, ids: string[]): string | undefined => {
   )
 }
 
-export const createCatalog = (changes: Record<string, ModelChange> = {}): Catalog => {
-  const changed = (entry: ModelEntry): ModelEntry => {
-    const known = Object.entries(changes[entry.id] ?? {}).filter(
-      // A price in units this model is not sold by says nothing about it.
-      ([name, value]) => value !== undefined && (!name.startsWith('pricePer') || name in entry),
-    )
-    return { ...entry, ...Object.fromEntries(known) }
+const allModels: ModelEntry[] = [...familyAModels, ...familyBModels, ...audioModels]
+
+/** Every model there is, whatever its state. */
+export const knownModels = allModels.map(({ id }) => id)
+
+const changeable = [
+  ...(['state', 'shutdownDate', 'successor'] as const),
+  ...(['pricePerSecondMicros', 'pricePerMinuteMicros', 'pricePerMillionCharactersMicros'] as const),
+]
+
+const changed = (entry: ModelEntry, change: Partial<ModelChange> = {}): ModelEntry => {
+  const known = changeable.flatMap((name) => {
+    // A price in units this model is not sold by says nothing about it.
+    const says = change[name] !== undefined && (!name.startsWith('pricePer') || name in entry)
+    return says ? [[name, change[name]] as const] : []
+  })
+  return { ...entry, ...Object.fromEntries(known) }
+}
+
+const unchanged = {}
+
+/** `changes` is asked again and again, and answers another object once anything in it is different. */
+export const createCatalog = (changes: () => Record<string, ModelChange> = () => unchanged): Catalog => {
+  let seen: Record<string, ModelChange> | undefined
+  let made = new Map<string, ModelEntry>()
+  const entries = () => {
+    const now = changes()
+    if (now !== seen) {
+      made = new Map(allModels.map((entry) => [entry.id, changed(entry, now[entry.id])]))
+      seen = now
+    }
+    return made
   }
-  const entries = new Map(
-    [...familyAModels, ...familyBModels, ...audioModels].map((entry) => [entry.id, changed(entry)]),
-  )
-  const available = () => [...entries.values()].filter(({ state }) => state !== 'retired')
+  const available = () => [...entries().values()].filter(({ state }) => state !== 'retired')
 
   const find = (id: string): ModelEntry => {
-    const entry = entries.get(id)
+    const entry = entries().get(id)
     if (entry !== undefined && entry.state !== 'retired') return entry
     const instead =
       entry?.successor ??
@@ -92,7 +114,7 @@ export const createCatalog = (changes: Record<string, ModelChange> = {}): Catalo
     available,
     find,
     usualSeconds: (id) => {
-      const entry = entries.get(id)
+      const entry = entries().get(id)
       return entry?.kind === 'video' ? entry.usualSeconds : usualSecondsOfAny
     },
     videoModelFor: (endpoint, id) => modelFor(endpoint, id, 'video'),

@@ -22,11 +22,14 @@ type OutsideFetchReason = 'blocked' | 'unreachable' | 'too_large' | 'bad_status'
 /** Messages never name a resolved address: they may reach the person who chose the URL. */
 export class OutsideFetchError extends Error {
   readonly reason: OutsideFetchReason
+  /** What the host answered, where that was the trouble. */
+  readonly status: number | undefined
 
-  constructor(reason: OutsideFetchReason, message: string, options?: { cause?: unknown }) {
+  constructor(reason: OutsideFetchReason, message: string, options?: { cause?: unknown; status?: number }) {
     super(message, options)
     this.name = 'OutsideFetchError'
     this.reason = reason
+    this.status = options?.status
   }
 }
 
@@ -57,6 +60,8 @@ interface OutsideFetcherOptions {
 
 interface OutsideLimits {
   sizeBytesMax: number
+  /** For who has followed some already; three otherwise. */
+  redirectsMax?: number
   signal?: AbortSignal
 }
 
@@ -73,7 +78,7 @@ export interface OutsideFetcher {
 }
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
-const redirectsMax = 3
+const mostRedirects = 3
 
 /** The only way to fetch a URL that somebody else chose. */
 export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFetcher {
@@ -106,7 +111,7 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
       leave()
     }
     try {
-      const { target, client, answer } = await follow(first, limits.sizeBytesMax, stop)
+      const { target, client, answer } = await follow(first, limits, stop)
       const stream = meteredBody(answer, limits.sizeBytesMax, stop)
       stream.once('close', () => {
         release()
@@ -120,7 +125,8 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
   }
 
   /** Requests a URL and the ones it redirects to, until one answers 200. Leaves only that connection open. */
-  async function follow(first: URL, sizeBytesMax: number, stop: AbortController) {
+  async function follow(first: URL, limits: OutsideLimits, stop: AbortController) {
+    const { sizeBytesMax, redirectsMax = mostRedirects } = limits
     let target = first
     for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
       const addresses = await permittedAddresses(target, stop.signal)
@@ -320,7 +326,8 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
 /** Only a plain, whole, unencoded body is of use: decoding would let a small answer grow without bound. */
 function assertUsable(answer: Dispatcher.ResponseData, sizeBytesMax: number): void {
   if (answer.statusCode !== 200) {
-    throw new OutsideFetchError('bad_status', `the host answered with status ${answer.statusCode}`)
+    const status = answer.statusCode
+    throw new OutsideFetchError('bad_status', `the host answered with status ${status}`, { status })
   }
   const encoding = headerOf(answer, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
   if (encoding !== 'identity' && encoding !== '') {

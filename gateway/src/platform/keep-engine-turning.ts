@@ -16,7 +16,8 @@ export interface KeptLoop {
 export interface KeepTurningDependencies {
   postgres: Postgres
   engine: Engine
-  loops: KeptLoop[]
+  /** Asked at every look: providers come and go. */
+  loops: () => KeptLoop[]
   /** Makes everything the engine was carrying count as lost; answers how much that was. */
   markAllLost: () => Promise<number>
   workerUrl: string
@@ -40,13 +41,13 @@ export const keepEngineTurning = async (
       await engine.register(workerUrl)
       const lost = await markAllLost()
       log.info({ workerUrl, lost }, 'engine.registered')
-      nudgeAll(loops)
+      nudgeAll(loops())
     } else if (isFirst) {
       // The code behind a known address may be newer than what the engine was told of it.
       await engine.register(workerUrl)
-      nudgeAll(loops)
+      nudgeAll(loops())
     } else {
-      nudgeAll(await silentLoops(postgres, loops, silenceMs))
+      nudgeAll(await silentLoops(postgres, loops(), silenceMs))
     }
   }
 

@@ -1,68 +1,95 @@
-/** The one list of protocols: a provider's kind leads to what speaks it. */
-import type { Config, ModelSettings, ProviderSettings } from '../config.ts'
+/** The one list of protocols, and the providers that speak them as they are set up at the moment. */
+import { isDeepStrictEqual } from 'node:util'
+
+import { Type } from 'typebox'
+
+import type { Config } from '../config.ts'
+import type { LiveSetup, ProviderSettings } from '../setup/setup.ts'
+import { fal } from './fal/fal.ts'
+import { gemini } from './gemini/gemini.ts'
+import { kinora } from './kinora/kinora.ts'
+import { protocol, type Protocol } from './kit/protocol.ts'
 import { localEngines } from './local/local-engines.ts'
 import { localVideo } from './local/local-video.ts'
 import { openAiChat } from './openai/openai-chat.ts'
-import { openAiDialogue } from './openai/openai-dialogue.ts'
-import { openAiSpeech } from './openai/openai-speech.ts'
-import { openAiTranscription } from './openai/openai-transcription.ts'
-import { openAiVideo } from './openai/openai-video.ts'
+import { openAi, openAiSound } from './openai/openai.ts'
 import type { ChatProvider } from './port/chat.ts'
 import type { Provider, Providers } from './port/provider.ts'
-import type { VideoProvider } from './port/video.ts'
 
-const protocols: Record<ProviderSettings['kind'], (settings: ProviderSettings) => VideoProvider> = {
-  local: ({ baseUrl }) => localVideo({ baseUrl }),
-  openai: ({ baseUrl, apiKey, idempotentSubmits, canLookUp }) =>
-    openAiVideo({ baseUrl, apiKey: apiKey?.reveal() ?? '', idempotentSubmits, lookup: canLookUp }),
+/** The built-in provider has a protocol of its own for videos, and the common one for words and sound. */
+const local = protocol({
+  settings: Type.Object({}),
+  connect: ({ baseUrl }) => ({
+    video: localVideo({ baseUrl }),
+    engines: localEngines({ baseUrl }),
+    ...openAiSound({ baseUrl, apiKey: undefined, isOurs: true }),
+  }),
+})
+
+/** Another gateway has words and sound in the common protocol as well. */
+const kinoraWithSound: Protocol = {
+  ...kinora,
+  connect: (connection, settings) => ({
+    ...kinora.connect(connection, settings),
+    ...openAiSound({ ...connection, isOurs: false }),
+  }),
 }
 
-/** Words and sound go by one protocol, whoever is asked. */
-const wordsAndSound = ({ kind, baseUrl, apiKey }: ProviderSettings) => {
-  const settings = { baseUrl, apiKey: apiKey?.reveal(), isOurs: kind === 'local' }
+export const protocols: Record<string, Protocol> = {
+  local,
+  openai: openAi,
+  gemini,
+  kinora: kinoraWithSound,
+  fal,
+}
+
+const connect = (settings: ProviderSettings, { ffmpegPath }: { ffmpegPath: string }): Provider => {
+  const { name, kind, baseUrl, apiKey, connections, resultOrigins, own } = settings
+  const spoken = protocols[kind]
+  if (spoken === undefined) throw new Error(`${name} is of the unknown kind ${kind}`)
+  const connection = { name, baseUrl, apiKey: apiKey?.reveal(), connections, resultOrigins, ffmpegPath }
   return {
-    speech: openAiSpeech(settings),
-    transcription: openAiTranscription(settings),
-    dialogue: openAiDialogue(settings),
-    ...(settings.isOurs && { engines: localEngines({ baseUrl }) }),
+    ...spoken.connect(connection, own as never),
+    name,
+    takesNew: settings.isEnabled,
+    slots: settings.slots,
+    shards: settings.shards,
+    checkEveryMs: settings.checkEveryMs,
+    timeoutsMs: settings.timeoutsMs,
+    bringsNews: own['webhooks'] === true,
   }
 }
 
-export const createProviders = (
-  providers: ProviderSettings[],
-  models: Record<string, Pick<ModelSettings, 'provider' | 'upstreamModel'>>,
-): Providers => {
-  const byName = new Map(
-    providers.map((settings): [string, Provider] => [
-      settings.name,
-      {
-        name: settings.name,
-        video: protocols[settings.kind](settings),
-        ...wordsAndSound(settings),
-        slots: settings.slots,
-        shards: settings.shards,
-        checkEveryMs: settings.checkEveryMs,
-      },
-    ]),
-  )
-  const [first] = byName.values()
-  if (first === undefined) throw new Error('at least one provider is needed')
-  const get = (name: string): Provider => {
-    const provider = byName.get(name)
+/** What is compared to tell whether a provider was changed: secrets hide from every other look at them. */
+const shown = (settings: ProviderSettings) => ({ ...settings, apiKey: settings.apiKey?.reveal() })
+
+export const createProviders = (setup: LiveSetup, settings: { ffmpegPath: string }): Providers => {
+  const known = new Map<string, { settings: ProviderSettings; provider: Provider }>()
+  let present: Provider[] = []
+  const refresh = () => {
+    present = setup.current().providers.map((entry) => {
+      const earlier = known.get(entry.name)
+      if (earlier !== undefined && isDeepStrictEqual(shown(earlier.settings), shown(entry))) {
+        return earlier.provider
+      }
+      const provider = connect(entry, settings)
+      known.set(entry.name, { settings: entry, provider })
+      return provider
+    })
+  }
+  refresh()
+  setup.onChange(refresh)
+  const find = (name: string) => known.get(name)?.provider
+  const get = (name: string) => {
+    const provider = find(name)
     if (provider === undefined) throw new Error(`there is no provider named ${name}`)
     return provider
   }
-  for (const [model, { provider }] of Object.entries(models)) {
-    if (provider !== undefined && !byName.has(provider))
-      throw new Error(`${model} names an unknown provider ${provider}`)
-  }
   return {
-    all: () => [...byName.values()],
+    all: () => present,
+    known: () => [...known.values()].map(({ provider }) => provider),
+    find,
     get,
-    forModel: (model) => ({
-      provider: models[model]?.provider === undefined ? first : get(models[model].provider),
-      upstreamModel: models[model]?.upstreamModel ?? model,
-    }),
   }
 }
 

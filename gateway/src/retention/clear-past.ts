@@ -3,6 +3,7 @@ import { longestTaskDays } from './account-term-store.ts'
 import { dropPastPartitions } from './drop-past-partitions.ts'
 import { alignMediaExpiry, alignTranscriptExpiry } from './expiry-store.ts'
 import { forgetRemoved, leftCharacters, leftPictures } from './past-media-store.ts'
+import { forgetNews } from './past-news-store.ts'
 import { forgetReplies } from './past-reply-store.ts'
 import { removeExpiredMedia, type ExpiryDependencies } from './remove-expired-media.ts'
 import { removePastFiles } from './remove-past-files.ts'
@@ -54,6 +55,7 @@ export const clearRecords = async (
   const pictures = await removePastFiles(dependencies, leftPictures, signal)
   const characters = await removePastFiles(dependencies, leftCharacters, signal)
   const replies = await untilDone(() => forgetReplies(postgres, rowsPerBatch), signal)
+  await untilDone(() => forgetNews(postgres, rowsPerBatch), signal)
   const longestDays = await longestTaskDays(postgres, days)
   await untilDone(() => forgetRemoved(postgres, longestDays, rowsPerBatch), signal)
   const partitions = signal.aborted ? [] : await dropPastPartitions(dependencies, days)

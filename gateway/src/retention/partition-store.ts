@@ -6,6 +6,7 @@ import type { Database } from '../platform/postgres.ts'
 const terms = {
   video_tasks: 'task',
   task_events: 'task',
+  task_attempts: 'task',
   transcription_tasks: 'task',
   metered_requests: 'task',
   requests: 'log',
@@ -80,6 +81,7 @@ export const findStrays = async (
 const openWork: Record<PartedTable, string | undefined> = {
   video_tasks: 'select from open_tasks where day >= $1 and day <= $2',
   task_events: 'select from open_tasks where day >= $1 and day <= $2',
+  task_attempts: 'select from open_tasks where day >= $1 and day <= $2',
   transcription_tasks: `select from transcription_tasks where day >= $1 and day <= $2
     and (finished_at is null or recording_key is not null or has_transcript)`,
   metered_requests: `select from metered_requests where day >= $1 and day <= $2 and outcome = 'open'`,

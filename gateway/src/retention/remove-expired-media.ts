@@ -19,7 +19,7 @@ export const removeExpiredMedia = (
 ): Promise<number> => {
   const { postgres, providers, log } = dependencies
   const inTurn = atMost(discardsAtOnce)
-  const isAnyKept = providers.all().some(({ video }) => video.remixesOwnJobs === true)
+  const isAnyKept = providers.all().some(({ video }) => video?.remixesOwnJobs === true)
 
   const discard = async ({ taskId, kind }: ExpiredFile): Promise<void> => {
     const day = dayOfTaskId(taskId)

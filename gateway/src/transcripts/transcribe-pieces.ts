@@ -8,7 +8,8 @@ import { atMostEach } from '../platform/at-most.ts'
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
-import type { Providers } from '../providers/port/provider.ts'
+import { backoffMs } from '../routing/full-jitter.ts'
+import type { Route, Router } from '../routing/route.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { isVerdict } from '../storage/sandbox.ts'
 import type { CutPiece } from './cut-piece.ts'
@@ -23,7 +24,7 @@ import { failed, type Failed, type TranscriptionTask } from './transcription-tas
 export interface TranscribeDependencies {
   postgres: Postgres
   mediaStore: MediaStore
-  providers: Providers
+  router: Router
   cutPiece: CutPiece
   log: Log
   nudgeDispatcher: () => void
@@ -34,7 +35,6 @@ const piecesOfWorkerAtOnce = 8
 /** How long pieces are begun in one step. With the longest piece it stays below what the engine gives a step. */
 const stepMs = 120_000
 const failuresMax = 3
-const backoffMsMax = 60_000
 
 const timeoutMsOf = ({ startMs, endMs }: OpenPiece) => Math.max(120_000, 2 * (endMs - startMs))
 
@@ -53,13 +53,12 @@ const failureOf = ({ kind, code, forCaller }: ProviderFailure): Failed => {
 }
 
 const tryPiece = async (
-  { postgres, mediaStore, providers, cutPiece, log }: TranscribeDependencies,
+  { postgres, mediaStore, router, cutPiece, log }: TranscribeDependencies,
   task: TranscriptionTask & { recordingKey: string },
   piece: OpenPiece,
   stop: AbortSignal,
 ): Promise<Tried> => {
   const { order } = task
-  const { provider, upstreamModel } = providers.forModel(task.model)
   let flac: Buffer
   try {
     flac = await mediaStore.withLocalPath(task.recordingKey, (path) => cutPiece(path, piece))
@@ -68,8 +67,9 @@ const tryPiece = async (
     if (isVerdict(error)) return failed('invalid_parameter', 'The recording could not be decoded.')
     throw error
   }
-  try {
-    const transcript = await provider.transcription.transcribe(
+  const transcribe = async ({ provider, upstreamModel }: Route) => {
+    if (provider.transcription === undefined) throw new ProviderFailure('rejected', 'it cannot transcribe')
+    return provider.transcription.transcribe(
       {
         model: upstreamModel,
         task: order.task,
@@ -87,17 +87,20 @@ const tryPiece = async (
       },
       AbortSignal.any([stop, AbortSignal.timeout(timeoutMsOf(piece))]),
     )
-    await recordTranscript(postgres, task, piece.n, placedTranscript(transcript, piece))
+  }
+  try {
+    const need = { capability: 'transcription' } as const
+    const { answer } = await router.call(task.model, need, stop, transcribe)
+    await recordTranscript(postgres, task, piece.n, placedTranscript(answer, piece))
     return { kind: 'written' }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
     // We hung up ourselves, and that says nothing about the provider.
     if (stop.aborted) return { kind: 'postponed' }
-    log.warn({ err: error, taskId: task.id, piece: piece.n, provider: provider.name }, 'piece.not-written')
+    log.warn({ err: error, taskId: task.id, piece: piece.n }, 'piece.not-written')
     const isRefusal = error.kind === 'busy' || error.kind === 'not_delivered'
     if (isRefusal) {
-      const doubledMs = 500 * 2 ** Math.min(7, piece.refusals) * (0.5 + Math.random() / 2)
-      const waitMs = Math.min(backoffMsMax, Math.max(error.retryAfterMs ?? 0, doubledMs))
+      const waitMs = backoffMs(piece.refusals, error.retryAfterMs)
       await postponePiece(postgres, task.id, piece.n, { isRefusal, waitMs })
       return { kind: 'refused', waitMs }
     }

@@ -4,6 +4,7 @@
  * nudged, so a create succeeds whether the engine is up or not.
  */
 import type { Quote } from '@kinora/contract/account'
+import { ApiError } from '@kinora/contract/errors'
 
 import type { PriceList } from '../billing/price-list.ts'
 import { quoteOf } from '../billing/quote.ts'
@@ -13,7 +14,8 @@ import type { Caller } from '../keys/caller.ts'
 import type { VideoModel } from '../models/model.ts'
 import { batch, fulfilled, rejected } from '../platform/batch.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
-import type { Providers } from '../providers/port/provider.ts'
+import { secondsFor } from '../routing/fit-seconds.ts'
+import type { Router } from '../routing/route.ts'
 import { insertStoredFiles, type StoredFile } from '../storage/stored-file-store.ts'
 import { createLineDepth } from './line-depth.ts'
 import type { LineLimits } from './line-limits.ts'
@@ -23,6 +25,7 @@ import { shardOf } from './shard.ts'
 import { createModelTaskId, createRemixTaskId, createUuidTaskId } from './task-id.ts'
 import { findTasks, insertTasks, type NewTask } from './task-store.ts'
 import type { VideoOrder, VideoTask } from './task.ts'
+import { needOf } from './video-need.ts'
 
 /** What a door hands over: an order whose every parameter has been checked. */
 interface Admission {
@@ -49,7 +52,7 @@ export interface AcceptVideo {
 
 export interface AcceptDependencies {
   postgres: Postgres
-  providers: Providers
+  router: Router
   prices: PriceList
   deadlineMs: number
   lineLimits: () => LineLimits
@@ -77,14 +80,45 @@ const idOf = ({ model, door }: Admission, nowMs: number): string => {
   return createModelTaskId(model.id, nowMs)
 }
 
-const newTask = (admission: Admission, { providers, prices, deadlineMs }: AcceptDependencies): NewTask => {
-  const { caller, model, door, pictures, pinnedTo } = admission
-  const order = { ...admission.order, ...(pictures.length > 0 && { pictures: pictures.length }) }
+/** The length that is made and charged: what was asked for, or the next that any route of the model can make. */
+const fittingSeconds = ({ router }: AcceptDependencies, { model, order, pinnedTo }: Admission): number => {
+  if (pinnedTo !== undefined) return order.seconds
+  const routes = router.routesOf(model.id)
+  const seconds = secondsFor(routes, order.seconds)
+  if (seconds !== undefined) return seconds
+  const longest = Math.max(...routes.flatMap((route) => route.seconds ?? []))
+  throw new ApiError('invalid_parameter', {
+    param: 'seconds',
+    message: `'${model.id}' makes videos of up to ${longest} seconds, not ${order.seconds}.`,
+  })
+}
+
+const chooseRoute = ({ router }: AcceptDependencies, { model, pinnedTo }: Admission, order: VideoOrder) => {
+  const chosen = router.choose(model.id, needOf(order, pinnedTo))
+  if (chosen !== undefined) return chosen
+  const canMakeOther = router.routesOf(model.id).some(({ provider }) => provider.video !== undefined)
+  throw canMakeOther
+    ? new ApiError('invalid_parameter', {
+        param: 'size',
+        message: `No provider of '${model.id}' makes ${order.seconds} seconds of ${order.width}x${order.height}.`,
+      })
+    : new ApiError('service_unavailable', { detail: `no provider is set up that makes ${model.id}` })
+}
+
+const newTask = (admission: Admission, dependencies: AcceptDependencies): NewTask => {
+  const { prices, deadlineMs } = dependencies
+  const { caller, model, door, pictures } = admission
+  const order = {
+    ...admission.order,
+    seconds: fittingSeconds(dependencies, admission),
+    ...(pictures.length > 0 && { pictures: pictures.length }),
+  }
   const nowMs = Date.now()
   // Seconds are all that an id of the model's shape carries; the day must be the same from both sides.
   const createdAt = new Date(Math.floor(nowMs / 1000) * 1000)
   const id = idOf(admission, nowMs)
-  const provider = pinnedTo === undefined ? providers.forModel(model.id).provider : providers.get(pinnedTo)
+  const { route, decision } = chooseRoute(dependencies, admission, order)
+  const { provider } = route
   const price = prices.priceOfVideo(model, order)
   return {
     id,
@@ -109,6 +143,7 @@ const newTask = (admission: Admission, { providers, prices, deadlineMs }: Accept
     errorCode: null,
     errorMessage: null,
     shard: shardOf(id, provider.shards),
+    decision,
     deadlineAt: new Date(nowMs + deadlineMs),
   }
 }
@@ -126,7 +161,7 @@ const referenceFiles = (task: NewTask, pictures: StoredPicture[]): StoredFile[] 
   }))
 
 /** The order in the caller's words. */
-const parametersOf = ({ order }: Admission) => ({
+const parametersOf = (order: VideoOrder) => ({
   prompt: order.prompt,
   seconds: order.seconds,
   size: order.size,
@@ -228,7 +263,7 @@ export const createAcceptVideo = (dependencies: AcceptDependencies): AcceptVideo
     const admission = await withCharacters(given, namedCharacters)
     const { caller, model } = admission
     const task = newTask(admission, dependencies)
-    const order = { caller, model: model.id, heldFor: [task.price], parameters: parametersOf(admission) }
+    const order = { caller, model: model.id, heldFor: [task.price], parameters: parametersOf(task.order) }
     // One that has counted nothing yet: a quote must not make the line look longer.
     const countLine = createLineDepth(lineLimits)
     return quoteOf(postgres, order, async (database) => (await countLine(database, [task])).get(task.id))

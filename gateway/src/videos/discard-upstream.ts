@@ -11,9 +11,14 @@ export const discardUpstream =
   (providers: Providers) =>
   async ({ provider, upstream, family }: FinishedTask, ending: Ending): Promise<void> => {
     if (upstream === null) return
-    const { video } = providers.get(provider)
-    if (ending.kind === 'completed' && family === 'B' && video.remixesOwnJobs === true) return
-    await video.discard?.(upstream as Opaque, AbortSignal.timeout(timeoutMs))
+    // Nobody waits for it any longer, and it may still be at work.
+    if (ending.kind === 'failed' && ending.code === 'task_timeout') {
+      await stopUpstream(providers, provider, upstream)
+      return
+    }
+    const video = providers.find(provider)?.video
+    if (ending.kind === 'completed' && family === 'B' && video?.remixesOwnJobs === true) return
+    await video?.discard?.(upstream as Opaque, AbortSignal.timeout(timeoutMs))
   }
 
 /** Lets a provider forget a job that it was to keep for remixes, now that its task is deleted. */
@@ -21,7 +26,7 @@ export const discardKept = async (
   providers: Providers,
   { provider, upstream }: { provider: string; upstream: unknown },
 ): Promise<void> => {
-  const video = providers.all().find(({ name }) => name === provider)?.video
+  const video = providers.find(provider)?.video
   if (upstream === null || video?.remixesOwnJobs !== true) return
   await video.discard?.(upstream as Opaque, AbortSignal.timeout(timeoutMs))
 }
@@ -32,8 +37,8 @@ export const stopUpstream = async (
   provider: string,
   upstream: unknown,
 ): Promise<void> => {
-  if (upstream === null) return
-  const { video } = providers.get(provider)
+  const video = providers.find(provider)?.video
+  if (upstream === null || video === undefined) return
   const signal = AbortSignal.timeout(timeoutMs)
   if (video.cancel === undefined) await video.discard?.(upstream as Opaque, signal)
   else await video.cancel(upstream as Opaque, signal)

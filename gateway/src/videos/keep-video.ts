@@ -10,14 +10,14 @@ import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
-import type { Providers } from '../providers/port/provider.ts'
+import { videoOf, type Providers } from '../providers/port/provider.ts'
 import type { Opaque } from '../providers/port/video.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import type { ProbeVideo } from '../storage/probe-video.ts'
 import { insertStoredFiles } from '../storage/stored-file-store.ts'
 import { touchRun, type OpenTask } from './open-task-store.ts'
 import { findTask } from './task-store.ts'
-import type { Ending, VideoTask } from './task.ts'
+import type { Ending, Outcome, VideoTask } from './task.ts'
 
 export interface KeepDependencies {
   postgres: Postgres
@@ -30,8 +30,9 @@ export interface KeepDependencies {
 }
 
 const videoBytesMax = 2 * 1024 ** 3
-const downloadTimeoutMs = 600_000
 const signOfLifeMs = 5_000
+// Vendors have been seen to say that a video is done a little before it can be fetched.
+const resultGraceMs = 30_000
 
 const failed = (code: TaskErrorCode, message = ''): Ending => ({
   kind: 'failed',
@@ -54,8 +55,8 @@ const fetchAndKeep = async (
 ): Promise<Ending> => {
   const { mediaId, storageKey } = placeOf(task)
   const provider = providers.get(open.provider)
-  const signal = AbortSignal.timeout(downloadTimeoutMs)
-  const source = await provider.video.openResult(open.upstream as Opaque, result, signal)
+  const signal = AbortSignal.timeout(provider.timeoutsMs.download)
+  const source = await videoOf(provider).openResult(open.upstream as Opaque, result, signal)
   const { sizeBytes, sha256 } = await mediaStore.put(storageKey, source, videoBytesMax)
   const probed = await mediaStore.withLocalPath(storageKey, probeVideo)
   if (probed === undefined) {
@@ -81,6 +82,23 @@ const fetchAndKeep = async (
   return { kind: 'completed', mediaId }
 }
 
+/** What a provider says of a job at the last moment, when news of it may have been lost or is just being made. */
+const askOnceMore = async (
+  { providers, log }: KeepDependencies,
+  { taskId, provider: name, upstream }: OpenTask,
+): Promise<Outcome | undefined> => {
+  const provider = providers.find(name)
+  if (upstream === null || provider?.video === undefined) return undefined
+  try {
+    const signal = AbortSignal.timeout(provider.timeoutsMs.check)
+    const status = await provider.video.check(upstream as Opaque, signal)
+    return status.kind === 'done' ? status : undefined
+  } catch (error) {
+    log.info({ err: error, taskId, provider: name }, 'check.failed')
+    return undefined
+  }
+}
+
 export const keepVideo = async (
   dependencies: KeepDependencies,
   taskId: string,
@@ -90,8 +108,9 @@ export const keepVideo = async (
   const open = await touchRun(postgres, taskId, run, { stage: 'keeping' })
   const task = open && (await findTask(postgres, open.day, taskId))
   if (open === undefined || task === undefined) return { kind: 'over' }
-  if (open.outcome === null) return failed('task_timeout')
-  if (open.outcome.kind === 'refused') return failed(open.outcome.code, open.outcome.message)
+  const outcome = open.outcome ?? (await askOnceMore(dependencies, open))
+  if (outcome === undefined) return failed('task_timeout')
+  if (outcome.kind === 'refused') return failed(outcome.code, outcome.message)
 
   const signOfLife = setInterval(() => {
     touchRun(postgres, taskId, run).catch((error: unknown) =>
@@ -99,11 +118,14 @@ export const keepVideo = async (
     )
   }, signOfLifeMs)
   try {
-    return await fetchAndKeep(dependencies, open, task, open.outcome.result as Opaque)
+    return await fetchAndKeep(dependencies, open, task, outcome.result as Opaque)
   } catch (error) {
     log.warn({ err: error, taskId, provider: open.provider }, 'video.not-kept')
-    // A result the provider no longer has is gone; anything else may pass, until the deadline has.
-    if (error instanceof ProviderFailure && error.kind === 'rejected') return failed('upstream_error')
+    // A result the provider no longer has is gone, once it has had time to find it; anything else may pass, until the
+    // deadline has.
+    const waitedMs = Date.now() - (open.outcomeAt?.getTime() ?? 0)
+    const isRefused = error instanceof ProviderFailure && error.kind === 'rejected'
+    if (isRefused && (waitedMs > resultGraceMs || open.isOverdue)) return failed('upstream_error')
     if (open.isOverdue) return failed('task_timeout')
     throw error
   } finally {

@@ -3,8 +3,10 @@
  * docs/decisions/0015-fair-lines.md.
  */
 import type { Database } from '../platform/postgres.ts'
+import type { Decision } from '../routing/route.ts'
 import type { LineLimits } from './line-limits.ts'
 import type { Start } from './open-task-store.ts'
+import type { VideoOrder } from './task.ts'
 
 // The line's statements are to walk their indexes in order, by one plan for good: a line grows faster than statistics
 // do, and a plan made for a short one would read a long one whole. A sort that cannot be avoided then looks so dear that
@@ -48,9 +50,12 @@ export interface Line {
   slots: number
   /** Tasks that may be in flight at all other providers together. */
   slotsElsewhere: number
+  /** Tasks of a model that may be started now, where that is fewer than there are slots. */
+  roomOf: Map<string, number>
 }
 
 interface Choice extends Start {
+  model: string
   accountId: string
   keyId: string
   /** The start on the clock of the accounts, and on that of the account's keys. */
@@ -70,12 +75,13 @@ interface Chosen {
 
 /**
  * Chooses the tasks to start. It leaps from one waiting key to the next, reads of each no more tasks than there are
- * free slots, lays them out on the clocks, and takes those that begin first. With `locked` given, every other account
+ * free slots, lays them out on the clocks, and takes those that begin first. Of a model with room for few it reads no more
+ * than one above that, so that those behind it are not kept waiting. With `locked` given, every other account
  * stays so far below its caps that nothing another provider starts can take it over them.
  */
 const choose = async (
   database: Database,
-  { provider, slots, slotsElsewhere }: Line,
+  { provider, slots, slotsElsewhere, roomOf }: Line,
   atMost: number,
   { concurrencyPerAccount, concurrencyPerKey }: LineLimits,
   locked: string[] | undefined,
@@ -123,11 +129,21 @@ const choose = async (
               key_clock + sum(cost) over line - cost as key_began
          from key
          cross join lateral (
-           select task_id, run, accepted_at, case when run = 0 then seconds else 0 end as cost from open_tasks o
-            where o.provider = $1 and o.stage = 'accepted' and o.account_id = key.account_id and o.key_id = key.key_id
-              and o.not_before <= now()
-            order by accepted_at, task_id
-            limit greatest(0, least((select slots from free), room - reserve, key_room - reserve))::bigint
+           select greatest(0, least((select slots from free), room - reserve, key_room - reserve))::bigint as most
+         ) bound
+         cross join lateral (
+           (select task_id, run, model, accepted_at, case when run = 0 then seconds else 0 end as cost from open_tasks o
+             where o.provider = $1 and o.stage = 'accepted' and o.account_id = key.account_id and o.key_id = key.key_id
+               and o.not_before <= now() and not o.model = any ($8)
+             order by accepted_at, task_id limit most)
+           union all
+           select scarce.* from unnest($8::text[], $9::integer[]) as model (id, room)
+            cross join lateral (
+              select task_id, run, model, accepted_at, case when run = 0 then seconds else 0 end as cost from open_tasks o
+               where o.provider = $1 and o.stage = 'accepted' and o.account_id = key.account_id and o.key_id = key.key_id
+                 and o.not_before <= now() and o.model = model.id and model.room > 0
+               order by accepted_at, task_id limit least(most, model.room + 1)
+            ) scarce
          ) head
        window line as (partition by key.account_id, key.key_id order by accepted_at, task_id rows unbounded preceding)
      ), placed as (
@@ -136,27 +152,53 @@ const choose = async (
        window line as (partition by account_id order by key_began, accepted_at, task_id rows unbounded preceding)
      ), chosen as (
        select * from placed
-        where room is null or place <= room - reserve
+        where (room is null or place <= room - reserve) and (key_room is null or key_place <= key_room - reserve)
         order by began, here + place, accepted_at, task_id limit (select slots from free)
      )
      select coalesce((select jsonb_agg(jsonb_build_object(
-              'taskId', task_id, 'run', run + 1, 'accountId', account_id, 'keyId', key_id, 'began', began,
+              'taskId', task_id, 'run', run + 1, 'model', model, 'accountId', account_id, 'keyId', key_id, 'began', began,
               'ended', began + cost, 'keyBegan', key_began, 'keyEnded', key_began + cost,
               'isNearCap', coalesce(place > room - $6 or key_place > key_room - $6, false))) from chosen), '[]')
               as choices,
             exists (select from key where is_elsewhere and (room <= 0 or key_room <= 0)) as "isHeldBack"`,
-    [provider, slots, atMost, concurrencyPerAccount, concurrencyPerKey, slotsElsewhere, locked ?? null],
+    [
+      provider,
+      slots,
+      atMost,
+      concurrencyPerAccount,
+      concurrencyPerKey,
+      slotsElsewhere,
+      locked ?? null,
+      [...roomOf.keys()],
+      [...roomOf.values()],
+    ],
   )
-  return rows[0] ?? { choices: [], isHeldBack: false }
+  const { choices, isHeldBack } = rows[0] ?? { choices: [], isHeldBack: false }
+  const within = withinRoom(choices, roomOf)
+  return { choices: within, isHeldBack: isHeldBack || within.length < choices.length }
+}
+
+/** No more of each model than there is room for, the first of them. */
+const withinRoom = (choices: Choice[], roomOf: Map<string, number>): Choice[] => {
+  const left = new Map(roomOf)
+  return choices.filter(({ model }) => {
+    const room = left.get(model)
+    if (room !== undefined) left.set(model, room - 1)
+    return room === undefined || room > 0
+  })
 }
 
 /** Starts what was chosen, and notes how far on their clocks that takes its owners. */
-const start = async (database: Database, provider: string, choices: Choice[]): Promise<Start[]> => {
-  const { rows } = await database.query<{ taskId: string; run: number }>(
+const start = async (
+  database: Database,
+  provider: string,
+  choices: Choice[],
+): Promise<(Start & { model: string })[]> => {
+  const { rows } = await database.query<{ taskId: string; run: number; model: string }>(
     `with started as (
        update open_tasks o set stage = 'starting', run = c.run, touched_at = now()
          from jsonb_to_recordset($2::jsonb) as c
-           ("taskId" text, run integer, "accountId" uuid, "keyId" uuid, began bigint, ended bigint,
+           ("taskId" text, run integer, model text, "accountId" uuid, "keyId" uuid, began bigint, ended bigint,
             "keyBegan" bigint, "keyEnded" bigint)
         where o.task_id = any ($3) and o.task_id = c."taskId" and o.run = c.run - 1
        returning c.*
@@ -168,7 +210,7 @@ const start = async (database: Database, provider: string, choices: Choice[]): P
         group by "accountId", "keyId"
        on conflict (line, owner) do update set began = excluded.began, ended = excluded.ended
      )
-     select "taskId", run from started`,
+     select "taskId", run, model from started`,
     [provider, JSON.stringify(choices), choices.map(({ taskId }) => taskId)],
   )
   return rows
@@ -195,7 +237,7 @@ export const takeAccepted = async (
   line: Line,
   atMost: number,
   limits: LineLimits,
-): Promise<{ starts: Start[]; isHeldBack: boolean }> => {
+): Promise<{ starts: (Start & { model: string })[]; isHeldBack: boolean }> => {
   let { choices, isHeldBack } = await choose(database, line, atMost, limits, undefined)
   const near = new Set(choices.flatMap(({ accountId, isNearCap }) => (isNearCap ? accountId : [])))
   if (near.size > 0) {
@@ -215,11 +257,76 @@ export const takeAccepted = async (
 export const nextStartInMs = async (database: Database, provider: string): Promise<number | undefined> => {
   const { rows } = await database.query<{ ms: number }>(
     `select extract(epoch from not_before - now()) * 1000 as ms from open_tasks
-      where provider = $1 and stage = 'accepted' and refusals > 0 and not_before > now()
+      where provider = $1 and stage = 'accepted' and run > 0 and not_before > now()
       order by not_before limit 1`,
     [provider],
   )
   return rows[0]?.ms
+}
+
+/** How many tasks of these models a provider has in flight. */
+export const countInFlight = async (
+  database: Database,
+  provider: string,
+  models: string[],
+): Promise<Map<string, number>> => {
+  if (models.length === 0) return new Map()
+  const { rows } = await database.query<{ model: string; tasks: number }>(
+    `select model, count(*) as tasks from open_tasks
+      where provider = $1 and stage <> 'accepted' and model = any ($2) group by model`,
+    [provider, models],
+  )
+  return new Map(rows.map(({ model, tasks }) => [model, tasks]))
+}
+
+export interface WaitingTask {
+  taskId: string
+  day: string
+  order: VideoOrder
+  tried: string[]
+}
+
+/** Tasks of a model that wait at a provider and could as well wait elsewhere: nobody may have them, none is a remix. */
+export const findMovable = async (
+  database: Database,
+  provider: string,
+  model: string,
+  atMost: number,
+): Promise<WaitingTask[]> => {
+  const { rows } = await database.query<WaitingTask & Record<string, unknown>>(
+    `select o.task_id as "taskId", o.day, o.tried, t.video_order as "order"
+       from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
+      where o.provider = $1 and o.stage = 'accepted' and o.model = $2 and o.unsure_since is null
+        and not t.video_order ? 'remixOf'
+      limit $3`,
+    [provider, model, atMost],
+  )
+  return rows
+}
+
+export interface Move {
+  taskId: string
+  day: string
+  provider: string
+  shard: number
+  decision: Decision
+}
+
+/** Has waiting tasks wait at another provider, where they may start at once. */
+export const moveWaiting = async (database: Database, from: string, moves: Move[]): Promise<void> => {
+  await database.query(
+    `with moved as (
+       update open_tasks o
+          set provider = m.provider, shard = m.shard, decision = m.decision, not_before = now(), touched_at = now()
+         from jsonb_to_recordset($2::jsonb) as m
+           ("taskId" text, day date, provider text, shard smallint, decision jsonb)
+        where o.task_id = m."taskId" and o.provider = $1 and o.stage = 'accepted' and o.unsure_since is null
+        returning o.day, o.task_id, o.provider
+     )
+     update video_tasks t set provider = moved.provider
+       from moved where t.day = moved.day and t.id = moved.task_id`,
+    [from, JSON.stringify(moves)],
+  )
 }
 
 /** How many tasks of each account wait for a slot, counted up to a most. */

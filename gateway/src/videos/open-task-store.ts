@@ -1,5 +1,9 @@
 /** What is under way: what the engine's loops and steps note down of it, and how what they lost is found. */
 import type { Database } from '../platform/postgres.ts'
+import type { Exchange } from '../providers/port/exchange.ts'
+import type { FailureKind } from '../providers/port/failure.ts'
+import type { Decision } from '../routing/route.ts'
+import { shardOf } from './shard.ts'
 import type { Outcome } from './task.ts'
 
 export interface Start {
@@ -8,15 +12,20 @@ export interface Start {
 }
 
 // How long each stage may be silent before the engine is taken to have lost the task. A stage that calls
-// out allows for its longest call; keeping a result says every few seconds that it is alive.
-const silenceSeconds = { starting: 10, submitting: 90, waiting: 15, keeping: 30 }
+// out allows for its longest call and this much; keeping a result says every few seconds that it is alive.
+const silenceSeconds = { starting: 10, submitting: 30, waiting: 15, keeping: 30 }
 
 /**
  * Hands tasks to the engine again that it seems to have lost: silent for too long, past their deadline, or
  * with an outcome nobody came for. They have their slot already, or need none to end. A raised run makes any older one end at
  * its next step; a start that was only not heard of yet is repeated as the same run, which costs nothing.
  */
-export const retakeLost = async (database: Database, provider: string, atMost: number): Promise<Start[]> => {
+export const retakeLost = async (
+  database: Database,
+  provider: string,
+  atMost: number,
+  submitMsMax: number,
+): Promise<Start[]> => {
   const { rows } = await database.query<{ taskId: string; run: number }>(
     `update open_tasks o
         set run = case when stage = 'starting' and deadline_at > now() then run else run + 1 end,
@@ -40,7 +49,7 @@ export const retakeLost = async (database: Database, provider: string, atMost: n
       provider,
       atMost,
       silenceSeconds.starting,
-      silenceSeconds.submitting,
+      silenceSeconds.submitting + submitMsMax / 1000,
       silenceSeconds.waiting,
       silenceSeconds.keeping,
     ],
@@ -64,19 +73,28 @@ export interface OpenTask {
   day: string
   accountId: string
   provider: string
+  model: string
+  /** Why this provider. */
+  decision: Decision | null
+  /** Providers that turned it away. */
+  tried: string[]
   stage: 'accepted' | 'starting' | 'submitting' | 'waiting' | 'keeping'
   run: number
   submits: number
   refusals: number
+  /** Since when a submit may have reached its provider without our having heard what came of it. */
+  unsureSince: Date | null
   upstream: unknown
   submittedAt: Date | null
   outcome: Outcome | null
+  outcomeAt: Date | null
   deadlineAt: Date
   isOverdue: boolean
 }
 
-const openColumns = `task_id as "taskId", day, account_id as "accountId", provider, stage, run, submits, refusals, upstream,
-  submitted_at as "submittedAt", outcome, deadline_at as "deadlineAt", deadline_at <= now() as "isOverdue"`
+const openColumns = `task_id as "taskId", day, account_id as "accountId", provider, model, decision, tried, stage, run,
+  submits, refusals, unsure_since as "unsureSince", upstream, submitted_at as "submittedAt", outcome,
+  outcome_at as "outcomeAt", deadline_at as "deadlineAt", deadline_at <= now() as "isOverdue"`
 
 /**
  * Begins a step of a run: notes the awakeable and that the task is alive. Answers nothing when the task
@@ -97,56 +115,149 @@ export const touchRun = async (
   return rows[0]
 }
 
-/** Records the intent to submit, before the provider hears of it. */
+/** Records the intent to submit, before the provider hears of it: from here on nobody knows, until an answer is recorded. */
 export const beginSubmit = async (database: Database, taskId: string, run: number): Promise<boolean> => {
   const { rowCount } = await database.query(
-    `update open_tasks set stage = 'submitting', submits = submits + 1, touched_at = now()
-      where task_id = $1 and run = $2 and stage in ('starting', 'submitting')`,
+    `update open_tasks
+        set stage = 'submitting', submits = submits + 1, unsure_since = coalesce(unsure_since, now()), touched_at = now()
+      where task_id = $1 and run = $2 and stage in ('starting', 'submitting') and upstream is null`,
     [taskId, run],
   )
   return rowCount === 1
 }
 
+/** `known`: there was a job already, or nobody waits any more · `another's`: the job was taken for another task. */
+export type Recorded = 'first' | 'known' | "another's"
+
 /**
  * Records what a provider answered to a submit. The first answer stands whichever run brings it: a job
- * that a provider has taken must never be forgotten. False when there was one already, or nobody waits any more.
+ * that a provider has taken must never be forgotten, and never be shown to two customers.
  */
 export const recordSubmitted = async (
   database: Database,
-  taskId: string,
+  { taskId, provider }: { taskId: string; provider: string },
   upstream: unknown,
   firstCheckMs: number,
-): Promise<boolean> => {
-  const { rowCount } = await database.query(
-    `update open_tasks
-        set stage = 'waiting', upstream = $2, submitted_at = now(), touched_at = now(),
-            next_check_at = now() + make_interval(secs => $3 / 1000.0)
-      where task_id = $1 and upstream is null`,
-    [taskId, JSON.stringify(upstream), firstCheckMs],
+): Promise<Recorded> => {
+  const { rows } = await database.query<{ isOurs: boolean; isFirst: boolean }>(
+    `with claimed as (
+       insert into taken_jobs (provider, job, task_id) values ($4, md5($2::jsonb::text)::uuid, $1)
+       on conflict (provider, job) do update set taken_at = taken_jobs.taken_at
+         where taken_jobs.task_id = excluded.task_id
+       returning task_id
+     ), recorded as (
+       update open_tasks
+          set stage = 'waiting', upstream = $2, submitted_at = coalesce(unsure_since, now()), touched_at = now(),
+              unsure_since = null,
+              next_check_at = now() + make_interval(secs => $3 / 1000.0)
+        where task_id = $1 and upstream is null and exists (select from claimed) returning task_id
+     )
+     select exists (select from claimed) as "isOurs", exists (select from recorded) as "isFirst"`,
+    [taskId, JSON.stringify(upstream), firstCheckMs, provider],
   )
-  return rowCount === 1
+  if (rows[0]?.isOurs !== true) return "another's"
+  return rows[0].isFirst ? 'first' : 'known'
 }
 
-/** Puts a task back in line after a provider was busy or out of reach; its slot is free again. */
+/** The job that was recorded for a task; undefined where there is none, or the task has ended. */
+export const findUpstream = async (database: Database, taskId: string): Promise<unknown> => {
+  const { rows } = await database.query<{ upstream: unknown }>(
+    `select upstream from open_tasks where task_id = $1 and upstream is not null`,
+    [taskId],
+  )
+  return rows[0]?.upstream
+}
+
+/** One time that a provider was asked to take a task. */
+export interface Attempt {
+  taskId: string
+  day: string
+  provider: string
+  upstreamModel: string
+  decision: Decision | null
+  startedAt: Date
+  outcome: 'taken' | FailureKind
+  /** The provider took a job for it although another was taken before. */
+  isDuplicate: boolean
+  exchanges: Exchange[]
+}
+
+export const recordAttempt = async (database: Database, attempt: Attempt): Promise<void> => {
+  await database.query(
+    `insert into task_attempts (day, task_id, attempt, provider, upstream_model, decision, started_at, outcome,
+                                is_duplicate, exchanges)
+     select $1, $2, coalesce(max(attempt), 0) + 1, $3, $4, $5, $6, $7, $8, $9
+       from task_attempts where day = $1 and task_id = $2
+     on conflict do nothing`,
+    [
+      attempt.day,
+      attempt.taskId,
+      attempt.provider,
+      attempt.upstreamModel,
+      attempt.decision === null ? null : JSON.stringify(attempt.decision),
+      attempt.startedAt,
+      attempt.outcome,
+      attempt.isDuplicate,
+      JSON.stringify(attempt.exchanges),
+    ],
+  )
+}
+
+export interface BackInLine {
+  waitMs: number
+  /** It was turned away for certain: no provider has it, and any may be asked. Otherwise it stays with its own. */
+  turnedAway: boolean
+  /** Where it goes on; undefined for where it is. */
+  to?: { provider: string; shards: number; decision: Decision } | undefined
+}
+
+/** Puts a task back in line; its slot is free again. Its record goes along to another provider. */
 export const returnToLine = async (
   database: Database,
-  taskId: string,
-  run: number,
-  waitMs: number,
+  { taskId, day, run, provider }: Pick<OpenTask, 'taskId' | 'day' | 'run' | 'provider'>,
+  { waitMs, turnedAway, to }: BackInLine,
 ): Promise<void> => {
   await database.query(
-    `update open_tasks
-        set stage = 'accepted', submits = submits - 1, refusals = refusals + 1, touched_at = now(),
-            not_before = least(deadline_at, now() + make_interval(secs => $3 / 1000.0))
+    `with moved as (
+       update open_tasks
+          set stage = 'accepted', touched_at = now(),
+              submits = submits - case when $4 then 1 else 0 end, refusals = refusals + case when $4 then 1 else 0 end,
+              tried = case when $4 and not $5 = any (tried) then tried || $5::text else tried end,
+              unsure_since = case when $4 then null else unsure_since end,
+              provider = coalesce($6, provider), shard = coalesce($7, shard), decision = coalesce($8, decision),
+              not_before = least(deadline_at, now() + make_interval(secs => $3 / 1000.0))
+        where task_id = $1 and run = $2 and upstream is null and stage in ('starting', 'submitting') returning task_id
+     )
+     update video_tasks t set provider = $6
+       from moved where $6::text is not null and t.day = $9 and t.id = moved.task_id`,
+    [
+      taskId,
+      run,
+      waitMs,
+      turnedAway,
+      provider,
+      to?.provider ?? null,
+      to === undefined ? null : shardOf(taskId, to.shards),
+      to === undefined ? null : JSON.stringify(to.decision),
+      day,
+    ],
+  )
+}
+
+/** The provider does not have it after all: what was unsure is now known. */
+export const forgetUnsure = async (database: Database, taskId: string, run: number): Promise<void> => {
+  await database.query(
+    `update open_tasks set unsure_since = null, submits = 0, touched_at = now()
       where task_id = $1 and run = $2 and upstream is null`,
-    [taskId, run, waitMs],
+    [taskId, run],
   )
 }
 
 /** Keeps a provider's final word; the first one stands. */
 export const recordOutcome = async (database: Database, taskId: string, outcome: Outcome): Promise<void> => {
   await database.query(
-    `update open_tasks set outcome = coalesce(outcome, $2), touched_at = now() where task_id = $1`,
+    `update open_tasks set outcome = coalesce(outcome, $2), outcome_at = coalesce(outcome_at, now()), touched_at = now()
+      where task_id = $1`,
     [taskId, JSON.stringify(outcome)],
   )
 }
@@ -154,7 +265,8 @@ export const recordOutcome = async (database: Database, taskId: string, outcome:
 /** Leaves a job whose submit may or may not have arrived to its deadline: never repeated, never forgotten. */
 export const waitOut = async (database: Database, taskId: string, run: number): Promise<void> => {
   await database.query(
-    `update open_tasks set stage = 'waiting', next_check_at = null, touched_at = now() where task_id = $1 and run = $2`,
+    `update open_tasks set stage = 'waiting', next_check_at = null, touched_at = now()
+      where task_id = $1 and run = $2 and upstream is null`,
     [taskId, run],
   )
 }
@@ -170,21 +282,27 @@ export interface DueCheck {
   /** Since the provider took the job. */
   elapsedMs: number
   model: string
+  /** When it was to be checked, to the digit. */
+  dueAt: string
 }
+
+// Jobs of a time when there were more shards are the first one's.
+const isOfShard = '(o.shard = $2 or ($2 = 0 and o.shard >= $3))'
 
 export const findDueChecks = async (
   database: Database,
   provider: string,
   shard: number,
+  shards: number,
   atMost: number,
 ): Promise<DueCheck[]> => {
   const { rows } = await database.query<DueCheck & Record<string, unknown>>(
     `select o.task_id as "taskId", o.day, o.run, o.awakeable, o.upstream, o.outcome, t.model,
-            extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs"
+            extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs", o.next_check_at::text as "dueAt"
        from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
-      where o.provider = $1 and o.shard = $2 and o.stage = 'waiting' and o.next_check_at <= now()
-      order by o.next_check_at limit $3`,
-    [provider, shard, atMost],
+      where o.provider = $1 and ${isOfShard} and o.stage = 'waiting' and o.next_check_at <= now()
+      order by o.next_check_at limit $4`,
+    [provider, shard, shards, atMost],
   )
   return rows
 }
@@ -195,6 +313,8 @@ export interface CheckNote {
   nextCheckMs: number
   progress: number | null
   outcome: Outcome | null
+  /** Where given and it is due at another time by now, news came during the check: it is checked again then. */
+  dueAt?: string
 }
 
 /** Writes what a turn of checks found. Progress only grows and stays below 100 until the video is ours. */
@@ -203,7 +323,7 @@ export const recordChecks = async (database: Database, notes: CheckNote[]): Prom
   await database.query(
     `with given as (
        select * from jsonb_to_recordset($1::jsonb) as n
-         ("taskId" text, day date, "nextCheckMs" double precision, progress smallint, outcome jsonb)
+         ("taskId" text, day date, "nextCheckMs" double precision, progress smallint, outcome jsonb, "dueAt" timestamptz)
      ), shown as (
        update video_tasks t set progress = greatest(t.progress, least(99, n.progress))
          from given n where t.day = n.day and t.id = n."taskId" and n.progress > t.progress
@@ -214,8 +334,10 @@ export const recordChecks = async (database: Database, notes: CheckNote[]): Prom
        select day, id, 'progress', jsonb_build_object('progress', progress) from shown
      )
      update open_tasks o
-        set next_check_at = now() + make_interval(secs => n."nextCheckMs" / 1000.0),
+        set next_check_at = case when n.outcome is null and o.next_check_at <> n."dueAt" then o.next_check_at
+                                 else now() + make_interval(secs => n."nextCheckMs" / 1000.0) end,
             outcome = coalesce(o.outcome, n.outcome),
+            outcome_at = coalesce(o.outcome_at, case when n.outcome is not null then now() end),
             touched_at = case when n.outcome is null then o.touched_at else now() end
        from given n where o.task_id = n."taskId" and o.stage = 'waiting'`,
     [JSON.stringify(notes)],
@@ -227,11 +349,12 @@ export const nextCheckInMs = async (
   database: Database,
   provider: string,
   shard: number,
+  shards: number,
 ): Promise<number | undefined> => {
   const { rows } = await database.query<{ ms: number | null }>(
-    `select extract(epoch from min(next_check_at) - now()) * 1000 as ms from open_tasks
-      where provider = $1 and shard = $2 and stage = 'waiting'`,
-    [provider, shard],
+    `select extract(epoch from min(next_check_at) - now()) * 1000 as ms from open_tasks o
+      where provider = $1 and ${isOfShard} and stage = 'waiting'`,
+    [provider, shard, shards],
   )
   return rows[0]?.ms ?? undefined
 }

@@ -15,8 +15,7 @@ import type { VideoOrder, VideoTask } from './task.ts'
 
 /** The provider that made the source makes the remix; where it cannot, that is said before money is set aside. */
 const assertCanRemix = (providers: Providers, { id, provider }: VideoTask) => {
-  const maker = providers.all().find(({ name }) => name === provider)
-  if (maker?.video.canRemix === true) return
+  if (providers.find(provider)?.video?.canRemix === true) return
   throw new ApiError('upstream_error', {
     message: 'The provider that made this video cannot remix it. Nothing was charged.',
     detail: `${id} was made by ${provider}`,

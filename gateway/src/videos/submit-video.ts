@@ -4,29 +4,48 @@
  */
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
+import { withExchanges, type Exchange } from '../providers/port/exchange.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
-import type { Provider, Providers } from '../providers/port/provider.ts'
-import type { Opaque, ReferencePicture, SourceVideo, VideoJob } from '../providers/port/video.ts'
+import { videoOf, type Provider, type Providers } from '../providers/port/provider.ts'
+import type {
+  Opaque,
+  ReferencePicture,
+  SourceVideo,
+  VideoJob,
+  VideoProvider,
+} from '../providers/port/video.ts'
+import { backoffMs } from '../routing/full-jitter.ts'
+import type { Decision, Route, Router } from '../routing/route.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { findStoredFile, referencesOfTask, type StoredFile } from '../storage/stored-file-store.ts'
+import { nextLookMs } from './check-schedule.ts'
 import { stopUpstream } from './discard-upstream.ts'
 import { needsEnhancing } from './enhance-prompt.ts'
 import {
   beginSubmit,
+  findUpstream,
+  forgetUnsure,
+  recordAttempt,
   recordOutcome,
   recordSubmitted,
   returnToLine,
   touchRun,
   waitOut,
+  type Attempt,
+  type BackInLine,
   type OpenTask,
 } from './open-task-store.ts'
+import type { Paces } from './pace.ts'
+import { isSameJob } from './same-job.ts'
 import { dayOfTaskId } from './task-id.ts'
 import { findMaker, findTask, markProcessing } from './task-store.ts'
 import type { Outcome, VideoTask } from './task.ts'
+import { needOf } from './video-need.ts'
 
 export interface SubmitDependencies {
   postgres: Postgres
   providers: Providers
+  router: Router
   mediaStore: MediaStore
   log: Log
   nudgeDispatcher: (provider: string) => void
@@ -35,6 +54,9 @@ export interface SubmitDependencies {
   announce: (taskIds: string[]) => void
   /** The portraits of these characters; of one that is gone there is none. */
   portraitsOf: (characterIds: string[]) => Promise<Map<string, StoredFile>>
+  pace: Pick<Paces, 'of'>
+  /** Where a provider may bring its news of a task. */
+  newsUrlOf: (provider: string, taskId: string) => string
 }
 
 /**
@@ -47,11 +69,8 @@ export type Submitted =
   | { kind: 'known' }
   | { kind: 'waiting'; remainingMs: number }
 
-const submitTimeoutMs = 60_000
-const backoffMsMax = 60_000
-
-const backoffMs = (refusals: number, retryAfterMs: number | undefined) =>
-  Math.min(backoffMsMax, Math.max(retryAfterMs ?? 0, 500 * 2 ** refusals * (0.5 + Math.random() / 2)))
+// A provider that can be asked for a job by our id may show it a little later than it took it.
+const lookupGraceMs = 120_000
 
 const readable = (mediaStore: MediaStore, file: StoredFile): ReferencePicture => ({
   contentType: file.contentType,
@@ -89,8 +108,12 @@ const charactersOf = async (
   })
 }
 
-const jobOf = async (dependencies: SubmitDependencies, task: VideoTask): Promise<VideoJob> => {
-  const { postgres, mediaStore, providers } = dependencies
+const jobOf = async (
+  dependencies: SubmitDependencies,
+  task: VideoTask,
+  { provider, upstreamModel }: Pick<Route, 'provider' | 'upstreamModel'>,
+): Promise<VideoJob> => {
+  const { postgres, mediaStore, newsUrlOf } = dependencies
   const references = await referencesOfTask(postgres, task.id)
   const { seconds, width, height, watermark, isPrivate, style, referenceMode } = task.order
   return {
@@ -100,13 +123,14 @@ const jobOf = async (dependencies: SubmitDependencies, task: VideoTask): Promise
     watermark,
     isPrivate,
     taskId: task.id,
-    model: providers.forModel(task.model).upstreamModel,
+    model: upstreamModel,
     prompt: task.enhancedPrompt,
     style,
     references: references.map((file) => readable(mediaStore, file)),
     referenceMode,
     source: await sourceOf(dependencies, task),
     characters: await charactersOf(dependencies, task),
+    newsUrl: provider.bringsNews ? newsUrlOf(provider.name, task.id) : undefined,
   }
 }
 
@@ -115,42 +139,184 @@ const waiting = (open: OpenTask): Submitted => ({
   remainingMs: Math.max(0, open.deadlineAt.getTime() - Date.now()),
 })
 
+const refusalCode = (code: string | undefined): Extract<Outcome, { kind: 'refused' }>['code'] =>
+  code === 'invalid_image' || code === 'invalid_parameter' || code === 'content_policy_violation'
+    ? code
+    : 'upstream_error'
+
+/** One try to hand a task to the provider it is with. */
+interface Try {
+  open: OpenTask
+  task: VideoTask
+  provider: Provider
+  video: VideoProvider
+  upstreamModel: string
+}
+
+/** Where else it may go, now that its provider has turned it away; undefined where nowhere else is better. */
+const elsewhere = (
+  { router }: SubmitDependencies,
+  { open, task, provider }: Try,
+): { provider: string; shards: number; decision: Decision } | undefined => {
+  const tried = [...open.tried, provider.name]
+  const chosen = router.choose(task.model, { ...needOf(task.order, provider.name), tried })
+  if (chosen === undefined || chosen.route.provider.name === provider.name) return undefined
+  const { name, shards } = chosen.route.provider
+  return { provider: name, shards, decision: chosen.decision }
+}
+
+const backInLine = async (dependencies: SubmitDependencies, { open }: Try, back: BackInLine) => {
+  await returnToLine(dependencies.postgres, open, back)
+  dependencies.nudgeDispatcher(back.to?.provider ?? open.provider)
+  return { kind: 'over' } as const
+}
+
 /** What a failed submit means for the task. */
 const takeFailure = async (
   dependencies: SubmitDependencies,
-  open: OpenTask,
-  provider: Provider,
+  given: Try,
   failure: ProviderFailure,
 ): Promise<Submitted> => {
   const { postgres, log } = dependencies
+  const { open, provider, video } = given
   log.info(
     { taskId: open.taskId, provider: provider.name, kind: failure.kind, err: failure },
     'submit.failed',
   )
+  const waitMs = backoffMs(open.refusals, failure.retryAfterMs)
+  // Turning a repeat away says nothing of what became of the first: only the provider that may have it can tell.
+  const isUnsure = open.unsureSince !== null
   switch (failure.kind) {
     case 'not_delivered':
-    case 'busy':
-      await returnToLine(postgres, open.taskId, open.run, backoffMs(open.refusals, failure.retryAfterMs))
-      dependencies.nudgeDispatcher(provider.name)
-      return { kind: 'over' }
+    case 'busy': {
+      if (isUnsure) return backInLine(dependencies, given, { waitMs, turnedAway: false })
+      const to = elsewhere(dependencies, given)
+      return backInLine(dependencies, given, { waitMs: to === undefined ? waitMs : 0, turnedAway: true, to })
+    }
     case 'moderated':
     case 'rejected': {
       const code = failure.kind === 'moderated' ? 'content_policy_violation' : refusalCode(failure.code)
+      // The provider has something against us, not against the order: another may well take it.
+      const to = code === 'upstream_error' && !isUnsure ? elsewhere(dependencies, given) : undefined
+      if (to !== undefined && !open.tried.includes(to.provider)) {
+        return backInLine(dependencies, given, { waitMs: 0, turnedAway: true, to })
+      }
       await recordOutcome(postgres, open.taskId, { kind: 'refused', code, message: '' })
       return { kind: 'known' }
     }
     case 'unknown':
-      // The engine tries this step again: the provider answers a repeat with the job it has, or can be asked for it.
-      if (provider.video.submitsAreIdempotent || provider.video.lookup !== undefined) throw failure
+      // A repeat is recognised, or the job can be asked for: both later, and only by the provider that may have it.
+      if (video.submitsAreIdempotent || video.lookup !== undefined) {
+        return backInLine(dependencies, given, { waitMs, turnedAway: false })
+      }
       await waitOut(postgres, open.taskId, open.run)
       return waiting(open)
   }
 }
 
-const refusalCode = (code: string | undefined): Extract<Outcome, { kind: 'refused' }>['code'] =>
-  code === 'invalid_image' || code === 'invalid_parameter' || code === 'content_policy_violation'
-    ? code
-    : 'upstream_error'
+/** Keeps what a provider has taken, and what it took it took for. */
+const accept = async (
+  dependencies: SubmitDependencies,
+  { open, task, provider, video }: Try,
+  upstream: Opaque,
+  attempt: Attempt | undefined,
+): Promise<Submitted> => {
+  const { postgres, providers, pace, log } = dependencies
+  const { taskId, day } = open
+  const firstCheckMs = nextLookMs(provider, 0, pace.of(provider.name, task.model))
+  const { recorded, isDuplicate } = await postgres.transaction(async (database) => {
+    const recorded = await recordSubmitted(database, open, upstream, firstCheckMs)
+    if (recorded !== "another's") await markProcessing(database, day, taskId)
+    const known = recorded === 'known' ? await findUpstream(database, taskId) : undefined
+    const isDuplicate = known !== undefined && !isSameJob(video, known as Opaque, upstream)
+    if (attempt !== undefined) await recordAttempt(database, { ...attempt, isDuplicate })
+    return { recorded, isDuplicate }
+  })
+  if (recorded === "another's") {
+    // What the provider made for somebody else is nobody's here; whether it has ours too, it cannot tell.
+    log.error({ taskId, provider: provider.name }, 'job.of-another-task')
+    await recordOutcome(postgres, taskId, { kind: 'refused', code: 'upstream_error', message: '' })
+    return { kind: 'known' }
+  }
+  if (isDuplicate) log.warn({ taskId, provider: provider.name }, 'job.duplicate')
+  // Cancelled while it was being submitted, or there is one already: nobody could tell the provider to stop before now.
+  const isOver = recorded === 'known' && (await findTask(postgres, day, taskId))?.state === 'failed'
+  if (isOver || isDuplicate) {
+    await stopUpstream(providers, provider.name, upstream).catch((error: unknown) =>
+      log.warn({ err: error, taskId }, 'video.not-stopped'),
+    )
+  }
+  if (isOver) return { kind: 'over' }
+  dependencies.nudgeWatch(provider.name, taskId)
+  dependencies.announce([taskId])
+  return waiting(open)
+}
+
+/** Asks a provider that does not recognise a repeat whether it has the job. Undefined where it certainly has not. */
+const findUnsure = async (dependencies: SubmitDependencies, given: Try, signal: AbortSignal) => {
+  const { postgres, log } = dependencies
+  const { open, video } = given
+  const unsureMs = Date.now() - (open.unsureSince?.getTime() ?? Date.now())
+  // Where the provider cannot tell, only its deadline can, or its own news.
+  if (video.lookup === undefined) {
+    await waitOut(postgres, open.taskId, open.run)
+    return waiting(open)
+  }
+  let earlier: Opaque | undefined
+  try {
+    earlier = await video.lookup(open.taskId, signal)
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    log.info({ err: error, taskId: open.taskId }, 'lookup.failed')
+    const waitMs = backoffMs(open.submits, error.retryAfterMs)
+    return backInLine(dependencies, given, { waitMs, turnedAway: false })
+  }
+  if (earlier !== undefined) return accept(dependencies, given, earlier, undefined)
+  if (unsureMs < lookupGraceMs) {
+    return backInLine(dependencies, given, { waitMs: Math.min(10_000, unsureMs + 1_000), turnedAway: false })
+  }
+  await forgetUnsure(postgres, open.taskId, open.run)
+  return undefined
+}
+
+/** Asks the provider, and keeps what was said. */
+const ask = async (dependencies: SubmitDependencies, given: Try, signal: AbortSignal): Promise<Submitted> => {
+  const { postgres, router } = dependencies
+  const { open, task, provider, video, upstreamModel } = given
+  const exchanges: Exchange[] = []
+  const startedAt = new Date()
+  const attempt = {
+    taskId: open.taskId,
+    day: open.day,
+    provider: provider.name,
+    upstreamModel,
+    decision: open.decision,
+    startedAt,
+    isDuplicate: false,
+    exchanges,
+  }
+  try {
+    const job = await jobOf(dependencies, task, given)
+    if (!(await beginSubmit(postgres, open.taskId, open.run))) {
+      router.letGo(provider.name, task.model)
+      return { kind: 'over' }
+    }
+    const upstream = await withExchanges(
+      (exchange) => exchanges.push(exchange),
+      () => video.submit(job, signal),
+    )
+    router.report(provider.name, task.model, 'ok')
+    return await accept(dependencies, given, upstream, { ...attempt, outcome: 'taken' })
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) {
+      router.letGo(provider.name, task.model)
+      throw error
+    }
+    router.report(provider.name, task.model, error.kind, error.retryAfterMs)
+    await recordAttempt(postgres, { ...attempt, outcome: error.kind })
+    return takeFailure(dependencies, given, error)
+  }
+}
 
 export const submitVideo = async (
   dependencies: SubmitDependencies,
@@ -158,7 +324,7 @@ export const submitVideo = async (
   run: number,
   awakeable: string,
 ): Promise<Submitted> => {
-  const { postgres, providers } = dependencies
+  const { postgres, providers, router } = dependencies
   const open = await touchRun(postgres, taskId, run, { awakeable })
   if (open === undefined) return { kind: 'over' }
   if (open.outcome !== null || open.isOverdue) return { kind: 'known' }
@@ -168,39 +334,25 @@ export const submitVideo = async (
   if (needsEnhancing(task)) return { kind: 'unenhanced' }
 
   const provider = providers.get(open.provider)
-  const accept = async (upstream: Opaque) => {
-    const isRecorded = await postgres.transaction(async (database) => {
-      const isFirst = await recordSubmitted(database, taskId, upstream, provider.checkEveryMs.least)
-      await markProcessing(database, open.day, taskId)
-      return isFirst
+  const video = videoOf(provider)
+  const route = router.routesOf(task.model).find((each) => each.provider.name === provider.name)
+  const given = { open, task, provider, video, upstreamModel: route?.upstreamModel ?? task.model }
+  const remainingMs = Math.max(1, open.deadlineAt.getTime() - Date.now())
+  const signal = AbortSignal.timeout(Math.min(provider.timeoutsMs.submit, remainingMs))
+
+  if (open.unsureSince !== null && !video.submitsAreIdempotent) {
+    const found = await findUnsure(dependencies, given, signal)
+    if (found !== undefined) return found
+  }
+  const isRetry = open.unsureSince !== null || open.tried.includes(provider.name)
+  const leave = await router.mayCall(provider.name, task.model, isRetry ? 'retry' : 'first')
+  if (leave.kind === 'no') {
+    const to = open.unsureSince === null ? elsewhere(dependencies, given) : undefined
+    return backInLine(dependencies, given, {
+      waitMs: to === undefined ? leave.retryAfterMs : 0,
+      turnedAway: false,
+      to,
     })
-    // Cancelled while it was being submitted: nobody could tell the provider to stop before now.
-    if (!isRecorded && (await findTask(postgres, open.day, taskId))?.state === 'failed') {
-      await stopUpstream(providers, provider.name, upstream).catch((error: unknown) =>
-        dependencies.log.warn({ err: error, taskId }, 'video.not-stopped'),
-      )
-      return { kind: 'over' } as const
-    }
-    dependencies.nudgeWatch(provider.name, taskId)
-    dependencies.announce([taskId])
-    return waiting(open)
   }
-  if (open.submits > 0 && !provider.video.submitsAreIdempotent) {
-    // An earlier submit may have arrived. Where the provider cannot tell, only its deadline can.
-    if (provider.video.lookup === undefined) {
-      await waitOut(postgres, taskId, run)
-      return waiting(open)
-    }
-    const earlier = await provider.video.lookup(taskId, AbortSignal.timeout(submitTimeoutMs))
-    if (earlier !== undefined) return accept(earlier)
-    throw new ProviderFailure('unknown', 'the provider does not know of the job yet')
-  }
-  try {
-    const job = await jobOf(dependencies, task)
-    if (!(await beginSubmit(postgres, taskId, run))) return { kind: 'over' }
-    return await accept(await provider.video.submit(job, AbortSignal.timeout(submitTimeoutMs)))
-  } catch (error) {
-    if (!(error instanceof ProviderFailure)) throw error
-    return takeFailure(dependencies, open, provider, error)
-  }
+  return ask(dependencies, given, signal)
 }

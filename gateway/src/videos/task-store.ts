@@ -1,4 +1,5 @@
 import type { Database } from '../platform/postgres.ts'
+import type { Decision } from '../routing/route.ts'
 import type { Ending, VideoTask } from './task.ts'
 
 const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model, t.family, t.door, t.state,
@@ -8,6 +9,7 @@ const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyI
 
 export interface NewTask extends VideoTask {
   shard: number
+  decision: Decision
   deadlineAt: Date
 }
 
@@ -19,7 +21,7 @@ export const insertTasks = async (database: Database, tasks: NewTask[]): Promise
        select * from jsonb_to_recordset($1::jsonb) as t
          (day date, id text, "accountId" uuid, "keyId" uuid, model text, family text, door text, state text,
           "order" jsonb, "enhancedPrompt" text, provider text, purse text, price jsonb, "holdMicros" bigint,
-          "createdAt" timestamptz, shard smallint, "deadlineAt" timestamptz)
+          "createdAt" timestamptz, shard smallint, decision jsonb, "deadlineAt" timestamptz)
      ), recorded as (
        insert into video_tasks (day, id, account_id, key_id, model, family, door, state, video_order, enhanced_prompt,
                                 provider, purse, price, hold_micros, created_at, status_updated_at)
@@ -28,10 +30,10 @@ export const insertTasks = async (database: Database, tasks: NewTask[]): Promise
      ), told as (
        insert into task_events (day, task_id, kind) select day, id, 'accepted' from given
      )
-     insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, accepted_at, not_before,
-                             deadline_at, touched_at)
-     select id, day, "accountId", "keyId", ("order" ->> 'seconds')::integer, provider, shard, clock_timestamp(), now(),
-            "deadlineAt", now() from given`,
+     insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, model, decision, accepted_at,
+                             not_before, deadline_at, touched_at)
+     select id, day, "accountId", "keyId", ("order" ->> 'seconds')::integer, provider, shard, model, decision,
+            clock_timestamp(), now(), "deadlineAt", now() from given`,
     [JSON.stringify(tasks)],
   )
 }

@@ -6,7 +6,7 @@ import { watchUpstreamName } from './watch-upstream.workflow.ts'
 
 /** The loops that must turn for videos to be made. */
 export const videoLoops = (providers: Providers): KeptLoop[] =>
-  providers.all().flatMap(({ name, shards }) => [
+  providers.known().flatMap(({ name, shards }) => [
     { loop: dispatchVideosName, key: name },
     ...Array.from({ length: shards }, (_, shard) => ({
       loop: watchUpstreamName,

@@ -13,8 +13,8 @@ import type { Postgres } from '../platform/postgres.ts'
 import { loop, type Engine } from '../platform/restate.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 import type { Provider, Providers } from '../providers/port/provider.ts'
-import type { Opaque } from '../providers/port/video.ts'
-import { afterFailureMs, estimateProgress, nextCheckMs } from './check-schedule.ts'
+import type { Opaque, VideoProvider } from '../providers/port/video.ts'
+import { afterFailureMs, estimateProgress, nextLookMs } from './check-schedule.ts'
 import {
   findDueChecks,
   nextCheckInMs,
@@ -22,6 +22,7 @@ import {
   type CheckNote,
   type DueCheck,
 } from './open-task-store.ts'
+import type { Paces } from './pace.ts'
 import { parseShardKey } from './shard.ts'
 
 export const watchUpstreamName = 'watchUpstream'
@@ -31,6 +32,7 @@ export interface WatchDependencies {
   providers: Providers
   engine: Engine
   catalog: Catalog
+  pace: Pick<Paces, 'of' | 'learn'>
   /** Tells watchers that there is something new to read of these tasks. */
   announce: (taskIds: string[]) => void
   log: Log
@@ -38,7 +40,8 @@ export interface WatchDependencies {
 
 const checksPerTurn = 500
 const checksAtOnce = 16
-const checkTimeoutMs = 15_000
+// So many failures in a row say that the provider is away; asking about its other jobs would only be more of the same.
+const failuresInRowMax = 16
 const idleMs = 15_000
 const soonMs = 50
 const tellAgainMs = 2_000
@@ -46,74 +49,97 @@ const tellAgainMs = 2_000
 const missingGraceMs = 120_000
 
 const checkOne = async (
-  { catalog, log }: WatchDependencies,
+  { catalog, pace, log }: WatchDependencies,
   provider: Provider,
+  video: VideoProvider,
   due: DueCheck,
 ): Promise<CheckNote> => {
   const note = { taskId: due.taskId, day: due.day, progress: null, outcome: null }
-  const again = nextCheckMs(due.elapsedMs, provider.checkEveryMs)
-  if (due.outcome !== null) return { ...note, nextCheckMs: tellAgainMs }
-  try {
-    const status = await provider.video.check(due.upstream as Opaque, AbortSignal.timeout(checkTimeoutMs))
-    switch (status.kind) {
-      case 'running': {
-        const progress = status.progress ?? estimateProgress(due.elapsedMs, catalog.usualSeconds(due.model))
-        return {
-          ...note,
-          progress: Math.floor(progress),
-          nextCheckMs: Math.max(status.checkAfterMs ?? 0, again),
-        }
+  const usual = pace.of(provider.name, due.model)
+  const again = nextLookMs(provider, due.elapsedMs, usual)
+  const signal = AbortSignal.timeout(provider.timeoutsMs.check)
+  const status = await video.check(due.upstream as Opaque, signal)
+  switch (status.kind) {
+    case 'running': {
+      const estimate = () => estimateProgress(due.elapsedMs, catalog.usualSeconds(due.model), usual)
+      return {
+        ...note,
+        progress: Math.floor(status.progress ?? estimate()),
+        nextCheckMs: Math.max(status.checkAfterMs ?? 0, again),
       }
-      case 'done':
-        return { ...note, outcome: { kind: 'done', result: status.result }, nextCheckMs: tellAgainMs }
-      case 'refused':
-        // The provider's own words are for the operator; the caller gets ours.
-        log.info(
-          { taskId: due.taskId, provider: provider.name, code: status.code, said: status.message },
-          'job.refused',
-        )
-        return {
-          ...note,
-          outcome: { kind: 'refused', code: status.code, message: '' },
-          nextCheckMs: tellAgainMs,
-        }
-      case 'missing':
-        if (due.elapsedMs < missingGraceMs) return { ...note, nextCheckMs: again }
-        return {
-          ...note,
-          outcome: { kind: 'refused', code: 'upstream_error', message: '' },
-          nextCheckMs: tellAgainMs,
-        }
     }
-  } catch (error) {
-    log.info({ err: error, taskId: due.taskId, provider: provider.name }, 'check.failed')
-    const retryAfterMs = error instanceof ProviderFailure ? error.retryAfterMs : undefined
-    return { ...note, nextCheckMs: afterFailureMs(retryAfterMs, provider.checkEveryMs) }
+    case 'done':
+      pace.learn(provider.name, due.model, due.elapsedMs)
+      return { ...note, outcome: { kind: 'done', result: status.result }, nextCheckMs: tellAgainMs }
+    case 'refused':
+      // The provider's own words are for the operator; the caller gets ours.
+      log.info(
+        { taskId: due.taskId, provider: provider.name, code: status.code, said: status.message },
+        'job.refused',
+      )
+      return {
+        ...note,
+        outcome: { kind: 'refused', code: status.code, message: '' },
+        nextCheckMs: tellAgainMs,
+      }
+    case 'missing':
+      if (due.elapsedMs < missingGraceMs) {
+        return { ...note, nextCheckMs: nextLookMs({ ...provider, bringsNews: false }, due.elapsedMs, usual) }
+      }
+      return {
+        ...note,
+        outcome: { kind: 'refused', code: 'upstream_error', message: '' },
+        nextCheckMs: tellAgainMs,
+      }
   }
 }
 
-/** Runs `work` over all items, so many at a time. */
-const eachOf = async <Item, Result>(items: Item[], atOnce: number, work: (item: Item) => Promise<Result>) => {
-  const results: Result[] = []
+/** Checks what is due, so many jobs at a time, until it is plain that the provider is away. */
+const checkAll = async (
+  dependencies: WatchDependencies,
+  provider: Provider,
+  video: VideoProvider,
+  due: DueCheck[],
+): Promise<CheckNote[]> => {
+  const { log } = dependencies
+  const notes: CheckNote[] = []
   let next = 0
-  const lane = async () => {
-    for (let index = next++; index < items.length; index = next++) {
-      const item = items[index]
-      if (item !== undefined) results[index] = await work(item)
+  let failuresInRow = 0
+  const putOff = ({ taskId, day }: DueCheck, retryAfterMs: number | undefined): CheckNote => ({
+    ...{ taskId, day, progress: null, outcome: null },
+    nextCheckMs: afterFailureMs(retryAfterMs, provider.checkEveryMs),
+  })
+  const noteOf = async (each: DueCheck): Promise<CheckNote> => {
+    if (each.outcome !== null) return { ...putOff(each, undefined), nextCheckMs: tellAgainMs }
+    if (failuresInRow >= failuresInRowMax) return putOff(each, undefined)
+    try {
+      const note = await checkOne(dependencies, provider, video, each)
+      failuresInRow = 0
+      return note
+    } catch (error) {
+      failuresInRow += 1
+      log.info({ err: error, taskId: each.taskId, provider: provider.name }, 'check.failed')
+      return putOff(each, error instanceof ProviderFailure ? error.retryAfterMs : undefined)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane))
-  return results
+  const lane = async () => {
+    for (let index = next++; index < due.length; index = next++) {
+      const each = due[index]
+      if (each !== undefined) notes[index] = { ...(await noteOf(each)), dueAt: each.dueAt }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(checksAtOnce, due.length) }, lane))
+  return notes
 }
 
 const watch = async (dependencies: WatchDependencies, key: string): Promise<number> => {
   const { postgres, providers, engine, announce, log } = dependencies
   const { provider: name, shard } = parseShardKey(key)
-  const provider = providers.all().find((each) => each.name === name)
-  if (provider === undefined) return idleMs
+  const provider = providers.find(name)
+  if (provider?.video === undefined) return idleMs
   await noteTurn(postgres, watchUpstreamName, key)
-  const due = await findDueChecks(postgres, name, shard, checksPerTurn)
-  const notes = await eachOf(due, checksAtOnce, (each) => checkOne(dependencies, provider, each))
+  const due = await findDueChecks(postgres, name, shard, provider.shards, checksPerTurn)
+  const notes = await checkAll(dependencies, provider, provider.video, due)
   await recordChecks(postgres, notes)
   announce(notes.flatMap(({ taskId, progress }) => (progress === null ? [] : taskId)))
   const told = due.filter(
@@ -125,7 +151,7 @@ const watch = async (dependencies: WatchDependencies, key: string): Promise<numb
   const missed = telling.filter(({ status }) => status === 'rejected').length
   if (missed > 0) log.warn({ provider: name, missed }, 'task.not-told')
   if (due.length >= checksPerTurn) return soonMs
-  const nextMs = await nextCheckInMs(postgres, name, shard)
+  const nextMs = await nextCheckInMs(postgres, name, shard, provider.shards)
   return Math.min(idleMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs)))
 }
 

@@ -12,9 +12,9 @@ export const turnOf = async (
   limits: Partial<LineLimits> = {},
   atMost = manyStarts,
 ) => {
-  const whole = { provider: 'vendor', slots: manyStarts, slotsElsewhere: 0, ...line }
+  const whole = { provider: 'vendor', slots: manyStarts, slotsElsewhere: 0, roomOf: new Map(), ...line }
   await enterLine(database, whole.provider)
-  await retakeLost(database, whole.provider, atMost)
+  await retakeLost(database, whole.provider, atMost, 60_000)
   const taken = await takeAccepted(database, whole, atMost, { ...lineDefaults, ...limits })
   await nextStartInMs(database, whole.provider)
   return taken

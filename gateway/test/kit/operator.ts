@@ -9,6 +9,7 @@ import { createKey, type TestKey } from './factories.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 export interface Given {
+  /** Of the path, whatever it is called there. */
   id?: string
   query?: Record<string, string | number>
   body?: unknown
@@ -38,7 +39,7 @@ export const createOperator = async (
   const key = given ?? (await createKey(database.postgres, '', { kind: 'admin', name: 'night shift' }))
   const askFor: Operator['ask'] = async (name, { id = '', query = {}, body } = {}) => {
     const operation: Operation = adminOperations[name]
-    const address = new URL(operation.path.replace('{id}', encodeURIComponent(id)), url)
+    const address = new URL(operation.path.replace(/\{\w+\}/, encodeURIComponent(id)), url)
     for (const [field, value] of Object.entries(query)) address.searchParams.set(field, String(value))
     const answer = await ask(address.href, key.text, {
       method: operation.method,

@@ -6,8 +6,6 @@ import { postMovements } from '../../src/billing/ledger-store.ts'
 import { priceOf } from '../../src/billing/price.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
-import { Secret } from '../../src/platform/secret.ts'
-import { createProviders } from '../../src/providers/registry.ts'
 import type { ClearDependencies } from '../../src/retention/clear-past.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createTranscriptionId, dayOfTranscription } from '../../src/transcripts/transcription-id.ts'
@@ -15,6 +13,7 @@ import { insertTranscription } from '../../src/transcripts/transcription-task-st
 import { createUuidTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
 import { insertTasks } from '../../src/videos/task-store.ts'
 import { vendorKey } from './vendor-gateway.ts'
+import { vendorProviders } from './vendor-providers.ts'
 
 export const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000)
 
@@ -30,22 +29,7 @@ export const clearingOf = async ({
 }): Promise<ClearDependencies> => ({
   postgres,
   mediaStore: await createDiskMediaStore(join(directory, 'media')),
-  providers: createProviders(
-    [
-      {
-        name: 'vendor',
-        kind: 'openai',
-        baseUrl: vendor.url,
-        apiKey: new Secret(vendorKey),
-        slots: 1,
-        shards: 1,
-        idempotentSubmits: true,
-        canLookUp: false,
-        checkEveryMs: { least: 1, most: 1 },
-      },
-    ],
-    {},
-  ),
+  providers: vendorProviders(vendor, vendorKey),
   days: () => ({ media: 7, task: 30, log: 30 }),
   log: createLog({ level: 'silent' }, 'test'),
 })
@@ -84,6 +68,7 @@ export const acceptedAt = async (
       },
       ...{ createdAt, statusUpdatedAt: createdAt, mediaId: null, mediaExpiresAt: null },
       ...{ errorCode: null, errorMessage: null, shard: 0, deadlineAt: daysAgo(-1) },
+      decision: { provider: 'vendor', because: 'the only route', skipped: [] },
     },
   ])
   return { id, day }

@@ -2,8 +2,6 @@
 import { join } from 'node:path'
 
 import { createLog } from '../../src/platform/log.ts'
-import { Secret } from '../../src/platform/secret.ts'
-import { createProviders } from '../../src/providers/registry.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createCutPiece } from '../../src/transcripts/cut-piece.ts'
 import { retakeLost, takeAccepted, type Start } from '../../src/transcripts/open-transcription-store.ts'
@@ -14,6 +12,7 @@ import { transcribePieces } from '../../src/transcripts/transcribe-pieces.ts'
 import type { RecordingDependencies } from '../../src/transcripts/transcribe-recording.workflow.ts'
 import { waveOf } from './sound.ts'
 import { vendorKey, type VendorGateway } from './vendor-gateway.ts'
+import { vendorRouter } from './vendor-providers.ts'
 
 export interface Pause {
   atSeconds: number
@@ -51,22 +50,7 @@ export const createTranscriber = async ({
   const dependencies: RecordingDependencies = {
     postgres,
     mediaStore: await createDiskMediaStore(join(directory, 'media')),
-    providers: createProviders(
-      [
-        {
-          name: 'vendor',
-          kind: 'openai',
-          baseUrl: vendor.url,
-          apiKey: new Secret(vendorKey),
-          slots: 1,
-          shards: 1,
-          idempotentSubmits: true,
-          canLookUp: false,
-          checkEveryMs: { least: 1, most: 1 },
-        },
-      ],
-      {},
-    ),
+    router: await vendorRouter(vendor, vendorKey, postgres),
     readLevels: createReadLevels('ffmpeg'),
     cutPiece: createCutPiece('ffmpeg'),
     retentionMs: () => 7 * 86_400_000,

@@ -32,6 +32,8 @@ export interface StackOptions {
   providerSettings?: Record<string, unknown>
   /** A model that is served by a second provider, with the same settings and the same upstream. */
   secondProviderFor?: string
+  /** The file of providers as a whole, instead of what the options above make. */
+  setup?: (vendor: Vendor) => { providers: Record<string, object>; models: Record<string, object> }
   environment?: Environment
   /** Has the vendor's chat model rewrite prompts. */
   isEnhancedByVendor?: boolean
@@ -124,10 +126,12 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   const second = options.secondProviderFor
   await writeFile(
     providersFile,
-    JSON.stringify({
-      providers: { [provider]: settings, ...(second !== undefined && { second: settings }) },
-      models: second === undefined ? {} : { [second]: { provider: 'second' } },
-    }),
+    JSON.stringify(
+      options.setup?.(vendor) ?? {
+        providers: { [provider]: settings, ...(second !== undefined && { second: settings }) },
+        models: second === undefined ? {} : { [second]: { provider: 'second' } },
+      },
+    ),
   )
   const slowProbe = join(directory, 'slow-ffprobe')
   if (options.probeDelaySeconds !== undefined) {

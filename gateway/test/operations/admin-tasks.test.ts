@@ -1,6 +1,9 @@
+import { adminOperations } from '@kinora/contract/admin-operations'
+import Schema from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { recordAttempt } from '../../src/videos/open-task-store.ts'
 import { ask, askJson, expectProblem, form, pixel } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
 import { acceptedAt, daysAgo, recordingAt } from '../kit/past.ts'
@@ -166,6 +169,46 @@ describe('detail', () => {
       attempts: null,
       events: [{ kind: 'accepted' }, { kind: 'failed', data: { code: 'upstream_error' } }],
     })
+  })
+
+  test('has who was asked to take it, why it was them, and what came of it', async () => {
+    const { postgres } = gateway.database
+    const { key } = await account()
+    const id = await create(key)
+    const skipped = [{ provider: 'acme', because: 'asked to wait 3 s' }]
+    const decision = { provider: 'vendor', because: 'order 2: acme is ailing', skipped }
+    await postgres.query('update open_tasks set decision = $2 where task_id = $1', [id, decision])
+    const [{ day }] = (await query('select day from open_tasks where task_id = $1', [id])) as [
+      { day: string },
+    ]
+    const attempt = { taskId: id, day, upstreamModel: 'whale-1', startedAt: new Date(), isDuplicate: false }
+    const call = { what: 'submit', method: 'POST', path: '/v1/videos', ms: 12, answer: 'Try later.' }
+    const busy = [{ ...call, status: 429 }]
+    const lost = [{ ...call, status: undefined, answer: 'the connection was refused' }]
+    await recordAttempt(postgres, {
+      ...{ ...attempt, provider: 'acme', decision: null, outcome: 'busy', exchanges: busy },
+    })
+    await recordAttempt(postgres, {
+      ...{ ...attempt, provider: 'vendor', decision, outcome: 'not_delivered', exchanges: lost },
+    })
+    const { body } = await get(`/${id}`)
+    expect(Schema.Errors(adminOperations.getTask.answer.schema, body)).toEqual([true, []])
+    expect(body['decision']).toEqual(decision)
+    const times = { started_at: expect.any(Number), ended_at: expect.any(Number) }
+    expect(body['provider_attempts']).toEqual([
+      {
+        ...{ attempt: 1, provider: 'acme', upstream_model: 'whale-1', because: null, skipped: [] },
+        ...{ outcome: 'busy', is_duplicate: false, ...times, exchanges: busy },
+      },
+      {
+        ...{ attempt: 2, provider: 'vendor', upstream_model: 'whale-1', because: decision.because, skipped },
+        ...{ outcome: 'not_delivered', is_duplicate: false, ...times },
+        exchanges: [{ ...lost[0], status: null }],
+      },
+    ])
+    await fail(id)
+    const ended = await get(`/${id}`)
+    expect(ended.body).toMatchObject({ decision: null, provider_attempts: [{ attempt: 1 }, { attempt: 2 }] })
   })
 
   test('of a recording', async () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 
 import type { ErrorCode } from '@kinora/contract/errors'
 import OpenAI, { toFile } from 'openai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { auditLedger } from '../../src/billing/ledger-store.ts'
 import { ask, askJson, expectProblem, type Answer } from '../kit/answers.ts'
@@ -673,6 +673,9 @@ describe('429 rate_limit_exceeded', () => {
 })
 
 describe('502 upstream_error', () => {
+  // A vendor that does nothing but fail would soon not be asked any more.
+  beforeEach(async () => expect((await sendFields({})).status).toBe(200))
+
   test.each([
     ['vendor:500', 'json'],
     ['vendor:cut', 'json'],

@@ -22,6 +22,7 @@ interface LineTraits {
   deadlineSeconds?: number
   key?: string
   provider?: string
+  model?: string
   seconds?: number
 }
 
@@ -36,17 +37,18 @@ const line = async (
     deadlineSeconds = 3600,
     key = account,
     provider = 'vendor',
+    model = 'any',
     seconds = 4,
   }: LineTraits = {},
 ) => {
   lines += 1
   await database.postgres.query(
-    `insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, accepted_at, not_before,
-                             deadline_at, touched_at)
-     select $1 || '/' || $5 || '/' || $8 || '/' || n, current_date, $1::uuid, $5::uuid, $7, $6, 0, at, at,
+    `insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, model, shard, accepted_at,
+                             not_before, deadline_at, touched_at)
+     select $1 || '/' || $5 || '/' || $8 || '/' || n, current_date, $1::uuid, $5::uuid, $7, $6, $9, 0, at, at,
             now() + make_interval(secs => $4), at
        from (select n, now() - make_interval(secs => $3 - n / 1000.0) as at from generate_series(0, $2 - 1) as n) tasks`,
-    [account, count, secondsAgo, deadlineSeconds, key, provider, seconds, lines],
+    [account, count, secondsAgo, deadlineSeconds, key, provider, seconds, lines, model],
   )
 }
 const take = async (slots: number, atMost?: number) =>
@@ -143,7 +145,13 @@ describe('the order', () => {
   test('a task put back in line gives up its slot, waits for its time, and is not counted twice', async () => {
     await line(many, 2)
     const [first] = await take(1)
-    await returnToLine(database.postgres, first?.taskId ?? '', first?.run ?? 0, 60_000)
+    const started = {
+      taskId: first?.taskId ?? '',
+      run: first?.run ?? 0,
+      day: '2026-01-01',
+      provider: 'vendor',
+    }
+    await returnToLine(database.postgres, started, { waitMs: 60_000, turnedAway: true })
     expect((await take(1)).map(({ taskId }) => taskId.slice(-2))).toEqual(['/1'])
     expect(await take(2)).toEqual([])
     await line(few, 1)
@@ -160,7 +168,7 @@ describe('the order', () => {
 
   test('a task waiting past its deadline is handed over without a slot, so that it can end', async () => {
     await line(many, 1, { deadlineSeconds: -20 })
-    expect((await retakeLost(database.postgres, 'vendor', 10)).length).toBe(1)
+    expect((await retakeLost(database.postgres, 'vendor', 10, 60_000)).length).toBe(1)
   })
 
   test('how many wait changes nothing in what a turn reads', async () => {
@@ -191,6 +199,30 @@ describe('the order', () => {
 })
 
 describe('caps', () => {
+  test('a model with room for few keeps nobody waiting behind it, in the same line or another', async () => {
+    const key = randomUUID()
+    await line(many, 1_000, { secondsAgo: 300, model: 'scarce' })
+    await line(many, 20, { secondsAgo: 200, model: 'plain' })
+    await line(few, 10, { secondsAgo: 100, key, model: 'scarce' })
+    const modelsOf = (starts: { model: string }[]) =>
+      ['scarce', 'plain'].map((model) => starts.filter((start) => start.model === model).length)
+    const turn = (room: number) =>
+      takeTurn(database.postgres, { slots: 100, roomOf: new Map([['scarce', room]]) }, {}, 40)
+    const first = await turn(4)
+    expect(modelsOf(first.starts)).toEqual([4, 20])
+    expect(first.isHeldBack).toBe(true)
+    expect(countOf(first.starts, few)).toBe(2)
+    expect(modelsOf((await turn(0)).starts)).toEqual([0, 0])
+    const most = await takeTurn(
+      database.postgres,
+      { slots: 100, roomOf: new Map([['scarce', 3]]) },
+      {
+        concurrencyPerKey: 3,
+      },
+    )
+    expect(countOf(most.starts, key)).toBe(1)
+  })
+
   const inFlight = async (account: string) => {
     const { rows } = await database.postgres.query<{ count: number }>(
       `select count(*) from open_tasks where account_id = $1 and stage <> 'accepted'`,

@@ -30,7 +30,8 @@ import { finishTask } from '../../src/videos/task-store.ts'
 import type { Ending } from '../../src/videos/task.ts'
 import { Crash, crashing, randomOf, type CrashPlan } from '../kit/crashes.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
-import { clearingOf } from '../kit/past.ts'
+import { vendorKey } from '../kit/vendor-gateway.ts'
+import { vendorRouter } from '../kit/vendor-providers.ts'
 
 const seed = Number(process.env['LEDGER_SEED'] ?? Math.floor(Math.random() * 1_000_000_000))
 const count = Number(process.env['LEDGER_HISTORIES'] ?? 10_000)
@@ -84,6 +85,7 @@ interface Lane {
 
 let database: TestDatabase
 let prices: PriceList
+let router: Awaited<ReturnType<typeof vendorRouter>>
 const catalog = createCatalog()
 const model = catalog.videoModelFor('/v1/video/create', modelId)
 const silent = createLog({ level: 'silent' }, 'test')
@@ -95,8 +97,10 @@ beforeAll(async () => {
   const { pathname } = new URL(database.url)
   await database.postgres.query(`alter database ${pathname.slice(1)} set synchronous_commit = off`)
   prices = await createPriceList({ postgres: database.postgres, catalog, log: silent })
+  router = await vendorRouter({ url: 'http://127.0.0.1:9' }, vendorKey, database.postgres)
 })
 afterAll(async () => {
+  await router.stop()
   await prices.stop()
   await database[Symbol.asyncDispose]()
 })
@@ -172,7 +176,7 @@ const found = async (histories: History[]): Promise<void> => {
   }
 }
 
-const newLane = async (histories: History[], number: number): Promise<Lane> => {
+const newLane = (histories: History[], number: number): Lane => {
   const random = randomOf(seed * 17 + number)
   const plan: CrashPlan = () => {
     if (isCalm || random() >= crashChance) return undefined
@@ -185,12 +189,11 @@ const newLane = async (histories: History[], number: number): Promise<Lane> => {
     ...{ warn: () => undefined, info: () => undefined, debug: () => undefined },
     error: ({ request }: { request: string }) => unsettled.add(request),
   } as unknown as Log
-  const { providers } = await clearingOf({ database, directory: '/nowhere' })
   return {
     ...{ histories, random, plan, postgres, unsettled },
     meter: createMeter({ postgres, log }, { lapseSeconds: 3_600, prolongEveryMs: 3_600_000 }),
     acceptVideo: createAcceptVideo({
-      ...{ postgres, providers, prices, deadlineMs: 3_600_000, lineLimits: () => lineDefaults },
+      ...{ postgres, router, prices, deadlineMs: 3_600_000, lineLimits: () => lineDefaults },
       nudgeDispatcher: () => undefined,
       namedCharacters: async () => [],
       keepReplies: async () => undefined,
@@ -494,7 +497,7 @@ test(
     const histories = Array.from({ length: count }, (_, index) => newHistory(index))
     await found(histories)
     const perLane = Math.ceil(count / lanes)
-    const all = await Promise.all(chunks(histories, perLane).map((some, number) => newLane(some, number)))
+    const all = chunks(histories, perLane).map((some, number) => newLane(some, number))
     const random = randomOf(seed)
     await auditWhole(database.postgres)
     for (let round = 0; round < rounds; round += 1) {

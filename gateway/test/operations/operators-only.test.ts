@@ -82,6 +82,12 @@ const failedTask = async () => {
   })
   return id
 }
+const entry = { kind: 'openai', base_url: 'https://vendor.example' }
+const provider = async () => {
+  const name = `vendor-${randomUUID()}`
+  await operator.call('setProvider', { id: name, body: entry })
+  return name
+}
 
 const rows: Record<string, () => Promise<Given>> = {
   createAccount: async () => ({ body: { name: 'Aquarium' } }),
@@ -111,6 +117,14 @@ const rows: Record<string, () => Promise<Given>> = {
   getReceiptOfAny: async () => ({ id: await task() }),
   listPrices: async () => ({}),
   setPrice: async () => ({ body: { model: 'vidB-2', unit: 'second', unit_micros: 1 } }),
+  listProviders: async () => ({}),
+  getProvider: async () => ({ id: await provider() }),
+  setProvider: async () => ({ id: await provider(), body: { ...entry, slots: 7 } }),
+  deleteProvider: async () => ({ id: await provider() }),
+  resetProviderHealth: async () => ({ id: await provider() }),
+  getModelRoutes: async () => ({ id: 'vidB-2' }),
+  setModelRoutes: async () => ({ id: 'vidB-2', body: { routes: [{ provider: 'local' }] } }),
+  deleteModelRoutes: async () => ({ id: 'vidB-2' }),
   listTasks: async () => ({}),
   getTask: async () => ({ id: await task() }),
   retryTask: async () => ({ id: await failedTask() }),
@@ -127,7 +141,7 @@ const closed = (Object.entries(adminOperations) as [AdminOperationId, Operation]
   ([, { access }]) => access === 'operator',
 )
 const send = ({ path, method, body: takesBody }: Operation, { id = '', body }: Given, text?: string) =>
-  ask(`${gateway.url}${path.replace('{id}', encodeURIComponent(id))}`, text, {
+  ask(`${gateway.url}${path.replace(/\{\w+\}/, encodeURIComponent(id))}`, text, {
     method,
     ...(takesBody !== undefined && {
       headers: { 'content-type': 'application/json' },

@@ -45,6 +45,7 @@ test.each([
   [402, error({ code: 'moderation_blocked' }), 'rejected', 'upstream_error'],
   [403, error({ code: 'invalid_value', param: 'seconds' }), 'rejected', 'upstream_error'],
   [409, error({ code: 'idempotency_key_in_use' }), 'unknown', undefined],
+  [409, error({ code: 'request_in_progress' }), 'unknown', undefined],
   [408, undefined, 'unknown', undefined],
   [429, error({ code: 'rate_limit_exceeded' }), 'busy', undefined],
   [503, undefined, 'busy', undefined],
@@ -55,6 +56,14 @@ test.each([
 ])('%i with %j is %s, %s', (status, body, kind, code) => {
   const failure = failureOfAnswer({ what: 'submit', status, headers: {}, body }, (text) => text)
   expect(failure).toMatchObject({ kind, code })
+})
+
+test('a gateway that says for certain that nothing came of it is believed', () => {
+  const answer = { what: 'submit', status: 502, body: error({ code: 'upstream_error' }) }
+  const hide = (text: string) => text
+  const certain = failureOfAnswer({ ...answer, headers: { 'x-should-retry': 'false' } }, hide)
+  expect(certain).toMatchObject({ kind: 'rejected', code: 'upstream_error' })
+  expect(failureOfAnswer({ ...answer, headers: {} }, hide)).toMatchObject({ kind: 'unknown' })
 })
 
 test.each([
@@ -81,6 +90,19 @@ test('a message never carries the host, the key or a query string', () => {
     'submit answered 400: nope: Key [key] ([key]) at [hidden] , see [url] or /v1/videos?[query]',
   )
   expect(redact('x'.repeat(5000)).length).toBeLessThan(250)
+})
+
+test.each([
+  ['org-9aBcDeF12345 is over its limit', '[account] is over its limit'],
+  ['write to billing.team@vendor.example', 'write to [mail]'],
+  ['quota of projects/clips-77/locations/eu', 'quota of projects/[account]/locations/eu'],
+  ['token 0123456789abcdef0123456789abcdef!', 'token [token]!'],
+  ['token q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQqw==.', 'token [token].'],
+  ['job 6f1c2f5e-9a3b-4c5d-8e7f-001122334455', 'job 6f1c2f5e-9a3b-4c5d-8e7f-001122334455'],
+  ['content_policy_violation_in_the_second_picture', 'content_policy_violation_in_the_second_picture'],
+  ['the user-defined organisation', 'the user-defined organisation'],
+])('%s is shown as: %s', (text, shown) => {
+  expect(redactor([])(text)).toBe(shown)
 })
 
 test.each([

@@ -1,6 +1,6 @@
 import { ProviderFailure } from '../port/failure.ts'
 import { type Complaint, complaintIn, lengthCodeOf, refusalCodeOf } from './complaint.ts'
-import { numberOf } from './loose-json.ts'
+import { member, numberOf, textOf } from './loose-json.ts'
 
 export type AnswerHeaders = Record<string, string | string[] | undefined>
 
@@ -20,16 +20,40 @@ export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => 
   if (status === 429 || status === 503) {
     return new ProviderFailure('busy', message, { retryAfterMs: retryAfterMs(answer.headers) })
   }
+  // Another gateway of our kind says for certain that nothing came of it.
+  const isOver = complaint?.code === 'upstream_error' && one(answer.headers['x-should-retry']) === 'false'
+  if (status === 502 && isOver) return new ProviderFailure('rejected', message, { code: 'upstream_error' })
   if (status < 400 || status > 499 || status === 408) return new ProviderFailure('unknown', message)
   // A submit under the same key is still being worked on: the job may well come to exist.
-  if (status === 409 && /idempoten/i.test(complaint?.code ?? ''))
-    return new ProviderFailure('unknown', message)
+  if (status === 409 && /idempoten|request_in_progress/i.test(complaint?.code ?? '')) {
+    return new ProviderFailure('unknown', message, { retryAfterMs: retryAfterMs(answer.headers) })
+  }
 
   const code = status === 401 || status === 402 ? 'upstream_error' : refusalCodeOf(complaint)
   if (code === 'content_policy_violation') return new ProviderFailure('moderated', message, { code })
   // Our account was refused, whatever field the vendor names.
   if (status === 403) return new ProviderFailure('rejected', message, { code: 'upstream_error' })
   return new ProviderFailure('rejected', message, { code: lengthCodeOf(complaint) ?? code })
+}
+
+const notNow = /rate_?limit|too_?many|overload|busy|capacity|concurren/i
+const wentWell = /^(success|succeeded|ok|0|200)$/i
+
+/**
+ * The failure that a successful answer tells of, as some vendors do; undefined where it tells of none. A number for a
+ * code is the status that the answer should have had.
+ */
+export function failureInAnswer(
+  answer: FailedAnswer,
+  redact: (text: string) => string,
+): ProviderFailure | undefined {
+  const given = textOf(member(answer.body, 'code'))
+  const isComplaint = given !== undefined && !wentWell.test(given)
+  if (member(answer.body, 'error') === undefined && !isComplaint) return undefined
+  const code = complaintIn(answer.body)?.code ?? given ?? ''
+  const numbered = /^[45]\d\d$/.test(code) ? Number(code) : undefined
+  const status = numbered ?? (notNow.test(code) ? 429 : 400)
+  return failureOfAnswer({ ...answer, status }, redact)
 }
 
 /**

@@ -40,9 +40,11 @@ function complaintOf(value: unknown): Complaint | undefined {
   return Object.values(found).some((part) => part !== undefined) ? found : undefined
 }
 
-/** Some frameworks name the blamed field as a path, such as `["body", "prompt"]`. */
+/** Some frameworks name the blamed field as a path, such as `["body", "prompt"]`; the body alone is no field. */
 function lastStep(path: unknown): string | undefined {
-  return Array.isArray(path) ? textOf(path.findLast((step) => typeof step === 'string')) : undefined
+  return Array.isArray(path)
+    ? textOf(path.findLast((step, index) => typeof step === 'string' && !(index === 0 && step === 'body')))
+    : undefined
 }
 
 const moderation =

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 
 import { expect, test } from 'vitest'
 
+import { type Exchange, withExchanges } from '../port/exchange.ts'
 import { type Call, upstreamAt } from './http.ts'
 import { failureOf, listenForTest } from './listen-for-test.ts'
 import { jsonBody, multipart } from './multipart.ts'
@@ -142,7 +143,7 @@ test('redirects are followed, and the credential stays at home', async () => {
     const location = request.url === '/v1/a' ? '/v1/b' : `${storage.url}/c?sig=1`
     response.writeHead(302, { location }).end()
   })
-  const upstream = upstreamAt({ baseUrl: server.url, apiKey: 'secret' })
+  const upstream = upstreamAt({ baseUrl: server.url, apiKey: 'secret', resultOrigins: [storage.url] })
   const stream = await upstream.openStream(get({ path: '/v1/a' }))
   expect(Buffer.concat(await stream.toArray()).toString()).toBe('bytes')
   expect(seen).toEqual([
@@ -162,7 +163,8 @@ test('a credential once dropped is not taken up again', async () => {
   await using detour = await listenForTest((_request, response) => {
     response.writeHead(302, { location: `${server.url}/back` }).end()
   })
-  await (await upstreamAt({ baseUrl: server.url, apiKey: 'secret' }).openStream(get())).toArray()
+  const settings = { baseUrl: server.url, apiKey: 'secret', resultOrigins: [detour.url] }
+  await (await upstreamAt(settings).openStream(get())).toArray()
   expect(seen).toEqual(['Bearer secret', undefined])
 })
 
@@ -170,6 +172,10 @@ test.each([
   ['in circles', '/v1/videos/a', 4],
   ['to a file', 'file:///etc/passwd', 1],
   ['to nowhere', 'http://', 1],
+  ['to the machine that asks', 'http://127.0.0.1:9/', 1],
+  ['to the private network', 'http://192.168.0.1/', 1],
+  ['to the metadata of a cloud', 'http://169.254.169.254/latest/meta-data/', 1],
+  ['to a name of the house', 'http://postgres/', 1],
 ])('a redirect %s is not followed', async (_where, location, requests) => {
   let count = 0
   await using server = await listenForTest((_request, response) => {
@@ -179,6 +185,171 @@ test.each([
   const upstream = upstreamAt({ baseUrl: server.url })
   expect(await failureOf(upstream.openStream(get()))).toMatchObject({ kind: 'unknown' })
   expect(count).toBe(requests)
+})
+
+const download = (url: string) => ({ what: 'download', url, signal: AbortSignal.timeout(2000) })
+
+async function contentOf(opening: Promise<Readable>): Promise<string> {
+  return Buffer.concat(await (await opening).toArray()).toString()
+}
+
+test('a credential goes to the vendor in the header it asks for, and nowhere else', async () => {
+  const seen: unknown[] = []
+  await using storage = await listenForTest((request, response) => {
+    seen.push(['storage', request.url, request.headers['x-vendor-key'], request.headers.authorization])
+    response.end('bytes')
+  })
+  await using server = await listenForTest((request, response) => {
+    const { 'x-vendor-key': key, authorization, 'accept-encoding': encoding } = request.headers
+    seen.push(['vendor', request.url, key, authorization, encoding])
+    if (request.url === '/base/refused') response.writeHead(400).end('{"error":"no room for w0rd"}')
+    else if (request.url === '/moved') response.writeHead(302, { location: `${storage.url}/b` }).end()
+    else response.end('bytes')
+  })
+  const upstream = upstreamAt({
+    baseUrl: `${server.url}/base`,
+    credential: { 'x-vendor-key': 'Key w0rd' },
+    resultOrigins: [storage.url],
+  })
+  for (const url of [`${server.url}/film?a=1`, '/film', `${server.url}/moved`, `${storage.url}/a?sig=1`]) {
+    expect(await contentOf(upstream.openLink(download(url)))).toBe('bytes')
+  }
+  expect(seen).toEqual([
+    ['vendor', '/film?a=1', 'Key w0rd', undefined, 'identity'],
+    ['vendor', '/film', 'Key w0rd', undefined, 'identity'],
+    ['vendor', '/moved', 'Key w0rd', undefined, 'identity'],
+    ['storage', '/b', undefined, undefined],
+    ['storage', '/a?sig=1', undefined, undefined],
+  ])
+  expect(await failureOf(upstream.callJson(get({ path: '/refused' })))).toMatchObject({
+    message: 'check answered 400: no room for [hidden]',
+  })
+})
+
+test.each([
+  'file:///etc/passwd',
+  'data:video/mp4;base64,AAAA',
+  'http://127.0.0.1:9/a',
+  'http://[::1]:9/a',
+  'http://169.254.169.254/latest/meta-data/',
+  'http://2852039166/',
+  'http://metadata/a',
+  'http://',
+])('a result said to be at %s is not fetched', async (url) => {
+  const upstream = upstreamAt({ baseUrl: 'http://vendor.invalid' })
+  expect(await failureOf(upstream.openLink(download(url)))).toMatchObject({
+    name: 'ProviderFailure',
+    kind: 'unknown',
+  })
+})
+
+test('a result over plain http from a vendor that speaks https has to be listed', async () => {
+  await using storage = await listenForTest((_request, response) => response.end('bytes'))
+  const baseUrl = 'https://vendor.invalid'
+  const listed = upstreamAt({ baseUrl, resultOrigins: [storage.url] })
+  expect(await contentOf(listed.openLink(download(`${storage.url}/a`)))).toBe('bytes')
+  const unlisted = failureOf(upstreamAt({ baseUrl }).openLink(download('http://93.184.216.34/a')))
+  expect(await unlisted).toMatchObject({ message: 'download was pointed where we do not go' })
+})
+
+test('a link that leads nowhere is rejected, one that fails for now is not', async () => {
+  await using storage = await listenForTest((request, response) => {
+    const status = Number(request.url?.slice(1))
+    if (status === 200) response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    else if (status === 206) response.writeHead(200, { 'content-encoding': 'gzip' }).end('zip')
+    else response.writeHead(status).end()
+  })
+  const elsewhere = upstreamAt({ baseUrl: 'http://vendor.invalid', resultOrigins: [storage.url] })
+  const atHome = upstreamAt({ baseUrl: storage.url })
+  for (const upstream of [elsewhere, atHome]) {
+    for (const [status, kind] of [
+      [403, 'rejected'],
+      [404, 'rejected'],
+      [410, 'rejected'],
+      [500, 'unknown'],
+      [200, 'unknown'],
+      [206, 'unknown'],
+    ]) {
+      const failure = await failureOf(upstream.openLink(download(`${storage.url}/${status}`)))
+      expect(failure).toMatchObject({ name: 'ProviderFailure', kind })
+    }
+  }
+})
+
+test('redirects of a link are counted together, wherever they happen', async () => {
+  let asked = 0
+  await using storage = await listenForTest((_request, response) => {
+    asked += 1
+    response.writeHead(302, { location: '/again' }).end()
+  })
+  await using server = await listenForTest((request, response) => {
+    asked += 1
+    const location = request.url === '/a' ? '/b' : `${storage.url}/c`
+    response.writeHead(302, { location }).end()
+  })
+  const upstream = upstreamAt({ baseUrl: server.url, resultOrigins: [storage.url] })
+  const failure = await failureOf(upstream.openLink(download(`${server.url}/a`)))
+  expect(failure).toMatchObject({ kind: 'unknown' })
+  expect(asked).toBe(4)
+})
+
+test('an answer that has to be unpacked is none', async () => {
+  await using server = await listenForTest((request, response) => {
+    const status = request.url === '/refused' ? 400 : 200
+    response.writeHead(status, { 'content-encoding': 'gzip' }).end('{"id":"a"}')
+  })
+  const upstream = upstreamAt({ baseUrl: server.url })
+  expect(await failureOf(upstream.callJson(post()))).toMatchObject({ kind: 'unknown' })
+  expect(await failureOf(upstream.openStream(get()))).toMatchObject({ kind: 'unknown' })
+  expect(await failureOf(upstream.callJson(post({ path: '/refused' })))).toMatchObject({ kind: 'rejected' })
+})
+
+test('every exchange is noted as an operator may see it', async () => {
+  await using server = await listenForTest((request, response) => {
+    if (request.url === '/api/cut') request.socket.destroy()
+    else if (request.url === '/api/film') response.end('bytes of the film')
+    else if (request.url === '/api/moved') response.writeHead(302, { location: '/api/film' }).end()
+    else if (request.url === '/api/page') response.writeHead(502).end('<h1>Bad gateway</h1>')
+    else {
+      const mp4 = 'AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDE'
+      response.end(
+        JSON.stringify({
+          ...{
+            id: 'a',
+            prompt: 'a secret cat',
+            owner: 'anna@example.com',
+            data: mp4,
+            url: 'https://x.example/?k=1',
+          },
+          ...{ note: 'for tok-en-77 of acct_1a2b3c4d5e', more: 'long '.repeat(200) },
+        }),
+      )
+    }
+  })
+  const upstream = upstreamAt({ baseUrl: `${server.url}/api`, apiKey: 'tok-en-77' })
+  const exchanges: Exchange[] = []
+  await withExchanges(
+    (exchange) => exchanges.push(exchange),
+    async () => {
+      await upstream.callJson(post({ path: '/jobs?key=1' }))
+      await failureOf(upstream.callJson(get({ path: '/cut' })))
+      await failureOf(upstream.callJson(get({ path: '/page' })))
+      await contentOf(upstream.openStream(get({ what: 'download', path: '/moved' })))
+    },
+  )
+  const [first, ...others] = exchanges
+  expect(first).toMatchObject({ what: 'submit', method: 'POST', path: '/jobs', status: 200 })
+  expect(first?.answer).toMatch(
+    /^\{"id":"a","prompt":"…","owner":"\[mail\]","data":"…","url":"\[url\]","note":"for \[hidden\] of \[account\]"/,
+  )
+  expect(first?.answer.length).toBeLessThan(510)
+  const ms = expect.any(Number) as number
+  expect(others).toEqual([
+    { what: 'check', method: 'GET', path: '/cut', status: undefined, ms, answer: 'UND_ERR_SOCKET' },
+    { what: 'check', method: 'GET', path: '/page', status: 502, ms, answer: '<h1>Bad gateway</h1>' },
+    { what: 'download', method: 'GET', path: '/moved', status: 302, ms, answer: '' },
+    { what: 'download', method: 'GET', path: '/film', status: 200, ms, answer: '' },
+  ])
 })
 
 test('an answer to a body comes as it is made, with its headers, and is not asked for anew elsewhere', async () => {

@@ -2,8 +2,11 @@ import { Readable } from 'node:stream'
 
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 
+import { createOutsideFetcher, OutsideFetchError } from '../../outside/fetch-outside.ts'
+import { noteExchange } from '../port/exchange.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import { type AnswerHeaders, failureOfAnswer, failureOfOurs, one } from './classify.ts'
+import { describeAnswer } from './describe-answer.ts'
 import { parseJson } from './loose-json.ts'
 import { type StreamedBody, UnreadablePart } from './multipart.ts'
 import { redactor } from './redact.ts'
@@ -12,16 +15,26 @@ const longestJsonBytes = 1024 * 1024
 const mostRedirects = 3
 /** A finished video that stops coming for this long is not coming. */
 const stalledBodyTimeoutMs = 60_000
+/** Far above any clock that an operator sets for a download. */
+const longestDownloadMs = 24 * 60 * 60 * 1000
 
 export interface UpstreamSettings {
   baseUrl: string
   /** Sent as a bearer token, and to the origin of `baseUrl` only. */
   apiKey?: string | undefined
+  /** Headers that are sent instead of the bearer token, to the same origin only. Their values are secrets. */
+  credential?: Record<string, string> | undefined
+  /** What else no message may repeat, such as a credential that somebody else puts into headers. */
+  secrets?: string[] | undefined
+  /** Origins that a result may be fetched from although their addresses are private. */
+  resultOrigins?: string[] | undefined
   /** How many connections to one origin may be open at a time; further calls wait their turn. */
   connections?: number | undefined
   connectTimeoutMs?: number | undefined
   /** A provider of our own: its codes are the public ones, and its sentences are meant for callers. */
   isOurs?: boolean | undefined
+  /** What a failed answer of this vendor means, where its words are not the usual ones. */
+  failureOf?: typeof failureOfAnswer | undefined
 }
 
 export interface Call {
@@ -39,6 +52,8 @@ export interface Call {
   freshConnection?: boolean
   /** Statuses outside 2xx that answer this call just as well. */
   alsoFine?: number[]
+  /** Statuses outside 2xx whose answer is read as JSON like any other. */
+  alsoRead?: number[]
   /** What an answer read as JSON may have, where that is more than usual. */
   answerBytesMax?: number
   /** True where an opened answer may be JSON as well. */
@@ -49,20 +64,46 @@ export interface Call {
   signal: AbortSignal
 }
 
+/** An address that the vendor named as the place of its result. */
+interface Link {
+  /** Which call it is, for failure messages: "download". */
+  what: string
+  url: string
+  /** How long it may say nothing, where that is longer than usual. */
+  stalledMs?: number
+  /** The only clock, from connecting to the last byte. */
+  signal: AbortSignal
+}
+
 interface JsonAnswer {
   status: number
   headers: AnswerHeaders
   body: unknown
 }
 
+interface TextAnswer {
+  status: number
+  headers: AnswerHeaders
+  text: string
+}
+
 interface StreamedAnswer {
+  status: number
   headers: AnswerHeaders
   bytes: Readable
+}
+
+interface Sent {
+  answer: Dispatcher.ResponseData
+  /** To be called once, with what may be shown of the answer. */
+  note: (seen: string) => void
 }
 
 /** One provider's HTTP side. Its methods throw only `ProviderFailure`, with messages fit for a log. */
 export interface Upstream {
   callJson: (call: Call) => Promise<JsonAnswer>
+  /** Any answer, whatever its status, for who reads answers in their own way. */
+  callText: (call: Call) => Promise<TextAnswer>
   /**
    * Opens a successful answer as it comes. The signal stays in force until its last byte is read. A call with a body
    * follows no redirect, because that body has been sent.
@@ -70,6 +111,11 @@ export interface Upstream {
   openAnswer: (call: Call) => Promise<StreamedAnswer>
   /** The same, where the bytes are all that matters. */
   openStream: (call: Call) => Promise<Readable>
+  /**
+   * Opens a result where the vendor says it is: at the vendor itself as any call, elsewhere without credentials and only
+   * at public addresses or `resultOrigins`. A link that is refused or leads nowhere (403, 404, 410) is `rejected`.
+   */
+  openLink: (link: Link) => Promise<Readable>
   redact: (text: string) => string
 }
 
@@ -79,7 +125,25 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     throw new Error('A provider base URL must start with https:// or http://')
   }
   const basePath = base.pathname.replace(/\/+$/, '')
-  const redact = redactor([settings.apiKey ?? '', base.host, base.hostname])
+  const credential: Record<string, string> = settings.credential ?? {
+    ...(settings.apiKey !== undefined && { authorization: `Bearer ${settings.apiKey}` }),
+  }
+  const redact = redactor([
+    // Some have the name of a scheme before them, which is no secret.
+    ...Object.values(credential).map((value) => value.slice(value.lastIndexOf(' ') + 1)),
+    ...[base.host, base.hostname],
+    ...(settings.secrets ?? []),
+  ])
+
+  /** For everywhere but the vendor's own origin. That one is listed for results elsewhere that lead back to it. */
+  const outside = createOutsideFetcher({
+    allowOrigins: [base.origin, ...(settings.resultOrigins ?? [])],
+    bodiesPerOriginMax: settings.connections ?? 64,
+    connectTimeoutMs: settings.connectTimeoutMs ?? 10_000,
+    headersTimeoutMs: stalledBodyTimeoutMs,
+    slowGraceMs: stalledBodyTimeoutMs,
+    totalTimeoutMs: longestDownloadMs,
+  })
 
   // Whatever fails inside the connector, TLS included, fails before a byte of any request is written.
   const failedToConnect = new WeakSet<Error>()
@@ -100,19 +164,44 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
   const keepingAgent = new Agent(agentOptions)
   const freshAgent = new Agent({ ...agentOptions, pipelining: 0 })
 
-  async function send(
-    call: Call,
-    url: URL,
-    credential: boolean,
-    bodyTimeout?: number,
-  ): Promise<Dispatcher.ResponseData> {
+  function addressOf(call: Call): URL {
+    return new URL(`${base.origin}${basePath}${call.path}`)
+  }
+
+  /** Answers what to call once it is known how a call went. */
+  function noting(call: Call, path: string): (status: number | undefined, answer: string) => void {
+    const beganAtMs = performance.now()
+    return (status, answer) => {
+      const ms = Math.round(performance.now() - beganAtMs)
+      noteExchange({ what: call.what, method: call.method, path, status, ms, answer })
+    }
+  }
+
+  /** Below the base, where it is, and with nothing in it that could open anything. */
+  function shownPath(url: URL): string {
+    const below = url.pathname.startsWith(basePath) ? url.pathname.slice(basePath.length) : url.pathname
+    return below
+      .split('/')
+      .map((step) => redact(step))
+      .join('/')
+  }
+
+  async function send(call: Call, url: URL, bodyTimeout?: number): Promise<Sent> {
     const { body } = call
-    const headers: Record<string, string> = { accept: '*/*', 'user-agent': 'kinora', ...call.headers }
-    if (credential && settings.apiKey !== undefined) headers['authorization'] = `Bearer ${settings.apiKey}`
+    const headers: Record<string, string> = {
+      accept: '*/*',
+      'user-agent': 'kinora',
+      ...call.headers,
+      ...credential,
+      // A small answer that unpacks into a large one is no answer, so nothing is ever unpacked.
+      'accept-encoding': 'identity',
+    }
     if (body !== undefined) headers['content-type'] = body.contentType
     if (body?.lengthBytes !== undefined) headers['content-length'] = String(body.lengthBytes)
+    const note = noting(call, shownPath(url))
     try {
-      return await (call.freshConnection === true ? freshAgent : keepingAgent).request({
+      const agent = call.freshConnection === true ? freshAgent : keepingAgent
+      const asked = agent.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method: call.method,
@@ -121,84 +210,197 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
         signal: call.signal,
         ...(bodyTimeout === undefined ? {} : { bodyTimeout }),
       })
+      const answer = await untilAborted(asked, call.signal)
+      return { answer, note: (seen) => note(answer.statusCode, seen) }
     } catch (error) {
       // The head goes out with the first bytes of the body, so an unread body is an unsent request.
       const unsent = body !== undefined && !body.stream.readableDidRead
       body?.stream.destroy()
       const isOurs = error instanceof UnreadablePart
       const certain = unsent || isOurs || (error instanceof Error && failedToConnect.has(error))
-      const reason = isOurs ? error.message : nameOf(error)
-      throw new ProviderFailure(
-        certain ? 'not_delivered' : 'unknown',
-        redact(`${call.what} failed: ${reason}`),
-      )
+      const reason = redact(isOurs ? error.message : nameOf(error))
+      note(undefined, reason)
+      throw new ProviderFailure(certain ? 'not_delivered' : 'unknown', `${call.what} failed: ${reason}`)
     }
   }
 
-  async function failureOf(call: Call, answer: Dispatcher.ResponseData): Promise<ProviderFailure> {
+  /** The answer's text, which its exchange is noted with; undefined where it is too long. Throws where it breaks off. */
+  async function readAnswer(call: Call, { answer, note }: Sent): Promise<string | undefined> {
+    try {
+      const text = await readText(answer.body, call.answerBytesMax ?? longestJsonBytes)
+      if (text === undefined) note('too large a body')
+      else note(isPacked(answer) ? '' : describeAnswer(text, one(answer.headers['content-type']), redact))
+      return text
+    } catch (error) {
+      note(`broke off: ${nameOf(error)}`)
+      throw error
+    }
+  }
+
+  async function failureOf(call: Call, sent: Sent): Promise<ProviderFailure> {
+    const { answer } = sent
     // The status alone already tells enough, should its body not arrive.
-    const text = await readText(answer.body, longestJsonBytes).catch(() => undefined)
-    const body = text === undefined ? undefined : parseJson(text)
+    const text = await readAnswer(call, sent).catch(() => undefined)
+    const body = text === undefined || isPacked(answer) ? undefined : parseJson(text)
     const failed = { what: call.what, status: answer.statusCode, headers: answer.headers, body }
-    return settings.isOurs === true ? failureOfOurs(failed, redact) : failureOfAnswer(failed, redact)
+    const usual = settings.isOurs === true ? failureOfOurs : failureOfAnswer
+    return (settings.failureOf ?? usual)(failed, redact)
   }
 
-  async function callJson(call: Call): Promise<JsonAnswer> {
-    const answer = await send(call, new URL(`${base.origin}${basePath}${call.path}`), true)
-    if (call.alsoFine?.includes(answer.statusCode) === true) {
-      discardBody(answer)
-      return { status: answer.statusCode, headers: answer.headers, body: undefined }
-    }
-    if (!isSuccess(answer)) throw await failureOf(call, answer)
+  async function assertSuccess(call: Call, sent: Sent): Promise<void> {
+    if (!isSuccess(sent.answer)) throw await failureOf(call, sent)
+    if (!isPacked(sent.answer)) return
+    discardBody(sent.answer)
+    sent.note('a content encoding that it was not offered')
+    throw new ProviderFailure('unknown', `${call.what} answered with a content encoding it was not offered`)
+  }
+
+  async function readWhole(call: Call, sent: Sent): Promise<string> {
     let text: string | undefined
     try {
-      text = await readText(answer.body, call.answerBytesMax ?? longestJsonBytes)
+      text = await readAnswer(call, sent)
     } catch (error) {
       throw new ProviderFailure('unknown', redact(`${call.what} broke off while answering: ${nameOf(error)}`))
     }
     if (text === undefined)
       throw new ProviderFailure('unknown', `${call.what} answered with too large a body`)
+    return text
+  }
+
+  async function callText(call: Call): Promise<TextAnswer> {
+    const sent = await send(call, addressOf(call))
+    const { statusCode: status, headers } = sent.answer
+    if (!isSuccess(sent.answer)) {
+      const text = await readAnswer(call, sent).catch(() => undefined)
+      return { status, headers, text: text === undefined || isPacked(sent.answer) ? '' : text }
+    }
+    await assertSuccess(call, sent)
+    return { status, headers, text: await readWhole(call, sent) }
+  }
+
+  async function callJson(call: Call): Promise<JsonAnswer> {
+    const sent = await send(call, addressOf(call))
+    const { statusCode: status, headers } = sent.answer
+    if (call.alsoFine?.includes(status) === true) {
+      discardBody(sent.answer)
+      sent.note('')
+      return { status, headers, body: undefined }
+    }
+    if (call.alsoRead?.includes(status) !== true) await assertSuccess(call, sent)
+    const text = await readWhole(call, sent)
     const body = parseJson(text)
     if (body === undefined && text.trim() !== '') {
-      throw new ProviderFailure('unknown', `${call.what} answered ${answer.statusCode} without JSON`)
+      throw new ProviderFailure('unknown', `${call.what} answered ${status} without JSON`)
     }
-    return { status: answer.statusCode, headers: answer.headers, body }
+    return { status, headers, body }
   }
 
   async function openAnswer(call: Call): Promise<StreamedAnswer> {
-    let url = new URL(`${base.origin}${basePath}${call.path}`)
-    let credential = true
+    return openAt(call, addressOf(call))
+  }
+
+  async function openLink(link: Link): Promise<Readable> {
+    const call: Call = { ...link, method: 'GET', path: '' }
+    // Some vendors leave out their own name.
+    const url = URL.parse(link.url, base.href)
+    const isListed = settings.resultOrigins?.includes(url?.origin ?? '') === true
+    if (url === null || !(isListed || mayFollow(base, url))) {
+      throw new ProviderFailure('unknown', `${link.what} was pointed where we do not go`)
+    }
+    const { bytes } =
+      url.origin === base.origin ? await openAt(call, url) : await openElsewhere(call, url, mostRedirects)
+    return bytes
+  }
+
+  /** Opens an address of the vendor itself, and follows it to wherever it leads. */
+  async function openAt(call: Call, first: URL): Promise<StreamedAnswer> {
+    let url = first
     for (let redirects = 0; ; redirects += 1) {
-      const answer = await send(call, url, credential, call.stalledMs ?? stalledBodyTimeoutMs)
+      const sent = await send(call, url, call.stalledMs ?? stalledBodyTimeoutMs)
+      const { answer } = sent
       const location = one(answer.headers['location'])
       if (answer.statusCode >= 300 && answer.statusCode < 400 && location !== undefined) {
         discardBody(answer)
+        sent.note('')
         const next = URL.parse(location, url.href)
-        const isLast = redirects === mostRedirects || call.body !== undefined
+        const isLast = redirects === mostRedirects || call.method !== 'GET'
         if (isLast || next === null || !mayFollow(url, next)) {
           throw new ProviderFailure('unknown', `${call.what} was redirected where we do not follow`)
         }
-        credential &&= next.origin === base.origin
+        if (next.origin !== base.origin) return openElsewhere(call, next, mostRedirects - redirects - 1)
         url = next
         continue
       }
-      if (!isSuccess(answer)) throw await failureOf(call, answer)
-      if (call.takesJson !== true && isJson(answer.headers)) {
-        discardBody(answer)
-        throw new ProviderFailure('unknown', `${call.what} answered with JSON instead of a file`)
-      }
-      const bytes = relay(answer.body, (error) => {
-        return new ProviderFailure('unknown', redact(`${call.what} broke off: ${nameOf(error)}`))
-      })
-      return { headers: answer.headers, bytes }
+      if (call.alsoFine?.includes(answer.statusCode) !== true) await assertSuccess(call, sent)
+      sent.note('')
+      return streamed(call, answer.statusCode, answer.headers, answer.body)
     }
   }
 
-  return { callJson, openAnswer, openStream: async (call) => (await openAnswer(call)).bytes, redact }
+  /** Opens an address of anybody else. No credential goes there, nor back from there. */
+  async function openElsewhere(call: Call, url: URL, redirectsMax: number): Promise<StreamedAnswer> {
+    const note = noting(call, '(a link)')
+    try {
+      // Whoever keeps the result counts its bytes.
+      const limits = { sizeBytesMax: Number.POSITIVE_INFINITY, redirectsMax, signal: call.signal }
+      const { stream, contentType } = await outside.open(url.href, limits)
+      note(200, '')
+      return streamed(call, 200, { 'content-type': contentType }, stream)
+    } catch (error) {
+      if (error instanceof ProviderFailure) throw error
+      const status = error instanceof OutsideFetchError ? error.status : undefined
+      note(status, nameOf(error))
+      const message = redact(`${call.what} failed: ${nameOf(error)}`)
+      if (status === 403 || status === 404 || status === 410) {
+        throw new ProviderFailure('rejected', message, { code: 'upstream_error' })
+      }
+      throw new ProviderFailure('unknown', message)
+    }
+  }
+
+  function streamed(call: Call, status: number, headers: AnswerHeaders, body: Readable): StreamedAnswer {
+    if (call.takesJson !== true && isJson(headers)) {
+      discardBody({ body })
+      throw new ProviderFailure('unknown', `${call.what} answered with JSON instead of a file`)
+    }
+    const bytes = relay(body, (error) => {
+      return new ProviderFailure('unknown', redact(`${call.what} broke off: ${nameOf(error)}`))
+    })
+    return { status, headers, bytes }
+  }
+
+  return {
+    callJson,
+    callText,
+    openAnswer,
+    openStream: async (call) => (await openAnswer(call)).bytes,
+    openLink,
+    redact,
+  }
+}
+
+/**
+ * A request that waits for a connection notices only when it has one that its signal went off meanwhile. It is never sent
+ * then, so there is nothing to wait for.
+ */
+async function untilAborted<Answer>(asked: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const giveUp = () => reject(signal.reason)
+  if (signal.aborted) giveUp()
+  signal.addEventListener('abort', giveUp, { once: true })
+  try {
+    return await Promise.race([asked, aborted])
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+  }
 }
 
 function isSuccess(answer: Dispatcher.ResponseData): boolean {
   return answer.statusCode >= 200 && answer.statusCode < 300
+}
+
+function isPacked(answer: Dispatcher.ResponseData): boolean {
+  return !/^(identity)?$/i.test(one(answer.headers['content-encoding'])?.trim() ?? '')
 }
 
 export function isJson(headers: AnswerHeaders): boolean {
@@ -206,7 +408,7 @@ export function isJson(headers: AnswerHeaders): boolean {
 }
 
 /** Giving up the connection is cheaper than reading an answer of unknown length to its end. */
-function discardBody(answer: Dispatcher.ResponseData): void {
+function discardBody(answer: { body: Readable }): void {
   answer.body.on('error', () => {}).destroy()
 }
 
@@ -214,8 +416,9 @@ function mayFollow(from: URL, to: URL): boolean {
   return to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:')
 }
 
-/** Error messages of the network stack name hosts and addresses; their codes do not. */
+/** Error messages of the network stack name hosts and addresses; their codes do not, nor do our own. */
 function nameOf(error: unknown): string {
+  if (error instanceof OutsideFetchError) return error.message
   if (!(error instanceof Error)) return 'error'
   const { code } = error as { code?: unknown }
   return typeof code === 'string' ? code : error.name

@@ -24,6 +24,7 @@ const job: VideoJob = {
   referenceMode: undefined,
   source: undefined,
   characters: [],
+  newsUrl: undefined,
 }
 
 test('a job is put under our task id', async () => {

@@ -1,7 +1,6 @@
-import type { Readable } from 'node:stream'
-
 import { one } from '../kit/classify.ts'
 import { engineIn } from '../kit/engine.ts'
+import { hasBegun } from '../kit/has-begun.ts'
 import { upstreamAt } from '../kit/http.ts'
 import { jsonBody } from '../kit/multipart.ts'
 import { ProviderFailure } from '../port/failure.ts'
@@ -81,12 +80,4 @@ export function openAiSpeech(settings: OpenAiSpeechSettings): SpeechProvider {
   }
 
   return { followsInstructions: !isOurs, speak }
-}
-
-/** Waits for the first bytes, because until then the caller can still be told what went wrong. */
-function hasBegun(bytes: Readable): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    if (bytes.errored !== null) reject(bytes.errored)
-    bytes.once('readable', () => resolve(bytes.readableLength > 0)).once('error', reject)
-  })
 }

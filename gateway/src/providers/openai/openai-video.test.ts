@@ -25,6 +25,7 @@ const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob => ({
   referenceMode: undefined,
   source: undefined,
   characters: [],
+  newsUrl: undefined,
   ...changes,
 })
 
@@ -244,6 +245,9 @@ test.each([
   ['{"task_id":17}', { id: '17' }],
   ['{"code":"success","data":{"task_id":"b","status":"NOT_START"}}', { id: 'b' }],
   ['{"data":[{"id":"c"}]}', { id: 'c' }],
+  ['{"video_id":"d","status":"queued"}', { id: 'd' }],
+  ['{"request_id":"e","status":"queued"}', { id: 'e' }],
+  ['{"request_id":"r","code":0,"data":{"task_id":"f"}}', { id: 'f' }],
 ])('%s is accepted as a created job', async (reply, ref) => {
   await using server = await listenForTest((_request, response) => response.end(reply))
   expect(await connect(server.url).submit(job('a cat'), soon())).toEqual(ref)
@@ -252,6 +256,11 @@ test.each([
 test.each([
   ['{"error":{"code":"content_policy_violation"}}', 'moderated'],
   ['{"error":"out of credit, sorry"}', 'rejected'],
+  ['{"code":"invalid_request","message":"no such size","data":null}', 'rejected'],
+  ['{"code":429,"message":"slow down"}', 'busy'],
+  ['{"error":{"code":"rate_limit_exceeded"}}', 'busy'],
+  ['{"code":500,"message":"it fell over"}', 'unknown'],
+  ['{"code":"success","message":"queued"}', 'unknown'],
   ['{"status":"queued"}', 'unknown'],
   ['{"id":".."}', 'unknown'],
   ['[]', 'unknown'],
@@ -273,7 +282,7 @@ test.each([
   [{ id: 'a', status: 'processing', progress: 0.29 }, running(29)],
   [{ id: 'a', status: 'running', progress: 1 }, running(1)],
   [{ id: 'a', status: 'running', progress: 99.9 }, running(99)],
-  [{ id: 'a', status: 'running', progress: 400 }, running(100)],
+  [{ id: 'a', status: 'running', progress: 400 }, running(99)],
   [{ id: 'a', status: 'dreaming', progress: 'half' }, running()],
   [{ status: 'success', data: { task_id: 'a', status: 'PROCESSING', progress: '12%' } }, running(12)],
   [{ id: 'a', data: { status: 'queued', progress: 3 } }, running(3)],
@@ -302,6 +311,19 @@ test.each([
     { data: { task_id: 'a', status: 'FAILURE', fail_reason: 'Blocked by our content policy.' } },
     refused('content_policy_violation', 'failure: Blocked by our content policy.'),
   ],
+  [{ id: 'a', state: 'RUNNING', progress: 'warming up' }, running()],
+  [{ task_status: 'submitted', request_id: 'a' }, running()],
+  [
+    { id: 'a', status: 'Done' },
+    { kind: 'done', result: null },
+  ],
+  [{ error: { code: 'task_not_found' } }, { kind: 'missing' }],
+  [{ code: 'task_not_exist', message: 'no such task' }, { kind: 'missing' }],
+  [
+    { id: 'a', status: 'failed', error: { code: 'server_error', message: 'It broke.' } },
+    refused('upstream_error', 'failed: server_error: It broke.'),
+  ],
+  [{ id: 'a', status: 'timeout' }, refused('upstream_error', 'timeout')],
   [{ id: 'a', status: 'cancelled' }, refused('upstream_error', 'cancelled')],
   [{ id: 'a', status: 'canceled' }, refused('upstream_error', 'canceled')],
   [{ id: 'a', status: 'expired' }, refused('upstream_error', 'expired')],
@@ -317,6 +339,74 @@ test('a check without a status, and a reference that is not ours, are failures',
   for (const ref of [null, 'a', { name: 'a' }, { id: '..' }]) {
     expect(await failureOf(provider.check(ref, soon()))).toMatchObject({ kind: 'rejected' })
   }
+})
+
+test.each([
+  { video_url: '/film' },
+  { url: '/film' },
+  { metadata: { url: '/film' } },
+  { unsigned_urls: ['/film', '/other'] },
+  { result_url: '/film' },
+  { output: ['/film'] },
+  { output: [{ url: '/film' }] },
+  { output: { url: '/film' } },
+  { video: { url: '/film', width: 1280 } },
+  { data: { video_url: '/film' } },
+  { url: '', video_url: '/film' },
+])('a fork that has its video at %j', async (place) => {
+  const seen: string[] = []
+  await using server = await listenForTest((request, response) => {
+    seen.push(`${request.url} ${request.headers.authorization}`)
+    if (request.url === '/film') response.end('bytes')
+    else response.end(JSON.stringify({ id: 'a', status: 'completed', ...place }))
+  })
+  const provider = connect(server.url, { results: 'link' })
+  const status = await provider.check({ id: 'a' }, soon())
+  expect(status).toEqual({ kind: 'done', result: { url: '/film' } })
+  const film = await provider.openResult({ id: 'a' }, { url: '/film' }, soon())
+  expect(Buffer.concat(await film.toArray()).toString()).toBe('bytes')
+  expect(seen).toEqual(['/v1/videos/a Bearer vendor-secret', '/film Bearer vendor-secret'])
+})
+
+test.each([{}, { url: null }, { video_url: 'javascript:1' }, { output: [] }, { url: '//elsewhere' }])(
+  'a fork that is done and has its video at %j has none',
+  async (place) => {
+    await using server = await listenForTest((_request, response) => {
+      response.end(JSON.stringify({ id: 'a', status: 'completed', ...place }))
+    })
+    expect(await connect(server.url, { results: 'link' }).check({ id: 'a' }, soon())).toMatchObject({
+      kind: 'refused',
+      code: 'upstream_error',
+    })
+  },
+)
+
+test('a link that has run out is asked for anew', async () => {
+  await using server = await listenForTest((request, response) => {
+    if (request.url === '/fresh') response.end('bytes')
+    else if (request.url === '/stale' || request.url === '/gone') response.writeHead(410).end()
+    else {
+      const url = request.url?.endsWith('gone') === true ? '/gone' : '/fresh'
+      response.end(JSON.stringify({ id: 'a', status: 'completed', url }))
+    }
+  })
+  const provider = connect(server.url, { results: 'link' })
+  const film = await provider.openResult({ id: 'a' }, { url: '/stale' }, soon())
+  expect(Buffer.concat(await film.toArray()).toString()).toBe('bytes')
+  expect(await failureOf(provider.openResult({ id: 'gone' }, { url: '/gone' }, soon()))).toMatchObject({
+    kind: 'rejected',
+  })
+})
+
+test('bytes are asked for by name, and the vendor says when to look again', async () => {
+  await using server = await listenForTest((request, response) => {
+    if (request.url === '/v1/videos/a/content') response.end(request.headers.accept)
+    else response.writeHead(200, { 'retry-after': '7' }).end('{"id":"a","status":"queued"}')
+  })
+  const provider = connect(server.url)
+  const film = await provider.openResult({ id: 'a' }, null, soon())
+  expect(Buffer.concat(await film.toArray()).toString()).toMatch(/^video\/mp4,/)
+  expect(await provider.check({ id: 'a' }, soon())).toMatchObject({ kind: 'running', checkAfterMs: 7000 })
 })
 
 test('an id is only ever one step of the path', async () => {

@@ -1,11 +1,13 @@
 import type { Readable } from 'node:stream'
 
-import { type AnswerHeaders, failureOfAnswer, one } from '../kit/classify.ts'
+import { failureInAnswer } from '../kit/classify.ts'
 import { complaintIn, refusalCodeOf } from '../kit/complaint.ts'
 import { upstreamAt } from '../kit/http.ts'
-import { member, numberOf, textOf } from '../kit/loose-json.ts'
+import { acceptVideo, checkAfterMs, idOf, jobIn, progressIn, stateWordIn } from '../kit/job-reply.ts'
+import { member, textOf } from '../kit/loose-json.ts'
 import { jsonBody, multipart } from '../kit/multipart.ts'
 import { referencePart } from '../kit/reference-part.ts'
+import { openOrAskAnew, resultLinkIn } from '../kit/result-link.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, SourceVideo, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 
@@ -17,11 +19,17 @@ export interface OpenAiVideoSettings {
   idempotentSubmits: boolean
   /** Whether this vendor keeps `client_reference` and can list by it. */
   lookup?: boolean | undefined
+  /** `link` where the video is at an address in the status reply and not below the job; `bytes` unless said otherwise. */
+  results?: 'bytes' | 'link' | undefined
   connections?: number | undefined
+  resultOrigins?: string[] | undefined
 }
 
-const doneWords = new Set(['completed', 'succeeded', 'success'])
-const refusedWords = new Set(['failed', 'failure', 'error', 'cancelled', 'canceled', 'expired'])
+const doneWords = new Set(['completed', 'complete', 'succeeded', 'succeed', 'success', 'done', 'finished'])
+const refusedWords = new Set([
+  ...['failed', 'fail', 'failure', 'error', 'rejected', 'blocked', 'timeout', 'timed_out'],
+  ...['cancelled', 'canceled', 'aborted', 'expired', 'deleted'],
+])
 
 /** The `/v1/videos` protocol, as its author published it and as others bend it. */
 export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
@@ -29,6 +37,7 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
     apiKey: settings.apiKey,
     connections: settings.connections,
+    resultOrigins: settings.resultOrigins,
   })
 
   /** A remix names the job that made its source and says nothing else but what to change. */
@@ -70,10 +79,8 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     const id = idOf(jobIn(answer.body))
     if (id !== undefined) return { id }
     // Some forks report a refusal with status 200; any other answer without an id leaves us guessing.
-    if (member(answer.body, 'error') !== undefined) {
-      throw failureOfAnswer({ ...answer, what: 'submit', status: 400 }, upstream.redact)
-    }
-    throw new ProviderFailure('unknown', 'submit answered without an id')
+    const refusal = failureInAnswer({ ...answer, what: 'submit' }, upstream.redact)
+    throw refusal ?? new ProviderFailure('unknown', 'submit answered without an id')
   }
 
   async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
@@ -86,22 +93,41 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     })
     if (answer.status === 404) return { kind: 'missing' }
     const job = jobIn(answer.body)
-    const word = textOf(member(job, 'status') ?? member(member(job, 'data'), 'status'))?.toLowerCase()
-    if (word === undefined) throw new ProviderFailure('unknown', 'check answered without a status')
-    if (doneWords.has(word)) return { kind: 'done', result: null }
+    const complaint = complaintIn(job) ?? complaintIn(answer.body)
+    const word = stateWordIn(job)
+    if (word === undefined) {
+      if (/not_?(found|exist)/i.test(complaint?.code ?? '')) return { kind: 'missing' }
+      throw new ProviderFailure('unknown', 'check answered without a status')
+    }
+    if (doneWords.has(word)) {
+      if (settings.results !== 'link') return { kind: 'done', result: null }
+      const url = resultLinkIn(job)
+      if (url !== undefined) return { kind: 'done', result: { url } }
+      return { kind: 'refused', code: 'upstream_error', message: `${word} without an address of the result` }
+    }
     if (refusedWords.has(word)) {
-      const complaint = complaintIn(job) ?? complaintIn(answer.body)
       const message = [word, complaint?.code, complaint?.message]
         .filter((part) => part !== undefined)
         .join(': ')
       return { kind: 'refused', code: refusalCodeOf(complaint), message: upstream.redact(message) }
     }
-    const progress = progressOf(member(job, 'progress') ?? member(member(job, 'data'), 'progress'))
-    return { kind: 'running', progress, checkAfterMs: checkAfterMs(answer.headers) }
+    return { kind: 'running', progress: progressIn(job), checkAfterMs: checkAfterMs(answer.headers) }
   }
 
-  async function openResult(ref: Opaque, _result: Opaque, signal: AbortSignal): Promise<Readable> {
-    return upstream.openStream({ what: 'download', method: 'GET', path: `${pathOf(ref)}/content`, signal })
+  async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {
+    const url = textOf(member(result, 'url'))
+    if (url === undefined) {
+      const path = `${pathOf(ref)}/content`
+      return upstream.openStream({
+        what: 'download',
+        method: 'GET',
+        path,
+        headers: { accept: acceptVideo },
+        signal,
+      })
+    }
+    const open = (at: string) => upstream.openLink({ what: 'download', url: at, signal })
+    return openOrAskAnew(open, url, () => check(ref, signal))
   }
 
   async function lookup(taskId: string, signal: AbortSignal): Promise<Opaque | undefined> {
@@ -133,35 +159,10 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
   }
 }
 
-/** The object that describes the job: the reply itself, or what it wraps when it has no id of its own. */
-function jobIn(body: unknown): unknown {
-  const data = member(body, 'data')
-  if (idOf(body) !== undefined || data === undefined) return body
-  return Array.isArray(data) ? data[0] : data
-}
-
-function idOf(job: unknown): string | undefined {
-  const id = textOf(member(job, 'id')) ?? textOf(member(job, 'task_id'))
-  return id === undefined || id.length > 512 || id === '.' || id === '..' ? undefined : id
-}
-
 function pathOf(ref: Opaque): string {
   const id = idOf(ref)
   if (id === undefined) {
     throw new ProviderFailure('rejected', 'not a reference of this provider', { code: 'upstream_error' })
   }
   return `/v1/videos/${encodeURIComponent(id)}`
-}
-
-/** Percent, rounded down so that nothing reads 100 early. Only a broken number up to 1 can be a fraction. */
-function progressOf(value: unknown): number | undefined {
-  const given = numberOf(value)
-  if (given === undefined) return undefined
-  const percent = given <= 1 && !Number.isInteger(given) ? given * 100 : given
-  return Math.min(Math.max(Math.floor(Number(percent.toFixed(6))), 0), 100)
-}
-
-function checkAfterMs(headers: AnswerHeaders): number | undefined {
-  const given = numberOf(one(headers['openai-poll-after-ms']))
-  return given === undefined || given < 0 ? undefined : given
 }

@@ -39,6 +39,27 @@ export interface VideoJob {
   source: SourceVideo | undefined
   /** Those that the prompt names as `@username`, each with its portrait. */
   characters: { username: string; picture: ReferencePicture }[]
+  /**
+   * Where the provider may bring its news of this job; undefined where it is not to. What an adapter needs to read them
+   * it may add to the query as `note`.
+   */
+  newsUrl: string | undefined
+}
+
+/** A delivery to a job's news address, as it came. */
+export interface Delivery {
+  headers: Record<string, string | string[] | undefined>
+  /** What the adapter added to the address. */
+  note: string | undefined
+  body: Buffer
+}
+
+/** What a genuine delivery tells. It is a hint: the job is checked before anything is believed of it. */
+export interface News {
+  /** The job it is about. */
+  ref: Opaque
+  /** The delivery's own id: the same news brought twice has the same. */
+  id: string
 }
 
 export type VideoJobStatus =
@@ -74,6 +95,10 @@ export interface VideoProvider {
   lookup?: (taskId: string, signal: AbortSignal) => Promise<Opaque | undefined>
   /** Tells the provider that its job and result are no longer needed. */
   discard?: (ref: Opaque, signal: AbortSignal) => Promise<void>
+  /** Reads a delivery to a job's news address; throws a `rejected` failure where it is forged, stale or unreadable. */
+  readNews?: (delivery: Delivery, signal: AbortSignal) => Promise<News>
+  /** Whether two references are of one job; absent where that is so when they are equal. */
+  isSameJob?: (one: Opaque, other: Opaque) => boolean
   /** Asks the provider to stop a job; best effort, it may finish all the same. */
   cancel?: (ref: Opaque, signal: AbortSignal) => Promise<void>
 }

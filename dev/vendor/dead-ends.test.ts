@@ -1,0 +1,27 @@
+import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+
+import { expect, test } from 'vitest'
+
+import { startBlackHole, startPlainPort } from './dead-ends.ts'
+
+test('a black hole neither takes nor refuses a connection, and is gone when it is closed', async () => {
+  const hole = await startBlackHole()
+  const port = Number(new URL(hole.url).port)
+  const socket = connectTcp(port, '127.0.0.1')
+  const outcome = once(socket, 'connect', { signal: AbortSignal.timeout(300) })
+  await expect(outcome).rejects.toMatchObject({ name: 'AbortError' })
+  socket.destroy()
+  await hole.close()
+  await expect(once(connectTcp(port, '127.0.0.1'), 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+})
+
+test('a plain port has no TLS to offer', async () => {
+  const plain = await startPlainPort()
+  const socket = connectTls({ port: Number(new URL(plain.url).port), host: '127.0.0.1' })
+  await expect(once(socket, 'secureConnect')).rejects.toMatchObject({
+    code: expect.stringMatching(/SSL|TLS/),
+  })
+  await plain.close()
+})

@@ -1,0 +1,8 @@
+import type { CreateFace } from './face.ts'
+import { createFalFace } from './fal-face.ts'
+import { createGeminiFace } from './gemini-face.ts'
+import { createKinoraFace } from './kinora-face.ts'
+import { createOpenAiFace } from './openai-face.ts'
+
+/** Every protocol the simulated vendor speaks; the first that takes a request answers it. */
+export const faces: CreateFace[] = [createOpenAiFace, createKinoraFace, createFalFace, createGeminiFace]

@@ -1,0 +1,240 @@
+import type { Readable } from 'node:stream'
+
+import { complaintIn, refusalCodeOf } from '../kit/complaint.ts'
+import { upstreamAt } from '../kit/http.ts'
+import { jsonWithTexts } from '../kit/json-with-texts.ts'
+import { member, textOf } from '../kit/loose-json.ts'
+import { inputOf, type ModelInput } from '../kit/model-input.ts'
+import { openOrAskAnew } from '../kit/result-link.ts'
+import { ProviderFailure } from '../port/failure.ts'
+import type {
+  Delivery,
+  News,
+  Opaque,
+  RefusalCode,
+  VideoJob,
+  VideoJobStatus,
+  VideoProvider,
+} from '../port/video.ts'
+import { falWebhook } from './fal-webhook.ts'
+
+export interface FalVideoSettings {
+  baseUrl: string
+  apiKey: string
+  connections?: number | undefined
+  resultOrigins?: string[] | undefined
+  input: ModelInput
+  /** For models that want to be told otherwise, by the vendor's name of the model. */
+  inputs: Record<string, ModelInput>
+  /** Sent with every job as they are. */
+  fixed: Record<string, unknown>
+  /** The vendor's name of the model that takes a picture, by that of the one that takes none. */
+  withPicture: Record<string, string>
+  jwksUrl: string
+  userId: string
+}
+
+/** The place of one job: `app` is the path that its requests are found under. */
+interface Place {
+  id: string
+  app: string
+}
+
+const step = '[A-Za-z0-9_][\\w.-]*'
+const modelShape = new RegExp(`^${step}(/${step}){1,7}$`)
+const idShape = /^[\w.:-]{1,200}$/
+/** The vendor's own trouble, whatever field of ours it is pinned on. */
+const ownFault = /^(downstream_service|generation_timeout|internal_server|gateway|runner|startup|no_media)/
+
+/** The queue protocol: a job is queued, its status asked for, and its outcome, good or bad, is a result of its own. */
+export function falVideo(settings: FalVideoSettings): VideoProvider {
+  const upstream = upstreamAt({
+    baseUrl: settings.baseUrl,
+    credential: { authorization: `Key ${settings.apiKey}` },
+    connections: settings.connections,
+    resultOrigins: settings.resultOrigins,
+  })
+  const base = new URL(settings.baseUrl)
+  const basePath = base.pathname.replace(/\/+$/, '')
+  const readWebhook = falWebhook(settings)
+
+  function modelOf(job: VideoJob): string {
+    const model = (job.references.length > 0 ? settings.withPicture[job.model] : undefined) ?? job.model
+    if (!modelShape.test(model)) {
+      throw new ProviderFailure('rejected', `${model} is not of the form owner/app`, {
+        code: 'upstream_error',
+      })
+    }
+    return model
+  }
+
+  /** The path of the address that the vendor says a job's status is at, where that is at the vendor itself. */
+  function placeIn(answer: unknown, id: string): string | undefined {
+    const url = URL.parse(textOf(member(answer, 'status_url')) ?? '')
+    const end = `/requests/${id}/status`
+    if (url?.origin !== base.origin || !url.pathname.endsWith(end)) return undefined
+    const path = url.pathname.slice(0, -end.length)
+    const app = path.startsWith(`${basePath}/`) ? path.slice(basePath.length + 1) : ''
+    return modelShape.test(app) ? app : undefined
+  }
+
+  async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
+    if (job.source !== undefined) {
+      throw new ProviderFailure('rejected', 'this protocol makes no remixes', { code: 'upstream_error' })
+    }
+    const model = modelOf(job)
+    const input = settings.inputs[model] ?? settings.inputs[job.model] ?? settings.input
+    const { body } = await upstream.callJson({
+      what: 'submit',
+      method: 'POST',
+      path: `/${model}${newsQuery(job.newsUrl, appOf(model))}`,
+      // What is tried again, and when, is decided here.
+      headers: { 'x-fal-no-retry': '1' },
+      body: jsonWithTexts((insert) => ({ ...settings.fixed, ...inputOf(job, input, insert) })),
+      freshConnection: true,
+      signal,
+    })
+    const id = textOf(member(body, 'request_id'))
+    if (id === undefined || !isId(id)) throw new ProviderFailure('unknown', 'submit answered without an id')
+    return { id, app: placeIn(body, id) ?? appOf(model) }
+  }
+
+  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+    const path = `${pathOf(ref)}/status`
+    const answer = await upstream.callJson({ what: 'check', method: 'GET', path, alsoFine: [404], signal })
+    if (answer.status === 404) return { kind: 'missing' }
+    const word = textOf(member(answer.body, 'status'))?.toUpperCase()
+    if (word === undefined) throw new ProviderFailure('unknown', 'check answered without a status')
+    // Nothing tells how far it is, and a word that is new says at least that it has not ended.
+    if (word !== 'COMPLETED') return { kind: 'running', progress: undefined }
+    return readResult(ref, answer.body, signal)
+  }
+
+  /** "Completed" only means that it has ended; how it did is in the result. */
+  async function readResult(ref: Opaque, told: unknown, signal: AbortSignal): Promise<VideoJobStatus> {
+    const { status, body } = await upstream.callJson({
+      what: 'result',
+      method: 'GET',
+      path: pathOf(ref),
+      alsoRead: [400, 404, 409, 410, 413, 415, 422, ...(hasError(told) ? [500, 502, 503, 504] : [])],
+      signal,
+    })
+    if (status >= 400) {
+      if (isTooEarly(body)) return { kind: 'running', progress: undefined }
+      if (status === 404 && !hasError(told)) return { kind: 'missing' }
+      return refused(hasError(body) ? body : told)
+    }
+    const result = member(body, 'response') ?? body
+    if (isUnsafe(member(result, 'has_nsfw_concepts'))) {
+      return { kind: 'refused', code: 'content_policy_violation', message: 'has_nsfw_concepts' }
+    }
+    const url = videoUrlIn(result)
+    if (url !== undefined) return { kind: 'done', result: { url } }
+    if (hasError(body) || hasError(told)) return refused(hasError(body) ? body : told)
+    return { kind: 'refused', code: 'upstream_error', message: 'completed without a video' }
+  }
+
+  function refused(answer: unknown): VideoJobStatus {
+    const complaint = complaintIn(answer)
+    const kind = complaint?.code ?? complaint?.type ?? textOf(member(answer, 'error_type'))
+    const message = ['failed', kind, complaint?.message].filter((part) => part !== undefined).join(': ')
+    const code: RefusalCode = ownFault.test(kind ?? '')
+      ? 'upstream_error'
+      : refusalCodeOf(complaint === undefined ? undefined : { ...complaint, type: complaint.type ?? kind })
+    return { kind: 'refused', code, message: upstream.redact(message) }
+  }
+
+  async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {
+    placeOf(ref)
+    const url = textOf(member(result, 'url'))
+    if (url === undefined) throw notOurs()
+    const open = (link: string) => upstream.openLink({ what: 'download', url: link, signal })
+    return openOrAskAnew(open, url, () => check(ref, signal))
+  }
+
+  async function cancel(ref: Opaque, signal: AbortSignal): Promise<void> {
+    const path = `${pathOf(ref)}/cancel`
+    await upstream.callJson({ what: 'cancel', method: 'PUT', path, alsoFine: [400, 404], signal })
+  }
+
+  async function readNews(delivery: Delivery): Promise<News> {
+    const { jobId } = await readWebhook(delivery)
+    const app = delivery.note ?? ''
+    if (!modelShape.test(app)) throw new ProviderFailure('rejected', 'the delivery names no model')
+    return { ref: { id: jobId, app }, id: jobId }
+  }
+
+  return {
+    submitsAreIdempotent: false,
+    canRemix: false,
+    submit,
+    check,
+    openResult,
+    cancel,
+    readNews,
+    isSameJob: (one, other) => placeOf(one).id === placeOf(other).id,
+  }
+}
+
+/** A webhook does not say which model it is of, so its address does. */
+function newsQuery(newsUrl: string | undefined, app: string): string {
+  if (newsUrl === undefined) return ''
+  const url = new URL(newsUrl)
+  url.searchParams.set('note', app)
+  return `?fal_webhook=${encodeURIComponent(url.href)}`
+}
+
+/** Requests are found under owner and app alone, whatever part of the app was asked. Workflows have a step before. */
+function appOf(model: string): string {
+  return model
+    .split('/')
+    .slice(0, model.startsWith('workflows/') ? 3 : 2)
+    .join('/')
+}
+
+function isId(text: string): boolean {
+  return idShape.test(text) && text !== '.' && text !== '..'
+}
+
+function placeOf(ref: Opaque): Place {
+  const id = textOf(member(ref, 'id'))
+  const app = textOf(member(ref, 'app'))
+  if (id === undefined || app === undefined || !isId(id) || !modelShape.test(app)) throw notOurs()
+  return { id, app }
+}
+
+function pathOf(ref: Opaque): string {
+  const { id, app } = placeOf(ref)
+  return `/${app}/requests/${encodeURIComponent(id)}`
+}
+
+function notOurs(): ProviderFailure {
+  return new ProviderFailure('rejected', 'not a reference of this provider', { code: 'upstream_error' })
+}
+
+function hasError(answer: unknown): boolean {
+  return ['error', 'error_type', 'detail'].some((name) => member(answer, name) !== undefined)
+}
+
+/** A result that is asked for too early is a 400 like any other, but for its sentence. */
+function isTooEarly(answer: unknown): boolean {
+  return /still in (progress|queue)/i.test(complaintIn(answer)?.message ?? '')
+}
+
+/** One word for each thing made, or one for all. */
+function isUnsafe(flags: unknown): boolean {
+  return Array.isArray(flags) ? flags.includes(true) : flags === true
+}
+
+/** Models agree on `video.url`; the others are what some have instead. */
+function videoUrlIn(result: unknown): string | undefined {
+  const videos = member(result, 'videos')
+  const candidates = [member(result, 'video'), Array.isArray(videos) ? videos[0] : undefined]
+  const found = [...candidates, member(result, 'output'), result].flatMap((each) => [
+    each,
+    member(each, 'url'),
+    member(each, 'video_url'),
+    member(member(each, 'video'), 'url'),
+  ])
+  return found.map(textOf).find((text) => text !== undefined && /^https?:\/\//i.test(text))
+}

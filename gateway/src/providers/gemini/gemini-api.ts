@@ -1,0 +1,75 @@
+import { type Upstream, upstreamAt } from '../kit/http.ts'
+import { ProviderFailure } from '../port/failure.ts'
+import { failureOfGemini } from './gemini-failure.ts'
+import { serviceAccountTokens } from './service-account.ts'
+
+export const developerUrl = 'https://generativelanguage.googleapis.com'
+
+export interface GeminiSettings {
+  /** With or without the closing version. */
+  baseUrl: string
+  /** Of the enterprise API an access token, or the JSON of a service account. */
+  apiKey: string | undefined
+  api: 'developer' | 'enterprise'
+  /** Of the enterprise API. */
+  project?: string | undefined
+  location: string
+  connections?: number | undefined
+  resultOrigins?: string[] | undefined
+}
+
+/** What videos and speech have in common. */
+export interface GeminiApi {
+  upstream: Upstream
+  /** The path of what is asked of a model. */
+  pathOf: (model: string, verb: string) => string
+  /** Headers of a call beside those that the upstream sends by itself. */
+  authorization: (signal: AbortSignal) => Promise<Record<string, string>>
+}
+
+export function geminiApi(settings: GeminiSettings): GeminiApi {
+  const { api, apiKey, connections, resultOrigins } = settings
+  const common = { connections, resultOrigins, failureOf: failureOfGemini }
+  if (api === 'developer') {
+    return {
+      upstream: upstreamAt({
+        ...common,
+        baseUrl: settings.baseUrl.replace(/\/v1(beta)?\/*$/, ''),
+        credential: apiKey === undefined ? {} : { 'x-goog-api-key': apiKey },
+      }),
+      pathOf: (model, verb) => `/v1beta/models/${nameOf(model)}:${verb}`,
+      authorization: async () => ({}),
+    }
+  }
+  const isAccount = apiKey?.trimStart().startsWith('{') === true
+  const tokens = isAccount ? serviceAccountTokens(apiKey) : undefined
+  return {
+    upstream: upstreamAt({
+      ...common,
+      baseUrl: enterpriseUrl(settings).replace(/\/v1\/*$/, ''),
+      ...(!isAccount && { apiKey }),
+    }),
+    pathOf: (model, verb) => {
+      const { project, location } = settings
+      if (project === undefined) {
+        const message = 'the enterprise API is asked on behalf of a project: set project for this provider'
+        throw new ProviderFailure('rejected', message, { code: 'upstream_error' })
+      }
+      const place = `projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(location)}`
+      return `/v1/${place}/publishers/google/models/${nameOf(model)}:${verb}`
+    },
+    authorization: async (signal) =>
+      tokens === undefined ? {} : { authorization: `Bearer ${await tokens(signal)}` },
+  }
+}
+
+function nameOf(model: string): string {
+  return encodeURIComponent(model.replace(/^(publishers\/google\/)?models\//, ''))
+}
+
+/** The enterprise API has an address for each location; only who has one of their own says so. */
+function enterpriseUrl({ baseUrl, location }: GeminiSettings): string {
+  if (baseUrl !== developerUrl) return baseUrl
+  const region = location === 'global' ? '' : `${encodeURIComponent(location)}-`
+  return `https://${region}aiplatform.googleapis.com`
+}

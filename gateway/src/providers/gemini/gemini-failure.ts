@@ -1,0 +1,63 @@
+import { type FailedAnswer, failureOfAnswer } from '../kit/classify.ts'
+import type { Complaint } from '../kit/complaint.ts'
+import { member, numberOf, textOf } from '../kit/loose-json.ts'
+import type { ProviderFailure } from '../port/failure.ts'
+
+/** Operations number what went wrong; answers give the same a word. */
+const statusWords: Record<number, string> = {
+  3: 'INVALID_ARGUMENT',
+  5: 'NOT_FOUND',
+  7: 'PERMISSION_DENIED',
+  8: 'RESOURCE_EXHAUSTED',
+  9: 'FAILED_PRECONDITION',
+  13: 'INTERNAL',
+  14: 'UNAVAILABLE',
+  16: 'UNAUTHENTICATED',
+}
+
+/** One word stands for everything that is wrong with a request, so what is wrong must be read from the sentence. */
+const aboutContent =
+  /responsible ai|usage guidelines|safety (filter|setting|polic|system|reason)|prohibited (use|content)|content polic|sensitive words|violat\w+ .{0,60}(polic|guideline|practice)/i
+const aboutKey = /api[ _-]?key|credential|billing/i
+const aboutPicture =
+  /(process|read|decode|invalid|unsupported|corrupt).{0,40}\bimages?\b|\bimages?\b.{0,60}(invalid|unsupported|not supported|could not|cannot|corrupt|too (large|small))/i
+
+/** What the vendor says is wrong, in the words that the kit knows. */
+export function complaintOf(error: unknown): Complaint | undefined {
+  if (error === undefined) return undefined
+  const message = textOf(member(error, 'message'))
+  const reason = detailsOf(error)
+    .map((detail) => textOf(member(detail, 'reason')))
+    .find((word) => word !== undefined)
+  const word = textOf(member(error, 'status')) ?? statusWords[numberOf(member(error, 'code')) ?? 0]
+  return { code: codeOf(word, reason, message ?? ''), type: undefined, field: undefined, message }
+}
+
+function codeOf(word: string | undefined, reason: string | undefined, message: string): string | undefined {
+  if (aboutContent.test(message)) return 'content_policy_violation'
+  if (word !== 'INVALID_ARGUMENT') return reason ?? word
+  if (aboutKey.test(`${reason} ${message}`)) return reason ?? 'credential_refused'
+  return aboutPicture.test(message) ? 'invalid_image' : word
+}
+
+/** What an answer outside 2xx means. */
+export function failureOfGemini(answer: FailedAnswer, redact: (text: string) => string): ProviderFailure {
+  const error = errorIn(answer.body)
+  if (error === undefined) return failureOfAnswer(answer, redact)
+  const delay = detailsOf(error)
+    .map((detail) => numberOf(textOf(member(detail, 'retryDelay'))?.replace(/s$/, '')))
+    .find((seconds) => seconds !== undefined)
+  // No header says when to come back.
+  const headers = { ...(delay !== undefined && { 'retry-after': String(delay) }), ...answer.headers }
+  return failureOfAnswer({ ...answer, headers, body: { error: complaintOf(error) } }, redact)
+}
+
+/** The error in an answer, which a stream may have put into a list. */
+export function errorIn(body: unknown): unknown {
+  return member(Array.isArray(body) ? body[0] : body, 'error')
+}
+
+function detailsOf(error: unknown): unknown[] {
+  const details = member(error, 'details')
+  return Array.isArray(details) ? details : []
+}

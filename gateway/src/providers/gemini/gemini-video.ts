@@ -1,0 +1,256 @@
+import type { Readable } from 'node:stream'
+
+import { decodeBase64, NotBase64 } from '../../platform/base64.ts'
+import { refusalCodeOf } from '../kit/complaint.ts'
+import { aspectRatioOf } from '../kit/frame-words.ts'
+import { type JsonPiece, jsonPieces } from '../kit/json-pieces.ts'
+import { type InsertedText, jsonWithTexts } from '../kit/json-with-texts.ts'
+import { member, numberOf, textOf } from '../kit/loose-json.ts'
+import { madeFrom } from '../kit/made-from.ts'
+import { jsonBody } from '../kit/multipart.ts'
+import { base64Of } from '../kit/picture-text.ts'
+import { ProviderFailure } from '../port/failure.ts'
+import type { Opaque, ReferencePicture, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
+import { geminiApi, type GeminiSettings } from './gemini-api.ts'
+import { complaintOf, errorIn, failureOfGemini } from './gemini-failure.ts'
+
+export interface GeminiVideoSettings extends GeminiSettings {
+  /** Undefined to leave both to the model. */
+  generateAudio?: boolean | undefined
+  personGeneration?: string | undefined
+}
+
+/** What a video is called where it is part of an answer. */
+const inlineNames = new Set(['bytesBase64Encoded', 'encodedVideo', 'videoBytes', 'video'])
+
+const surelyVideoBytes = 256 * 1024
+
+/** The protocol of operations that run for long. */
+export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
+  const { upstream, pathOf, authorization } = geminiApi(settings)
+  const isEnterprise = settings.api === 'enterprise'
+
+  async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
+    if (job.source !== undefined) {
+      throw new ProviderFailure('rejected', 'this protocol has no remix', { code: 'upstream_error' })
+    }
+    const path = pathOf(job.model, 'predictLongRunning')
+    const answer = await upstream.callJson({
+      what: 'submit',
+      method: 'POST',
+      path,
+      headers: await authorization(signal),
+      body: jsonWithTexts((insert) => ({
+        instances: [{ prompt: job.prompt, ...picturesOf(job, insert) }],
+        parameters: {
+          sampleCount: 1,
+          durationSeconds: job.seconds,
+          aspectRatio: aspectRatioOf(job),
+          resolution: resolutionOf(job),
+          personGeneration: settings.personGeneration,
+          // The developer API refuses the word: its models decide for themselves.
+          ...(isEnterprise && { generateAudio: settings.generateAudio }),
+        },
+      })),
+      // Nothing recognises a repeat.
+      freshConnection: true,
+      signal,
+    })
+    const name = textOf(member(answer.body, 'name'))
+    if (name !== undefined) return { name }
+    if (errorIn(answer.body) !== undefined) {
+      throw failureOfGemini({ ...answer, what: 'submit', status: 400 }, upstream.redact)
+    }
+    throw new ProviderFailure('unknown', 'submit answered without the name of an operation')
+  }
+
+  /** Reads an operation as it comes; undefined where there is none. An answer may have all of its video in it. */
+  async function openOperation(what: string, ref: Opaque, signal: AbortSignal) {
+    const { path, body } = isEnterprise ? enterpriseOperation(ref) : developerOperation(ref)
+    const { status, bytes } = await upstream.openAnswer({
+      what,
+      method: body === undefined ? 'GET' : 'POST',
+      path,
+      headers: await authorization(signal),
+      ...(body !== undefined && { body: jsonBody(body) }),
+      alsoFine: [404],
+      takesJson: true,
+      signal,
+    })
+    if (status !== 404) return { bytes, pieces: jsonPieces(bytes, inlineNames, what) }
+    bytes.destroy()
+    return undefined
+  }
+
+  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+    const opened = await openOperation('check', ref, signal)
+    if (opened === undefined) return { kind: 'missing' }
+    try {
+      let toldBytes = 0
+      for await (const piece of opened.pieces) {
+        if (piece.kind === 'text') toldBytes += piece.bytes.length
+        else if (piece.value !== undefined) return statusOf(piece.value)
+        // Nothing but a video is as long as that, and there is one only when all is done: no need to hear the rest.
+        if (toldBytes > surelyVideoBytes) return { kind: 'done', result: { inline: true } }
+      }
+    } finally {
+      opened.bytes.destroy()
+    }
+    throw new ProviderFailure('unknown', 'check answered without JSON')
+  }
+
+  function statusOf(operation: unknown): VideoJobStatus {
+    if (String(member(operation, 'done')) !== 'true') {
+      const isOperation =
+        textOf(member(operation, 'name')) !== undefined || member(operation, 'done') !== undefined
+      if (!isOperation) throw new ProviderFailure('unknown', 'check answered without an operation')
+      return { kind: 'running', progress: undefined }
+    }
+    const error = errorIn(operation)
+    if (error !== undefined) {
+      const complaint = complaintOf(error)
+      const message = [complaint?.code, complaint?.message].filter((part) => part !== undefined).join(': ')
+      return { kind: 'refused', code: refusalCodeOf(complaint), message: upstream.redact(message) }
+    }
+    const response = member(operation, 'response')
+    const result = resultIn(response)
+    if (result !== undefined) return { kind: 'done', result }
+    return { kind: 'refused', ...reasonIn(response, upstream.redact) }
+  }
+
+  async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {
+    const url = textOf(member(result, 'uri'))
+    if (url !== undefined) return upstream.openLink({ what: 'download', url, signal })
+    const opened = await openOperation('download', ref, signal)
+    if (opened === undefined) {
+      throw new ProviderFailure('rejected', 'download found no operation', { code: 'upstream_error' })
+    }
+    return madeFrom(opened.bytes, videoIn(opened.pieces))
+  }
+
+  return { submitsAreIdempotent: false, canRemix: false, submit, check, openResult }
+}
+
+/**
+ * A picture to begin with, or two to go between, or several that lend what they show. Characters can only be the last,
+ * and where the pictures are something else they stay words of the prompt.
+ */
+function picturesOf(job: VideoJob, insert: (text: InsertedText) => string) {
+  const imageOf = (picture: ReferencePicture) => ({
+    bytesBase64Encoded: insert(base64Of(picture)),
+    mimeType: picture.contentType,
+  })
+  const [first, last, ...others] = job.references
+  const isFrames = job.referenceMode === 'frames' || (job.referenceMode === undefined && last === undefined)
+  if (isFrames && first !== undefined) {
+    if (others.length > 0) {
+      throw new ProviderFailure('rejected', 'a video goes between two pictures, not more', {
+        code: 'invalid_image',
+      })
+    }
+    return { image: imageOf(first), ...(last !== undefined && { lastFrame: imageOf(last) }) }
+  }
+  const assets = [...job.references, ...job.characters.map(({ picture }) => picture)]
+  if (assets.length === 0) return {}
+  return {
+    referenceImages: assets.map((picture) => ({ image: imageOf(picture), referenceType: 'asset' })),
+  }
+}
+
+/** The words there are for how fine a picture is; a size in between is the nearest of them. */
+function resolutionOf({ width, height }: VideoJob): string {
+  const lines = Math.min(width, height)
+  if (lines > 1440) return '4k'
+  return lines > 900 ? '1080p' : '720p'
+}
+
+function nameIn(ref: Opaque): string {
+  const name = textOf(member(ref, 'name')) ?? ''
+  const steps = name.split('/')
+  // It becomes part of a path, so it must be one.
+  const isPath = steps.every((step) => /^[\w.:@~-]+$/.test(step) && !/^\.+$/.test(step))
+  if (!isPath || name.length > 512) {
+    throw new ProviderFailure('rejected', 'not a reference of this provider', { code: 'upstream_error' })
+  }
+  return name
+}
+
+function developerOperation(ref: Opaque): { path: string; body?: undefined } {
+  return { path: `/v1beta/${nameIn(ref)}` }
+}
+
+/** Where an operation of the enterprise API runs is part of its name. */
+function enterpriseOperation(ref: Opaque): { path: string; body: { operationName: string } } {
+  const operationName = nameIn(ref)
+  const [, model] =
+    /^(projects\/[^/]+\/locations\/[^/]+\/publishers\/[^/]+\/models\/[^/]+)\//.exec(operationName) ?? []
+  if (model === undefined) {
+    throw new ProviderFailure('rejected', 'not a reference of this provider', { code: 'upstream_error' })
+  }
+  return { path: `/v1/${model}:fetchPredictOperation`, body: { operationName } }
+}
+
+/** What there is of videos, wherever this version of the protocol keeps them. */
+function samplesIn(response: unknown): unknown[] {
+  for (const layer of [member(response, 'generateVideoResponse'), response]) {
+    for (const name of ['generatedSamples', 'generatedVideos', 'videos']) {
+      const samples = member(layer, name)
+      if (Array.isArray(samples) && samples.length > 0)
+        return samples.map((sample: unknown) => member(sample, 'video') ?? sample)
+    }
+  }
+  return [response, member(response, 'video')]
+}
+
+function linkIn(sample: unknown): string | undefined {
+  return textOf(member(sample, 'uri')) ?? textOf(member(sample, 'gcsUri'))
+}
+
+function resultIn(response: unknown): Opaque | undefined {
+  const samples = samplesIn(response)
+  const uri = samples.map(linkIn).find((link) => link !== undefined && /^https?:/i.test(link))
+  if (uri !== undefined) return { uri }
+  const isInline = samples.some(
+    (sample) =>
+      textOf(sample) !== undefined ||
+      [...inlineNames].some((name) => textOf(member(sample, name)) !== undefined),
+  )
+  return isInline ? { inline: true } : undefined
+}
+
+/** Why an operation that is done has no video. */
+function reasonIn(response: unknown, redact: (text: string) => string) {
+  for (const layer of [member(response, 'generateVideoResponse'), response]) {
+    const reasons = member(layer, 'raiMediaFilteredReasons')
+    const isFiltered = (numberOf(member(layer, 'raiMediaFilteredCount')) ?? 0) > 0
+    if (!isFiltered && !(Array.isArray(reasons) && reasons.length > 0)) continue
+    const why = Array.isArray(reasons) ? textOf(reasons[0]) : undefined
+    const message = redact(`the video was filtered out: ${why ?? 'no reason given'}`)
+    return { code: 'content_policy_violation', message } as const
+  }
+  const isInBucket = samplesIn(response).some((sample) => linkIn(sample) !== undefined)
+  const message = isInBucket
+    ? 'the video is in a storage bucket, which is not read from here: have the vendor put no results there'
+    : 'it is done, and there is no video'
+  return { code: 'upstream_error', message } as const
+}
+
+/** The first video in an answer, decoded as it comes. */
+async function* videoIn(pieces: AsyncGenerator<JsonPiece>): AsyncGenerator<Buffer> {
+  async function* text(): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      if (piece.kind === 'document') break
+      yield piece.bytes
+      if (piece.isEnd) return
+    }
+    throw new ProviderFailure('rejected', 'download found no video in the operation', {
+      code: 'upstream_error',
+    })
+  }
+  try {
+    yield* decodeBase64(text())
+  } catch (error) {
+    if (!(error instanceof NotBase64)) throw error
+    throw new ProviderFailure('unknown', 'download was answered with something other than base64')
+  }
+}

@@ -1,0 +1,133 @@
+import type { Readable } from 'node:stream'
+
+import { failureInAnswer } from '../kit/classify.ts'
+import { complaintIn, refusalCodeOf } from '../kit/complaint.ts'
+import { upstreamAt } from '../kit/http.ts'
+import { acceptVideo, checkAfterMs, idOf, jobIn, progressIn, stateWordIn } from '../kit/job-reply.ts'
+import { member, textOf } from '../kit/loose-json.ts'
+import { openOrAskAnew, resultLinkIn } from '../kit/result-link.ts'
+import { ProviderFailure } from '../port/failure.ts'
+import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
+import { createDoorOnly, doorsAt } from './kinora-doors.ts'
+import { orderOf, remixOrder } from './kinora-order.ts'
+
+export interface KinoraVideoSettings {
+  /** With or without the closing `/v1`. */
+  baseUrl: string
+  apiKey: string | undefined
+  /** Whether a repeated `Idempotency-Key` is answered with the job that is there already. */
+  idempotentSubmits: boolean
+  doors: 'ask' | 'create'
+  results: 'link' | 'bytes'
+  connections?: number | undefined
+  resultOrigins?: string[] | undefined
+}
+
+const doneWords = new Set(['completed', 'succeeded', 'success', 'video_upsampling_completed'])
+const refusedWords = new Set([
+  ...['failed', 'failure', 'error', 'cancelled', 'canceled', 'expired'],
+  ...['video_generation_failed', 'video_upsampling_failed'],
+])
+/** Final where the video was not to be made larger as well. */
+const generatedWord = 'video_generation_completed'
+
+/** Our own API, as another gateway of our kind or anybody else who speaks its dialect has it. */
+export function kinoraVideo(settings: KinoraVideoSettings): VideoProvider {
+  const upstream = upstreamAt({
+    baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
+    apiKey: settings.apiKey,
+    connections: settings.connections,
+    resultOrigins: settings.resultOrigins,
+  })
+  const doorsOf = settings.doors === 'ask' ? doorsAt(upstream) : async () => createDoorOnly
+
+  async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
+    const { upsamples, ...order } =
+      job.source === undefined
+        ? orderOf(job, await doorsOf(job.model, signal))
+        : remixOrder(job, idIn(job.source.ref))
+    const answer = await upstream.callJson({
+      ...order,
+      what: 'submit',
+      method: 'POST',
+      headers: { 'idempotency-key': job.taskId },
+      freshConnection: !settings.idempotentSubmits,
+      signal,
+    })
+    const id = idOf(jobIn(answer.body))
+    if (id !== undefined) return upsamples ? { id, upsamples } : { id }
+    const refusal = failureInAnswer({ ...answer, what: 'submit' }, upstream.redact)
+    throw refusal ?? new ProviderFailure('unknown', 'submit answered without an id')
+  }
+
+  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+    const path = `/v1/video/query?id=${encodeURIComponent(idIn(ref))}`
+    const answer = await upstream.callJson({ what: 'check', method: 'GET', path, alsoFine: [404], signal })
+    if (answer.status === 404) return { kind: 'missing' }
+    const job = jobIn(answer.body)
+    const complaint = complaintIn(job) ?? complaintIn(answer.body)
+    const word = stateWordIn(job)
+    if (word === undefined) {
+      if (/not_?(found|exist)/i.test(complaint?.code ?? '')) return { kind: 'missing' }
+      throw new ProviderFailure('unknown', 'check answered without a status')
+    }
+    if (refusedWords.has(word)) {
+      const said = [word, complaint?.code, complaint?.message].filter((part) => part !== undefined)
+      return {
+        kind: 'refused',
+        code: refusalCodeOf(complaint),
+        message: upstream.redact(said.join(': ')),
+      }
+    }
+    const isDone = doneWords.has(word) || (word === generatedWord && member(ref, 'upsamples') !== true)
+    if (!isDone) {
+      return { kind: 'running', progress: progressIn(job), checkAfterMs: checkAfterMs(answer.headers) }
+    }
+    if (settings.results === 'bytes') return { kind: 'done', result: null }
+    const url = resultLinkIn(job)
+    if (url !== undefined) return { kind: 'done', result: { url } }
+    return { kind: 'refused', code: 'upstream_error', message: `${word} without an address of the result` }
+  }
+
+  async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {
+    const url = textOf(member(result, 'url'))
+    if (url === undefined) {
+      const headers = { accept: acceptVideo }
+      const path = `${taskPath(ref)}/content`
+      return upstream.openStream({ what: 'download', method: 'GET', path, headers, signal })
+    }
+    const open = (at: string) => upstream.openLink({ what: 'download', url: at, signal })
+    return openOrAskAnew(open, url, () => check(ref, signal))
+  }
+
+  async function cancel(ref: Opaque, signal: AbortSignal): Promise<void> {
+    const path = `${taskPath(ref)}/cancel`
+    await upstream.callJson({ what: 'cancel', method: 'POST', path, alsoFine: [404, 405], signal })
+  }
+
+  async function discard(ref: Opaque, signal: AbortSignal): Promise<void> {
+    const alsoFine = [404, 405, 410]
+    await upstream.callJson({ what: 'discard', method: 'DELETE', path: taskPath(ref), alsoFine, signal })
+  }
+
+  return {
+    submitsAreIdempotent: settings.idempotentSubmits,
+    canRemix: true,
+    remixesOwnJobs: true,
+    submit,
+    check,
+    openResult,
+    cancel,
+    discard,
+  }
+}
+
+function idIn(ref: Opaque | undefined): string {
+  const id = idOf(ref)
+  if (id !== undefined) return id
+  throw new ProviderFailure('rejected', 'not a job of this provider', { code: 'upstream_error' })
+}
+
+function taskPath(ref: Opaque): string {
+  return `/v1/videos/${encodeURIComponent(idIn(ref))}`
+}

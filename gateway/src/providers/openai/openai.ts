@@ -1,0 +1,36 @@
+import { Type } from 'typebox'
+
+import { protocol } from '../kit/protocol.ts'
+import { openAiDialogue } from './openai-dialogue.ts'
+import { openAiSpeech } from './openai-speech.ts'
+import { openAiTranscription } from './openai-transcription.ts'
+import { openAiVideo } from './openai-video.ts'
+
+export const openAiSound = (settings: { baseUrl: string; apiKey: string | undefined; isOurs: boolean }) => ({
+  speech: openAiSpeech(settings),
+  transcription: openAiTranscription(settings),
+  dialogue: openAiDialogue(settings),
+})
+
+/** The common protocol for video, words and sound, as its author published it and as others bend it. */
+export const openAi = protocol({
+  settings: Type.Object({
+    idempotentSubmits: Type.Boolean({
+      default: false,
+      description: 'Whether it answers a repeated Idempotency-Key with the job it already has.',
+    }),
+    lookup: Type.Boolean({
+      default: false,
+      description: 'Whether it keeps our task id as client_reference and can list by it.',
+    }),
+    results: Type.Union([Type.Literal('bytes'), Type.Literal('link')], {
+      default: 'bytes',
+      description:
+        'How a finished video is fetched: `bytes` from below its job, or `link` from the address in its status.',
+    }),
+  }),
+  connect: ({ baseUrl, apiKey, connections, resultOrigins }, own) => ({
+    video: openAiVideo({ baseUrl, apiKey: apiKey ?? '', connections, resultOrigins, ...own }),
+    ...openAiSound({ baseUrl, apiKey, isOurs: false }),
+  }),
+})

@@ -1,0 +1,215 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import type { Provider } from '../providers/port/provider.ts'
+import { chooseRoute, type Known } from './choose-route.ts'
+import type { Need, Route, Router } from './route.ts'
+
+const video = { canRemix: false } as Provider['video']
+
+const route = (name: string, given: Partial<Route> & { can?: Partial<Provider> } = {}): Route => {
+  const { can, ...rest } = given
+  return {
+    provider: { name, takesNew: true, slots: 100, video, ...can } as Provider,
+    upstreamModel: 'theirs',
+    order: 1,
+    weight: 1,
+    seconds: undefined,
+    sizes: undefined,
+    slots: 100,
+    ...rest,
+  }
+}
+
+const need: Need = { capability: 'video', video: { seconds: 5, width: 480, height: 480, isRemix: false } }
+const remix: Need = { ...need, video: { seconds: 5, width: 480, height: 480, isRemix: true } }
+
+type State = { health?: ReturnType<Router['healthOf']>; tasks?: number; isOffered?: boolean }
+
+const choose = (routes: Route[], states: Record<string, State> = {}, asked = need, random = 0) => {
+  const known: Known = {
+    healthOf: (name) => states[name]?.health ?? { kind: 'well' },
+    isOffered: (name) => states[name]?.isOffered ?? false,
+    tasksAt: (name) => ({ all: states[name]?.tasks ?? 0, ofModel: states[name]?.tasks ?? 0 }),
+    random: () => random,
+  }
+  return chooseRoute(routes, asked, known)?.decision
+}
+
+const ailing = (forMs: number): State => ({
+  health: { kind: 'ailing', because: `ailing for ${forMs}`, forMs },
+})
+
+test.each([
+  ['takes nothing new', route('acme', { can: { takesNew: false } }), need],
+  ['cannot make video', route('acme', { can: { video: undefined } } as never), need],
+  ['cannot make speech', route('acme'), { capability: 'speech' }],
+  ['makes 4, 6 or 8 seconds, not 5', route('acme', { seconds: [4, 6, 8] }), need],
+  ['does not make 480x480', route('acme', { sizes: ['720x1280', '1280x720'] }), need],
+  ['cannot remix', route('acme'), remix],
+] as const)('a route that %s is never chosen, and it is said why', (because, unable, asked) => {
+  expect(choose([unable], {}, asked)).toBeUndefined()
+  const able = route('bolt', {
+    order: 2,
+    can: {
+      video: { canRemix: true } as Provider['video'],
+      speech: {} as Provider['speech'],
+    } as Partial<Provider>,
+  })
+  expect(choose([unable, able], {}, asked)).toEqual({
+    provider: 'bolt',
+    because: 'the only one that can',
+    skipped: [{ provider: 'acme', because }],
+  })
+})
+
+const acme = route('acme')
+const bolt = route('bolt', { order: 2 })
+
+test.each<[string, Record<string, State>, Partial<Need>, string, string, string[]]>([
+  ['the lowest order', {}, {}, 'acme', 'order 1', []],
+  [
+    'one that is well before one that is not',
+    { acme: ailing(12_000) },
+    {},
+    'bolt',
+    'order 2: acme is ailing',
+    ['ailing for 12000'],
+  ],
+  [
+    'one that has not turned it away',
+    {},
+    { tried: ['acme'] },
+    'bolt',
+    'order 2: acme turned it away',
+    ['turned it away already'],
+  ],
+  [
+    'one that has room',
+    { acme: { tasks: 100 } },
+    {},
+    'bolt',
+    'order 2: acme has no free slot',
+    ['all 100 slots taken'],
+  ],
+  [
+    'the lowest order where none has room',
+    { acme: { tasks: 100 }, bolt: { tasks: 200 } },
+    {},
+    'acme',
+    'every route is full, it waits for a slot',
+    ['all 100 slots taken'],
+  ],
+  [
+    'a full one before one that is ailing',
+    { acme: ailing(1), bolt: { tasks: 100 } },
+    {},
+    'bolt',
+    'every route is full, it waits for a slot',
+    ['ailing for 1'],
+  ],
+  [
+    'the soonest to be well where none is',
+    { acme: ailing(9_000), bolt: ailing(2_000) },
+    {},
+    'bolt',
+    'the soonest to be well again, in 2 s',
+    ['ailing for 9000'],
+  ],
+  [
+    'one again that turned it away, where the other is ailing',
+    { bolt: ailing(2_000) },
+    { tried: ['acme'] },
+    'acme',
+    'no other can take it now',
+    ['ailing for 2000'],
+  ],
+  ['one whose time is over, to try it', { acme: ailing(0) }, {}, 'acme', 'order 1', []],
+  [
+    'another while somebody is on the way to try it',
+    { acme: { ...ailing(0), isOffered: true } },
+    {},
+    'bolt',
+    'order 2: acme is ailing',
+    ['ailing for 0'],
+  ],
+  [
+    'the only one that will do, however it does',
+    { acme: ailing(9_000) },
+    { onlyAt: 'acme' },
+    'acme',
+    'the only one that can',
+    [],
+  ],
+])('%s is chosen', (_name, states, given, provider, because, skips) => {
+  const decision = choose([acme, bolt], states, { ...need, ...given })
+  expect(decision).toMatchObject({ provider, because })
+  expect(decision?.skipped.map((each) => each.because)).toEqual(skips)
+})
+
+test('the only route is chosen whatever is the matter with it, because the work can wait there', () => {
+  for (const state of [{}, ailing(50_000), { tasks: 1_000 }]) {
+    expect(choose([acme], { acme: state }, { ...need, tried: ['acme'] })).toEqual({
+      provider: 'acme',
+      because: 'the only route',
+      skipped: [],
+    })
+  }
+})
+
+test('a model may have fewer slots than its provider', () => {
+  expect(choose([route('acme', { slots: 3 }), bolt], { acme: { tasks: 3 } })).toMatchObject({
+    provider: 'bolt',
+    skipped: [{ provider: 'acme', because: 'all 3 slots for this model taken' }],
+  })
+})
+
+test('among equals the weights decide, and the same number draws the same route', () => {
+  const routes = [route('acme', { weight: 3 }), route('bolt')]
+  expect(choose(routes, {}, need, 0.74)).toMatchObject({
+    provider: 'acme',
+    because: 'order 1, weight 3 of 4',
+  })
+  expect(choose(routes, {}, need, 0.76)).toMatchObject({
+    provider: 'bolt',
+    because: 'order 1, weight 1 of 4',
+  })
+  const draws = Array.from({ length: 1_000 }, (_, at) => choose(routes, {}, need, at / 1_000)?.provider)
+  expect(draws.filter((name) => name === 'acme')).toHaveLength(750)
+})
+
+test('whatever the states, an able route is chosen, a free one where there is one, and of the lowest order free', () => {
+  const state = fc.record({
+    forMs: fc.option(fc.nat(5_000), { nil: undefined }),
+    tasks: fc.nat(150),
+    order: fc.integer({ min: 1, max: 3 }),
+    weight: fc.nat(5),
+    isTried: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(
+      fc.array(state, { minLength: 2, maxLength: 5 }),
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
+      (given, random) => {
+        const named = given
+          .map((each, at) => ({ ...each, name: `p${at}` }))
+          .toSorted((one, other) => one.order - other.order)
+        const states = Object.fromEntries(
+          named.map(({ name, forMs, tasks }) => [
+            name,
+            { ...(forMs !== undefined && ailing(forMs + 1)), tasks },
+          ]),
+        )
+        const tried = named.flatMap(({ name, isTried }) => (isTried ? name : []))
+        const routes = named.map(({ name, order, weight }) => route(name, { order, weight }))
+        const decision = choose(routes, states, { ...need, tried }, random)
+        const chosen = named.find(({ name }) => name === decision?.provider)
+        const free = named.filter(
+          ({ forMs, tasks, isTried }) => forMs === undefined && tasks < 100 && !isTried,
+        )
+        expect(chosen).toBeDefined()
+        if (free.length > 0) expect(free.filter(({ order }) => order === free[0]?.order)).toContain(chosen)
+      },
+    ),
+  )
+})

@@ -1,0 +1,62 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { Secret } from '../platform/secret.ts'
+import { openCredential, sealCredential } from './sealed-credential.ts'
+
+const older = new Secret('0123456789abcdef0123456789abcdef')
+const newer = new Secret('fedcba9876543210fedcba9876543210')
+const key = 'sk-of-acme-1234'
+
+const seal = (secrets: Secret[], name: string, text: string) => {
+  const sealed = sealCredential(secrets, name, new Secret(text))
+  if (sealed === undefined) throw new Error('nothing was sealed')
+  return sealed
+}
+const open = (secrets: Secret[], name: string, sealed: Buffer) =>
+  openCredential(secrets, name, sealed)?.reveal()
+
+test('whatever is sealed for a provider opens for it, and its text is nowhere in the seal', () => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 4 }), fc.string({ unit: 'grapheme' }), (name, text) => {
+      const sealed = seal([newer], name, text)
+      expect(open([newer], name, sealed)).toBe(text)
+      if (Buffer.byteLength(text) > 3) expect(sealed.includes(text)).toBe(false)
+    }),
+  )
+})
+
+test('the same key is sealed differently each time', () => {
+  expect(seal([newer], 'acme', key).equals(seal([newer], 'acme', key))).toBe(false)
+})
+
+test('it opens for no other provider and with no other secret', () => {
+  const sealed = seal([newer], 'acme', key)
+  expect(open([newer], 'acme2', sealed)).toBeUndefined()
+  expect(open([newer], '', sealed)).toBeUndefined()
+  expect(open([older], 'acme', sealed)).toBeUndefined()
+  expect(open([], 'acme', sealed)).toBeUndefined()
+})
+
+test('no byte of it can be changed, taken out or added', () => {
+  const sealed = seal([newer], 'acme', key)
+  for (const at of sealed.keys()) {
+    const changed = Buffer.from(sealed)
+    changed[at] = (changed[at] ?? 0) ^ 1
+    expect(open([newer], 'acme', changed)).toBeUndefined()
+    expect(open([newer], 'acme', sealed.subarray(0, at))).toBeUndefined()
+  }
+  expect(open([newer], 'acme', Buffer.concat([sealed, Buffer.of(0)]))).toBeUndefined()
+})
+
+test('the newest secret seals, and an older one opens for as long as it is listed', () => {
+  const before = seal([older], 'acme', key)
+  expect(open([newer, older], 'acme', before)).toBe(key)
+  expect(open([newer], 'acme', before)).toBeUndefined()
+  const after = seal([newer, older], 'acme', key)
+  expect(open([newer], 'acme', after)).toBe(key)
+})
+
+test('without a secret nothing is sealed', () => {
+  expect(sealCredential([], 'acme', new Secret(key))).toBeUndefined()
+})

@@ -1,0 +1,189 @@
+/** What processes tell each other of how providers do, and what each does when it can tell nobody. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+
+import { createLog } from '../../src/platform/log.ts'
+import { connectPostgres } from '../../src/platform/postgres.ts'
+import { createProviders } from '../../src/providers/registry.ts'
+import { createHealth, type Health } from '../../src/routing/health.ts'
+import { savedAtFirst } from '../../src/routing/retry-budget.ts'
+import { forgetOldHealth } from '../../src/routing/route-health-store.ts'
+import { createRouter } from '../../src/routing/router.ts'
+import { createDatabase, type TestDatabase } from '../kit/database.ts'
+import { startProxy } from '../kit/start-gateway.ts'
+import { settingsAt } from '../kit/vendor-providers.ts'
+
+const log = createLog({ level: 'silent' }, 'test')
+const within = { timeout: 5_000, interval: 20 }
+
+let database: TestDatabase
+let one: Health
+let other: Health
+let model: string
+let models = 0
+
+beforeAll(async () => {
+  database = await createDatabase()
+  one = await createHealth({ postgres: database.postgres, log })
+  other = await createHealth({ postgres: database.postgres, log })
+})
+afterAll(async () => {
+  await one.stop()
+  await other.stop()
+  await database[Symbol.asyncDispose]()
+})
+beforeEach(() => {
+  models += 1
+  model = `model-${models}`
+})
+
+const fail = (health: Health, times: number) => {
+  for (let call = 0; call < times; call += 1) health.report('acme', model, 'not_delivered')
+}
+const kindOf = (health: Health) => health.healthOf('acme', model).kind
+const bothAre = (kind: 'well' | 'ailing') =>
+  vi.waitFor(() => expect([kindOf(one), kindOf(other)]).toEqual([kind, kind]), within)
+
+/** As if the time had passed for which it is left alone; both processes have heard of it. */
+const letTimePass = async () => {
+  await vi.waitFor(async () => {
+    const { rowCount } = await database.postgres.query(
+      `update route_health set open_until = now() - interval '1 second' where model = $1`,
+      [model],
+    )
+    expect(rowCount).toBe(1)
+  }, within)
+  await database.postgres.notify('route_health', '')
+  await vi.waitFor(() => {
+    for (const health of [one, other]) expect(health.healthOf('acme', model)).toMatchObject({ forMs: 0 })
+  }, within)
+}
+const leaves = async (asked: Health[]) => {
+  const answers = await Promise.all(asked.map((health) => health.mayCall('acme', model, 'first')))
+  return answers.filter(({ kind }) => kind === 'yes')
+}
+const many = () => Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? one : other))
+
+describe('several processes', () => {
+  test('hear at once of one that is ailing, and of its recovery', async () => {
+    fail(one, 5)
+    await bothAre('ailing')
+    expect(await leaves(many())).toEqual([])
+    await letTimePass()
+    const [leave] = await leaves([other])
+    expect(leave).toEqual({ kind: 'yes', isProbe: true })
+    other.report('acme', model, 'ok')
+    await bothAre('well')
+    // It is brought back step by step everywhere.
+    for (const health of [one, other]) {
+      expect(health.startsAllowed('acme', model)).toBe(5)
+      health.noteStarts('acme', model, 5)
+      expect(health.startsAllowed('acme', model)).toBeLessThan(5)
+      expect(health.startsAllowed('acme', 'another model')).toBe(Infinity)
+    }
+  })
+
+  test('try it with one call at a time; one that comes to nothing lets the next try', async () => {
+    fail(one, 5)
+    await bothAre('ailing')
+    await letTimePass()
+    expect(await leaves(many())).toHaveLength(1)
+    // Only who has it can let it go.
+    for (const health of [one, other]) health.letGo('acme', model)
+    await vi.waitFor(async () => expect(await leaves(many())).toHaveLength(1), within)
+    const openings = async () => {
+      const { rows } = await database.postgres.query('select openings from route_health where model = $1', [
+        model,
+      ])
+      return rows
+    }
+    for (const health of [one, other]) health.report('acme', model, 'unknown')
+    await vi.waitFor(async () => expect(await openings()).toEqual([{ openings: 2 }]), within)
+    await bothAre('ailing')
+    expect(await leaves(many())).toEqual([])
+  })
+
+  test('that start later know of it', async () => {
+    fail(one, 5)
+    await bothAre('ailing')
+    const late = await createHealth({ postgres: database.postgres, log })
+    expect(kindOf(late)).toBe('ailing')
+    await late.stop()
+  })
+
+  test('forget what has long been well', async () => {
+    fail(one, 5)
+    await bothAre('ailing')
+    const known = async () => {
+      await forgetOldHealth(database.postgres)
+      const { rows } = await database.postgres.query('select model from route_health where model = $1', [
+        model,
+      ])
+      return rows.length
+    }
+    expect(await known()).toBe(1)
+    await database.postgres.query(
+      `update route_health set recovered_at = now() - interval '11 minutes' where model = $1`,
+      [model],
+    )
+    expect(await known()).toBe(0)
+  })
+})
+
+test('with the database away a process knows what it knows, and tells it when it is back', async () => {
+  await using proxy = await startProxy(database.url)
+  const postgres = connectPostgres({ url: proxy.url, connectionsMax: 2 }, log)
+  const cutOff = await createHealth({ postgres, log })
+  await proxy.cut()
+  expect((await cutOff.mayCall('acme', model, 'first')).kind).toBe('yes')
+  fail(cutOff, 5)
+  expect(kindOf(cutOff)).toBe('ailing')
+  expect((await cutOff.mayCall('acme', model, 'first')).kind).toBe('no')
+  expect(kindOf(one)).toBe('well')
+  await proxy.mend()
+  await bothAre('ailing')
+  await cutOff.stop()
+  await postgres.close()
+})
+
+test('retries at a provider are few, whatever the model', async () => {
+  const health = await createHealth({ postgres: database.postgres, log })
+  const retry = (name: string) => health.mayCall('bolt', name, 'retry')
+  const made = await Promise.all(Array.from({ length: 2 * savedAtFirst }, (_, at) => retry(`m${at}`)))
+  expect(made.filter(({ kind }) => kind === 'yes')).toHaveLength(savedAtFirst)
+  for (let first = 0; first < 10; first += 1) await health.mayCall('bolt', 'm', 'first')
+  expect((await retry('m')).kind).toBe('yes')
+  expect(await retry('m')).toMatchObject({ kind: 'no', retryAfterMs: expect.any(Number) })
+  await health.stop()
+})
+
+test('what is sent to a provider counts as its load at once, until the record is read again', async () => {
+  const providers = ['first', 'second'].map((name) => settingsAt('http://127.0.0.1:9', 'any', { name }))
+  const route = {
+    upstreamModel: 'm',
+    order: 1,
+    weight: 1,
+    seconds: undefined,
+    sizes: undefined,
+    slots: undefined,
+  }
+  const routes = [
+    { ...route, provider: 'first' },
+    { ...route, provider: 'second', order: 2 },
+  ]
+  const setup = { providers, models: { video: { routes } } as never }
+  const live = { current: () => setup, onChange: () => () => {} }
+  const { postgres } = database
+  const router = await createRouter({
+    ...{ setup: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+  })
+  const video = { seconds: 4, width: 480, height: 480, isRemix: false }
+  const choose = () => router.choose('video', { capability: 'video', video })?.decision
+  expect(choose()).toMatchObject({ provider: 'first', skipped: [] })
+  expect(choose()).toMatchObject({
+    provider: 'second',
+    skipped: [{ provider: 'first', because: 'all 1 slots taken' }],
+  })
+  // Nobody made a task of it.
+  await vi.waitFor(() => expect(choose()).toMatchObject({ provider: 'first' }), within)
+  await router.stop()
+})

@@ -1,0 +1,81 @@
+/** The file of providers is changed under a gateway that runs, and what it offers follows. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
+import { ask, askJson } from '../kit/answers.ts'
+import { createAccount, createKey } from '../kit/factories.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+let directory: string
+let file: string
+let vendor: Vendor
+let gateway: TestGateway
+let key: string
+
+const write = (models: Record<string, unknown>) =>
+  writeFile(
+    file,
+    JSON.stringify({
+      providers: {
+        // Nothing listens there.
+        nobody: { kind: 'openai', baseUrl: 'http://127.0.0.1:9', apiKey: 'sk-none' },
+        vendor: { kind: 'openai', baseUrl: vendor.url, apiKey: 'sk-vendor' },
+      },
+      models,
+    }),
+  )
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kinora-reload-'))
+  file = join(directory, 'providers.yaml')
+  vendor = await startVendor({ apiKey: 'sk-vendor' })
+  await write({})
+  gateway = await startGateway({ PROVIDERS_FILE: file })
+  const accountId = await createAccount(gateway.database.postgres, { balance: 10_000_000 })
+  key = (await createKey(gateway.database.postgres, accountId)).text
+})
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]()
+  await vendor.close()
+  await rm(directory, { recursive: true })
+})
+
+const idsOffered = async () => {
+  const { body } = await ask(`${gateway.url}/v1/models`, key)
+  return (body['data'] as { id: string }[]).map(({ id }) => id)
+}
+const quote = async () => {
+  const order = { model: 'vidB-2', prompt: 'a quiet harbour', seconds: '4', size: '480x480' }
+  const { body } = await askJson(`${gateway.url}/v1/videos?dry_run=true`, key, order)
+  return body['total_micros']
+}
+const statusOfSpeech = async () => {
+  const response = await fetch(`${gateway.url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'chat-4o-mini-tts-2025-12-15', input: 'hello', voice: 'alloy' }),
+    signal: AbortSignal.timeout(10_000),
+  })
+  await response.arrayBuffer()
+  return response.status
+}
+
+test('price, state and route of a model follow the file with no restart', async () => {
+  expect(await idsOffered()).toContain('vidA2')
+  const before = await quote()
+  expect(await statusOfSpeech()).toBeGreaterThanOrEqual(500)
+
+  await write({
+    'vidB-2': { pricePerSecondMicros: 11 },
+    vidA2: { state: 'retired', successor: 'vidA3' },
+    'chat-4o-mini-tts-2025-12-15': { routes: [{ provider: 'vendor' }] },
+  })
+  await expect.poll(idsOffered, { timeout: 10_000 }).not.toContain('vidA2')
+  expect(before).not.toBe(44)
+  expect(await quote()).toBe(44)
+  expect(await statusOfSpeech()).toBe(200)
+})

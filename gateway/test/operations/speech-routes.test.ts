@@ -1,0 +1,305 @@
+/** Several providers behind one model, asked while the caller waits: who answers when one of them does not. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+
+import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
+import { askJson, expectProblem } from '../kit/answers.ts'
+import { createSpender, meteredRequestsOf } from '../kit/spender.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+const model = 'chat-4o-mini-tts-2025-12-15'
+const modelOfOne = 'ttsB-3.1-flash-tts-preview'
+const talker = 'chat-4o-audio-preview'
+
+/** A vendor that says its name. What it answers and whether it is there can be changed. */
+const startSpeaker = async (name: string) => {
+  const speaker = {
+    name,
+    url: '',
+    calls: 0,
+    lastCallMs: 0,
+    shortestGapMs: Infinity,
+    status: 200,
+    headers: {} as Record<string, string>,
+    /** Where given, answers wait for it. */
+    hold: undefined as Promise<void> | undefined,
+    leave: () => Promise.resolve(),
+    comeBack: () => Promise.resolve(),
+  }
+  const answer = async (response: ServerResponse) => {
+    speaker.calls += 1
+    speaker.shortestGapMs = Math.min(speaker.shortestGapMs, performance.now() - speaker.lastCallMs)
+    speaker.lastCallMs = performance.now()
+    await speaker.hold
+    const { status, headers } = speaker
+    const type = status === 200 ? 'audio/wav' : 'application/json'
+    response.writeHead(status, { 'content-type': type, connection: 'close', ...headers })
+    response.end(status === 200 ? name : JSON.stringify({ error: { code: 'whatever', message: 'No.' } }))
+  }
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => void answer(response))
+  })
+  const listen = (port: number) =>
+    new Promise<void>((resolve) => {
+      server.listen(port, '127.0.0.1', resolve)
+    })
+  await listen(0)
+  const { port } = server.address() as AddressInfo
+  speaker.url = `http://127.0.0.1:${port}`
+  speaker.leave = () =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  speaker.comeBack = async () => {
+    if (!server.listening) await listen(port)
+  }
+  return speaker
+}
+type Speaker = Awaited<ReturnType<typeof startSpeaker>>
+
+let directory: string
+let first: Speaker
+let second: Speaker
+let talkers: Vendor[]
+let gateway: TestGateway
+let environment: Record<string, string>
+let key: Awaited<ReturnType<typeof createSpender>>
+
+/** The first is a vendor's, the second of our own kind, which follows no instructions. */
+const setUp = () => ({
+  providers: {
+    first: { kind: 'openai', baseUrl: first.url, apiKey: 'one' },
+    second: { kind: 'local', baseUrl: second.url },
+    third: { kind: 'openai', baseUrl: talkers[0]?.url, apiKey: 'three' },
+    fourth: { kind: 'openai', baseUrl: talkers[1]?.url, apiKey: 'four' },
+  },
+  models: {
+    [model]: { routes: [{ provider: 'second', order: 2 }, { provider: 'first' }] },
+    [modelOfOne]: { routes: [{ provider: 'first' }] },
+    [talker]: { routes: [{ provider: 'third' }, { provider: 'fourth', order: 2 }] },
+  },
+})
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kinora-routes-'))
+  first = await startSpeaker('first')
+  second = await startSpeaker('second')
+  talkers = await Promise.all([startVendor(), startVendor()])
+  environment = { PROVIDERS_FILE: join(directory, 'providers.yaml') }
+  await writeFile(join(directory, 'providers.yaml'), JSON.stringify(setUp()))
+  gateway = await startGateway(environment)
+  key = await createSpender(gateway.database.postgres, 1_000)
+})
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]()
+  await Promise.all([first, second].map((speaker) => speaker.leave()))
+  await Promise.all(talkers.map((vendor) => vendor.close()))
+  await rm(directory, { recursive: true, force: true })
+})
+
+/** Every test finds both well, and neither asked. */
+beforeEach(async () => {
+  const { postgres } = gateway.database
+  for (const speaker of [first, second]) {
+    Object.assign(speaker, { status: 200, headers: {}, hold: undefined })
+    await speaker.comeBack()
+  }
+  await postgres.query('delete from route_health')
+  await postgres.notify('route_health', '')
+  await vi.waitFor(async () => expect(await saidBy()).toBe('first'), { timeout: 5_000, interval: 20 })
+  for (const speaker of [first, second]) {
+    Object.assign(speaker, { calls: 0, lastCallMs: -Infinity, shortestGapMs: Infinity })
+  }
+})
+
+const order = { model, input: 'Hello.', voice: 'alloy', response_format: 'wav' }
+const say = (given: object = {}, url = gateway.url, { text } = key) =>
+  fetch(`${url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${text}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...order, ...given }),
+    signal: AbortSignal.timeout(10_000),
+  })
+/** Who said it. */
+const saidBy = async (url?: string) => (await say({}, url)).text()
+const ask = (given: object = {}) =>
+  askJson(`${gateway.url}/v1/audio/speech`, key.text, { ...order, ...given })
+
+const healthOf = async (provider: string) => {
+  const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
+    `select openings, because, recovered_at is not null as "isWell" from route_health where provider = $1`,
+    [provider],
+  )
+  return rows[0]
+}
+const becomes = (provider: string, wanted: Record<string, unknown> | undefined) =>
+  vi.waitFor(async () => expect(await healthOf(provider)).toMatchObject(wanted ?? {}), {
+    timeout: 5_000,
+    interval: 20,
+  })
+
+/** As if the time had passed for which a provider is left alone. */
+const letTimePass = async () => {
+  const { postgres } = gateway.database
+  await postgres.query(`update route_health set open_until = now() - interval '1 second'`)
+  await postgres.notify('route_health', '')
+}
+
+describe('a provider that is not there', () => {
+  test('is made up for by the next, left alone by all processes, tried by one call, and comes back', async () => {
+    await using other = await startGateway(environment, gateway)
+    await first.leave()
+    for (let call = 0; call < 5; call += 1) expect(await saidBy()).toBe('second')
+    await becomes('first', { openings: 1, because: '5 failures in a row (not delivered)', isWell: false })
+
+    // Both processes pass it over although it is there again.
+    await first.comeBack()
+    await vi.waitFor(
+      async () => {
+        const before = first.calls
+        await other.database.postgres.notify('route_health', '')
+        expect(await saidBy(other.url)).toBe('second')
+        expect(first.calls).toBe(before)
+      },
+      { timeout: 5_000, interval: 20 },
+    )
+    expect(await saidBy()).toBe('second')
+    expect(first.calls).toBe(0)
+
+    // One that still cannot be had is left alone for longer, and whoever tried is answered all the same.
+    await first.leave()
+    await vi.waitFor(
+      async () => {
+        await letTimePass()
+        expect(await saidBy()).toBe('second')
+        expect(await healthOf('first')).toMatchObject({ openings: 2, isWell: false })
+      },
+      { timeout: 5_000, interval: 20 },
+    )
+    await first.comeBack()
+
+    const { promise, resolve: release } = Promise.withResolvers<void>()
+    first.hold = promise
+    await letTimePass()
+    const tries: Promise<string>[] = []
+    await vi.waitFor(
+      () => {
+        tries.push(saidBy(), saidBy(other.url))
+        expect(first.calls).toBeGreaterThan(0)
+      },
+      { timeout: 5_000, interval: 20 },
+    )
+    expect(
+      await Promise.all(Array.from({ length: 10 }, (_, at) => saidBy([gateway, other][at % 2]?.url))),
+    ).toEqual(Array.from({ length: 10 }, () => 'second'))
+    expect(first.calls).toBe(1)
+    release()
+    expect((await Promise.all(tries)).filter((name) => name === 'first')).toHaveLength(1)
+    await becomes('first', { isWell: true })
+    for (const url of [gateway.url, other.url]) {
+      await vi.waitFor(async () => expect(await saidBy(url)).toBe('first'), { timeout: 5_000, interval: 20 })
+    }
+  })
+
+  test('is not the one that is written down as asked, nor the one in the log', async () => {
+    const { postgres } = gateway.database
+    const { account, id, text } = await createSpender(postgres, 1)
+    await first.leave()
+    expect(await (await say({}, gateway.url, { ...key, text })).text()).toBe('second')
+    await vi.waitFor(async () => {
+      const requests = await meteredRequestsOf(postgres, account)
+      expect(requests).toMatchObject([{ outcome: 'completed', provider: 'second' }])
+    })
+    await vi.waitFor(
+      async () => {
+        const { rows } = await postgres.query('select provider from requests where key_id = $1', [id])
+        expect(rows).toEqual([{ provider: 'second' }])
+      },
+      { timeout: 5_000, interval: 50 },
+    )
+  })
+
+  test('leaves callers with an error where there is no other; soon nobody is asked, and they are told when to come', async () => {
+    await Promise.all([first.leave(), second.leave()])
+    await vi.waitFor(async () => expectProblem(await ask(), 'model_overloaded'), {
+      timeout: 8_000,
+      interval: 1,
+    })
+    await Promise.all([first.comeBack(), second.comeBack()])
+    const refused = await ask()
+    expectProblem(refused, 'model_overloaded')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(first.calls + second.calls).toBe(0)
+  })
+})
+
+test('one that is busy is made up for by the next, and not asked again before it wants to be', async () => {
+  Object.assign(first, { status: 429, headers: { 'retry-after-ms': '300' } })
+  while (first.calls < 3) expect(await saidBy()).toBe('second')
+  expect(first.shortestGapMs).toBeGreaterThanOrEqual(299)
+  first.status = 200
+  await vi.waitFor(async () => expect(await saidBy()).toBe('first'), { timeout: 5_000, interval: 50 })
+  expect(await healthOf('first')).toBeUndefined()
+})
+
+test.each([
+  [400, 'upstream_error'],
+  [500, 'upstream_error'],
+] as const)('what one answers %i to is not put to another: it may have been done', async (status, code) => {
+  first.status = status
+  expectProblem(await ask(), code)
+  expect([first.calls, second.calls]).toEqual([1, 0])
+})
+
+test("the only provider is asked once more where that is soon, and a longer pause is the caller's", async () => {
+  const toOne = { model: modelOfOne, voice: 'Kore' }
+  Object.assign(first, { status: 503, headers: { 'retry-after-ms': '100' } })
+  const underWay = say(toOne)
+  await vi.waitFor(() => expect(first.calls).toBe(1), { interval: 5 })
+  first.status = 200
+  expect(await (await underWay).text()).toBe('first')
+  expect(first.calls).toBe(2)
+
+  Object.assign(first, { status: 429, headers: { 'retry-after': '9' } })
+  const refused = await ask(toOne)
+  expectProblem(refused, 'model_overloaded')
+  expect(refused.headers.get('retry-after')).toBe('9')
+  expect(first.calls).toBe(3)
+  // Whether it takes the next one is for itself to say.
+  first.status = 200
+  expect(await (await say(toOne)).text()).toBe('first')
+})
+
+test('instructions go to who follows them, and are named as passed over where who answers does not', async () => {
+  const whisper = { instructions: 'Whisper.' }
+  expect((await say(whisper)).headers.get('x-ignored-params')).toBeNull()
+  await first.leave()
+  const answer = await say(whisper)
+  expect(await answer.text()).toBe('second')
+  expect(answer.headers.get('x-ignored-params')).toBe('instructions')
+})
+
+test('a conversation goes on with the provider that made the reply it names', async () => {
+  const talk = (messages: object[]) =>
+    askJson(`${gateway.url}/v1/chat/completions`, key.text, {
+      ...{ model: talker, messages, modalities: ['text', 'audio'] },
+      audio: { voice: 'alloy', format: 'wav' },
+    })
+  const question = { role: 'user', content: 'How are you?' }
+  const [preferred, other] = talkers
+  await preferred?.close()
+  const { body } = await talk([question])
+  const [choice] = body['choices'] as { message: { audio: { id: string } } }[]
+  const back = await startVendor({ port: Number(new URL(preferred?.url ?? '').port) })
+  talkers.push(back)
+  const reply = { role: 'assistant', audio: { id: choice?.message.audio.id } }
+  expect((await talk([question, reply, question])).status).toBe(200)
+  expect((await talk([question])).status).toBe(200)
+  expect([other?.turns().length, back.turns().length]).toEqual([2, 1])
+})

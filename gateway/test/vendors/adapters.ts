@@ -1,0 +1,36 @@
+/** Every adapter for videos as an operator would set it up, each behind a model of its own. */
+import type { Vendor } from '../../../dev/vendor/vendor.ts'
+
+export interface Adapter {
+  /** The name of its provider. */
+  name: string
+  kind: string
+  model: string
+  own: Record<string, unknown>
+  /** Below the vendor's address. */
+  path?: string
+  /** How the job of a submit is found whose answer was lost; `nothing` leaves it to the deadline. */
+  finds: 'a repeat' | 'a lookup' | 'its news' | 'nothing'
+}
+
+export const adaptersAt = (vendor: Vendor): Adapter[] => [
+  {
+    ...{ name: 'openai', kind: 'openai', model: 'vidA3.1', finds: 'a repeat' },
+    own: { idempotentSubmits: true },
+  },
+  {
+    ...{ name: 'openai-lookup', kind: 'openai', model: 'vidA3.1-fast', finds: 'a lookup' },
+    own: { lookup: true },
+  },
+  { name: 'openai-plain', kind: 'openai', model: 'vidA3-pro', finds: 'nothing', own: {} },
+  { name: 'kinora', kind: 'kinora', model: 'vidA2', finds: 'a repeat', own: { doors: 'create' } },
+  { name: 'gemini', kind: 'gemini', model: 'vidA2-fast', finds: 'nothing', own: {} },
+  {
+    ...{ name: 'fal', kind: 'fal', model: 'vidA2-pro', finds: 'its news' },
+    own: { webhooks: true, jwksUrl: `${vendor.url}/.well-known/jwks.json` },
+  },
+]
+
+/** What the providers' own names for models look like. */
+export const upstreamModelOf = ({ kind, model }: Adapter): string =>
+  kind === 'fal' ? `owner/${model}` : model

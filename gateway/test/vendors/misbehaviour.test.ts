@@ -1,0 +1,306 @@
+/**
+ * Vendors that misbehave in every way we know of, behind every adapter, all of them at once and mixed with work that goes
+ * well. Whatever they do, every task ends as it should, is charged once or not at all, and no customer sees another's
+ * video.
+ */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { type DeadEnd, startBlackHole, startPlainPort } from '../../../dev/vendor/dead-ends.ts'
+import { type FaultName, faultOf } from '../../../dev/vendor/faults.ts'
+import type { Vendor } from '../../../dev/vendor/vendor.ts'
+import { askJson } from '../kit/answers.ts'
+import { startStack, type Stack } from '../kit/stack.ts'
+import { type Adapter, adaptersAt, upstreamModelOf } from './adapters.ts'
+import { isFull } from './findings.ts'
+
+interface Misbehaviour {
+  fault: FaultName
+  on: 'submit' | 'check' | 'download'
+  /** What becomes of the task, where that is not for the adapter to say. */
+  ends?: Wanted
+}
+
+/** `either`: what became of the job that the vendor confused it with decides. */
+type Wanted = 'completed' | 'failed' | 'either'
+
+const misbehaviours: Misbehaviour[] = [
+  { fault: '500', on: 'submit' },
+  { fault: '502-html', on: 'submit' },
+  { fault: '429', on: 'submit', ends: 'completed' },
+  { fault: '429-retry-after', on: 'submit', ends: 'completed' },
+  { fault: 'silence', on: 'submit' },
+  { fault: 'drip', on: 'check', ends: 'completed' },
+  { fault: 'truncated-json', on: 'submit' },
+  { fault: 'garbage', on: 'submit' },
+  { fault: 'huge', on: 'check', ends: 'completed' },
+  { fault: 'gzip-bomb', on: 'check', ends: 'completed' },
+  { fault: 'wrong-type', on: 'check', ends: 'completed' },
+  { fault: 'redirect-inside', on: 'download', ends: 'completed' },
+  { fault: 'drop', on: 'submit' },
+  { fault: 'duplicate-id', on: 'submit', ends: 'either' },
+  { fault: 'backwards', on: 'check', ends: 'completed' },
+  { fault: 'done-then-404', on: 'check', ends: 'failed' },
+]
+
+const tasksEach = isFull ? 100 : 2
+/** Accounts with each vendor: each has a budget for retries and a health of its own. */
+const accountsEach = isFull ? 8 : 3
+const wellEach = isFull ? 600 : 24
+const deadlineSeconds = isFull ? 180 : 40
+
+/** Whether the job of a submit that went wrong in this way can be found, and so its video. */
+const endOf = ({ fault, on, ends }: Misbehaviour, { finds }: Adapter): Wanted => {
+  if (ends !== undefined) return ends
+  if (on !== 'submit' || finds === 'a repeat') return 'completed'
+  return finds !== 'nothing' && faultOf(fault).books ? 'completed' : 'failed'
+}
+
+interface Ended {
+  id: string
+  prompt: string
+  state: string
+  errorCode: string | null
+  captures: number
+  releases: number
+  ends: number
+  fell: boolean
+  sha256: string | null
+}
+
+let stack: Stack
+let adapters: Adapter[]
+let deadEnds: { blackHole: DeadEnd; plain: DeadEnd }
+let sample: string
+let ended: Ended[]
+/** Tasks that a vendor told of a job which was another's. */
+let confused: Set<string>
+let tookMs: number
+
+const setupOf = (vendor: Vendor) => {
+  const common = {
+    ...{ apiKey: 'vendor-key-of-tests', slots: 200, shards: 1, resultOrigins: [vendor.url] },
+    ...{ checkEveryMsLeast: 250, checkEveryMsMost: 2_000 },
+    ...{ submitTimeoutMs: 5_000, checkTimeoutMs: 3_000, downloadTimeoutMs: 10_000 },
+  }
+  const behind = (url: string) => ({ ...common, kind: 'openai', baseUrl: url, idempotentSubmits: false })
+  const accountsOf = ({ name }: Adapter) =>
+    Array.from({ length: accountsEach }, (_, account) => `${name}-${account}`)
+  const providers = Object.fromEntries(
+    adapters.flatMap((adapter) => {
+      const { kind, own, path = '' } = adapter
+      const settings = { ...common, kind, baseUrl: vendor.url + path, ...own }
+      return accountsOf(adapter).map((name) => [name, settings])
+    }),
+  )
+  const models = Object.fromEntries(
+    adapters.map((adapter) => [
+      adapter.model,
+      { routes: accountsOf(adapter).map((provider) => ({ provider, model: upstreamModelOf(adapter) })) },
+    ]),
+  )
+  const first = (provider: string) => ({ provider, order: 1 })
+  const second = { provider: 'openai-0', order: 2 }
+  return {
+    providers: {
+      ...providers,
+      'black-hole': behind(deadEnds.blackHole.url),
+      plain: behind(deadEnds.plain.url),
+    },
+    models: {
+      ...models,
+      'vidB-2': { routes: [first('black-hole'), second] },
+      'vidB-2-pro': { routes: [first('plain'), second] },
+    },
+  }
+}
+
+const shuffled = <Item>(items: Item[]): Item[] =>
+  items
+    .map((item) => ({ item, at: Math.random() }))
+    .toSorted((one, other) => one.at - other.at)
+    .map(({ item }) => item)
+
+const ordersOf = ({ name, model }: Adapter) => [
+  ...misbehaviours.flatMap(({ fault, on }) =>
+    Array.from({ length: tasksEach }, (_, n) => ({
+      model,
+      prompt: `${name} ${fault} ${n} vendor:fault=${fault}@${on}`,
+    })),
+  ),
+  ...Array.from({ length: wellEach }, (_, n) => ({ model, prompt: `${name} well ${n}` })),
+]
+
+const createAll = async (orders: { model: string; prompt: string }[]) => {
+  const left = [...orders]
+  const lane = async () => {
+    for (let order = left.pop(); order !== undefined; order = left.pop()) {
+      const door = order.model.startsWith('vidB') ? '/v1/videos' : '/v1/video/create'
+      const { status, body } = await askJson(`${stack.url}${door}`, stack.key, order)
+      if (status !== 200) throw new Error(`a create was answered ${JSON.stringify(body)}`)
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, lane))
+}
+
+const readEnded = async (): Promise<Ended[]> => {
+  const { rows } = await stack.database.postgres.query<Ended & Record<string, unknown>>(
+    `select t.id, t.video_order ->> 'prompt' as prompt, t.state, t.error_code as "errorCode", encode(m.sha256, 'hex') as sha256,
+            (select count(*) from ledger_entries l
+              where l.task_id = t.id and l.movement = 'capture' and l.book = 'revenue') as captures,
+            (select count(*) from ledger_entries l
+              where l.task_id = t.id and l.movement = 'release' and l.book = 'available') as releases,
+            (select count(*) from task_events e
+              where e.day = t.day and e.task_id = t.id and e.kind in ('completed', 'failed')) as ends,
+            exists (select from (
+              select (e.data ->> 'progress')::integer as now, lag((e.data ->> 'progress')::integer) over (order by e.id)
+                       as before
+                from task_events e where e.day = t.day and e.task_id = t.id and e.data ? 'progress') steps
+              where now < before) as fell
+       from video_tasks t left join media m on m.id = t.media_id`,
+  )
+  return rows
+}
+
+/** Those that ended without a job of their own although a vendor had told of one. */
+const readConfused = async (): Promise<string[]> => {
+  const { rows } = await stack.database.postgres.query<{ id: string }>(
+    `select t.id from video_tasks t
+      where t.upstream is null and t.error_code = 'upstream_error'
+        and exists (select from task_attempts a where a.day = t.day and a.task_id = t.id and a.outcome <> 'rejected')`,
+  )
+  return rows.map(({ id }) => id)
+}
+
+beforeAll(async () => {
+  deadEnds = { blackHole: await startBlackHole(), plain: await startPlainPort() }
+  const bytes = await readFile(new URL('../../../dev/vendor/sample.mp4', import.meta.url))
+  sample = createHash('sha256').update(bytes).digest('hex')
+  stack = await startStack({
+    setup: (vendor) => {
+      adapters = adaptersAt(vendor)
+      return setupOf(vendor)
+    },
+    environment: {
+      TASK_DEADLINE_SECONDS: String(deadlineSeconds),
+      LIMIT_CREATES_PER_MINUTE: '1000000',
+      LOG_LEVEL: 'info',
+    },
+  })
+  const startedMs = performance.now()
+  const unreachable = ['vidB-2', 'vidB-2-pro'].flatMap((model) =>
+    Array.from({ length: tasksEach }, (_, n) => ({
+      ...{ model, prompt: `${model} unreachable ${n}` },
+      ...{ seconds: '4', size: '480x480' },
+    })),
+  )
+  await createAll(shuffled([...adapters.flatMap(ordersOf), ...unreachable]))
+  await stack.until(
+    'every task has ended',
+    async () => Object.keys(await stack.stages()).length === 0,
+    (deadlineSeconds + 90) * 1_000,
+  )
+  ended = await readEnded()
+  confused = new Set(await readConfused())
+  tookMs = performance.now() - startedMs
+})
+afterAll(async () => {
+  await stack[Symbol.asyncDispose]()
+  await Promise.all([deadEnds.blackHole.close(), deadEnds.plain.close()])
+})
+
+/** What must be true of any task, however it ended. */
+const expectSound = (tasks: Ended[]) => {
+  for (const { id, state, captures, releases, ends, fell, sha256 } of tasks) {
+    const isDone = state === 'completed'
+    expect
+      .soft({ id, captures, releases, ends, fell }, `${id} ended once, and was charged once or not at all`)
+      .toEqual({ id, captures: isDone ? 1 : 0, releases: isDone ? 0 : 1, ends: 1, fell: false })
+    if (isDone) expect.soft(sha256, `${id} has its own video`).toBe(sample)
+  }
+}
+
+const jobsByPrompt = () => Map.groupBy(stack.vendor.jobs(), ({ prompt }) => prompt)
+
+const adapterNames = [
+  'openai',
+  'openai-lookup',
+  'openai-plain',
+  'kinora',
+  'gemini',
+  'fal',
+  'replicate',
+  'ai-sdk',
+]
+
+describe.each(adapterNames)('%s', (name) => {
+  const adapter = () => {
+    const found = adapters.find((each) => each.name === name)
+    if (found === undefined) throw new Error(`there is no adapter ${name}`)
+    return found
+  }
+
+  test.for<Misbehaviour | { fault: 'well' }>([...misbehaviours, { fault: 'well' }])(
+    '$fault',
+    (given, { task }) => {
+      const tasks = ended.filter(({ prompt }) => prompt.startsWith(`${name} ${given.fault} `))
+      expect(tasks).toHaveLength(given.fault === 'well' ? wellEach : tasksEach)
+      const wanted = given.fault === 'well' ? 'completed' : endOf(given, adapter())
+      expectSound(tasks)
+      // A job that the vendor told two tasks of is one's alone; the other, whichever it is, ends with nothing.
+      const isConfused = ({ id, state }: Ended) => state === 'failed' && confused.has(id)
+      const wrong = tasks.filter((each) => wanted !== 'either' && each.state !== wanted && !isConfused(each))
+      expect
+        .soft(
+          wrong.map(({ id, errorCode }) => ({ id, errorCode })),
+          `each should have ${wanted}`,
+        )
+        .toEqual([])
+      const jobs = jobsByPrompt()
+      const duplicates = tasks.reduce(
+        (sum, { prompt }) => sum + Math.max(0, (jobs.get(prompt)?.length ?? 0) - 1),
+        0,
+      )
+      expect.soft(duplicates, 'at most one job each').toBe(0)
+      const completed = tasks.filter(({ state }) => state === 'completed').length
+      task.meta.line = `${completed} completed, ${tasks.length - completed} failed, ${duplicates} duplicate jobs`
+      task.meta.findings = {
+        tasks: tasks.length,
+        faults: given.fault === 'well' ? 0 : tasks.length,
+        lost: wrong.length,
+        chargedTwice: tasks.filter(({ captures }) => captures > 1).length,
+        duplicates,
+      }
+    },
+  )
+})
+
+test.for([
+  { what: 'a vendor that connections never reach', model: 'vidB-2', provider: 'black-hole' },
+  { what: 'a vendor whose TLS is none', model: 'vidB-2-pro', provider: 'plain' },
+])('$what is passed over for the next route', async ({ model, provider }, { task }) => {
+  const tasks = ended.filter(({ prompt }) => prompt.startsWith(`${model} unreachable `))
+  expect(tasks).toHaveLength(tasksEach)
+  expectSound(tasks)
+  expect(tasks.map(({ state }) => state)).toEqual(tasks.map(() => 'completed'))
+  const { rows } = await stack.database.postgres.query<{ calls: number }>(
+    `select count(*) as calls from task_attempts where provider = $1 and outcome = 'not_delivered'`,
+    [provider],
+  )
+  const calls = rows[0]?.calls ?? 0
+  expect(calls).toBeGreaterThan(0)
+  task.meta.line = `${tasks.length} completed elsewhere, ${calls} calls came to nothing`
+  task.meta.findings = { tasks: tasks.length, faults: tasks.length }
+})
+
+test('all of them together', async ({ task }) => {
+  const { rows } = await stack.database.postgres.query<{ id: string }>(
+    `select min(id) as id from video_tasks where state = 'completed' group by provider, upstream having count(*) > 1`,
+  )
+  expect(rows, 'no job was shown to two customers').toEqual([])
+  const completed = ended.filter(({ state }) => state === 'completed').length
+  await stack.assertBooks({ completed, failed: ended.length - completed })
+  task.meta.line = `${ended.length} tasks ended within ${(tookMs / 1000).toFixed(0)} s, and the books balance`
+})

@@ -1,0 +1,17 @@
+/** Runs everything that vendors can do to us and prints a line for each; `--quick` is the short form that CI runs too. */
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const { values, positionals } = parseArgs({
+  options: { quick: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+const vitest = fileURLToPath(import.meta.resolve('vitest/vitest.mjs'))
+const reporter = fileURLToPath(new URL('../gateway/test/vendors/print-lines.ts', import.meta.url))
+const run = spawn(
+  process.execPath,
+  [vitest, 'run', '--project', 'vendors', '--reporter', reporter, ...positionals],
+  { stdio: 'inherit', env: { ...process.env, ...(!values.quick && { PROVE_VENDORS: 'full' }) } },
+)
+run.on('exit', (code) => (process.exitCode = code ?? 1))
