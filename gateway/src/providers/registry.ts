@@ -15,6 +15,7 @@ import { openAiChat } from './openai/openai-chat.ts'
 import { openAi, openAiSound } from './openai/openai.ts'
 import type { ChatProvider } from './port/chat.ts'
 import type { Provider, Providers } from './port/provider.ts'
+import { replicate } from './replicate/replicate-video.ts'
 
 /** The built-in provider has a protocol of its own for videos, and the common one for words and sound. */
 const local = protocol({
@@ -41,6 +42,7 @@ export const protocols: Record<string, Protocol> = {
   gemini,
   kinora: kinoraWithSound,
   fal,
+  replicate,
 }
 
 const connect = (settings: ProviderSettings, { ffmpegPath }: { ffmpegPath: string }): Provider => {

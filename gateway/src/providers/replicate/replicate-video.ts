@@ -1,0 +1,145 @@
+/** The predictions protocol: a model is run with an input of its own making, and its output is a link. */
+import type { Readable } from 'node:stream'
+
+import { Type } from 'typebox'
+
+import { upstreamAt } from '../kit/http.ts'
+import { jsonWithTexts } from '../kit/json-with-texts.ts'
+import { member, textOf } from '../kit/loose-json.ts'
+import { fillingNames, inputOf, type ModelInput, modelInput } from '../kit/model-input.ts'
+import { protocol } from '../kit/protocol.ts'
+import { refusalCodeOfSentence } from '../kit/refusal-sentence.ts'
+import { ProviderFailure } from '../port/failure.ts'
+import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
+
+/** Fits the greater part of the vendor's models: they pass over what they don't know. */
+const usualInput: ModelInput = {
+  prompt: 'prompt',
+  duration: 'seconds-number',
+  aspect_ratio: 'aspect-ratio',
+  image: 'picture',
+}
+
+export const replicate = protocol({
+  defaultBaseUrl: 'https://api.replicate.com/v1',
+  settings: Type.Object({
+    input: modelInput({
+      default: usualInput,
+      description: `What each field of a model's input is filled with: ${fillingNames.join(', ')}.`,
+    }),
+    fixed: Type.Record(Type.String(), Type.Unknown(), {
+      default: {},
+      description: 'Fields of the input that are the same for every job, such as `{fps: 24}`.',
+    }),
+  }),
+  connect: (connection, own) => ({ video: replicateVideo({ ...connection, ...own }) }),
+})
+
+export interface ReplicateSettings {
+  /** With or without the closing `/v1`. */
+  baseUrl: string
+  apiKey: string | undefined
+  connections?: number | undefined
+  resultOrigins?: string[] | undefined
+  input: ModelInput
+  fixed: Record<string, unknown>
+}
+
+const refusedWords = new Set(['failed', 'canceled', 'aborted'])
+
+export function replicateVideo(settings: ReplicateSettings): VideoProvider {
+  const upstream = upstreamAt({
+    baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
+    apiKey: settings.apiKey,
+    connections: settings.connections,
+    resultOrigins: settings.resultOrigins,
+  })
+
+  async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
+    if (job.source !== undefined) {
+      throw new ProviderFailure('rejected', 'this protocol has no remix', { code: 'upstream_error' })
+    }
+    const { path, version } = modelOf(job.model)
+    const answer = await upstream.callJson({
+      what: 'submit',
+      method: 'POST',
+      path,
+      body: jsonWithTexts((insert) => ({
+        ...version,
+        input: { ...settings.fixed, ...inputOf(job, settings.input, insert) },
+      })),
+      // There is no key that would make a second submit the same job.
+      freshConnection: true,
+      signal,
+    })
+    const id = idOf(answer.body)
+    if (id === undefined) throw new ProviderFailure('unknown', 'submit answered without an id')
+    return { id }
+  }
+
+  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+    const path = pathOf(ref)
+    const answer = await upstream.callJson({ what: 'check', method: 'GET', path, alsoFine: [404], signal })
+    if (answer.status === 404) return { kind: 'missing' }
+    const word = textOf(member(answer.body, 'status'))?.toLowerCase()
+    if (word === undefined) throw new ProviderFailure('unknown', 'check answered without a status')
+    if (word === 'succeeded') {
+      const url = linkIn(member(answer.body, 'output'))
+      if (url !== undefined) return { kind: 'done', result: { url } }
+      const message = member(answer.body, 'data_removed') === true ? 'the output was removed' : 'no output'
+      return { kind: 'refused', code: 'upstream_error', message }
+    }
+    if (refusedWords.has(word)) {
+      const error = textOf(member(answer.body, 'error')) ?? ''
+      const message = upstream.redact(`${word}: ${error}`)
+      return { kind: 'refused', code: refusalCodeOfSentence(error), message }
+    }
+    return { kind: 'running', progress: undefined }
+  }
+
+  async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {
+    pathOf(ref)
+    const url = linkIn(result)
+    if (url === undefined) throw notOurs()
+    return upstream.openLink({ what: 'download', url, signal })
+  }
+
+  async function cancel(ref: Opaque, signal: AbortSignal): Promise<void> {
+    const path = `${pathOf(ref)}/cancel`
+    await upstream.callJson({ what: 'cancel', method: 'POST', path, alsoFine: [404], signal })
+  }
+
+  // Inputs and outputs are removed by the vendor itself after an hour, so there is nothing to discard.
+  return { submitsAreIdempotent: false, canRemix: false, submit, check, openResult, cancel }
+}
+
+/** `owner/name` is run as its owner keeps it; with `:version`, or as a version alone, it is that one for good. */
+function modelOf(model: string): { path: string; version?: { version: string } } {
+  const [, owner = '', name = '', version] = /^([^/:]+)\/([^/:]+)(?::(.+))?$/.exec(model) ?? []
+  if (owner === '' || version !== undefined) {
+    return { path: '/v1/predictions', version: { version: version ?? model } }
+  }
+  return { path: `/v1/models/${encodeURIComponent(owner)}/${encodeURIComponent(name)}/predictions` }
+}
+
+function idOf(prediction: unknown): string | undefined {
+  const id = textOf(member(prediction, 'id'))
+  return id !== undefined && /^[\w-]{1,512}$/.test(id) ? id : undefined
+}
+
+function pathOf(ref: Opaque): string {
+  const id = idOf(ref)
+  if (id === undefined) throw notOurs()
+  return `/v1/predictions/${id}`
+}
+
+function notOurs(): ProviderFailure {
+  return new ProviderFailure('rejected', 'not a reference of this provider', { code: 'upstream_error' })
+}
+
+/** Models answer with a link, with several, or with something that has one in it. */
+function linkIn(output: unknown): string | undefined {
+  if (Array.isArray(output)) return output.map(linkIn).find((link) => link !== undefined)
+  if (typeof output === 'string') return URL.canParse(output) ? output : undefined
+  return [member(output, 'video'), member(output, 'url')].map(textOf).find((link) => link !== undefined)
+}
