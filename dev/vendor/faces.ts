@@ -1,3 +1,4 @@
+import { createAiSdkFace } from './ai-sdk-face.ts'
 import type { CreateFace } from './face.ts'
 import { createFalFace } from './fal-face.ts'
 import { createGeminiFace } from './gemini-face.ts'
@@ -10,6 +11,7 @@ export const faces: CreateFace[] = [
   createOpenAiFace,
   createKinoraFace,
   createReplicateFace,
+  createAiSdkFace,
   createFalFace,
   createGeminiFace,
 ]

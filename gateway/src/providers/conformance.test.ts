@@ -78,6 +78,19 @@ const described: Speaker[] = [
       [redirect]: 'there is no download that could be redirected',
     },
   },
+  {
+    kind: 'ai-sdk',
+    model: 'maker/two',
+    basePath: '/ai-sdk/v1',
+    own: { package: '@ai-sdk/replicate' },
+    cannot: {
+      [idempotent]: noKey,
+      [lookup]: noList,
+      [cancel]: noCancel,
+      [discard]: goesByItself,
+      [oddStatus]: 'a package takes only the words it knows, so that the check fails and is made again',
+    },
+  },
 ]
 
 /** Spoken by a provider of our own, which its adapter is tested against. */

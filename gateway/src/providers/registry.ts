@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 
 import type { Config } from '../config.ts'
 import type { LiveSetup, ProviderSettings } from '../setup/setup.ts'
+import { aiSdk } from './ai-sdk/ai-sdk.ts'
 import { fal } from './fal/fal.ts'
 import { gemini } from './gemini/gemini.ts'
 import { kinora } from './kinora/kinora.ts'
@@ -43,6 +44,7 @@ export const protocols: Record<string, Protocol> = {
   kinora: kinoraWithSound,
   fal,
   replicate,
+  'ai-sdk': aiSdk,
 }
 
 const connect = (settings: ProviderSettings, { ffmpegPath }: { ffmpegPath: string }): Provider => {

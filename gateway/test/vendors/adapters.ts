@@ -29,8 +29,13 @@ export const adaptersAt = (vendor: Vendor): Adapter[] => [
     ...{ name: 'fal', kind: 'fal', model: 'vidA2-pro', finds: 'its news' },
     own: { webhooks: true, jwksUrl: `${vendor.url}/.well-known/jwks.json` },
   },
+  { name: 'replicate', kind: 'replicate', model: 'vidA3', finds: 'nothing', own: {} },
+  {
+    ...{ name: 'ai-sdk', kind: 'ai-sdk', model: 'vidA3-fast', finds: 'nothing', path: '/ai-sdk/v1' },
+    own: { package: '@ai-sdk/replicate' },
+  },
 ]
 
 /** What the providers' own names for models look like. */
 export const upstreamModelOf = ({ kind, model }: Adapter): string =>
-  kind === 'fal' ? `owner/${model}` : model
+  kind === 'fal' || kind === 'replicate' || kind === 'ai-sdk' ? `owner/${model}` : model

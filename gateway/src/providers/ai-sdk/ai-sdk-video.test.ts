@@ -1,0 +1,250 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as wait } from 'node:timers/promises'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
+import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import { type Exchange, withExchanges } from '../port/exchange.ts'
+import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
+import { aiSdkVideo, type AiSdkSettings } from './ai-sdk-video.ts'
+
+const soon = (): AbortSignal => AbortSignal.timeout(3000)
+
+const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob => ({
+  taskId: 'task-1',
+  model: 'maker/video-1',
+  prompt,
+  seconds: 4,
+  width: 1280,
+  height: 720,
+  watermark: false,
+  isPrivate: false,
+  style: undefined,
+  references: [],
+  referenceMode: undefined,
+  source: undefined,
+  characters: [],
+  newsUrl: undefined,
+  ...changes,
+})
+
+const settingsAt = (baseUrl: string, changes: Partial<AiSdkSettings> = {}): AiSdkSettings => ({
+  baseUrl,
+  apiKey: 'vendor-secret',
+  connections: 8,
+  resultOrigins: [],
+  package: '@ai-sdk/replicate',
+  options: {},
+  providerOptions: {},
+  frame: 'both',
+  answerMegabytes: 1,
+  ...changes,
+})
+
+const connect = (baseUrl: string, changes: Partial<AiSdkSettings> = {}): VideoProvider =>
+  aiSdkVideo(settingsAt(baseUrl, changes))
+
+const picture = (content: string) => ({
+  contentType: 'image/png',
+  sizeBytes: Buffer.byteLength(content),
+  open: async () => Readable.from([Buffer.from(content)]),
+})
+
+describe('with a package as it is published, against the simulated vendor', () => {
+  let vendor: Vendor
+  let provider: VideoProvider
+
+  beforeAll(async () => {
+    vendor = await startVendor({ apiKey: 'vendor-secret', durationMs: 40 })
+    provider = connect(`${vendor.url}/ai-sdk/v1`)
+  })
+  afterAll(() => vendor.close())
+
+  async function ended(ref: Opaque): Promise<VideoJobStatus> {
+    for (;;) {
+      const status = await provider.check(ref, soon())
+      if (status.kind !== 'running') return status
+      await wait(10)
+    }
+  }
+
+  test('a video goes all the way, with its picture, and its reference outlives the process', async () => {
+    const exchanges: Exchange[] = []
+    const note = (exchange: Exchange) => exchanges.push(exchange)
+    const submitted = await withExchanges(note, () =>
+      provider.submit(job('a lighthouse', { references: [picture('pixels')] }), soon()),
+    )
+    const ref = JSON.parse(JSON.stringify(submitted)) as Opaque
+    expect(vendor.jobs()).toMatchObject([
+      { kind: 'ai-sdk', model: 'maker/video-1', seconds: '4', size: '16:9', referenceBytes: 6 },
+    ])
+    const status = await ended(ref)
+    if (status.kind !== 'done') throw new Error(`it ended as ${status.kind}`)
+    const bytes = await buffer(await provider.openResult(ref, status.result, soon()))
+    expect(bytes.subarray(4, 8).toString()).toBe('ftyp')
+    expect(exchanges).toMatchObject([{ what: 'submit', method: 'POST', status: 201 }])
+    expect(JSON.stringify(exchanges)).not.toContain('lighthouse')
+  })
+
+  test.each([
+    ['vendor:busy', { kind: 'busy', retryAfterMs: 100 }],
+    ['vendor:drop-reply', { kind: 'unknown' }],
+    ['vendor:garbage', { kind: 'unknown' }],
+    ['vendor:500-then-ok', { kind: 'unknown' }],
+    ['vendor:reject=content_policy_violation', { kind: 'moderated', code: 'content_policy_violation' }],
+    ['vendor:reject=invalid_value', { kind: 'rejected', code: 'invalid_parameter' }],
+  ])('a submit with %s fails as it does everywhere', async (words, failure) => {
+    const prompt = `${words} ${Math.random()}`
+    expect(await failureOf(provider.submit(job(prompt), soon()))).toMatchObject(failure)
+  })
+
+  test('a dead port is not delivered', async () => {
+    const failure = await failureOf(connect('http://127.0.0.1:9/v1').submit(job('a pier'), soon()))
+    expect(failure).toMatchObject({ kind: 'not_delivered' })
+  })
+
+  test.each([
+    ['content_policy_violation', 'content_policy_violation'],
+    ['server_error', 'upstream_error'],
+  ])('a job that fails with %s is refused as %s', async (fail, code) => {
+    const ref = await provider.submit(job(`vendor:fail=${fail}`), soon())
+    expect(await ended(ref)).toMatchObject({ kind: 'refused', code })
+  })
+
+  test('a job that nobody knows is missing', async () => {
+    const ref = (await provider.submit(job('a short-lived job'), soon())) as Record<string, Opaque>
+    const operation = JSON.stringify(ref['operation']).replace(/video_\w+/, 'unheard-of')
+    const other = { ...ref, operation: JSON.parse(operation) as Opaque }
+    expect(await provider.check(other, soon())).toEqual({ kind: 'missing' })
+  })
+
+  test('a reference that leads elsewhere is not followed, and nobody there sees the key', async () => {
+    const asked: unknown[] = []
+    await using elsewhere = await listenForTest((request, response) => {
+      asked.push(request.headers)
+      response.end('{}')
+    })
+    const ref = { model: 'maker/video-1', operation: { getUrl: `${elsewhere.url}/v1/predictions/1` } }
+    expect(await failureOf(provider.check(ref, soon()))).toMatchObject({ name: 'ProviderFailure' })
+    expect(asked).toEqual([])
+  })
+
+  test('a package that calls another origin than the base URL does not get through', async () => {
+    const elsewhere = connect(vendor.url, { package: '@ai-sdk/fal' })
+    expect(await failureOf(elsewhere.submit(job('a pier', { model: 'maker/one' }), soon()))).toMatchObject({
+      kind: 'not_delivered',
+      message: expect.stringContaining('another origin'),
+    })
+  })
+})
+
+test('a package that is not installed is named, with the command that brings it', async () => {
+  const provider = connect('http://127.0.0.1:9', { package: '@ai-sdk/not-there' })
+  expect(await failureOf(provider.submit(job('a pier'), soon()))).toMatchObject({
+    kind: 'not_delivered',
+    message: expect.stringContaining('npm install @ai-sdk/not-there'),
+  })
+})
+
+test('a part of Node is no package', async () => {
+  const provider = connect('http://127.0.0.1:9', { package: 'net', factory: 'createConnection' })
+  expect(await failureOf(provider.submit(job('a pier'), soon()))).toMatchObject({ kind: 'not_delivered' })
+})
+
+test('a factory that is not there is told, with those that are', async () => {
+  const provider = connect('http://127.0.0.1:9', { factory: 'createVideos' })
+  expect(await failureOf(provider.submit(job('a pier'), soon()))).toMatchObject({
+    kind: 'rejected',
+    message: expect.stringContaining('it has createReplicate'),
+  })
+})
+
+/** A package made up for a test: its models are as given. */
+const packaged = (model: Record<string, unknown>, seen: Record<string, unknown>[] = []) =>
+  aiSdkVideo(settingsAt('http://127.0.0.1:9'), async () => ({
+    createMadeUp: (options: Record<string, unknown>) => {
+      seen.push(options)
+      return { videoModel: () => model }
+    },
+  }))
+
+const response = { timestamp: new Date(), modelId: 'm', headers: undefined }
+const ref = { model: 'm', operation: 'o' }
+
+test('a model that only works within one call is refused with the reason', async () => {
+  const provider = packaged({ doGenerate: async () => ({ videos: [] }) })
+  expect(await failureOf(provider.submit(job('a pier'), soon()))).toMatchObject({
+    kind: 'rejected',
+    message: expect.stringContaining('doStart and doStatus'),
+  })
+})
+
+test('a key that is not configured is not looked for in the environment', async () => {
+  const seen: Record<string, unknown>[] = []
+  const settings = { ...settingsAt('http://127.0.0.1:9'), apiKey: undefined }
+  const model = { doStart: async () => ({ operation: 'o' }), doStatus: async () => ({}) }
+  const provider = aiSdkVideo(settings, async () => ({
+    createMadeUp: (options: Record<string, unknown>) => {
+      seen.push(options)
+      return { videoModel: () => model }
+    },
+  }))
+  await provider.submit(job('a pier'), soon())
+  expect(seen).toMatchObject([{ apiKey: '', apiToken: '' }])
+})
+
+test.each([
+  ['base64', Buffer.from('a video').toString('base64')],
+  ['binary', new Uint8Array(Buffer.from('a video'))],
+])('a video that comes as %s is not kept, but asked for again', async (type, data) => {
+  const videos = [{ type, data, mediaType: 'video/mp4' }]
+  const doStatus = async () => ({ status: 'completed', videos, warnings: [], response })
+  const provider = packaged({ doStart: async () => ({}), doStatus })
+  const status = await provider.check(ref, soon())
+  expect(status).toEqual({ kind: 'done', result: { isInline: true } })
+  const bytes = await buffer(await provider.openResult(ref, { isInline: true }, soon()))
+  expect(bytes.toString()).toBe('a video')
+})
+
+test.each([[[]], [[{ type: 'uploaded', mediaType: 'video/mp4' }]]])(
+  'success with %j is none',
+  async (videos) => {
+    const doStatus = async () => ({ status: 'completed', videos, warnings: [], response })
+    const provider = packaged({ doStart: async () => ({}), doStatus })
+    expect(await provider.check(ref, soon())).toMatchObject({ kind: 'refused', code: 'upstream_error' })
+  },
+)
+
+test('pictures are told as first and last frame, or as references', async () => {
+  const told: Record<string, unknown>[] = []
+  const doStart = async (options: Record<string, unknown>) => {
+    told.push(options)
+    return { operation: 'o' }
+  }
+  const provider = packaged({ doStart, doStatus: async () => ({}) })
+  const references = [picture('one'), picture('two')]
+  await provider.submit(job('a pier', { references, referenceMode: 'frames' }), soon())
+  await provider.submit(job('a pier', { references, referenceMode: 'components' }), soon())
+  expect(told).toMatchObject([
+    { frameImages: [{ frameType: 'first_frame' }, { frameType: 'last_frame' }], inputReferences: undefined },
+    { frameImages: undefined, inputReferences: [{ mediaType: 'image/png' }, { mediaType: 'image/png' }] },
+  ])
+})
+
+test('what a package throws is told by its name alone', async () => {
+  const doStart = async () => {
+    throw new TypeError('the prompt "a secret pier" is bad')
+  }
+  const failure = await failureOf(packaged({ doStart, doStatus: doStart }).submit(job('a pier'), soon()))
+  expect(failure).toMatchObject({ kind: 'rejected', message: 'the package refused the job: TypeError' })
+})
+
+test.each([[null], ['o'], [{ id: 'a' }], [{ model: 'm' }]] as Opaque[][])(
+  'the reference %j is not of this provider',
+  async (other) => {
+    const provider = packaged({ doStart: async () => ({}), doStatus: async () => ({}) })
+    expect(await failureOf(provider.check(other ?? null, soon()))).toMatchObject({ kind: 'rejected' })
+  },
+)

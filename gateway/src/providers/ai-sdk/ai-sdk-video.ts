@@ -1,0 +1,277 @@
+/**
+ * A bridge to the video models of the AI SDK. A package makes the requests and reads the answers; what goes out and what
+ * comes in passes through our own `fetch`, so that time-outs, limits and what a failure means are as everywhere else.
+ */
+import { readFile } from 'node:fs/promises'
+import { findPackageJSON, isBuiltin } from 'node:module'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+
+import type {
+  Experimental_VideoModelV4 as VideoModel,
+  Experimental_VideoModelV4CallOptions as CallOptions,
+  Experimental_VideoModelV4OperationStatusResult as StatusResult,
+  Experimental_VideoModelV4VideoData as VideoData,
+  SharedV4ProviderOptions as ProviderOptions,
+} from '@ai-sdk/provider'
+
+import { aspectRatioOf } from '../kit/frame-words.ts'
+import { member, textOf } from '../kit/loose-json.ts'
+import { refusalCodeOfSentence } from '../kit/refusal-sentence.ts'
+import { type FetchTrail, upstreamFetch } from '../kit/upstream-fetch.ts'
+import { ProviderFailure } from '../port/failure.ts'
+import type {
+  Opaque,
+  ReferencePicture,
+  RefusalCode,
+  VideoJob,
+  VideoJobStatus,
+  VideoProvider,
+} from '../port/video.ts'
+
+export interface AiSdkSettings {
+  baseUrl: string
+  apiKey: string | undefined
+  connections: number
+  resultOrigins: string[]
+  package: string
+  factory?: string
+  options: Record<string, unknown>
+  providerOptions: Record<string, Record<string, unknown>>
+  frame: 'aspectRatio' | 'resolution' | 'both'
+  answerMegabytes: number
+}
+
+const refusalCodes: RefusalCode[] = ['content_policy_violation', 'invalid_image', 'invalid_parameter']
+
+/** A model whose jobs outlive the call that started them. */
+type StartingModel = VideoModel & Required<Pick<VideoModel, 'doStart' | 'doStatus'>>
+
+interface SdkProvider {
+  videoModel?: (id: string) => VideoModel
+  video?: (id: string) => VideoModel
+}
+
+type Factory = (options: Record<string, unknown>) => unknown
+
+/** Loads a package that the operator has installed. */
+type Load = (name: string) => Promise<Record<string, unknown>>
+
+/** Only what was made for the AI SDK: a name in a setting must not run whatever else is installed. */
+const loadInstalled: Load = async (name) => {
+  const path = findPackageJSON(name, import.meta.url)
+  const described: unknown = path === undefined ? undefined : JSON.parse(await readFile(path, 'utf8'))
+  if (
+    described !== undefined &&
+    member(member(described, 'dependencies'), '@ai-sdk/provider') === undefined
+  ) {
+    throw new NotForTheSdk()
+  }
+  return (await import(name)) as Record<string, unknown>
+}
+
+class NotForTheSdk extends Error {
+  override name = 'it is none for the AI SDK'
+}
+
+export function aiSdkVideo(settings: AiSdkSettings, load: Load = loadInstalled): VideoProvider {
+  const upstream = upstreamFetch({
+    ...settings,
+    secrets: settings.apiKey === undefined ? [] : [settings.apiKey],
+    answerBytesMax: settings.answerMegabytes * 1024 * 1024,
+  })
+
+  /** Made anew for every call, which costs nothing and gives each its own trail. */
+  async function modelFor(id: string, { fetch }: FetchTrail): Promise<StartingModel> {
+    const make = await factoryOf(settings, load)
+    // Packages have one of two names for the key. One that is absent would be looked for in our environment.
+    const key = settings.apiKey ?? ''
+    const options = { apiKey: key, apiToken: key, baseURL: settings.baseUrl, fetch }
+    let model: VideoModel | undefined
+    try {
+      const provider = make({ ...settings.options, ...options }) as SdkProvider
+      model = (provider.videoModel ?? provider.video)?.call(provider, id)
+    } catch (error) {
+      throw misfit(`${settings.package} refused its options or the model: ${nameOf(error)}`)
+    }
+    if (model === undefined) throw misfit(`${settings.package} makes no videos`)
+    if (!isStarting(model)) {
+      throw misfit(
+        `${settings.package} makes this model's videos within one call, and with the process the job would be lost. ` +
+          'It needs a model that has doStart and doStatus',
+      )
+    }
+    return model
+  }
+
+  async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
+    if (job.source !== undefined) throw misfit('the AI SDK has no remix')
+    const trail = upstream.trail('submit', signal)
+    const model = await modelFor(job.model, trail)
+    const options = { ...(await optionsOf(job, settings)), abortSignal: signal }
+    try {
+      const { operation } = await model.doStart(options)
+      return { model: job.model, operation: operation as Opaque }
+    } catch (error) {
+      throw submitFailure(trail, error)
+    }
+  }
+
+  async function readStatus(ref: Opaque, what: string, signal: AbortSignal) {
+    const { model: id, operation } = jobOf(ref)
+    const trail = upstream.trail(what, signal)
+    const model = await modelFor(id, trail)
+    try {
+      return { trail, status: await model.doStatus({ operation, abortSignal: signal }) }
+    } catch (error) {
+      return { trail, status: endIn(trail, error) }
+    }
+  }
+
+  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+    const { trail, status } = await readStatus(ref, 'check', signal)
+    if (trail.lastStatus() === 404) return { kind: 'missing' }
+    if (status.status === 'pending') return { kind: 'running', progress: undefined }
+    if (status.status === 'completed') {
+      const result = resultOf(status.videos[0])
+      if (result !== undefined) return { kind: 'done', result }
+      return { kind: 'refused', code: 'upstream_error', message: 'no output' }
+    }
+    return refusalOf(status.error, trail)
+  }
+
+  /** Some packages call it the job's end when the vendor did not answer at all, or had no time for it. */
+  function refusalOf(sentence: string, trail: FetchTrail): VideoJobStatus {
+    const failure = trail.lastFailure()
+    if (failure === undefined) {
+      return { kind: 'refused', code: refusalCodeOfSentence(sentence), message: upstream.redact(sentence) }
+    }
+    const isAboutJob = [400, 409, 410, 422].includes(trail.lastStatus() ?? 0)
+    if (!isAboutJob) throw failure
+    const code = refusalCodes.find((each) => each === failure.code) ?? refusalCodeOfSentence(sentence)
+    return { kind: 'refused', code, message: failure.message }
+  }
+
+  async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {
+    const url = textOf(member(result, 'url'))
+    if (url !== undefined) return upstream.openLink({ what: 'download', url, signal })
+    if (member(result, 'isInline') !== true) throw notOurs()
+    const { status } = await readStatus(ref, 'download', signal)
+    const video = status.status === 'completed' ? status.videos[0] : undefined
+    if (video?.type === 'base64')
+      return Readable.from([Buffer.from(video.data, 'base64')], { objectMode: false })
+    if (video?.type === 'binary') return Readable.from([Buffer.from(video.data)], { objectMode: false })
+    throw new ProviderFailure('unknown', 'download found no video')
+  }
+
+  return { submitsAreIdempotent: false, canRemix: false, submit, check, openResult }
+}
+
+async function factoryOf(settings: AiSdkSettings, load: Load): Promise<Factory> {
+  const name = settings.package
+  let exported: Record<string, unknown>
+  try {
+    if (isBuiltin(name)) throw new Error('not a package')
+    exported = await load(name)
+  } catch (error) {
+    const reason = error instanceof Error ? error.name : 'error'
+    const { code } = error as { code?: unknown }
+    const sentence =
+      code === 'ERR_MODULE_NOT_FOUND' || isBuiltin(name)
+        ? `the package ${name} is not installed: run npm install ${name} beside Kinora`
+        : `the package ${name} cannot be loaded: ${reason}`
+    throw new ProviderFailure('not_delivered', sentence)
+  }
+  const makers = Object.keys(exported).filter((each) => /^create[A-Z]/.test(each))
+  const chosen = settings.factory ?? (makers.length === 1 ? makers[0] : undefined)
+  const factory = chosen === undefined || !makers.includes(chosen) ? undefined : exported[chosen]
+  if (typeof factory === 'function') return factory as Factory
+  const choice = makers.length === 0 ? 'none that makes a provider' : makers.join(', ')
+  throw misfit(`factory must name a function of ${name}; it has ${choice}`)
+}
+
+function isStarting(model: VideoModel): model is StartingModel {
+  return typeof model.doStart === 'function' && typeof model.doStatus === 'function'
+}
+
+/** Nobody will be able to do this job here, however often it is tried. */
+function misfit(message: string): ProviderFailure {
+  return new ProviderFailure('rejected', message, { code: 'upstream_error' })
+}
+
+function notOurs(): ProviderFailure {
+  return misfit('not a reference of this provider')
+}
+
+/** What a package throws may hold a prompt or an address, so that only its name is told. */
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'error'
+}
+
+/** A job may exist once anything but a question was answered well, whatever went wrong after that. */
+function submitFailure(trail: FetchTrail, error: unknown): ProviderFailure {
+  const failure = trail.lastFailure()
+  if (failure !== undefined && !trail.hasSent()) return failure
+  if (trail.hasSent())
+    return new ProviderFailure('unknown', `submit was answered, and then failed: ${nameOf(error)}`)
+  return misfit(`the package refused the job: ${nameOf(error)}`)
+}
+
+/** A package throws where the vendor says that the job is done and has nothing to show; any other throw is a failure. */
+function endIn(trail: FetchTrail, error: unknown): StatusResult {
+  const failure = trail.lastFailure()
+  const response = { timestamp: new Date(), modelId: '', headers: undefined }
+  const isEnd = failure === undefined && /_VIDEO_GENERATION_(ERROR|FAILED)$/.test(nameOf(error))
+  if (isEnd || trail.lastStatus() === 404) return { status: 'error', error: 'no output', response }
+  throw failure ?? new ProviderFailure('unknown', `check cannot be read: ${nameOf(error)}`)
+}
+
+function jobOf(ref: Opaque): { model: string; operation: Opaque } {
+  const model = textOf(member(ref, 'model'))
+  const operation = member(ref, 'operation')
+  if (model === undefined || operation === undefined) throw notOurs()
+  return { model, operation: operation as Opaque }
+}
+
+/** A video that came with the answer is asked for again when it is wanted: it is too large to be kept meanwhile. */
+function resultOf(video: VideoData | undefined): Opaque | undefined {
+  if (video?.type === 'url') return { url: video.url }
+  return video?.type === 'base64' || video?.type === 'binary' ? { isInline: true } : undefined
+}
+
+async function optionsOf(job: VideoJob, settings: AiSdkSettings): Promise<CallOptions> {
+  const pictures = await Promise.all(job.references.map(fileOf))
+  const [first, last] = pictures
+  const isFrames = job.referenceMode === 'frames' && pictures.length === 2
+  return {
+    prompt: job.prompt,
+    n: 1,
+    aspectRatio: settings.frame === 'resolution' ? undefined : aspectRatioOf(job),
+    resolution: settings.frame === 'aspectRatio' ? undefined : `${job.width}x${job.height}`,
+    duration: job.seconds,
+    fps: undefined,
+    seed: undefined,
+    image: pictures.length === 1 ? first : undefined,
+    frameImages:
+      isFrames && first !== undefined && last !== undefined
+        ? [
+            { image: first, frameType: 'first_frame' },
+            { image: last, frameType: 'last_frame' },
+          ]
+        : undefined,
+    inputReferences: pictures.length > 1 && !isFrames ? pictures : undefined,
+    generateAudio: undefined,
+    providerOptions: settings.providerOptions as ProviderOptions,
+    headers: { 'idempotency-key': job.taskId },
+  }
+}
+
+/** The AI SDK takes pictures whole. */
+async function fileOf({ contentType, open }: ReferencePicture) {
+  try {
+    const data = new Uint8Array(await buffer(await open()))
+    return { type: 'file' as const, mediaType: contentType, data }
+  } catch (error) {
+    throw new ProviderFailure('not_delivered', `a picture could not be read: ${nameOf(error)}`)
+  }
+}
