@@ -8,6 +8,7 @@ import { expect, vi } from 'vitest'
 
 import { accountWords } from '../../../dev/vendor/control.ts'
 import { startVendor, type Vendor, type VendorOptions } from '../../../dev/vendor/vendor.ts'
+import { jobForTest } from './kit/job-for-test.ts'
 import { listenForTest } from './kit/listen-for-test.ts'
 import { ProviderFailure } from './port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from './port/video.ts'
@@ -120,22 +121,12 @@ export async function openBench(speaker: Speaker, options: VendorOptions = {}): 
       return value
     },
     // A prompt of its own, because some protocols have nothing else to tell jobs apart by.
-    job: (words = '') => ({
-      taskId: `task-${(jobs += 1)}`,
-      model: speaker.model,
-      prompt: `cat number ${jobs} ${words}`,
-      seconds: 4,
-      width: 1280,
-      height: 720,
-      watermark: false,
-      isPrivate: false,
-      style: undefined,
-      references: [],
-      referenceMode: undefined,
-      source: undefined,
-      characters: [],
-      newsUrl: undefined,
-    }),
+    job: (words = '') =>
+      jobForTest({
+        taskId: `task-${(jobs += 1)}`,
+        model: speaker.model,
+        prompt: `cat number ${jobs} ${words}`,
+      }),
     [Symbol.asyncDispose]: () => vendor.close(),
   }
 }

@@ -1,10 +1,10 @@
-import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
+import { jobForTest, pictureForTest } from '../kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
 import { type Exchange, withExchanges } from '../port/exchange.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
@@ -12,23 +12,8 @@ import { aiSdkVideo, type AiSdkSettings } from './ai-sdk-video.ts'
 
 const soon = (): AbortSignal => AbortSignal.timeout(3000)
 
-const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob => ({
-  taskId: 'task-1',
-  model: 'maker/video-1',
-  prompt,
-  seconds: 4,
-  width: 1280,
-  height: 720,
-  watermark: false,
-  isPrivate: false,
-  style: undefined,
-  references: [],
-  referenceMode: undefined,
-  source: undefined,
-  characters: [],
-  newsUrl: undefined,
-  ...changes,
-})
+const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob =>
+  jobForTest({ model: 'maker/video-1', prompt, ...changes })
 
 const settingsAt = (baseUrl: string, changes: Partial<AiSdkSettings> = {}): AiSdkSettings => ({
   baseUrl,
@@ -45,12 +30,6 @@ const settingsAt = (baseUrl: string, changes: Partial<AiSdkSettings> = {}): AiSd
 
 const connect = (baseUrl: string, changes: Partial<AiSdkSettings> = {}): VideoProvider =>
   aiSdkVideo(settingsAt(baseUrl, changes))
-
-const picture = (content: string) => ({
-  contentType: 'image/png',
-  sizeBytes: Buffer.byteLength(content),
-  open: async () => Readable.from([Buffer.from(content)]),
-})
 
 describe('with a package as it is published, against the simulated vendor', () => {
   let vendor: Vendor
@@ -74,7 +53,7 @@ describe('with a package as it is published, against the simulated vendor', () =
     const exchanges: Exchange[] = []
     const note = (exchange: Exchange) => exchanges.push(exchange)
     const submitted = await withExchanges(note, () =>
-      provider.submit(job('a lighthouse', { references: [picture('pixels')] }), soon()),
+      provider.submit(job('a lighthouse', { references: [pictureForTest('pixels')] }), soon()),
     )
     const ref = JSON.parse(JSON.stringify(submitted)) as Opaque
     expect(vendor.jobs()).toMatchObject([
@@ -224,7 +203,7 @@ test('pictures are told as first and last frame, or as references', async () => 
     return { operation: 'o' }
   }
   const provider = packaged({ doStart, doStatus: async () => ({}) })
-  const references = [picture('one'), picture('two')]
+  const references = [pictureForTest('one'), pictureForTest('two')]
   await provider.submit(job('a pier', { references, referenceMode: 'frames' }), soon())
   await provider.submit(job('a pier', { references, referenceMode: 'components' }), soon())
   expect(told).toMatchObject([

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { Readable } from 'node:stream'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createFalSigner } from '../../../../dev/vendor/fal-signature.ts'
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
+import { jobForTest, pictureForTest } from '../kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { falVideo, type FalVideoSettings } from './fal-video.ts'
@@ -13,29 +13,8 @@ import { usualInput } from './fal.ts'
 
 const soon = (): AbortSignal => AbortSignal.timeout(3000)
 
-const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob => ({
-  taskId: 'task-1',
-  model: 'maker/film/v2/text-to-video',
-  prompt,
-  seconds: 8,
-  width: 1280,
-  height: 720,
-  watermark: false,
-  isPrivate: false,
-  style: undefined,
-  references: [],
-  referenceMode: undefined,
-  source: undefined,
-  characters: [],
-  newsUrl: undefined,
-  ...changes,
-})
-
-const picture = (content: string) => ({
-  contentType: 'image/png',
-  sizeBytes: Buffer.byteLength(content),
-  open: async () => Readable.from([Buffer.from(content)]),
-})
+const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob =>
+  jobForTest({ model: 'maker/film/v2/text-to-video', prompt, seconds: 8, ...changes })
 
 const connect = (baseUrl: string, changes: Partial<FalVideoSettings> = {}): VideoProvider =>
   falVideo({
@@ -69,7 +48,7 @@ describe('against the simulated vendor', () => {
   }
 
   test('a video goes all the way', async () => {
-    const wanted = job('a cat', { references: [picture('a picture')] })
+    const wanted = job('a cat', { references: [pictureForTest('a picture')] })
     const ref = await provider.submit(wanted, soon())
     const known = vendor.jobs().find(({ id }) => id === (ref as { id: string }).id)
     expect(known).toMatchObject({
@@ -180,7 +159,7 @@ test('the submit says what the protocol asks for, in the words of the model', as
     fixed: { generate_audio: false },
     withPicture: { 'maker/film': 'maker/still' },
   })
-  const references = [picture('one'), picture('three')]
+  const references = [pictureForTest('one'), pictureForTest('three')]
   const ref = await provider.submit(job('a cat', { model: 'maker/film', references, style: 'noir' }), soon())
   expect(ref).toEqual({ id: 'r1', app: 'maker/still' })
   await provider.submit(
@@ -221,12 +200,12 @@ test('the submit says what the protocol asks for, in the words of the model', as
 
 test('what it cannot do is refused before anything is sent', async () => {
   const provider = connect('http://127.0.0.1:9')
-  const tooMany = job('a cat', { references: [picture('one'), picture('two')] })
+  const tooMany = job('a cat', { references: [pictureForTest('one'), pictureForTest('two')] })
   expect(await failureOf(provider.submit(tooMany, soon()))).toMatchObject({
     kind: 'rejected',
     code: 'invalid_image',
   })
-  const remix = job('a cat', { source: { ...picture('film'), ref: undefined } })
+  const remix = job('a cat', { source: { ...pictureForTest('film'), ref: undefined } })
   expect(provider.canRemix).toBe(false)
   expect(await failureOf(provider.submit(remix, soon()))).toMatchObject({ kind: 'rejected' })
   for (const model of ['film', '../admin', 'maker/../x', 'maker/film?x=1', '']) {

@@ -10,6 +10,7 @@ import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
+import { jobForTest, pictureForTest } from '../kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoProvider } from '../port/video.ts'
 import { geminiVideo, type GeminiVideoSettings } from './gemini-video.ts'
@@ -17,29 +18,8 @@ import { geminiVideo, type GeminiVideoSettings } from './gemini-video.ts'
 const soon = (): AbortSignal => AbortSignal.timeout(5000)
 const apiKey = 'vendor-secret'
 
-const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob => ({
-  taskId: 'task-1',
-  model: 'veo-3',
-  prompt,
-  seconds: 8,
-  width: 1280,
-  height: 720,
-  watermark: false,
-  isPrivate: false,
-  style: undefined,
-  references: [],
-  referenceMode: undefined,
-  source: undefined,
-  characters: [],
-  newsUrl: undefined,
-  ...changes,
-})
-
-const picture = (content: string | Buffer, contentType = 'image/png') => ({
-  contentType,
-  sizeBytes: Buffer.byteLength(content),
-  open: async () => Readable.from([Buffer.from(content)]),
-})
+const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob =>
+  jobForTest({ model: 'veo-3', prompt, seconds: 8, ...changes })
 
 const connect = (baseUrl: string, changes: Partial<GeminiVideoSettings> = {}): VideoProvider =>
   geminiVideo({ baseUrl, apiKey, api: 'developer', location: 'here', ...changes })
@@ -65,7 +45,7 @@ describe('against the simulated vendor', () => {
     ['enterprise', '/v1', enterprise, { inline: true }],
   ])('a video goes all the way through the %s API', async (_, path, settings, result) => {
     const provider = connect(`${vendor.url}${path}`, settings)
-    const references = [picture('first'), picture('second')]
+    const references = [pictureForTest('first'), pictureForTest('second')]
     const ref = await provider.submit(job('a cat vendor:duration=150', { references }), soon())
     expect(vendor.jobs().at(-1)).toMatchObject({
       kind: 'gemini',
@@ -146,14 +126,14 @@ describe('what is sent', () => {
     mimeType,
   })
   const asset = (content: string) => ({ image: image(content), referenceType: 'asset' })
-  const [one, two] = [picture('one'), picture('two')]
-  const characters = [{ username: 'anna', picture: picture('face') }]
+  const [one, two] = [pictureForTest('one'), pictureForTest('two')]
+  const characters = [{ username: 'anna', picture: pictureForTest('face') }]
 
   test.each<[string, Partial<VideoJob>, object]>([
     ['no picture', {}, {}],
     [
       'one to begin with',
-      { references: [picture('one', 'image/jpeg')] },
+      { references: [pictureForTest('one', 'image/jpeg')] },
       { image: image('one', 'image/jpeg') },
     ],
     [

@@ -1,36 +1,14 @@
-import { Readable } from 'node:stream'
-
 import { expect, test } from 'vitest'
 
+import { jobForTest, pictureForTest } from '../kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
 import type { VideoJob, VideoProvider } from '../port/video.ts'
 import { kinoraVideo, type KinoraVideoSettings } from './kinora-video.ts'
 
 const soon = (): AbortSignal => AbortSignal.timeout(3000)
 
-const job = (changes: Partial<VideoJob> = {}): VideoJob => ({
-  taskId: 'task-1',
-  model: 'vidB-2',
-  prompt: 'a "cat"',
-  seconds: 10,
-  width: 1280,
-  height: 720,
-  watermark: true,
-  isPrivate: false,
-  style: undefined,
-  references: [],
-  referenceMode: undefined,
-  source: undefined,
-  characters: [],
-  newsUrl: undefined,
-  ...changes,
-})
-
-const picture = (content: string) => ({
-  contentType: 'image/png',
-  sizeBytes: Buffer.byteLength(content),
-  open: async () => Readable.from([Buffer.from(content)]),
-})
+const job = (changes: Partial<VideoJob> = {}): VideoJob =>
+  jobForTest({ model: 'vidB-2', prompt: 'a "cat"', seconds: 10, watermark: true, ...changes })
 
 const connect = (baseUrl: string, changes: Partial<KinoraVideoSettings> = {}): VideoProvider =>
   kinoraVideo({
@@ -67,7 +45,7 @@ async function fieldsOf({ contentType, body }: { contentType: string; body: stri
 
 test('what the create door can say goes there, with the pictures inside', async () => {
   await using server = await listenAsGateway(both)
-  const references = [picture('first'), picture('second')]
+  const references = [pictureForTest('first'), pictureForTest('second')]
   const wanted = job({ references, width: 1080, height: 1920, watermark: false, isPrivate: true })
   const ref = await connect(`${server.url}/v1`).submit(wanted, soon())
   expect(ref).toEqual({ id: 'inner-1', upsamples: true })
@@ -95,7 +73,7 @@ test.each([
   ['of its style', { style: 'anime' }],
 ])('what that door cannot say, because %s, goes through the other', async (_why, changes) => {
   await using server = await listenAsGateway(both)
-  const wanted = job({ references: [picture('first')], isPrivate: true, ...changes })
+  const wanted = job({ references: [pictureForTest('first')], isPrivate: true, ...changes })
   expect(await connect(server.url).submit(wanted, soon())).toEqual({ id: 'inner-1' })
   expect(server.asked()).toEqual(['GET /v1/models/vidB-2', 'POST /v1/videos'])
   expect(await fieldsOf(server.seen[1] ?? { contentType: '', body: '' })).toEqual({
@@ -139,7 +117,7 @@ test('doors are asked for once, or not at all', async () => {
 
 test('no picture is left out in silence', async () => {
   await using server = await listenAsGateway(videosOnly)
-  const wanted = job({ references: [picture('first'), picture('second')] })
+  const wanted = job({ references: [pictureForTest('first'), pictureForTest('second')] })
   expect(await failureOf(connect(server.url).submit(wanted, soon()))).toMatchObject({ kind: 'rejected' })
   expect(server.asked()).toEqual(['GET /v1/models/vidB-2'])
 })
@@ -161,7 +139,7 @@ test.each([
 test('a remix names its source, and its size where the door knows that one', async () => {
   await using server = await listenAsGateway(both)
   const provider = connect(server.url)
-  const source = { ...picture('never sent'), ref: { id: 'inner/0' } }
+  const source = { ...pictureForTest('never sent'), ref: { id: 'inner/0' } }
   await provider.submit(job({ source, width: 480, height: 480 }), soon())
   await provider.submit(job({ source, width: 1920, height: 1080 }), soon())
   expect(server.asked()).toEqual(['POST /v1/videos/inner%2F0/remix', 'POST /v1/videos/inner%2F0/remix'])

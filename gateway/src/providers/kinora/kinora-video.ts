@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream'
 
 import { failureInAnswer } from '../kit/classify.ts'
-import { complaintIn, refusalCodeOf } from '../kit/complaint.ts'
 import { upstreamAt } from '../kit/http.ts'
-import { acceptVideo, checkAfterMs, idOf, jobIn, progressIn, stateWordIn } from '../kit/job-reply.ts'
+import { acceptVideo, idOf, jobIn } from '../kit/job-reply.ts'
+import { statusIn } from '../kit/job-status.ts'
 import { member, textOf } from '../kit/loose-json.ts'
-import { openOrAskAnew, resultLinkIn } from '../kit/result-link.ts'
+import { openOrAskAnew } from '../kit/result-link.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { createDoorOnly, doorsAt } from './kinora-doors.ts'
@@ -64,29 +64,12 @@ export function kinoraVideo(settings: KinoraVideoSettings): VideoProvider {
     const path = `/v1/video/query?id=${encodeURIComponent(idIn(ref))}`
     const answer = await upstream.callJson({ what: 'check', method: 'GET', path, alsoFine: [404], signal })
     if (answer.status === 404) return { kind: 'missing' }
-    const job = jobIn(answer.body)
-    const complaint = complaintIn(job) ?? complaintIn(answer.body)
-    const word = stateWordIn(job)
-    if (word === undefined) {
-      if (/not_?(found|exist)/i.test(complaint?.code ?? '')) return { kind: 'missing' }
-      throw new ProviderFailure('unknown', 'check answered without a status')
-    }
-    if (refusedWords.has(word)) {
-      const said = [word, complaint?.code, complaint?.message].filter((part) => part !== undefined)
-      return {
-        kind: 'refused',
-        code: refusalCodeOf(complaint),
-        message: upstream.redact(said.join(': ')),
-      }
-    }
-    const isDone = doneWords.has(word) || (word === generatedWord && member(ref, 'upsamples') !== true)
-    if (!isDone) {
-      return { kind: 'running', progress: progressIn(job), checkAfterMs: checkAfterMs(answer.headers) }
-    }
-    if (settings.results === 'bytes') return { kind: 'done', result: null }
-    const url = resultLinkIn(job)
-    if (url !== undefined) return { kind: 'done', result: { url } }
-    return { kind: 'refused', code: 'upstream_error', message: `${word} without an address of the result` }
+    return statusIn(answer, {
+      isDone: (word) => doneWords.has(word) || (word === generatedWord && member(ref, 'upsamples') !== true),
+      isRefused: (word) => refusedWords.has(word),
+      results: settings.results,
+      redact: upstream.redact,
+    })
   }
 
   async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {

@@ -1,9 +1,9 @@
-import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
+import { jobForTest, pictureForTest } from '../kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { openAiVideo, type OpenAiVideoSettings } from './openai-video.ts'
@@ -11,29 +11,8 @@ import { openAiVideo, type OpenAiVideoSettings } from './openai-video.ts'
 const soon = (): AbortSignal => AbortSignal.timeout(3000)
 
 let tasks = 0
-const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob => ({
-  taskId: `task-${(tasks += 1)}`,
-  model: 'maker-2',
-  prompt,
-  seconds: 4,
-  width: 1280,
-  height: 720,
-  watermark: false,
-  isPrivate: false,
-  style: undefined,
-  references: [],
-  referenceMode: undefined,
-  source: undefined,
-  characters: [],
-  newsUrl: undefined,
-  ...changes,
-})
-
-const picture = (content: string) => ({
-  contentType: 'image/png',
-  sizeBytes: Buffer.byteLength(content),
-  open: async () => Readable.from([Buffer.from(content)]),
-})
+const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob =>
+  jobForTest({ taskId: `task-${(tasks += 1)}`, prompt, ...changes })
 
 const connect = (baseUrl: string, changes: Partial<OpenAiVideoSettings> = {}): VideoProvider =>
   openAiVideo({ baseUrl, apiKey: 'vendor-secret', idempotentSubmits: true, ...changes })
@@ -59,7 +38,9 @@ describe('against the simulated vendor', () => {
   }
 
   test('a video goes all the way', async () => {
-    const wanted = job('a cat vendor:duration=200ms', { references: [picture('first'), picture('second')] })
+    const wanted = job('a cat vendor:duration=200ms', {
+      references: [pictureForTest('first'), pictureForTest('second')],
+    })
     const ref = await provider.submit(wanted, soon())
     expect(jobsOf(wanted.taskId)).toEqual([
       expect.objectContaining({
@@ -94,8 +75,11 @@ describe('against the simulated vendor', () => {
     const first = job('a cat vendor:duration=0ms', { model: 'maker-2', seconds: 8, width: 720, height: 1280 })
     const ref = await provider.submit(first, soon())
     expect(await ended(ref)).toMatchObject({ kind: 'done' })
-    const source = { ...picture('never sent'), ref }
-    const wanted = job('at night', { source, characters: [{ username: 'anna', picture: picture('face') }] })
+    const source = { ...pictureForTest('never sent'), ref }
+    const wanted = job('at night', {
+      source,
+      characters: [{ username: 'anna', picture: pictureForTest('face') }],
+    })
     const remix = await provider.submit(wanted, soon())
     expect(await provider.submit(wanted, soon())).toEqual(remix)
     expect(jobsOf(wanted.taskId)).toEqual([
@@ -112,12 +96,12 @@ describe('against the simulated vendor', () => {
 
   test('a source that was made elsewhere cannot be remixed, nor one that is gone', async () => {
     expect(provider.canRemix).toBe(true)
-    const foreign = job('at night', { source: { ...picture('film'), ref: undefined } })
+    const foreign = job('at night', { source: { ...pictureForTest('film'), ref: undefined } })
     expect(await failureOf(provider.submit(foreign, soon()))).toMatchObject({
       kind: 'rejected',
       code: 'upstream_error',
     })
-    const gone = job('at night', { source: { ...picture('film'), ref: { id: 'video_gone' } } })
+    const gone = job('at night', { source: { ...pictureForTest('film'), ref: { id: 'video_gone' } } })
     expect(await failureOf(provider.submit(gone, soon()))).toMatchObject({ kind: 'rejected' })
     expect([...jobsOf(foreign.taskId), ...jobsOf(gone.taskId)]).toEqual([])
   })
@@ -222,7 +206,7 @@ test('the create request says what the protocol asks for', async () => {
   })
   const provider = connect(`${server.url}/v1/`, { lookup: true })
   expect(
-    await provider.submit(job('a "cat"', { taskId: 'task-a', references: [picture('PNG')] }), soon()),
+    await provider.submit(job('a "cat"', { taskId: 'task-a', references: [pictureForTest('PNG')] }), soon()),
   ).toEqual({
     id: 'v1',
   })

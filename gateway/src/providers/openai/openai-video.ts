@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
 
 import { failureInAnswer } from '../kit/classify.ts'
-import { complaintIn, refusalCodeOf } from '../kit/complaint.ts'
 import { upstreamAt } from '../kit/http.ts'
-import { acceptVideo, checkAfterMs, idOf, jobIn, progressIn, stateWordIn } from '../kit/job-reply.ts'
+import { acceptVideo, idOf, jobIn } from '../kit/job-reply.ts'
+import { statusIn } from '../kit/job-status.ts'
 import { member, textOf } from '../kit/loose-json.ts'
 import { jsonBody, multipart } from '../kit/multipart.ts'
 import { referencePart } from '../kit/reference-part.ts'
-import { openOrAskAnew, resultLinkIn } from '../kit/result-link.ts'
+import { openOrAskAnew } from '../kit/result-link.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, SourceVideo, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 
@@ -92,26 +92,12 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
       signal,
     })
     if (answer.status === 404) return { kind: 'missing' }
-    const job = jobIn(answer.body)
-    const complaint = complaintIn(job) ?? complaintIn(answer.body)
-    const word = stateWordIn(job)
-    if (word === undefined) {
-      if (/not_?(found|exist)/i.test(complaint?.code ?? '')) return { kind: 'missing' }
-      throw new ProviderFailure('unknown', 'check answered without a status')
-    }
-    if (doneWords.has(word)) {
-      if (settings.results !== 'link') return { kind: 'done', result: null }
-      const url = resultLinkIn(job)
-      if (url !== undefined) return { kind: 'done', result: { url } }
-      return { kind: 'refused', code: 'upstream_error', message: `${word} without an address of the result` }
-    }
-    if (refusedWords.has(word)) {
-      const message = [word, complaint?.code, complaint?.message]
-        .filter((part) => part !== undefined)
-        .join(': ')
-      return { kind: 'refused', code: refusalCodeOf(complaint), message: upstream.redact(message) }
-    }
-    return { kind: 'running', progress: progressIn(job), checkAfterMs: checkAfterMs(answer.headers) }
+    return statusIn(answer, {
+      isDone: (word) => doneWords.has(word),
+      isRefused: (word) => refusedWords.has(word),
+      results: settings.results ?? 'bytes',
+      redact: upstream.redact,
+    })
   }
 
   async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {

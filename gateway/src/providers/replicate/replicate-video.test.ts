@@ -1,39 +1,18 @@
-import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
+import { jobForTest, pictureForTest } from '../kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { replicateVideo, type ReplicateSettings } from './replicate-video.ts'
 
 const soon = (): AbortSignal => AbortSignal.timeout(3000)
 
-const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob => ({
-  taskId: 'task-1',
-  model: 'maker/video-1',
-  prompt,
-  seconds: 4,
-  width: 1280,
-  height: 720,
-  watermark: false,
-  isPrivate: false,
-  style: undefined,
-  references: [],
-  referenceMode: undefined,
-  source: undefined,
-  characters: [],
-  newsUrl: undefined,
-  ...changes,
-})
-
-const picture = (content: string) => ({
-  contentType: 'image/png',
-  sizeBytes: Buffer.byteLength(content),
-  open: async () => Readable.from([Buffer.from(content)]),
-})
+const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob =>
+  jobForTest({ model: 'maker/video-1', prompt, ...changes })
 
 const connect = (baseUrl: string, changes: Partial<ReplicateSettings> = {}): VideoProvider =>
   replicateVideo({
@@ -68,7 +47,7 @@ describe('against the simulated vendor', () => {
   }
 
   test('a video goes all the way, with its picture', async () => {
-    const ref = await provider.submit(job('a lighthouse', { references: [picture('pixels')] }), soon())
+    const ref = await provider.submit(job('a lighthouse', { references: [pictureForTest('pixels')] }), soon())
     const [booked] = vendor.jobs()
     expect(booked).toMatchObject({ model: 'maker/video-1', seconds: '4', size: '16:9', referenceBytes: 6 })
     const status = await ended(ref)
@@ -123,7 +102,7 @@ test('fields are filled as the operator said, beside those that are always the s
     input: { text: 'prompt', quality: 'resolution', dimensions: 'size', frames: 'pictures' },
     fixed: { fps: 24 },
   })
-  await provider.submit(job('a pier', { references: [picture('one'), picture('two')] }), soon())
+  await provider.submit(job('a pier', { references: [pictureForTest('one'), pictureForTest('two')] }), soon())
   expect(server.asked[0]?.body).toEqual({
     input: {
       fps: 24,
@@ -137,7 +116,7 @@ test('fields are filled as the operator said, beside those that are always the s
 
 test('a picture that has no place in the input is never left out in silence', async () => {
   await using server = await answering({ id: 'p1' })
-  const references = [picture('one'), picture('two')]
+  const references = [pictureForTest('one'), pictureForTest('two')]
   const failure = await failureOf(connect(server.url).submit(job('a pier', { references }), soon()))
   expect(failure).toMatchObject({ kind: 'rejected', code: 'invalid_image' })
   expect(server.asked).toEqual([])
