@@ -131,7 +131,8 @@ export type Recorded = 'first' | 'known' | "another's"
 
 /**
  * Records what a provider answered to a submit. The first answer stands whichever run brings it: a job
- * that a provider has taken must never be forgotten, and never be shown to two customers.
+ * that a provider has taken must never be forgotten, and never be shown to two customers. The task is locked before the
+ * job, as news lock them, which may come at the same moment.
  */
 export const recordSubmitted = async (
   database: Database,
@@ -140,8 +141,11 @@ export const recordSubmitted = async (
   firstCheckMs: number,
 ): Promise<Recorded> => {
   const { rows } = await database.query<{ isOurs: boolean; isFirst: boolean }>(
-    `with claimed as (
-       insert into taken_jobs (provider, job, task_id) values ($4, md5($2::jsonb::text)::uuid, $1)
+    `with locked as materialized (
+       select from open_tasks where task_id = $1 for update
+     ), claimed as (
+       insert into taken_jobs (provider, job, task_id)
+       select $4, md5($2::jsonb::text)::uuid, $1 from (select count(*) from locked) once
        on conflict (provider, job) do update set taken_at = taken_jobs.taken_at
          where taken_jobs.task_id = excluded.task_id
        returning task_id

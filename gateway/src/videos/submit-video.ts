@@ -3,24 +3,16 @@
  * record is asked first, because a step may run again after a crash, and so may a whole run.
  */
 import type { Log } from '../platform/log.ts'
-import type { Postgres } from '../platform/postgres.ts'
 import { withExchanges, type Exchange } from '../providers/port/exchange.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 import { videoOf, type Provider, type Providers } from '../providers/port/provider.ts'
-import type {
-  Opaque,
-  ReferencePicture,
-  SourceVideo,
-  VideoJob,
-  VideoProvider,
-} from '../providers/port/video.ts'
+import type { Opaque, VideoProvider } from '../providers/port/video.ts'
 import { backoffMs } from '../routing/full-jitter.ts'
-import type { Decision, Route, Router } from '../routing/route.ts'
-import type { MediaStore } from '../storage/media-store.ts'
-import { findStoredFile, referencesOfTask, type StoredFile } from '../storage/stored-file-store.ts'
+import type { Decision, Router } from '../routing/route.ts'
 import { nextLookMs } from './check-schedule.ts'
 import { stopUpstream } from './discard-upstream.ts'
 import { needsEnhancing } from './enhance-prompt.ts'
+import { jobOf, type JobDependencies } from './job-of-task.ts'
 import {
   beginSubmit,
   findUpstream,
@@ -37,26 +29,19 @@ import {
 } from './open-task-store.ts'
 import type { Paces } from './pace.ts'
 import { isSameJob } from './same-job.ts'
-import { dayOfTaskId } from './task-id.ts'
-import { findMaker, findTask, markProcessing } from './task-store.ts'
+import { findTask, markProcessing } from './task-store.ts'
 import type { Outcome, VideoTask } from './task.ts'
 import { needOf } from './video-need.ts'
 
-export interface SubmitDependencies {
-  postgres: Postgres
+export interface SubmitDependencies extends JobDependencies {
   providers: Providers
   router: Router
-  mediaStore: MediaStore
   log: Log
   nudgeDispatcher: (provider: string) => void
   nudgeWatch: (provider: string, taskId: string) => void
   /** Tells watchers that there is something new to read of these tasks. */
   announce: (taskIds: string[]) => void
-  /** The portraits of these characters; of one that is gone there is none. */
-  portraitsOf: (characterIds: string[]) => Promise<Map<string, StoredFile>>
   pace: Pick<Paces, 'of'>
-  /** Where a provider may bring its news of a task. */
-  newsUrlOf: (provider: string, taskId: string) => string
 }
 
 /**
@@ -71,68 +56,6 @@ export type Submitted =
 
 // A provider that can be asked for a job by our id may show it a little later than it took it.
 const lookupGraceMs = 120_000
-
-const readable = (mediaStore: MediaStore, file: StoredFile): ReferencePicture => ({
-  contentType: file.contentType,
-  sizeBytes: file.sizeBytes,
-  open: async () => {
-    const stream = await mediaStore.open(file.storageKey)
-    if (stream === undefined) throw new ProviderFailure('rejected', `${file.kind} ${file.id} is missing`)
-    return stream
-  },
-})
-
-/** The video a remix is made from; the provider that made it is also told which job of its own that was. */
-const sourceOf = async (
-  { postgres, mediaStore }: SubmitDependencies,
-  { provider, order: { remixOf } }: VideoTask,
-): Promise<SourceVideo | undefined> => {
-  if (remixOf === undefined) return undefined
-  const file = await findStoredFile(postgres, remixOf.mediaId)
-  if (file === undefined) throw new ProviderFailure('rejected', `source ${remixOf.mediaId} is missing`)
-  const maker = await findMaker(postgres, dayOfTaskId(remixOf.taskId) ?? '', remixOf.taskId)
-  const isSameMaker = maker?.provider === provider && maker.upstream !== null
-  return { ...readable(mediaStore, file), ref: isSameMaker ? (maker.upstream as Opaque) : undefined }
-}
-
-/** Each with its portrait. One that was deleted since stays a name in the prompt. */
-const charactersOf = async (
-  { mediaStore, portraitsOf }: SubmitDependencies,
-  { order: { characters = [] } }: VideoTask,
-): Promise<VideoJob['characters']> => {
-  if (characters.length === 0) return []
-  const portraits = await portraitsOf(characters.map(({ id }) => id))
-  return characters.flatMap(({ id, username }) => {
-    const portrait = portraits.get(id)
-    return portrait === undefined ? [] : { username, picture: readable(mediaStore, portrait) }
-  })
-}
-
-const jobOf = async (
-  dependencies: SubmitDependencies,
-  task: VideoTask,
-  { provider, upstreamModel }: Pick<Route, 'provider' | 'upstreamModel'>,
-): Promise<VideoJob> => {
-  const { postgres, mediaStore, newsUrlOf } = dependencies
-  const references = await referencesOfTask(postgres, task.id)
-  const { seconds, width, height, watermark, isPrivate, style, referenceMode } = task.order
-  return {
-    seconds,
-    width,
-    height,
-    watermark,
-    isPrivate,
-    taskId: task.id,
-    model: upstreamModel,
-    prompt: task.enhancedPrompt,
-    style,
-    references: references.map((file) => readable(mediaStore, file)),
-    referenceMode,
-    source: await sourceOf(dependencies, task),
-    characters: await charactersOf(dependencies, task),
-    newsUrl: provider.bringsNews ? newsUrlOf(provider.name, task.id) : undefined,
-  }
-}
 
 const waiting = (open: OpenTask): Submitted => ({
   kind: 'waiting',
@@ -336,23 +259,20 @@ export const submitVideo = async (
   const provider = providers.get(open.provider)
   const video = videoOf(provider)
   const route = router.routesOf(task.model).find((each) => each.provider.name === provider.name)
-  const given = { open, task, provider, video, upstreamModel: route?.upstreamModel ?? task.model }
+  let given: Try = { open, task, provider, video, upstreamModel: route?.upstreamModel ?? task.model }
   const remainingMs = Math.max(1, open.deadlineAt.getTime() - Date.now())
   const signal = AbortSignal.timeout(Math.min(provider.timeoutsMs.submit, remainingMs))
 
   if (open.unsureSince !== null && !video.submitsAreIdempotent) {
     const found = await findUnsure(dependencies, given, signal)
     if (found !== undefined) return found
+    given = { ...given, open: { ...open, unsureSince: null } }
   }
-  const isRetry = open.unsureSince !== null || open.tried.includes(provider.name)
+  const isUnsure = given.open.unsureSince !== null
+  const isRetry = isUnsure || open.tried.includes(provider.name)
   const leave = await router.mayCall(provider.name, task.model, isRetry ? 'retry' : 'first')
-  if (leave.kind === 'no') {
-    const to = open.unsureSince === null ? elsewhere(dependencies, given) : undefined
-    return backInLine(dependencies, given, {
-      waitMs: to === undefined ? leave.retryAfterMs : 0,
-      turnedAway: false,
-      to,
-    })
-  }
-  return ask(dependencies, given, signal)
+  if (leave.kind === 'yes') return ask(dependencies, given, signal)
+  const to = isUnsure ? undefined : elsewhere(dependencies, given)
+  const waitMs = to === undefined ? leave.retryAfterMs : 0
+  return backInLine(dependencies, given, { waitMs, turnedAway: false, to })
 }

@@ -46,7 +46,7 @@ describe('against the simulated vendor', () => {
   ])('a video goes all the way through the %s API', async (_, path, settings, result) => {
     const provider = connect(`${vendor.url}${path}`, settings)
     const references = [pictureForTest('first'), pictureForTest('second')]
-    const ref = await provider.submit(job('a cat vendor:duration=150', { references }), soon())
+    const ref = await provider.submit(job('a cat vendor:duration=600', { references }), soon())
     expect(vendor.jobs().at(-1)).toMatchObject({
       kind: 'gemini',
       model: 'veo-3',
