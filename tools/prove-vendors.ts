@@ -9,9 +9,11 @@ const { values, positionals } = parseArgs({
 })
 const vitest = fileURLToPath(import.meta.resolve('vitest/vitest.mjs'))
 const reporter = fileURLToPath(new URL('../gateway/test/vendors/print-lines.ts', import.meta.url))
+// At full length each proof has the machine to itself.
+const alone = values.quick ? [] : ['--no-file-parallelism']
 const run = spawn(
   process.execPath,
-  [vitest, 'run', '--project', 'vendors', '--reporter', reporter, ...positionals],
+  [vitest, 'run', '--project', 'vendors', '--reporter', reporter, ...alone, ...positionals],
   { stdio: 'inherit', env: { ...process.env, ...(!values.quick && { PROVE_VENDORS: 'full' }) } },
 )
 run.on('exit', (code) => (process.exitCode = code ?? 1))

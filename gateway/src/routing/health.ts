@@ -218,10 +218,13 @@ export const createHealth = async (
     const entry = entryOf(provider, model)
     if (!entry.isProbing) return
     entry.isProbing = false
-    entry.probedUntilMs = 0
-    giveProbeBack(postgres, provider, model).catch((error: unknown) =>
-      log.warn({ err: error, provider, model }, 'probe.not-given-back'),
-    )
+    // Free once the record says so, and everybody is told: until then a look would only find it taken.
+    giveProbeBack(postgres, provider, model)
+      .then(() => postgres.notify(channel, ''))
+      .catch((error: unknown) => log.warn({ err: error, provider, model }, 'probe.not-given-back'))
+      .finally(() => {
+        if (!entry.isProbing) entry.probedUntilMs = 0
+      })
   }
 
   return {

@@ -34,7 +34,7 @@ import { vendorKey } from '../kit/vendor-gateway.ts'
 import { vendorRouter } from '../kit/vendor-providers.ts'
 
 const seed = Number(process.env['LEDGER_SEED'] ?? Math.floor(Math.random() * 1_000_000_000))
-const count = Number(process.env['LEDGER_HISTORIES'] ?? 10_000)
+const count = Number(process.env['LEDGER_HISTORIES'] ?? 3_000)
 const rounds = 5
 const lanes = 3
 const together = 100

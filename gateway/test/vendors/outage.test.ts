@@ -1,0 +1,273 @@
+/**
+ * A vendor that is down for a while, under load that does not stop for it. It is left alone meanwhile, what others serve
+ * goes on as before, what others can serve goes to them, and what only it serves is made when it is back, with no rush.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
+import { askJson } from '../kit/answers.ts'
+import { startStack, type Stack } from '../kit/stack.ts'
+import { isFull } from './findings.ts'
+
+/** By whom each model can be made, and how many are ordered in a second. */
+const models = {
+  alone: { id: 'vidA3.1', providers: ['first'], perSecond: isFull ? 10 : 3 },
+  unconcerned: { id: 'vidA2', providers: ['other'], perSecond: isFull ? 5 : 2 },
+  either: { id: 'vidA3', providers: ['first', 'other'], perSecond: isFull ? 5 : 2 },
+}
+type Name = keyof typeof models
+const names = Object.keys(models) as Name[]
+
+const beforeMs = isFull ? 60_000 : 3_000
+const outageMs = isFull ? 120_000 : 12_000
+/** For so long work keeps coming once the vendor is well again. */
+const afterMs = isFull ? 60_000 : 1_000
+const jobMs = 1_000
+const bucketMs = isFull ? 5_000 : 2_000
+const apiKey = 'vendor-key-of-tests'
+
+interface Sample {
+  atMs: number
+  submits: number
+  calls: number
+}
+
+interface Made {
+  name: Name
+  state: string
+  acceptedMs: number
+  endedMs: number
+  /** Who was asked, and what came of it, in order. */
+  attempts: { provider: string; outcome: string; because: string; startedMs: number }[]
+}
+
+let stack: Stack
+let other: Vendor
+let downMs: number
+let upMs: number
+let samples: Sample[]
+let made: Made[]
+
+const setupOf = (vendor: Vendor) => {
+  const common = {
+    ...{ kind: 'openai', apiKey, slots: 500, idempotentSubmits: true },
+    ...{ checkEveryMsLeast: 250, checkEveryMsMost: 2_000 },
+  }
+  const routesOf = (providers: string[]) => providers.map((provider, at) => ({ provider, order: at + 1 }))
+  return {
+    providers: {
+      first: { ...common, baseUrl: vendor.url },
+      other: { ...common, baseUrl: other.url },
+    },
+    models: Object.fromEntries(
+      names.map((name) => [models[name].id, { routes: routesOf(models[name].providers) }]),
+    ),
+  }
+}
+
+/** Calls that a vendor had so far, whatever became of them. */
+const sampleOf = (vendor: Vendor): Sample => {
+  const { submits, checks, downloads, cut, cutSubmits } = vendor.counts()
+  return { atMs: Date.now(), submits: submits + cutSubmits, calls: submits + checks + downloads + cut }
+}
+
+/** Orders at a steady pace, whether answers come or not, until told to stop. */
+const offer = (name: Name) => {
+  const { id: model, perSecond } = models[name]
+  const orders: Promise<void>[] = []
+  const startedMs = Date.now()
+  const order = async (prompt: string) => {
+    const { status, body } = await askJson(`${stack.url}/v1/video/create`, stack.key, { model, prompt })
+    if (status !== 200) throw new Error(`a create was answered ${JSON.stringify(body)}`)
+  }
+  const timer = setInterval(() => {
+    while (orders.length < ((Date.now() - startedMs) / 1_000) * perSecond) {
+      orders.push(order(`${name} ${orders.length}`))
+    }
+  }, 20)
+  return async () => {
+    clearInterval(timer)
+    await Promise.all(orders)
+  }
+}
+
+const readMade = async (): Promise<Made[]> => {
+  const { rows } = await stack.database.postgres.query<Made & Record<string, unknown>>(
+    `select split_part(t.video_order ->> 'prompt', ' ', 1) as name, t.state,
+            extract(epoch from accepted.created_at)::float8 * 1000 as "acceptedMs",
+            extract(epoch from ended.created_at)::float8 * 1000 as "endedMs",
+            (select coalesce(jsonb_agg(jsonb_build_object(
+                      'provider', a.provider, 'outcome', a.outcome, 'because', a.decision ->> 'because',
+                      'startedMs', extract(epoch from a.started_at) * 1000) order by a.attempt), '[]')
+               from task_attempts a where a.day = t.day and a.task_id = t.id) as attempts
+       from video_tasks t
+       join task_events accepted on accepted.day = t.day and accepted.task_id = t.id and accepted.kind = 'accepted'
+       join task_events ended on ended.day = t.day and ended.task_id = t.id and ended.kind in ('completed', 'failed')`,
+  )
+  return rows
+}
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+const completedOf = async (name: Name): Promise<number> => {
+  const { rows } = await stack.database.postgres.query<{ count: number }>(
+    `select count(*) from video_tasks where model = $1 and state = 'completed'`,
+    [models[name].id],
+  )
+  return rows[0]?.count ?? 0
+}
+
+beforeAll(async () => {
+  other = await startVendor({ apiKey, durationMs: jobMs })
+  stack = await startStack({
+    vendorDurationMs: jobMs,
+    setup: setupOf,
+    environment: { LIMIT_CREATES_PER_MINUTE: '1000000' },
+  })
+  const first = stack.vendor
+  // Whoever comes first finds everything cold.
+  const warming = await Promise.all(
+    names.map((name) =>
+      askJson(`${stack.url}/v1/video/create`, stack.key, { model: models[name].id, prompt: 'warm' }),
+    ),
+  )
+  expect(warming.map(({ status }) => status)).toEqual([200, 200, 200])
+  await stack.until('it is warm', async () => (await stack.states())['completed'] === warming.length)
+
+  samples = []
+  const sampling = setInterval(() => samples.push(sampleOf(first)), 100)
+  const stops = names.map(offer)
+  try {
+    await sleep(beforeMs)
+    downMs = Date.now()
+    first.faults.down = true
+    await sleep(outageMs)
+    const untilNow = await completedOf('alone')
+    upMs = Date.now()
+    first.faults.down = false
+    const isServed = async () => (await completedOf('alone')) > untilNow
+    await stack.until('it is served again', isServed, 180_000)
+    await sleep(afterMs)
+  } finally {
+    await Promise.all(stops.map((stop) => stop()))
+  }
+  await stack.until('all is done', async () => Object.keys(await stack.stages()).length === 0, 300_000)
+  clearInterval(sampling)
+  samples.push(sampleOf(first))
+  made = await readMade()
+})
+afterAll(async () => {
+  await stack[Symbol.asyncDispose]()
+  await other.close()
+})
+
+const percentile = (values: number[], share: number) =>
+  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN
+
+const isWithin = (fromMs: number, untilMs: number) => (task: Made) =>
+  task.acceptedMs >= fromMs && task.acceptedMs < untilMs
+
+const madeOf = (name: Name) => made.filter((task) => task.name === name)
+
+/** What the vendor was called for in a time, by the samples nearest to its ends. */
+const callsWithin = (fromMs: number, untilMs: number) => {
+  const at = (ms: number) => samples.findLast(({ atMs }) => atMs <= ms) ?? { submits: 0, calls: 0 }
+  const [from, until] = [at(fromMs), at(untilMs)]
+  return { submits: until.submits - from.submits, calls: until.calls - from.calls }
+}
+
+const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+
+test('while it is down it is called no more than it would be if it were well', ({ task }) => {
+  const healthy = callsWithin(downMs - beforeMs, downMs)
+  const offered = [...madeOf('alone'), ...madeOf('either')].filter(isWithin(downMs, upMs)).length
+  const meanwhile = callsWithin(downMs, upMs)
+  const healthyOther = ((healthy.calls - healthy.submits) * (upMs - downMs)) / beforeMs
+  task.meta.line =
+    `${meanwhile.calls} calls, ${meanwhile.submits} of them submits, in ${inSeconds(upMs - downMs)}, ` +
+    `with ${offered} tasks offered and ${healthyOther.toFixed(0)} other calls in as long a time before`
+  expect(offered).toBeGreaterThan(10)
+  expect(meanwhile.submits).toBeGreaterThan(0)
+  expect(meanwhile.submits).toBeLessThanOrEqual(1.1 * offered)
+  expect(meanwhile.calls).toBeLessThanOrEqual(1.1 * (offered + healthyOther))
+})
+
+test('what another vendor serves goes on as before', ({ task }) => {
+  const tookMs = (fromMs: number, untilMs: number) =>
+    madeOf('unconcerned')
+      .filter(isWithin(fromMs, untilMs))
+      .map(({ acceptedMs, endedMs }) => endedMs - acceptedMs)
+  const before = percentile(tookMs(0, downMs), 0.99)
+  const during = percentile(tookMs(downMs, upMs), 0.99)
+  task.meta.line = `p99 ${inSeconds(before)} before, ${inSeconds(during)} meanwhile`
+  expect(new Set(madeOf('unconcerned').map(({ state }) => state))).toEqual(new Set(['completed']))
+  expect(during).toBeLessThanOrEqual(2 * before + 1_000)
+})
+
+test('what another can serve as well goes there, and on record it says why', ({ task }) => {
+  const meanwhile = madeOf('either').filter(isWithin(downMs, upMs))
+  const [done, late] = [true, false].map((wanted) =>
+    meanwhile.filter(({ endedMs }) => endedMs < upMs === wanted),
+  ) as [Made[], Made[]]
+  const slowest = Math.max(...done.map(({ acceptedMs, endedMs }) => endedMs - acceptedMs))
+  const elsewhere = done.filter(({ attempts }) => {
+    const { provider, because } = attempts.at(-1) ?? { provider: '', because: '' }
+    return provider === 'other' && /^order 2: first (is ailing|turned it away)$/.test(because)
+  })
+  // A call that was cut may have made a job: only the vendor that may have it can be asked again.
+  const unsure = late.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === 'unknown'))
+  const lateWithoutReason = late.filter((each) => !unsure.includes(each) && each.acceptedMs < upMs - 5_000)
+  task.meta.line =
+    `${elsewhere.length} of ${meanwhile.length} were made by the other meanwhile, the slowest in ${inSeconds(slowest)}; ` +
+    `${unsure.length} may have reached the first and waited for it`
+  expect(elsewhere.length).toBe(done.length)
+  expect(elsewhere.length).toBeGreaterThan(meanwhile.length / 4)
+  expect(lateWithoutReason).toEqual([])
+  expect(unsure.length).toBeLessThanOrEqual(20)
+})
+
+test('it is at its old rate again within a minute, and there is no rush', ({ task }) => {
+  const ends = madeOf('alone').map(({ endedMs }) => endedMs)
+  const { perSecond } = models.alone
+  const reachedMs = ends
+    .filter((ms) => ms > upMs)
+    .toSorted((a, b) => a - b)
+    .find((ms) => ends.filter((each) => each > ms - 2_000 && each <= ms).length >= 2 * perSecond)
+  const recoveryMs = (reachedMs ?? Infinity) - upMs
+  // Everything that gathered is made between the first call that is answered and the last of its ends.
+  const gathered = madeOf('alone').filter(isWithin(downMs, upMs))
+  const drainedMs = Math.max(...gathered.map(({ endedMs }) => endedMs))
+  const tries = gathered.flatMap(({ attempts }) => attempts)
+  const startMs = Math.min(
+    ...tries.flatMap(({ outcome, startedMs }) => (outcome === 'taken' ? startedMs : [])),
+  )
+  const buckets = Array.from(
+    { length: Math.max(1, Math.floor((drainedMs - startMs) / bucketMs)) },
+    (_, bucket) => callsWithin(startMs + bucket * bucketMs, startMs + (bucket + 1) * bucketMs).calls,
+  )
+  const mean = buckets.reduce((sum, calls) => sum + calls, 0) / buckets.length
+  const peak = Math.max(...buckets)
+  task.meta.line =
+    `at ${perSecond} a second again after ${inSeconds(recoveryMs)}; ${gathered.length} that had gathered were made ` +
+    `within ${inSeconds(drainedMs - upMs)}, ${((peak / bucketMs) * 1_000).toFixed(0)} calls a second at most, ` +
+    `${((mean / bucketMs) * 1_000).toFixed(0)} on average (by ${bucketMs / 1_000} s: ${buckets.join(' ')})`
+  expect(recoveryMs).toBeLessThan(60_000)
+  expect(peak / mean).toBeLessThanOrEqual(2)
+})
+
+test('in the end all of it is made, once, and paid once', async ({ task }) => {
+  const jobs = Map.groupBy(
+    [...stack.vendor.jobs(), ...other.jobs()],
+    ({ model, prompt }) => `${model} ${prompt}`,
+  )
+  const duplicates = [...jobs.values()].reduce((sum, each) => sum + each.length - 1, 0)
+  expect(duplicates).toBe(0)
+  await stack.assertBooks({ completed: made.length, failed: 0 })
+  task.meta.line = `${made.length} tasks completed, ${duplicates} duplicate jobs, and the books balance`
+  task.meta.findings = {
+    tasks: made.length,
+    faults: stack.vendor.counts().cut,
+    lost: made.filter(({ state }) => state !== 'completed').length,
+    duplicates,
+  }
+})
