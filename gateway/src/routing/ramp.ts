@@ -17,7 +17,7 @@ const rateSecondsLeast = 10
 const minuteMs = 60_000
 /** By then it is so high that its end is no leap. */
 const rampMs = 10 * minuteMs
-export const rampLeastPerSecond = 5
+const rampLeastPerSecond = 5
 
 export const noRate: Rate = { perSecond: 0, atMs: 0, sinceMs: undefined }
 
