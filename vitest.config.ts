@@ -15,12 +15,10 @@ const measures = [
 ]
 
 // What needs the weights of models, which `kinora models pull` fetches.
-const sound = [
-  'local/src/speech/kokoro.test.ts',
-  'local/src/recognition/recognition.test.ts',
-  'local/src/recognition/whisper-text.test.ts',
-  'local/src/recognition/whisper-words.test.ts',
-]
+const sound = ['local/src/recognition/whisper-text.test.ts', 'local/src/recognition/whisper-words.test.ts']
+
+// The same at length, for `npm run prove:sound`. What it proves piece by piece `voices.test.ts` hears as a whole.
+const longSound = ['local/src/speech/kokoro.test.ts', 'local/src/recognition/recognition.test.ts']
 
 // One group of tests after the other; within a group two files at a time, because much of it is waiting.
 export default defineConfig({
@@ -35,6 +33,7 @@ export default defineConfig({
             ...['**/node_modules/**', '**/*.large.test.ts', 'gateway/test/**', 'cli/test/**'],
             'gateway/src/providers/conformance.test.ts',
             ...sound,
+            ...longSound,
             ...measures,
           ],
           sequence: { groupOrder: 0 },
@@ -79,6 +78,15 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        test: {
+          name: 'long-sound',
+          include: longSound,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 5 },
         },
       },
       // What vendors can do to us. `npm run prove:vendors` runs it at full length.

@@ -19,7 +19,7 @@ test.each([
     engine: 'kokoro',
     folder: onlySets(directory, 'onnxruntime', 'kokoro', 'kokoro-voices'),
     rounds: 3,
-    mostMs: 2500,
+    mostMs: 5000,
   },
 ])('with $engine a long text is heard as soon as a short one', async ({ engine, folder, rounds, mostMs }) => {
   const speech = createSpeech({
