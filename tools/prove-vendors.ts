@@ -7,13 +7,13 @@ const { values, positionals } = parseArgs({
   options: { quick: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-const vitest = fileURLToPath(import.meta.resolve('vitest/vitest.mjs'))
 const reporter = fileURLToPath(new URL('../gateway/test/vendors/print-lines.ts', import.meta.url))
 // At full length each proof has the machine to itself.
 const alone = values.quick ? [] : ['--no-file-parallelism']
+// npm's scripts have it in their path.
 const run = spawn(
-  process.execPath,
-  [vitest, 'run', '--project', 'vendors', '--reporter', reporter, ...alone, ...positionals],
+  'vitest',
+  ['run', '--project', 'vendors', '--reporter', reporter, ...alone, ...positionals],
   { stdio: 'inherit', env: { ...process.env, ...(!values.quick && { PROVE_VENDORS: 'full' }) } },
 )
 run.on('exit', (code) => (process.exitCode = code ?? 1))
