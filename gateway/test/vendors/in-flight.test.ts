@@ -10,8 +10,8 @@ import { residentMib } from '../kit/resident-memory.ts'
 import { startStack, type Stack } from '../kit/stack.ts'
 import { isFull } from './findings.ts'
 
-const brings = { model: 'vidA2-pro', tasks: isFull ? 10_000 : 400 }
-const asked = { model: 'vidA2-fast', tasks: isFull ? 2_000 : 80 }
+const brings = { model: 'vidA2-pro', tasks: isFull ? 10_000 : 160 }
+const asked = { model: 'vidA2-fast', tasks: isFull ? 2_000 : 40 }
 const total = brings.tasks + asked.tasks
 /** Within this time the jobs end, once all are in flight. */
 const endsMs = isFull ? 120_000 : 3_000

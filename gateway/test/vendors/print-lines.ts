@@ -28,14 +28,14 @@ export default class PrintLines implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly { message: string }[]): void {
     for (const { message } of errors) process.stdout.write(`${message}\n`)
     const tests = modules.flatMap((module) => [...module.children.allTests()])
-    const failed = tests.filter((test) => test.result().state === 'failed').length
+    const countOf = (state: string) => tests.filter((test) => test.result().state === state).length
     const broken = modules.flatMap((module) => module.errors())
     for (const { message } of broken) process.stdout.write(`${message}\n`)
     const { tasks, faults, lost, chargedTwice, duplicates, forgeries } = this.#sum
     process.stdout.write(
       `${faults.toLocaleString('en')} faults in ${tasks.toLocaleString('en')} tasks: ${lost} lost, ` +
         `${chargedTwice} charged twice, ${duplicates} duplicate jobs (paid by nobody's customer), ` +
-        `${forgeries} forgeries believed; ${tests.length - failed} passed, ${failed + broken.length} failed\n`,
+        `${forgeries} forgeries believed; ${countOf('passed')} passed, ${countOf('failed') + broken.length} failed\n`,
     )
   }
 }
