@@ -2,10 +2,10 @@ import type { Readable } from 'node:stream'
 
 import { failureInAnswer } from '../kit/classify.ts'
 import { upstreamAt } from '../kit/http.ts'
-import { acceptVideo, idOf, jobIn } from '../kit/job-reply.ts'
+import { idOf, jobIn } from '../kit/job-reply.ts'
 import { statusIn } from '../kit/job-status.ts'
-import { member, textOf } from '../kit/loose-json.ts'
-import { openOrAskAnew } from '../kit/result-link.ts'
+import { member } from '../kit/loose-json.ts'
+import { openVideo } from '../kit/result-link.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { createDoorOnly, doorsAt } from './kinora-doors.ts'
@@ -73,14 +73,8 @@ export function kinoraVideo(settings: KinoraVideoSettings): VideoProvider {
   }
 
   async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {
-    const url = textOf(member(result, 'url'))
-    if (url === undefined) {
-      const headers = { accept: acceptVideo }
-      const path = `${taskPath(ref)}/content`
-      return upstream.openStream({ what: 'download', method: 'GET', path, headers, signal })
-    }
-    const open = (at: string) => upstream.openLink({ what: 'download', url: at, signal })
-    return openOrAskAnew(open, url, () => check(ref, signal))
+    const contentPath = () => `${taskPath(ref)}/content`
+    return openVideo(upstream, { result, contentPath, check: () => check(ref, signal), signal })
   }
 
   async function cancel(ref: Opaque, signal: AbortSignal): Promise<void> {

@@ -39,6 +39,3 @@ export function checkAfterMs(headers: AnswerHeaders): number | undefined {
   const given = numberOf(one(headers['openai-poll-after-ms']))
   return given === undefined || given < 0 ? retryAfterMs(headers) : given
 }
-
-/** Some vendors send JSON to whoever takes it, so bytes are asked for by name. */
-export const acceptVideo = 'video/mp4, application/octet-stream;q=0.9, */*;q=0.5'

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
 
 import { ProviderFailure } from '../port/failure.ts'
-import type { VideoJobStatus } from '../port/video.ts'
+import type { Opaque, VideoJobStatus } from '../port/video.ts'
+import type { Upstream } from './http.ts'
 import { member, textOf } from './loose-json.ts'
 
 /** Where vendors of the common protocols put the address of a finished video, the most telling name first. */
@@ -24,6 +25,32 @@ function linkOf(value: unknown): string | undefined {
   const held = first(value)
   const link = textOf(typeof held === 'string' ? held : member(held, 'url'))
   return link !== undefined && /^(https?:\/\/|\/(?!\/))\S/i.test(link) ? link : undefined
+}
+
+/** Some vendors send JSON to whoever takes it, so bytes are asked for by name. */
+const acceptVideo = 'video/mp4, application/octet-stream;q=0.9, */*;q=0.5'
+
+/** Opens a finished video of the common protocols: by its address where the status gave one, else below its job. */
+export async function openVideo(
+  upstream: Pick<Upstream, 'openStream' | 'openLink'>,
+  {
+    result,
+    contentPath,
+    check,
+    signal,
+  }: {
+    result: Opaque
+    contentPath: () => string
+    check: () => Promise<VideoJobStatus>
+    signal: AbortSignal
+  },
+): Promise<Readable> {
+  const url = textOf(member(result, 'url'))
+  if (url === undefined) {
+    const headers = { accept: acceptVideo }
+    return upstream.openStream({ what: 'download', method: 'GET', path: contentPath(), headers, signal })
+  }
+  return openOrAskAnew((at) => upstream.openLink({ what: 'download', url: at, signal }), url, check)
 }
 
 /** Opens a result, and where its address no longer leads to it, the address that the vendor gives now. */

@@ -2,12 +2,12 @@ import type { Readable } from 'node:stream'
 
 import { failureInAnswer } from '../kit/classify.ts'
 import { upstreamAt } from '../kit/http.ts'
-import { acceptVideo, idOf, jobIn } from '../kit/job-reply.ts'
+import { idOf, jobIn } from '../kit/job-reply.ts'
 import { statusIn } from '../kit/job-status.ts'
 import { member, textOf } from '../kit/loose-json.ts'
 import { jsonBody, multipart } from '../kit/multipart.ts'
 import { referencePart } from '../kit/reference-part.ts'
-import { openOrAskAnew } from '../kit/result-link.ts'
+import { openVideo } from '../kit/result-link.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, SourceVideo, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 
@@ -101,19 +101,8 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
   }
 
   async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {
-    const url = textOf(member(result, 'url'))
-    if (url === undefined) {
-      const path = `${pathOf(ref)}/content`
-      return upstream.openStream({
-        what: 'download',
-        method: 'GET',
-        path,
-        headers: { accept: acceptVideo },
-        signal,
-      })
-    }
-    const open = (at: string) => upstream.openLink({ what: 'download', url: at, signal })
-    return openOrAskAnew(open, url, () => check(ref, signal))
+    const contentPath = () => `${pathOf(ref)}/content`
+    return openVideo(upstream, { result, contentPath, check: () => check(ref, signal), signal })
   }
 
   async function lookup(taskId: string, signal: AbortSignal): Promise<Opaque | undefined> {
