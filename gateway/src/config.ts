@@ -190,6 +190,12 @@ export const settings = {
     default: '1500',
     description: 'Requests per three minutes and address, over all keys; 0 for no such limit.',
   }),
+  ADMISSION_CONTROL: setting({
+    read: flag,
+    default: 'true',
+    description:
+      'Whether requests, bytes and media work in flight are limited. Set it to false only to measure what the limits cost.',
+  }),
   AUDIO_REQUIRES_PAYG: setting({
     read: flag,
     default: 'false',
