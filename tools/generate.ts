@@ -2,6 +2,7 @@
  * Writes the documents that are made from the code: the API's description, the page of errors, both lists of
  * settings, and the page of what may be set up about providers. With `--check` it writes nothing and fails where one of them is stale.
  */
+import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 
 import { adminOperations } from '../contract/src/admin-operations.ts'
@@ -89,6 +90,7 @@ interface Row {
   /** The fallback as it would be written into the environment; undefined where it is no fixed text. */
   example: string | undefined
   description: string
+  isLimit: boolean
 }
 
 /** A description may end with what the default comes to, for defaults that depend on the machine or other settings. */
@@ -98,7 +100,7 @@ const withoutDefault = (text: string) => {
 }
 
 const settingRows = (): Row[] =>
-  Object.entries<{ default?: string; description: string }>(settings).map(([name, row]) => {
+  Object.entries<{ default?: string; description: string; isLimit?: true }>(settings).map(([name, row]) => {
     const { description, inWords } = withoutDefault(row.description)
     return {
       name,
@@ -106,6 +108,7 @@ const settingRows = (): Row[] =>
       fallback: inWords ?? row.default ?? '',
       example: inWords === undefined ? row.default : undefined,
       description,
+      isLimit: row.isLimit === true,
     }
   })
 
@@ -208,7 +211,29 @@ const providersPage = () =>
     entryTable(routeSettings),
   )
 
+const limitsTable = () =>
+  lines(
+    '| setting | default | what it limits |',
+    '|---|---|---|',
+    settingRows()
+      .filter(({ isLimit }) => isLimit)
+      .map((row) => `| \`${row.name}\` | ${shownFallback(row)} | ${row.description} |`),
+  )
+
+const securityFile = 'docs/security.md'
+const limitsMarks = { begin: '<!-- limits: made by `npm run generate` -->\n', end: '<!-- end of limits -->' }
+
+/** The page as people wrote it, with the table of limits between its marks. */
+const securityPage = () => {
+  const text = readFileSync(new URL(`../${securityFile}`, import.meta.url), 'utf8')
+  const begin = text.indexOf(limitsMarks.begin)
+  const end = text.indexOf(limitsMarks.end)
+  if (begin < 0 || end < begin) throw new Error(`${securityFile} lacks the marks of the table of limits`)
+  return `${text.slice(0, begin)}${limitsMarks.begin}\n${limitsTable()}\n${text.slice(end)}`
+}
+
 export const documents = (): Record<string, string> => ({
+  [securityFile]: securityPage(),
   'docs/openapi.json': `${JSON.stringify(openapi(), null, 2)}\n`,
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
   'docs/errors.md': errorsPage(),

@@ -77,6 +77,7 @@ export const operations = {
       form: [FamilyAVideoForm, FamilyBVideoForm],
       json: [FamilyAVideoForm, FamilyBVideoForm],
       sizeBytesMax: 88 * mebibyte,
+      spoolsTexts: true,
     },
     answer: { description: 'The accepted task.', schema: CreatedVideo },
     errors: [
@@ -218,7 +219,12 @@ export const operations = {
     access: 'key',
     limit: 'create',
     creates: true,
-    body: { form: null, json: [FamilyAVideoTask, FamilyBVideoTask], sizeBytesMax: 88 * mebibyte },
+    body: {
+      form: null,
+      json: [FamilyAVideoTask, FamilyBVideoTask],
+      sizeBytesMax: 88 * mebibyte,
+      spoolsTexts: true,
+    },
     answer: { description: 'The accepted task.', schema: CreatedVideoTask },
     errors: [...errorsOfBodies, 'invalid_image', ...errorsOfModels, ...errorsOfSpending],
   },

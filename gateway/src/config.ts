@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
 import { join } from 'node:path'
 
+import type { ScopeLimits } from './admission/admission.ts'
 import { knownModels } from './models/catalog.ts'
 import { Secret } from './platform/secret.ts'
 import type { Protocol } from './providers/kit/protocol.ts'
@@ -18,6 +19,8 @@ interface Setting<Value> {
   read: (text: string) => Value
   default?: string
   description: string
+  /** Listed with the other limits in `docs/security.md`. */
+  isLimit?: true
 }
 
 class SettingError extends Error {}
@@ -43,10 +46,43 @@ const flag = (text: string) => {
 }
 const optionalUrl = (text: string) => (text === '' ? undefined : url(text))
 
+const setting = <Value>(row: Setting<Value>) => row
+
+const byteUnits: Partial<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
+const bytes = (text: string): number => {
+  const [, number = '', unit = ''] = /^(\d+)(KiB|MiB|GiB)?$/.exec(text.trim()) ?? []
+  const factor = byteUnits[unit]
+  if (number !== '' && factor !== undefined) return Number(number) * factor
+  throw new SettingError(`must be a number of bytes such as 512MiB, not "${text}"`)
+}
+const optionalBytes = (text: string) => (text === '' ? undefined : bytes(text))
+
+/** How much of one resource may be in flight per address, key, account and in total; what is not named keeps its default. */
+const scopes =
+  (defaults: Record<keyof ScopeLimits, string>, read: (text: string) => number) =>
+  (text: string): ScopeLimits => {
+    const given = list(text).map((part) => part.split('=', 2) as [string, string?])
+    const unknown = given.find(([name, value]) => !Object.hasOwn(defaults, name) || value === undefined)
+    if (unknown !== undefined) {
+      throw new SettingError(
+        `must be limits such as ${scopesText(defaults)}, any of them, not "${unknown.join('=')}"`,
+      )
+    }
+    const { address, key, account, total } = { ...defaults, ...Object.fromEntries(given) }
+    return { address: read(address), key: read(key), account: read(account), total: read(total) }
+  }
+const scopesText = (limits: Record<keyof ScopeLimits, string>) =>
+  Object.entries(limits)
+    .map(([name, limit]) => `${name}=${limit}`)
+    .join(',')
+const scopesSetting = (
+  defaults: Record<keyof ScopeLimits, string>,
+  read: (text: string) => number,
+  description: string,
+) => setting({ read: scopes(defaults, read), default: scopesText(defaults), description, isLimit: true })
+
 const cacheHome = process.env['XDG_CACHE_HOME'] ?? ''
 const modelDirectory = join(cacheHome === '' ? join(homedir(), '.cache') : cacheHome, 'kinora', 'models')
-
-const setting = <Value>(row: Setting<Value>) => row
 
 export const settings = {
   HOST: setting({ read: text, default: '127.0.0.1', description: 'Address the API listens on.' }),
@@ -168,33 +204,84 @@ export const settings = {
   LIMIT_CREATES_PER_MINUTE: setting({
     read: integer(1),
     default: '60',
+    isLimit: true,
     description: 'Creates per minute and key.',
   }),
   LIMIT_READS_PER_MINUTE: setting({
     read: integer(1),
     default: '300',
+    isLimit: true,
     description: 'Status and list reads per minute and key.',
   }),
   LIMIT_AUDIO_PER_MINUTE: setting({
     read: integer(1),
     default: '120',
+    isLimit: true,
     description: 'Transcriptions, translations and speech per minute and key.',
   }),
   LIMIT_CHAT_PER_MINUTE: setting({
     read: integer(1),
     default: '120',
+    isLimit: true,
     description: 'Chat completions per minute and key.',
   }),
   LIMIT_ADDRESS_PER_3_MINUTES: setting({
     read: integer(0),
     default: '1500',
+    isLimit: true,
     description: 'Requests per three minutes and address, over all keys; 0 for no such limit.',
   }),
   ADMISSION_CONTROL: setting({
     read: flag,
     default: 'true',
+    isLimit: true,
     description:
       'Whether requests, bytes and media work in flight are limited. Set it to false only to measure what the limits cost.',
+  }),
+  LIMIT_REQUESTS_IN_FLIGHT: scopesSetting(
+    { address: '400', key: '400', account: '800', total: '8000' },
+    integer(1),
+    'Requests in flight at once in one API process.',
+  ),
+  LIMIT_UPLOADS_IN_FLIGHT: scopesSetting(
+    { address: '32', key: '16', account: '32', total: '128' },
+    integer(1),
+    'Requests in flight at once that send a form, or JSON of more than 64 KiB.',
+  ),
+  LIMIT_BODY_BYTES: scopesSetting(
+    { address: '32MiB', key: '16MiB', account: '32MiB', total: '128MiB' },
+    bytes,
+    'Bytes of request bodies held in memory at once.',
+  ),
+  LIMIT_SPOOL_BYTES: scopesSetting(
+    { address: '4GiB', key: '2GiB', account: '4GiB', total: '32GiB' },
+    bytes,
+    'Bytes of uploads on disk whose requests are in flight.',
+  ),
+  LIMIT_UPLOAD_BYTES_PER_SECOND_MIN: setting({
+    read: bytes,
+    default: '16KiB',
+    isLimit: true,
+    description: 'The least a sender must send of a body in any 15 seconds of waiting for it, per second.',
+  }),
+  SPOOL_FREE_BYTES_MIN: setting({
+    read: bytes,
+    default: '1GiB',
+    isLimit: true,
+    description: 'Free disk space below which uploads are refused.',
+  }),
+  OVERLOAD_EVENT_LOOP_DELAY_MS: setting({
+    read: integer(1),
+    default: '500',
+    isLimit: true,
+    description: 'Mean delay of the event loop over a second above which creating operations are refused.',
+  }),
+  OVERLOAD_MEMORY_BYTES: setting({
+    read: optionalBytes,
+    default: '',
+    isLimit: true,
+    description:
+      'Resident memory of an API process above which creating operations are refused. Default: 80 % of what the machine or its container has.',
   }),
   AUDIO_REQUIRES_PAYG: setting({
     read: flag,
@@ -205,6 +292,7 @@ export const settings = {
   AUDIO_SECONDS_MAX: setting({
     read: integer(1),
     default: '14400',
+    isLimit: true,
     description: 'How long a recording sent to a transcription or translation may play.',
   }),
   PROVIDERS_FILE: setting({

@@ -2,6 +2,7 @@
 import { adminOperations } from '@kinora/contract/admin-operations'
 import { newsOperations } from '@kinora/contract/news-operations'
 import { openapi } from '@kinora/contract/openapi'
+import { errorsOf, type Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
 
 import { cancelTask as cancelAnyTask } from './admin/cancel-task.ts'
@@ -11,6 +12,9 @@ import { getUsageOfAll } from './admin/get-usage-of-all.ts'
 import { listRequests } from './admin/list-requests.ts'
 import { listTasks } from './admin/list-tasks.ts'
 import { retryTask } from './admin/retry-task.ts'
+import { createAdmission } from './admission/admission.ts'
+import { createDiskSpace } from './admission/disk-space.ts'
+import { admissionLimitsOf, heapBytesMax, memoryBytesMax, noAdmissionLimits } from './admission/limits.ts'
 import { createSpeech } from './audio/create-speech.ts'
 import { createTranscription } from './audio/create-transcription.ts'
 import { createTranslation } from './audio/create-translation.ts'
@@ -18,7 +22,8 @@ import { createMeasureAudio } from './audio/measure-audio.ts'
 import { createModelEngines } from './audio/model-engines.ts'
 import { keepBooks } from './billing/keep-books.ts'
 import { createMeter } from './billing/meter.ts'
-import { createPriceList } from './billing/price-list.ts'
+import { createPriceList, type PriceList } from './billing/price-list.ts'
+import { findInsolvency } from './billing/spend.ts'
 import { forgetCharactersOfTask, portraitsOf } from './characters/character-store.ts'
 import { createCharacter } from './characters/create-character.ts'
 import { deleteCharacter } from './characters/delete-character.ts'
@@ -36,18 +41,20 @@ import { createTokenCounter } from './chat/count-tokens.ts'
 import { createRecordingDecoder } from './chat/decode-recording.ts'
 import { createReplyIds } from './chat/reply-id.ts'
 import type { Config } from './config.ts'
-import { createByteBudget } from './http/byte-budget.ts'
 import type { Handler } from './http/call.ts'
 import { implement } from './http/implement.ts'
 import { createServer } from './http/server.ts'
+import { createSpool } from './http/spool.ts'
 import { createAuthenticate } from './keys/authenticate.ts'
+import type { Caller } from './keys/caller.ts'
 import { createRateLimit } from './limits/rate-limit.ts'
 import { getMe } from './me/get-me.ts'
 import { getReceipt } from './me/get-receipt.ts'
 import { getUsage } from './me/get-usage.ts'
-import { createCatalog, knownModels } from './models/catalog.ts'
+import { createCatalog, knownModels, type Catalog } from './models/catalog.ts'
 import { getModel } from './models/get-model.ts'
 import { listModels } from './models/list-models.ts'
+import { mayUseModel } from './models/model-access.ts'
 import { bringNews } from './news/bring-news.ts'
 import { createNewsLinks } from './news/news-link.ts'
 import { createOutsideFetcher } from './outside/fetch-outside.ts'
@@ -120,6 +127,9 @@ import { watchUpstream, watchUpstreamName } from './videos/watch-upstream.workfl
 import { wireAdmin } from './wire-admin.ts'
 
 const mebibyte = 1_048_576
+const uploadRateWindowMs = 15_000
+/** How many times its size a compressed body may inflate to. Text of requests rarely comes to twenty. */
+const inflationMax = 100
 const minuteMs = 60_000
 const dayMs = 86_400_000
 
@@ -164,6 +174,13 @@ const liveSetupOf = (config: Config, postgres: Postgres, log: Log) =>
 const nudgeWatchOf = (engine: Engine, providers: Providers) => (provider: string, taskId: string) => {
   const { shards } = providers.get(provider)
   engine.nudge(watchUpstreamName, shardKey(provider, shardOf(taskId, shards)))
+}
+
+/** Whether this operation may be for a model that costs nothing, which is known for certain once its body was read. */
+const mayBeFree = (catalog: Catalog, prices: PriceList, caller: Caller, { path }: Operation): boolean => {
+  const usable = catalog.available().filter(({ id }) => mayUseModel(caller, id))
+  const served = usable.filter(({ endpoints }) => endpoints.includes(path))
+  return (served.length > 0 ? served : usable).some(({ id }) => prices.isFree(id))
 }
 
 /** What both roles stand on. */
@@ -221,9 +238,17 @@ export const wireApi = async (config: Config, log: Log) => {
   const outside = createOutsideFetcher({ allowOrigins: config.FETCH_ALLOW_ORIGINS })
   const pictures = { mediaStore, outside, findLinkedFile: createFindLinkedFile(postgres, links) }
 
+  const isGuarded = config.ADMISSION_CONTROL
   const requestRecorder = createRequestRecorder({ postgres, log })
-  const { app, closing, drain } = createServer(
-    { trustedProxies: config.TRUSTED_PROXIES },
+  const { app, closing, drain, isOverloaded } = createServer(
+    {
+      trustedProxies: config.TRUSTED_PROXIES,
+      overload: {
+        eventLoopDelayMs: isGuarded ? config.OVERLOAD_EVENT_LOOP_DELAY_MS : 0,
+        memoryBytes: isGuarded ? (config.OVERLOAD_MEMORY_BYTES ?? memoryBytesMax()) : 0,
+        heapBytes: isGuarded ? heapBytesMax() : 0,
+      },
+    },
     {
       problems: async () => {
         const missing = await missingMigrations(postgres)
@@ -241,14 +266,32 @@ export const wireApi = async (config: Config, log: Log) => {
       { perMinute: () => settings.current().limits, perAddress: config.LIMIT_ADDRESS_PER_3_MINUTES },
       redis,
     ),
-    budget: createByteBudget(64 * mebibyte),
+    admission: createAdmission(isGuarded ? admissionLimitsOf(config) : noAdmissionLimits),
+    isOverloaded,
+    isGuarded,
+    assertSolvent: async (caller: Caller, operation: Operation) => {
+      if (!isGuarded || !errorsOf(operation).includes('insufficient_balance')) return
+      const insolvency = await findInsolvency(postgres, caller)
+      if (insolvency !== undefined && !mayBeFree(catalog, prices, caller, operation)) throw insolvency
+    },
+    body: {
+      minimumRate: {
+        bytesPerSecondMin: isGuarded ? config.LIMIT_UPLOAD_BYTES_PER_SECOND_MIN : 0,
+        windowMs: uploadRateWindowMs,
+      },
+      inflationMax: isGuarded ? inflationMax : Infinity,
+    },
     form: {
       fileBytesMax: pictureBytesMax,
       fieldBytesMax: mebibyte,
-      spoolDirectory: mediaStore.spoolDirectory,
+      fieldsBytesMax: isGuarded ? 2 * mebibyte : Infinity,
     },
+    spool: createSpool(
+      mediaStore.spoolDirectory,
+      createDiskSpace(mediaStore.spoolDirectory, isGuarded ? config.SPOOL_FREE_BYTES_MIN : 0),
+    ),
     closing,
-    repeats: { fingerprintOf, answerOnce: replies.answerOnce },
+    repeats: { fingerprintOf, answerOnce: replies.answerOnce, mayReplay: replies.mayReplay },
     isModel: (text: string) => catalog.available().some(({ id }) => id === text),
     isTaskId: (text: string) => dayOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,
     log,

@@ -29,7 +29,7 @@ export const gatewayPlaces = {
   roles: { imports: everything },
   'config.ts': {
     imports: ['platform/secret.ts', 'setup', 'models/catalog.ts', 'providers/registry.ts'],
-    types: ['providers/kit/protocol.ts'],
+    types: ['providers/kit/protocol.ts', 'admission'],
     packages: [],
   },
 

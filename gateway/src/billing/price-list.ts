@@ -35,6 +35,8 @@ export interface PriceList {
   tokenPrices: (model: ChatModel) => TokenRates
   /** Every price that counts now, in a stable order. */
   inForce: () => PriceInForce[]
+  /** Whether nothing about this model costs anything now. */
+  isFree: (model: string) => boolean
   /** Those that operators have set, past and coming ones too. */
   all: () => SetPrice[]
   /** Reads the record now, for who has just changed it. */
@@ -126,7 +128,7 @@ export const createPriceList = async (
     resolution: string | null = null,
   ) => rateAt(byModel.get(entry.id) ?? [], units, resolution, Date.now()) ?? fallback
 
-  return {
+  const list: PriceList = {
     priceOfVideo: (model, { seconds, width, height }) => {
       const fallback: Rate = { unit: 'second', unitMicros: model.pricePerSecondMicros }
       const rate = rateOf(model, fallback, ['second', 'call'], `${width}x${height}`)
@@ -177,6 +179,10 @@ export const createPriceList = async (
           ...counting.map((price) => ({ ...price, source: 'operator' as const })),
         ]
       }),
+    isFree: (model) => {
+      const ofModel = list.inForce().filter((price) => price.model === model)
+      return ofModel.length > 0 && ofModel.every(({ unitMicros }) => unitMicros === 0)
+    },
     all: () => prices,
     refresh,
     stop: async () => {
@@ -184,4 +190,5 @@ export const createPriceList = async (
       await listening.stop()
     },
   }
+  return list
 }

@@ -1,4 +1,4 @@
-import { ApiError } from '@kinora/contract/errors'
+import { ApiError, type ErrorCode } from '@kinora/contract/errors'
 
 import type { Caller } from '../keys/caller.ts'
 import type { Database } from '../platform/postgres.ts'
@@ -147,6 +147,29 @@ const lockPurses = async (database: Database, wanted: { accountId: string; purse
 }
 
 const noLimits: KeyLimits = { quota: undefined, budgets: [] }
+
+const insolvencyMessages: Partial<Record<ErrorCode, string>> = {
+  insufficient_balance: 'The balance is used up. Top up the account and try again.',
+  quota_exceeded: 'The quota of this key, its subscription or its account is used up.',
+}
+
+/**
+ * Why this caller could not pay for anything at all, or undefined while there is something left. It takes no lock and
+ * holds nothing: it only keeps work from being done for a caller who is certain to be refused in the end.
+ */
+export const findInsolvency = async (database: Database, caller: Caller): Promise<ApiError | undefined> => {
+  const purse = purseOf(caller)
+  const purses = await readPurses(database, [{ accountId: caller.accountId, purse }], { isLocked: false })
+  // The next hold renews the cycle, and may fit then.
+  if (purses.some((each) => hasCycleToRenew(each, Date.now()))) return undefined
+  const { nowMs, limits } = await readKeyLimits(database, [caller.keyId])
+  const power = powersOf(purses, nowMs).get(`${caller.accountId}/${purse}`)
+  const refusal = refusalOf({ amountMicros: 1, purse }, power, limits.get(caller.keyId) ?? noLimits, nowMs)
+  if (refusal === undefined) return undefined
+  const { code, headers } = refusal
+  const message = insolvencyMessages[code]
+  return new ApiError(code, { ...(message !== undefined && { message }), ...(headers && { headers }) })
+}
 
 /**
  * Places as many of these holds as fit, in order, inside the caller's transaction. Each answer is a

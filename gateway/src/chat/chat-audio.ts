@@ -265,7 +265,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
     const body = call.read(DialogueBody)
     const maxTokens = readMostTokens(body, model)
     const audio = readReplyAudio(fields, model)
-    const stop = readStops(call)
+    const stop = readStops(fields)
     const isStreamed = body.stream === true
     const wants = { stream: isStreamed, usage: readWantsUsage(fields) }
     if (isStreamed && audio !== undefined) {

@@ -62,12 +62,12 @@ export const readMessages = async (
   let textBytes = 0
 
   const readText = async (param: string, value: unknown): Promise<string> => {
-    if (typeof value !== 'string') throw invalid(param, 'text')
     const spooled = longText(value)
-    textBytes += spooled?.sizeBytes ?? Buffer.byteLength(value)
+    if (typeof value !== 'string' && spooled === undefined) throw invalid(param, 'text')
+    textBytes += spooled?.sizeBytes ?? Buffer.byteLength(value as string)
     if (textBytes > model.contextTokens * bytesPerTokenMax) throw tooLong(model)
     if (spooled?.isWellFormed === false) throw invalid(param, 'well-formed text')
-    const text = (await spooled?.read()) ?? value
+    const text = (await spooled?.read()) ?? (value as string)
     assertWellFormed(param, text)
     return text
   }
@@ -84,8 +84,10 @@ export const readMessages = async (
       })
     }
     if (data === undefined || data === null || data === '') throw missing(`${param}.data`)
-    if (typeof data !== 'string') throw invalid(`${param}.data`, 'base64 text')
-    return { param: `${param}.data`, format: known, data: longText(data) ?? data }
+    const text = longText(data) ?? data
+    if (typeof text !== 'string' && longText(data) === undefined)
+      throw invalid(`${param}.data`, 'base64 text')
+    return { param: `${param}.data`, format: known, data: text as SentRecording['data'] }
   }
 
   const readPart = async (param: string, value: unknown, role: string): Promise<AskedPart> => {
@@ -103,7 +105,7 @@ export const readMessages = async (
   }
 
   const readContent = async (param: string, value: unknown, role: string): Promise<string | AskedPart[]> => {
-    if (typeof value === 'string') return readText(param, value)
+    if (typeof value === 'string' || longText(value) !== undefined) return readText(param, value)
     if (!Array.isArray(value)) throw invalid(param, 'text or a list of parts')
     const parts: AskedPart[] = []
     for (const [index, part] of value.entries()) parts.push(await readPart(`${param}[${index}]`, part, role))
@@ -171,16 +173,12 @@ export const readReplyAudio = (
   return modalities.includes('audio') ? { voice: named, format: known } : undefined
 }
 
-export const readStops = ({ fields, longText }: Pick<Call, 'fields' | 'longText'>): string[] | undefined => {
+export const readStops = (fields: Fields): string[] | undefined => {
   const given = fields.value('stop')
   if (given === undefined) return undefined
   const stops: unknown[] = Array.isArray(given) ? given : [given]
   const isStop = (stop: unknown): stop is string =>
-    typeof stop === 'string' &&
-    stop !== '' &&
-    stop.length <= stopLengthMax &&
-    stop.isWellFormed() &&
-    longText(stop) === undefined
+    typeof stop === 'string' && stop !== '' && stop.length <= stopLengthMax && stop.isWellFormed()
   if (stops.length > stopsMax || !stops.every(isStop)) {
     throw invalid('stop', `a text or a list of at most ${stopsMax}, each of 1 to ${stopLengthMax} characters`)
   }

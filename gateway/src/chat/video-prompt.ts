@@ -3,7 +3,7 @@ import { ApiError } from '@kinora/contract/errors'
 import { promptCharactersMax } from '@kinora/contract/videos'
 
 import type { Call } from '../http/call.ts'
-import type { PictureSource } from '../videos/reference-picture.ts'
+import { pictureFrom, type PictureSource } from '../videos/reference-picture.ts'
 import { assertWellFormed, invalid, memberOf } from './read-member.ts'
 
 export interface VideoPrompt {
@@ -17,12 +17,12 @@ const tooLong = (param: string, got: string) =>
   invalid(param, `at most ${promptCharactersMax} characters long${got}`)
 
 const textOf = async (param: string, value: unknown, longText: LongText): Promise<string> => {
-  if (typeof value !== 'string') throw invalid(param, 'text')
   const spooled = longText(value)
+  if (typeof value !== 'string' && spooled === undefined) throw invalid(param, 'text')
   // No character has more than four bytes.
   if (spooled !== undefined && spooled.sizeBytes > promptCharactersMax * 4) throw tooLong(param, '')
   if (spooled?.isWellFormed === false) throw invalid(param, 'well-formed text')
-  const text = (await spooled?.read()) ?? value
+  const text = (await spooled?.read()) ?? (value as string)
   assertWellFormed(param, text)
   return text
 }
@@ -44,17 +44,11 @@ const lastOfUser = (messages: unknown): { param: string; content: unknown } | un
   return last
 }
 
-const urlLengthMax = 65_536
-
-const pictureOf = async (param: string, value: unknown, longText: LongText): Promise<PictureSource> => {
+const pictureOf = (param: string, value: unknown, longText: LongText): Promise<PictureSource> => {
   const text = typeof value === 'object' && value !== null && 'url' in value ? value.url : value
-  if (typeof text !== 'string' || text === '') {
-    throw invalid(param, 'a URL or a data URI, or an object that has one as its url')
-  }
-  const spooled = longText(text)
-  if (spooled === undefined) return { param, text }
-  // In a body with much else in it, even an address may have been put aside.
-  return spooled.sizeBytes > urlLengthMax ? { param, spooled } : { param, text: await spooled.read() }
+  const source = pictureFrom(param, text, longText)
+  if (source === undefined) throw invalid(param, 'a URL or a data URI, or an object that has one as its url')
+  return source
 }
 
 const readPart = async (
@@ -74,7 +68,8 @@ const readContent = async (param: string, content: unknown, longText: LongText) 
   const texts: string[] = []
   const pictures: PictureSource[] = []
   if (content === undefined || content === null) return { texts, pictures }
-  if (typeof content === 'string') return { texts: [await textOf(param, content, longText)], pictures }
+  if (typeof content === 'string' || longText(content) !== undefined)
+    return { texts: [await textOf(param, content, longText)], pictures }
   if (!Array.isArray(content)) throw invalid(param, 'text or a list of parts')
   for (const [index, value] of content.entries()) {
     const part = await readPart(`${param}[${index}]`, value, longText)

@@ -18,7 +18,10 @@ export interface Fields {
   value: (name: string) => unknown
   /** Whether JSON says null, which clears what can be cleared and else reads as absent. */
   isNull: (name: string) => boolean
+  /** The files that came under this name and were kept. */
   files: (name: string) => ReceivedFile[]
+  /** Whether a file came under this name, kept or not. */
+  hasFile: (name: string) => boolean
 }
 
 const isAbsent = (value: unknown) => value === undefined || value === null || value === ''
@@ -36,6 +39,7 @@ export const fieldsOf = (
   value: (name) => (isAbsent(values.get(name)) ? undefined : values.get(name)),
   isNull: (name) => values.get(name) === null,
   files: (name) => files.get(name) ?? [],
+  hasFile: (name) => files.has(name),
 })
 
 export const noFields = fieldsOf('json', new Map())

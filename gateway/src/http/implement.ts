@@ -11,32 +11,45 @@ import { queryOfEveryCreate, type Operation } from '@kinora/contract/operation'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 
+import type { Admission, Ticket } from '../admission/admission.ts'
 import type { Authenticate } from '../keys/authenticate.ts'
 import type { Caller, Operator } from '../keys/caller.ts'
 import type { RateLimit } from '../limits/rate-limit.ts'
 import type { Log } from '../platform/log.ts'
 import type { AnswerOnce, Attempt } from '../replies/answer-once.ts'
 import type { Noted } from './answered-request.ts'
-import type { ByteBudget } from './byte-budget.ts'
 import type { Call, Handler, Reply } from './call.ts'
 import type { Closing } from './closing.ts'
 import { isEventStream, sendEvents } from './event-stream.ts'
 import { fieldsOf, noFields, type Fields } from './fields.ts'
-import { readBytes, readJsonBody, readSpooledJsonBody } from './json-body.ts'
+import { readBytes, readJsonBody, type BodyReading } from './json-body.ts'
 import { readForm, type FormLimits } from './multipart.ts'
 import { readParameters } from './parameters.ts'
+import type { BodyLimits } from './receive-body.ts'
+import type { Spool } from './spool.ts'
+import { longTextOf } from './spooled-text.ts'
 
 export interface FrontDoor {
   app: FastifyInstance
   authenticate: Authenticate
   rateLimit: RateLimit
-  budget: ByteBudget
-  form: Omit<FormLimits, 'sizeBytesMax'>
+  admission: Admission
+  /** Whether this process has too much to do to create anything now. */
+  isOverloaded: () => boolean
+  /** Refuses a caller who could not pay for anything. */
+  assertSolvent: (caller: Caller, operation: Operation) => Promise<void>
+  /** False where limits are switched off. */
+  isGuarded: boolean
+  body: BodyLimits
+  form: Omit<FormLimits, 'fileNames'>
+  spool: Spool
   closing: Closing
   repeats: {
     /** The same for two requests that ask the same. */
     fingerprintOf: (operation: string, call: Pick<Call, 'path' | 'fields' | 'longText'>) => Promise<Buffer>
     answerOnce: AnswerOnce
+    /** Whether this may be a request that was answered before; it is not refused for want of money. */
+    mayReplay: (caller: Caller, operation: string, names: RequestNames) => Promise<boolean>
   }
   /** What the log of requests may tell of a request: names of ours, and nothing that only looks like one. */
   isModel: (text: string) => boolean
@@ -72,32 +85,81 @@ const admit = async (operation: Operation, request: FastifyRequest, reply: Fasti
   reply.headers(await door.rateLimit(operation.limit ?? 'read', caller, request.ip))
 }
 
+const overloaded = () =>
+  new ApiError('service_unavailable', {
+    message: 'This server is overloaded. Try again in 2 s.',
+    headers: { 'retry-after': '2' },
+  })
+
+interface RequestTicket extends Ticket {
+  /** How many still need it: the response until it is closed, the handler until it has returned. */
+  holds: number
+  letGo: () => void
+}
+
+/**
+ * Counts a request until its response is closed and its handler has returned. A client that hangs up does not end the
+ * handler at once, and what it is still doing goes on counting.
+ */
+const openTicket = (request: FastifyRequest, reply: FastifyReply, admission: Admission): RequestTicket => {
+  const { caller, operator } = request
+  const opened = admission.open({
+    address: request.ip,
+    keyId: caller?.keyId ?? operator?.keyId,
+    accountId: caller?.accountId,
+    isOperator: operator !== undefined,
+  })
+  opened.take('requests', 1)
+  const ticket: RequestTicket = {
+    ...opened,
+    holds: 1,
+    letGo: () => {
+      ticket.holds -= 1
+      if (ticket.holds === 0) opened.close()
+    },
+  }
+  if (reply.raw.destroyed) ticket.letGo()
+  else reply.raw.once('close', ticket.letGo)
+  return ticket
+}
+
 /** The media type alone, lower-case; anything but `type/subtype` with plain parameters is refused. */
 const mediaTypeOf = (header: string | undefined): string => {
   const match = /^([a-z]+\/[a-z0-9.+-]+)(?:;[\x20-\x7e]*)?$/i.exec(header ?? '')
   return match?.[1]?.toLowerCase() ?? ''
 }
 
-type Body = { fields: Fields; longText: Call['longText']; discard: () => Promise<void> }
+type Body = { fields: Fields; discard: () => Promise<void> }
 
-const noLongText = () => undefined
+/** The parts of an operation's form that may be files. */
+const fileNamesOf = ({ body }: Operation): Set<string> =>
+  new Set(
+    (body?.form ?? []).flatMap((schema) => {
+      const { properties = {} } = schema as { properties?: Record<string, { format?: string }> }
+      return Object.keys(properties).filter((name) => properties[name]?.format === 'binary')
+    }),
+  )
 
-const readBody = async (operation: Operation, request: FastifyRequest, door: FrontDoor): Promise<Body> => {
+const readBody = async (
+  operation: Operation,
+  request: FastifyRequest,
+  reading: BodyReading,
+  door: FrontDoor,
+): Promise<Body> => {
   const { body } = operation
   if (body === undefined || body.bytes === true) {
-    return { fields: noFields, longText: noLongText, discard: () => Promise.resolve() }
+    return { fields: noFields, discard: () => Promise.resolve() }
   }
+  const { form, spool, isGuarded } = door
   const mediaType = mediaTypeOf(request.headers['content-type'])
   if (mediaType === 'application/json' && body.json !== null) {
-    return body.spoolsTexts === true
-      ? readSpooledJsonBody(request.raw, body.sizeBytesMax, door.budget, door.form.spoolDirectory)
-      : readJsonBody(request.raw, body.sizeBytesMax, door.budget)
+    return readJsonBody(request.raw, reading, { spool, isGuarded, spoolsTexts: body.spoolsTexts === true })
   }
   if (mediaType === 'multipart/form-data' && body.form !== null) {
-    const { sizeBytesMax, fileBytesMax } = body
+    const { fileBytesMax } = body
     const ofFiles = fileBytesMax === undefined ? {} : { fileBytesMax, refusedFile: 'file' }
-    const form = await readForm(request.raw, { ...door.form, sizeBytesMax, ...ofFiles })
-    return { ...form, longText: noLongText }
+    const fileNames = fileNamesOf(operation)
+    return readForm(request.raw, reading, { ...form, ...ofFiles, fileNames }, spool)
   }
   const accepted = [body.form && 'multipart/form-data', body.json && 'application/json']
     .filter(Boolean)
@@ -179,14 +241,14 @@ const goneOf = (response: ServerResponse, closing: Closing): AbortController => 
 const headerText = (names: string[]) =>
   names.map((name) => name.replace(/[^\x21-\x7e]/g, '?').slice(0, 64)).join(', ')
 
+/** What a request is recognised by when it comes again. */
+type RequestNames = Pick<Attempt, 'key' | 'retry'>
+
 /**
  * What a request is recognised by when it comes again; undefined where it is not to be. A client library that tries
  * again says so, and then asking the same is enough; without a key a stream is not kept for it.
  */
-const namesOf = (
-  { creates, answer }: Operation,
-  { headers }: FastifyRequest,
-): Pick<Attempt, 'key' | 'retry'> | undefined => {
+const namesOf = ({ creates, answer }: Operation, { headers }: FastifyRequest): RequestNames | undefined => {
   if (creates !== true) return undefined
   const key = headers['idempotency-key']
   if (key !== undefined) {
@@ -218,7 +280,20 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
     const query = readQuery(request)
     const wantsQuote = operation.creates === true && query['dry_run'] === 'true'
     const names = wantsQuote ? undefined : namesOf(operation, request)
-    const { fields, longText, discard } = await readBody(operation, request, door)
+    const { ticket } = request
+    const reading: BodyReading = {
+      ...door.body,
+      ticket,
+      sizeBytesMax: operation.body?.sizeBytesMax ?? 0,
+      beforeLarge: async () => {
+        ticket.take('uploads', 1)
+        if (operation.creates !== true || wantsQuote || request.caller === undefined) return
+        const { caller } = request
+        if (names !== undefined && (await door.repeats.mayReplay(caller, operation.id, names))) return
+        await door.assertSolvent(caller, operation)
+      },
+    }
+    const { fields, discard } = await readBody(operation, request, reading, door)
     const gone = goneOf(reply.raw, door.closing)
     const note = (noted: Noted) => {
       request.noted = { ...request.noted, ...noted }
@@ -237,8 +312,8 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       caller: request.caller as Caller,
       operator: request.operator as Operator,
       fields,
-      bytes: () => readBytes(request.raw, operation.body?.sizeBytesMax ?? 0, door.budget),
-      longText,
+      bytes: () => readBytes(request.raw, reading),
+      longText: longTextOf,
       read: (schema) => {
         const read = readParameters(schema, fields)
         for (const name of read.ignored) ignored.add(name)
@@ -264,7 +339,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
         ...(ignored.size > 0 && { 'x-ignored-params': headerText([...ignored].slice(0, 20)) }),
       },
     })
-    const answerOnce = async (named: Pick<Attempt, 'key' | 'retry'>): Promise<Reply<unknown>> => {
+    const answerOnce = async (named: RequestNames): Promise<Reply<unknown>> => {
       const fingerprint = await door.repeats.fingerprintOf(operation.id, call)
       const attempt = { ...named, caller: call.caller, operation: operation.id, fingerprint }
       return door.repeats.answerOnce(attempt, gone.signal, async ({ keep, repeatOf }) => {
@@ -279,6 +354,9 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       return await send(reply, operation, replied, door.log)
     } finally {
       await discard()
+      ticket.release('bodyBytes')
+      ticket.release('spoolBytes')
+      ticket.release('uploads')
     }
   }
   door.app.route({
@@ -289,15 +367,26 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
     config: { operation: operation.id },
     // Before the framework looks at the body's headers: a stranger learns nothing but that they are one.
     onRequest: async (request, reply) => {
+      if (operation.creates === true && door.isOverloaded()) throw overloaded()
       if (operation.access === 'key' || operation.access === 'operator')
         await admit(operation, request, reply, door)
+      request.ticket = openTicket(request, reply, door.admission)
     },
-    handler: answer,
+    handler: async (request, reply) => {
+      const { ticket } = request
+      ticket.holds += 1
+      try {
+        return await answer(request, reply)
+      } finally {
+        ticket.letGo()
+      }
+    },
   })
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
+    ticket: RequestTicket
     caller: Caller | undefined
     operator: Operator | undefined
   }

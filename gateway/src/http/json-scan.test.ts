@@ -17,6 +17,8 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
 const small: ScanLimits = {
+  depthMax: 32,
+  membersMax: 1_000,
   textBytesMax: 12,
   keptBytesEnough: 1_000,
   textBytesMaxThen: 4,

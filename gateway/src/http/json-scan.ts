@@ -7,10 +7,9 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { TextSpool } from './spooled-text.ts'
 
-export const depthMax = 32
-export const membersMax = 1_000
-
 export interface ScanLimits {
+  depthMax: number
+  membersMax: number
   /** Longer texts are spooled. */
   textBytesMax: number
   /** Once so much is kept, shorter texts are spooled as well: what is kept stays small whatever is sent. */
@@ -19,7 +18,10 @@ export interface ScanLimits {
   keptBytesMax: number
 }
 
-const usualLimits: ScanLimits = {
+/** What a body may have that carries recordings or images as text. */
+export const spoolingLimits: ScanLimits = {
+  depthMax: 32,
+  membersMax: 1_000,
   textBytesMax: 64 * 1024,
   keptBytesEnough: 512 * 1024,
   textBytesMaxThen: 1024,
@@ -55,8 +57,11 @@ const isLowSurrogate = (code: number) => code >= 0xdc00 && code <= 0xdfff
 export const notJson = (cause?: unknown) =>
   new ApiError('invalid_request', { message: 'The body is not valid JSON.', cause })
 
-export const notModest = () =>
-  new ApiError('invalid_request', { message: 'The JSON is nested too deeply or has too many members.' })
+const tooDeep = (depthMax: number) =>
+  new ApiError('invalid_request', { message: `The JSON is nested more than ${depthMax} levels deep.` })
+
+const tooManyMembers = (membersMax: number) =>
+  new ApiError('invalid_request', { message: `The JSON has more than ${membersMax} members.` })
 
 /** Where a byte comes next in a chunk, or where the chunk ends; asked for places that only grow. */
 const createFinder = (chunk: Buffer, byte: number) => {
@@ -196,14 +201,20 @@ export interface JsonScan {
   kept: () => Buffer
 }
 
-export const createJsonScan = (spool: TextSpool, limits: ScanLimits = usualLimits): JsonScan => {
-  const { textBytesMax, keptBytesEnough, textBytesMaxThen, keptBytesMax } = limits
+export const createJsonScan = (
+  spool: TextSpool,
+  limits: ScanLimits = spoolingLimits,
+  /** Counts bytes before they are kept in memory, or throws. */
+  charge: (bytes: number) => void = () => undefined,
+): JsonScan => {
+  const { depthMax, membersMax, textBytesMax, keptBytesEnough, textBytesMaxThen, keptBytesMax } = limits
   let kept = Buffer.allocUnsafe(16 * 1024)
   let keptBytes = 0
   const open: number[] = []
   /** The last of what gives a document its shape: it tells a member's name from a value. */
   let lastMark = 0
-  let commas = 0
+  /** At least one for each member: a comma follows every one but the last, which its container stands for. */
+  let members = 0
   let place: 'between' | 'short' | 'long' = 'between'
   let isName = false
   let isEscaped = false
@@ -218,8 +229,11 @@ export const createJsonScan = (spool: TextSpool, limits: ScanLimits = usualLimit
         message: 'The body has too much in it beside its long texts.',
       })
     }
+    charge(end - start)
     if (needed > kept.length) {
-      const larger = Buffer.allocUnsafe(Math.min(keptBytesMax, Math.max(needed, kept.length * 2)))
+      const larger = Buffer.allocUnsafe(
+        Math.min(Math.max(keptBytesMax, needed), Math.max(needed, kept.length * 2)),
+      )
       kept.copy(larger, 0, 0, keptBytes)
       kept = larger
     }
@@ -240,12 +254,13 @@ export const createJsonScan = (spool: TextSpool, limits: ScanLimits = usualLimit
       }
       if (byte === openBrace || byte === openBracket) {
         open.push(byte)
-        if (open.length > depthMax) throw notModest()
+        members += 1
+        if (open.length > depthMax) throw tooDeep(depthMax)
       } else if (byte === closeBrace || byte === closeBracket) open.pop()
       else if (byte === comma) {
-        commas += 1
-        if (commas > membersMax) throw notModest()
+        members += 1
       } else if (byte !== colon) continue
+      if (members > membersMax) throw tooManyMembers(membersMax)
       lastMark = byte
     }
     keep(chunk, start, at)

@@ -7,6 +7,7 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Static, TObject } from 'typebox'
 
 import type { Fields } from './fields.ts'
+import { longTextOf } from './spooled-text.ts'
 
 /** What this reader understands of a property's JSON schema. */
 interface Property {
@@ -78,6 +79,15 @@ const readNumber = (name: string, value: unknown, property: Property): number =>
 }
 
 const readString = (name: string, value: unknown, property: Property): string => {
+  if (longTextOf(value) !== undefined) {
+    throw new ApiError('invalid_parameter', {
+      param: name,
+      message:
+        property.maxLength === undefined
+          ? `'${name}' is too long.`
+          : `'${name}' must have at most ${property.maxLength} characters.`,
+    })
+  }
   if (typeof value !== 'string') throw invalid(name, 'text', value)
   // A zero byte cannot be stored as text, and half of a surrogate pair is not text at all.
   if (value.includes('\0') || !value.isWellFormed()) throw invalid(name, 'well-formed text', '…')
@@ -153,7 +163,7 @@ export const readParameters = <Schema extends TObject>(
   for (const [name, property] of Object.entries(schema.properties) as [string, Property][]) {
     const value = fields.value(name)
     const isBlank = typeof value === 'string' && value.trim() === ''
-    const isAbsent = (value === undefined || isBlank) && fields.files(name).length === 0
+    const isAbsent = (value === undefined || isBlank) && !fields.hasFile(name)
     if (isAbsent && required.has(name)) {
       throw new ApiError('missing_parameter', { param: name, message: `'${name}' is required.` })
     }

@@ -1,3 +1,4 @@
+import underPressure from '@fastify/under-pressure'
 /**
  * The front door: hardened settings, ids, cross-origin rules, one log line a request, and a close that
  * drops nobody. It knows nothing of video, audio or money.
@@ -17,6 +18,8 @@ import { rawProblem, sendProblem } from './problem.ts'
 
 export interface ServerSettings {
   trustedProxies: string[]
+  /** Above these this process counts as overloaded; 0 for never. */
+  overload: { eventLoopDelayMs: number; memoryBytes: number; heapBytes: number }
 }
 
 export interface Readiness {
@@ -95,6 +98,20 @@ const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number)
   ms: Math.round(elapsedMs * 10) / 10,
 })
 
+const lingerMs = 10_000
+
+/**
+ * A body that nobody reads is taken in for a moment after its answer, because a sender that is cut off in the middle
+ * never gets to see why. Whoever is still sending after that is cut off.
+ */
+const stopLingering = ({ raw }: FastifyRequest) => {
+  if (raw.complete || raw.destroyed) return
+  const timer = setTimeout(() => raw.socket.destroy(), lingerMs)
+  timer.unref()
+  const clear = () => clearTimeout(timer)
+  raw.once('end', clear).once('close', clear)
+}
+
 /** Asked for all the time and by nobody: no line in a log. */
 const probes = new Set(['/livez', '/readyz', '/healthz'])
 
@@ -149,12 +166,20 @@ export const createServer = (
       void sendProblem(log)(error, request, reply)
     },
   }) as unknown as FastifyInstance
+  // It only measures; what is refused while the process is overloaded is decided where operations are bound.
+  void app.register(underPressure, {
+    maxEventLoopDelay: settings.overload.eventLoopDelayMs,
+    maxRssBytes: settings.overload.memoryBytes,
+    maxHeapUsedBytes: settings.overload.heapBytes,
+    pressureHandler: () => undefined,
+  })
   app.server.maxHeadersCount = 100
   app.server.maxRequestsPerSocket = 1_000
 
   // Bodies are read where the operation is bound, after its caller is known; here they stay streams.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  app.decorateRequest('ticket')
   app.decorateRequest('caller', undefined)
   app.decorateRequest('operator', undefined)
   app.decorateRequest('problem', undefined)
@@ -170,6 +195,7 @@ export const createServer = (
     if (isDraining) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async (request, reply) => {
+    stopLingering(request)
     log.info(logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')
     if (!probes.has(request.routeOptions.url ?? '')) onAnswered(answeredRequest(request, reply))
   })
@@ -206,6 +232,7 @@ export const createServer = (
   return {
     app,
     closing,
+    isOverloaded: () => app.isUnderPressure(),
     /** Fails readiness, asks clients to reconnect elsewhere, then closes once what is under way is done. */
     drain: async (lameDuckMs: number) => {
       isDraining = true

@@ -17,6 +17,22 @@ export interface SpooledText {
   read: () => Promise<string>
 }
 
+/** A long text as it stands in a parsed body. It is no string, so a reader that expects a short one refuses it. */
+export class LongText {
+  readonly spooled: SpooledText
+  constructor(spooled: SpooledText) {
+    this.spooled = spooled
+  }
+  /** Messages quote what they refuse. */
+  toJSON(): string {
+    return 'a long text'
+  }
+}
+
+/** The spooled text that a value of a parsed body stands for; undefined for any other value. */
+export const longTextOf = (value: unknown): SpooledText | undefined =>
+  value instanceof LongText ? value.spooled : undefined
+
 export interface TextSpool {
   /** Adds to the text under way. */
   write: (bytes: Buffer) => Promise<void>
@@ -38,7 +54,11 @@ const writeAll = async (handle: FileHandle, bytes: Buffer): Promise<void> => {
   }
 }
 
-export const createTextSpool = (directory: string): TextSpool => {
+export const createTextSpool = (
+  directory: string,
+  /** Counts bytes before they are written, or throws. */
+  charge: (bytes: number) => Promise<void> | void = () => undefined,
+): TextSpool => {
   const path = join(directory, randomUUID())
   // Nobody can guess it, so no text of a caller is ever taken for one of these.
   const mark = `long-text-${randomUUID()}`
@@ -91,6 +111,7 @@ export const createTextSpool = (directory: string): TextSpool => {
   return {
     write: async (bytes) => {
       if (isClosed) throw new Error('the spool is closed')
+      await charge(bytes.length)
       unwritten.push(bytes)
       unwrittenBytes += bytes.length
       writtenBytes += bytes.length

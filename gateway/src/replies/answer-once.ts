@@ -20,6 +20,7 @@ import {
   findReply,
   joinEarlierTry,
   keepReplies,
+  mayBeReplay,
   prolongClaims,
   releaseClaim,
   type Claim,
@@ -234,5 +235,14 @@ export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: L
     const reply = await answer({ keep: () => undefined, repeatOf: place.taskId })
     return { ...reply, headers: { ...reply.headers, 'idempotent-replayed': 'true' } }
   }
-  return { answerOnce, close: () => clearInterval(prolonging) }
+  const mayReplay = async (
+    { accountId }: Caller,
+    operation: string,
+    { key, retry }: Pick<Attempt, 'key' | 'retry'>,
+  ): Promise<boolean> => {
+    if (key === undefined && retry === 0) return false
+    const name = key === undefined ? undefined : createHash('sha256').update(key).digest()
+    return mayBeReplay(postgres, accountId, { name, operation })
+  }
+  return { answerOnce, mayReplay, close: () => clearInterval(prolonging) }
 }

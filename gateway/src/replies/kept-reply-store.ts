@@ -93,6 +93,25 @@ export const findReply = async (
   return rows[0]
 }
 
+/**
+ * Whether a request may have been here before: under its caller's key or, for a retry of a client library, as any
+ * earlier try of the same operation.
+ */
+export const mayBeReplay = async (
+  database: Database,
+  accountId: string,
+  { name, operation }: { name: Buffer | undefined; operation: string },
+): Promise<boolean> => {
+  const { rowCount } = await database.query(
+    `select 1 from kept_replies
+      where account_id = $1 and expires_at > now()
+        and case when $2::bytea is null then retry is not null and operation = $3 else name = $2 end
+      limit 1`,
+    [accountId, name ?? null, operation],
+  )
+  return rowCount === 1
+}
+
 /** A reply under a caller's key is kept for a day; one that only a retry asks for, for ten minutes. */
 export const keepReplies: KeepReplies = async (database, replies) => {
   if (replies.length === 0) return

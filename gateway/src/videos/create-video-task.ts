@@ -63,7 +63,7 @@ export const createVideoTask =
     const { caller, fields, signal } = call
     const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
     const form = call.read(model.task ?? FamilyBVideoTask) as Form
-    const images = picturesInList(fields.value('images'), 'images', model.referencesMax)
+    const images = await picturesInList(fields.value('images'), 'images', model.referencesMax, call.longText)
     if (images.length === 0 && model.family === 'B') {
       throw new ApiError('missing_parameter', { param: 'images', message: "'images' is required." })
     }

@@ -48,7 +48,7 @@ export const createVideo =
       ...(form.style !== undefined && { style: form.style }),
       ...(metadata !== undefined && { metadata }),
     }
-    const given = picturesOf(fields, 'input_reference')
+    const given = await picturesOf(call, 'input_reference')
     if (given.length > 1 && model.family === 'A') {
       throw new ApiError('invalid_parameter', {
         param: 'input_reference',

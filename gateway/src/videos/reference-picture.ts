@@ -7,7 +7,8 @@ import { Readable } from 'node:stream'
 
 import { ApiError } from '@kinora/contract/errors'
 
-import type { Fields, ReceivedFile } from '../http/fields.ts'
+import type { Call } from '../http/call.ts'
+import type { ReceivedFile } from '../http/fields.ts'
 import type { SpooledText } from '../http/spooled-text.ts'
 import { OutsideFetchError, type OutsideFetcher } from '../outside/fetch-outside.ts'
 import { base64Length, decodeBase64, NotBase64 } from '../platform/base64.ts'
@@ -68,25 +69,51 @@ export type PictureSource = { param: string } & (
   | { spooled: SpooledText }
 )
 
+type LongText = Call['longText']
+
+const urlLengthMax = 65_536
+
+/** The picture behind a URL or a data URI, which is spooled where it is long; undefined for anything else. */
+export const pictureFrom = (
+  param: string,
+  text: unknown,
+  longText: LongText,
+): Promise<PictureSource> | undefined => {
+  const spooled = longText(text)
+  if (spooled === undefined) {
+    return typeof text === 'string' && text !== '' ? Promise.resolve({ param, text }) : undefined
+  }
+  // In a body with much else in it, even an address may have been spooled.
+  return spooled.sizeBytes > urlLengthMax
+    ? Promise.resolve({ param, spooled })
+    : spooled.read().then((read) => ({ param, text: read }))
+}
+
 /** What the caller gave for one picture parameter: files, text, or the client library's `{ image_url }`. */
-export const picturesOf = (fields: Fields, param: string): PictureSource[] => {
+export const picturesOf = async (
+  { fields, longText }: Pick<Call, 'fields' | 'longText'>,
+  param: string,
+): Promise<PictureSource[]> => {
   const files = fields.files(param)
   if (files.length > 0) return files.map((file) => ({ param, file }))
   const value = fields.value(param)
-  const text =
-    typeof value === 'object' && value !== null ? (value as { image_url?: unknown }).image_url : value
   if (value === undefined || (typeof value === 'string' && value.trim() === '')) return []
-  if (typeof text !== 'string' || text === '') {
-    throw new ApiError('invalid_parameter', {
-      param,
-      message: `'${param}' must be a file, a data URI or a URL.`,
-    })
-  }
-  return [{ param, text }]
+  const isWrapped = typeof value === 'object' && value !== null && 'image_url' in value
+  const source = pictureFrom(param, isWrapped ? value.image_url : value, longText)
+  if (source !== undefined) return [await source]
+  throw new ApiError('invalid_parameter', {
+    param,
+    message: `'${param}' must be a file, a data URI or a URL.`,
+  })
 }
 
 /** The pictures of a list of URLs and data URIs; an absent list is an empty one. */
-export const picturesInList = (value: unknown, param: string, countMax: number): PictureSource[] => {
+export const picturesInList = async (
+  value: unknown,
+  param: string,
+  countMax: number,
+  longText: LongText,
+): Promise<PictureSource[]> => {
   if (value === undefined) return []
   if (!Array.isArray(value) || value.length > countMax) {
     const got = Array.isArray(value) ? `got ${value.length}` : 'got something else'
@@ -95,15 +122,15 @@ export const picturesInList = (value: unknown, param: string, countMax: number):
       message: `'${param}' must be a list of at most ${countMax} URLs or data URIs (${got}).`,
     })
   }
-  return value.map((text: unknown, index) => {
-    if (typeof text !== 'string' || text === '') {
-      throw new ApiError('invalid_parameter', {
-        param: `${param}[${index}]`,
-        message: `'${param}[${index}]' must be a URL or a data URI.`,
-      })
-    }
-    return { param: `${param}[${index}]`, text }
+  const sources = value.map((text: unknown, index) => {
+    const source = pictureFrom(`${param}[${index}]`, text, longText)
+    if (source !== undefined) return source
+    throw new ApiError('invalid_parameter', {
+      param: `${param}[${index}]`,
+      message: `'${param}[${index}]' must be a URL or a data URI.`,
+    })
   })
+  return Promise.all(sources)
 }
 
 /** A copy of the file behind one of our own links; undefined for any other address. */

@@ -6,14 +6,14 @@ import { expect, test } from 'vitest'
 import { ask } from '../kit/answers.ts'
 import { peakDuring, residentMib } from '../kit/resident-memory.ts'
 import { audioForm, waveOf } from '../kit/sound.ts'
-import { startStack } from '../kit/stack.ts'
+import { manyUploads, startStack } from '../kit/stack.ts'
 
 const together = Number(process.env['UPLOADS'] ?? 50)
 const raiseMibMax = 150
 const fileBytesMax = 26_214_400
 
 test(`${together} recordings of 25 MB at once stay within 150 MiB`, async () => {
-  await using stack = await startStack({ workers: 0 })
+  await using stack = await startStack({ workers: 0, environment: manyUploads })
   const body = audioForm(waveOf(randomBytes(fileBytesMax - 44)), { model: 'asr-1' })
   const transcribe = () => ask(`${stack.url}/v1/audio/transcriptions`, stack.key, { method: 'POST', body })
   const pid = stack.api.pid() ?? 0

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 
 import { ask, askJson, form, pixelBytes, type Answer } from '../kit/answers.ts'
 import { peakDuring, residentMib } from '../kit/resident-memory.ts'
-import { startStack } from '../kit/stack.ts'
+import { manyUploads, startStack } from '../kit/stack.ts'
 
 const mebibyte = 1_048_576
 const together = 50
@@ -31,7 +31,10 @@ test('fifty creates at once with pictures of 20 MB, by form and by URL, stay wit
   await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   // Only what is taken in matters here, so nothing is ever given to a provider.
-  await using stack = await startStack({ workers: 0, environment: { FETCH_ALLOW_ORIGINS: origin } })
+  await using stack = await startStack({
+    workers: 0,
+    environment: { FETCH_ALLOW_ORIGINS: origin, ...manyUploads },
+  })
   const { url, key } = stack
   const many = (create: () => Promise<Answer>) => () => Promise.all(Array.from({ length: together }, create))
   const blob = new Blob([picture], { type: 'image/png' })

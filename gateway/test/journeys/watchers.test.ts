@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { expect, test } from 'vitest'
 
 import { pixelBytes } from '../kit/answers.ts'
-import { startStack, type Stack } from '../kit/stack.ts'
+import { manyRequests, startStack, type Stack } from '../kit/stack.ts'
 import { startTaskLife } from '../kit/task-life.ts'
 
 const watcherCount = 1_000
@@ -48,7 +48,7 @@ const residentBytes = async (pid: number | undefined): Promise<number> => {
 }
 
 test('a thousand watchers of one api process are cheap, and all of them hear the end', async () => {
-  await using stack = await startStack({ workers: 0, environment: { LOG_LEVEL: 'warn' } })
+  await using stack = await startStack({ workers: 0, environment: { LOG_LEVEL: 'warn', ...manyRequests } })
   const life = startTaskLife(stack)
   const tasks = await inChunks(Array.from({ length: watcherCount }), () => stack.create('A whale'))
 
@@ -72,7 +72,7 @@ test('a thousand watchers of one api process are cheap, and all of them hear the
 })
 
 test('a chat reply that streams holds nothing of the pictures it was asked with', async () => {
-  await using stack = await startStack({ workers: 0, environment: { LOG_LEVEL: 'warn' } })
+  await using stack = await startStack({ workers: 0, environment: { LOG_LEVEL: 'warn', ...manyRequests } })
   const picture = Buffer.concat([pixelBytes, Buffer.alloc(10_000_000)])
   const parts = [
     { type: 'text', text: 'A whale' },

@@ -48,6 +48,15 @@ interface BookEntries {
   releases?: number
 }
 
+const plenty = 'address=10000,key=10000,account=10000,total=20000'
+
+/** For tests that send from one key what is usually sent by many. */
+export const manyRequests: Environment = { LIMIT_REQUESTS_IN_FLIGHT: plenty }
+export const manyUploads: Environment = {
+  LIMIT_UPLOADS_IN_FLIGHT: plenty,
+  LIMIT_SPOOL_BYTES: 'address=16GiB,key=16GiB,account=16GiB',
+}
+
 export interface Stack extends AsyncDisposable {
   url: string
   key: string

@@ -1,0 +1,32 @@
+import { statfs } from 'node:fs/promises'
+
+import { ApiError } from '@kinora/contract/errors'
+
+/** Refuses uploads while the disk they are spooled to has less free space than the floor. */
+export interface DiskSpace {
+  assertFree: () => Promise<void>
+}
+
+const askAgainAfterMs = 1_000
+
+export const createDiskSpace = (directory: string, freeBytesMin: number): DiskSpace => {
+  let asked: { atMs: number; freeBytes: Promise<number> } | undefined
+  const freeBytes = (): Promise<number> => {
+    if (asked === undefined || performance.now() - asked.atMs > askAgainAfterMs) {
+      asked = {
+        atMs: performance.now(),
+        freeBytes: statfs(directory).then(({ bavail, bsize }) => bavail * bsize),
+      }
+    }
+    return asked.freeBytes
+  }
+  return {
+    assertFree: async () => {
+      if ((await freeBytes()) >= freeBytesMin) return
+      throw new ApiError('service_unavailable', {
+        message: 'This server has too little disk space for uploads at the moment.',
+        headers: { 'retry-after': '30' },
+      })
+    },
+  }
+}

@@ -1,0 +1,40 @@
+/** The limits of admission control as the configuration has them. */
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
+
+import type { AdmissionLimits, ScopeLimits } from './admission.ts'
+
+interface LimitSettings {
+  LIMIT_REQUESTS_IN_FLIGHT: ScopeLimits
+  LIMIT_UPLOADS_IN_FLIGHT: ScopeLimits
+  LIMIT_BODY_BYTES: ScopeLimits
+  LIMIT_SPOOL_BYTES: ScopeLimits
+}
+
+export const admissionLimitsOf = (settings: LimitSettings): AdmissionLimits => ({
+  requests: settings.LIMIT_REQUESTS_IN_FLIGHT,
+  uploads: settings.LIMIT_UPLOADS_IN_FLIGHT,
+  bodyBytes: settings.LIMIT_BODY_BYTES,
+  spoolBytes: settings.LIMIT_SPOOL_BYTES,
+})
+
+const none: ScopeLimits = { address: Infinity, key: Infinity, account: Infinity, total: Infinity }
+
+export const noAdmissionLimits: AdmissionLimits = {
+  requests: none,
+  uploads: none,
+  bodyBytes: none,
+  spoolBytes: none,
+}
+
+const overloadShare = 0.8
+
+/** Most of what this process may use: of its container where that has a limit, of the machine otherwise. */
+export const memoryBytesMax = (): number => {
+  const constrainedBytes = process.constrainedMemory()
+  const availableBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem()
+  return Math.floor(availableBytes * overloadShare)
+}
+
+/** Most of what its heap may grow to, which may be less than there is memory. */
+export const heapBytesMax = (): number => Math.floor(getHeapStatistics().heap_size_limit * overloadShare)

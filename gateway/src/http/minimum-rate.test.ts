@@ -1,0 +1,48 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { createRateWindow } from './minimum-rate.ts'
+
+const minimum = { bytesPerSecondMin: 100, windowMs: 10_000 }
+const seconds = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+test('a sender at the minimum rate is never too slow', () => {
+  const window = createRateWindow(minimum)
+  for (const _ of seconds(1_000)) {
+    window.received(100)
+    expect(window.waited(1_000)).toBe(false)
+  }
+})
+
+test('a fast start buys no silence: one window later the sender is too slow', () => {
+  const window = createRateWindow(minimum)
+  window.received(1_000_000_000)
+  expect(window.waited(1_000)).toBe(false)
+  const verdicts = seconds(11).map(() => window.waited(1_000))
+  expect(verdicts.indexOf(true)).toBe(9)
+})
+
+test('nothing is said before a whole window has been waited for', () => {
+  const window = createRateWindow(minimum)
+  expect(seconds(9).map(() => window.waited(1_000))).not.toContain(true)
+  expect(window.waited(1_000)).toBe(true)
+})
+
+test('whatever the rhythm, only a window with less than its minimum is too slow', () => {
+  const slice = fc.record({ bytes: fc.nat(400), ms: fc.integer({ min: 1, max: 1_500 }) })
+  fc.assert(
+    fc.property(fc.array(slice, { maxLength: 80 }), (slices) => {
+      const window = createRateWindow(minimum)
+      slices.forEach(({ bytes, ms }, index) => {
+        window.received(bytes)
+        const isTooSlow = window.waited(ms)
+        // The shortest run of slices up to this one that is at least a window long.
+        let start = index
+        let totalMs = ms
+        while (totalMs < minimum.windowMs && start > 0) totalMs += slices[--start]?.ms ?? 0
+        const totalBytes = slices.slice(start, index + 1).reduce((sum, each) => sum + each.bytes, 0)
+        expect(isTooSlow).toBe(totalMs >= minimum.windowMs && totalBytes < totalMs / 10)
+      })
+    }),
+  )
+})

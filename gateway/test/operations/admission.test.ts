@@ -1,0 +1,406 @@
+/** What a request may hold while it is in flight, and what is checked before its body is read. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import type { Environment } from '../../src/config.ts'
+import { ask, askJson, expectProblem, form, pixel, type Answer } from '../kit/answers.ts'
+import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
+import { createOperator } from '../kit/operator.ts'
+import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+let gateway: TestGateway
+let key: TestKey
+let other: TestKey
+let poor: TestKey
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  const { postgres } = gateway.database
+  key = await createKey(postgres, await createAccount(postgres))
+  other = await createKey(postgres, await createAccount(postgres))
+  poor = await createKey(postgres, await createAccount(postgres, { balance: 0 }))
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+/** A gateway of its own on the same database, with limits of its own. */
+const limited = (environment: Environment) => startGateway(environment, gateway)
+
+const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
+const textsOf = (fields: object) =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]))
+const orderForm = () => form({ ...textsOf(order), input_reference: pixel })
+
+interface Sender {
+  socket: Socket
+  /** What came back so far. */
+  text: () => string
+  /** Resolves once the whole head of an answer has come, with its status. */
+  status: () => Promise<number>
+}
+
+/** Sends the head of a request and leaves the body to the test. */
+const begin = async (
+  url: string,
+  text: string,
+  { path = '/v1/videos', headers = {} } = {},
+): Promise<Sender> => {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port) })
+  let received = ''
+  socket.on('error', () => undefined)
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    received += String(chunk)
+  })
+  const lines = Object.entries({
+    host: 'x',
+    authorization: `Bearer ${text}`,
+    'content-type': 'application/json',
+    ...headers,
+  })
+  socket.write(
+    `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
+  )
+  await once(socket, 'connect')
+  return {
+    socket,
+    text: () => received,
+    status: async () => {
+      while (!/HTTP\/1\.1 [2-5]\d\d [^]*\r\n\r\n/.test(received)) await once(socket, 'data')
+      return Number(/HTTP\/1\.1 ([2-5]\d\d)/.exec(received)?.[1])
+    },
+  }
+}
+
+/** Begins a request whose body the server is certainly waiting for. */
+const beginWaiting = async (url: string, text: string, headers: Record<string, string> = {}) => {
+  const sender = await begin(url, text, { headers: { expect: '100-continue', ...headers } })
+  while (!sender.text().includes('100 Continue')) await once(sender.socket, 'data')
+  return sender
+}
+
+const uploadHead = (sizeBytes: number) => ({
+  'content-type': 'multipart/form-data; boundary=b',
+  'content-length': String(sizeBytes),
+})
+
+/** A form whose one file has come in part. */
+const partOfForm = (name: string, content: string) =>
+  `--b\r\ncontent-disposition: form-data; name="${name}"; filename="a.png"\r\n\r\n${content}`
+
+const gone = (sender: Sender) => {
+  sender.socket.destroy()
+}
+
+/** Asks again until a refusal for want of room is over; what must be freed is freed by events, not by time. */
+const askUntilAdmitted = async (send: () => Promise<Answer>): Promise<Answer> => {
+  for (;;) {
+    const answer = await send()
+    if (answer.status !== 429 && answer.status !== 503) return answer
+    await pause(10)
+  }
+}
+
+describe('a body that is announced and not sent', () => {
+  test.each([
+    ['with a length', { 'content-length': String(80 * 1_048_576) }],
+    ['in chunks', { 'transfer-encoding': 'chunked' }],
+  ])('%s holds nobody up, neither another key nor an operator', async (_, headers) => {
+    const senders = await Promise.all(
+      Array.from({ length: 8 }, () => beginWaiting(gateway.url, key.text, headers)),
+    )
+    for (const { socket } of senders) socket.write('transfer-encoding' in headers ? '1\r\n{\r\n' : '{')
+    expect((await askJson(`${gateway.url}/v1/videos`, other.text, order)).status).toBe(200)
+    expect((await askJson(`${gateway.url}/v1/videos`, key.text, order)).status).toBe(200)
+    const operator = await createOperator(gateway)
+    await operator.call('createAccount', { body: { name: 'made meanwhile' } })
+    for (const sender of senders) expect(sender.text()).not.toMatch(/HTTP\/1\.1 [2-5]/)
+    senders.forEach(gone)
+  })
+})
+
+describe('JSON is bounded while it arrives', () => {
+  const inflated = 60 * 1_048_576
+  const sendGzip = (body: Buffer) =>
+    ask(`${gateway.url}/v1/videos`, key.text, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: new Uint8Array(gzipSync(body)),
+    })
+
+  test.each([
+    ['lists in lists', () => Buffer.alloc(inflated, '['), 'invalid_request'],
+    [
+      'empty lists',
+      () => Buffer.concat([Buffer.from('{"a":['), Buffer.alloc(inflated, '[],')]),
+      'invalid_request',
+    ],
+    [
+      'members',
+      () => Buffer.concat([Buffer.from('{"a":['), Buffer.alloc(inflated, '0,')]),
+      'invalid_request',
+    ],
+    [
+      'a name without an end',
+      () => Buffer.concat([Buffer.from('{"'), Buffer.alloc(inflated, 'a')]),
+      'request_too_large',
+    ],
+    [
+      'white space',
+      () => Buffer.concat([Buffer.from('{'), Buffer.alloc(inflated, ' ')]),
+      'request_too_large',
+    ],
+    [
+      'one text',
+      () => Buffer.concat([Buffer.from('{"prompt":"'), Buffer.alloc(inflated, 'a')]),
+      'request_too_large',
+    ],
+  ] as const)('a small body that inflates to %s is refused', async (_, bodyOf, code) => {
+    const before = await recordOf(gateway)
+    expectProblem(await sendGzip(bodyOf()), code)
+    expect(await recordOf(gateway)).toEqual(before)
+  })
+
+  test('a text that is too long for its parameter is refused by name, wherever it was put meanwhile', async () => {
+    const long = 'a'.repeat(300_000)
+    expectProblem(
+      await askJson(`${gateway.url}/v1/videos`, key.text, { ...order, prompt: long }),
+      'invalid_parameter',
+      'prompt',
+    )
+    // A prompt may have 32,000 characters, which JSON can write in six times as many bytes.
+    const escaped = JSON.stringify({ ...order, prompt: 'PROMPT' }).replace('PROMPT', '\\u00e9'.repeat(32_000))
+    expect((await askJson(`${gateway.url}/v1/videos`, key.text, escaped)).status).toBe(200)
+    const answer = await askJson(`${gateway.url}/v1/videos`, key.text, { ...order, unknown: long })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-ignored-params')).toBe('unknown')
+  })
+})
+
+describe('requests in flight', () => {
+  test('over the limit of a key are refused with 429, and others go on; one that ends makes room', async () => {
+    await using own = await limited({ LIMIT_REQUESTS_IN_FLIGHT: 'key=2' })
+    const senders = [
+      await beginWaiting(own.url, key.text, { 'content-length': '1000' }),
+      await beginWaiting(own.url, key.text, { 'content-length': '1000' }),
+    ]
+    const refused = await askJson(`${own.url}/v1/videos`, key.text, order)
+    expectProblem(refused, 'rate_limit_exceeded')
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect((await askJson(`${own.url}/v1/videos`, other.text, order)).status).toBe(200)
+    senders.forEach(gone)
+    const answer = await askUntilAdmitted(() => askJson(`${own.url}/v1/videos`, key.text, order))
+    expect(answer.status).toBe(200)
+  })
+
+  test('that customers fill up leave room for operators and health checks', async () => {
+    await using own = await limited({ LIMIT_REQUESTS_IN_FLIGHT: 'total=10' })
+    const senders: Sender[] = []
+    for (let count = 0; count < 9; count += 1) {
+      senders.push(await beginWaiting(own.url, key.text, { 'content-length': '1000' }))
+    }
+    expectProblem(await ask(`${own.url}/v1/models`, other.text), 'service_unavailable')
+    const operator = await createOperator({ ...own, database: gateway.database })
+    await operator.call('listAccounts')
+    expect((await ask(`${own.url}/livez`, undefined)).status).toBe(200)
+    senders.forEach(gone)
+  })
+})
+
+describe('uploads in flight', () => {
+  test('over the limit of a key are refused before their body is read; small JSON is none', async () => {
+    await using own = await limited({ LIMIT_UPLOADS_IN_FLIGHT: 'key=1' })
+    const first = await begin(own.url, key.text, { headers: uploadHead(1_000_000) })
+    first.socket.write(partOfForm('input_reference', 'some of it'))
+    // Once some of it is on disk, it is certainly in flight.
+    await expect.poll(async () => (await recordOf(gateway)).files.length, { timeout: 60_000 }).toBe(1)
+    const second = await begin(own.url, key.text, { headers: uploadHead(1_000_000) })
+    expect(await second.status()).toBe(429)
+    const large = await begin(own.url, key.text, { headers: { 'content-length': '100000' } })
+    expect(await large.status()).toBe(429)
+    expect((await askJson(`${own.url}/v1/videos`, key.text, order)).status).toBe(200)
+    for (const sender of [first, second, large]) gone(sender)
+    const create = () => ask(`${own.url}/v1/videos`, key.text, { method: 'POST', body: orderForm() })
+    expect((await askUntilAdmitted(create)).status).toBe(200)
+  })
+
+  test('are counted by their bytes on disk as they arrive, and leave none', async () => {
+    await using own = await limited({ LIMIT_SPOOL_BYTES: 'key=100KiB' })
+    const before = await recordOf(gateway)
+    const body = form(textsOf(order))
+    body.append('input_reference', new Blob([new Uint8Array(200 * 1024)]), 'a.png')
+    const answer = await ask(`${own.url}/v1/videos`, key.text, { method: 'POST', body })
+    expectProblem(answer, 'service_unavailable')
+    expect(answer.headers.get('retry-after')).toBe('2')
+    expect(await recordOf(gateway)).toEqual(before)
+    const create = () => ask(`${own.url}/v1/videos`, key.text, { method: 'POST', body: orderForm() })
+    expect((await create()).status).toBe(200)
+  })
+
+  test('are refused while the disk has less free space than the floor; small JSON is not', async () => {
+    await using own = await limited({ SPOOL_FREE_BYTES_MIN: '1000000GiB' })
+    const before = await recordOf(gateway)
+    const answer = await ask(`${own.url}/v1/videos`, key.text, { method: 'POST', body: orderForm() })
+    expectProblem(answer, 'service_unavailable')
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await recordOf(gateway)).toEqual(before)
+    expect((await askJson(`${own.url}/v1/videos`, key.text, order)).status).toBe(200)
+  })
+})
+
+describe('body bytes in memory', () => {
+  test('are counted as they arrive, for JSON and for the fields of forms', async () => {
+    await using own = await limited({ LIMIT_BODY_BYTES: 'key=100KiB' })
+    const long = {
+      ...order,
+      metadata: { note: 'x' },
+      unknown: Array.from({ length: 4 }, () => 'a'.repeat(40_000)),
+    }
+    expectProblem(await askJson(`${own.url}/v1/videos`, key.text, long), 'service_unavailable')
+    const body = form({ ...textsOf(order), unknown: 'a'.repeat(150_000) })
+    expectProblem(
+      await ask(`${own.url}/v1/videos`, key.text, { method: 'POST', body }),
+      'service_unavailable',
+    )
+    expect((await askJson(`${own.url}/v1/videos`, key.text, order)).status).toBe(200)
+  })
+
+  test('the fields of one form may come to two mebibytes', async () => {
+    const body = form(textsOf(order))
+    for (let index = 0; index < 4; index += 1) body.append(`unknown${index}`, 'a'.repeat(700_000))
+    expectProblem(
+      await ask(`${gateway.url}/v1/videos`, key.text, { method: 'POST', body }),
+      'request_too_large',
+    )
+  })
+})
+
+describe('a file under a name that is no file parameter', () => {
+  test('is read and dropped, never spooled, and named in the reply', async () => {
+    await using own = await limited({ LIMIT_SPOOL_BYTES: 'key=10KiB' })
+    const before = await recordOf(gateway)
+    const body = form(textsOf(order))
+    body.append('attachment', new Blob([new Uint8Array(2_000_000)]), 'a.bin')
+    const answer = await ask(`${own.url}/v1/videos`, key.text, { method: 'POST', body })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-ignored-params')).toBe('attachment')
+    expect((await recordOf(gateway)).files).toEqual(before.files)
+  })
+
+  test('counts towards the size of the form', async () => {
+    const body = form(textsOf(order))
+    for (let index = 0; index < 5; index += 1) {
+      body.append(`attachment${index}`, new Blob([new Uint8Array(19 * 1_048_576)]), 'a.bin')
+    }
+    expectProblem(
+      await ask(`${gateway.url}/v1/videos`, key.text, { method: 'POST', body }),
+      'request_too_large',
+    )
+  })
+
+  test('is no text parameter either', async () => {
+    const { prompt: _, ...rest } = order
+    const body = form(textsOf(rest))
+    body.append('prompt', new Blob(['A whale']), 'prompt.txt')
+    expectProblem(
+      await ask(`${gateway.url}/v1/videos`, key.text, { method: 'POST', body }),
+      'invalid_parameter',
+      'prompt',
+    )
+  })
+})
+
+describe('a caller who cannot pay for anything', () => {
+  const statusOfHead = async (headers: Record<string, string>, path?: string) => {
+    const sender = await begin(gateway.url, poor.text, { headers, ...(path !== undefined && { path }) })
+    const status = await sender.status()
+    gone(sender)
+    return { status, text: sender.text() }
+  }
+
+  test('is told so before the body of a form or of large JSON is read', async () => {
+    for (const headers of [uploadHead(1_000_000), { 'content-length': '65537' }]) {
+      const { status, text } = await statusOfHead(headers)
+      expect(status).toBe(402)
+      expect(text).toContain('"code":"insufficient_balance"')
+    }
+    const recording = await statusOfHead(uploadHead(20_000_000), '/v1/audio/transcriptions')
+    expect(recording.status).toBe(402)
+  })
+
+  test('is told so in the middle of a body that turns out to be large', async () => {
+    const sender = await begin(gateway.url, poor.text, { headers: { 'transfer-encoding': 'chunked' } })
+    sender.socket.write(`20000\r\n{"prompt":"${'a'.repeat(0x20000 - 11)}\r\n`)
+    expect(await sender.status()).toBe(402)
+    gone(sender)
+  })
+
+  test('has small JSON checked in the usual order, and gets quotes', async () => {
+    const refused = await askJson(`${gateway.url}/v1/videos`, poor.text, { ...order, seconds: 9 })
+    expectProblem(refused, 'invalid_parameter', 'seconds')
+    const quote = await ask(`${gateway.url}/v1/videos?dry_run=true`, poor.text, {
+      method: 'POST',
+      body: orderForm(),
+    })
+    expect(quote.status).toBe(200)
+    expect(quote.body).toMatchObject({ object: 'quote', fits: false })
+  })
+
+  test('is given the reply to a request that was answered before', async () => {
+    const { postgres } = gateway.database
+    const spender = await createKey(postgres, await createAccount(postgres, { balance: 0.4 }))
+    const create = (headers: Record<string, string>) =>
+      ask(`${gateway.url}/v1/videos`, spender.text, { method: 'POST', headers, body: orderForm() })
+    const first = await create({ 'idempotency-key': 'once' })
+    expect(first.status).toBe(200)
+    expectProblem(await create({}), 'insufficient_balance')
+    expectProblem(await create({ 'idempotency-key': 'another' }), 'insufficient_balance')
+    const replay = await create({ 'idempotency-key': 'once' })
+    expect(replay.headers.get('idempotent-replayed')).toBe('true')
+    expect(replay.body).toEqual(first.body)
+  })
+
+  test('may use a model that is free', async () => {
+    await using own = await startGateway()
+    const { postgres } = own.database
+    const broke = await createKey(postgres, await createAccount(postgres, { balance: 0 }))
+    const create = () => ask(`${own.url}/v1/videos`, broke.text, { method: 'POST', body: orderForm() })
+    expectProblem(await create(), 'insufficient_balance')
+    const operator = await createOperator(own)
+    await operator.call('setPrice', { body: { model: 'vidB-2', unit: 'second', unit_micros: 0 } })
+    expect((await create()).status).toBe(200)
+  })
+})
+
+describe('while this process is overloaded', () => {
+  test('creates are refused at once; reads, health checks and operators go on', async () => {
+    await using own = await limited({ OVERLOAD_MEMORY_BYTES: '1' })
+    const create = () => askJson(`${own.url}/v1/videos`, key.text, order)
+    // It is measured once a second.
+    await expect.poll(async () => (await create()).status, { timeout: 60_000 }).toBe(503)
+    const refused = await create()
+    expectProblem(refused, 'service_unavailable')
+    expect(refused.headers.get('retry-after')).toBe('2')
+    expect((await ask(`${own.url}/v1/models`, key.text)).status).toBe(200)
+    expect((await ask(`${own.url}/livez`, undefined)).status).toBe(200)
+    const operator = await createOperator({ ...own, database: gateway.database })
+    await operator.call('createAccount', { body: { name: 'made meanwhile' } })
+  })
+})
+
+test('with admission control switched off there are no limits', async () => {
+  await using own = await limited({
+    ADMISSION_CONTROL: 'false',
+    LIMIT_REQUESTS_IN_FLIGHT: 'key=1',
+    LIMIT_UPLOADS_IN_FLIGHT: 'key=1',
+  })
+  const senders = [
+    await beginWaiting(own.url, key.text, { 'content-length': '100000' }),
+    await beginWaiting(own.url, key.text, { 'content-length': '100000' }),
+  ]
+  expect((await askJson(`${own.url}/v1/videos`, key.text, order)).status).toBe(200)
+  senders.forEach(gone)
+})
