@@ -1,19 +1,32 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 
-import { decodeBase64, NotBase64 } from '../platform/base64.ts'
+import { base64Length, decodeBase64, NotBase64 } from '../platform/base64.ts'
 import { answerQuestions } from '../platform/side-thread.ts'
 import type { Decoded, DecodeQuestion } from './decode-recording.ts'
+
+/** Passes base64 on and finds out whether it has letters of the other alphabet, that of URLs. */
+async function* watched(source: AsyncIterable<Buffer>, found: { isOfUrls: boolean }): AsyncGenerator<Buffer> {
+  for await (const chunk of source) {
+    found.isOfUrls ||= chunk.includes(0x2d) || chunk.includes(0x5f)
+    yield chunk
+  }
+}
 
 answerQuestions(async ({ from, to }: DecodeQuestion): Promise<Decoded> => {
   const { path, start, sizeBytes } = from
   const source = createReadStream(path, { start, end: start + sizeBytes - 1, highWaterMark: 256 * 1024 })
   const target = createWriteStream(to, { mode: 0o600 })
+  const found = { isOfUrls: false }
   try {
-    await pipeline(decodeBase64(source), target)
-    return { sizeBytes: target.bytesWritten }
+    await pipeline(decodeBase64(watched(source, found)), target)
+    const decodedBytes = target.bytesWritten
+    return {
+      sizeBytes: decodedBytes,
+      isStandard: !found.isOfUrls && sizeBytes === base64Length(decodedBytes),
+    }
   } catch (error) {
-    if (error instanceof NotBase64) return { sizeBytes: undefined }
+    if (error instanceof NotBase64) return { sizeBytes: undefined, isStandard: false }
     throw error
   }
 })

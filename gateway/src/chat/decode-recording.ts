@@ -10,6 +10,8 @@ export interface DecodeQuestion {
 export interface Decoded {
   /** Of what was decoded; undefined where it was no base64. */
   sizeBytes: number | undefined
+  /** Whether it was base64 of the standard alphabet with its padding, which can be sent on as it came. */
+  isStandard: boolean
 }
 
 /** Decodes a recording from file to file; minutes of speech take a while, and nobody has to wait for it. */

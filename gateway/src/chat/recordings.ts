@@ -39,8 +39,21 @@ const tooLarge = (param: string) => invalid(param, 'base64 of at most 25 MB')
 
 const notBase64 = (param: string) => invalid(param, 'base64 and nothing else')
 
+interface DecodedRecording {
+  sizeBytes: number
+  openBase64: () => Promise<Readable>
+}
+
+const encodedAgain = (path: string, sizeBytes: number): DecodedRecording => ({
+  sizeBytes,
+  openBase64: async () => {
+    const file = createReadStream(path, { highWaterMark: 192 * 1024 })
+    return Readable.from(encodeBase64(file), { objectMode: false })
+  },
+})
+
 /** A short one, which is hardly worth the file that it becomes. */
-const decodeShort = async (param: string, data: string, path: string): Promise<number> => {
+const decodeShort = async (param: string, data: string, path: string): Promise<DecodedRecording> => {
   const pieces: Buffer[] = []
   try {
     for await (const piece of decodeBase64([Buffer.from(data)])) pieces.push(piece)
@@ -49,20 +62,21 @@ const decodeShort = async (param: string, data: string, path: string): Promise<n
   }
   const bytes = Buffer.concat(pieces)
   await writeFile(path, bytes, { mode: 0o600 })
-  return bytes.length
+  return encodedAgain(path, bytes.length)
 }
 
 const decode = async (
   { decoder }: RecordingDependencies,
   { param, data }: SentRecording,
   path: string,
-): Promise<number> => {
+): Promise<DecodedRecording> => {
   if (typeof data === 'string') return decodeShort(param, data, path)
   if (data.sizeBytes > base64Length(audioBytesMax)) throw tooLarge(param)
-  const { sizeBytes } = await decoder.decode({ from: data.place, to: path })
+  const { sizeBytes, isStandard } = await decoder.decode({ from: data.place, to: path })
   if (sizeBytes === undefined) throw notBase64(param)
   if (sizeBytes > audioBytesMax) throw tooLarge(param)
-  return sizeBytes
+  // It was just found to be what encoding it again would make of it.
+  return isStandard ? { sizeBytes, openBase64: async () => data.open() } : encodedAgain(path, sizeBytes)
 }
 
 const readOne = async (
@@ -70,7 +84,7 @@ const readOne = async (
   sent: SentRecording,
   path: string,
 ): Promise<Recording> => {
-  const sizeBytes = await decode(dependencies, sent, path)
+  const { sizeBytes, openBase64 } = await decode(dependencies, sent, path)
   const { format, durationSeconds } = await dependencies.measureAudio(path, sent.param)
   if (format !== sent.format) {
     throw new ApiError('invalid_file_format', {
@@ -80,15 +94,7 @@ const readOne = async (
   }
   return {
     seconds: durationSeconds,
-    part: {
-      kind: 'audio',
-      format: sent.format,
-      sizeBytes: base64Length(sizeBytes),
-      openBase64: async () => {
-        const file = createReadStream(path, { highWaterMark: 192 * 1024 })
-        return Readable.from(encodeBase64(file), { objectMode: false })
-      },
-    },
+    part: { kind: 'audio', format: sent.format, sizeBytes: base64Length(sizeBytes), openBase64 },
   }
 }
 
