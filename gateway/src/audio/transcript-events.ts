@@ -2,6 +2,7 @@
 import { ApiError, errors } from '@kinora/contract/errors'
 
 import type { EventStream } from '../http/event-stream.ts'
+import { withFinalizer } from '../platform/with-finalizer.ts'
 import type { TranscriptStream } from '../providers/port/transcription.ts'
 
 type Pieces = TranscriptStream['pieces']
@@ -19,41 +20,56 @@ export interface TranscriptUnderWay {
   settle: (outcome: 'completed' | 'aborted' | 'failed', isHeard: boolean) => Promise<void>
 }
 
-/** The pieces, settled before their end is seen, however they end. */
-async function* settled({ first, pieces, signal, settle }: TranscriptUnderWay): AsyncGenerator<string, void> {
+/** The pieces, settled before their end is seen, however they end, even where nobody read them. */
+const settled = ({
+  first,
+  pieces,
+  signal,
+  settle,
+}: TranscriptUnderWay): AsyncGenerator<string, void, undefined> => {
   let isHeard = false
-  // A reader that leaves ends this at its yield, with nothing thrown.
+  // A reader that leaves ends this with nothing thrown.
   let outcome: Parameters<typeof settle>[0] = 'aborted'
-  try {
-    for (let step = first; step.done !== true; step = await pieces.next()) {
+  async function* texts(): AsyncGenerator<string, void, undefined> {
+    try {
+      for (let step = first; step.done !== true; step = await pieces.next()) {
+        isHeard = true
+        yield step.value
+      }
+      outcome = 'completed'
       isHeard = true
-      yield step.value
+    } catch (error) {
+      if (!signal.aborted) outcome = 'failed'
+      throw error
     }
-    outcome = 'completed'
-    isHeard = true
-  } catch (error) {
-    if (!signal.aborted) outcome = 'failed'
-    throw error
-  } finally {
-    await pieces.return()
-    await settle(outcome, isHeard)
   }
+  return withFinalizer(texts(), async () => {
+    // What goes wrong while the provider is left must not keep the hold open.
+    await pieces.return().catch(() => undefined)
+    await settle(outcome, isHeard)
+  })
 }
 
-export async function* transcriptEvents(transcript: TranscriptUnderWay): EventStream {
-  let text = ''
-  try {
-    for await (const piece of settled(transcript)) {
-      text += piece
-      yield { data: JSON.stringify({ type: 'transcript.text.delta', delta: piece }) }
+export const transcriptEvents = (transcript: TranscriptUnderWay): EventStream => {
+  const pieces = settled(transcript)
+  async function* events(): EventStream {
+    let text = ''
+    try {
+      for await (const piece of pieces) {
+        text += piece
+        yield { data: JSON.stringify({ type: 'transcript.text.delta', delta: piece }) }
+      }
+      yield { data: JSON.stringify({ type: 'transcript.text.done', text, ...transcript.ending }) }
+    } catch (error) {
+      // Nobody is left to be told.
+      if (transcript.signal.aborted) return
+      const problem = transcript.problem(error)
+      if (!(problem instanceof ApiError)) throw error
+      const { message, code } = problem
+      yield { data: JSON.stringify({ error: { message, type: errors[code].type, code } }) }
     }
-    yield { data: JSON.stringify({ type: 'transcript.text.done', text, ...transcript.ending }) }
-  } catch (error) {
-    // Nobody is left to be told.
-    if (transcript.signal.aborted) return
-    const problem = transcript.problem(error)
-    if (!(problem instanceof ApiError)) throw error
-    const { message, code } = problem
-    yield { data: JSON.stringify({ error: { message, type: errors[code].type, code } }) }
   }
+  return withFinalizer(events(), async () => {
+    await pieces.return()
+  })
 }

@@ -15,6 +15,7 @@ import type { EventStream } from '../http/event-stream.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { ChatModel } from '../models/model.ts'
 import { uuidV7 } from '../platform/uuid.ts'
+import { withFinalizer } from '../platform/with-finalizer.ts'
 import type {
   DialogueJob,
   DialogueMessage,
@@ -142,14 +143,14 @@ interface Turn {
   signal: AbortSignal
 }
 
-async function* streamed(
+const streamed = (
   dependencies: ChatAudioDependencies,
   { head, input, n, metered, model, rates, signal }: Turn,
   first: IteratorResult<DialoguePiece, void>,
   pieces: DialogueStream['pieces'],
   provider: string,
   wantsUsage: boolean,
-): EventStream {
+): EventStream => {
   const said = Array.from({ length: n }, () => '')
   const noUsage = wantsUsage ? null : undefined
   let used: DialogueUsage | undefined
@@ -160,41 +161,45 @@ async function* streamed(
     await metered.settle(outcome, priceOfTokens(counted, rates))
     return counted
   }
-  try {
-    for (const index of said.keys()) {
-      yield chunkOf(
-        head,
-        [{ index, delta: { role: 'assistant', content: '' }, finish_reason: null }],
-        noUsage,
-      )
-    }
-    for (let step = first; step.done !== true; step = await pieces.next()) {
-      const piece = step.value
-      if (piece.kind === 'usage') used = piece.usage
-      else if (piece.kind === 'text') {
-        said[piece.index] += piece.text
-        const { index, text: content } = piece
-        yield chunkOf(head, [{ index, delta: { content }, finish_reason: null }], noUsage)
-      } else {
-        yield chunkOf(head, [{ index: piece.index, delta: {}, finish_reason: piece.finishReason }], noUsage)
+  async function* events(): EventStream {
+    try {
+      for (const index of said.keys()) {
+        yield chunkOf(
+          head,
+          [{ index, delta: { role: 'assistant', content: '' }, finish_reason: null }],
+          noUsage,
+        )
       }
+      for (let step = first; step.done !== true; step = await pieces.next()) {
+        const piece = step.value
+        if (piece.kind === 'usage') used = piece.usage
+        else if (piece.kind === 'text') {
+          said[piece.index] += piece.text
+          const { index, text: content } = piece
+          yield chunkOf(head, [{ index, delta: { content }, finish_reason: null }], noUsage)
+        } else {
+          yield chunkOf(head, [{ index: piece.index, delta: {}, finish_reason: piece.finishReason }], noUsage)
+        }
+      }
+      const usage = usageOf(await settle('completed'))
+      if (wantsUsage) yield chunkOf(head, [], usage)
+      yield { data: '[DONE]' }
+    } catch (error) {
+      if (signal.aborted) return
+      isSettled = true
+      if (error instanceof ProviderFailure) dependencies.router.report(provider, model.id, 'unknown')
+      await metered.settle('failed', [])
+      yield errorEventOf(problemOf(error, model.id))
+      yield { data: '[DONE]' }
     }
-    const usage = usageOf(await settle('completed'))
-    if (wantsUsage) yield chunkOf(head, [], usage)
-    yield { data: '[DONE]' }
-  } catch (error) {
-    if (signal.aborted) return
-    isSettled = true
-    if (error instanceof ProviderFailure) dependencies.router.report(provider, model.id, 'unknown')
-    await metered.settle('failed', [])
-    yield errorEventOf(problemOf(error, model.id))
-    yield { data: '[DONE]' }
-  } finally {
-    await pieces.return()
-    // Whoever leaves pays for what was said until then; where that is nothing, nothing.
-    if (!isSettled && said.some((text) => text !== '')) await settle('aborted')
-    else if (!isSettled) await metered.settle('aborted', [])
   }
+  return withFinalizer(events(), async () => {
+    await pieces.return().catch(() => undefined)
+    if (isSettled) return
+    // Whoever leaves pays for what was said until then; where that is nothing, or cannot be counted, nothing.
+    if (said.some((text) => text !== '')) await settle('aborted').catch(() => undefined)
+    await metered.settle('aborted', [])
+  })
 }
 
 export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio => {

@@ -12,6 +12,7 @@ import type { EventStream, SentEvent } from '../http/event-stream.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import { frameOf } from '../models/frame.ts'
 import type { VideoModel } from '../models/model.ts'
+import { withFinalizer } from '../platform/with-finalizer.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
 import type { AcceptVideo } from '../videos/accept-video.ts'
 import type { CancelTask } from '../videos/cancel-video.ts'
@@ -168,14 +169,16 @@ const sentFor = (told: Told, event: TaskEvent, lines: string[]): SentEvent[] => 
   }))
 }
 
-async function* stream(
+const stream = (
   { follow, links, cancelTask }: ReplyDependencies,
   told: Told,
   signal: AbortSignal,
-): EventStream {
+): EventStream => {
   const linesOf = createTeller(told.id, links)
-  try {
+  let isOver = false
+  async function* events(): EventStream {
     for await (const event of follow(told, 0, signal)) yield* sentFor(told, event, linesOf(event))
+    isOver = !isLeftByCaller(signal)
     if (signal.reason instanceof ApiError) {
       yield errorEvent({
         code: signal.reason.code,
@@ -184,9 +187,12 @@ async function* stream(
       })
     }
     yield { data: '[DONE]' }
-  } finally {
-    if (told.isCancelledWithCaller && isLeftByCaller(signal)) await cancelTask(told.id, told.accountId)
   }
+  return withFinalizer(events(), async () => {
+    // A process that is about to close leaves its callers, and not they it.
+    const isLeft = !isOver && !(signal.reason instanceof ApiError)
+    if (told.isCancelledWithCaller && isLeft) await cancelTask(told.id, told.accountId)
+  })
 }
 
 const wait = async (

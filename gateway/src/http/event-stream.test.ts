@@ -5,6 +5,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
 
 import { createLog } from '../platform/log.ts'
+import { withFinalizer } from '../platform/with-finalizer.ts'
 import { sendEvents, type EventStream } from './event-stream.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
@@ -15,11 +16,8 @@ afterEach(() => {
   for (const close of opened.splice(0)) close()
 })
 
-/** Serves these events to one client that has asked and not read anything yet. */
-const serve = async (
-  events: () => EventStream,
-  method = 'GET',
-): Promise<{ socket: Socket; response: ServerResponse }> => {
+/** One client that has asked and not read anything yet. */
+const connected = async (method: string): Promise<{ socket: Socket; response: ServerResponse }> => {
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
@@ -29,6 +27,11 @@ const serve = async (
   )
   socket.write(`${method} / HTTP/1.1\r\nHost: x\r\n\r\n`)
   const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
+  return { socket, response }
+}
+
+const serve = async (events: () => EventStream, method = 'GET') => {
+  const { socket, response } = await connected(method)
   sendEvents(response, { 'x-request-id': 'req_1' }, events(), log)
   return { socket, response }
 }
@@ -149,3 +152,19 @@ test('cuts the connection when the events fail, so that it does not look like an
   expect(text()).toContain('200 OK')
   expect(text()).not.toMatch(/0\r\n\r\n$/)
 })
+
+test.each(['a client that is gone', 'a HEAD', 'headers that cannot be written'])(
+  'ends a stream that is not read because of %s',
+  async (why) => {
+    const ended = vi.fn<() => Promise<void>>().mockResolvedValue()
+    const events = withFinalizer(never(), ended)
+    const { socket, response } = await connected(why === 'a HEAD' ? 'HEAD' : 'GET')
+    if (why === 'a client that is gone') {
+      socket.destroy()
+      await once(response, 'close')
+    }
+    sendEvents(response, why.startsWith('headers') ? { 'x-name': 'not\na header' } : {}, events, log)
+    if (!response.closed) await once(response, 'close')
+    await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce())
+  },
+)

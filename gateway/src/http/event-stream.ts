@@ -79,15 +79,19 @@ export const sendEvents = (
   events: EventStream,
   log: Log,
 ): void => {
-  if (!response.destroyed) {
-    response.writeHead(200, { ...(headers as OutgoingHttpHeaders), ...headersOfStreams })
-    response.flushHeaders()
+  const sendAll = async () => {
+    try {
+      if (response.destroyed) return
+      response.writeHead(200, { ...(headers as OutgoingHttpHeaders), ...headersOfStreams })
+      response.flushHeaders()
+      if (response.req.method === 'HEAD') response.end()
+      else await pump(response, events)
+    } finally {
+      // However it came to this, and even if nothing was ever read, the stream's maker is told that it is over.
+      await events.return()
+    }
   }
-  if (response.req.method === 'HEAD') {
-    response.end()
-    return
-  }
-  pump(response, events).catch((error: unknown) => {
+  sendAll().catch((error: unknown) => {
     log.error({ err: error }, 'stream.failed')
     // Cut rather than ended: a stream that stops short must not look like one that was told to the end.
     response.destroy()

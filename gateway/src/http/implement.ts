@@ -20,6 +20,7 @@ import type { AnswerOnce, Attempt } from '../replies/answer-once.ts'
 import type { Noted } from './answered-request.ts'
 import type { Call, Handler, Reply } from './call.ts'
 import type { Closing } from './closing.ts'
+import { disconnectStalled } from './disconnect-stalled.ts'
 import { isEventStream, sendEvents } from './event-stream.ts'
 import { fieldsOf, noFields, type Fields } from './fields.ts'
 import { readBytes, readJsonBody, type BodyReading } from './json-body.ts'
@@ -205,10 +206,20 @@ const queryReader = ({ parameters, creates }: Operation) => {
   }
 }
 
+/** Ends a body that is not going to be read; one that was read to its end does not notice. */
+const discardBody = (body: unknown, log: Log): void => {
+  if (body instanceof Readable) body.destroy()
+  else if (isEventStream(body)) {
+    body.return().catch((error: unknown) => log.error({ err: error }, 'stream.failed'))
+  }
+}
+
+const ignoreError = () => undefined
+
 const send = (
   reply: FastifyReply,
   operation: Operation,
-  { status = 200, headers = {}, body }: Reply<unknown>,
+  { status = 200, headers = {}, body, stalledMsMax }: Reply<unknown>,
   log: Log,
 ) => {
   void reply.status(status).headers(headers)
@@ -216,7 +227,13 @@ const send = (
     sendEvents(reply.hijack().raw, reply.getHeaders(), body, log)
     return reply
   }
-  if (body === undefined || body instanceof Readable) return reply.send(body)
+  if (body instanceof Readable) {
+    // The framework listens once it sends; until then an error would end the process.
+    body.on('error', ignoreError)
+    if (stalledMsMax !== undefined) disconnectStalled(reply.raw, body, stalledMsMax)
+    return reply.send(body)
+  }
+  if (body === undefined) return reply.send(body)
   const json = 'application/json; charset=utf-8'
   return typeof body === 'string'
     ? reply.type(headers['content-type'] ?? operation.answer.contentType ?? json).send(body)
@@ -350,8 +367,13 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
     try {
       const replied = names === undefined ? withIgnored(await handler(call)) : await answerOnce(names)
       const { body } = replied
-      if (typeof body === 'object' && body !== null) note(notedOf(door, body))
-      return await send(reply, operation, replied, door.log)
+      try {
+        if (typeof body === 'object' && body !== null) note(notedOf(door, body))
+        return await send(reply, operation, replied, door.log)
+      } catch (error) {
+        discardBody(body, door.log)
+        throw error
+      }
     } finally {
       await discard()
       ticket.release('bodyBytes')

@@ -15,6 +15,7 @@ import type { EventStream, SentEvent } from '../http/event-stream.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
+import { readableFrom } from '../platform/with-finalizer.ts'
 import {
   claimRequest,
   findReply,
@@ -180,7 +181,7 @@ export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: L
         sizeOf: ({ length }) => length,
         stop: () => body.destroy(),
       })
-      return Readable.from(bytes, { objectMode: false, highWaterMark: 64 * 1024 })
+      return readableFrom(bytes)
     }
     const kept = passing<SentEvent>('events', (pieces) => Buffer.from(JSON.stringify(pieces)))
     return passOn<SentEvent>({
@@ -188,7 +189,9 @@ export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: L
       onEnd: (events) => (events?.some(hasFailed) === true ? kept.onBroken() : kept.onEnd(events)),
       pieces: body,
       sizeOf: ({ data = '' }) => data.length,
-      stop: () => void body.return(),
+      stop: () => {
+        body.return().catch((error: unknown) => log.error({ err: error }, 'stream.failed'))
+      },
     })
   }
 

@@ -51,6 +51,13 @@ test('a reader who leaves does not end it', async () => {
   expect(seen).toEqual([['a', 'b', 'c']])
 })
 
+test('a reader who leaves before the first piece does not end it', async () => {
+  const { stream, seen, over } = told(letters())
+  await stream.return()
+  await over
+  expect(seen).toEqual([['a', 'b', 'c']])
+})
+
 test('a reader who leaves what is too much ends it', async () => {
   const { stream, seen, over } = told(letters(), 2)
   for await (const piece of stream) if (piece === 'a') break

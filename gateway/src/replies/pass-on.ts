@@ -1,3 +1,5 @@
+import { withFinalizer } from '../platform/with-finalizer.ts'
+
 /**
  * Passes a stream on and remembers what went by, so that it can be kept. A reader who leaves before its end does not end
  * it: the rest is taken in for the repeat, as long as it is little enough to be kept.
@@ -14,7 +16,7 @@ export interface Passing<Piece> {
   onBroken: () => Promise<void>
 }
 
-export async function* passOn<Piece>(passing: Passing<Piece>): AsyncGenerator<Piece, void, undefined> {
+export const passOn = <Piece>(passing: Passing<Piece>): AsyncGenerator<Piece, void, undefined> => {
   const { pieces, sizeOf, sizeMax, stop, onEnd, onBroken } = passing
   let remembered: Piece[] | undefined = []
   let size = 0
@@ -45,10 +47,11 @@ export async function* passOn<Piece>(passing: Passing<Piece>): AsyncGenerator<Pi
     await onBroken()
   }
 
-  try {
+  async function* relayed(): AsyncGenerator<Piece, void, undefined> {
     for (let step = await next(); step.done !== true; step = await next()) yield step.value
-  } finally {
+  }
+  return withFinalizer(relayed(), async () => {
     // Nobody waits for it, and what goes wrong has been told by then.
     if (!isOver) takeTheRest().catch(() => undefined)
-  }
+  })
 }
