@@ -1,3 +1,4 @@
+import { CommitOutcomeUnknown } from '../platform/postgres.ts'
 import type { WithCharacter } from '../videos/ordered-character.ts'
 import { insertCharacter } from './character-store.ts'
 import type { CharacterMaker } from './make-character.ts'
@@ -29,7 +30,8 @@ export const createWithCharacter = (maker: CharacterMaker): WithCharacter => {
         },
       })
     } catch (error) {
-      await maker.discard(built)
+      // An order that may have been committed needs its files; retention removes them where it was not.
+      if (!(error instanceof CommitOutcomeUnknown)) await maker.discard(built)
       throw error
     }
   }

@@ -3,7 +3,7 @@ import { ApiError, errors, type ErrorCode } from '@kinora/contract/errors'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Log } from '../platform/log.ts'
-import { TookTooLong } from '../platform/postgres.ts'
+import { CommitOutcomeUnknown, TookTooLong } from '../platform/postgres.ts'
 
 export const errorBody = (error: ApiError) => ({
   error: {
@@ -41,6 +41,14 @@ export const apiErrorOf = (error: unknown): ApiError => {
       message: 'This takes too long to look up; ask for a shorter span of time.',
       param: 'from',
       cause: error,
+    })
+  }
+  if (error instanceof CommitOutcomeUnknown) {
+    return new ApiError('service_unavailable', {
+      message:
+        'The database did not confirm this request, which may have been carried out. Check before you send it again, or repeat it with the same Idempotency-Key.',
+      cause: error,
+      headers: { 'retry-after': '1' },
     })
   }
   if (isDatabaseAway(known))

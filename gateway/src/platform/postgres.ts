@@ -30,9 +30,21 @@ export class TookTooLong extends Error {
   override name = 'TookTooLong'
 }
 
+/**
+ * The connection was lost before the reply to a commit arrived: the transaction may have been committed, or may be yet.
+ * Every other error of a transaction means that it was not.
+ */
+export class CommitOutcomeUnknown extends Error {
+  override name = 'CommitOutcomeUnknown'
+}
+
+/** The server answered the commit with an error, which rolls the transaction back. FATAL only ends the connection. */
+const isRolledBack = (error: unknown) => error instanceof pg.DatabaseError && error.severity === 'ERROR'
+
 const isGivenUp = (error: unknown) => (error as { code?: unknown }).code === '57014'
 
 export interface Postgres extends Database {
+  /** Throws `CommitOutcomeUnknown` where it cannot know whether it was committed. */
   transaction: <Result>(
     work: (database: Database) => Promise<Result>,
     options?: TransactionOptions,
@@ -91,6 +103,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
 
   const transaction: Postgres['transaction'] = async (work, { isDurable = true, patienceMs } = {}) => {
     const client = await pool.connect()
+    let isCommitting = false
     let broken: Error | undefined
     // Its queries fail by themselves when it is lost; without a listener that would end the process too.
     const onLost = (error: Error) => {
@@ -103,6 +116,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
         patienceMs === undefined ? '' : `; set local statement_timeout to ${Math.ceil(patienceMs)}`
       await client.query(`begin${mode}${patience}`)
       const result = await work(databaseOn(client))
+      isCommitting = true
       await client.query('commit')
       return result
     } catch (error) {
@@ -111,6 +125,9 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
       })
       if (patienceMs !== undefined && isGivenUp(error)) {
         throw new TookTooLong(`a statement took longer than ${patienceMs} ms`, { cause: error })
+      }
+      if (isCommitting && !isRolledBack(error)) {
+        throw new CommitOutcomeUnknown('the connection was lost during a commit', { cause: error })
       }
       throw error
     } finally {

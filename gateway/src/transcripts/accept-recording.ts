@@ -10,10 +10,10 @@ import { placeHolds, purseOf } from '../billing/spend.ts'
 import type { KeepReplies, ReplyToKeep } from '../http/call.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { TranscriptionModel } from '../models/model.ts'
-import type { Postgres } from '../platform/postgres.ts'
+import { CommitOutcomeUnknown, type Postgres } from '../platform/postgres.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { createTranscriptionId } from './transcription-id.ts'
-import { insertTranscription } from './transcription-task-store.ts'
+import { findTranscription, insertTranscription } from './transcription-task-store.ts'
 import type { TranscriptionOrder, TranscriptionTask } from './transcription-task.ts'
 
 interface Admission {
@@ -88,8 +88,14 @@ export const createAcceptRecording = (dependencies: AcceptDependencies): AcceptR
         if (reply !== undefined) await keepReplies(database, [reply])
       })
     } catch (error) {
-      await mediaStore.remove(recordingKeyOf(day, id))
-      throw error
+      if (!(error instanceof CommitOutcomeUnknown)) {
+        await mediaStore.remove(recordingKeyOf(day, id))
+        throw error
+      }
+      // Even a task that is not found may be committed a moment later, so the file stays; retention removes it where no
+      // task ever comes to own it.
+      const committed = await findTranscription(postgres, day, id).catch(() => undefined)
+      if (committed === undefined) throw error
     }
     nudgeDispatcher()
     return task

@@ -237,7 +237,10 @@ export const createAcceptVideo = (dependencies: AcceptDependencies): AcceptVideo
         postgres,
         candidates.map(({ task }) => task),
         1,
-      )
+      ).catch(() => {
+        // Whoever sent the orders must hear of the commit, and not of a look-up that failed after it.
+        throw error
+      })
       const alone = await Promise.all(
         candidates.map(async (candidate) => {
           const { id, accountId } = candidate.task

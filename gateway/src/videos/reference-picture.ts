@@ -12,6 +12,7 @@ import type { ReceivedFile } from '../http/fields.ts'
 import type { SpooledText } from '../http/spooled-text.ts'
 import { OutsideFetchError, type OutsideFetcher } from '../outside/fetch-outside.ts'
 import { base64Length, decodeBase64, NotBase64 } from '../platform/base64.ts'
+import { CommitOutcomeUnknown } from '../platform/postgres.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import type { FindLinkedFile } from '../storage/find-linked-file.ts'
 import type { MediaStore } from '../storage/media-store.ts'
@@ -239,7 +240,10 @@ const storeOne = async (
 const removePictures = ({ mediaStore }: Pick<PictureDependencies, 'mediaStore'>, pictures: StoredPicture[]) =>
   Promise.all(pictures.map(({ storageKey }) => mediaStore.remove(storageKey)))
 
-/** Stores the pictures and gives them to `work`; whatever keeps the order from being accepted removes them again. */
+/**
+ * Stores the pictures and gives them to `work`; where the order is not accepted they are removed again. Where that is
+ * unknown they stay, and retention removes those that no order owns.
+ */
 export const withPictures = async <Result>(
   dependencies: PictureDependencies,
   sources: PictureSource[],
@@ -251,7 +255,7 @@ export const withPictures = async <Result>(
     for (const source of sources) pictures.push(await storeOne(dependencies, source, signal))
     return await work(pictures)
   } catch (error) {
-    await removePictures(dependencies, pictures)
+    if (!(error instanceof CommitOutcomeUnknown)) await removePictures(dependencies, pictures)
     throw error
   }
 }

@@ -1,9 +1,15 @@
 /** A process that may die between any two statements of a transaction, or between its commit and hearing of it. */
-import type { Database, Postgres } from '../../src/platform/postgres.ts'
+import { CommitOutcomeUnknown, type Database, type Postgres } from '../../src/platform/postgres.ts'
 
-export class Crash extends Error {
+class Crash extends Error {
   override name = 'Crash'
 }
+
+class LostCommit extends CommitOutcomeUnknown {
+  override name = 'LostCommit'
+}
+
+export const isCrash = (error: unknown): boolean => error instanceof Crash || error instanceof LostCommit
 
 /** When the next transaction is cut short: before so many of its statements, or after its commit; or not at all. */
 export type CrashPlan = () => { beforeStatement: number } | 'after-commit' | undefined
@@ -15,7 +21,7 @@ export const crashing = (postgres: Postgres, plan: CrashPlan): Postgres => ({
     if (crash === undefined) return postgres.transaction(work, options)
     if (crash === 'after-commit') {
       await postgres.transaction(work, options)
-      throw new Crash('the commit was never heard of')
+      throw new LostCommit('the commit was never heard of')
     }
     let left = crash.beforeStatement
     return postgres.transaction(async (database) => {

@@ -92,6 +92,11 @@ export interface TestProxy extends AsyncDisposable {
   cut: () => Promise<void>
   /** Lets connections through again, at the same address. */
   mend: () => Promise<void>
+  /**
+   * Cuts the next connection that commits a transaction with this statement, which it must not have prepared before:
+   * after the server has committed, or before it has heard of it. Resolves once that has happened.
+   */
+  loseCommitOf: (statement: string, isCommitted: boolean) => Promise<void>
 }
 
 /** Something between a gateway and its database that a test can count and cut. */
@@ -99,7 +104,9 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
   const target = new URL(targetUrl)
   const sockets = new Set<Socket>()
   let sentBytes = 0
+  let losing: { statement: string; isCommitted: boolean; onLost: () => void } | undefined
   const server = createServer((near) => {
+    let isMarked = false
     const far = connect({ host: target.hostname, port: Number(target.port) })
     for (const socket of [near, far]) {
       sockets.add(socket)
@@ -113,6 +120,22 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
     }
     near.on('data', (chunk: Buffer) => {
       sentBytes += chunk.length
+      if (losing === undefined) return
+      isMarked ||= chunk.includes(losing.statement)
+      if (!isMarked || !chunk.includes('commit\0')) return
+      const { isCommitted, onLost } = losing
+      losing = undefined
+      // Everything before it was answered: the next reply is the one to the commit.
+      far.unpipe(near)
+      const lose = () => {
+        near.destroy()
+        onLost()
+      }
+      if (isCommitted) far.once('data', lose).resume()
+      else {
+        far.destroy()
+        lose()
+      }
     })
     near.pipe(far).pipe(near)
   })
@@ -135,6 +158,10 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
     sentBytes: () => sentBytes,
     cut,
     mend: () => listen(port),
+    loseCommitOf: (statement, isCommitted) =>
+      new Promise((onLost) => {
+        losing = { statement, isCommitted, onLost }
+      }),
     [Symbol.asyncDispose]: cut,
   }
 }

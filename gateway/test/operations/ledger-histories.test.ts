@@ -28,7 +28,7 @@ import { createAcceptVideo, type AcceptVideo } from '../../src/videos/accept-vid
 import { lineDefaults } from '../../src/videos/line-limits.ts'
 import { finishTask } from '../../src/videos/task-store.ts'
 import type { Ending } from '../../src/videos/task.ts'
-import { Crash, crashing, randomOf, type CrashPlan } from '../kit/crashes.ts'
+import { crashing, isCrash, randomOf, type CrashPlan } from '../kit/crashes.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { vendorKey } from '../kit/vendor-gateway.ts'
 import { vendorRouter } from '../kit/vendor-providers.ts'
@@ -302,7 +302,7 @@ const delivered = async (lane: Lane, work: (postgres: Postgres) => Promise<void>
       await work(lane.postgres)
       if (isCalm || lane.random() >= 0.2) return
     } catch (error) {
-      if (!(error instanceof Crash)) throw error
+      if (!isCrash(error)) throw error
     }
   }
 }
@@ -419,7 +419,7 @@ const lapse = async (meter: Meter) => {
     try {
       if ((await meter.releaseLapsed()) === 0) return
     } catch (error) {
-      if (!(error instanceof Crash)) throw error
+      if (!isCrash(error)) throw error
     }
   }
 }

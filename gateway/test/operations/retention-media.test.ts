@@ -17,6 +17,7 @@ import {
 import { keepClearing } from '../../src/retention/keep-clearing.ts'
 import { claimTurn } from '../../src/retention/turn-store.ts'
 import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
+import { createTranscriptionId } from '../../src/transcripts/transcription-id.ts'
 import { finishTranscription } from '../../src/transcripts/transcription-task-store.ts'
 import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
@@ -375,6 +376,7 @@ describe('files without a record', () => {
       await put(`references/${uuidV7()}`, daysAgo(2)),
       await put(`characters/sources/${uuidV7()}`, daysAgo(2)),
       await put('recordings/2026-01-01/nonsense', daysAgo(2)),
+      await put(`recordings/2026-01-01/${createTranscriptionId(daysAgo(2).getTime())}`, daysAgo(2)),
       await put('spool/old', daysAgo(2)),
     ]
     expect(await clearFiles(clearing, live)).toEqual({ orphans: go.length })
