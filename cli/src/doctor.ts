@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 import { environmentWith, loadSettings } from '@kinora/gateway/config'
-import { findMissingMigrations, pingRedis } from '@kinora/gateway/main'
+import { findMigrationProblem, pingRedis } from '@kinora/gateway/main'
 import { describeEngines, type EngineAccount } from '@kinora/local/engines'
 import { openModelDirectory, type ModelDirectory } from '@kinora/local/models/model-directory'
 import { modelSets } from '@kinora/local/models/model-set'
@@ -112,14 +112,11 @@ const startsItsOwn = 'kinora dev starts its own'
 const postgres = async (url: string | undefined): Promise<Check> => {
   if (url === undefined) return absent('PostgreSQL', `DATABASE_URL is not set; ${startsItsOwn}`)
   try {
-    const missing = await findMissingMigrations({ DATABASE_URL: url })
-    return missing.length === 0
+    const problem = await findMigrationProblem({ DATABASE_URL: url })
+    return problem === undefined
       ? ok('PostgreSQL', 'answers and is up to date')
-      : failed('PostgreSQL', `lacks ${missing.length} migrations`, 'kinora migrate')
+      : failed('PostgreSQL', problem, 'kinora migrate')
   } catch (error) {
-    // The table of migrations is the first thing they make.
-    if ((error as { code?: string }).code === '42P01')
-      return failed('PostgreSQL', 'answers, and is empty', 'kinora migrate')
     return failed('PostgreSQL', messageOf(error), 'start it, or correct DATABASE_URL')
   }
 }

@@ -171,7 +171,7 @@ test('the doctor tells what is there, what answers and what to do, and fails wit
   await expect(broken).rejects.toMatchObject({
     code: 1,
     stdout: expect.stringMatching(
-      /✗ ffprobe [^]*✗ PostgreSQL +answers, and is empty\n +→ kinora migrate\n✗ Redis [^]*✗ Restate .*ECONNREFUSED/,
+      /✗ ffprobe [^]*✗ PostgreSQL +the database has not been migrated\n +→ kinora migrate\n✗ Redis [^]*✗ Restate .*ECONNREFUSED/,
     ),
   })
 })

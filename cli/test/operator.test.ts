@@ -1,17 +1,23 @@
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { createDatabase } from '../../gateway/test/kit/database.ts'
-import { createAccount, keySecret } from '../../gateway/test/kit/factories.ts'
+import { createAccount, keySecret, linkSecret } from '../../gateway/test/kit/factories.ts'
 
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
 
-const kinora = (parameters: string[], environment: Record<string, string>) =>
-  run(process.execPath, [program, ...parameters], { env: { PATH: process.env['PATH'], ...environment } })
+const kinora = (parameters: string[], environment: Record<string, string>, signal?: AbortSignal) =>
+  run(process.execPath, [program, ...parameters], {
+    env: { PATH: process.env['PATH'], ...environment },
+    signal,
+  })
 
 test("an operator's first key is made straight in the database, printed once and stored as a hash", async () => {
   await using database = await createDatabase()
@@ -70,5 +76,52 @@ test('what is missing or out of reach is said with what to do, and with an exit 
   await expect(kinora(['migrate'], { DATABASE_URL: 'postgres://127.0.0.1:9/none' })).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining('is DATABASE_URL its address?'),
+  })
+})
+
+const readers = ['api', 'worker', 'retention', 'audit', 'admin create']
+
+describe.each(readers)('%s on a database that is not up to date', (command) => {
+  const start = async (databaseUrl: string, signal: AbortSignal) => {
+    const directory = await mkdtemp(join(tmpdir(), 'kinora-operator-'))
+    try {
+      const environment = {
+        DATABASE_URL: databaseUrl,
+        KEY_HASH_SECRETS: keySecret,
+        LINK_SECRETS: linkSecret,
+        MEDIA_DIRECTORY: directory,
+        PORT: '0',
+        RESTATE_INGRESS_URL: 'http://127.0.0.1:9',
+        RESTATE_ADMIN_URL: 'http://127.0.0.1:9',
+      }
+      return await kinora(command.split(' '), environment, signal)
+    } finally {
+      await rm(directory, { recursive: true, force: true })
+    }
+  }
+
+  test('an empty one: ends with 1 and says what to run', async ({ signal }) => {
+    await using database = await createDatabase()
+    await database.postgres.query('drop schema public cascade')
+    await database.postgres.query('create schema public')
+    await expect(start(database.url, signal)).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'The database has not been migrated. Run `kinora migrate` and start again.\n',
+    })
+  })
+
+  test('one that lacks some migrations: names them', async ({ signal }) => {
+    await using database = await createDatabase()
+    const { rows } = await database.postgres.query<{ name: string }>(
+      `delete from migrations where name in (select name from migrations order by name desc limit 2)
+       returning name`,
+    )
+    const missing = rows.map(({ name }) => name).toSorted()
+    await expect(start(database.url, signal)).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `The database lacks the migrations ${missing.join(', ')}. Run \`kinora migrate\` and start again.\n`,
+    })
   })
 })

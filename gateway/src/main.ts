@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { auditWhole } from './billing/audit-ledger.ts'
 import type { Config } from './config.ts'
 import { createLog, type Log } from './platform/log.ts'
-import { migrate as migrateDatabase, missingMigrations } from './platform/migrate.ts'
+import { assertMigrated, migrate as migrateDatabase, migrationProblem } from './platform/migrate.ts'
 import { connectPostgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
 import { clearPast, type ClearDependencies, type Cleared } from './retention/clear-past.ts'
@@ -74,20 +74,23 @@ export const auditBooks = async (
     createLog({ level: config.LOG_LEVEL }, 'audit'),
   )
   try {
+    await assertMigrated(postgres)
     return await auditWhole(postgres)
   } finally {
     await postgres.close()
   }
 }
 
-/** The migrations that the database lacks; thrown where it cannot be asked. */
-export const findMissingMigrations = async (config: Pick<Config, 'DATABASE_URL'>): Promise<string[]> => {
+/** Which migrations the database lacks, in words; thrown where it cannot be asked. */
+export const findMigrationProblem = async (
+  config: Pick<Config, 'DATABASE_URL'>,
+): Promise<string | undefined> => {
   const postgres = connectPostgres(
     { url: config.DATABASE_URL, connectionsMax: 1 },
     createLog({ level: 'silent' }, 'doctor'),
   )
   try {
-    return await missingMigrations(postgres)
+    return await migrationProblem(postgres)
   } finally {
     await postgres.close()
   }

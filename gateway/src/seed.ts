@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import { findAccountByName, insertAccount, insertKey, type NewKey } from './keys/key-store.ts'
 import { createKeyText, hashKey, hintOf, type KeyKind } from './keys/key-text.ts'
 import { createLog } from './platform/log.ts'
+import { assertMigrated } from './platform/migrate.ts'
 import { connectPostgres, type Postgres } from './platform/postgres.ts'
 import { uuidV7 } from './platform/uuid.ts'
 
@@ -19,6 +20,7 @@ const withPostgres = async <Result>(
   const log = createLog({ level: config.LOG_LEVEL }, 'seed')
   const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
   try {
+    await assertMigrated(postgres)
     return await work(postgres)
   } finally {
     await postgres.close()

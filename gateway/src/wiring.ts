@@ -60,7 +60,7 @@ import { createNewsLinks } from './news/news-link.ts'
 import { createOutsideFetcher } from './outside/fetch-outside.ts'
 import { keepEngineTurning } from './platform/keep-engine-turning.ts'
 import type { Log } from './platform/log.ts'
-import { ensurePartitions, missingMigrations } from './platform/migrate.ts'
+import { assertMigrated, ensurePartitions, migrationProblem } from './platform/migrate.ts'
 import { postgresNews, redisNews } from './platform/news.ts'
 import { connectPostgres, type Postgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
@@ -183,12 +183,21 @@ const mayBeFree = (catalog: Catalog, prices: PriceList, caller: Caller, { path }
   return (served.length > 0 ? served : usable).some(({ id }) => prices.isFree(id))
 }
 
+/** Before anything else is read: a table that is not there yet would only be an error of SQL. */
+const connectMigrated = async (config: Config, connectionsMax: number, log: Log): Promise<Postgres> => {
+  const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax }, log)
+  try {
+    await assertMigrated(postgres)
+    return postgres
+  } catch (error) {
+    await postgres.close()
+    throw error
+  }
+}
+
 /** What both roles stand on. */
 const connect = async (config: Config, log: Log) => {
-  const postgres = connectPostgres(
-    { url: config.DATABASE_URL, connectionsMax: config.DATABASE_CONNECTIONS },
-    log,
-  )
+  const postgres = await connectMigrated(config, config.DATABASE_CONNECTIONS, log)
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const enhancerChat = createEnhancerChat(config)
   const setup = await liveSetupOf(config, postgres, log)
@@ -251,8 +260,8 @@ export const wireApi = async (config: Config, log: Log) => {
     },
     {
       problems: async () => {
-        const missing = await missingMigrations(postgres)
-        return missing.length === 0 ? [] : [`the database lacks ${missing.join(', ')}`]
+        const problem = await migrationProblem(postgres)
+        return problem === undefined ? [] : [`${problem}; run \`kinora migrate\``]
       },
     },
     log,
@@ -591,7 +600,7 @@ export const wireWorker = async (config: Config, log: Log) => {
 
 /** What is needed to clear away what is past, without a worker. */
 export const wireRetention = async (config: Config, log: Log) => {
-  const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
+  const postgres = await connectMigrated(config, 2, log)
   const settings = await createInstanceSettings(postgres, settingsOf(config), log)
   const setup = await liveSetupOf(config, postgres, log)
   return {

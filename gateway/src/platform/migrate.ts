@@ -4,12 +4,15 @@ import type { Postgres } from './postgres.ts'
 
 const directory = new URL('../../migrations/', import.meta.url)
 
+const migrationFiles = async () =>
+  (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted()
+
 /**
  * Applies the migrations that the database does not have yet, each in its own transaction and in the
  * order of their numbers. Two processes migrating at once are put in line by a lock.
  */
 export const migrate = async (postgres: Postgres): Promise<string[]> => {
-  const files = (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted()
+  const files = await migrationFiles()
   const applied: string[] = []
   for (const file of files) {
     const isNew = await postgres.transaction(async (database) => {
@@ -34,10 +37,28 @@ export const ensurePartitions = async (postgres: Postgres): Promise<void> => {
   await postgres.query('select ensure_partitions()')
 }
 
-/** Migrations the database lacks; a process that finds any is not ready to serve. */
-export const missingMigrations = async (postgres: Postgres): Promise<string[]> => {
-  const files = (await readdir(directory)).filter((name) => name.endsWith('.sql'))
+/** The names of the applied migrations; undefined for a database that was never migrated. */
+const appliedMigrations = async (postgres: Postgres): Promise<Set<string> | undefined> => {
+  const { rows: tables } = await postgres.query<{ exists: boolean }>(
+    `select to_regclass('migrations') is not null as exists`,
+  )
+  if (tables[0]?.exists !== true) return undefined
   const { rows } = await postgres.query<{ name: string }>('select name from migrations')
-  const present = new Set(rows.map(({ name }) => name))
-  return files.filter((name) => !present.has(name))
+  return new Set(rows.map(({ name }) => name))
+}
+
+/** What keeps this program from using the database; undefined where every migration was applied. */
+export const migrationProblem = async (postgres: Postgres): Promise<string | undefined> => {
+  const applied = await appliedMigrations(postgres)
+  if (applied === undefined) return 'the database has not been migrated'
+  const missing = (await migrationFiles()).filter((name) => !applied.has(name))
+  if (missing.length === 0) return undefined
+  return `the database lacks the migration${missing.length === 1 ? '' : 's'} ${missing.join(', ')}`
+}
+
+/** Throws what an operator is to do unless every migration was applied. To be called before anything else is read. */
+export const assertMigrated = async (postgres: Postgres): Promise<void> => {
+  const problem = await migrationProblem(postgres)
+  if (problem === undefined) return
+  throw new Error(`${problem[0]?.toUpperCase()}${problem.slice(1)}. Run \`kinora migrate\` and start again.`)
 }

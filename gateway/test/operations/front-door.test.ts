@@ -194,7 +194,10 @@ describe('health', () => {
     try {
       const answer = await ask(`${gateway.url}/readyz`, undefined)
       expectProblem(answer, 'service_unavailable')
-      expect(answer.body['error']).toHaveProperty('message', expect.stringContaining(String(missing)))
+      expect(answer.body['error']).toHaveProperty(
+        'message',
+        `Not ready: the database lacks the migration ${missing}; run \`kinora migrate\`.`,
+      )
       expect(answer.headers.get('retry-after')).toBe('1')
       expect((await ask(`${gateway.url}/livez`, undefined)).status).toBe(200)
     } finally {
