@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -60,6 +61,35 @@ test('an adopted file moves to its place', async () => {
   await store.adopt('references/x', path)
   expect(await filesNow()).toEqual(['x'])
   expect(await store.withLocalPath('references/x', (local) => readFile(local, 'utf8'))).toBe('picture')
+})
+
+/** How many files of the store this process has open. */
+const openFiles = async () => {
+  const targets = await Promise.all(
+    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+  )
+  return targets.filter((target) => target.startsWith(directory)).length
+}
+
+test('a file is opened when it is first read, and closed at its end or when its reader leaves', async () => {
+  await store.put('a', Readable.from([Buffer.alloc(1_000_000)]), 1_000_000)
+  const [unread, left, whole] = [await store.open('a'), await store.open('a'), await store.open('a')]
+  expect(await openFiles()).toBe(0)
+  await once(left as Readable, 'readable')
+  expect(await openFiles()).toBe(1)
+  left?.destroy()
+  unread?.read()
+  // While the file is being opened.
+  unread?.destroy()
+  await Promise.all([left, unread].map((stream) => once(stream as Readable, 'close')))
+  expect(await openFiles()).toBe(0)
+  expect(await textOf(whole)).toHaveLength(1_000_000)
+  expect(await openFiles()).toBe(0)
+})
+
+test('a range that starts after the end of the file is empty', async () => {
+  await store.put('a', Readable.from([Buffer.from('short')]), 10)
+  expect(await textOf(await store.open('a', { start: 5, end: 9 }))).toBe('')
 })
 
 test('what is not there opens as undefined and is removed without complaint', async () => {

@@ -1,13 +1,50 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createWriteStream, type Dir } from 'node:fs'
-import { copyFile, mkdir, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises'
+import { copyFile, mkdir, open, opendir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { Transform } from 'node:stream'
+import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 import type { MediaStore } from './media-store.ts'
 
+const chunkBytes = 65_536
+const wholeFile = { start: 0, end: Infinity }
+
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+/**
+ * The bytes of a file, which is opened when the first of them is asked for. A stream that waits to be read, or is never
+ * read, holds no file.
+ */
+const readLazily = (path: string, { start, end }: { start: number; end: number } = wholeFile): Readable => {
+  let file: FileHandle | undefined
+  let position = start
+  let reading = Promise.resolve()
+  const readNext = async (stream: Readable, sizeBytes: number) => {
+    file ??= await open(path)
+    const length = Math.min(sizeBytes, end - position + 1)
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, position)
+    position += bytesRead
+    stream.push(bytesRead === 0 ? null : buffer.subarray(0, bytesRead))
+  }
+  return new Readable({
+    highWaterMark: chunkBytes,
+    read(sizeBytes) {
+      reading = readNext(this, sizeBytes).catch((error: Error) => {
+        this.destroy(error)
+      })
+    },
+    destroy: (error, done) => {
+      // Only after the read under way, which may still be opening the file.
+      reading
+        .then(() => file?.close())
+        .then(
+          () => done(error),
+          (failure: Error) => done(error ?? failure),
+        )
+    },
+  })
+}
 
 /** Keeps files in a directory. Everything is written beside its place and renamed into it when whole. */
 export const createDiskMediaStore = async (directory: string): Promise<MediaStore> => {
@@ -80,13 +117,7 @@ export const createDiskMediaStore = async (directory: string): Promise<MediaStor
       })
     },
     open: async (key, range) => {
-      try {
-        const file = await open(pathOf(key))
-        return file.createReadStream(range)
-      } catch (error) {
-        if (isMissing(error)) return undefined
-        throw error
-      }
+      return (await writtenAt(pathOf(key))) === undefined ? undefined : readLazily(pathOf(key), range)
     },
     withLocalPath: (key, work) => work(pathOf(key)),
     remove: (key) => rm(pathOf(key), { force: true }),
