@@ -231,6 +231,24 @@ export const settings = {
     isLimit: true,
     description: 'Requests per three minutes and address, over all keys; 0 for no such limit.',
   }),
+  LIMIT_CONNECTIONS_PER_ADDRESS: setting({
+    read: integer(1),
+    default: '400',
+    description:
+      'Connections each API process accepts from one address (IPv6: from one /64) at the same time. Connections from TRUSTED_PROXIES do not count.',
+  }),
+  LIMIT_CONNECTIONS: setting({
+    read: integer(1),
+    default: '10000',
+    description:
+      'Connections each API process accepts at the same time. The process needs a higher limit of open files than this.',
+  }),
+  RESPONSE_STALL_SECONDS: setting({
+    read: integer(1),
+    default: '60',
+    description:
+      'A connection is closed when its client has taken no byte of a waiting response for so long.',
+  }),
   ADMISSION_CONTROL: setting({
     read: flag,
     default: 'true',

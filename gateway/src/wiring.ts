@@ -43,6 +43,7 @@ import { createReplyIds } from './chat/reply-id.ts'
 import type { Config } from './config.ts'
 import type { Handler } from './http/call.ts'
 import { implement } from './http/implement.ts'
+import type { ConnectionSettings } from './http/node-server.ts'
 import { createServer } from './http/server.ts'
 import { createSpool } from './http/spool.ts'
 import { createAuthenticate } from './keys/authenticate.ts'
@@ -149,6 +150,18 @@ const settingsOf = (config: Config): Settings => ({
   logRetentionDays: config.LOG_RETENTION_DAYS,
 })
 
+/** What a connection may hold; without admission control, anything. */
+const connectionSettingsOf = (config: Config): ConnectionSettings => {
+  const limited = (limit: number) => (config.ADMISSION_CONTROL ? limit : Infinity)
+  return {
+    connectionsPerAddress: limited(config.LIMIT_CONNECTIONS_PER_ADDRESS),
+    connections: limited(config.LIMIT_CONNECTIONS),
+    responseStallMs: limited(config.RESPONSE_STALL_SECONDS * 1000),
+    serialisesRequests: config.ADMISSION_CONTROL,
+    trustedProxies: config.TRUSTED_PROXIES,
+  }
+}
+
 const retentionDays =
   (settings: InstanceSettings): InstanceDays =>
   () => {
@@ -251,7 +264,7 @@ export const wireApi = async (config: Config, log: Log) => {
   const requestRecorder = createRequestRecorder({ postgres, log })
   const { app, closing, drain, isOverloaded } = createServer(
     {
-      trustedProxies: config.TRUSTED_PROXIES,
+      ...connectionSettingsOf(config),
       overload: {
         eventLoopDelayMs: isGuarded ? config.OVERLOAD_EVENT_LOOP_DELAY_MS : 0,
         memoryBytes: isGuarded ? (config.OVERLOAD_MEMORY_BYTES ?? memoryBytesMax()) : 0,

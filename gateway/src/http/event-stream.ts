@@ -1,7 +1,7 @@
 /**
  * Server-sent events, written straight to the connection: a stream that mostly waits should cost little more
- * than its socket. A client that reads slowly is waited for, one that has stopped reading is let go, and
- * silence is broken now and then so that nothing on the way takes the connection for dead.
+ * than its socket. A client that reads slowly is waited for, and silence is broken now and then so that nothing on
+ * the way takes the connection for dead. The server closes the connection of a client that has stopped reading.
  */
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -24,7 +24,6 @@ export const isEventStream = (body: unknown): body is EventStream =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body && !(body instanceof Readable)
 
 const silenceMsMax = 12_000
-const stalledMsMax = 60_000
 
 const headersOfStreams = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -44,9 +43,7 @@ const textOf = ({ id, event, data, retryMs }: SentEvent): string =>
 /** Resolves once the connection takes more, or is gone. */
 const taken = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
-    const stalled = setTimeout(() => response.destroy(), stalledMsMax)
     const onEither = () => {
-      clearTimeout(stalled)
       response.off('drain', onEither).off('close', onEither)
       resolve()
     }

@@ -1,4 +1,6 @@
 /** The only writer of an error body. Whatever went wrong anywhere leaves as the one error object. */
+import { STATUS_CODES } from 'node:http'
+
 import { ApiError, errors, type ErrorCode } from '@kinora/contract/errors'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
@@ -74,10 +76,20 @@ export const sendProblem = (log: Log) => (thrown: unknown, request: FastifyReque
     .send(JSON.stringify(errorBody(error)))
 }
 
-/** The answer to bytes that are not HTTP at all; there is no request to reply to, so it is written by hand. */
-export const rawProblem = (message: string, requestId: string): string => {
-  const body = JSON.stringify(errorBody(new ApiError('invalid_request', { message })))
-  return `HTTP/1.1 400 Bad Request\r\nX-Request-Id: ${requestId}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+/** An answer to a connection that has no request to reply to, written by hand. The connection is to be closed after it. */
+export const rawProblem = (error: ApiError, requestId: string): string => {
+  const body = JSON.stringify(errorBody(error))
+  const { status } = errors[error.code]
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `X-Request-Id: ${requestId}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(error.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
 }
 
 declare module 'fastify' {

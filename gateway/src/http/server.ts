@@ -14,10 +14,10 @@ import type { Log } from '../platform/log.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import { answeredRequest, type AnsweredRequest } from './answered-request.ts'
 import { createClosing } from './closing.ts'
+import { createServers, type ConnectionSettings } from './node-server.ts'
 import { rawProblem, sendProblem } from './problem.ts'
 
-export interface ServerSettings {
-  trustedProxies: string[]
+export interface ServerSettings extends ConnectionSettings {
   /** Above these this process counts as overloaded; 0 for never. */
   overload: { eventLoopDelayMs: number; memoryBytes: number; heapBytes: number }
 }
@@ -124,7 +124,22 @@ export const createServer = (
 ) => {
   let isDraining = false
   const closing = createClosing()
+  const servers = createServers(settings, createRequestId)
   const app = fastify({
+    serverFactory: (handle) => {
+      const server = servers.create(handle, {
+        keepAliveTimeout: 65_000,
+        // Long uploads are bounded by their pace; this is the most any request may take to arrive.
+        requestTimeout: 900_000,
+        maxHeaderSize: 16_384,
+        connectionsCheckingInterval: 1_000,
+        headersTimeout: 10_000,
+        insecureHTTPParser: false,
+      })
+      server.maxHeadersCount = 100
+      server.maxRequestsPerSocket = 1_000
+      return server
+    },
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: createRequestId,
@@ -137,28 +152,19 @@ export const createServer = (
       return url.slice('/openai'.length)
     },
     trustProxy: settings.trustedProxies.length > 0 ? settings.trustedProxies : false,
-    keepAliveTimeout: 65_000,
-    // Long uploads are bounded by their pace; this is the most any request may take to arrive.
-    requestTimeout: 900_000,
-    connectionTimeout: 0,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1_024 },
-    http: {
-      maxHeaderSize: 16_384,
-      connectionsCheckingInterval: 1_000,
-      headersTimeout: 10_000,
-      insecureHTTPParser: false,
-    },
     clientErrorHandler: (error, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) return
-      const isOverflow = error.code === 'HPE_HEADER_OVERFLOW'
-      socket.end(
-        rawProblem(
-          isOverflow ? 'The headers are too large.' : 'The request is not valid HTTP.',
-          createRequestId(),
-        ),
-      )
+      // Written into a response, it would pass for a part of it.
+      if (servers.isAnswering(socket)) {
+        socket.destroy()
+        return
+      }
+      const message =
+        error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is not valid HTTP.'
+      socket.end(rawProblem(new ApiError('invalid_request', { message }), createRequestId()))
     },
     // An address the router cannot read is answered before any hook runs.
     frameworkErrors: (error, request, reply) => {
@@ -173,8 +179,6 @@ export const createServer = (
     maxHeapUsedBytes: settings.overload.heapBytes,
     pressureHandler: () => undefined,
   })
-  app.server.maxHeadersCount = 100
-  app.server.maxRequestsPerSocket = 1_000
 
   // Bodies are read where the operation is bound, after its caller is known; here they stay streams.
   app.removeAllContentTypeParsers()
@@ -239,6 +243,7 @@ export const createServer = (
       await new Promise((resolve) => setTimeout(resolve, lameDuckMs))
       closing.begin()
       await app.close()
+      servers.stop()
     },
   }
 }

@@ -27,6 +27,8 @@ export const testEnvironment = (databaseUrl: string, directory: string): Environ
   RESTATE_INGRESS_URL: 'http://127.0.0.1:9',
   RESTATE_ADMIN_URL: 'http://127.0.0.1:9',
   LIMIT_ADDRESS_PER_3_MINUTES: '0',
+  // All clients of a test have one address.
+  LIMIT_CONNECTIONS_PER_ADDRESS: '10000',
   LOG_LEVEL: 'silent',
 })
 

@@ -1,0 +1,200 @@
+/** Limits on what a connection may hold: requests in flight, unread answers, open files, and connections themselves. */
+import { once } from 'node:events'
+import { readdir, readlink } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import type { Environment } from '../../src/config.ts'
+import { ask, askJson } from '../kit/answers.ts'
+import { completeTask, createAccount, createKey, type TestKey } from '../kit/factories.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+// More than the buffers of both ends of a loopback connection take.
+const fileBytes = Buffer.alloc(24_000_000, 'kinora')
+
+let gateway: TestGateway
+let key: TestKey
+let link: string
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  const { postgres } = gateway.database
+  const accountId = await createAccount(postgres)
+  key = await createKey(postgres, accountId)
+  const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
+  const { body } = await askJson(`${gateway.url}/v1/videos`, key.text, order)
+  const id = String(body['id'])
+  await completeTask(gateway, accountId, id, { bytes: fileBytes })
+  const completed = await ask(`${gateway.url}/v1/videos/${id}`, key.text)
+  const { pathname, search } = new URL(String(completed.body['video_url']))
+  link = `${pathname}${search}`
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const open = async (url: string, localAddress = '127.0.0.1'): Promise<Socket> => {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), localAddress })
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return socket
+}
+const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
+
+/** Reads until this many bytes, or the end of the connection, have come. */
+const readBytes = async (socket: Socket, count: number): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length >= count) break
+  }
+  return Buffer.concat(chunks)
+}
+
+/** How many files of the gateway's media directory this process has open. */
+const openFiles = async (): Promise<number> => {
+  const directory = join(gateway.directory, 'media')
+  const targets = await Promise.all(
+    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+  )
+  return targets.filter((target) => target.startsWith(directory)).length
+}
+
+/** Gives the gateway many turns to go on with what it was sent before. */
+const turns = async (url: string, count = 30) => {
+  for (let turn = 0; turn < count; turn += 1) await ask(`${url}/livez`, undefined)
+}
+
+describe('requests pipelined on one connection', () => {
+  test('are answered in order, each only after the answer before it was taken', async () => {
+    const socket = await open(gateway.url)
+    const count = 12
+    socket.pause()
+    socket.write(get(link).repeat(count))
+    await expect.poll(openFiles, { timeout: 10_000 }).toBe(1)
+    await turns(gateway.url)
+    expect(await openFiles()).toBe(1)
+
+    const text = (await readBytes(socket, count * fileBytes.length)).toString('latin1')
+    expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(count)
+    socket.destroy()
+    await expect.poll(openFiles, { timeout: 10_000 }).toBe(0)
+  })
+
+  test('the connection is used again afterwards, and a body of a waiting request arrives whole', async () => {
+    const body = JSON.stringify({ model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' })
+    const post = `POST /v1/videos HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.text}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`
+    const socket = await open(gateway.url)
+    socket.setEncoding('utf8')
+    let text = ''
+    socket.on('data', (chunk: string) => {
+      text += chunk
+    })
+    socket.write(
+      `${get('/v1/models', `Authorization: Bearer ${key.text}\r\n`)}${post}\r\n${body.slice(0, 9)}`,
+    )
+    await expect.poll(() => text, { timeout: 10_000 }).toContain('"data"')
+    socket.write(`${body.slice(9)}${get('/livez')}`)
+    await expect.poll(() => text, { timeout: 10_000 }).toContain('{"status":"ok"}')
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(Array.from({ length: 3 }, () => 'HTTP/1.1 200'))
+    expect(text.indexOf('"pending"')).toBeLessThan(text.indexOf('{"status":"ok"}'))
+    socket.write(get('/livez', 'Connection: close\r\n'))
+    await once(socket, 'close')
+    expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(4)
+  })
+
+  test('a connection on which too many wait is closed, and its file with it', async () => {
+    const socket = await open(gateway.url)
+    const closed = once(socket.resume(), 'close')
+    socket.write(get(link).repeat(200))
+    await closed
+    await expect.poll(openFiles, { timeout: 10_000 }).toBe(0)
+  })
+})
+
+describe('an answer that is not read', () => {
+  test('is given up after the time that is set, and its file is closed', async () => {
+    await using strict = await startGateway({ RESPONSE_STALL_SECONDS: '1' }, gateway)
+    const socket = await open(strict.url)
+    socket.pause()
+    socket.write(get(link))
+    await expect.poll(openFiles, { timeout: 10_000 }).toBe(1)
+    await expect.poll(openFiles, { timeout: 20_000 }).toBe(0)
+    const closed = once(socket, 'close')
+    const bytes = await readBytes(socket, Infinity)
+    await closed
+    expect(bytes.length).toBeLessThan(fileBytes.length)
+  })
+
+  test('its file is closed when the client goes away', async () => {
+    const socket = await open(gateway.url)
+    socket.pause()
+    socket.write(get(link))
+    await expect.poll(openFiles, { timeout: 10_000 }).toBe(1)
+    socket.destroy()
+    await expect.poll(openFiles, { timeout: 10_000 }).toBe(0)
+  })
+})
+
+describe('connections', () => {
+  /** Whether a new connection is answered; null where it was closed without a word. */
+  const statusFrom = async (url: string, localAddress: string): Promise<string | null> => {
+    const socket = await open(url, localAddress)
+    socket.write(get('/livez', 'Connection: close\r\n'))
+    const text = (await readBytes(socket, Infinity).catch(() => Buffer.alloc(0))).toString()
+    return /^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? null
+  }
+  const held = async (url: string, count: number, localAddress: string) => {
+    const sockets = await Promise.all(Array.from({ length: count }, () => open(url, localAddress)))
+    // Each has been answered once, so each is counted.
+    for (const socket of sockets) {
+      socket.write(get('/livez'))
+      await readBytes(socket, 1)
+    }
+    return sockets
+  }
+  const withLimits = (given: Environment) =>
+    startGateway({ LIMIT_CONNECTIONS_PER_ADDRESS: '3', ...given }, gateway)
+
+  test('beyond the limit of an address are answered 429 and closed, until another one is closed', async () => {
+    await using bounded = await withLimits({})
+    const [first, ...others] = await held(bounded.url, 3, '127.0.0.2')
+    expect(await statusFrom(bounded.url, '127.0.0.2')).toBe('429')
+    expect(await statusFrom(bounded.url, '127.0.0.3')).toBe('200')
+    first?.destroy()
+    await expect.poll(() => statusFrom(bounded.url, '127.0.0.2'), { timeout: 10_000 }).toBe('200')
+    for (const socket of others) socket.destroy()
+  })
+
+  test('of a trusted proxy are not limited by its address', async () => {
+    await using bounded = await withLimits({ TRUSTED_PROXIES: '127.0.0.2' })
+    const sockets = await held(bounded.url, 5, '127.0.0.2')
+    expect(await statusFrom(bounded.url, '127.0.0.2')).toBe('200')
+    for (const socket of sockets) socket.destroy()
+  })
+
+  test('beyond the limit of all together are answered 503 and closed', async () => {
+    await using bounded = await withLimits({ LIMIT_CONNECTIONS: '4', TRUSTED_PROXIES: '127.0.0.2' })
+    const sockets = await held(bounded.url, 4, '127.0.0.2')
+    expect(await statusFrom(bounded.url, '127.0.0.2')).toBe('503')
+    expect(await statusFrom(bounded.url, '127.0.0.3')).toBe('503')
+    sockets.pop()?.destroy()
+    await expect.poll(() => statusFrom(bounded.url, '127.0.0.3'), { timeout: 10_000 }).toBe('200')
+    for (const socket of sockets) socket.destroy()
+  })
+
+  test('are not limited without admission control, nor are the requests on them', async () => {
+    await using unbounded = await withLimits({ ADMISSION_CONTROL: 'false', LIMIT_CONNECTIONS: '4' })
+    const sockets = await held(unbounded.url, 6, '127.0.0.2')
+    expect(await statusFrom(unbounded.url, '127.0.0.2')).toBe('200')
+    for (const socket of sockets) socket.destroy()
+    const socket = await open(unbounded.url)
+    socket.pause()
+    socket.write(get(link).repeat(12))
+    await expect.poll(openFiles, { timeout: 10_000 }).toBeGreaterThan(1)
+    socket.destroy()
+  })
+})
