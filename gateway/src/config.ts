@@ -229,7 +229,8 @@ export const settings = {
     read: integer(0),
     default: '1500',
     isLimit: true,
-    description: 'Requests per three minutes and address, over all keys; 0 for no such limit.',
+    description:
+      'Requests per three minutes and address (IPv6: /64), with and without a key; 0 for no such limit. Requests to /admin/v1 are counted apart.',
   }),
   LIMIT_CONNECTIONS_PER_ADDRESS: setting({
     read: integer(1),

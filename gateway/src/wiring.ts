@@ -261,7 +261,18 @@ export const wireApi = async (config: Config, log: Log) => {
   const pictures = { mediaStore, outside, findLinkedFile: createFindLinkedFile(postgres, links) }
 
   const isGuarded = config.ADMISSION_CONTROL
-  const requestRecorder = createRequestRecorder({ postgres, log })
+  const requestRecorder = createRequestRecorder(
+    { postgres, log },
+    { anonymousRowsPerMinute: isGuarded ? 100 : Infinity },
+  )
+  const { record, count } = requestRecorder
+  const rateLimit = createRateLimit(
+    {
+      perMinute: () => settings.current().limits,
+      perAddress: isGuarded ? config.LIMIT_ADDRESS_PER_3_MINUTES : 0,
+    },
+    redis,
+  )
   const { app, closing, drain, isOverloaded } = createServer(
     {
       ...connectionSettingsOf(config),
@@ -278,16 +289,14 @@ export const wireApi = async (config: Config, log: Log) => {
       },
     },
     log,
-    requestRecorder.record,
+    { record, count: isGuarded ? count : record },
+    rateLimit.address,
   )
   const replies = createAnswerOnce({ postgres, log })
   const door = {
     app,
     authenticate,
-    rateLimit: createRateLimit(
-      { perMinute: () => settings.current().limits, perAddress: config.LIMIT_ADDRESS_PER_3_MINUTES },
-      redis,
-    ),
+    rateLimit,
     admission: createAdmission(isGuarded ? admissionLimitsOf(config) : noAdmissionLimits),
     isOverloaded,
     isGuarded,
@@ -484,7 +493,7 @@ export const wireApi = async (config: Config, log: Log) => {
       providers,
       links: createNewsLinks(config.LINK_SECRETS, config.publicUrl),
       log,
-      countRefused: door.rateLimit.stranger,
+      countRefused: rateLimit.address,
       nudgeWatch: nudgeWatchOf(engine, providers),
       announce: news.publish,
     }),

@@ -20,6 +20,17 @@ export interface AnsweredRequest {
   client: string | null
 }
 
+/** Keeps what operators may want to know of requests. It is told of every one once it was answered, and must be quick. */
+export interface RequestLog {
+  record: (request: AnsweredRequest) => void
+  /** Only counts it: anybody can send such requests without end, and none of them is worth a row. */
+  count: (request: AnsweredRequest) => void
+}
+
+/** Refused, with no key that we know. A 403 is not: it tells of a key that exists. */
+export const isAnonymousRefusal = ({ keyId, status }: Pick<AnsweredRequest, 'keyId' | 'status'>): boolean =>
+  keyId === null && status >= 400 && status < 500 && status !== 403
+
 /** What is known of a request only where it is answered. */
 export interface Noted {
   model?: string

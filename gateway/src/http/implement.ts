@@ -69,21 +69,16 @@ const admit = async (operation: Operation, request: FastifyRequest, reply: Fasti
     apiKey: headerOf(request, 'x-api-key'),
     address: request.ip,
   }
-  const refuse = async (refusal: unknown): Promise<never> => {
-    // Only a key that was refused counts; a database that is away is nobody's fault.
-    if (refusal instanceof ApiError) await door.rateLimit.stranger(request.ip)
-    throw refusal
-  }
   if (operation.access === 'operator') {
-    const operator = await door.authenticate.operator(credentials).catch(refuse)
+    const operator = await door.authenticate.operator(credentials)
     request.operator = operator
     const group = operation.method === 'GET' ? 'read' : 'create'
-    reply.headers(await door.rateLimit(group, operator, request.ip))
+    reply.headers(await door.rateLimit(group, operator, request.addressStanding))
     return
   }
-  const caller = await door.authenticate(credentials).catch(refuse)
+  const caller = await door.authenticate(credentials)
   request.caller = caller
-  reply.headers(await door.rateLimit(operation.limit ?? 'read', caller, request.ip))
+  reply.headers(await door.rateLimit(operation.limit ?? 'read', caller, request.addressStanding))
 }
 
 const overloaded = () =>

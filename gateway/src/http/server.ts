@@ -8,11 +8,12 @@ import { ApiError } from '@kinora/contract/errors'
 import { newsOperations } from '@kinora/contract/news-operations'
 import type { Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
-import fastify, { LogController, type FastifyInstance, type FastifyRequest } from 'fastify'
+import fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
+import { rateLimitHeaders, type LimitStanding, type RateLimit } from '../limits/rate-limit.ts'
 import type { Log } from '../platform/log.ts'
 import { uuidV7 } from '../platform/uuid.ts'
-import { answeredRequest, type AnsweredRequest } from './answered-request.ts'
+import { answeredRequest, isAnonymousRefusal, type RequestLog } from './answered-request.ts'
 import { createClosing } from './closing.ts'
 import { createServers, type ConnectionSettings } from './node-server.ts'
 import { rawProblem, sendProblem } from './problem.ts'
@@ -46,6 +47,8 @@ const createRequestId = () => `req_${uuidV7()}`
 
 /** Pages of any origin may call with a customer's key; an operator's is for pages of our own, and news for none. */
 const isForEveryOrigin = (url: string) => !/^\/(?:admin|news)(?:\/|$)/i.test(url)
+
+const isForOperators = (url: string) => /^\/admin(?:\/|$)/i.test(url)
 
 const headersOfEveryReply = (requestId: string, url: string) => ({
   'x-request-id': requestId,
@@ -115,13 +118,23 @@ const stopLingering = ({ raw }: FastifyRequest) => {
 /** Asked for all the time and by nobody: no line in a log. */
 const probes = new Set(['/livez', '/readyz', '/healthz'])
 
+/** A webhook that verifies does not count against its address; its handler counts the others. */
+const webhooks = new Set<string | undefined>(Object.values(newsOperations).map(({ id }) => id))
+
 export const createServer = (
   settings: ServerSettings,
   readiness: Readiness,
   log: Log,
-  /** Is told of every request once it was answered; it must not take long. */
-  onAnswered: (request: AnsweredRequest) => void,
+  requestLog: RequestLog,
+  limitAddress: RateLimit['address'],
 ) => {
+  /** Comes before everything else, so that it holds for what is not there as well. */
+  const limit = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { url = request.url, config } = request.routeOptions
+    if (probes.has(url) || webhooks.has(config.operation)) return
+    request.addressStanding = await limitAddress(request.ip, isForOperators(url) ? 'operators' : 'customers')
+    if (request.addressStanding !== undefined) reply.headers(rateLimitHeaders(request.addressStanding))
+  }
   let isDraining = false
   const closing = createClosing()
   const servers = createServers(settings, createRequestId)
@@ -166,10 +179,14 @@ export const createServer = (
         error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is not valid HTTP.'
       socket.end(rawProblem(new ApiError('invalid_request', { message }), createRequestId()))
     },
-    // An address the router cannot read is answered before any hook runs.
+    // A path the router cannot read is answered before any hook runs. Fastify does not look at X-Forwarded-For there,
+    // so behind a proxy such requests count against the proxy's address, which no other request does.
     frameworkErrors: (error, request, reply) => {
       reply.headers(headersOfEveryReply(request.id, request.url))
-      void sendProblem(log)(error, request, reply)
+      limit(request, reply).then(
+        () => sendProblem(log)(error, request, reply),
+        (refusal: unknown) => sendProblem(log)(refusal, request, reply),
+      )
     },
   }) as unknown as FastifyInstance
   // It only measures; what is refused while the process is overloaded is decided where operations are bound.
@@ -187,11 +204,13 @@ export const createServer = (
   app.decorateRequest('caller', undefined)
   app.decorateRequest('operator', undefined)
   app.decorateRequest('problem', undefined)
+  app.decorateRequest('addressStanding', undefined)
   app.decorateRequest('noted', undefined)
   app.setErrorHandler(sendProblem(log))
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headersOfEveryReply(request.id, request.url))
+    await limit(request, reply)
   })
   // When the answer leaves, not when the request came: one that was under way would else keep its connection,
   // and the close would wait for it.
@@ -200,8 +219,13 @@ export const createServer = (
   })
   app.addHook('onResponse', async (request, reply) => {
     stopLingering(request)
-    log.info(logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')
-    if (!probes.has(request.routeOptions.url ?? '')) onAnswered(answeredRequest(request, reply))
+    const answered = answeredRequest(request, reply)
+    const isCountedOnly = isAnonymousRefusal(answered)
+    const level = isCountedOnly ? 'debug' : 'info'
+    log[level](logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')
+    if (probes.has(request.routeOptions.url ?? '')) return
+    if (isCountedOnly) requestLog.count(answered)
+    else requestLog.record(answered)
   })
   app.setNotFoundHandler(async (request, reply) => {
     const methods = methodsOf(request.url)
@@ -245,5 +269,12 @@ export const createServer = (
       await app.close()
       servers.stop()
     },
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What is left of the limit of its address; undefined where it does not count. */
+    addressStanding: LimitStanding | undefined
   }
 }

@@ -19,9 +19,9 @@ const settings = { perMinute: () => ({ create: 2, read: 3, audio: 60, chat: 60 }
 
 test('without Redis the limits are counted in this process, each group for itself', async () => {
   const limit = createRateLimit(settings, undefined)
-  await limit('create', caller(), '::1')
-  await expect(limit('create', caller(), '::1')).resolves.toMatchObject({ 'x-ratelimit-remaining': '0' })
-  await expect(limit('create', caller(), '::1')).rejects.toMatchObject({
+  await limit('create', caller(), undefined)
+  await expect(limit('create', caller(), undefined)).resolves.toMatchObject({ 'x-ratelimit-remaining': '0' })
+  await expect(limit('create', caller(), undefined)).rejects.toMatchObject({
     code: 'rate_limit_exceeded',
     headers: {
       'x-ratelimit-limit': '2',
@@ -29,21 +29,61 @@ test('without Redis the limits are counted in this process, each group for itsel
       'retry-after': expect.stringMatching(/^\d+$/),
     },
   })
-  await expect(limit('read', caller(), '::1')).resolves.toMatchObject({ 'x-ratelimit-limit': '3' })
+  await expect(limit('read', caller(), undefined)).resolves.toMatchObject({ 'x-ratelimit-limit': '3' })
 })
 
 test("a key's own limit takes the place of the instance's", async () => {
   const limit = createRateLimit(settings, undefined)
   const generous = caller({ limits: { create: 1_000 } })
-  await expect(limit('create', generous, '::1')).resolves.toMatchObject({ 'x-ratelimit-limit': '1000' })
+  await expect(limit('create', generous, undefined)).resolves.toMatchObject({ 'x-ratelimit-limit': '1000' })
 })
 
-test('an address is counted over all keys', async () => {
+test('a refusal says which limit was reached, of what, and when to try again', async () => {
+  const limit = createRateLimit({ ...settings, perAddress: 1 }, undefined)
+  const key = caller({ requestsPerMinute: 2, limits: { audio: 1 } })
+  await limit('audio', key, undefined)
+  await expect(limit('audio', key, undefined)).rejects.toThrow(
+    /^Rate limit reached: 1 audio request per minute for this key\. Try again in \d+ s\.$/,
+  )
+  await expect(limit('read', key, undefined)).rejects.toThrow(
+    /^Rate limit reached: 2 requests per minute for this key\. Try again in \d+ s\.$/,
+  )
+  await limit.address('203.0.113.7')
+  await expect(limit.address('203.0.113.7')).rejects.toThrow(
+    /^Rate limit reached: 1 request per 3 minutes for this address\. Try again in \d+ s\.$/,
+  )
+})
+
+test('the headers tell of the tightest limit, be it the one of the address', async () => {
   const limit = createRateLimit({ ...settings, perAddress: 2 }, undefined)
-  await limit('read', caller({ keyId: 'one' }), '203.0.113.7')
-  await limit('read', caller({ keyId: 'other' }), '203.0.113.7')
-  await expect(limit('read', caller({ keyId: 'third' }), '203.0.113.7')).rejects.toMatchObject({
+  const ofAddress = await limit.address('203.0.113.7')
+  await expect(limit('read', caller(), ofAddress)).resolves.toMatchObject({
+    'x-ratelimit-limit': '2',
+    'x-ratelimit-remaining': '1',
+  })
+  await expect(limit('create', caller(), { limit: 9, remaining: 9, resetsInMs: 1 })).resolves.toMatchObject({
+    'x-ratelimit-limit': '2',
+  })
+})
+
+test('an IPv6 address is counted with the others of its /64, an IPv4 address by itself', async () => {
+  const limit = createRateLimit({ ...settings, perAddress: 2 }, undefined)
+  await limit.address('2001:db8:1:2::1')
+  await limit.address('2001:db8:1:2:ffff::2')
+  await expect(limit.address('2001:db8:1:2::3')).rejects.toMatchObject({ code: 'rate_limit_exceeded' })
+  await limit.address('2001:db8:1:3::1')
+  await limit.address('203.0.113.7')
+  await limit.address('203.0.113.8')
+  await limit.address('203.0.113.8')
+  await limit.address('203.0.113.7')
+})
+
+test("operators' requests are counted apart from the others of their address", async () => {
+  const limit = createRateLimit({ ...settings, perAddress: 1 }, undefined)
+  await limit.address('203.0.113.7')
+  await expect(limit.address('203.0.113.7')).rejects.toMatchObject({ code: 'rate_limit_exceeded' })
+  await limit.address('203.0.113.7', 'operators')
+  await expect(limit.address('203.0.113.7', 'operators')).rejects.toMatchObject({
     code: 'rate_limit_exceeded',
   })
-  await limit('read', caller({ keyId: 'third' }), '203.0.113.8')
 })

@@ -1,5 +1,6 @@
 /**
- * How often a key may call. Each group of operations counts in a bucket of its own, so polling never starves
+ * How often an address and a key may call. Every request counts against its address first, and one of a known key
+ * against the key as well. Each group of operations counts in a bucket of its own, so polling never starves
  * creates. Counted in Redis where there is one, else in this process; while Redis is away each process
  * counts for itself, which is too generous by the number of processes but never refuses wrongly.
  */
@@ -12,29 +13,70 @@ import {
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible'
 
+import { addressPrefixOf } from '../admission/address-prefix.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { Redis } from '../platform/redis.ts'
 
 export interface LimitSettings {
   /** Asked for anew each time, because an operator may change it while we run. */
   perMinute: () => Record<LimitGroup, number>
-  /** Requests per address and three minutes; 0 for no limit. */
+  /** Requests per address, or IPv6 /64, and three minutes; 0 for no limit. */
   perAddress: number
 }
 
 /** Whose requests are counted. */
 type Limited = Pick<Caller, 'keyId' | 'requestsPerMinute' | 'limits'>
-type Bucket = { limiter: RateLimiterAbstract; limit: number; key: string }
-type Counted = { limit: number; remaining: number; resetsInMs: number }
+/** `what` and `whose` are for the message: 60 creates per minute for this key. */
+type Bucket = {
+  limiter: RateLimiterAbstract
+  limit: number
+  key: string
+  what: string
+  period: string
+  whose: string
+}
+
+/** How much is left of a limit. */
+export interface LimitStanding {
+  limit: number
+  remaining: number
+  resetsInMs: number
+}
+
+/**
+ * Operators' requests are counted apart from all others of their address. Customers behind the same address cannot use
+ * up what operators need to work on the problem.
+ */
+type AddressScope = 'customers' | 'operators'
 
 export interface RateLimit {
-  /** Counts a request of a known caller and answers the headers that tell what is left. */
-  (group: LimitGroup, caller: Limited, address: string): Promise<Record<string, string>>
-  /** Counts a request whose key was refused, so that keys cannot be tried without end from one address. */
-  stranger: (address: string) => Promise<void>
+  /**
+   * Counts a request of a known caller and answers the headers that tell what is left, by the tightest limit; that of
+   * its address was counted before.
+   */
+  (group: LimitGroup, caller: Limited, ofAddress: LimitStanding | undefined): Promise<Record<string, string>>
+  /** Counts a request by its address alone; undefined where addresses are not limited. */
+  address: (address: string, scope?: AddressScope) => Promise<LimitStanding | undefined>
 }
 
 const minute = 60
+
+const requestsOf: Record<LimitGroup, string> = {
+  create: 'create',
+  read: 'read',
+  audio: 'audio request',
+  chat: 'chat request',
+}
+
+export const rateLimitHeaders = ({
+  limit,
+  remaining,
+  resetsInMs,
+}: LimitStanding): Record<string, string> => ({
+  'x-ratelimit-limit': String(limit),
+  'x-ratelimit-remaining': String(remaining),
+  'x-ratelimit-reset': String(Math.ceil((Date.now() + resetsInMs) / 1000)),
+})
 
 export const createRateLimit = (
   settings: LimitSettings,
@@ -58,75 +100,73 @@ export const createRateLimit = (
               points,
               duration,
               insuranceLimiter: memory,
+              // A limit that is used up is remembered here until it resets, so that a flood does not reach Redis.
+              inMemoryBlockOnConsumed: points,
             })
       limiters.set(id, limiter)
     }
     return limiter
   }
 
-  const bucket = (name: string, limit: number, key: string, duration = minute): Bucket => ({
-    limiter: limiterOf(name, limit, duration),
+  const ofKey = (name: string, limit: number, { keyId }: Limited, what: string): Bucket => ({
+    limiter: limiterOf(name, limit, minute),
     limit,
-    key,
+    key: keyId,
+    what,
+    period: 'minute',
+    whose: 'key',
   })
-  const addressBuckets = (address: string): Bucket[] =>
-    settings.perAddress > 0 ? [bucket('address', settings.perAddress, address, 3 * minute)] : []
 
-  const bucketsOf = (group: LimitGroup, caller: Limited, address: string): Bucket[] => {
-    const ofGroup = caller.limits[group] ?? settings.perMinute()[group]
-    return [
-      ...addressBuckets(address),
-      ...(caller.requestsPerMinute === undefined
-        ? []
-        : [bucket('key', caller.requestsPerMinute, caller.keyId)]),
-      bucket(group, ofGroup, caller.keyId),
-    ]
-  }
-
-  const count = async ({ limiter, limit, key }: Bucket): Promise<Counted & { isRefused: boolean }> => {
+  const count = async ({ limiter, limit, key, what, period, whose }: Bucket): Promise<LimitStanding> => {
     try {
       const { remainingPoints, msBeforeNext } = await limiter.consume(key)
-      return { limit, remaining: remainingPoints, resetsInMs: msBeforeNext, isRefused: false }
+      return { limit, remaining: remainingPoints, resetsInMs: msBeforeNext }
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal
-      return { limit, remaining: 0, resetsInMs: refusal.msBeforeNext, isRefused: true }
+      const waitMs = Math.max(1, Math.ceil(refusal.msBeforeNext))
+      const waitSeconds = Math.ceil(waitMs / 1000)
+      throw new ApiError('rate_limit_exceeded', {
+        message: `Rate limit reached: ${limit} ${what}${limit === 1 ? '' : 's'} per ${period} for this ${whose}. Try again in ${waitSeconds} s.`,
+        headers: {
+          ...rateLimitHeaders({ limit, remaining: 0, resetsInMs: waitMs }),
+          'retry-after': String(waitSeconds),
+          'retry-after-ms': String(waitMs),
+        },
+      })
     }
   }
 
-  const headersOf = ({ limit, remaining, resetsInMs }: Counted): Record<string, string> => ({
-    'x-ratelimit-limit': String(limit),
-    'x-ratelimit-remaining': String(remaining),
-    'x-ratelimit-reset': String(Math.ceil((Date.now() + resetsInMs) / 1000)),
-  })
-
-  /** Counts in each bucket in turn; the first that is full refuses, else the tightest is answered. */
-  const countAll = async (buckets: Bucket[]): Promise<Record<string, string>> => {
-    let tightest: Counted | undefined
+  const ofCaller = async (
+    group: LimitGroup,
+    caller: Limited,
+    ofAddress: LimitStanding | undefined,
+  ): Promise<Record<string, string>> => {
+    const { requestsPerMinute } = caller
+    const buckets = [
+      ...(requestsPerMinute === undefined ? [] : [ofKey('key', requestsPerMinute, caller, 'request')]),
+      ofKey(group, caller.limits[group] ?? settings.perMinute()[group], caller, requestsOf[group]),
+    ]
+    let tightest = ofAddress
+    // The first that is used up refuses; the others are not counted then.
     for (const each of buckets) {
-      const counted = await count(each)
-      if (counted.isRefused) {
-        const waitMs = Math.max(1, Math.ceil(counted.resetsInMs))
-        const waitSeconds = Math.ceil(waitMs / 1000)
-        throw new ApiError('rate_limit_exceeded', {
-          message: `Too many requests: the limit is ${counted.limit}, try again in ${waitSeconds} s.`,
-          headers: {
-            ...headersOf(counted),
-            'retry-after': String(waitSeconds),
-            'retry-after-ms': String(waitMs),
-          },
-        })
-      }
-      if (tightest === undefined || counted.remaining < tightest.remaining) tightest = counted
+      const standing = await count(each)
+      if (tightest === undefined || standing.remaining < tightest.remaining) tightest = standing
     }
-    return tightest === undefined ? {} : headersOf(tightest)
+    return tightest === undefined ? {} : rateLimitHeaders(tightest)
   }
 
-  return Object.assign(
-    (group: LimitGroup, caller: Limited, address: string) => countAll(bucketsOf(group, caller, address)),
-    {
-      stranger: async (address: string) => {
-        await countAll(addressBuckets(address))
-      },
+  return Object.assign(ofCaller, {
+    address: async (address: string, scope: AddressScope = 'customers') => {
+      const limit = settings.perAddress
+      if (limit === 0) return undefined
+      return count({
+        limiter: limiterOf(scope === 'operators' ? 'operator-address' : 'address', limit, 3 * minute),
+        limit,
+        key: addressPrefixOf(address),
+        what: 'request',
+        period: '3 minutes',
+        whose: 'address',
+      })
     },
-  )
+  })
 }

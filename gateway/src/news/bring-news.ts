@@ -18,7 +18,7 @@ export interface BringNewsDependencies {
   links: NewsLinks
   log: Log
   /** Counts a delivery that was refused, so that they cannot be tried without end from one address. */
-  countRefused: (address: string) => Promise<void>
+  countRefused: (address: string) => Promise<unknown>
   nudgeWatch: (provider: string, taskId: string) => void
   /** Tells watchers that there is something new to read of these tasks. */
   announce: (taskIds: string[]) => void

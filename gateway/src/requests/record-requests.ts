@@ -1,15 +1,16 @@
 /**
- * The log of requests, for operators. A request is noted in memory once it was answered, and written with others a
+ * The log of requests, for operators. Every request of a known key has a row. Anybody can send requests without one, so
+ * those are counted by operation and status, and the counts are logged every minute; of those that were not refused,
+ * some have a row as well. A request is noted in memory once it was answered, and written with others a
  * moment later, so that nobody waits for it. What the database cannot take is kept until it can, up to a most; beyond
  * that it is dropped and counted.
  */
-import type { AnsweredRequest } from '../http/answered-request.ts'
+import type { AnsweredRequest, RequestLog } from '../http/answered-request.ts'
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { insertRequests, noteKeysUsed } from './request-store.ts'
 
-export interface RequestRecorder {
-  record: (request: AnsweredRequest) => void
+export interface RequestRecorder extends RequestLog {
   /** Writes what is there, for who wants to read it now. */
   flush: () => Promise<void>
   close: () => Promise<void>
@@ -18,17 +19,21 @@ export interface RequestRecorder {
 interface RecorderSettings {
   waitingMax: number
   everyMs: number
+  /** Rows for requests without a known key, so that nobody can fill the table with them. */
+  anonymousRowsPerMinute: number
 }
 
-const usual: RecorderSettings = { waitingMax: 20_000, everyMs: 1_000 }
+const usual: RecorderSettings = { waitingMax: 20_000, everyMs: 1_000, anonymousRowsPerMinute: 100 }
+const minuteMs = 60_000
 const perWrite = 500
 const keyUsedEverySeconds = 60
 const rememberedKeysMax = 50_000
 
 export const createRequestRecorder = (
   { postgres, log }: { postgres: Postgres; log: Log },
-  { waitingMax, everyMs }: RecorderSettings = usual,
+  given: Partial<RecorderSettings> = {},
 ): RequestRecorder => {
+  const { waitingMax, everyMs, anonymousRowsPerMinute } = { ...usual, ...given }
   let waiting: AnsweredRequest[] = []
   let dropped = 0
   let writing: Promise<void> | undefined
@@ -86,13 +91,39 @@ export const createRequestRecorder = (
     await writing
   }
 
+  /** By operation and status, of the minute that is under way. */
+  let anonymous = new Map<string, { operation: string; status: number; count: number }>()
+  let anonymousRows = 0
+
+  const count = ({ operation, status }: AnsweredRequest) => {
+    const name = `${operation} ${status}`
+    const counted = anonymous.get(name) ?? { operation, status, count: 0 }
+    counted.count += 1
+    anonymous.set(name, counted)
+  }
+
+  const report = () => {
+    if (anonymous.size > 0) log.info({ requests: [...anonymous.values()] }, 'requests.anonymous')
+    anonymous = new Map()
+    anonymousRows = 0
+  }
+
+  const reporting = setInterval(report, minuteMs)
+  reporting.unref()
+
   const timer = setInterval(() => {
     if (writing === undefined && (waiting.length > 0 || dropped > 0)) void flush()
   }, everyMs)
   timer.unref()
 
   return {
+    count,
     record: (request) => {
+      if (request.keyId === null) {
+        count(request)
+        if (anonymousRows >= anonymousRowsPerMinute) return
+        anonymousRows += 1
+      }
       if (waiting.length >= waitingMax) {
         dropped += 1
         return
@@ -103,6 +134,8 @@ export const createRequestRecorder = (
     flush,
     close: async () => {
       clearInterval(timer)
+      clearInterval(reporting)
+      report()
       await flush()
     },
   }

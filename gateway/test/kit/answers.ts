@@ -1,4 +1,5 @@
 /** Calls to a gateway and what a test expects of their answers. */
+import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 
 import { errors, type ErrorCode } from '@kinora/contract/errors'
@@ -75,6 +76,9 @@ export const askRaw = (url: string, bytes: string): Promise<string> =>
     socket.on('error', reject).on('close', () => resolve(text))
     socket.write(bytes)
   })
+
+/** An address of this run's own: limits are counted in a Redis that other runs share, and IPv6 by the /64. */
+export const randomAddress = () => `2001:db8:${randomBytes(4).toString('hex').replace(/^.{4}/, '$&:')}::1`
 
 /** A picture small enough to write down: one white pixel as PNG. */
 export const pixelBytes = Buffer.from(

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { createFalSigner, type Claims, type FalSigner } from '../../../dev/vendor/fal-signature.ts'
+import type { Environment } from '../../src/config.ts'
 import { createNewsLinks } from '../../src/news/news-link.ts'
 import { Secret } from '../../src/platform/secret.ts'
 import { recordSubmitted } from '../../src/videos/open-task-store.ts'
@@ -27,6 +28,8 @@ export interface NewsGateway extends TestGateway {
   /** Every path that the vendor was asked for, beside its keys. */
   asked: string[]
   /** Creates a task at the provider and answers its id. */
+  /** What another gateway on the same record needs to have the same providers. */
+  environment: Environment
   create: () => Promise<string>
   /** Notes that the provider took the task as this job, as its submit would have, to be checked in an hour. */
   submitted: (taskId: string, jobId: string) => Promise<void>
@@ -69,6 +72,7 @@ export const startNewsGateway = async (): Promise<NewsGateway> => {
   const refOf = (jobId: string) => ({ id: jobId, app })
   return {
     ...gateway,
+    environment: { PROVIDERS_FILE: file },
     signer,
     accountId,
     asked,

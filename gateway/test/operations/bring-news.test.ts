@@ -6,7 +6,7 @@ import { Secret } from '../../src/platform/secret.ts'
 import { forgetNews } from '../../src/retention/past-news-store.ts'
 import { findDueChecks, recordChecks, recordSubmitted, waitOut } from '../../src/videos/open-task-store.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
-import { ask, expectProblem } from '../kit/answers.ts'
+import { ask, expectProblem, randomAddress } from '../kit/answers.ts'
 import { endTask, linkSecret } from '../kit/factories.ts'
 import { startNewsGateway, type Brought, type NewsGateway } from '../kit/news-gateway.ts'
 import { recordOf, startGateway, startProxy } from '../kit/start-gateway.ts'
@@ -266,14 +266,15 @@ describe('without effect is', () => {
 test('a made-up address never reaches the database, and from one address not without end', async () => {
   await using proxy = await startProxy(gateway.database.url)
   await using behind = await startGateway(
-    { DATABASE_URL: proxy.url, LIMIT_ADDRESS_PER_3_MINUTES: '5' },
+    { DATABASE_URL: proxy.url, LIMIT_ADDRESS_PER_3_MINUTES: '5', TRUSTED_PROXIES: '127.0.0.1' },
     gateway,
   )
+  const headers = { 'x-forwarded-for': randomAddress() }
   const forged = `${behind.url}/news/queue/video_x?key=00000000&signature=${'A'.repeat(43)}`
   const before = proxy.sentBytes()
   const codes = []
   for (let count = 0; count < 7; count += 1) {
-    const { body } = await ask(forged, undefined, { method: 'POST', body: '{}' })
+    const { body } = await ask(forged, undefined, { method: 'POST', body: '{}', headers })
     codes.push((body['error'] as { code: string }).code)
   }
   expect(codes).toEqual([
@@ -281,6 +282,22 @@ test('a made-up address never reaches the database, and from one address not wit
     ...Array.from({ length: 2 }, () => 'rate_limit_exceeded'),
   ])
   expect(proxy.sentBytes()).toBe(before)
+})
+
+test('a delivery that verifies does not count against its address, one that does not is counted', async () => {
+  const limits = { LIMIT_ADDRESS_PER_3_MINUTES: '1', TRUSTED_PROXIES: '127.0.0.1' }
+  await using bounded = await startGateway({ ...gateway.environment, ...limits }, gateway)
+  const { taskId, jobId } = await waiting()
+  const genuine = gateway.newsOf(taskId, jobId)
+  const bring = async (body: string) => {
+    const headers = { ...genuine.headers, 'x-forwarded-for': address }
+    const url = genuine.url.replace(gateway.url, bounded.url)
+    return (await gateway.bring({ url, headers, body })).status
+  }
+  const address = randomAddress()
+  for (let count = 0; count < 3; count += 1) expect(await bring(genuine.body)).toBe(200)
+  expect([await bring('{}'), await bring('{}')]).toEqual([401, 429])
+  expect(await bring(genuine.body)).toBe(200)
 })
 
 test('the door takes nothing but a POST, and no page of any origin', async () => {

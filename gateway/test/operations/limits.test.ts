@@ -1,9 +1,7 @@
 /** How often a key may call, for all operations alike. */
-import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-
-import { ask, askJson, expectProblem, type Answer } from '../kit/answers.ts'
+import { ask, askJson, expectProblem, randomAddress, type Answer } from '../kit/answers.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { startGateway, startProxy, type TestGateway } from '../kit/start-gateway.ts'
 
@@ -111,16 +109,97 @@ describe('per address', () => {
       { LIMIT_ADDRESS_PER_3_MINUTES: '3', TRUSTED_PROXIES: '127.0.0.1' },
       gateway,
     )
-    const randomAddress = () => `2001:db8:${randomBytes(12).toString('hex').match(/.{4}/g)?.join(':')}`
     const [here, there] = [randomAddress(), randomAddress()]
     const [one, other] = await Promise.all([keyWith({}), keyWith({})])
     const readFrom = (address: string, key: TestKey) => read(key, bounded.url, { 'x-forwarded-for': address })
     for (const key of [one, other, one]) expect((await readFrom(here, key)).status).toBe(200)
     const refused = await readFrom(here, other)
     expectProblem(refused, 'rate_limit_exceeded')
+    expect(refused.body['error']).toHaveProperty(
+      'message',
+      expect.stringMatching(
+        /^Rate limit reached: 3 requests per 3 minutes for this address\. Try again in \d+ s\.$/,
+      ),
+    )
     expect(refused.headers.get('x-ratelimit-limit')).toBe('3')
     expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(180)
     expect((await readFrom(there, other)).status).toBe(200)
+  })
+
+  const proxied = { TRUSTED_PROXIES: '127.0.0.1' }
+
+  test.each([
+    ['a path that is not there', 'GET', '/v1/nothing', 404],
+    ['a method that is not allowed', 'PUT', '/v1/models', 405],
+    ['a preflight', 'OPTIONS', '/v1/models', 204],
+    ['a link to media', 'GET', '/media/nothing/video.mp4', 404],
+    ['the page of a character', 'GET', '/characters/nobody', 404],
+    ['the description of the API', 'GET', '/openapi.json', 200],
+    ['a request without a key', 'POST', '/v1/videos', 401],
+  ])('%s counts, once', async (_, method, path, status) => {
+    await using bounded = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '2', ...proxied }, gateway)
+    const headers = { 'x-forwarded-for': randomAddress() }
+    const call = () => fetch(`${bounded.url}${path}`, { method, headers })
+    const answers = [await call(), await call(), await call()]
+    expect(answers.map((answer) => answer.status)).toEqual([status, status, 429])
+    expect(answers.map((answer) => answer.headers.get('x-ratelimit-remaining'))).toEqual(['1', '0', '0'])
+    expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+
+  test('a path that cannot be decoded counts, by the address of its connection', async () => {
+    await using alone = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '2', REDIS_URL: '' }, gateway)
+    const call = async () => (await fetch(`${alone.url}/v1/videos/%zz`)).status
+    expect([await call(), await call(), await call()]).toEqual([404, 404, 429])
+  })
+
+  test.each(['/livez', '/readyz', '/healthz'])('%s does not count, nor is it refused', async (path) => {
+    await using bounded = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '1', ...proxied }, gateway)
+    const headers = { 'x-forwarded-for': randomAddress() }
+    for (const probed of [path, path, '/v1/nothing', path, '/v1/nothing']) {
+      const { status } = await fetch(`${bounded.url}${probed}`, { headers })
+      if (probed === path) expect(status).toBe(200)
+    }
+    expect((await fetch(`${bounded.url}/v1/nothing`, { headers })).status).toBe(429)
+  })
+
+  test('operators are not refused because customers behind their address used its limit up', async () => {
+    await using bounded = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '1', ...proxied }, gateway)
+    const headers = { 'x-forwarded-for': randomAddress() }
+    const operator = await keyWith({ kind: 'admin' })
+    const customer = await keyWith({})
+    expect((await read(customer, bounded.url, headers)).status).toBe(200)
+    expectProblem(await read(customer, bounded.url, headers), 'rate_limit_exceeded')
+    const list = () => ask(`${bounded.url}/admin/v1/keys`, operator.text, { headers })
+    expect((await list()).status).toBe(200)
+    expectProblem(await list(), 'rate_limit_exceeded')
+  })
+
+  test('Redis is not asked for an address that is over its limit', async () => {
+    await using redis = await startProxy(inject('redisUrl'))
+    const limits = { LIMIT_ADDRESS_PER_3_MINUTES: '2', ...proxied }
+    await using bounded = await startGateway({ ...limits, REDIS_URL: redis.url }, gateway)
+    await using other = await startGateway(limits, gateway)
+    const callFrom = (address: string, { url }: TestGateway) =>
+      fetch(`${url}/v1/nothing`, { headers: { 'x-forwarded-for': address } })
+    const isShared = async () => {
+      const address = randomAddress()
+      await callFrom(address, bounded)
+      return (await callFrom(address, other)).headers.get('x-ratelimit-remaining') === '0'
+    }
+    await expect.poll(isShared, { timeout: 5_000 }).toBe(true)
+    const address = randomAddress()
+    const call = () => callFrom(address, bounded)
+    expect([(await call()).status, (await call()).status, (await call()).status]).toEqual([404, 404, 429])
+    const before = redis.sentBytes()
+    for (let count = 0; count < 20; count += 1) expect((await call()).status).toBe(429)
+    expect(redis.sentBytes()).toBe(before)
+  })
+
+  test('addresses are not limited without admission control', async () => {
+    const limits = { LIMIT_ADDRESS_PER_3_MINUTES: '1', ADMISSION_CONTROL: 'false' }
+    await using unbounded = await startGateway(limits, gateway)
+    for (let count = 0; count < 3; count += 1)
+      expect((await fetch(`${unbounded.url}/v1/nothing`)).status).toBe(404)
   })
 })
 
@@ -154,8 +233,7 @@ describe('without Redis', () => {
 
 test('an address that keeps trying keys is refused for a while, whatever it tries', async () => {
   await using gateway = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '3', TRUSTED_PROXIES: '127.0.0.1' })
-  // An address of this run's own: the counters live in a Redis that other runs share.
-  const address = `2001:db8::${Math.floor(Math.random() * 0xffff).toString(16)}:${(Date.now() % 0xffff).toString(16)}`
+  const address = randomAddress()
   const statuses = []
   for (let index = 0; index < 4; index += 1) {
     const answer = await ask(`${gateway.url}/v1/models`, 'sk-guess', {
@@ -164,18 +242,4 @@ test('an address that keeps trying keys is refused for a while, whatever it trie
     statuses.push(answer.status)
   }
   expect(statuses).toEqual([401, 401, 401, 429])
-})
-
-test('a database that is away counts against nobody: only a refused key does', async () => {
-  await using proxy = await startProxy(gateway.database.url)
-  const limits = { LIMIT_ADDRESS_PER_3_MINUTES: '2', TRUSTED_PROXIES: '127.0.0.1' }
-  await using behind = await startGateway({ DATABASE_URL: proxy.url, ...limits }, gateway)
-  const key = await keyWith({})
-  const address = `2001:db8::${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}`
-  const calls = []
-  await proxy.cut()
-  for (let index = 0; index < 3; index += 1)
-    calls.push(await read(key, behind.url, { 'x-forwarded-for': address }))
-  expect(calls.map(({ status }) => status)).toEqual([503, 503, 503])
-  await proxy.mend()
 })

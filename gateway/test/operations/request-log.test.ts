@@ -76,7 +76,7 @@ describe('the log of requests', () => {
     expect(rows).toEqual([{ leaks: 0 }])
   })
 
-  test('has refusals with their code, whoever was refused', async () => {
+  test('has refusals of a known key with their code', async () => {
     const other = await createKey(gateway.database.postgres, accountId)
     const refused = await askJson(`${gateway.url}/v1/videos`, other.text, { ...order, seconds: 999 })
     expect(refused.status).toBe(400)
@@ -87,12 +87,27 @@ describe('the log of requests', () => {
       model: 'vidB-2',
       task_id: null,
     })
-    const stranger = await ask(`${gateway.url}/v1/videos/nothing-of-ours`, 'sk-wrong')
-    const unknown = await ask(`${gateway.url}/nowhere/${key.text}`, undefined)
-    const ofStranger = await found('?error_code=invalid_api_key', 1)
-    expect(ofStranger[0]).toMatchObject({ id: requestIdOf(stranger), account_id: null, key_id: null })
-    const nowhere = await found('?error_code=endpoint_not_found', 1)
-    expect(nowhere[0]).toMatchObject({ id: requestIdOf(unknown), operation: 'none', path: '/nowhere/sk-…' })
+  })
+
+  test('has no rows of refused requests without a known key, but of keys that may not be used here', async () => {
+    const { postgres } = gateway.database
+    const elsewhere = await createKey(postgres, accountId, { addresses: ['192.0.2.1'] })
+    const link = `/media/${uuidV7()}/video.mp4?expires=1&key=00000000&signature=x`
+    const refused = [
+      await ask(`${gateway.url}/v1/videos/nothing-of-ours`, 'sk-wrong'),
+      await ask(`${gateway.url}/v1/models`, undefined),
+      await ask(`${gateway.url}/nowhere/${key.text}`, undefined),
+      await ask(`${gateway.url}/v1/models`, undefined, { method: 'PUT' }),
+      await ask(`${gateway.url}${link}`, undefined),
+    ]
+    const forbidden = await ask(`${gateway.url}/v1/models`, elsewhere.text)
+    expect([...refused, forbidden].map(({ status }) => status)).toEqual([401, 401, 404, 405, 404, 403])
+    const [logged] = await found('?error_code=ip_not_allowed', 1)
+    expect(logged).toMatchObject({ id: requestIdOf(forbidden), key_id: null })
+    const { rows } = await postgres.query('select from requests where id = any($1)', [
+      refused.map(requestIdOf),
+    ])
+    expect(rows).toHaveLength(0)
   })
 
   test('names no model that is none of ours', async () => {
@@ -194,21 +209,41 @@ describe('the log of requests', () => {
   })
 })
 
-describe('while the database is away', () => {
-  const answered = (): AnsweredRequest => ({
-    ...{ id: `req_${uuidV7()}`, at: new Date(), accountId, keyId: key.id, operation: 'listModels' },
-    ...{
-      method: 'GET',
-      path: '/v1/models',
-      status: 200,
-      errorCode: null,
-      model: 'of-the-outage',
-      provider: null,
-      taskId: null,
-    },
-    ...{ tookMs: 1, address: '127.0.0.1', client: null },
-  })
+const answered = (given: Partial<AnsweredRequest>): AnsweredRequest => ({
+  ...{ id: `req_${uuidV7()}`, at: new Date(), accountId, keyId: key.id, operation: 'listModels' },
+  ...{ method: 'GET', path: '/v1/models', status: 200, errorCode: null, model: null },
+  ...{ provider: null, taskId: null, tookMs: 1, address: '127.0.0.1', client: null },
+  ...given,
+})
 
+test('requests without a known key are counted by operation and status, and only some have rows', async () => {
+  const { postgres } = gateway.database
+  const lines: unknown[] = []
+  const log = createLog({ level: 'silent' }, 'test')
+  log.info = (...line: unknown[]) => void lines.push(line)
+  const recorder = createRequestRecorder({ postgres, log }, { anonymousRowsPerMinute: 3 })
+  const anonymous = { accountId: null, keyId: null, model: 'of-nobody' }
+  for (let count = 0; count < 5; count += 1) {
+    recorder.record(answered({ ...anonymous, operation: 'getMedia' }))
+    recorder.count(answered({ ...anonymous, operation: 'none', status: 404 }))
+    recorder.record(answered({ model: 'of-nobody' }))
+  }
+  await recorder.close()
+  const requests = [
+    { operation: 'getMedia', status: 200, count: 5 },
+    { operation: 'none', status: 404, count: 5 },
+  ]
+  expect(lines).toEqual([[{ requests }, 'requests.anonymous']])
+  const { rows } = await postgres.query<Record<string, unknown>>(
+    `select operation, count(*) from requests where model = 'of-nobody' group by operation order by operation`,
+  )
+  expect(rows).toEqual([
+    { operation: 'getMedia', count: 3 },
+    { operation: 'listModels', count: 5 },
+  ])
+})
+
+describe('while the database is away', () => {
   test('requests are kept up to a most, the others are dropped and counted, and none is written twice', async () => {
     await using proxy = await startProxy(gateway.database.url)
     const postgres = connectPostgres(
@@ -220,7 +255,7 @@ describe('while the database is away', () => {
     log.warn = (line: unknown) => void lines.push(line)
     const recorder = createRequestRecorder({ postgres, log }, { waitingMax: 30, everyMs: 60_000 })
     await proxy.cut()
-    for (let count = 0; count < 50; count += 1) recorder.record(answered())
+    for (let count = 0; count < 50; count += 1) recorder.record(answered({ model: 'of-the-outage' }))
     await recorder.flush()
     expect(lines).toEqual([{ err: expect.any(Error) }, { dropped: 20 }])
     await proxy.mend()
