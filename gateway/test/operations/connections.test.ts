@@ -106,6 +106,13 @@ describe('requests pipelined on one connection', () => {
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(4)
   })
 
+  test('bytes that are no request, sent behind one, never become a part of its answer', async () => {
+    const socket = await open(gateway.url)
+    socket.write(`${get(link)}NONSENSE\r\n\r\n`)
+    const text = (await readBytes(socket, Infinity).catch(() => Buffer.alloc(0))).toString('latin1')
+    expect(text).not.toContain('HTTP/1.1 400')
+  })
+
   test('a connection on which too many wait is closed, and its file with it', async () => {
     const socket = await open(gateway.url)
     const closed = once(socket.resume(), 'close')
