@@ -58,6 +58,7 @@ export interface Operation {
 export const errorsOfEveryOperation: ErrorCode[] = [
   'endpoint_not_found',
   'method_not_allowed',
+  'rate_limit_exceeded',
   'internal_error',
   'service_unavailable',
 ]
@@ -70,7 +71,6 @@ export const errorsOfEveryKey: ErrorCode[] = [
   'ip_not_allowed',
   'account_suspended',
   'access_denied',
-  'rate_limit_exceeded',
 ]
 
 /** What any operation that takes an operator's key may answer. */
@@ -80,7 +80,6 @@ export const errorsOfEveryOperatorKey: ErrorCode[] = [
   'expired_api_key',
   'ip_not_allowed',
   'access_denied',
-  'rate_limit_exceeded',
 ]
 
 const errorsOfAccess: Record<Operation['access'], ErrorCode[]> = {

@@ -235,18 +235,21 @@ export const settings = {
   LIMIT_CONNECTIONS_PER_ADDRESS: setting({
     read: integer(1),
     default: '400',
+    isLimit: true,
     description:
       'Connections each API process accepts from one address (IPv6: from one /64) at the same time. Connections from TRUSTED_PROXIES do not count.',
   }),
   LIMIT_CONNECTIONS: setting({
     read: integer(1),
     default: '10000',
+    isLimit: true,
     description:
       'Connections each API process accepts at the same time. The process needs a higher limit of open files than this.',
   }),
   RESPONSE_STALL_SECONDS: setting({
     read: integer(1),
     default: '60',
+    isLimit: true,
     description:
       'A connection is closed when its client has taken no byte of a waiting response for so long.',
   }),

@@ -19,9 +19,6 @@ import { shareSent } from './speech-share.ts'
 
 const endpoint = '/v1/audio/speech'
 
-/** The provider is not kept waiting longer for a client that has stopped reading. */
-const stalledMsMax = 60_000
-
 const contentTypes: Record<SpeechFormat, string> = {
   mp3: 'audio/mpeg',
   opus: 'audio/ogg',
@@ -141,7 +138,6 @@ export const createSpeech =
           ...(format === 'pcm' && { 'x-audio-format': 'pcm_s16le;rate=24000;channels=1' }),
         },
         body: sendSpeech(speech),
-        stalledMsMax,
       }
     } catch (error) {
       await metered.settle(signal.aborted ? 'aborted' : 'failed', [])

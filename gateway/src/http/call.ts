@@ -85,8 +85,6 @@ export interface Reply<Body> {
   status?: number
   headers?: Record<string, string>
   body: Body
-  /** Of a stream: a client that has taken nothing for this long is disconnected. */
-  stalledMsMax?: number
 }
 
 /** The answer to a reader who has what they ask for already. */

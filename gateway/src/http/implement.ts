@@ -20,7 +20,6 @@ import type { AnswerOnce, Attempt } from '../replies/answer-once.ts'
 import type { Noted } from './answered-request.ts'
 import type { Call, Handler, Reply } from './call.ts'
 import type { Closing } from './closing.ts'
-import { disconnectStalled } from './disconnect-stalled.ts'
 import { isEventStream, sendEvents } from './event-stream.ts'
 import { fieldsOf, noFields, type Fields } from './fields.ts'
 import { readBytes, readJsonBody, type BodyReading } from './json-body.ts'
@@ -214,7 +213,7 @@ const ignoreError = () => undefined
 const send = (
   reply: FastifyReply,
   operation: Operation,
-  { status = 200, headers = {}, body, stalledMsMax }: Reply<unknown>,
+  { status = 200, headers = {}, body }: Reply<unknown>,
   log: Log,
 ) => {
   void reply.status(status).headers(headers)
@@ -225,7 +224,6 @@ const send = (
   if (body instanceof Readable) {
     // The framework listens once it sends; until then an error would end the process.
     body.on('error', ignoreError)
-    if (stalledMsMax !== undefined) disconnectStalled(reply.raw, body, stalledMsMax)
     return reply.send(body)
   }
   if (body === undefined) return reply.send(body)

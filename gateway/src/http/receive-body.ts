@@ -7,6 +7,7 @@ import { createGunzip } from 'node:zlib'
 
 import { ApiError } from '@kinora/contract/errors'
 
+import { bufferPassed } from '../platform/buffer-garbage.ts'
 import { createRateWindow, type MinimumRate } from './minimum-rate.ts'
 
 /** Bodies up to this size are small: they are parsed before anything else is known about their sender's money. */
@@ -89,9 +90,10 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
     const unreadable = (cause: unknown) =>
       refuse(new ApiError('invalid_request', { message: 'The body could not be read.', cause }))
     const onAbort = () => refuse(signal?.reason)
-    // A sender that goes away ends the request but not what it was piped into.
+    // A sender that goes away ends the request but not what it was piped into. What came and was not read yet is lost,
+    // even if it was everything.
     const onClose = () => {
-      if (!request.complete) unreadable(new Error('the sender went away'))
+      if (!request.readableEnded) unreadable(new Error('the sender went away'))
     }
     const timer = setInterval(() => {
       if (taking === undefined) waitedMs += performance.now() - waitingSinceMs
@@ -109,6 +111,7 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
     const countReceived = (chunk: Buffer) => {
       receivedBytes += chunk.length
       rate.received(chunk.length)
+      bufferPassed(chunk.length)
     }
     const takeLarge = async (chunk: Buffer) => {
       isLarge = true

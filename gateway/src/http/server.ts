@@ -247,8 +247,16 @@ export const createServer = (
   })
 
   app.get('/livez', async () => ({ status: 'ok' }))
+  // Nobody needs a key to ask, so however many ask at once, the database is asked once.
+  let asking: Promise<string[]> | undefined
+  const askOnce = () => {
+    asking ??= readiness.problems().finally(() => {
+      asking = undefined
+    })
+    return asking
+  }
   const ready = async () => {
-    const problems = isDraining ? ['draining'] : await readiness.problems()
+    const problems = isDraining ? ['draining'] : await askOnce()
     if (problems.length > 0) {
       throw new ApiError('service_unavailable', { message: `Not ready: ${problems.join('; ')}.` })
     }

@@ -5,6 +5,8 @@ import { open, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 
+import { bufferPassed } from '../platform/buffer-garbage.ts'
+
 /** One long text as UTF-8, readable as often as needed until its request has been answered. */
 export interface SpooledText {
   sizeBytes: number
@@ -73,9 +75,9 @@ export const createTextSpool = (
   const textAt = (start: number, end: number, isWellFormed: boolean): SpooledText => {
     const openAt = (from = 0, lengthMax = end - start): Readable => {
       const [first, last] = [start + from, Math.min(end, start + from + lengthMax) - 1]
-      return first > last
-        ? Readable.from([])
-        : createReadStream(path, { start: first, end: last, highWaterMark: 256 * 1024 })
+      if (first > last) return Readable.from([])
+      const stream = createReadStream(path, { start: first, end: last, highWaterMark: 256 * 1024 })
+      return stream.on('data', ({ length }) => bufferPassed(length)).pause()
     }
     return {
       sizeBytes: end - start,

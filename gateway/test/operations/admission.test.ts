@@ -122,6 +122,25 @@ describe('a body that is announced and not sent', () => {
   })
 })
 
+test('a sender that resets its connection right after a whole body holds nothing', async () => {
+  await using own = await limited({ LIMIT_REQUESTS_IN_FLIGHT: 'key=4' })
+  const body = gzipSync(JSON.stringify({ ...order, unknown: 'a'.repeat(200_000) }))
+  for (let count = 0; count < 40; count += 1) {
+    const { hostname, port } = new URL(own.url)
+    const socket = connect({ host: hostname, port: Number(port) })
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+    socket.write(
+      `POST /v1/videos HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.text}\r\nContent-Length: ${body.length}\r\n` +
+        'Content-Type: application/json\r\nContent-Encoding: gzip\r\n\r\n',
+    )
+    socket.write(body, () => socket.resetAndDestroy())
+    await once(socket, 'close')
+  }
+  const create = () => askJson(`${own.url}/v1/videos`, key.text, order)
+  expect((await askUntilAdmitted(create)).status).toBe(200)
+})
+
 describe('JSON is bounded while it arrives', () => {
   const inflated = 60 * 1_048_576
   const sendGzip = (body: Buffer) =>
