@@ -100,6 +100,18 @@ export default defineConfig({
           sequence: { groupOrder: 4 },
         },
       },
+      // What callers can do to each other. `npm run prove:attacks` runs it at full length.
+      {
+        test: {
+          ...kit,
+          name: 'attacks',
+          include: ['gateway/test/attacks/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 240_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 6 },
+        },
+      },
       // Needs weights that are too large to pull for every run; not part of `npm test`.
       {
         test: { name: 'large', include: ['local/**/*.large.test.ts'], sequence: { groupOrder: 5 } },

@@ -1,0 +1,238 @@
+/** An API process with default settings on a database of its own, and the accounts of an attack: victim, operator, attacker. */
+import { randomInt } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+
+import { inject } from 'vitest'
+
+import { choosePorts } from '../../../cli/src/dev/free-port.ts'
+import type { Environment } from '../../src/config.ts'
+import { Secret } from '../../src/platform/secret.ts'
+import { createLinkSigner } from '../../src/storage/signed-link.ts'
+import { askJson } from '../kit/answers.ts'
+import { createDatabase, type TestDatabase } from '../kit/database.ts'
+import { completeTask, createAccount, createKey, linkSecret } from '../kit/factories.ts'
+import { roleProcess } from '../kit/role-process.ts'
+import { makeVideo } from '../kit/sample-video.ts'
+import { encoded, wave, waveOf } from '../kit/sound.ts'
+import { testEnvironment } from '../kit/start-gateway.ts'
+import { formBody, formType, partHead } from './client.ts'
+import type { Probe, ProbeTarget } from './probes.ts'
+import type { Target } from './target.ts'
+
+/** What several attacks in a row share. */
+export interface AttackFixtures extends AsyncDisposable {
+  directory: string
+  database: TestDatabase
+  video: Buffer
+  /** Three seconds of sound, in a format that needs a program to be measured. */
+  clip: Buffer
+  recordings: string[]
+}
+
+export interface AttackedApi extends AsyncDisposable {
+  pid: number
+  spoolDirectory: string
+  target: Target
+  probeTarget: ProbeTarget
+  probes: Probe[]
+  /** Starts those programs for media, and is only measured where an attack is about them. */
+  transcriptionProbe: Probe
+  /** Harmless requests of the attacker's account, which must succeed once the attacker is gone. */
+  attackersOwn: Probe[]
+  /** Ends the process at once. */
+  kill: () => Promise<void>
+  /** Ends the process as an operator would, or at once if that takes too long. */
+  stop: () => Promise<void>
+}
+
+const audioBytesMax = 24 * 1_048_576
+const stopMsMax = 8_000
+const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
+
+/** Three recordings that are cheap to send and take seconds of processor time to measure. */
+const makeRecordings = async (directory: string): Promise<string[]> => {
+  const minute = wave(60)
+  const silence = waveOf(Buffer.alloc(2 * 16_000 * 7_000))
+  const repeated = (bytes: Buffer, timesMax: number) =>
+    Buffer.concat(
+      Array.from({ length: Math.min(timesMax, Math.floor(audioBytesMax / bytes.length)) }, () => bytes),
+    )
+  const variable = ['-c:a', 'libmp3lame', '-q:a', '9', '-write_xing', '0', '-id3v2_version', '0']
+  // Of this codec in this container nothing is believed, so that all of it is decoded.
+  const lossless = ['-c:a', 'flac', '-compression_level', '0', '-frame_size', '576', '-strict', '-2']
+  const files = {
+    'recording.mp3': repeated(await encoded(minute, 'out.mp3', variable), 235),
+    'recording.m4a': await encoded(silence, 'out.mp4', lossless),
+    'recording.ogg': repeated(await encoded(minute, 'out.ogg', ['-c:a', 'libvorbis', '-q:a', '0']), 200),
+  }
+  return Promise.all(
+    Object.entries(files).map(async ([name, bytes]) => {
+      await writeFile(join(directory, name), bytes)
+      return join(directory, name)
+    }),
+  )
+}
+
+export const makeFixtures = async (): Promise<AttackFixtures> => {
+  const directory = await mkdtemp(join(tmpdir(), 'kinora-attacks-'))
+  const database = await createDatabase()
+  return {
+    directory,
+    database,
+    video: await makeVideo(directory, { seconds: 10, size: '1280x720' }),
+    clip: await encoded(wave(3), 'out.mp3'),
+    recordings: await makeRecordings(directory),
+    [Symbol.asyncDispose]: async () => {
+      await database[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/**
+ * Loopback addresses that nobody used before: limits per address are counted in a Redis that other runs share, and all
+ * of 127.0.0.0/8 is this machine.
+ */
+const createAddresses = () => {
+  const prefix = `127.${randomInt(1, 255)}.${randomInt(256)}`
+  let next = 0
+  return {
+    attacker: `${prefix}.250`,
+    nextProbe: () => {
+      next = (next % 200) + 1
+      return `${prefix}.${next}`
+    },
+  }
+}
+
+const probesOf = (victim: string, operator: string, clip: Buffer) => {
+  const json = { 'content-type': 'application/json' }
+  const create: Omit<Probe, 'name' | 'perSecond' | 'enoughMs'> = {
+    method: 'POST',
+    path: '/v1/videos',
+    headers: { ...json, authorization: `Bearer ${victim}` },
+    body: Buffer.from(JSON.stringify(order)),
+  }
+  const probes: Probe[] = [
+    { name: 'livez', perSecond: 20, method: 'GET', path: '/livez', headers: {}, enoughMs: 100 },
+    { name: 'create', perSecond: 10, ...create, enoughMs: 100 },
+    {
+      ...{ name: 'operator', perSecond: 10, method: 'GET', path: '/admin/v1/accounts', enoughMs: 100 },
+      headers: { authorization: `Bearer ${operator}` },
+    },
+  ]
+  const transcriptionProbe: Probe = {
+    ...{ name: 'transcription', perSecond: 2, method: 'POST' },
+    path: '/v1/audio/transcriptions?dry_run=true',
+    headers: { 'content-type': formType, authorization: `Bearer ${victim}` },
+    body: formBody([partHead('model'), Buffer.from('asr-1'), partHead('file', 'clip.mp3'), clip]),
+    // Programs are started for it, which takes a tenth of a second on an idle machine.
+    enoughMs: 1_000,
+  }
+  return { probes, transcriptionProbe }
+}
+
+const attackersOwnOf = (key: string): Probe[] => {
+  const once = { perSecond: 1, enoughMs: 1_000, method: 'POST', path: '/v1/videos' } as const
+  const authorization = `Bearer ${key}`
+  const fields = Object.entries(order).flatMap(([name, value]) => [
+    partHead(name),
+    Buffer.from(String(value)),
+  ])
+  return [
+    {
+      ...once,
+      name: 'compressed create',
+      headers: { authorization, 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync(JSON.stringify(order)),
+    },
+    {
+      ...once,
+      name: 'form create',
+      headers: { authorization, 'content-type': formType },
+      body: formBody(fields),
+    },
+  ]
+}
+
+export const startAttackedApi = async (
+  { directory, database, video, clip, recordings }: AttackFixtures,
+  given: Environment = {},
+): Promise<AttackedApi> => {
+  const { postgres } = database
+  const own = await mkdtemp(join(directory, 'api-'))
+  await mkdir(join(own, 'media'))
+  const { api: port } = await choosePorts(join(own, 'ports.json'), ['api'])
+  const api = roleProcess(
+    'api',
+    {
+      ...testEnvironment(database.url, own),
+      PORT: String(port),
+      REDIS_URL: inject('redisUrl'),
+      // Nothing listens there: neither the engine nor a provider is needed to accept a create.
+      LOCAL_URL: 'http://127.0.0.1:9',
+      // Both as they are without a setting.
+      LIMIT_ADDRESS_PER_3_MINUTES: '',
+      LOG_LEVEL: '',
+      ...given,
+    },
+    join(own, 'api.log'),
+  )
+  await api.start()
+  const pid = api.pid() ?? 0
+  const addresses = createAddresses()
+
+  const [victimId, poorId, fundedId] = await Promise.all(
+    [1_000_000, 0, 1_000_000].map((balance) => createAccount(postgres, { balance })),
+  )
+  if (victimId === undefined || poorId === undefined || fundedId === undefined)
+    throw new Error('an account is missing')
+  // The factory's keys have high limits; the attacker's have the default ones.
+  const victim = await createKey(postgres, victimId)
+  const operator = await createKey(postgres, '', { kind: 'admin' })
+  const poor = await createKey(postgres, poorId, { limits: {} })
+  const funded = await createKey(postgres, fundedId, { limits: {} })
+  const attackersOwn = await createKey(postgres, fundedId)
+  const { body } = await askJson(`http://127.0.0.1:${port}/v1/videos`, attackersOwn.text, order)
+  const taskId = String(body['id'])
+  const { mediaId } = await completeTask({ database, directory: own }, fundedId, taskId, { bytes: video })
+  const links = createLinkSigner([new Secret(linkSecret)], `http://127.0.0.1:${port}`, 86_400)
+  const link = new URL(links.link(mediaId, 'video.mp4'))
+
+  const stop = async () => {
+    const stopped = new AbortController()
+    await Promise.race([api.stop(), sleep(stopMsMax, undefined, { signal: stopped.signal })])
+    stopped.abort()
+    try {
+      // Only there if it has not ended within its time.
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      return
+    }
+  }
+  return {
+    pid,
+    spoolDirectory: join(own, 'media', 'spool'),
+    target: {
+      port,
+      address: addresses.attacker,
+      keys: { poor: poor.text, funded: funded.text },
+      mediaPath: `${link.pathname}${link.search}`,
+      taskId,
+      recordings,
+    },
+    probeTarget: { port, nextAddress: addresses.nextProbe },
+    ...probesOf(victim.text, operator.text, clip),
+    attackersOwn: attackersOwnOf(attackersOwn.text),
+    kill: api.kill,
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await api.kill()
+      await rm(own, { recursive: true, force: true })
+    },
+  }
+}

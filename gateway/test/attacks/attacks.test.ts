@@ -1,0 +1,37 @@
+/** An attack by one caller stays within the limits, and the same attack goes beyond them without admission control. */
+import { afterAll, beforeAll, describe, expect, test, type TaskMeta } from 'vitest'
+
+import { makeFixtures, type AttackFixtures } from './attacked-api.ts'
+import { attacks, type AttackName } from './attacks.ts'
+import { lengths, runAttack, type AttackResult } from './run-attack.ts'
+
+const length = process.env['PROVE_ATTACKS'] === 'full' ? lengths.full : lengths.quick
+const names = Object.keys(attacks) as AttackName[]
+let fixtures: AttackFixtures
+
+beforeAll(async () => {
+  fixtures = await makeFixtures()
+})
+afterAll(() => fixtures[Symbol.asyncDispose]())
+
+const report = (meta: TaskMeta, name: string, { line, answers, ownDelayMs }: AttackResult) => {
+  meta.attack = { line: `${name.padEnd(12)}  ${line}`, answers, ownDelayMs }
+  console.log(meta.attack.line)
+}
+
+describe('with default settings', () => {
+  test.for(names)('%s stays within the limits', async (name, { task }) => {
+    const result = await runAttack(fixtures, name, { length })
+    report(task.meta, name, result)
+    expect(result.problems).toEqual([])
+  })
+})
+
+describe('without admission control', () => {
+  test.for(names)('%s goes beyond the limits', async (name, { task }) => {
+    const environment = { ADMISSION_CONTROL: 'false' }
+    const result = await runAttack(fixtures, name, { length, environment, stopsEarly: true })
+    report(task.meta, name, result)
+    expect(result.problems).not.toEqual([])
+  })
+})

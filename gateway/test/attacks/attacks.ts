@@ -1,0 +1,18 @@
+import { anonymous } from './anonymous.ts'
+import { formFields } from './form-fields.ts'
+import { jsonBomb } from './json-bomb.ts'
+import { mediaWork } from './media-work.ts'
+import { slowBody } from './slow-body.ts'
+import type { Attack } from './target.ts'
+import { unreadMedia } from './unread-media.ts'
+
+export const attacks = {
+  'json-bomb': jsonBomb,
+  'slow-body': slowBody,
+  'unread-media': unreadMedia,
+  'media-work': mediaWork,
+  'form-fields': formFields,
+  anonymous,
+} satisfies Record<string, Attack>
+
+export type AttackName = keyof typeof attacks

@@ -1,0 +1,92 @@
+/** What a process uses, by what the system says of it: memory, descriptors, child processes, connections, spooled files. */
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { residentMib } from '../kit/resident-memory.ts'
+
+export interface Usage {
+  residentMib: number
+  descriptors: number
+  /** Of the spool directory. */
+  spooledBytes: number
+}
+
+export interface Spool {
+  files: number
+  bytes: number
+}
+
+export const readSpool = async (directory: string): Promise<Spool> => {
+  const names = await readdir(directory)
+  const sizes = await Promise.all(
+    names.map((name) =>
+      stat(join(directory, name)).then(
+        ({ size }) => size,
+        // Files come and go while they are listed.
+        () => 0,
+      ),
+    ),
+  )
+  return { files: names.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }
+}
+
+export const countDescriptors = async (pid: number): Promise<number> =>
+  (await readdir(`/proc/${pid}/fd`)).length
+
+export const countChildren = async (pid: number): Promise<number> => {
+  const threads = await readdir(`/proc/${pid}/task`)
+  const lists = await Promise.all(
+    threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8').catch(() => '')),
+  )
+  return lists.join(' ').split(/\s+/).filter(Boolean).length
+}
+
+const timeWait = '06'
+
+/** An IPv4 address as the kernel writes it: hexadecimal, the last byte first. */
+const kernelAddress = (address: string) =>
+  address
+    .split('.')
+    .toReversed()
+    .map((byte) => Number(byte).toString(16).padStart(2, '0').toUpperCase())
+    .join('')
+
+/** How many connections the port still has from the address. */
+export const countConnections = async (port: number, address: string): Promise<number> => {
+  const local = `${kernelAddress('127.0.0.1')}:${port.toString(16).padStart(4, '0').toUpperCase()}`
+  const remote = `${kernelAddress(address)}:`
+  const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n')
+  return lines.filter((line) => {
+    const [, at, from = '', state] = line.trim().split(/\s+/)
+    return at === local && from.startsWith(remote) && state !== timeWait
+  }).length
+}
+
+export const readUsage = async (pid: number, spoolDirectory: string): Promise<Usage> => {
+  const [resident, descriptors, spool] = await Promise.all([
+    residentMib(pid),
+    countDescriptors(pid),
+    readSpool(spoolDirectory),
+  ])
+  return { residentMib: resident, descriptors, spooledBytes: spool.bytes }
+}
+
+const everyMs = 50
+
+/** Reads the usage again and again until the signal aborts or the process ends; answers the most of each. */
+export const watchUsage = async (
+  pid: number,
+  spoolDirectory: string,
+  signal: AbortSignal,
+  onReading: (usage: Usage) => void,
+): Promise<Usage> => {
+  const most: Usage = { residentMib: 0, descriptors: 0, spooledBytes: 0 }
+  while (!signal.aborted) {
+    const usage = await readUsage(pid, spoolDirectory).catch(() => undefined)
+    if (usage === undefined) break
+    for (const name of Object.keys(most) as (keyof Usage)[]) most[name] = Math.max(most[name], usage[name])
+    onReading(usage)
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
+  }
+  return most
+}

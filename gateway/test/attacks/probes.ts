@@ -1,0 +1,114 @@
+/**
+ * What everybody else experiences during an attack: requests at a fixed rate whose time is taken. They are sent whether
+ * or not the ones before were answered, because a client that waits would hide a standstill, and each on a connection
+ * of its own from one of many loopback addresses, so that no limit per address applies to them.
+ */
+import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Probe {
+  name: string
+  perSecond: number
+  method: 'GET' | 'POST'
+  path: string
+  headers: Record<string, string>
+  body?: Buffer
+  /** Up to this an answer is fast enough, however fast it is without an attack. */
+  enoughMs: number
+}
+
+interface Timing {
+  /** One entry per request; one that failed counts as the time limit. */
+  timesMs: number[]
+  failed: number
+  /** When the requests that were not answered yet were sent. */
+  waitingSinceMs: Set<number>
+}
+
+export type Timings = Record<string, Timing>
+
+/** The reason for a signal that ends the probes together with the API: what is under way then has not failed. */
+export const stoppedEarly = 'stopped early'
+
+export interface ProbeTarget {
+  port: number
+  /** Answers another source address each time. */
+  nextAddress: () => string
+}
+
+const timeLimitMs = 10_000
+const underWayMax = 100
+
+/**
+ * The 99th percentile by rank, but never the largest of all: with few samples that would be a single moment at which a
+ * busy machine did something else. It is the same statistic before and during an attack.
+ */
+export const p99Of = (timesMs: number[]): number => {
+  const sorted = timesMs.toSorted((a, b) => a - b)
+  const rank = Math.min(Math.ceil(sorted.length * 0.99), sorted.length - 1)
+  return sorted[Math.max(0, rank - 1)] ?? 0
+}
+
+/** Sends a probe once. Answers the time it took, or undefined when it failed. */
+export const probeOnce = (
+  { port, nextAddress }: ProbeTarget,
+  { method, path, headers, body }: Omit<Probe, 'name' | 'perSecond' | 'enoughMs'>,
+): Promise<number | undefined> =>
+  new Promise((resolve) => {
+    const startedMs = performance.now()
+    const failed = () => resolve(undefined)
+    const sent = request(
+      {
+        ...{ host: '127.0.0.1', port, method, path, agent: false, localAddress: nextAddress() },
+        headers: { ...headers, ...(body !== undefined && { 'content-length': body.length }) },
+        signal: AbortSignal.timeout(timeLimitMs),
+      },
+      (response) => {
+        response.on('error', failed).on('close', failed)
+        response.on('end', () =>
+          resolve(response.statusCode === 200 ? performance.now() - startedMs : undefined),
+        )
+        response.resume()
+      },
+    )
+    sent.on('error', failed)
+    sent.end(body)
+  })
+
+/** Runs all probes until the signal aborts, and waits for those under way. Fills `timings` as it goes. */
+export const runProbes = async (
+  target: ProbeTarget,
+  probes: Probe[],
+  signal: AbortSignal,
+  timings: Timings = {},
+): Promise<Timings> => {
+  const runProbe = async (probe: Probe) => {
+    const timing: Timing = { timesMs: [], failed: 0, waitingSinceMs: new Set() }
+    timings[probe.name] = timing
+    const underWay = new Set<Promise<void>>()
+    const note = async () => {
+      const sentMs = performance.now()
+      timing.waitingSinceMs.add(sentMs)
+      const tookMs = await probeOnce(target, probe)
+      timing.waitingSinceMs.delete(sentMs)
+      if (tookMs !== undefined) timing.timesMs.push(tookMs)
+      else if (signal.reason === stoppedEarly) timing.timesMs.push(performance.now() - sentMs)
+      else {
+        timing.timesMs.push(timeLimitMs)
+        timing.failed += 1
+      }
+    }
+    const startedMs = performance.now()
+    for (let index = 1; !signal.aborted; index += 1) {
+      if (underWay.size < underWayMax) {
+        const noted: Promise<void> = note().finally(() => underWay.delete(noted))
+        underWay.add(noted)
+      }
+      const dueMs = startedMs + (index * 1000) / probe.perSecond
+      await sleep(Math.max(0, dueMs - performance.now()), undefined, { signal }).catch(() => undefined)
+    }
+    await Promise.all(underWay)
+  }
+  await Promise.all(probes.map(runProbe))
+  return timings
+}

@@ -1,0 +1,287 @@
+/** Runs one attack against an API of its own and judges what everybody else noticed of it. */
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+import type { Environment } from '../../src/config.ts'
+import { perSecond as floodPerSecond } from './anonymous.ts'
+import { startAttackedApi, type AttackedApi, type AttackFixtures } from './attacked-api.ts'
+import type { FromAttacker, ToAttacker } from './attacker.ts'
+import type { AttackName } from './attacks.ts'
+import {
+  countChildren,
+  countConnections,
+  countDescriptors,
+  readSpool,
+  readUsage,
+  watchUsage,
+  type Usage,
+} from './measure.ts'
+import { p99Of, probeOnce, runProbes, stoppedEarly, type Probe, type Timings } from './probes.ts'
+
+export interface AttackLength {
+  warmUpMs: number
+  beforeMs: number
+  duringMs: number
+  /** How long the traces of an attack may take to go away. */
+  afterMs: number
+}
+
+export const lengths: Record<'quick' | 'full', AttackLength> = {
+  quick: { warmUpMs: 500, beforeMs: 2_000, duringMs: 5_000, afterMs: 10_000 },
+  full: { warmUpMs: 2_000, beforeMs: 15_000, duringMs: 60_000, afterMs: 30_000 },
+}
+
+interface Limits {
+  slowdown: number
+  memoryMib: number
+  descriptors: number
+  /** Of the refusals without a key, the share that may have a row in the request log, or so many rows. */
+  loggedShare: number
+  loggedRows: number
+}
+
+const limits: Limits = {
+  slowdown: 3,
+  memoryMib: 200,
+  descriptors: 1_000,
+  loggedShare: 0.1,
+  loggedRows: 100,
+}
+
+/** Beyond these the API is killed, so that a successful attack does not take the machine down. */
+const killAt = { residentMib: 4_096, spooledBytes: 8 * 1024 ** 3 }
+/** The API opens connections to its database as it needs them and keeps them. */
+const descriptorsKept = 16
+
+interface Left {
+  connections: number
+  descriptors: number
+  files: number
+  processes: number
+  /** Requests of the attacker's own account that are still refused. */
+  refusals: number
+}
+
+export interface AttackResult {
+  line: string
+  /** What was beyond its limit; empty for an attack that failed. */
+  problems: string[]
+  answers: Record<string, number>
+  /** How late this process was itself, in the 99th of 100 cases: times cannot be told more exactly than that. */
+  ownDelayMs: number
+}
+
+interface Options {
+  length: AttackLength
+  environment?: Environment
+  /** Ends the attack once it has succeeded beyond doubt. */
+  stopsEarly?: boolean
+}
+
+const attackerFile = fileURLToPath(new URL('attacker.ts', import.meta.url))
+
+const startAttacker = (attack: AttackName, { target }: AttackedApi) => {
+  const child: ChildProcess = fork(attackerFile, {
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const say = (message: ToAttacker) => child.connected && child.send(message)
+  const exited = once(child, 'exit')
+  let answers: Record<string, number> = {}
+  child.on('message', (message) => {
+    const said = message as FromAttacker
+    if (said.kind === 'done') answers = said.answers
+  })
+  say({ kind: 'prepare', attack, target })
+  const ready = Promise.race([
+    once(child, 'message'),
+    exited.then(() => {
+      throw new Error(`the attacker of ${attack} ended before it was ready`)
+    }),
+  ])
+  ready.catch(() => undefined)
+  return {
+    ready,
+    attack: (durationMs: number) => say({ kind: 'attack', durationMs }),
+    ended: async () => {
+      await exited
+      return answers
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+const limitOf = ({ name, enoughMs }: Probe, before: Timings) =>
+  Math.max(enoughMs, limits.slowdown * p99Of(before[name]?.timesMs ?? []))
+
+/** The share of late answers at which an attack has succeeded beyond doubt: a p99 allows for a tenth of it. */
+const lateShare = 0.1
+
+const isClearlySlow = (probe: Probe, before: Timings, during: Timings, duringMs: number): boolean => {
+  const timing = during[probe.name]
+  if (timing === undefined) return false
+  const limitMs = limitOf(probe, before)
+  const nowMs = performance.now()
+  const waitingMs = [...timing.waitingSinceMs].map((sinceMs) => nowMs - sinceMs)
+  const late = [...timing.timesMs, ...waitingMs].filter((timeMs) => timeMs > limitMs).length
+  return late > Math.max(2, ((probe.perSecond * duringMs) / 1000) * lateShare)
+}
+
+const findLeft = async (
+  { pid, spoolDirectory, target, probeTarget, attackersOwn }: AttackedApi,
+  baseline: { descriptors: number; files: number },
+): Promise<Left> => {
+  // The requests come first, so that their own connections are not counted.
+  const own = await Promise.all(attackersOwn.map((probe) => probeOnce(probeTarget, probe)))
+  const [connections, descriptors, spool, processes] = await Promise.all([
+    countConnections(target.port, target.address),
+    countDescriptors(pid),
+    readSpool(spoolDirectory),
+    countChildren(pid),
+  ])
+  return {
+    connections,
+    descriptors: Math.max(0, descriptors - baseline.descriptors - descriptorsKept - connections),
+    files: Math.max(0, spool.files - baseline.files),
+    processes,
+    refusals: own.filter((tookMs) => tookMs === undefined).length,
+  }
+}
+
+const sumOf = (left: Left) => Object.values(left).reduce((sum: number, count: number) => sum + count, 0)
+
+/** Looks until nothing is left or the time is over. */
+const waitUntilNothingLeft = async (
+  api: AttackedApi,
+  baseline: Parameters<typeof findLeft>[1],
+  ms: number,
+) => {
+  const untilMs = performance.now() + ms
+  let left = await findLeft(api, baseline)
+  while (sumOf(left) > 0 && performance.now() < untilMs) {
+    await sleep(250)
+    left = await findLeft(api, baseline)
+  }
+  return left
+}
+
+const rounded = (value: number) => (value < 10 ? Math.round(value * 10) / 10 : Math.round(value))
+const mib = (bytes: number) => Math.round(bytes / 1_048_576)
+
+const wordsOf = (left: Left): string => {
+  const parts = Object.entries(left).filter(([, count]) => count > 0)
+  return parts.length === 0 ? '0' : parts.map(([name, count]) => `${count} ${name}`).join(' and ')
+}
+
+export const runAttack = async (
+  fixtures: AttackFixtures,
+  name: AttackName,
+  { length, environment = {}, stopsEarly = false }: Options,
+): Promise<AttackResult> => {
+  const { postgres } = fixtures.database
+  await using api = await startAttackedApi(fixtures, environment)
+  await using attacker = startAttacker(name, api)
+  const { pid, spoolDirectory, probeTarget } = api
+  const probes = [...api.probes, ...(name === 'media-work' ? [api.transcriptionProbe] : [])]
+  const refusalRows = async () => {
+    const { rows } = await postgres.query<{ count: number }>(
+      'select count(*) from requests where key_id is null and status >= 400',
+    )
+    return rows[0]?.count ?? 0
+  }
+
+  await runProbes(probeTarget, probes, AbortSignal.timeout(length.warmUpMs))
+  await attacker.ready
+  const before = await runProbes(probeTarget, probes, AbortSignal.timeout(length.beforeMs))
+  const [usageBefore, { files }, rowsBefore] = await Promise.all([
+    readUsage(pid, spoolDirectory),
+    readSpool(spoolDirectory),
+    refusalRows(),
+  ])
+
+  const grown = (usage: Usage) => ({
+    memoryMib: usage.residentMib - usageBefore.residentMib,
+    descriptors: usage.descriptors - usageBefore.descriptors,
+    spooledBytes: usage.spooledBytes - usageBefore.spooledBytes,
+  })
+  const stopping = new AbortController()
+  const over = AbortSignal.any([AbortSignal.timeout(length.duringMs), stopping.signal])
+  const during: Timings = {}
+  const startedMs = performance.now()
+  const ownDelay = monitorEventLoopDelay({ resolution: 10 })
+  ownDelay.enable()
+  let wasKilled = false
+  attacker.attack(length.duringMs)
+  const watchRows = async () => {
+    const enough = Math.max(limits.loggedRows, (limits.loggedShare * floodPerSecond * length.duringMs) / 1000)
+    while (stopsEarly && !over.aborted) {
+      if ((await refusalRows()) - rowsBefore > enough) stopping.abort(stoppedEarly)
+      await sleep(500, undefined, { signal: over }).catch(() => undefined)
+    }
+  }
+  const watching = watchUsage(pid, spoolDirectory, over, (usage) => {
+    const growth = grown(usage)
+    const isBeyond = growth.memoryMib > limits.memoryMib || growth.descriptors > limits.descriptors
+    const isSlow = () => probes.some((probe) => isClearlySlow(probe, before, during, length.duringMs))
+    wasKilled ||= usage.residentMib > killAt.residentMib || usage.spooledBytes > killAt.spooledBytes
+    if (wasKilled || (stopsEarly && (isBeyond || isSlow()))) stopping.abort(stoppedEarly)
+  })
+  const [most] = await Promise.all([
+    watching.then(async (most) => {
+      // A process that ended by itself cannot be watched any longer.
+      const hasEnded = !over.aborted
+      wasKilled ||= hasEnded
+      if (hasEnded || stopping.signal.aborted) {
+        stopping.abort(stoppedEarly)
+        await api.kill()
+      }
+      return most
+    }),
+    runProbes(probeTarget, probes, over, during),
+    watchRows(),
+  ])
+  const seconds = (performance.now() - startedMs) / 1000
+  ownDelay.disable()
+  const isOver = stopping.signal.aborted
+  if (isOver) await attacker[Symbol.asyncDispose]()
+  const answers = await attacker.ended()
+  const left = isOver
+    ? undefined
+    : await waitUntilNothingLeft(api, { descriptors: usageBefore.descriptors, files }, length.afterMs)
+  // Also writes the rest of the request log.
+  await api.stop()
+
+  const growth = grown(most)
+  const rows = (await refusalRows()) - rowsBefore
+  const answered = Object.values(answers).reduce((sum, count) => sum + count, 0)
+  const slow = probes.filter((probe) => p99Of(during[probe.name]?.timesMs ?? []) > limitOf(probe, before))
+  const problems = [
+    ...slow.map((probe) => probe.name),
+    ...(growth.memoryMib > limits.memoryMib ? ['memory'] : []),
+    ...(growth.descriptors > limits.descriptors ? ['descriptors'] : []),
+    ...(rows > Math.max(limits.loggedRows, limits.loggedShare * answered) ? ['log'] : []),
+    ...(left !== undefined && sumOf(left) > 0 ? ['left'] : []),
+    ...(wasKilled ? ['ended'] : []),
+  ]
+  const timing = ({ name }: Probe) => {
+    const [from, to] = [before, during].map((timings) => rounded(p99Of(timings[name]?.timesMs ?? [])))
+    const failed = during[name]?.failed ?? 0
+    return `${name} ${from}→${to} ms${failed > 0 ? ` (${failed} failed)` : ''}`
+  }
+  const figures = [
+    ...probes.map(timing),
+    `memory +${Math.max(0, Math.round(growth.memoryMib))} MiB`,
+    `descriptors +${Math.max(0, growth.descriptors)}`,
+    `disk +${mib(growth.spooledBytes)} MiB`,
+    `log +${rows} rows`,
+    left === undefined ? `stopped after ${seconds.toFixed(1)} s` : `left ${wordsOf(left)}`,
+    problems.length === 0 ? 'ok' : `FAILED (${problems.join(', ')})`,
+  ]
+  return { line: figures.join('  '), problems, answers, ownDelayMs: ownDelay.percentile(99) / 1e6 - 10 }
+}

@@ -1,0 +1,22 @@
+import type { Client } from './client.ts'
+
+/** Everything an attacker knows about the API under attack. */
+export interface Target {
+  port: number
+  /** The loopback address that all of the attacker's connections come from. */
+  address: string
+  /** Two accounts' keys with default limits, one of them without money. */
+  keys: { poor: string; funded: string }
+  /** Path and query of a signed link to a stored file. */
+  mediaPath: string
+  /** A completed video of the funded account. */
+  taskId: string
+  /** Recordings that are expensive to measure, each at most 25 MB. */
+  recordings: string[]
+}
+
+/** Runs the attack until the signal aborts. All connections are opened through the client, which closes them then. */
+type RunAttack = (client: Client, signal: AbortSignal) => Promise<void>
+
+/** Prepares the attack, so that building its payloads does not count towards its time. */
+export type Attack = (target: Target) => Promise<RunAttack>

