@@ -7,6 +7,8 @@ import type { Attack } from './target.ts'
 
 export const perSecond = 300
 const connections = 8
+/** Fewer than the API takes on one connection, after which Node answers by itself. */
+const perConnection = 500
 
 export const anonymous: Attack = async ({ mediaPath }) => {
   const forged = mediaPath.replace('signature=', 'signature=x')
@@ -17,16 +19,18 @@ export const anonymous: Attack = async ({ mediaPath }) => {
     () => head('GET', '/v1/videos', `sk-payg-${randomBytes(24).toString('base64url')}`),
   ]
   return async (client, signal) => {
-    const sockets = new Map<number, Socket>()
+    const open = new Map<number, { socket: Socket; sent: number }>()
     await paced(signal, { perSecond, atOnceMax: Infinity }, async (index) => {
       const place = index % connections
-      let socket = sockets.get(place)
-      if (socket === undefined || !socket.writable) {
-        socket = client.open()
-        sockets.set(place, socket)
+      let used = open.get(place)
+      if (used === undefined || !used.socket.writable || used.sent >= perConnection) {
+        used?.socket.end()
+        used = { socket: client.open(), sent: 0 }
+        open.set(place, used)
       }
+      used.sent += 1
       const request = kinds[Math.floor(index / connections) % kinds.length]?.(index)
-      if (request !== undefined) socket.write(request)
+      if (request !== undefined) used.socket.write(request)
     })
   }
 }

