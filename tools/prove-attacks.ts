@@ -12,7 +12,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const reporter = fileURLToPath(new URL('../gateway/test/attacks/print-attacks.ts', import.meta.url))
-const name = [...(values.guarded ? ['with default settings'] : []), ...positionals].join(' ')
+const name = [...(values.guarded ? ['with default settings'] : []), ...positionals].join('.*')
 const chosen = name === '' ? [] : ['-t', name]
 // npm's scripts have it in their path.
 const run = spawn('vitest', ['run', '--project', 'attacks', '--reporter', reporter, ...chosen], {

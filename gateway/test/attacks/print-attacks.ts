@@ -40,5 +40,7 @@ export default class PrintAttacks implements Reporter {
     )
     const countOf = (state: string) => states.filter((each) => each === state).length
     out(`${countOf('passed')} passed, ${countOf('failed')} failed`)
+    // Without this a misspelt name would pass.
+    if (countOf('passed') === 0) process.exitCode = 1
   }
 }
