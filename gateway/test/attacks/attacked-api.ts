@@ -175,8 +175,9 @@ export const startAttackedApi = async (
       REDIS_URL: inject('redisUrl'),
       // Nothing listens there: neither the engine nor a provider is needed to accept a create.
       LOCAL_URL: 'http://127.0.0.1:9',
-      // Both as they are without a setting.
+      // As they are without a setting.
       LIMIT_ADDRESS_PER_3_MINUTES: '',
+      LIMIT_CONNECTIONS_PER_ADDRESS: '',
       LOG_LEVEL: '',
       ...given,
     },
