@@ -11,7 +11,7 @@ export interface ProbedVideo {
   durationMs: number
 }
 
-export type ProbeVideo = (path: string) => Promise<ProbedVideo | undefined>
+export type ProbeVideo = (path: string, signal?: AbortSignal) => Promise<ProbedVideo | undefined>
 
 const limits = { timeoutMs: 20_000, outputBytesMax: 1_048_576 }
 
@@ -23,10 +23,10 @@ const question = (path: string) => [
 /** Makes the probe. It answers undefined for a file that is no playable video. */
 export const createProbeVideo = (ffprobePath: string): ProbeVideo => {
   const runOnFile = createSandbox(ffprobePath)
-  const askProgram: ProbeVideo = async (path) => {
+  const askProgram: ProbeVideo = async (path, signal) => {
     let output: Buffer
     try {
-      output = await runOnFile(path, question, limits)
+      output = await runOnFile(path, question, { ...limits, ...(signal !== undefined && { signal }) })
     } catch (error) {
       if (isVerdict(error)) return undefined
       throw error
@@ -40,8 +40,8 @@ export const createProbeVideo = (ffprobePath: string): ProbeVideo => {
     if (picture?.width === undefined || picture.height === undefined || !(durationMs > 0)) return undefined
     return { width: picture.width, height: picture.height, durationMs }
   }
-  return async (path) => {
+  return async (path, signal) => {
     const probed = await probeMp4(path)
-    return probed === 'not-mp4' ? askProgram(path) : probed
+    return probed === 'not-mp4' ? askProgram(path, signal) : probed
   }
 }

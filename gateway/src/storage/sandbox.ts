@@ -3,7 +3,8 @@
  * no network, an empty environment and, where bubblewrap works, namespaces of its own. What it makes comes back
  * through its output, so it never has a place to write to.
  */
-import { execFile, spawn } from 'node:child_process'
+import { execFile, spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
+import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -12,7 +13,7 @@ const run = promisify(execFile)
 export type RunOnFile = (
   path: string,
   parameters: (path: string) => string[],
-  limits: { timeoutMs: number; outputBytesMax: number },
+  limits: { timeoutMs: number; outputBytesMax: number; signal?: AbortSignal },
 ) => Promise<Buffer>
 
 /** What any of these programs may open: the one file, as one of the containers we keep, never a playlist. */
@@ -22,6 +23,9 @@ export const onlyVideoFiles = [
 ]
 
 const startTimeoutMs = 20_000
+const complaintMax = 1_000
+/** Where bubblewrap tells the id of the first process inside. */
+const infoFd = 3
 const systemDirectories = ['/usr', '/lib', '/lib64', '/bin', '/etc/ld.so.cache', '/etc/alternatives']
 
 const sandboxed = (path: string) => [
@@ -45,61 +49,124 @@ const createCommand = (program: string) => {
   let sandboxing: Promise<boolean> | undefined
   return async (path: string, parameters: (path: string) => string[]) => {
     sandboxing ??= canSandbox(program)
-    return (await sandboxing)
-      ? { command: 'bwrap', given: [...sandboxed(path), program, ...parameters('/video')], options: {} }
-      : { command: program, given: parameters(path), options: { env: {} } }
+    const isSandboxed = await sandboxing
+    return isSandboxed
+      ? {
+          isSandboxed,
+          command: 'bwrap',
+          given: ['--info-fd', String(infoFd), ...sandboxed(path), program, ...parameters('/video')],
+        }
+      : { isSandboxed, command: program, given: parameters(path) }
   }
 }
 
-export const createSandbox = (program: string): RunOnFile => {
-  const commandFor = createCommand(program)
-  return async (path, parameters, { timeoutMs, outputBytesMax }) => {
-    const { command, given, options } = await commandFor(path, parameters)
-    const { stdout } = await run(command, given, {
-      encoding: 'buffer',
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-      maxBuffer: outputBytesMax,
-      ...options,
-    })
-    return stdout
+/**
+ * Kills a program with everything in its sandbox. Bubblewrap alone is not enough: when it is killed before the sandbox
+ * is set up, the program inside goes on without it. So the first process inside is killed, which ends all of them.
+ */
+const killerOf = (running: ChildProcess, info: Readable | undefined) => {
+  let isWanted = false
+  let isInfoOver = info === undefined
+  let text = ''
+  const kill = () => {
+    isWanted = true
+    if (running.pid === undefined || running.exitCode !== null || running.signalCode !== null) return
+    const inside = /"child-pid":\s*(\d+)\b(?=\D)/.exec(text)?.[1]
+    // It is told as soon as there is one.
+    if (inside === undefined && !isInfoOver) return
+    if (inside !== undefined) killProcess(Number(inside))
+    running.kill('SIGKILL')
+  }
+  const onInfo = (isOver: boolean) => {
+    isInfoOver ||= isOver
+    if (isWanted) kill()
+  }
+  info?.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+    onInfo(false)
+  })
+  info?.on('close', () => onInfo(true))
+  return kill
+}
+
+const killProcess = (pid: number) => {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
-/** The same for output that may be long: its bytes as they come. Who stops reading ends the program. */
+/** Runs the program on a file and hands on its output as it comes. Who stops reading ends the program. */
 export type ReadOutputOfFile = (
   path: string,
   parameters: (path: string) => string[],
-  limits: { timeoutMs: number },
+  limits: { timeoutMs: number; signal?: AbortSignal },
 ) => AsyncGenerator<Buffer, void, undefined>
 
 export const createOutputSandbox = (program: string): ReadOutputOfFile => {
   const commandFor = createCommand(program)
-  return async function* (path, parameters, { timeoutMs }) {
-    const { command, given, options } = await commandFor(path, parameters)
+  return async function* (path, parameters, { timeoutMs, signal }) {
+    const { command, given, isSandboxed } = await commandFor(path, parameters)
+    signal?.throwIfAborted()
     const running = spawn(command, given, {
-      stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-      ...options,
+      stdio: ['ignore', 'pipe', 'pipe', ...(isSandboxed ? (['pipe'] as const) : [])],
+      ...(!isSandboxed && { env: {} }),
+    }) as ChildProcessByStdio<null, Readable, Readable>
+    const kill = killerOf(running, running.stdio[infoFd] as Readable | undefined)
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      kill()
+    }, timeoutMs)
+    signal?.addEventListener('abort', kill)
+    let complaint = ''
+    running.stderr.setEncoding('utf8').on('data', (text: string) => {
+      complaint = (complaint + text).slice(-complaintMax)
     })
-    const ended = new Promise<void>((resolve, reject) => {
+    // The output closes when no process of the program is left.
+    const closed = new Promise<void>((resolve, reject) => {
       running.on('error', reject)
-      running.on('close', (code, signal) => {
+      running.on('close', (code, killedBy) => {
         if (code === 0) resolve()
-        else
-          reject(
-            Object.assign(new Error(`${program} ended with ${code ?? signal}`), { code: code ?? signal }),
-          )
+        else {
+          // Bubblewrap tells of a program that was killed by a code of its own, which is no verdict on the file.
+          const ending = isLate ? 'SIGKILL' : (code ?? killedBy)
+          const message = `${program} ended with ${ending}: ${complaint}`
+          reject(Object.assign(new Error(message), { code: ending, killed: isLate }))
+        }
       })
     })
-    ended.catch(() => undefined)
+    closed.catch(() => undefined)
     try {
       yield* running.stdout as AsyncIterable<Buffer>
-      await ended
+      await closed
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw error
     } finally {
-      running.kill('SIGKILL')
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', kill)
+      kill()
+      // A killed program has the processor until it is gone.
+      await closed.catch(() => undefined)
     }
+  }
+}
+
+export const createSandbox = (program: string): RunOnFile => {
+  const outputOf = createOutputSandbox(program)
+  return async (path, parameters, { outputBytesMax, ...limits }) => {
+    const chunks: Buffer[] = []
+    let sizeBytes = 0
+    for await (const chunk of outputOf(path, parameters, limits)) {
+      sizeBytes += chunk.length
+      if (sizeBytes > outputBytesMax) {
+        throw Object.assign(new Error(`${program} made more than ${outputBytesMax} bytes`), { killed: true })
+      }
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
   }
 }
 
