@@ -249,7 +249,14 @@ export const operations = {
     creates: true,
     body: { form: null, json: [CharacterBody], sizeBytesMax: mebibyte },
     answer: { description: 'The character.', schema: Character },
-    errors: [...errorsOfBodies, 'task_not_found', 'task_not_completed', 'task_failed', 'media_expired'],
+    errors: [
+      ...errorsOfBodies,
+      ...errorsOfSpending,
+      'task_not_found',
+      'task_not_completed',
+      'task_failed',
+      'media_expired',
+    ],
   },
   listCharacters: {
     id: 'listCharacters',

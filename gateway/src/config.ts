@@ -36,6 +36,8 @@ const integer =
     if (Number.isInteger(value) && value >= minimum && value <= maximum) return value
     throw new SettingError(`must be a whole number of at least ${minimum}, not "${text}"`)
   }
+const optionalInteger = (minimum: number) => (text: string) =>
+  text === '' ? undefined : integer(minimum)(text)
 const url = (text: string) => {
   if (URL.canParse(text)) return text.replace(/\/+$/, '')
   throw new SettingError(`must be an address such as http://127.0.0.1:8787, not "${text}"`)
@@ -170,6 +172,11 @@ export const settings = {
     default: '.kinora/media',
     description: 'Where results are kept; shared by all API and worker processes.',
   }),
+  MEDIA_FREE_BYTES_MIN: setting({
+    read: integer(0),
+    default: '1000000000',
+    description: 'Disk space that must stay free there; a video from a URL that could use it up gets a 503.',
+  }),
   MEDIA_RETENTION_DAYS: setting({
     read: integer(1, 36_500),
     default: '7',
@@ -280,6 +287,25 @@ export const settings = {
     bytes,
     'Bytes of uploads on disk whose requests are in flight.',
   ),
+  LIMIT_MEDIA_WORK: scopesSetting(
+    { address: '32', key: '16', account: '16', total: '200' },
+    integer(1),
+    'Media files that ffprobe or ffmpeg look into for callers in one API process, running or waiting.',
+  ),
+  MEDIA_WORK_CONCURRENCY: setting({
+    read: integer(2),
+    default: String(Math.max(2, availableParallelism())),
+    isLimit: true,
+    description:
+      'Media programs (ffprobe, ffmpeg) an API process runs at once. Default: one per core, at least two.',
+  }),
+  MEDIA_WORK_CONCURRENCY_PER_ACCOUNT: setting({
+    read: optionalInteger(1),
+    default: '',
+    isLimit: true,
+    description:
+      'Of those, how many may run for one account; the rest stays free for others. Default: half of MEDIA_WORK_CONCURRENCY.',
+  }),
   LIMIT_UPLOAD_BYTES_PER_SECOND_MIN: setting({
     read: bytes,
     default: '16KiB',

@@ -15,6 +15,7 @@ import { retryTask } from './admin/retry-task.ts'
 import { createAdmission } from './admission/admission.ts'
 import { createDiskSpace } from './admission/disk-space.ts'
 import { admissionLimitsOf, heapBytesMax, memoryBytesMax, noAdmissionLimits } from './admission/limits.ts'
+import { createMediaWork, createUnlimitedMediaWork } from './admission/media-work.ts'
 import { createSpeech } from './audio/create-speech.ts'
 import { createTranscription } from './audio/create-transcription.ts'
 import { createTranslation } from './audio/create-translation.ts'
@@ -208,6 +209,16 @@ const connectMigrated = async (config: Config, connectionsMax: number, log: Log)
   }
 }
 
+const mediaWorkOf = (config: Config) => {
+  const concurrency = config.MEDIA_WORK_CONCURRENCY
+  if (!config.ADMISSION_CONTROL) return createUnlimitedMediaWork(concurrency)
+  return createMediaWork({
+    concurrency,
+    runningPerAccount: config.MEDIA_WORK_CONCURRENCY_PER_ACCOUNT ?? Math.max(1, Math.floor(concurrency / 2)),
+    inFlight: config.LIMIT_MEDIA_WORK,
+  })
+}
+
 /** What both roles stand on. */
 const connect = async (config: Config, log: Log) => {
   const postgres = await connectMigrated(config, config.DATABASE_CONNECTIONS, log)
@@ -298,6 +309,7 @@ export const wireApi = async (config: Config, log: Log) => {
     authenticate,
     rateLimit,
     admission: createAdmission(isGuarded ? admissionLimitsOf(config) : noAdmissionLimits),
+    mediaWork: mediaWorkOf(config),
     isOverloaded,
     isGuarded,
     assertSolvent: async (caller: Caller, operation: Operation) => {
@@ -353,6 +365,7 @@ export const wireApi = async (config: Config, log: Log) => {
     ffmpegPath: config.FFMPEG_PATH,
     ffprobePath: config.FFPROBE_PATH,
     patienceMs: config.CHARACTER_WAIT_SECONDS * 1000,
+    freeBytesMin: config.MEDIA_FREE_BYTES_MIN,
     log,
   })
   const withCharacter = createWithCharacter(maker)

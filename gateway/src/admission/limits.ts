@@ -18,13 +18,13 @@ export const admissionLimitsOf = (settings: LimitSettings): AdmissionLimits => (
   spoolBytes: settings.LIMIT_SPOOL_BYTES,
 })
 
-const none: ScopeLimits = { address: Infinity, key: Infinity, account: Infinity, total: Infinity }
+export const noLimits: ScopeLimits = { address: Infinity, key: Infinity, account: Infinity, total: Infinity }
 
 export const noAdmissionLimits: AdmissionLimits = {
-  requests: none,
-  uploads: none,
-  bodyBytes: none,
-  spoolBytes: none,
+  requests: noLimits,
+  uploads: noLimits,
+  bodyBytes: noLimits,
+  spoolBytes: noLimits,
 }
 
 const overloadShare = 0.8

@@ -24,7 +24,7 @@ const measured = async (bytes: Buffer, measure = measureAudio) => {
   count += 1
   const path = join(directory, `recording-${count}`)
   await writeFile(path, bytes)
-  return measure(path, 'file')
+  return measure(path, 'file', (work) => work(new AbortController().signal))
 }
 const problem = (code: string) => expect.objectContaining({ code, param: 'file' }) as Error
 

@@ -7,7 +7,7 @@ import { open } from 'node:fs/promises'
 
 import { ApiError } from '@kinora/contract/errors'
 
-import { atMost } from '../platform/at-most.ts'
+import type { Call } from '../http/call.ts'
 import { createLineSandbox, isVerdict } from '../storage/sandbox.ts'
 import { audioFormatOf, type AudioFormat } from './audio-format.ts'
 import { measureWave } from './measure-wave.ts'
@@ -16,8 +16,12 @@ interface MeasuredAudio extends AudioFormat {
   durationSeconds: number
 }
 
-/** Measures the file, or says what is wrong with the parameter it came by. */
-export type MeasureAudio = (path: string, param: string) => Promise<MeasuredAudio>
+/** Measures the file, with a program only as media work, or says what is wrong with the parameter it came by. */
+export type MeasureAudio = (
+  path: string,
+  param: string,
+  mediaWork: Call['mediaWork'],
+) => Promise<MeasuredAudio>
 
 export interface MeasureAudioSettings {
   ffprobePath: string
@@ -26,7 +30,6 @@ export interface MeasureAudioSettings {
   adviceForLonger?: string
 }
 
-const probesAtOnce = 4
 const headBytes = 4_096
 /** Enough to see that it decodes at all. */
 const triedPackets = 24
@@ -69,6 +72,9 @@ const only = (demuxer: string) => [
   ...['-select_streams', 'a:0', '-of', 'default=noprint_wrappers=1'],
 ]
 
+/** Whether nobody waits for it any more. */
+const isAbort = (error: unknown): boolean => (error as { name?: unknown }).name === 'AbortError'
+
 const numberIn = (line: string): number => Number(line.slice(line.indexOf('=') + 1))
 
 /** Makes the measure. A file that cannot be measured for reasons of ours is nobody's fault and says so. */
@@ -78,8 +84,7 @@ export const createMeasureAudio = ({
   adviceForLonger = 'Split it, or send it to /v1/audio/transcription-tasks.',
 }: MeasureAudioSettings): MeasureAudio => {
   const linesOf = createLineSandbox(ffprobePath)
-  const inTurn = atMost(probesAtOnce)
-  const limits = { timeoutMs: 30_000 + secondsMax * 5 }
+  const timeoutMs = 30_000 + secondsMax * 5
 
   const tooLong = (param: string) =>
     new ApiError('invalid_parameter', {
@@ -88,14 +93,14 @@ export const createMeasureAudio = ({
     })
 
   /** What the first packets turn out to be once they are decoded. */
-  const hear = async (path: string, demuxer: string): Promise<Heard | undefined> => {
+  const hear = async (path: string, demuxer: string, signal: AbortSignal): Promise<Heard | undefined> => {
     const question = (file: string) => [
       ...only(demuxer),
       ...['-read_intervals', `%+#${triedPackets}`],
       ...['-show_entries', 'stream=codec_name,sample_rate:frame=nb_samples', file],
     ]
     const heard: Heard = { codec: '', sampleRate: 0, samplesPerPacket: 0 }
-    for await (const lines of linesOf(path, question, limits)) {
+    for await (const lines of linesOf(path, question, { timeoutMs, signal })) {
       for (const line of lines) {
         if (line.startsWith('codec_name=')) heard.codec = line.slice(11)
         else if (line.startsWith('sample_rate=')) heard.sampleRate = numberIn(line)
@@ -112,12 +117,13 @@ export const createMeasureAudio = ({
     demuxer: string,
     heard: Heard,
     param: string,
+    signal: AbortSignal,
   ): Promise<number> => {
     const question = (file: string) => [...only(demuxer), '-show_entries', 'packet=duration_time', file]
     const secondsEach = evenCodecs.has(heard.codec) ? heard.samplesPerPacket / heard.sampleRate : 0
     let packets = 0
     let saidSeconds = 0
-    for await (const lines of linesOf(path, question, limits)) {
+    for await (const lines of linesOf(path, question, { timeoutMs, signal })) {
       for (const line of lines) {
         if (!line.startsWith('duration_time=')) continue
         packets += 1
@@ -136,41 +142,52 @@ export const createMeasureAudio = ({
     demuxer: string,
     heard: Heard,
     param: string,
+    signal: AbortSignal,
   ): Promise<number> => {
     const question = (file: string) => [...only(demuxer), '-show_entries', 'frame=nb_samples', file]
     let samples = 0
-    for await (const lines of linesOf(path, question, limits)) {
+    for await (const lines of linesOf(path, question, { timeoutMs, signal })) {
       for (const line of lines) if (line.startsWith('nb_samples=')) samples += numberIn(line)
       if (samples > secondsMax * heard.sampleRate) throw tooLong(param)
     }
     return samples / heard.sampleRate
   }
 
-  const probe = async (path: string, demuxer: string, param: string): Promise<number> => {
-    const heard = await hear(path, demuxer)
+  const probe = async (
+    path: string,
+    demuxer: string,
+    param: string,
+    signal: AbortSignal,
+  ): Promise<number> => {
+    const heard = await hear(path, demuxer, signal)
     if (heard === undefined) throw unreadable(param)
     // In this container alone the time of a packet is nothing but a claim.
     const isClaim = demuxer === 'mov' && !evenCodecs.has(heard.codec)
-    return (isClaim ? countSamples : countPackets)(path, demuxer, heard, param)
+    return (isClaim ? countSamples : countPackets)(path, demuxer, heard, param, signal)
   }
 
-  const measure = async (path: string, demuxer: string, param: string): Promise<number> => {
+  const measure = async (
+    path: string,
+    demuxer: string,
+    param: string,
+    mediaWork: Call['mediaWork'],
+  ): Promise<number> => {
     const plain = demuxer === 'wav' ? await measureWave(path) : undefined
-    const seconds = plain ?? (await inTurn(() => probe(path, demuxer, param)))
+    const seconds = plain ?? (await mediaWork((signal) => probe(path, demuxer, param, signal)))
     if (seconds > secondsMax) throw tooLong(param)
     // Half a millisecond is no recording.
     if (!(seconds >= 0.0005)) throw unreadable(param)
     return Math.round(seconds * 1000) / 1000
   }
 
-  return async (path, param) => {
+  return async (path, param, mediaWork) => {
     const known = audioFormatOf(await readHead(path))
     if (known === undefined) throw notAudio(param)
     const { demuxer, ...format } = known
     try {
-      return { ...format, durationSeconds: await measure(path, demuxer, param) }
+      return { ...format, durationSeconds: await measure(path, demuxer, param, mediaWork) }
     } catch (error) {
-      if (error instanceof ApiError) throw error
+      if (error instanceof ApiError || isAbort(error)) throw error
       if (isVerdict(error)) throw unreadable(param, error)
       throw new ApiError('service_unavailable', {
         message: 'Recordings cannot be measured at the moment.',

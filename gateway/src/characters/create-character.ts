@@ -47,6 +47,6 @@ export const createCharacter =
       await maker.check(request)
       return { body: free(asked) }
     }
-    const character = await maker.forLibrary(request)
+    const character = await maker.forLibrary(request, call)
     return { body: presentCharacter(links, character) }
   }

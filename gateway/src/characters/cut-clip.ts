@@ -51,10 +51,7 @@ const portraitOf = (atMs: number) => (path: string) => [
 ]
 
 /** Whether it took more time or more bytes than a few seconds of any honest video do. */
-const isTooMuch = (error: unknown) => {
-  const { killed, code } = error as { killed?: unknown; code?: unknown }
-  return killed === true || code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER'
-}
+const isTooMuch = (error: unknown) => (error as { killed?: unknown }).killed === true
 
 export interface CutTools {
   probeVideo: ProbeVideo
@@ -65,18 +62,24 @@ export const cutClip = async (
   { probeVideo, ffmpeg }: CutTools,
   path: string,
   wanted: Span | undefined,
+  signal: AbortSignal,
 ): Promise<CutClip | Unusable> => {
-  const probed = await probeVideo(path)
+  const probed = await probeVideo(path, signal)
   if (probed === undefined || Math.max(probed.width, probed.height) > sideMax) return 'not-a-video'
   const span = spanWithin(wanted, probed.durationMs)
   if (span === undefined) return 'no-such-part'
   const size = clipSize(probed.width, probed.height)
   try {
-    const portrait = await ffmpeg(path, portraitOf((span.startMs + span.endMs) / 2), portraitLimits)
-    const clip = await ffmpeg(path, clipOf(span, size), clipLimits)
+    const portrait = await ffmpeg(path, portraitOf((span.startMs + span.endMs) / 2), {
+      ...portraitLimits,
+      signal,
+    })
+    const clip = await ffmpeg(path, clipOf(span, size), { ...clipLimits, signal })
     if (portrait.length === 0 || clip.length === 0) return 'not-a-video'
     return { clip, portrait, ...size, durationMs: span.endMs - span.startMs }
   } catch (error) {
+    // A program that was killed because nobody waits for it says nothing about the video.
+    signal.throwIfAborted()
     if (isVerdict(error) || isTooMuch(error)) return 'not-a-video'
     throw error
   }

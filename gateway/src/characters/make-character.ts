@@ -1,17 +1,19 @@
 /**
- * Makes characters: finds the video, cuts the clip and the portrait out of it, stores both. It takes seconds, so
- * only a few are made at once, and a caller waits for no longer than a minute. One for the library is then finished
- * all the same, and whoever asks for the same again, in this process or another, gets the one that was made.
+ * Makes characters: finds the video, cuts the clip and the portrait out of it, stores both. A video from a URL is
+ * downloaded first, so that the media work is the cutting alone. It takes seconds, and a caller waits for no longer
+ * than a minute. A character for the library is then finished all the same, and the same request, in this process or
+ * another, gets the one that was made. It is aborted when every client that waits for it has disconnected.
  */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 
 import { ApiError } from '@kinora/contract/errors'
 
+import type { Call } from '../http/call.ts'
 import { OutsideFetchError, type OutsideFetcher } from '../outside/fetch-outside.ts'
-import { atMost } from '../platform/at-most.ts'
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
+import { createSharedWork } from '../platform/shared-work.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import type { FindLinkedFile } from '../storage/find-linked-file.ts'
 import type { MediaStore } from '../storage/media-store.ts'
@@ -42,6 +44,8 @@ export interface MakerDependencies {
   ffprobePath: string
   /** How long a caller waits. */
   patienceMs: number
+  /** Disk space that a download must leave free. */
+  freeBytesMin: number
   log: Log
 }
 
@@ -53,6 +57,9 @@ interface CharacterRequest {
   timestamps: string | undefined
   params: { url: string; fromTask: string; timestamps: string }
 }
+
+/** The call that a character is made for. */
+type MediaCall = Pick<Call, 'signal' | 'mediaWork' | 'mediaFetch'>
 
 /** A video to cut from. The key is the same whenever the video is. */
 interface Source {
@@ -66,14 +73,12 @@ export interface CharacterMaker {
   /** Refuses what cannot be made, as far as that can be told without looking into the video. */
   check: (request: CharacterRequest) => Promise<void>
   /** The character of the library that this request leads to, made now unless it is there already. */
-  forLibrary: (request: CharacterRequest) => Promise<StoredCharacter>
+  forLibrary: (request: CharacterRequest, call: MediaCall) => Promise<StoredCharacter>
   /** A character that is in no library; who asked for it notes it, or discards it. */
-  forOneTask: (request: CharacterRequest) => Promise<BuiltCharacter>
+  forOneTask: (request: CharacterRequest, call: MediaCall) => Promise<BuiltCharacter>
   discard: (built: BuiltCharacter) => Promise<void>
 }
 
-const atOnce = 2
-const waitingMax = 50
 const sourceBytesMax = 200 * 1_000_000
 const workTimeoutMs = 300_000
 const namesTried = 5
@@ -82,8 +87,12 @@ const retryAfterSeconds = '10'
 const invalid = (param: string, message: string, cause?: unknown) =>
   new ApiError('invalid_parameter', { param, message, ...(cause !== undefined && { cause }) })
 
-const unavailable = (message: string) =>
-  new ApiError('service_unavailable', { message, headers: { 'retry-after': retryAfterSeconds } })
+const unavailable = (message: string, cause?: unknown) =>
+  new ApiError('service_unavailable', {
+    message,
+    headers: { 'retry-after': retryAfterSeconds },
+    ...(cause !== undefined && { cause }),
+  })
 
 const spanOf = ({ timestamps, params }: CharacterRequest): Span | undefined => {
   if (timestamps === undefined) return undefined
@@ -97,9 +106,8 @@ const spanOf = ({ timestamps, params }: CharacterRequest): Span | undefined => {
 
 export const createCharacterMaker = (dependencies: MakerDependencies): CharacterMaker => {
   const { postgres, mediaStore, outside, findLinkedFile, readTask, patienceMs, log } = dependencies
-  const inTurn = atMost(atOnce)
-  const underWay = new Map<string, Promise<StoredCharacter>>()
-  let waiting = 0
+  const share = createSharedWork<StoredCharacter>()
+  let downloads = 0
   const tools: CutTools = {
     probeVideo: createProbeVideo(dependencies.ffprobePath),
     ffmpeg: createSandbox(dependencies.ffmpegPath),
@@ -148,33 +156,53 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       ? sourceOfUrl(url ?? '', params.url)
       : sourceOfTask(accountId, fromTask, params.fromTask)
 
+  /** Every download under way may still grow to the largest size. */
+  const assertDiskSpace = async () => {
+    const free = await mediaStore.freeBytes()
+    if (free - downloads * sourceBytesMax < dependencies.freeBytesMin) {
+      throw unavailable('There is no disk space for another video at the moment.')
+    }
+  }
+
   /** Copies a stranger's video to our disk for as long as `work` needs it. */
   const withFetched = async <Result>(
     { param }: Source,
     url: string,
+    signal: AbortSignal,
     work: (path: string) => Promise<Result>,
   ) => {
     const key = `characters/sources/${uuidV7()}`
+    downloads += 1
     try {
-      const signal = AbortSignal.timeout(workTimeoutMs)
-      const { stream } = await outside.open(url, { sizeBytesMax: sourceBytesMax, signal })
+      await assertDiskSpace()
+      const inTime = AbortSignal.any([signal, AbortSignal.timeout(workTimeoutMs)])
+      const { stream } = await outside.open(url, { sizeBytesMax: sourceBytesMax, signal: inTime })
       await mediaStore.put(key, stream, sourceBytesMax)
       return await mediaStore.withLocalPath(key, work)
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') {
+        throw unavailable('There is no disk space for this video at the moment.', error)
+      }
       if (!(error instanceof OutsideFetchError)) throw error
       const isTooLarge = error.reason === 'too_large'
       const problem = isTooLarge ? 'must be a video of at most 200 MB' : 'could not be fetched from that URL'
       throw invalid(param, `'${param}' ${problem}.`, error)
     } finally {
+      downloads -= 1
       await mediaStore.remove(key)
     }
   }
 
-  const cut = async (source: Source, span: Span | undefined, timestampsParam: string): Promise<CutClip> => {
+  const cut = async (
+    source: Source,
+    span: Span | undefined,
+    timestampsParam: string,
+    { signal, mediaWork, mediaFetch }: MediaCall,
+  ): Promise<CutClip> => {
     const { video, param } = source
-    const cutFrom = (path: string) => cutClip(tools, path, span)
+    const cutFrom = (path: string) => mediaWork((stop) => cutClip(tools, path, span, stop), signal)
     const found = await ('url' in video
-      ? withFetched(source, video.url, cutFrom)
+      ? mediaFetch((stop) => withFetched(source, video.url, stop, cutFrom), signal)
       : mediaStore.withLocalPath(video.storageKey, cutFrom).catch((error: NodeJS.ErrnoException) => {
           throw error.code === 'ENOENT' ? new ApiError('media_expired', { param, cause: error }) : error
         }))
@@ -200,8 +228,9 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     source: Source,
     span: Span | undefined,
     key: string,
+    call: MediaCall,
   ): Promise<BuiltCharacter> => {
-    const made = await cut(source, span, params.timestamps)
+    const made = await cut(source, span, params.timestamps, call)
     const id = uuidV7()
     const keep = async (
       kind: 'clip' | 'portrait',
@@ -253,27 +282,26 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     throw new Error('no free name was found for a character')
   }
 
-  const makeInTurn = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (waiting >= waitingMax) throw unavailable('Too many characters are being made at the moment.')
-    waiting += 1
-    try {
-      return await inTurn(work)
-    } finally {
-      waiting -= 1
-    }
-  }
-
-  /** The result, unless it takes longer than a caller is kept waiting. */
-  const withPatience = async <Result>(work: Promise<Result>): Promise<Result> => {
+  /** The result, unless it takes longer than a caller is kept waiting. `work` gets the client's signal until then. */
+  const withPatience = async <Result>(
+    { signal }: MediaCall,
+    work: (signal: AbortSignal) => Promise<Result>,
+    onLate: (stop: AbortController) => void = () => undefined,
+  ): Promise<Result> => {
+    const stop = new AbortController()
+    const leave = () => stop.abort(signal.reason)
+    signal.addEventListener('abort', leave)
+    if (signal.aborted) leave()
     const { promise: late, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(
-      () => reject(unavailable('The character is still being made; send the same request again.')),
-      patienceMs,
-    )
+    const timer = setTimeout(() => {
+      reject(unavailable('The character is still being made; send the same request again.'))
+      onLate(stop)
+    }, patienceMs)
     try {
-      return await Promise.race([work, late])
+      return await Promise.race([work(stop.signal), late])
     } finally {
       clearTimeout(timer)
+      signal.removeEventListener('abort', leave)
     }
   }
 
@@ -286,34 +314,34 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       await sourceOf(request)
     },
     discard,
-    forLibrary: async (request) => {
+    forLibrary: async (request, call) => {
       const span = spanOf(request)
       const source = await sourceOf(request)
       const key = keyOf(source, span)
       const made = await findCharacterFrom(postgres, request.accountId, key)
       if (made !== undefined) return made
-      const place = `${request.accountId} ${key}`
-      let making = underWay.get(place)
-      if (making === undefined) {
-        making = makeInTurn(async () => note(await build(request, source, span, key))).finally(() =>
-          underWay.delete(place),
-        )
-        underWay.set(place, making)
-        // Whoever waited may have gone; a failure that nobody hears of must not end the process.
-        making.catch((error: unknown) => {
-          if (!(error instanceof ApiError)) log.warn({ err: error }, 'character.not-made')
-        })
+      const make = async (signal: AbortSignal) => {
+        try {
+          return await note(await build(request, source, span, key, { ...call, signal }))
+        } catch (error) {
+          // Whoever waited may have left, so this is the only place that surely hears of it.
+          if (!(error instanceof ApiError) && !signal.aborted) log.warn({ err: error }, 'character.not-made')
+          throw error
+        }
       }
-      return withPatience(making)
+      return withPatience(call, (signal) => share(`${request.accountId} ${key}`, signal, make))
     },
-    forOneTask: async (request) => {
+    forOneTask: async (request, call) => {
       const span = spanOf(request)
       const source = await sourceOf(request)
-      const building = makeInTurn(() => build(request, source, span, keyOf(source, span)))
+      let building: Promise<BuiltCharacter> | undefined
+      const start = (signal: AbortSignal) =>
+        (building = build(request, source, span, keyOf(source, span), { ...call, signal }))
       try {
-        return await withPatience(building)
+        // No later request could use it, so it is aborted when the caller waited long enough.
+        return await withPatience(call, start, (stop) => stop.abort())
       } catch (error) {
-        building.then(discard).catch((late: unknown) => log.debug({ err: late }, 'character.not-made'))
+        building?.then(discard).catch((late: unknown) => log.debug({ err: late }, 'character.not-made'))
         throw error
       }
     },

@@ -14,12 +14,12 @@ const params = {
  * becomes of the order. One for this video alone is noted together with its task, and goes when that ends.
  */
 export const createWithCharacter = (maker: CharacterMaker): WithCharacter => {
-  const withCharacter: WithCharacter = async ({ accountId }, wish, work) => {
+  const withCharacter: WithCharacter = async (call, wish, work) => {
     if (wish === undefined) return work(undefined)
     const { url, fromTask, timestamps, isSaved } = wish
-    const request = { accountId, url, fromTask, timestamps, params }
-    if (isSaved) return work(await maker.forLibrary(request))
-    const built = await maker.forOneTask(request)
+    const request = { accountId: call.caller.accountId, url, fromTask, timestamps, params }
+    if (isSaved) return work(await maker.forLibrary(request, call))
+    const built = await maker.forOneTask(request, call)
     try {
       return await work({
         id: built.id,

@@ -280,7 +280,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
     const messages = await readMessages(call, model)
     const onlyAt = makerOf(caller.accountId, model, messages)
 
-    return withRecordings(dependencies, recordingsOf(messages), async (recordings) => {
+    return withRecordings(dependencies, recordingsOf(messages), call.mediaWork, async (recordings) => {
       const input = await measureInput(dependencies, messages, recordings, model)
       const jobFor = ({ provider, upstreamModel }: Route): DialogueJob => ({
         model: upstreamModel,

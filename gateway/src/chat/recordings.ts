@@ -10,6 +10,7 @@ import type { InputAudioFormat } from '@kinora/contract/chat'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { MeasureAudio } from '../audio/measure-audio.ts'
+import type { Call } from '../http/call.ts'
 import type { SpooledText } from '../http/spooled-text.ts'
 import { base64Length, decodeBase64, encodeBase64 } from '../platform/base64.ts'
 import type { DialoguePart } from '../providers/port/dialogue.ts'
@@ -79,13 +80,33 @@ const decode = async (
   return isStandard ? { sizeBytes, openBase64: async () => data.open() } : encodedAgain(path, sizeBytes)
 }
 
+/** A long one is media work as a whole; a short one only where a program measures it. */
+const decodeAndMeasure = async (
+  dependencies: RecordingDependencies,
+  sent: SentRecording,
+  path: string,
+  mediaWork: Call['mediaWork'],
+) => {
+  const read = async (measuring: Call['mediaWork']) => {
+    const decoded = await decode(dependencies, sent, path)
+    return { ...decoded, ...(await dependencies.measureAudio(path, sent.param, measuring)) }
+  }
+  if (typeof sent.data === 'string') return read(mediaWork)
+  return mediaWork((signal) => read((work) => work(signal)))
+}
+
 const readOne = async (
   dependencies: RecordingDependencies,
   sent: SentRecording,
   path: string,
+  mediaWork: Call['mediaWork'],
 ): Promise<Recording> => {
-  const { sizeBytes, openBase64 } = await decode(dependencies, sent, path)
-  const { format, durationSeconds } = await dependencies.measureAudio(path, sent.param)
+  const { sizeBytes, openBase64, format, durationSeconds } = await decodeAndMeasure(
+    dependencies,
+    sent,
+    path,
+    mediaWork,
+  )
   if (format !== sent.format) {
     throw new ApiError('invalid_file_format', {
       param: sent.param,
@@ -102,6 +123,7 @@ const readOne = async (
 export const withRecordings = async <Result>(
   dependencies: RecordingDependencies,
   sent: SentRecording[],
+  mediaWork: Call['mediaWork'],
   work: (recordings: Map<SentRecording, Recording>) => Promise<Result>,
 ): Promise<Result> => {
   const paths: string[] = []
@@ -110,7 +132,7 @@ export const withRecordings = async <Result>(
     for (const each of sent) {
       const path = join(dependencies.spoolDirectory, randomUUID())
       paths.push(path)
-      recordings.set(each, await readOne(dependencies, each, path))
+      recordings.set(each, await readOne(dependencies, each, path, mediaWork))
     }
     return await work(recordings)
   } finally {

@@ -70,6 +70,13 @@ export interface Call {
    * reason, when this process is about to close.
    */
   waitSignal: () => AbortSignal
+  /**
+   * Runs a media program when it is this account's turn, and tells it to stop when the client goes away. Work that
+   * several calls wait for brings a signal of its own instead.
+   */
+  mediaWork: <Result>(work: (signal: AbortSignal) => Promise<Result>, signal?: AbortSignal) => Promise<Result>
+  /** The same for the download of a video, for as long as the file is needed; media work may run inside it. */
+  mediaFetch: Call['mediaWork']
 }
 
 type BodyOf<O extends Operation> = (O extends { creates: true } ? Quote : never) | AnswerOf<O>

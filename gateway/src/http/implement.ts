@@ -12,12 +12,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 
 import type { Admission, Ticket } from '../admission/admission.ts'
+import type { MediaWork } from '../admission/media-work.ts'
 import type { Authenticate } from '../keys/authenticate.ts'
 import type { Caller, Operator } from '../keys/caller.ts'
 import type { RateLimit } from '../limits/rate-limit.ts'
 import type { Log } from '../platform/log.ts'
 import type { AnswerOnce, Attempt } from '../replies/answer-once.ts'
 import type { Noted } from './answered-request.ts'
+import { bindMediaWork } from './bind-media-work.ts'
 import type { Call, Handler, Reply } from './call.ts'
 import type { Closing } from './closing.ts'
 import { isEventStream, sendEvents } from './event-stream.ts'
@@ -34,6 +36,7 @@ export interface FrontDoor {
   authenticate: Authenticate
   rateLimit: RateLimit
   admission: Admission
+  mediaWork: MediaWork
   /** Whether this process has too much to do to create anything now. */
   isOverloaded: () => boolean
   /** Refuses a caller who could not pay for anything. */
@@ -291,16 +294,22 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
     const wantsQuote = operation.creates === true && query['dry_run'] === 'true'
     const names = wantsQuote ? undefined : namesOf(operation, request)
     const { ticket } = request
+    // Found out once, before the first expensive thing is done for the caller.
+    let solvency: Promise<void> | undefined
+    const assertSolvent = async (): Promise<void> => {
+      const { caller } = request
+      if (operation.creates !== true || wantsQuote || caller === undefined) return
+      if (names !== undefined && (await door.repeats.mayReplay(caller, operation.id, names))) return
+      await door.assertSolvent(caller, operation)
+    }
+    const beforeExpensive = () => (solvency ??= assertSolvent())
     const reading: BodyReading = {
       ...door.body,
       ticket,
       sizeBytesMax: operation.body?.sizeBytesMax ?? 0,
       beforeLarge: async () => {
         ticket.take('uploads', 1)
-        if (operation.creates !== true || wantsQuote || request.caller === undefined) return
-        const { caller } = request
-        if (names !== undefined && (await door.repeats.mayReplay(caller, operation.id, names))) return
-        await door.assertSolvent(caller, operation)
+        await beforeExpensive()
       },
     }
     const { fields, discard } = await readBody(operation, request, reading, door)
@@ -341,6 +350,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
         door.closing.tell(gone)
         return gone.signal
       },
+      ...bindMediaWork(door.mediaWork, beforeExpensive, () => call),
     }
     const withIgnored = ({ headers, ...replied }: Reply<unknown>): Reply<unknown> => ({
       ...replied,

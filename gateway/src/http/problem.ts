@@ -61,8 +61,14 @@ export const apiErrorOf = (error: unknown): ApiError => {
   return new ApiError('internal_error', { cause: error })
 }
 
+/** Work that was aborted because its client left is no failure; only the request log sees this answer. */
+const isAbandoned = (thrown: unknown, { raw }: FastifyReply) =>
+  raw.destroyed && (thrown as { name?: unknown } | null)?.name === 'AbortError'
+
 export const sendProblem = (log: Log) => (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
-  const error = apiErrorOf(thrown)
+  const error = isAbandoned(thrown, reply)
+    ? new ApiError('invalid_request', { message: 'The client closed the connection.', cause: thrown })
+    : apiErrorOf(thrown)
   const { status } = errors[error.code]
   if (error.code === 'internal_error') log.error({ err: thrown, requestId: request.id }, 'request.failed')
   request.problem = error

@@ -4,9 +4,10 @@
  */
 import { Readable } from 'node:stream'
 
-import { atMost } from '../platform/at-most.ts'
+import type { Call } from '../http/call.ts'
 import type { Log } from '../platform/log.ts'
 import type { Database } from '../platform/postgres.ts'
+import { createSharedWork } from '../platform/shared-work.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import type { MediaStore } from './media-store.ts'
 import { createSandbox, onlyVideoFiles } from './sandbox.ts'
@@ -16,9 +17,12 @@ export const variantKinds = ['thumbnail', 'spritesheet'] as const
 type VariantKind = (typeof variantKinds)[number]
 
 /** Answers the variant, or undefined where none can be made of this file. */
-export type MakeVariant = (video: StoredFile, kind: VariantKind) => Promise<StoredFile | undefined>
+export type MakeVariant = (
+  video: StoredFile,
+  kind: VariantKind,
+  call: Pick<Call, 'signal' | 'mediaWork'>,
+) => Promise<StoredFile | undefined>
 
-const atOnce = 2
 const pictureBytesMax = 8 * 1_048_576
 const limits = { timeoutMs: 20_000, outputBytesMax: pictureBytesMax }
 const sheetColumns = 4
@@ -52,24 +56,28 @@ export const createMakeVariant = ({
   log: Log
 }): MakeVariant => {
   const runOnFile = createSandbox(ffmpegPath)
-  const inTurn = atMost(atOnce)
-  const underWay = new Map<string, Promise<StoredFile | undefined>>()
+  const share = createSharedWork<StoredFile | undefined>()
 
-  const draw = async (video: StoredFile, kind: VariantKind): Promise<Buffer | undefined> => {
+  const draw = async (
+    video: StoredFile,
+    kind: VariantKind,
+    signal: AbortSignal,
+  ): Promise<Buffer | undefined> => {
     const seconds = Math.max(0.1, (video.durationMs ?? 1_000) / 1_000)
     try {
       const drawn = await mediaStore.withLocalPath(video.storageKey, (path) =>
-        runOnFile(path, commandFor(kind, seconds), limits),
+        runOnFile(path, commandFor(kind, seconds), { ...limits, signal }),
       )
       return drawn.length === 0 ? undefined : drawn
     } catch (error) {
+      signal.throwIfAborted()
       log.warn({ err: error, mediaId: video.id, kind }, 'variant.not-made')
       return undefined
     }
   }
 
-  const make: MakeVariant = async (video, kind) => {
-    const drawn = await draw(video, kind)
+  const make: MakeVariant = async (video, kind, { signal, mediaWork }) => {
+    const drawn = await mediaWork((stop) => draw(video, kind, stop), signal)
     if (drawn === undefined) return undefined
     const id = uuidV7()
     const storageKey = `variants/${id}.jpg`
@@ -87,12 +95,9 @@ export const createMakeVariant = ({
     return noted
   }
 
-  return async (video, kind) => {
+  return async (video, kind, call) => {
     const made = await findVariant(database, video.taskId, kind)
     if (made !== undefined) return made
-    const key = `${video.id}/${kind}`
-    const making = underWay.get(key) ?? inTurn(() => make(video, kind)).finally(() => underWay.delete(key))
-    underWay.set(key, making)
-    return making
+    return share(`${video.id}/${kind}`, call.signal, (signal) => make(video, kind, { ...call, signal }))
   }
 }

@@ -46,7 +46,7 @@ export const createTranscriptionTask =
       hasSegments: !model.answersJsonOnly,
     }
     const { path } = uploadedFile(fields, 'file')
-    const { durationSeconds } = await measureAudio(path, 'file')
+    const { durationSeconds } = await measureAudio(path, 'file', call.mediaWork)
     const admission = { caller, model, order, durationSeconds }
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) return { headers, body: await acceptRecording.quote(admission) }

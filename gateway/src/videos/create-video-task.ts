@@ -86,7 +86,7 @@ export const createVideoTask =
     }
     const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideoTask(task) })
     const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
-    const task = await withCharacter(caller, wish, (character) =>
+    const task = await withCharacter(call, wish, (character) =>
       withPictures(pictures, images, signal, (stored) =>
         acceptVideo({ ...admission, pictures: stored, character, replyToKeep }),
       ),

@@ -68,7 +68,7 @@ export const createVideo =
     }
     const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, speaksOpenAi(call)) })
     const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
-    const task = await withCharacter(caller, wish, (character) =>
+    const task = await withCharacter(call, wish, (character) =>
       withPictures(pictures, given.slice(0, 1), signal, (stored) =>
         acceptVideo({ ...admission, pictures: stored, character, replyToKeep }),
       ),

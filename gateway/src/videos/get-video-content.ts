@@ -81,7 +81,7 @@ export const getVideoContent =
     const video = await findStoredFile(database, mediaId)
     if (video === undefined) throw new ApiError('media_expired')
     const kind = variantKinds.find((each) => each === variant)
-    const file = kind === undefined ? video : await makeVariant(video, kind)
+    const file = kind === undefined ? video : await makeVariant(video, kind, call)
     if (file === undefined) throw new ApiError('variant_not_available', { param: 'variant' })
     const sent = await sendFile(mediaStore, file, call, `attachment; filename="${fileNameOf(task, file)}"`)
     return { ...sent, headers: { ...sent.headers, ...common } }

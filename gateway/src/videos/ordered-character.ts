@@ -1,6 +1,7 @@
 /** Characters as an order sees them: who they are and which parameters ask for one. What makes them is elsewhere. */
 import { ApiError } from '@kinora/contract/errors'
 
+import type { Call } from '../http/call.ts'
 import type { Fields } from '../http/fields.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { Database } from '../platform/postgres.ts'
@@ -34,7 +35,7 @@ export interface CharacterWish {
 /** Makes the character that is wished for and gives it to `work`; if `work` fails, what was made goes again. */
 export interface WithCharacter {
   <Result>(
-    caller: Caller,
+    call: Pick<Call, 'caller' | 'signal' | 'mediaWork' | 'mediaFetch'>,
     wish: CharacterWish | undefined,
     work: (character: OrderedCharacter | undefined) => Promise<Result>,
   ): Promise<Result>

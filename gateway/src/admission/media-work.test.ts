@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+
+import { createMediaWork, createUnlimitedMediaWork, type MediaWork } from './media-work.ts'
+
+const { signal } = new AbortController()
+const limits = {
+  concurrency: 2,
+  runningPerAccount: 1,
+  inFlight: { account: 3, key: 10, address: 10, total: 4 },
+}
+
+/** Submits for these accounts while every place is taken, and answers in which order they were served. */
+const orderOf = async ({ run }: MediaWork, blockers: string[], accounts: string[]) => {
+  const { promise: blocked, resolve } = Promise.withResolvers<void>()
+  const served: string[] = []
+  const submit = (accountId: string, work: () => Promise<void>) =>
+    run({ accountId, keyId: accountId, addressPrefix: accountId }, signal, work)
+  const works = [
+    ...blockers.map((account) => submit(account, () => blocked)),
+    ...accounts.map((account) =>
+      submit(account, async () => {
+        served.push(account)
+      }),
+    ),
+  ]
+  resolve()
+  await Promise.all(works)
+  return served
+}
+
+test('accounts take turns', async () => {
+  const work = createMediaWork({ ...limits, inFlight: { ...limits.inFlight, total: 10 } })
+  expect(await orderOf(work, ['a', 'c'], ['a', 'a', 'b'])).toEqual(['a', 'b', 'a'])
+})
+
+test('without limits the order is that of arrival, however many come', async () => {
+  const arrivals = [...Array.from({ length: 50 }, () => 'a'), 'b']
+  expect(await orderOf(createUnlimitedMediaWork(2), ['a', 'a'], arrivals)).toEqual(arrivals)
+})
+
+test('an account over its limit gets a 429, and everybody a 503 when there is too much in all', async () => {
+  const { run } = createMediaWork(limits)
+  const { promise: blocked, resolve } = Promise.withResolvers<void>()
+  const submit = (accountId: string) =>
+    run({ accountId, keyId: accountId, addressPrefix: accountId }, signal, () => blocked)
+  const admitted = [submit('a'), submit('a'), submit('a')]
+  await expect(submit('a')).rejects.toMatchObject({
+    code: 'rate_limit_exceeded',
+    message: 'Limit reached: 3 media files in process at once for this account. Try again in 5 s.',
+    headers: { 'retry-after': '5' },
+  })
+  admitted.push(submit('b'))
+  await expect(submit('c')).rejects.toMatchObject({
+    code: 'service_unavailable',
+    headers: { 'retry-after': '5' },
+  })
+  // Told of what it can change itself, not of what others do.
+  await expect(submit('a')).rejects.toMatchObject({ code: 'rate_limit_exceeded' })
+  resolve()
+  await Promise.all(admitted)
+})

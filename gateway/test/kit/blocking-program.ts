@@ -1,0 +1,72 @@
+/** A program of the ffmpeg family that, for some parameters, does not begin before a test lets it. */
+import { execFile } from 'node:child_process'
+import { mkdir, open, readdir, writeFile, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+import { expect } from 'vitest'
+
+export interface BlockingProgram {
+  path: string
+  /** The ids of the processes that were started and did block. */
+  started: () => Promise<number[]>
+  /** Those of them that are still there. */
+  alive: () => Promise<number[]>
+  untilStarted: (count: number) => Promise<void>
+  untilAllEnded: () => Promise<void>
+  /** Lets every process go on, those to come too. */
+  release: () => Promise<void>
+  /** Ends the processes that are still there. */
+  close: () => Promise<void>
+}
+
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Blocks where the parameters, joined by spaces, have one of these texts. */
+export const blockingProgram = async (
+  directory: string,
+  program: 'ffmpeg' | 'ffprobe',
+  texts: string[],
+): Promise<BlockingProgram> => {
+  const path = join(directory, `blocking-${program}`)
+  const startedDirectory = join(directory, `${program}-started`)
+  const gate = join(directory, `${program}-gate`)
+  await mkdir(startedDirectory, { recursive: true })
+  await promisify(execFile)('mkfifo', [gate])
+  // The shell itself waits, in opening the pipe, so there is exactly one process to kill.
+  const script = [
+    '#!/bin/sh',
+    `case " $* " in ${texts.map((text) => `*"${text}"*`).join('|')})`,
+    `  echo > "${startedDirectory}/$$"; read -r _ < "${gate}" ;;`,
+    'esac',
+    `exec ${program} "$@"`,
+    '',
+  ]
+  await writeFile(path, script.join('\n'), { mode: 0o755 })
+  const started = async () => (await readdir(startedDirectory)).map(Number)
+  const alive = async () => (await started()).filter(isAlive)
+  let pipe: FileHandle | undefined
+  return {
+    path,
+    started,
+    alive,
+    untilStarted: (count) =>
+      expect.poll(async () => (await started()).length, { timeout: 20_000 }).toBeGreaterThanOrEqual(count),
+    untilAllEnded: () => expect.poll(alive, { timeout: 20_000 }).toEqual([]),
+    release: async () => {
+      pipe ??= await open(gate, 'r+')
+      await pipe.write('\n'.repeat(1_000))
+    },
+    close: async () => {
+      await pipe?.close()
+      for (const pid of await alive()) process.kill(pid, 'SIGKILL')
+    },
+  }
+}
