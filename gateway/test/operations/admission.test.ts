@@ -357,6 +357,21 @@ describe('a caller who cannot pay for anything', () => {
     gone(sender)
   })
 
+  test('is told so before a program looks into a recording or a video, however small the request', async () => {
+    const answer = await askJson(`${gateway.url}/vidB/v1/characters`, poor.text, {
+      url: 'https://example.com/video.mp4',
+      timestamps: '0,2',
+    })
+    expectProblem(answer, 'insufficient_balance')
+    const data = Buffer.from('ID3 and no music').toString('base64')
+    const spoken = { type: 'input_audio', input_audio: { data, format: 'mp3' } }
+    const chat = { model: 'chat-4o-audio-preview', messages: [{ role: 'user', content: [spoken] }] }
+    expectProblem(
+      await askJson(`${gateway.url}/v1/chat/completions`, poor.text, chat),
+      'insufficient_balance',
+    )
+  })
+
   test('has small JSON checked in the usual order, and gets quotes', async () => {
     const refused = await askJson(`${gateway.url}/v1/videos`, poor.text, { ...order, seconds: 9 })
     expectProblem(refused, 'invalid_parameter', 'seconds')
