@@ -172,11 +172,6 @@ export const settings = {
     default: '.kinora/media',
     description: 'Where results are kept; shared by all API and worker processes.',
   }),
-  MEDIA_FREE_BYTES_MIN: setting({
-    read: integer(0),
-    default: '1000000000',
-    description: 'Disk space that must stay free there; a video from a URL that could use it up gets a 503.',
-  }),
   MEDIA_RETENTION_DAYS: setting({
     read: integer(1, 36_500),
     default: '7',
@@ -312,11 +307,11 @@ export const settings = {
     isLimit: true,
     description: 'The least a sender must send of a body in any 15 seconds of waiting for it, per second.',
   }),
-  SPOOL_FREE_BYTES_MIN: setting({
+  DISK_FREE_BYTES_MIN: setting({
     read: bytes,
     default: '1GiB',
     isLimit: true,
-    description: 'Free disk space below which uploads are refused.',
+    description: 'Free disk space below which uploads and downloads of videos for characters are refused.',
   }),
   OVERLOAD_EVENT_LOOP_DELAY_MS: setting({
     read: integer(1),

@@ -272,6 +272,7 @@ export const wireApi = async (config: Config, log: Log) => {
   const pictures = { mediaStore, outside, findLinkedFile: createFindLinkedFile(postgres, links) }
 
   const isGuarded = config.ADMISSION_CONTROL
+  const diskSpace = createDiskSpace(mediaStore.spoolDirectory, isGuarded ? config.DISK_FREE_BYTES_MIN : 0)
   const requestRecorder = createRequestRecorder(
     { postgres, log },
     { anonymousRowsPerMinute: isGuarded ? 100 : Infinity },
@@ -329,10 +330,7 @@ export const wireApi = async (config: Config, log: Log) => {
       fieldBytesMax: mebibyte,
       fieldsBytesMax: isGuarded ? 2 * mebibyte : Infinity,
     },
-    spool: createSpool(
-      mediaStore.spoolDirectory,
-      createDiskSpace(mediaStore.spoolDirectory, isGuarded ? config.SPOOL_FREE_BYTES_MIN : 0),
-    ),
+    spool: createSpool(mediaStore.spoolDirectory, diskSpace),
     closing,
     repeats: { fingerprintOf, answerOnce: replies.answerOnce, mayReplay: replies.mayReplay },
     isModel: (text: string) => catalog.available().some(({ id }) => id === text),
@@ -365,7 +363,7 @@ export const wireApi = async (config: Config, log: Log) => {
     ffmpegPath: config.FFMPEG_PATH,
     ffprobePath: config.FFPROBE_PATH,
     patienceMs: config.CHARACTER_WAIT_SECONDS * 1000,
-    freeBytesMin: config.MEDIA_FREE_BYTES_MIN,
+    diskSpace,
     log,
   })
   const withCharacter = createWithCharacter(maker)

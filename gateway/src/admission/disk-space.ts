@@ -4,7 +4,8 @@ import { ApiError } from '@kinora/contract/errors'
 
 /** Refuses uploads while the disk they are spooled to has less free space than the floor. */
 export interface DiskSpace {
-  assertFree: () => Promise<void>
+  /** Throws where so much more would not leave the floor free. */
+  assertFree: (neededBytes?: number) => Promise<void>
 }
 
 const askAgainAfterMs = 1_000
@@ -21,8 +22,8 @@ export const createDiskSpace = (directory: string, freeBytesMin: number): DiskSp
     return asked.freeBytes
   }
   return {
-    assertFree: async () => {
-      if ((await freeBytes()) >= freeBytesMin) return
+    assertFree: async (neededBytes = 0) => {
+      if ((await freeBytes()) - neededBytes >= freeBytesMin) return
       throw new ApiError('service_unavailable', {
         message: 'This server has too little disk space for uploads at the moment.',
         headers: { 'retry-after': '30' },

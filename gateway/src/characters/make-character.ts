@@ -44,8 +44,7 @@ export interface MakerDependencies {
   ffprobePath: string
   /** How long a caller waits. */
   patienceMs: number
-  /** Disk space that a download must leave free. */
-  freeBytesMin: number
+  diskSpace: { assertFree: (neededBytes?: number) => Promise<void> }
   log: Log
 }
 
@@ -105,7 +104,7 @@ const spanOf = ({ timestamps, params }: CharacterRequest): Span | undefined => {
 }
 
 export const createCharacterMaker = (dependencies: MakerDependencies): CharacterMaker => {
-  const { postgres, mediaStore, outside, findLinkedFile, readTask, patienceMs, log } = dependencies
+  const { postgres, mediaStore, outside, findLinkedFile, readTask, patienceMs, diskSpace, log } = dependencies
   const share = createSharedWork<StoredCharacter>()
   let downloads = 0
   const tools: CutTools = {
@@ -156,14 +155,6 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       ? sourceOfUrl(url ?? '', params.url)
       : sourceOfTask(accountId, fromTask, params.fromTask)
 
-  /** Every download under way may still grow to the largest size. */
-  const assertDiskSpace = async () => {
-    const free = await mediaStore.freeBytes()
-    if (free - downloads * sourceBytesMax < dependencies.freeBytesMin) {
-      throw unavailable('There is no disk space for another video at the moment.')
-    }
-  }
-
   /** Copies a stranger's video to our disk for as long as `work` needs it. */
   const withFetched = async <Result>(
     { param }: Source,
@@ -174,7 +165,8 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     const key = `characters/sources/${uuidV7()}`
     downloads += 1
     try {
-      await assertDiskSpace()
+      // Every download under way may still grow to the largest size.
+      await diskSpace.assertFree(downloads * sourceBytesMax)
       const inTime = AbortSignal.any([signal, AbortSignal.timeout(workTimeoutMs)])
       const { stream } = await outside.open(url, { sizeBytesMax: sourceBytesMax, signal: inTime })
       await mediaStore.put(key, stream, sourceBytesMax)

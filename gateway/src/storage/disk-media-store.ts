@@ -1,17 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createWriteStream, type Dir } from 'node:fs'
-import {
-  copyFile,
-  mkdir,
-  open,
-  opendir,
-  rename,
-  rm,
-  stat,
-  statfs,
-  unlink,
-  type FileHandle,
-} from 'node:fs/promises'
+import { copyFile, mkdir, open, opendir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -132,9 +121,5 @@ export const createDiskMediaStore = async (directory: string): Promise<MediaStor
     },
     withLocalPath: (key, work) => work(pathOf(key)),
     remove: (key) => rm(pathOf(key), { force: true }),
-    freeBytes: async () => {
-      const { bavail, bsize } = await statfs(spoolDirectory)
-      return bavail * bsize
-    },
   }
 }

@@ -11,8 +11,6 @@ export interface MediaStore {
   /** A path that tools on this machine can read, for as long as `work` runs. */
   withLocalPath: <Result>(key: string, work: (path: string) => Promise<Result>) => Promise<Result>
   remove: (key: string) => Promise<void>
-  /** How many more bytes can be written. */
-  freeBytes: () => Promise<number>
   /** Every file in this folder or below, and when it was last written to; `spool` has those on their way in. */
   list: (folder: string) => AsyncIterable<{ key: string; writtenAt: Date }>
   /** For files on their way in. */

@@ -260,7 +260,7 @@ describe('uploads in flight', () => {
   })
 
   test('are refused while the disk has less free space than the floor; small JSON is not', async () => {
-    await using own = await limited({ SPOOL_FREE_BYTES_MIN: '1000000GiB' })
+    await using own = await limited({ DISK_FREE_BYTES_MIN: '1000000GiB' })
     const before = await recordOf(gateway)
     const answer = await ask(`${own.url}/v1/videos`, key.text, { method: 'POST', body: orderForm() })
     expectProblem(answer, 'service_unavailable')

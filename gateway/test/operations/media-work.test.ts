@@ -345,7 +345,7 @@ describe('a video from a URL', () => {
   })
 
   test('is not downloaded where the disk has no room for it', async () => {
-    await start({ MEDIA_FREE_BYTES_MIN: String(Number.MAX_SAFE_INTEGER) })
+    await start({ DISK_FREE_BYTES_MIN: String(Number.MAX_SAFE_INTEGER) })
     expectBusy(await character(a, { url: `${videosUrl}/endless` }), 'service_unavailable')
     expect(endless.asked).toBe(0)
     expect((await character(a, { from_task: await completedTask(a) })).status).toBe(200)
