@@ -2,6 +2,10 @@ import { defineConfig } from 'vitest/config'
 
 const kit = { globalSetup: ['gateway/test/kit/global-setup.ts'] }
 
+// These limits only end a test that hangs. They leave room for a machine that is many times slower or busier.
+const limits = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 120_000 } } }
+const longLimits = { ...limits, testTimeout: 1_800_000, hookTimeout: 1_800_000 }
+
 // What reads memory or processor time must have the machine to itself.
 const measures = [
   'local/src/speech/first-byte.test.ts',
@@ -27,6 +31,7 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...limits,
           name: 'unit',
           include: ['{contract,gateway,local,cli,tools,dev}/**/*.test.ts'],
           exclude: [
@@ -44,8 +49,7 @@ export default defineConfig({
           ...kit,
           name: 'operations',
           include: ['gateway/test/operations/**/*.test.ts'],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          ...limits,
           sequence: { groupOrder: 1 },
         },
       },
@@ -55,8 +59,7 @@ export default defineConfig({
           name: 'journeys',
           include: ['gateway/test/journeys/**/*.test.ts', 'cli/test/**/*.test.ts'],
           exclude: measures,
-          testTimeout: 180_000,
-          hookTimeout: 120_000,
+          ...limits,
           sequence: { groupOrder: 2 },
         },
       },
@@ -64,8 +67,7 @@ export default defineConfig({
         test: {
           name: 'sound',
           include: sound,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...limits,
           sequence: { groupOrder: 2 },
         },
       },
@@ -75,8 +77,7 @@ export default defineConfig({
           name: 'measures',
           include: measures,
           fileParallelism: false,
-          testTimeout: 180_000,
-          hookTimeout: 120_000,
+          ...limits,
           sequence: { groupOrder: 3 },
         },
       },
@@ -84,8 +85,7 @@ export default defineConfig({
         test: {
           name: 'long-sound',
           include: longSound,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...limits,
           sequence: { groupOrder: 5 },
         },
       },
@@ -95,8 +95,7 @@ export default defineConfig({
           ...kit,
           name: 'vendors',
           include: ['gateway/test/vendors/**/*.test.ts', 'gateway/src/providers/conformance.test.ts'],
-          testTimeout: 1_800_000,
-          hookTimeout: 1_800_000,
+          ...longLimits,
           sequence: { groupOrder: 4 },
         },
       },
@@ -114,7 +113,12 @@ export default defineConfig({
       },
       // Needs weights that are too large to pull for every run; not part of `npm test`.
       {
-        test: { name: 'large', include: ['local/**/*.large.test.ts'], sequence: { groupOrder: 5 } },
+        test: {
+          ...limits,
+          name: 'large',
+          include: ['local/**/*.large.test.ts'],
+          sequence: { groupOrder: 5 },
+        },
       },
     ],
   },

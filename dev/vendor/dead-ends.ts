@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 
 /** An address at which nothing good can happen. */
 export interface DeadEnd {
@@ -55,14 +56,17 @@ async function isTaken(port: number, queued: Socket[]): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   // It ends with the child, and that is nobody's concern.
   socket.on('error', () => {})
-  try {
-    await once(socket, 'connect', { signal: AbortSignal.timeout(patienceMs) })
-  } catch {
-    socket.destroy()
-    return false
-  }
-  queued.push(socket.unref())
-  return true
+  let isConnected = false
+  const connected = once(socket, 'connect').then(
+    () => (isConnected = true),
+    () => {},
+  )
+  await Promise.race([connected, wait(patienceMs)])
+  // A process that had to wait for a processor sees the timer before a connection that was made long ago.
+  for (let turn = 0; turn < 3; turn += 1) await nextTurn()
+  if (isConnected) queued.push(socket.unref())
+  else socket.destroy()
+  return isConnected
 }
 
 /** A port that speaks plain HTTP where TLS is expected. */

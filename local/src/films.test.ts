@@ -5,7 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 
 import sharp from 'sharp'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { JobFiles, JobRequest } from './job.ts'
 import { filmFileName, renderFilm } from './render-film.ts'
@@ -14,8 +14,6 @@ import { findFfmpeg, type FfmpegTool } from './sandbox.ts'
 const run = promisify(execFile)
 
 // Real renders: a busy machine takes its time.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
-
 const side = 128
 const lastFrame = 23
 const plain: JobRequest = {

@@ -178,7 +178,7 @@ test('a reference that is no picture fails the job', async () => {
   expect(await settled('video_svg')).toMatchObject({ state: 'failed', error: { code: 'invalid_image' } })
 })
 
-test('a real film, still there after a restart', { timeout: 20_000 }, async () => {
+test('a real film, still there after a restart', async () => {
   expect(await put('video_real', plainJob)).toMatchObject({ status: 201 })
   const job = await settled('video_real')
   expect(job).toMatchObject({ state: 'done', progress: 100 })

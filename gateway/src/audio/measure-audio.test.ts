@@ -2,14 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { encoded, wave } from '../../test/kit/sound.ts'
 import { createMeasureAudio } from './measure-audio.ts'
 
 // Most of it is waiting for programs.
-vi.setConfig({ testTimeout: 30_000 })
-
 let directory: string
 let count = 0
 const sound = wave(3)
@@ -97,7 +95,7 @@ test.concurrent('a recording cut off in its middle counts for what is left', asy
   expect(durationSeconds).toBeLessThan(2)
 })
 
-test.concurrent('one that plays too long is refused, hours of silence in a small file no slower', async () => {
+test.concurrent('one that plays too long is refused, and so are hours of silence in a small file', async () => {
   await expect(measured(wave(61))).rejects.toThrow(problem('invalid_parameter'))
   const silence = [
     '-f',
@@ -113,9 +111,7 @@ test.concurrent('one that plays too long is refused, hours of silence in a small
   ]
   const bomb = await encoded(sound, 'out.flac', silence)
   expect(bomb.length).toBeLessThan(800_000)
-  const startedMs = performance.now()
   await expect(measured(bomb)).rejects.toThrow(problem('invalid_parameter'))
-  expect(performance.now() - startedMs).toBeLessThan(10_000)
 })
 
 test.concurrent.each([

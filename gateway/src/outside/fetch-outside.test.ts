@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { once } from 'node:events'
 import {
   createServer as createHttpServer,
   type RequestListener,
@@ -12,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 
 import { createOutsideFetcher, OutsideFetchError } from './fetch-outside.ts'
 
@@ -29,6 +30,7 @@ beforeAll(async () => {
 })
 
 afterEach(async () => {
+  vi.useRealTimers()
   // Whatever a test did to a transfer, no connection may outlive it.
   await expect.poll(() => connectionCount(server)).toBe(0)
 })
@@ -227,26 +229,33 @@ describe('the time budgets', () => {
 
   it('cut a transfer that is steady but endless', async () => {
     answer = (_request, response) => void repeat(response, 'x'.repeat(1_000), 10)
-    const { stream } = await fetcher({ totalTimeoutMs: 200 }).open(origin, roomy)
-    await expectReason(buffer(stream), 'timeout')
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const { stream } = await fetcher({ totalTimeoutMs: 60_000, slowGraceMs: 90_000 }).open(origin, roomy)
+    await once(stream, 'readable')
+    const reading = expectReason(buffer(stream), 'timeout')
+    vi.advanceTimersByTime(60_000)
+    await reading
   })
 
   it('end a stream that nobody reads, without an uncaught error', async () => {
     answer = (_request, response) => response.write('unread')
-    const { stream } = await fetcher({ totalTimeoutMs: 50 }).open(origin, roomy)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const { stream } = await fetcher({ totalTimeoutMs: 60_000 }).open(origin, roomy)
+    vi.advanceTimersByTime(60_000)
     await expect.poll(() => stream.destroyed).toBe(true)
     await expectReason(buffer(stream), 'timeout')
   })
 
   it('do not blame the sender for a slow reader', async () => {
     answer = (_request, response) => response.end(picture)
-    const { stream } = await fetcher({ slowGraceMs: 50, minBytesPerSecond: 1_000_000 }).open(origin, roomy)
-    let receivedBytes = 0
-    for await (const chunk of stream) {
-      receivedBytes += (chunk as Buffer).length
-      await delay(40)
-    }
-    expect(receivedBytes).toBe(picture.length)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const { stream } = await fetcher({ totalTimeoutMs: 86_400_000 }).open(origin, roomy)
+    await once(stream, 'readable')
+    // Nothing is asked of the sender once the buffer is full.
+    while (stream.readableLength < stream.readableHighWaterMark)
+      await new Promise((resolve) => setImmediate(resolve))
+    vi.advanceTimersByTime(3_600_000)
+    expect(await buffer(stream)).toEqual(picture)
   })
 })
 

@@ -425,8 +425,6 @@ async function reasonFor(url: string, ports: number[] | undefined = [80, 443, ca
   const fetcher = createOutsideFetcher({
     allowOrigins: [redirectorOrigin],
     ports,
-    connectTimeoutMs: 200,
-    totalTimeoutMs: 2_000,
     resolve: async (hostname) =>
       (hostileNames[hostname] ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
   })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 
 import { isMostlyLatin, ruleEnhancer } from './rule-enhancer.ts'
 
-const enhance = (prompt: string) => ruleEnhancer.enhance(prompt, AbortSignal.timeout(1_000))
+const enhance = (prompt: string) => ruleEnhancer.enhance(prompt, AbortSignal.timeout(120_000))
 
 test('light, lens and motion are added in words that fit the scene', async () => {
   expect(await enhance('A whale leaps at sunset')).toBe(

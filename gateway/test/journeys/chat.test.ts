@@ -146,7 +146,7 @@ test('events go on after every kind of break, with none lost and none twice', as
       // Cut off; the next turn goes on from what was heard last.
     }
   }
-  const replayed = await allEventsIn((await follow(taskId, undefined, AbortSignal.timeout(10_000))).body)
+  const replayed = await allEventsIn((await follow(taskId, undefined, AbortSignal.timeout(120_000))).body)
   expect(heard.map(({ id, event }) => [id, event])).toEqual(replayed.map(({ id, event }) => [id, event]))
   expect(breaks).toBeGreaterThanOrEqual(5)
   expect(heard.map(({ event }) => event)).toEqual(

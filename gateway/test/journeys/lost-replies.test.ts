@@ -172,7 +172,7 @@ test('an api that is killed between commit and reply has made the task that the 
         (await database.postgres.query<{ count: number }>('select count(*) from video_tasks')).rows[0]?.count
       proxy.fallSilent()
       const lost = askJson(url, text, body, headers[0]).catch(() => 'lost')
-      await expect.poll(count, { timeout: 20_000, interval: 20 }).toBe(index + 1)
+      await expect.poll(count, { interval: 20 }).toBe(index + 1)
       await api.kill()
       expect(await lost).toBe('lost')
       proxy.speak()

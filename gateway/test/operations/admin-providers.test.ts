@@ -6,6 +6,7 @@ import { createAccount, createKey, endTask } from '../kit/factories.ts'
 import { createOperator, readAll, type Operator } from '../kit/operator.ts'
 import { startGateway } from '../kit/start-gateway.ts'
 import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
+import { withoutIntervals } from '../kit/without-intervals.ts'
 
 const environment = { CREDENTIAL_SECRETS: 'secret-for-sealing-keys-of-providers' }
 
@@ -107,7 +108,7 @@ describe('a provider of the file', () => {
 
 describe('setProvider', () => {
   test('sets one up that counts at once, here and in every other gateway', async () => {
-    await using second = await startGateway(environment, gateway)
+    await using second = await withoutIntervals(() => startGateway(environment, gateway))
     const there = await createOperator(second, operator)
     const made = await set('acme', {
       ...acme,
@@ -127,7 +128,7 @@ describe('setProvider', () => {
     await route('vidB-2', { provider: 'acme', model: 'whale-1' })
     expect((await find('acme')).models).toMatchObject([{ model: 'vidB-2', upstream_model: 'whale-1' }])
     await expect
-      .poll(async () => (await there.call('getProvider', { id: 'acme' })).models, { timeout: 3_000 })
+      .poll(async () => (await there.call('getProvider', { id: 'acme' })).models)
       .toMatchObject([{ model: 'vidB-2' }])
     await operator.call('deleteModelRoutes', { id: 'vidB-2' })
   })
@@ -275,14 +276,14 @@ test('resetProviderHealth forgets what is known against a provider', async () =>
   await postgres.notify('route_health', '')
   const healthOf = async () =>
     (await find('vendor')).models.find(({ model }: { model: string }) => model === 'vidB-2').health
-  await expect.poll(healthOf, { timeout: 3_000 }).toEqual({
+  await expect.poll(healthOf).toEqual({
     state: 'ailing',
     because: expect.stringContaining('5 failures in a row'),
     until: expect.closeTo(Date.now() / 1000 + 60, -1),
   })
   const forgotten = await operator.call('resetProviderHealth', { id: 'vendor' })
   expect(forgotten).toEqual({ name: 'vendor', object: 'provider.health', forgotten: ['vidB-2'] })
-  await expect.poll(healthOf, { timeout: 3_000 }).toMatchObject({ state: 'well' })
+  await expect.poll(healthOf).toMatchObject({ state: 'well' })
   expectProblem(await operator.ask('resetProviderHealth', { id: 'nobody' }), 'resource_not_found')
 })
 

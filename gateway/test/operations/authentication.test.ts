@@ -2,7 +2,7 @@ import type { ErrorCode } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
 /** What is true of every operation that takes a key, made from the table of operations. */
 import { operations } from '@kinora/contract/operations'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 
 import { deleteKey } from '../../src/keys/key-store.ts'
 import { createKeyText } from '../../src/keys/key-text.ts'
@@ -236,8 +236,7 @@ test('the checks come in order: key, expiry, address, key and account state, rat
   await postgres.query(`update accounts set status = 'suspended' where id = $1`, [account])
   const codeNow = async () =>
     (await call(operations.createVideo, bearer(text))).body['error'] as { code: string }
-  const becomes = (code: string) =>
-    expect.poll(async () => (await codeNow()).code, { timeout: 5_000 }).toBe(code)
+  const becomes = (code: string) => expect.poll(async () => (await codeNow()).code).toBe(code)
 
   expectUnauthorized(await call(operations.createVideo, bearer(mistyped(text))), 'invalid_api_key')
   await becomes('expired_api_key')
@@ -251,7 +250,7 @@ test('the checks come in order: key, expiry, address, key and account state, rat
   await becomes('rate_limit_exceeded')
 })
 
-describe('a change is seen by every gateway within five seconds, although keys are remembered', () => {
+describe('a change is announced to every gateway, although keys are remembered', () => {
   let second: TestGateway
   beforeAll(async () => {
     second = await startGateway(
@@ -260,13 +259,18 @@ describe('a change is seen by every gateway within five seconds, although keys a
     )
   })
   afterAll(() => second[Symbol.asyncDispose]())
+  // What is remembered of a key never gets old, so only an announcement can end it.
+  beforeEach(() => {
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now())
+  })
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
 
-  const becomesEverywhere = async (text: string, expected: string, timeout = 5_000) => {
+  const becomesEverywhere = async (text: string, expected: string) => {
     const urls = [gateway.url, second.url]
     await Promise.all(
-      urls.map((url) =>
-        expect.poll(() => verdict(bearer(text), url), { timeout, interval: 50 }).toBe(expected),
-      ),
+      urls.map((url) => expect.poll(() => verdict(bearer(text), url), { interval: 50 }).toBe(expected)),
     )
   }
 
@@ -293,18 +297,19 @@ describe('a change is seen by every gateway within five seconds, although keys a
     await becomesEverywhere(text, expected)
   })
 
-  test('a deleted key, long before its memory would run out, also where it was hashed with an older secret', async () => {
+  test('a deleted key, also where it was hashed with an older secret', async () => {
     const { postgres } = gateway.database
     const { id, text } = await createKey(postgres, accountId)
     await becomesEverywhere(text, 'admitted')
     await deleteKey(postgres, id)
-    await becomesEverywhere(text, 'invalid_api_key', 2_000)
+    await becomesEverywhere(text, 'invalid_api_key')
   })
 
   test('a key that runs out while it is remembered', async () => {
     const { postgres } = gateway.database
-    const { text } = await createKey(postgres, accountId, { expiresAt: new Date(Date.now() + 2_000) })
+    const { text } = await createKey(postgres, accountId, { expiresAt: new Date(Date.now() + 3_000) })
     expect(await verdict(bearer(text))).toBe('admitted')
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_001)
     await becomesEverywhere(text, 'expired_api_key')
   })
 

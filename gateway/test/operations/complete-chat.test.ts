@@ -82,7 +82,7 @@ const tasksOf = async ({ accountId }: Customer): Promise<TaskRow[]> => {
 
 /** The one task of a customer, as soon as it is there. */
 const taskOf = async (who: Customer): Promise<TaskRow> => {
-  await expect.poll(async () => (await tasksOf(who)).length, { interval: 20, timeout: 5_000 }).toBe(1)
+  await expect.poll(async () => (await tasksOf(who)).length, { interval: 20 }).toBe(1)
   return (await tasksOf(who))[0] as TaskRow
 }
 
@@ -205,7 +205,7 @@ describe('200, streamed', () => {
     const response = await stream(who, said('A whale'), { signal: leaving.signal, headers })
     await nextOf(eventsIn(response.body))
     leaving.abort()
-    await expect.poll(async () => (await taskOf(who)).state, { timeout: 5_000 }).toBe('failed')
+    await expect.poll(async () => (await taskOf(who)).state).toBe('failed')
     const { id } = await taskOf(who)
     const read = await ask(`${gateway.url}/v1/videos/${id}`, who.text)
     expect(read.body).toMatchObject({ error: { code: 'task_cancelled' } })

@@ -32,7 +32,7 @@ const hello = { model: modelA, input: 'Hello there, how are you?', voice: 'alloy
 
 const say = (
   body: unknown,
-  { text = key.text, url = gateway.url, signal = AbortSignal.timeout(20_000) } = {},
+  { text = key.text, url = gateway.url, signal = AbortSignal.timeout(120_000) } = {},
 ) =>
   fetch(`${url}/v1/audio/speech`, {
     method: 'POST',

@@ -41,7 +41,7 @@ const post = (
     text: keyText = key.text,
     url = gateway.url,
     headers = {},
-    signal = AbortSignal.timeout(25_000),
+    signal = AbortSignal.timeout(120_000),
   }: { text?: string; url?: string; headers?: Record<string, string>; signal?: AbortSignal } = {},
 ) =>
   fetch(`${url}/v1/audio/transcriptions`, {

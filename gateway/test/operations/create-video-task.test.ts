@@ -202,7 +202,7 @@ describe('200, with a prompt to enhance', () => {
     const run = runs.find(({ taskId }) => taskId === id)?.run ?? 0
     const log = createLog({ level: 'silent' }, 'test')
     await enhancePrompt({ postgres, enhancer: ruleEnhancer, log }, id, run)
-    const enhanced = await ruleEnhancer.enhance(familyA.prompt, AbortSignal.timeout(1_000))
+    const enhanced = await ruleEnhancer.enhance(familyA.prompt, AbortSignal.timeout(120_000))
     expect(enhanced).not.toBe(familyA.prompt)
     const task = await taskOf(answer)
     expect(task).toMatchObject({ enhancedPrompt: enhanced, order: { prompt: familyA.prompt } })

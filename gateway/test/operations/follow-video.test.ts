@@ -9,6 +9,7 @@ import { allEventsIn, dataOf, eventsIn, nextOf, type ReadEvent } from '../kit/ev
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { startTaskLife, type TaskLife } from '../kit/task-life.ts'
+import { withoutIntervals } from '../kit/without-intervals.ts'
 
 let gateway: TestGateway
 let life: TaskLife
@@ -127,18 +128,16 @@ describe('200', () => {
   })
 
   test('without Redis the news comes through the database', async () => {
-    await using alone = await startGateway({ REDIS_URL: '' })
+    await using alone = await withoutIntervals(() => startGateway({ REDIS_URL: '' }))
     const { postgres } = alone.database
     const { text } = await createKey(postgres, await createAccount(postgres))
     const created = await askJson(`${alone.url}/v1/videos`, text, order)
     const id = String(created.body['id'])
     const events = eventsIn((await open(id, { url: alone.url, text })).body)
     await nextOf(events)
-    const startedMs = performance.now()
     await markProcessing(postgres, dayOfTaskId(id) ?? '', id)
     postgresNews(postgres, createLog({ level: 'silent' }, 'test')).publish([id])
     expect((await nextOf(events)).event).toBe('processing')
-    expect(performance.now() - startedMs).toBeLessThan(2_000)
     await events.return(undefined)
   })
 

@@ -31,7 +31,7 @@ const say = (body: object) =>
     method: 'POST',
     headers,
     body: JSON.stringify({ ...hello, ...body }),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(120_000),
   })
 const ask = (body: object) => askJson(`${gateway.url}/v1/audio/speech`, key.text, { ...hello, ...body })
 const requests = () => meteredRequestsOf(gateway.database.postgres, account)

@@ -175,7 +175,7 @@ describe('receipts', () => {
     const id = String(spoken.headers.get('x-request-id'))
     // The sound is there a moment before its price is written down.
     await expect
-      .poll(async () => (await ask(`${gateway.url}/v1/receipts/${id}`, key.text)).body, { timeout: 10_000 })
+      .poll(async () => (await ask(`${gateway.url}/v1/receipts/${id}`, key.text)).body)
       .toMatchObject({ id, status: 'completed', lines: [{ unit: 'million_characters' }] })
   })
 })

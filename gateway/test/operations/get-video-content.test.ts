@@ -165,7 +165,7 @@ describe('400 task_not_completed', () => {
     }
     await markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
     await expect
-      .poll(async () => (await read(id)).body, { timeout: 2_000 })
+      .poll(async () => (await read(id)).body)
       .toMatchObject({ error: { message: expect.stringContaining('processing') } })
   })
 })

@@ -187,7 +187,7 @@ describe('200', () => {
     const maker = await createKey(postgres, accountId)
     const id = await create(familyB, maker.text)
     await deleteKey(postgres, maker.id)
-    await expect.poll(async () => (await read(id, { text: maker.text })).status, { timeout: 5_000 }).toBe(401)
+    await expect.poll(async () => (await read(id, { text: maker.text })).status).toBe(401)
     expect((await read(id)).body).toMatchObject({ id })
     const restricted = await createKey(postgres, accountId, { models: ['asr-1'] })
     expect((await read(id, { text: restricted.text })).body).toMatchObject({ id })
@@ -211,9 +211,7 @@ describe('200', () => {
     const id = await create(familyB)
     for (let reads = 0; reads < 50; reads += 1) expect((await read(id)).status).toBe(200)
     await completeTask(gateway, accountId, id)
-    await expect
-      .poll(async () => (await read(id)).body['status'], { interval: 20, timeout: 2_000 })
-      .toBe('completed')
+    await expect.poll(async () => (await read(id)).body['status'], { interval: 20 }).toBe('completed')
   })
 
   test('query parameters it does not know change nothing, however often they come', async () => {
@@ -231,10 +229,10 @@ describe('403 account_suspended', () => {
     const setStatus = (status: string) =>
       postgres.query('update accounts set status = $2 where id = $1', [account, status])
     await setStatus('suspended')
-    await expect.poll(async () => (await read(id, { text })).status, { timeout: 5_000 }).toBe(403)
+    await expect.poll(async () => (await read(id, { text })).status).toBe(403)
     expectProblem(await read(id, { text }), 'account_suspended')
     await setStatus('active')
-    await expect.poll(async () => (await read(id, { text })).status, { timeout: 5_000 }).toBe(200)
+    await expect.poll(async () => (await read(id, { text })).status).toBe(200)
   })
 })
 

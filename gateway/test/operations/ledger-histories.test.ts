@@ -492,7 +492,7 @@ const passCycles = async (all: Lane[], random: () => number) => {
 
 test(
   `${count} random histories keep their books, whatever dies (LEDGER_SEED=${seed})`,
-  { timeout: 180_000 },
+  { timeout: 1_800_000 },
   async () => {
     const histories = Array.from({ length: count }, (_, index) => newHistory(index))
     await found(histories)

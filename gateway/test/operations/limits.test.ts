@@ -30,7 +30,7 @@ const untilShared = async (urls: string[]) => {
     for (const url of urls) counts.push(remainingOf(await read(probe, url)))
     return counts.every((count, index) => index === 0 || count === (counts[index - 1] ?? 0) - 1)
   }
-  await expect.poll(isShared, { timeout: 5_000 }).toBe(true)
+  await expect.poll(isShared).toBe(true)
 }
 
 test('creates and reads are counted apart, so polling never starves creates', async () => {

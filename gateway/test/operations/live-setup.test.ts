@@ -20,7 +20,6 @@ import {
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { testEnvironment } from '../kit/start-gateway.ts'
 
-const soon = { timeout: 10_000 }
 const credentialSecrets = [new Secret('a secret of more than thirty-two characters')]
 
 let database: TestDatabase
@@ -94,14 +93,14 @@ test('a changed file counts soon, and who listens is told once', async () => {
   })
   expect(setup.lines).toEqual([])
   await writeFile(file, `${acme(6)}models: {vidB-2: {pricePerSecondMicros: 7}}\n`)
-  await expect.poll(() => setup.slotsOf('acme'), soon).toBe(6)
+  await expect.poll(() => setup.slotsOf('acme')).toBe(6)
   expect(setup.current().models['vidB-2']?.pricePerSecondMicros).toBe(7)
   expect(setup.lines).toEqual([
     expect.objectContaining({ msg: 'setup.changed', providers: ['acme'], models: ['vidB-2'] }),
   ])
   await writeFile(join(directory, 'next.yaml'), acme(8))
   await rename(join(directory, 'next.yaml'), file)
-  await expect.poll(() => setup.slotsOf('acme'), soon).toBe(8)
+  await expect.poll(() => setup.slotsOf('acme')).toBe(8)
   expect(told).toBe(2)
 })
 
@@ -115,7 +114,7 @@ test('a file that is being written is not taken for one without providers', asyn
     await writeFile(file, '')
     await stat(file)
     await writeFile(file, acme(slots))
-    await expect.poll(() => setup.slotsOf('acme'), { ...soon, interval: 5 }).toBe(slots)
+    await expect.poll(() => setup.slotsOf('acme'), { interval: 5 }).toBe(slots)
   }
   expect([...seen]).toEqual(['acme'])
 })
@@ -123,17 +122,17 @@ test('a file that is being written is not taken for one without providers', asyn
 test('a file that is not usable changes nothing, and each of its problems is said once', async () => {
   await using setup = await follow(acme(5))
   await writeFile(file, `${acme(0)}models: {vidB-9: {}}\n`)
-  await expect.poll(() => setup.lines.length, soon).toBe(2)
+  await expect.poll(() => setup.lines.length).toBe(2)
   expect(setup.lines.map(({ msg, problem }) => [msg, problem])).toEqual([
     ['setup.not-usable', `${file}:1: providers.acme.slots must be a whole number from 1 to 100000, not 0`],
     ['setup.not-usable', expect.stringContaining(`${file}:2: models.vidB-9 is not a model of the catalog`)],
   ])
   expect(setup.slotsOf('acme')).toBe(5)
   await rm(file)
-  await expect.poll(() => setup.lines.at(-1)?.problem, soon).toContain('cannot be read')
+  await expect.poll(() => setup.lines.at(-1)?.problem).toContain('cannot be read')
   expect(setup.slotsOf('acme')).toBe(5)
   await writeFile(file, acme(9))
-  await expect.poll(() => setup.slotsOf('acme'), soon).toBe(9)
+  await expect.poll(() => setup.slotsOf('acme')).toBe(9)
   expect(setup.lines).toHaveLength(4)
 })
 
@@ -152,7 +151,7 @@ test('directories that are swapped by a link are followed, secrets too, and no s
   const keyNow = () => setup.current().providers[0]?.apiKey?.reveal()
   expect(keyNow()).toBe('sk-the-first')
   await rename(join(directory, 'to-two'), mounted)
-  await expect.poll(keyNow, soon).toBe('sk-the-second')
+  await expect.poll(keyNow).toBe('sk-the-second')
   expect(setup.lines).toEqual([expect.objectContaining({ msg: 'setup.changed', providers: ['acme'] })])
   expect(setup.logText()).not.toContain('sk-the')
 })
@@ -175,19 +174,19 @@ test('what the record holds counts over the file as soon as it is written, and t
 
   await putProvider('acme', { kind: 'openai', baseUrl: 'https://acme.example/v2', slots: 3, enabled: false })
   await writeModelRecord(database.postgres, 'vidB-2', { routes: [{ provider: 'house', order: 2 }] })
-  await expect.poll(() => setup.current().models['vidB-2']?.routes?.[0]?.provider, soon).toBe('house')
+  await expect.poll(() => setup.current().models['vidB-2']?.routes?.[0]?.provider).toBe('house')
   expect(setup.current().providers[0]).toMatchObject({ name: 'acme', slots: 3, isEnabled: false })
   // Whoever may change a provider must not be able to have the file's key sent to them.
   expect(keyOf('acme')).toBe('sk-of-the-file')
   await putProvider('acme', { kind: 'openai', baseUrl: 'https://elsewhere.example', slots: 2 })
-  await expect.poll(() => setup.slotsOf('acme'), soon).toBe(2)
+  await expect.poll(() => setup.slotsOf('acme')).toBe(2)
   expect(keyOf('acme')).toBeUndefined()
   expect(setup.ofFile().providers.map(({ name, slots }) => [name, slots])).toEqual([['acme', 5]])
 
   await removeProviderRecord(database.postgres, 'acme')
   await removeModelRecord(database.postgres, 'vidB-2')
-  await expect.poll(() => setup.slotsOf('acme'), soon).toBe(5)
-  await expect.poll(() => setup.current().models, soon).toEqual({})
+  await expect.poll(() => setup.slotsOf('acme')).toBe(5)
+  await expect.poll(() => setup.current().models).toEqual({})
 })
 
 test('a provider that was removed with tasks of its own stays, and takes nothing new', async () => {
@@ -200,7 +199,7 @@ test('a provider that was removed with tasks of its own stays, and takes nothing
   const house = () => setup.current().providers.find(({ name }) => name === 'house')
   expect(house()?.isEnabled).toBe(true)
   await removeProviderRecord(database.postgres, 'house')
-  await expect.poll(() => house()?.isEnabled, soon).toBe(false)
+  await expect.poll(() => house()?.isEnabled).toBe(false)
   await database.postgres.query('delete from open_tasks')
   await setup.refresh()
   expect(house()).toBeUndefined()

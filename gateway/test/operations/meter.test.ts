@@ -262,7 +262,7 @@ test('an end that could not be written is written later', async () => {
   await metered.settle('completed', characters(600))
   expect(await rowOf(metered.id)).toMatchObject({ outcome: 'open' })
   await proxy.mend()
-  await expect.poll(async () => (await rowOf(metered.id))?.['outcome'], { timeout: 10_000 }).toBe('completed')
+  await expect.poll(async () => (await rowOf(metered.id))?.['outcome']).toBe('completed')
   expect(await booksOf(caller)).toMatchObject({ available: 999_400, held: 0, revenue: 600 })
   await meter.close()
   await postgres.close()

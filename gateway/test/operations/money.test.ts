@@ -18,6 +18,7 @@ import { uuidV7 } from '../../src/platform/uuid.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
 import { acceptedAt } from '../kit/past.ts'
+import { withoutIntervals } from '../kit/without-intervals.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 const dayMs = 86_400_000
@@ -415,8 +416,8 @@ describe('prices', () => {
     })
 
   test('an operator’s counts over the catalog’s, in every process at once, and says which it is', async () => {
-    const lists = await Promise.all(
-      [1, 2].map(() => createPriceList({ postgres: database.postgres, catalog, log })),
+    const lists = await withoutIntervals(() =>
+      Promise.all([1, 2].map(() => createPriceList({ postgres: database.postgres, catalog, log }))),
     )
     const unitMicros = model.pricePerSecondMicros
     for (const list of lists) {

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { createDatabase } from '../kit/database.ts'
 
@@ -22,14 +22,14 @@ test('all who listen share a connection, and all are told when it was lost and i
 
   await postgres.notify('one_channel', 'a')
   await postgres.notify('other_channel', 'b')
-  await vi.waitFor(() => expect(heard).toEqual({ first: ['a'], second: ['a'], other: ['b'] }))
+  await expect.poll(() => heard).toEqual({ first: ['a'], second: ['a'], other: ['b'] })
 
   await postgres.query(`select pg_terminate_backend(pid) ${connectionsThatListen}`)
-  await vi.waitFor(() => expect(Object.values(heard).map((each) => each.length)).toEqual([2, 2, 2]), 10_000)
+  await expect.poll(() => Object.values(heard).map((each) => each.length)).toEqual([2, 2, 2])
   expect(heard['other']).toEqual(['b', undefined])
   await listening[0]?.stop()
   await postgres.notify('one_channel', 'c')
-  await vi.waitFor(() => expect(heard['second']).toEqual(['a', undefined, 'c']))
+  await expect.poll(() => heard['second']).toEqual(['a', undefined, 'c'])
   expect(heard['first']).toEqual(['a', undefined])
   for (const each of listening) await each.stop()
 })

@@ -110,7 +110,7 @@ test('it is in no answer, no table and no log of requests, in whatever form', as
   expect(answers.filter((answer) => answer.includes(vendorKey))).toEqual([])
   const logged = async () =>
     (await operator.call('listRequests', { query: { operation: 'deleteProvider' } })).data
-  await expect.poll(async () => (await logged()).length, { timeout: 5_000 }).toBe(1)
+  await expect.poll(async () => (await logged()).length).toBe(1)
   const bytes = Buffer.from(vendorKey)
   for (const form of [
     vendorKey,

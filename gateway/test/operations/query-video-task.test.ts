@@ -44,6 +44,9 @@ const progressTo = async (id: string, progress: number) => {
   tell(id)
 }
 
+/** The longest wait there is: whatever is answered sooner did not wait for its end. */
+const longSeconds = 60
+
 /** What was answered and how long that took. */
 const timed = async (answering: ReturnType<typeof query>) => {
   const startedMs = performance.now()
@@ -133,12 +136,12 @@ describe('200', () => {
 describe('200, after a wait', () => {
   test('a change of status is answered when it happens', async () => {
     const id = await create()
-    const waiting = timed(query(id, {}, '&wait=20'))
+    const waiting = timed(query(id, {}, `&wait=${longSeconds}`))
     await query(id)
     await begin(id)
     const { answer, ms } = await waiting
     expect(answer.body['status']).toBe('processing')
-    expect(ms).toBeLessThan(10_000)
+    expect(ms).toBeLessThan(longSeconds * 1_000)
   })
 
   test('the next progress is a change, and so is the end; what was there before is not', async () => {
@@ -147,27 +150,27 @@ describe('200, after a wait', () => {
     await progressTo(id, 10)
     const read = (headers: Record<string, string>) =>
       timed(ask(`${gateway.url}/v1/videos/${id}`, key.text, { headers }))
-    const next = read({ prefer: 'respond-async, wait=20' })
+    const next = read({ prefer: `respond-async, wait=${longSeconds}` })
     await query(id)
     await progressTo(id, 20)
     expect((await next).answer.body).toMatchObject({ status: 'processing', progress: 20 })
-    const end = read({ prefer: 'wait=20' })
+    const end = read({ prefer: `wait=${longSeconds}` })
     await query(id)
     await completeTask(gateway, accountId, id)
     tell(id)
     const { answer, ms } = await end
     expect(answer.body['status']).toBe('completed')
-    expect(ms).toBeLessThan(10_000)
+    expect(ms).toBeLessThan(longSeconds * 1_000)
   })
 
   test('a change that no news told of is found all the same', async () => {
     const id = await create()
-    const waiting = timed(query(id, { prefer: 'wait=20' }))
+    const waiting = timed(query(id, { prefer: `wait=${longSeconds}` }))
     await query(id)
     await markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
     const { answer, ms } = await waiting
     expect(answer.body['status']).toBe('processing')
-    expect(ms).toBeLessThan(10_000)
+    expect(ms).toBeLessThan(longSeconds * 1_000)
   })
 
   test('when the time is up the task is shown as it stands', async () => {
@@ -175,27 +178,28 @@ describe('200, after a wait', () => {
     const { answer, ms } = await timed(query(id, { prefer: 'wait=1' }))
     expect(answer.body['status']).toBe('pending')
     expect(ms).toBeGreaterThan(900)
-    expect(ms).toBeLessThan(5_000)
   })
 
   test('a task that has ended is answered at once, and so is a reader who has not seen it as it stands', async () => {
     const id = await create()
-    expect((await timed(query(id, { prefer: 'wait=20', 'if-none-match': '"older"' }))).ms).toBeLessThan(5_000)
+    expect(
+      (await timed(query(id, { prefer: `wait=${longSeconds}`, 'if-none-match': '"older"' }))).ms,
+    ).toBeLessThan(longSeconds * 1_000)
     await endTask(gateway.database.postgres, id, { kind: 'failed', code: 'task_timeout', message: 'Late.' })
-    expect((await timed(query(id, { prefer: 'wait=20' }))).ms).toBeLessThan(5_000)
+    expect((await timed(query(id, { prefer: `wait=${longSeconds}` }))).ms).toBeLessThan(longSeconds * 1_000)
   })
 
   test('a server that closes lets nobody wait', async () => {
     const other = await startGateway({}, gateway)
     const id = await create()
     const waiting = timed(
-      ask(`${other.url}/v1/video/query?id=${id}`, key.text, { headers: { prefer: 'wait=60' } }),
+      ask(`${other.url}/v1/video/query?id=${id}`, key.text, { headers: { prefer: `wait=${longSeconds}` } }),
     )
     await ask(`${other.url}/v1/video/query?id=${id}`, key.text)
     await other[Symbol.asyncDispose]()
     const { answer, ms } = await waiting
     expect(answer.body['status']).toBe('pending')
-    expect(ms).toBeLessThan(10_000)
+    expect(ms).toBeLessThan(longSeconds * 1_000)
   })
 })
 
@@ -268,7 +272,7 @@ describe('404 task_not_found', () => {
       'vidA3:',
     ]) {
       expectProblem(await query(id), 'task_not_found')
-      expectProblem(await query(id, { prefer: 'wait=20' }), 'task_not_found')
+      expectProblem(await query(id, { prefer: `wait=${longSeconds}` }), 'task_not_found')
     }
   })
 })

@@ -40,7 +40,7 @@ const send = ({ text }: Customer, { path, body }: Sent, query = '', headers: Rec
       ...headers,
     },
     body: body instanceof FormData ? body : JSON.stringify(body),
-    signal: AbortSignal.timeout(25_000),
+    signal: AbortSignal.timeout(120_000),
   })
 const quote = async (who: Customer, sent: Sent, headers: Record<string, string> = {}): Promise<Answer> => {
   const response = await send(who, sent, '?dry_run=true', headers)

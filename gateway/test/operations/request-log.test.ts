@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { AnsweredRequest } from '../../src/http/answered-request.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -27,15 +27,11 @@ const list = (search: string) => ask(`${gateway.url}/admin/v1/requests${search}`
 const dataOf = ({ body }: { body: Record<string, unknown> }) => body['data'] as Record<string, unknown>[]
 
 /** Waits until as many requests are found, because they are written down a moment later. */
-const found = (search: string, count: number) =>
-  vi.waitFor(
-    async () => {
-      const data = dataOf(await list(search))
-      expect(data).toHaveLength(count)
-      return data
-    },
-    { timeout: 10_000, interval: 100 },
-  )
+const found = async (search: string, count: number) => {
+  let data: Record<string, unknown>[] = []
+  await expect.poll(async () => (data = dataOf(await list(search)))).toHaveLength(count)
+  return data
+}
 const requestIdOf = ({ headers }: { headers: Headers }) => headers.get('x-request-id')
 
 const order = { model: 'vidB-2', prompt: 'A secret whale', seconds: '4', size: '480x480' }
@@ -191,20 +187,14 @@ describe('the log of requests', () => {
       )
       return rows[0]?.at ?? null
     }
-    const first = await vi.waitFor(
-      async () => {
-        const at = await lastUsed()
-        expect(at).not.toBeNull()
-        return at
-      },
-      { timeout: 10_000, interval: 50 },
-    )
+    await expect.poll(lastUsed).not.toBeNull()
+    const first = await lastUsed()
     await ask(`${gateway.url}/v1/models`, used.text)
     await found(`?key_id=${used.id}`, 2)
     expect(await lastUsed()).toEqual(first)
     // What is announced after it has been heard, so nothing was announced before.
     await postgres.query('update keys set name = name where id = $1', [used.id])
-    await vi.waitFor(() => expect(news).toHaveLength(1), { timeout: 5_000 })
+    await expect.poll(() => news).toHaveLength(1)
     await ear.stop()
   })
 })

@@ -1,5 +1,5 @@
 /** What processes tell each other of how providers do, and what each does when it can tell nobody. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
 import { connectPostgres } from '../../src/platform/postgres.ts'
@@ -13,7 +13,7 @@ import { startProxy } from '../kit/start-gateway.ts'
 import { settingsAt } from '../kit/vendor-providers.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
-const within = { timeout: 5_000, interval: 20 }
+const often = { interval: 20 }
 
 let database: TestDatabase
 let one: Health
@@ -41,21 +41,20 @@ const fail = (health: Health, times: number) => {
 }
 const kindOf = (health: Health) => health.healthOf('acme', model).kind
 const bothAre = (kind: 'well' | 'ailing') =>
-  vi.waitFor(() => expect([kindOf(one), kindOf(other)]).toEqual([kind, kind]), within)
+  expect.poll(() => [kindOf(one), kindOf(other)], often).toEqual([kind, kind])
 
 /** As if the time had passed for which it is left alone; both processes have heard of it. */
 const letTimePass = async () => {
-  await vi.waitFor(async () => {
-    const { rowCount } = await database.postgres.query(
+  const end = () =>
+    database.postgres.query(
       `update route_health set open_until = now() - interval '1 second' where model = $1`,
       [model],
     )
-    expect(rowCount).toBe(1)
-  }, within)
+  await expect.poll(async () => (await end()).rowCount, often).toBe(1)
   await database.postgres.notify('route_health', '')
-  await vi.waitFor(() => {
-    for (const health of [one, other]) expect(health.healthOf('acme', model)).toMatchObject({ forMs: 0 })
-  }, within)
+  await expect
+    .poll(() => [one, other].map((health) => health.healthOf('acme', model)), often)
+    .toMatchObject([{ forMs: 0 }, { forMs: 0 }])
 }
 const leaves = async (asked: Health[]) => {
   const answers = await Promise.all(asked.map((health) => health.mayCall('acme', model, 'first')))
@@ -89,7 +88,7 @@ describe('several processes', () => {
     expect(await leaves(many())).toHaveLength(1)
     // Only who has it can let it go.
     for (const health of [one, other]) health.letGo('acme', model)
-    await vi.waitFor(async () => expect(await leaves(many())).toHaveLength(1), within)
+    await expect.poll(() => leaves(many()), often).toHaveLength(1)
     const openings = async () => {
       const { rows } = await database.postgres.query('select openings from route_health where model = $1', [
         model,
@@ -97,7 +96,7 @@ describe('several processes', () => {
       return rows
     }
     for (const health of [one, other]) health.report('acme', model, 'unknown')
-    await vi.waitFor(async () => expect(await openings()).toEqual([{ openings: 2 }]), within)
+    await expect.poll(() => openings(), often).toEqual([{ openings: 2 }])
     await bothAre('ailing')
     expect(await leaves(many())).toEqual([])
   })
@@ -184,6 +183,6 @@ test('what is sent to a provider counts as its load at once, until the record is
     skipped: [{ provider: 'first', because: 'all 1 slots taken' }],
   })
   // Nobody made a task of it.
-  await vi.waitFor(() => expect(choose()).toMatchObject({ provider: 'first' }), within)
+  await expect.poll(() => choose(), often).toMatchObject({ provider: 'first' })
   await router.stop()
 })

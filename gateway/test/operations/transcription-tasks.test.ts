@@ -455,7 +455,7 @@ describe('DELETE', () => {
     const underWay = await accept({ ...plain, prompt: 'vendor:hang' })
     const before = gateway.vendor.transcriptions().length
     const working = transcriber.work()
-    await expect.poll(() => gateway.vendor.transcriptions().length, { timeout: 20_000 }).toBe(before + 1)
+    await expect.poll(() => gateway.vendor.transcriptions().length).toBe(before + 1)
     expect((await remove(underWay)).body).toEqual(gone(underWay))
     await working
     await expect.poll(() => gateway.vendor.transcriptions().at(-1)?.state).toBe('abandoned')

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
 
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { askDialogue, textOf, user, type DialogueClient } from '../../test/kit/ask-dialogue.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
@@ -217,14 +217,10 @@ test('whoever leaves stops the listening, and nothing is left behind', async () 
   const short = await tone('wav', 0.1)
   const heard = Array.from({ length: 200 }, () => sound(short, 'wav'))
   const asking = client.ask({ messages: [user(heard)] }, leaving.signal)
-  await vi.waitFor(() => expect(listening).toBeDefined())
+  await expect.poll(() => listening).toBeDefined()
   leaving.abort()
   await expect(asking).rejects.toThrow(/abort/iu)
-  await vi.waitFor(async () => {
-    expect(listening?.aborted).toBe(true)
-    const left = (await readdir(tmpdir())).filter((name) =>
-      name.startsWith(`kinora-dialogue-${process.pid}-`),
-    )
-    expect(left).toEqual([])
-  })
+  await expect.poll(() => listening?.aborted).toBe(true)
+  const isOurs = (name: string) => name.startsWith(`kinora-dialogue-${process.pid}-`)
+  await expect.poll(async () => (await readdir(tmpdir())).filter(isOurs)).toEqual([])
 })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { childPrograms } from '../../test/kit/child-programs.ts'
 import { ffmpeg, say } from '../../test/kit/recordings.ts'
@@ -41,10 +41,9 @@ async function made(name: string, ...args: string[]): Promise<Buffer> {
   return await readFile(path.join(root, name))
 }
 
-const patient = { timeout: 30_000 }
 const refused = { status: 400, code: 'invalid_file_format' }
 
-test('every kind of recording is decoded', patient, async () => {
+test('every kind of recording is decoded', async () => {
   const expected = (await stat(path.join(root, 'speech.wav'))).size / 44_100
   const film = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:r=25', '-shortest']
   const kinds: [file: string, ...args: string[]][] = [
@@ -66,7 +65,7 @@ test('every kind of recording is decoded', patient, async () => {
   expect(await Promise.all(lengths)).toEqual(kinds.map(([file]) => [file, 'right']))
 })
 
-test('what is no recording is refused', patient, async () => {
+test('what is no recording is refused', async () => {
   const speech = await readFile(path.join(root, 'speech.wav'))
   const mp4 = await made('cut.mp4', '-i', 'speech.wav')
   const silentFilm = await made('silent.mp4', '-f', 'lavfi', '-i', 'testsrc=s=64x64:r=5', '-t', '1')
@@ -84,7 +83,7 @@ test('what is no recording is refused', patient, async () => {
   await Promise.all(files.map((file) => expect(decode(file)).rejects.toMatchObject(refused)))
 })
 
-test('what is left of a recording that was cut off is decoded', patient, async () => {
+test('what is left of a recording that was cut off is decoded', async () => {
   const mp3 = await made('whole.mp3', '-i', 'speech.wav')
   const whole = await decode(mp3)
   const half = await decode(mp3.subarray(0, mp3.length / 2))
@@ -92,7 +91,7 @@ test('what is left of a recording that was cut off is decoded', patient, async (
   expect(half).toBeLessThan(whole * 0.7)
 })
 
-test('a playlist opens nothing, neither a file nor an address', patient, async () => {
+test('a playlist opens nothing, neither a file nor an address', async () => {
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(request.url ?? '')
@@ -125,7 +124,7 @@ test('a playlist opens nothing, neither a file nor an address', patient, async (
   await new Promise<void>((resolve) => server.close(() => resolve()))
 })
 
-test('hours of silence in a few bytes are refused, whether they say so or not', patient, async () => {
+test('hours of silence in a few bytes are refused, whether they say so or not', async () => {
   const silence = ['-f', 'lavfi', '-i', 'anullsrc=r=8000:cl=mono', '-t', '1000']
   const bomb = await made('bomb.flac', ...silence)
   expect(bomb.length).toBeLessThan((1000 * 32_000) / 100)
@@ -138,11 +137,11 @@ test('hours of silence in a few bytes are refused, whether they say so or not', 
   expect(size).toBeLessThanOrEqual(60 * 32_000)
 })
 
-test('a decoding that is stopped leaves no program behind', patient, async () => {
+test('a decoding that is stopped leaves no program behind', async () => {
   const stop = new AbortController()
   const decoding = decode(await readFile(path.join(root, 'bomb.flac')), 10_000, stop.signal)
   const programs = () => childPrograms().filter((name) => name === 'ffmpeg' || name === 'bwrap')
-  await vi.waitFor(() => expect(programs()).toContain('ffmpeg'), { interval: 1 })
+  await expect.poll(() => programs(), { interval: 1 }).toContain('ffmpeg')
   stop.abort(new Error('enough'))
   await expect(decoding).rejects.toThrow('enough')
   expect(programs()).toEqual([])

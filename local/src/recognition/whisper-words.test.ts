@@ -96,7 +96,7 @@ function recordingOf(
   return { sound: sound.map((value, index) => value + 0.002 * Math.sin(index * index)), known }
 }
 
-test('words are found where they were said', { timeout: 120_000 }, async () => {
+test('words are found where they were said', async () => {
   const onnx = loadOnnx(directory.find('onnxruntime')!)
   const detector = await openDetector(onnx, directory.find('silero-vad')!)
   const whisper = await openWhisper(onnx, directory.find('whisper-base')!)

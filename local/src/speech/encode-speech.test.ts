@@ -4,14 +4,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { childPrograms } from '../../test/kit/child-programs.ts'
 import { bytesOf } from '../../test/kit/listen.ts'
 import { findFfmpeg, type FfmpegTool } from '../sandbox.ts'
 import { encodeSpeech, speechFormats, type Sound } from './encode-speech.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const never = new AbortController().signal
 let tool: FfmpegTool
@@ -83,10 +81,8 @@ test.each(['the signal', 'its reader'])('everything ends with %s', async (cause)
   expect(childPrograms()).toContain('ffmpeg')
   if (cause === 'the signal') stop.abort()
   else stream.destroy()
-  await vi.waitFor(() => {
-    expect(isOver).toBe(true)
-    expect(childPrograms()).toEqual([])
-  }, 20_000)
+  await expect.poll(() => isOver).toBe(true)
+  await expect.poll(() => childPrograms()).toEqual([])
 })
 
 test('sound that breaks off breaks the stream rather than ending it', async () => {

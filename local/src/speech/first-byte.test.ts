@@ -1,10 +1,8 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { bytesOf, median } from '../../test/kit/listen.ts'
 import { modelDirectory, onlySets } from '../../test/kit/model-directory.ts'
 import { createSpeech } from './speech.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const never = new AbortController().signal
 const directory = modelDirectory('onnxruntime', 'kokoro', 'kokoro-voices')

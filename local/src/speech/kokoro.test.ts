@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { childPrograms } from '../../test/kit/child-programs.ts'
 import { bytesOf, decode, levelOf, probe, secondsOf } from '../../test/kit/listen.ts'
@@ -6,8 +6,6 @@ import { modelDirectory, onlySets } from '../../test/kit/model-directory.ts'
 import { nearestVoices } from '../../test/kit/nearest-voices.ts'
 import { createSpeech, type Speech, type SpokenText } from './speech.ts'
 import { voices } from './voices.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const never = new AbortController().signal
 const directory = modelDirectory('onnxruntime', 'kokoro', 'kokoro-voices')
@@ -83,10 +81,7 @@ test('an aborted text leaves nothing running but the model, which takes the next
   expect((await say('Yes.')).length).toBeGreaterThan(10_000)
   expect(stream.destroyed).toBe(true)
   expect(events).toEqual([])
-  await vi.waitFor(
-    () => expect(childPrograms().filter((name) => /ffmpeg|espeak|bwrap/u.test(name))).toEqual([]),
-    20_000,
-  )
+  await expect.poll(() => childPrograms().filter((name) => /ffmpeg|espeak|bwrap/u.test(name))).toEqual([])
 })
 
 test('a listener who does not listen holds up nobody', async () => {
@@ -105,7 +100,7 @@ test('a model that dies fails what it was saying, and the next text is spoken', 
 test('a model without work ends', async () => {
   events.length = 0
   await say('Yes.')
-  await vi.waitFor(() => expect(events).toContain('local.model_ended'), 20_000)
+  await expect.poll(() => events).toContain('local.model_ended')
 })
 
 function longestSilence(sound: Float32Array): number {

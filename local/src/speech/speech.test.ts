@@ -1,7 +1,7 @@
 import { createServer, request as httpRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { childPrograms } from '../../test/kit/child-programs.ts'
 import { bytesOf, decode, levelOf, probe, secondsOf } from '../../test/kit/listen.ts'
@@ -11,8 +11,6 @@ import { createSpeech, type Speech } from './speech.ts'
 import { voices } from './voices.ts'
 
 // Each test is a good many runs of ffmpeg.
-vi.setConfig({ testTimeout: 60_000 })
-
 const withoutWeights: ModelDirectory = { path: '/nowhere', find: () => undefined }
 const never = new AbortController().signal
 const passage =
@@ -136,7 +134,7 @@ describe('over HTTP', () => {
     )
     expect(childPrograms()).toContain('ffmpeg')
     request.destroy()
-    await vi.waitFor(() => expect(childPrograms()).toEqual([]), 20_000)
+    await expect.poll(() => childPrograms()).toEqual([])
   })
 
   test('of more texts than can be spoken at once, some are put off', async () => {
@@ -148,7 +146,7 @@ describe('over HTTP', () => {
     const response = await post(order)
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
     for (const { stream } of held) stream.destroy()
-    await vi.waitFor(async () => expect((await post(order)).status).toBe(200), 20_000)
+    await expect.poll(async () => (await post(order)).status).toBe(200)
   })
 
   test('without espeak-ng there is nothing to speak with', async () => {

@@ -40,7 +40,7 @@ export function neuralVoice(directory: ModelDirectory): NeuralVoice {
           gain: 1,
           pause: 0.4,
         }
-        for await (const piece of inference.run(task, AbortSignal.timeout(60_000)))
+        for await (const piece of inference.run(task, AbortSignal.timeout(120_000)))
           samples.push(Buffer.from(piece))
       }
       await writeFile(file, wav(Buffer.concat(samples)))

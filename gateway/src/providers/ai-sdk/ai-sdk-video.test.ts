@@ -10,7 +10,7 @@ import { type Exchange, withExchanges } from '../port/exchange.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { aiSdkVideo, type AiSdkSettings } from './ai-sdk-video.ts'
 
-const soon = (): AbortSignal => AbortSignal.timeout(3000)
+const soon = (): AbortSignal => AbortSignal.timeout(120_000)
 
 const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob =>
   jobForTest({ model: 'maker/video-1', prompt, ...changes })

@@ -11,7 +11,7 @@ import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/vi
 import { falVideo, type FalVideoSettings } from './fal-video.ts'
 import { usualInput } from './fal.ts'
 
-const soon = (): AbortSignal => AbortSignal.timeout(3000)
+const soon = (): AbortSignal => AbortSignal.timeout(120_000)
 
 const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob =>
   jobForTest({ model: 'maker/film/v2/text-to-video', prompt, seconds: 8, ...changes })

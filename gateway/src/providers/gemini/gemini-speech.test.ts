@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
 import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
@@ -15,7 +15,11 @@ const job = (changes: Partial<SpeechJob> = {}): SpeechJob => ({
   instructions: undefined,
   ...changes,
 })
-const soon = () => AbortSignal.timeout(5_000)
+const soon = () => AbortSignal.timeout(120_000)
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 const connect = (baseUrl: string, changes: Partial<GeminiSpeechSettings> = {}) =>
   geminiSpeech({
@@ -140,8 +144,13 @@ describe('against the simulated vendor', () => {
   })
 
   test('a vendor that does not begin is given up', async () => {
-    const failure = await failureOf(speak({ input: 'vendor:hang' }, { firstByteMs: 60 }))
-    expect(failure).toMatchObject({ kind: 'unknown', message: 'speech failed: TimeoutError' })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const firstByteMs = 3_600_000
+    const given = vendor.speeches().length
+    const failure = failureOf(speak({ input: 'vendor:hang' }, { firstByteMs }))
+    await expect.poll(() => vendor.speeches().length).toBe(given + 1)
+    vi.advanceTimersByTime(firstByteMs)
+    expect(await failure).toMatchObject({ kind: 'unknown', message: 'speech failed: TimeoutError' })
     await expect.poll(() => asked()?.state).toBe('abandoned')
   })
 
@@ -203,7 +212,7 @@ describe('another way to answer', () => {
     const { bytes } = await connect(vendor.url).speak(job({ format: 'wav' }), soon())
     let before = -1
     const isStill = () => before === (before = sentEvents)
-    await expect.poll(isStill, { interval: 200, timeout: 4_000 }).toBe(true)
+    await expect.poll(isStill, { interval: 200 }).toBe(true)
     expect(hasLeft).toBe(false)
     bytes.destroy()
     await expect.poll(() => hasLeft).toBe(true)

@@ -7,7 +7,7 @@ import { geminiVideo } from './gemini-video.ts'
 import { serviceAccountTokens } from './service-account.ts'
 
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-const soon = (): AbortSignal => AbortSignal.timeout(5000)
+const soon = (): AbortSignal => AbortSignal.timeout(120_000)
 
 const keyFile = (tokenUri: string, changes: object = {}) =>
   JSON.stringify({

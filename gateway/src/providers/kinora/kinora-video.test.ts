@@ -5,7 +5,7 @@ import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
 import type { VideoJob, VideoProvider } from '../port/video.ts'
 import { kinoraVideo, type KinoraVideoSettings } from './kinora-video.ts'
 
-const soon = (): AbortSignal => AbortSignal.timeout(3000)
+const soon = (): AbortSignal => AbortSignal.timeout(120_000)
 
 const job = (changes: Partial<VideoJob> = {}): VideoJob =>
   jobForTest({ model: 'vidB-2', prompt: 'a "cat"', seconds: 10, watermark: true, ...changes })

@@ -9,7 +9,7 @@ test('what the provider tells is read row by row, and what is no row is left out
     response.statusCode = request.url === '/engines' ? 200 : 404
     response.end(JSON.stringify(told))
   })
-  const engines = () => localEngines({ baseUrl: server.url })(AbortSignal.timeout(2_000))
+  const engines = () => localEngines({ baseUrl: server.url })(AbortSignal.timeout(120_000))
   const row = { engine: 'kokoro-small', wanted: 'kokoro', quality: 'Natural.' }
   told = {
     a: { ...row, pull: 'kinora models pull speech', more: 1 },
@@ -29,5 +29,5 @@ test('a provider that is away is a failure of the call', async () => {
   const server = await listenForTest(() => undefined)
   await server[Symbol.asyncDispose]()
   const engines = localEngines({ baseUrl: server.url })
-  expect(await failureOf(engines(AbortSignal.timeout(2_000)))).toMatchObject({ kind: 'not_delivered' })
+  expect(await failureOf(engines(AbortSignal.timeout(120_000)))).toMatchObject({ kind: 'not_delivered' })
 })

@@ -6,7 +6,7 @@ import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
 import type { VideoJob } from '../port/video.ts'
 import { localVideo } from './local-video.ts'
 
-const soon = (): AbortSignal => AbortSignal.timeout(3000)
+const soon = (): AbortSignal => AbortSignal.timeout(120_000)
 
 const job: VideoJob = {
   taskId: 'task/1',

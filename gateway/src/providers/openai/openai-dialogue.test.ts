@@ -18,7 +18,7 @@ const job = (changes: Partial<DialogueJob> = {}): DialogueJob => ({
   seed: undefined,
   ...changes,
 })
-const soon = () => AbortSignal.timeout(10_000)
+const soon = () => AbortSignal.timeout(120_000)
 
 const answering = (body: unknown, headers: Record<string, string> = {}) =>
   listenForTest((_request, response) => {

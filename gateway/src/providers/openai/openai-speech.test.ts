@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
 import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
@@ -15,7 +15,11 @@ const job = (changes: Partial<SpeechJob> = {}): SpeechJob => ({
   instructions: undefined,
   ...changes,
 })
-const soon = () => AbortSignal.timeout(5_000)
+const soon = () => AbortSignal.timeout(120_000)
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 describe('against the simulated vendor', () => {
   let vendor: Vendor
@@ -72,12 +76,17 @@ describe('against the simulated vendor', () => {
   })
 
   test('a vendor that does not begin is given up, one that has begun is not', async () => {
-    const hasty = openAiSpeech({ baseUrl: vendor.url, apiKey, isOurs: false, firstByteMs: 60 })
-    expect(await failureOf(hasty.speak(job({ input: 'vendor:hang' }), soon()))).toMatchObject({
-      kind: 'unknown',
-      message: 'speech failed: TimeoutError',
-    })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const firstByteMs = 3_600_000
+    const hasty = openAiSpeech({ baseUrl: vendor.url, apiKey, isOurs: false, firstByteMs })
+    const given = vendor.speeches().length
+    const failure = failureOf(hasty.speak(job({ input: 'vendor:hang' }), soon()))
+    await expect.poll(() => vendor.speeches().length).toBe(given + 1)
+    vi.advanceTimersByTime(firstByteMs)
+    expect(await failure).toMatchObject({ kind: 'unknown', message: 'speech failed: TimeoutError' })
+
     const { bytes } = await hasty.speak(job({ input: 'Slowly vendor:pace=20' }), soon())
+    vi.advanceTimersByTime(2 * firstByteMs)
     expect(Buffer.concat((await bytes.toArray()) as Buffer[]).length).toBeGreaterThan(1_000)
   })
 })

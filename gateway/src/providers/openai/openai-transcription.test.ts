@@ -6,7 +6,7 @@ import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
 import type { TranscriptionJob } from '../port/transcription.ts'
 import { openAiTranscription } from './openai-transcription.ts'
 
-const soon = (): AbortSignal => AbortSignal.timeout(3000)
+const soon = (): AbortSignal => AbortSignal.timeout(120_000)
 
 const job = (changes: Partial<TranscriptionJob> = {}): TranscriptionJob => ({
   model: 'ear-2',

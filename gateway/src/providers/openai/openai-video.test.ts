@@ -8,7 +8,7 @@ import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { openAiVideo, type OpenAiVideoSettings } from './openai-video.ts'
 
-const soon = (): AbortSignal => AbortSignal.timeout(3000)
+const soon = (): AbortSignal => AbortSignal.timeout(120_000)
 
 let tasks = 0
 const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob =>
@@ -38,7 +38,7 @@ describe('against the simulated vendor', () => {
   }
 
   test('a video goes all the way', async () => {
-    const wanted = job('a cat vendor:duration=200ms', {
+    const wanted = job('a cat vendor:never vendor:duration=200ms', {
       references: [pictureForTest('first'), pictureForTest('second')],
     })
     const ref = await provider.submit(wanted, soon())
@@ -56,6 +56,7 @@ describe('against the simulated vendor', () => {
       progress: expect.any(Number),
       checkAfterMs: 40,
     })
+    vendor.release(0)
     expect(await ended(ref)).toEqual({ kind: 'done', result: null })
     const video = Buffer.concat(await (await provider.openResult(ref, null, soon())).toArray())
     expect(video.subarray(4, 8).toString()).toBe('ftyp')
@@ -174,10 +175,12 @@ describe('against the simulated vendor', () => {
   test('a slow reply times out with an unknown outcome, and lookup finds the job', async () => {
     const looking = connect(vendor.url, { idempotentSubmits: false, lookup: true })
     expect(looking.submitsAreIdempotent).toBe(false)
-    const wanted = job('vendor:slow-reply=300ms')
-    expect(await failureOf(looking.submit(wanted, AbortSignal.timeout(60)))).toMatchObject({
-      kind: 'unknown',
-    })
+    const wanted = job('vendor:slow-reply=600000ms')
+    const patience = new AbortController()
+    const failure = failureOf(looking.submit(wanted, patience.signal))
+    await expect.poll(() => jobsOf(wanted.taskId)).toHaveLength(1)
+    patience.abort(new DOMException('too slow', 'TimeoutError'))
+    expect(await failure).toMatchObject({ kind: 'unknown' })
     expect(await looking.lookup?.(wanted.taskId, soon())).toEqual({ id: jobsOf(wanted.taskId)[0]?.id })
     expect(await looking.lookup?.('task-of-nobody', soon())).toBeUndefined()
     expect(provider.lookup).toBeUndefined()

@@ -9,7 +9,7 @@ import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { replicateVideo, type ReplicateSettings } from './replicate-video.ts'
 
-const soon = (): AbortSignal => AbortSignal.timeout(3000)
+const soon = (): AbortSignal => AbortSignal.timeout(120_000)
 
 const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob =>
   jobForTest({ model: 'maker/video-1', prompt, ...changes })
