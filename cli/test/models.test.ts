@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { ask } from '../../gateway/test/kit/answers.ts'
 import { createDatabase } from '../../gateway/test/kit/database.ts'
-import { choosePorts } from '../src/dev/free-port.ts'
+import { reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
 
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
@@ -21,7 +21,7 @@ let directory: string
 let ports: Record<'api' | 'nobody', number>
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-cli-models-'))
-  ports = await choosePorts(join(directory, 'ports.json'), ['api', 'nobody'])
+  ports = await reservePorts(directory, ['api', 'nobody'])
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 

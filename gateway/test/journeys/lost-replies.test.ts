@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import { expect, inject, test } from 'vitest'
 
-import { choosePorts } from '../../../cli/src/dev/free-port.ts'
 import { auditLedger } from '../../src/billing/ledger-store.ts'
 import { atMost } from '../../src/platform/at-most.ts'
 import { askJson } from '../kit/answers.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
+import { reservePorts } from '../kit/reserve-ports.ts'
 import { roleProcess } from '../kit/role-process.ts'
 import { startGateway, testEnvironment } from '../kit/start-gateway.ts'
 
@@ -145,7 +145,7 @@ test('an api that is killed between commit and reply has made the task that the 
   const directory = await mkdtemp(join(tmpdir(), 'kinora-killed-'))
   await using database = await createDatabase()
   await using proxy = await startSilentProxy(database.url)
-  const ports = await choosePorts(join(directory, 'ports.json'), ['api'])
+  const ports = await reservePorts(directory, ['api'])
   const environment = {
     ...testEnvironment(proxy.url, directory),
     PORT: String(ports['api']),

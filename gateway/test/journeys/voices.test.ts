@@ -52,7 +52,7 @@ const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kinora-voices-'))
   stack = await startStack({ provider: 'local', environment: { MODEL_DIR: directory.path } })
-  client = new OpenAI({ apiKey: stack.key, baseURL: `${stack.url}/v1`, timeout: 120_000 })
+  client = new OpenAI({ apiKey: stack.key, baseURL: `${stack.url}/v1`, timeout: 600_000 })
 })
 
 afterAll(async () => {

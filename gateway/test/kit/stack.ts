@@ -8,7 +8,6 @@ import { join } from 'node:path'
 
 import { inject } from 'vitest'
 
-import { choosePorts } from '../../../cli/src/dev/free-port.ts'
 import { startRestateServer, type RestateServer } from '../../../cli/src/dev/restate-server.ts'
 import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
 import { auditLedger } from '../../src/billing/ledger-store.ts'
@@ -16,6 +15,7 @@ import type { Environment } from '../../src/config.ts'
 import { ask, form } from './answers.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 import { createAccount, createKey } from './factories.ts'
+import { reservePorts } from './reserve-ports.ts'
 import { roleProcess, type RoleProcess } from './role-process.ts'
 import { testEnvironment } from './start-gateway.ts'
 
@@ -97,14 +97,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   const directory = await mkdtemp(join(tmpdir(), 'kinora-stack-'))
   const database = await createDatabase()
   const vendor = await startVendor({ apiKey, durationMs: vendorDurationMs })
-  const ports = await choosePorts(join(directory, 'ports.json'), [
-    'ingress',
-    'admin',
-    'node',
-    'worker',
-    'api',
-    'local',
-  ])
+  const ports = await reservePorts(directory, ['ingress', 'admin', 'node', 'worker', 'api', 'local'])
 
   let restate: RestateServer | undefined
   const startEngine = async () => {
@@ -207,7 +200,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     },
     states: () => counted('select state as name, count(*) from video_tasks group by state'),
     stages: () => counted('select stage as name, count(*) from open_tasks group by stage'),
-    until: async (what, holds, withinMs = 90_000) => {
+    until: async (what, holds, withinMs = 240_000) => {
       const startedMs = performance.now()
       while (!(await holds())) {
         if (performance.now() - startedMs > withinMs)

@@ -66,14 +66,17 @@ const waitIsOver = async () => {
   await postgres.query('update open_transcriptions set not_before = now()')
   await postgres.query('update transcription_pieces set not_before = now() where not_before > now()')
 }
+/** How many turns it takes is no matter: a provider may ask for a pause, or have too few retries left. */
 const until = async (id: string, status: 'completed' | 'failed') => {
-  for (let turns = 0; turns < 10; turns += 1) {
-    await transcriber.work()
-    const { body } = await read(id)
-    if (body['status'] === status) return body
+  let body: Record<string, unknown> = {}
+  const turn = async () => {
     await waitIsOver()
+    await transcriber.work()
+    ;({ body } = await read(id))
+    return body['status']
   }
-  throw new Error(`${id} did not become ${status}`)
+  await expect.poll(turn, { interval: 10 }).toBe(status)
+  return body
 }
 
 const piecesOf = async (id: string) => {
@@ -334,7 +337,7 @@ describe('a run', () => {
       expect(await step(transcriber.dependencies, id, 1)).toEqual({ kind: 'over' })
     await postgres.query(`update open_transcriptions set touched_at = 'epoch' where task_id = $1`, [id])
     expect(await transcriber.work()).toBe(1)
-    expect((await read(id)).body['status']).toBe('completed')
+    await until(id, 'completed')
     expect(await movementsOf(id)).toEqual({ hold: 270, capture: 270 })
   })
 

@@ -10,16 +10,21 @@ const directory = modelDirectory('onnxruntime', 'kokoro', 'kokoro-voices')
 const sentence = 'Nobody had told the gardener of the rain and he was busy with his roses all day. '
 const short = 'Nobody had told the gardener of the rain'
 const long = sentence.repeat(60).slice(0, 4000)
+/** Times are held to closely only where the machine has nothing else to do, as in `npm run prove:speech`. */
+const isTimed = process.env['SPEECH_ADDED_MS'] !== undefined
+/** A long text that is spoken whole before it is heard takes a hundred times as long as a short one. */
+const ratioMax = isTimed ? 1.2 : 5
 
 test.each([
-  { engine: 'espeak-ng', folder: onlySets(directory), rounds: 5, mostMs: 800 },
+  { engine: 'espeak-ng', folder: onlySets(directory), rounds: isTimed ? 5 : 2, mostMs: 800 },
   {
     engine: 'kokoro',
     folder: onlySets(directory, 'onnxruntime', 'kokoro', 'kokoro-voices'),
-    rounds: 3,
+    rounds: isTimed ? 3 : 1,
     mostMs: 5000,
   },
 ])('with $engine a long text is heard as soon as a short one', async ({ engine, folder, rounds, mostMs }) => {
+  const limitMs = isTimed ? mostMs : Infinity
   const speech = createSpeech({
     directory: folder,
     ffmpegPath: 'ffmpeg',
@@ -43,7 +48,7 @@ test.each([
     const times: { short: number; long: number }[] = []
     const ofShort = () => median(times.map((each) => each.short))
     const ofLong = () => median(times.map((each) => each.long))
-    const isAlike = () => Math.abs(ofLong() / ofShort() - 1) < 0.2
+    const isAlike = () => ofLong() / ofShort() < ratioMax && ofLong() < limitMs
     // What else the machine does blurs a few measures, not many: more are taken until they tell.
     while (times.length < rounds || (!isAlike() && times.length < 4 * rounds))
       times.push({ short: await timed(short), long: await timed(long) })
@@ -52,7 +57,6 @@ test.each([
         `${ofLong().toFixed(0)} ms of ${long.length}, medians of ${times.length}\n`,
     )
     expect(isAlike()).toBe(true)
-    expect(ofLong()).toBeLessThan(mostMs)
   } finally {
     await speech.close()
   }

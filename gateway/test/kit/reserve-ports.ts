@@ -1,0 +1,48 @@
+/** Ports that no other test on this machine is given, not even one of another checkout. */
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { choosePorts } from '../../../cli/src/dev/free-port.ts'
+
+const reservations = join(tmpdir(), 'kinora-test-ports')
+
+const reserved = new Set<string>()
+process.once('exit', () => {
+  for (const file of reserved) rmSync(file, { force: true })
+})
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** One file per port names the process that has it. The file of a process that is gone does not count. */
+const reserve = (port: number): boolean => {
+  const file = join(reservations, String(port))
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx' })
+  } catch {
+    if (isAlive(Number(readFileSync(file, 'utf8')))) return false
+    writeFileSync(file, String(process.pid))
+  }
+  reserved.add(file)
+  return true
+}
+
+/** A free port for each name. A free port alone could be given to two tests before either listens on it. */
+export const reservePorts = async <Name extends string>(
+  directory: string,
+  names: readonly Name[],
+): Promise<Record<Name, number>> => {
+  mkdirSync(reservations, { recursive: true })
+  for (;;) {
+    const chosen = await choosePorts(join(directory, `ports-${randomUUID()}.json`), names)
+    if (names.every((name) => reserve(chosen[name]))) return chosen
+  }
+}
