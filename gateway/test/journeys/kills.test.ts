@@ -19,7 +19,7 @@ const expectOneJobEach = (stack: Stack) => {
   expect(jobs.length).toBe(count)
 }
 
-test('a worker killed in the middle of fifty tasks loses none and charges each once', async () => {
+test.concurrent('a worker killed in the middle of fifty tasks loses none and charges each once', async () => {
   await using stack = await startStack({ vendorDurationMs: 1_500, slots: 30 })
   await fiftyUnderWay(stack)
   await stack.workers[0]?.kill()
@@ -30,7 +30,7 @@ test('a worker killed in the middle of fifty tasks loses none and charges each o
   expectOneJobEach(stack)
 })
 
-test('the engine killed in the middle of fifty tasks loses none and charges each once', async () => {
+test.concurrent('the engine killed in the middle of fifty tasks loses none and charges each once', async () => {
   await using stack = await startStack({ vendorDurationMs: 1_500, slots: 30 })
   await fiftyUnderWay(stack)
   const pid = stack.engine.pid()
@@ -42,7 +42,7 @@ test('the engine killed in the middle of fifty tasks loses none and charges each
   expectOneJobEach(stack)
 })
 
-test('the API killed in the middle of fifty tasks loses none and charges each once', async () => {
+test.concurrent('the API killed in the middle of fifty tasks loses none and charges each once', async () => {
   await using stack = await startStack({ vendorDurationMs: 1_500, slots: 30 })
   await fiftyUnderWay(stack)
   await stack.api.kill()
