@@ -14,7 +14,7 @@ let gateway: VendorGateway
 let operator: Operator
 
 beforeAll(async () => {
-  gateway = await startVendorGateway(environment)
+  gateway = await withoutIntervals(() => startVendorGateway(environment))
   operator = await createOperator(gateway)
 })
 afterAll(() => gateway[Symbol.asyncDispose]())

@@ -19,6 +19,7 @@ import {
 } from '../../src/setup/setup-store.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { testEnvironment } from '../kit/start-gateway.ts'
+import { withoutIntervals } from '../kit/without-intervals.ts'
 
 const credentialSecrets = [new Secret('a secret of more than thirty-two characters')]
 
@@ -61,15 +62,17 @@ const follow = async (text: string, { lookEveryMs = 20 } = {}): Promise<Followed
       },
     },
   )
-  const setup = await createLiveSetup({
-    postgres: database.postgres,
-    readSetup: config.readSetup,
-    credentialSecrets,
-    protocols: config.protocols,
-    knownModels,
-    log,
-    lookEveryMs,
-  })
+  const setup = await withoutIntervals(() =>
+    createLiveSetup({
+      postgres: database.postgres,
+      readSetup: config.readSetup,
+      credentialSecrets,
+      protocols: config.protocols,
+      knownModels,
+      log,
+      lookEveryMs,
+    }),
+  )
   return {
     ...setup,
     lines,

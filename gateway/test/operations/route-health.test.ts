@@ -11,6 +11,7 @@ import { createRouter } from '../../src/routing/router.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { startProxy } from '../kit/start-gateway.ts'
 import { settingsAt } from '../kit/vendor-providers.ts'
+import { withoutIntervals } from '../kit/without-intervals.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 const often = { interval: 20 }
@@ -23,8 +24,10 @@ let models = 0
 
 beforeAll(async () => {
   database = await createDatabase()
-  one = await createHealth({ postgres: database.postgres, log })
-  other = await createHealth({ postgres: database.postgres, log })
+  // Without the look that each takes every few seconds, only what they tell each other counts.
+  const create = () => withoutIntervals(() => createHealth({ postgres: database.postgres, log }))
+  one = await create()
+  other = await create()
 })
 afterAll(async () => {
   await one.stop()
