@@ -285,7 +285,7 @@ export const wireApi = async (config: Config, log: Log) => {
     },
     redis,
   )
-  const { app, closing, drain, isOverloaded } = createServer(
+  const { app, closing, drain, isOverloaded, beginChecks } = createServer(
     {
       ...connectionSettingsOf(config),
       overload: {
@@ -312,6 +312,7 @@ export const wireApi = async (config: Config, log: Log) => {
     admission: createAdmission(isGuarded ? admissionLimitsOf(config) : noAdmissionLimits),
     mediaWork: mediaWorkOf(config),
     isOverloaded,
+    beginChecks,
     isGuarded,
     assertSolvent: async (caller: Caller, operation: Operation) => {
       if (!isGuarded || !errorsOf(operation).includes('insufficient_balance')) return

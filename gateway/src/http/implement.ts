@@ -39,6 +39,8 @@ export interface FrontDoor {
   mediaWork: MediaWork
   /** Whether this process has too much to do to create anything now. */
   isOverloaded: () => boolean
+  /** Waits until another request of this address may be checked; answers how to say that it was. */
+  beginChecks: (request: FastifyRequest) => Promise<() => void>
   /** Refuses a caller who could not pay for anything. */
   assertSolvent: (caller: Caller, operation: Operation) => Promise<void>
   /** False where limits are switched off. */
@@ -299,8 +301,13 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
     const assertSolvent = async (): Promise<void> => {
       const { caller } = request
       if (operation.creates !== true || wantsQuote || caller === undefined) return
-      if (names !== undefined && (await door.repeats.mayReplay(caller, operation.id, names))) return
-      await door.assertSolvent(caller, operation)
+      const endChecks = await door.beginChecks(request)
+      try {
+        if (names !== undefined && (await door.repeats.mayReplay(caller, operation.id, names))) return
+        await door.assertSolvent(caller, operation)
+      } finally {
+        endChecks()
+      }
     }
     const beforeExpensive = () => (solvency ??= assertSolvent())
     const reading: BodyReading = {
@@ -396,6 +403,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       if (operation.access === 'key' || operation.access === 'operator')
         await admit(operation, request, reply, door)
       request.ticket = openTicket(request, reply, door.admission)
+      request.endChecks?.()
     },
     handler: async (request, reply) => {
       const { ticket } = request
@@ -412,6 +420,8 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
 declare module 'fastify' {
   interface FastifyRequest {
     ticket: RequestTicket
+    /** Says that this request was checked, and the next one of its address may be. */
+    endChecks: (() => void) | undefined
     caller: Caller | undefined
     operator: Operator | undefined
   }

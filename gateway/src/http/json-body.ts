@@ -7,10 +7,9 @@ import type { IncomingMessage } from 'node:http'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Ticket } from '../admission/admission.ts'
-import { nextTurn } from '../platform/next-turn.ts'
 import { fieldsOf, type Fields } from './fields.ts'
 import { createJsonScan, notJson, spoolingLimits, type ScanLimits } from './json-scan.ts'
-import { receiveBody, smallBodyBytesMax, type Receiving } from './receive-body.ts'
+import { receiveBody, type Receiving } from './receive-body.ts'
 import type { Spool } from './spool.ts'
 import { createTextSpool, LongText, type TextSpool } from './spooled-text.ts'
 
@@ -80,18 +79,8 @@ export const readJsonBody = async (
   const scan = createJsonScan(texts, isGuarded ? limits : withoutGuard(limits), (bytes) =>
     ticket.take('bodyBytes', bytes),
   )
-  let receivedBytes = 0
   try {
-    await receiveBody(request, {
-      ...reading,
-      tooLarge: tooLarge(sizeBytesMax),
-      take: async (chunk) => {
-        receivedBytes += chunk.length
-        // Of all large bodies under way, one chunk is taken per turn of the event loop.
-        if (receivedBytes > smallBodyBytesMax) await nextTurn()
-        await scan.take(chunk)
-      },
-    })
+    await receiveBody(request, { ...reading, tooLarge: tooLarge(sizeBytesMax), take: scan.take })
     await texts.finish()
     const entries = await Promise.all(parse(scan.kept(), texts).map(withShortTexts))
     // A map, because a name such as __proto__ is only a name there.

@@ -4,7 +4,9 @@ import type { Socket } from 'node:net'
 
 import { ApiError } from '@kinora/contract/errors'
 
+import { addressPrefixOf } from '../admission/address-prefix.ts'
 import { createConnectionLimit, type ConnectionRefusal } from '../admission/connection-limits.ts'
+import { createPacedStarts } from '../admission/paced-starts.ts'
 import { createStallWatch } from '../admission/stalled-connections.ts'
 import { isAddressAllowed } from '../keys/caller.ts'
 import { createPipelining } from './pipelining.ts'
@@ -34,13 +36,28 @@ const refusals: Record<ConnectionRefusal, ApiError> = {
 /** Makes servers that share one set of limits: a host name with two addresses is listened on by two servers. */
 export const createServers = (settings: ConnectionSettings, createRequestId: () => string) => {
   const { trustedProxies } = settings
+  const isTrustedProxy = (address: string) => isAddressAllowed({ addresses: trustedProxies }, address)
   const admit = createConnectionLimit({
     perAddress: settings.connectionsPerAddress,
     total: settings.connections,
-    isTrustedProxy: (address) => isAddressAllowed({ addresses: trustedProxies }, address),
+    isTrustedProxy,
   })
   const stalls = createStallWatch(settings.responseStallMs)
   const { serialise, isAnswering } = createPipelining()
+
+  const begin = createPacedStarts(Infinity)
+  /** Of a burst of connections of one address, one begins per turn of the event loop: each may bring many requests. */
+  const serveInTurn = (socket: Socket, serve: () => void) => {
+    const address = socket.remoteAddress ?? ''
+    if (!settings.serialisesRequests || isTrustedProxy(address)) {
+      serve()
+      return
+    }
+    begin(addressPrefixOf(address), (end) => {
+      end()
+      if (!socket.destroyed) serve()
+    })
+  }
 
   const create = (handle: RequestListener, options: ServerOptions): Server => {
     const server = createServer(options, settings.serialisesRequests ? serialise(handle) : handle)
@@ -50,7 +67,9 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
       const refusal = admit(socket)
       if (refusal === undefined) {
         stalls.watch(socket)
-        for (const each of serve) each.call(server, socket)
+        serveInTurn(socket, () => {
+          for (const each of serve) each.call(server, socket)
+        })
         return
       }
       socket.on('error', () => undefined)

@@ -8,6 +8,7 @@ import { createGunzip } from 'node:zlib'
 import { ApiError } from '@kinora/contract/errors'
 
 import { bufferPassed } from '../platform/buffer-garbage.ts'
+import { nextTurn } from '../platform/next-turn.ts'
 import { createRateWindow, type MinimumRate } from './minimum-rate.ts'
 
 /** Bodies up to this size are small: they are parsed before anything else is known about their sender's money. */
@@ -51,9 +52,25 @@ const inflatesTooMuch = (inflationMax: number) =>
     message: `The body inflates to more than ${inflationMax} times its compressed size.`,
   })
 
+const discarding = new WeakSet<IncomingMessage>()
+
 /**
- * Receives a body up to its limit. A refused body is read to its end without being kept, because a sender
- * that is cut off in the middle never gets to see why.
+ * Reads the rest of a body without keeping it, because a sender that is cut off in the middle never gets to see the
+ * answer. One chunk per turn of the event loop is read of all such bodies, so that they do not hold up anybody else.
+ */
+export const discardBody = (request: IncomingMessage): void => {
+  if (request.complete || request.destroyed || discarding.has(request)) return
+  discarding.add(request)
+  request.on('data', ({ length }: Buffer) => {
+    bufferPassed(length)
+    request.pause()
+    void nextTurn().then(() => request.resume())
+  })
+}
+
+/**
+ * Receives a body up to its limit. Of all large bodies under way one chunk is taken per turn of the event loop, so that
+ * small requests are served in between.
  */
 export const receiveBody = async (request: IncomingMessage, receiving: Receiving): Promise<void> => {
   const { sizeBytesMax, tooLarge, beforeLarge, take, minimumRate, inflationMax, signal } = receiving
@@ -82,7 +99,7 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
     const refuse = (error: unknown) => {
       stop()
       request.unpipe()
-      request.resume()
+      discardBody(request)
       // Only now, because closing it may still raise an error that nobody is left to handle.
       inflater?.on('error', () => undefined).destroy()
       reject(error)
@@ -113,9 +130,12 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
       rate.received(chunk.length)
       bufferPassed(chunk.length)
     }
-    const takeLarge = async (chunk: Buffer) => {
-      isLarge = true
-      await beforeLarge()
+    const takeInTurn = async (chunk: Buffer) => {
+      if (!isLarge) {
+        isLarge = true
+        await beforeLarge()
+      }
+      await nextTurn()
       await take(chunk)
     }
     request.on('close', onClose)
@@ -130,7 +150,7 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
         return refuse(inflatesTooMuch(inflationMax))
       let busy: Promise<void> | undefined
       try {
-        busy = !isLarge && sizeBytes > smallBodyBytesMax ? takeLarge(chunk) : take(chunk)
+        busy = isLarge || sizeBytes > smallBodyBytesMax ? takeInTurn(chunk) : take(chunk)
       } catch (error) {
         return refuse(error)
       }

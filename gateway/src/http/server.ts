@@ -10,6 +10,8 @@ import type { Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
 import fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
+import { addressPrefixOf } from '../admission/address-prefix.ts'
+import { createPacedStarts } from '../admission/paced-starts.ts'
 import { rateLimitHeaders, type LimitStanding, type RateLimit } from '../limits/rate-limit.ts'
 import type { Log } from '../platform/log.ts'
 import { uuidV7 } from '../platform/uuid.ts'
@@ -17,6 +19,7 @@ import { answeredRequest, isAnonymousRefusal, type RequestLog } from './answered
 import { createClosing } from './closing.ts'
 import { createServers, type ConnectionSettings } from './node-server.ts'
 import { rawProblem, sendProblem } from './problem.ts'
+import { discardBody } from './receive-body.ts'
 
 export interface ServerSettings extends ConnectionSettings {
   /** Above these this process counts as overloaded; 0 for never. */
@@ -118,6 +121,9 @@ const stopLingering = ({ raw }: FastifyRequest) => {
 /** Asked for all the time and by nobody: no line in a log. */
 const probes = new Set(['/livez', '/readyz', '/healthz'])
 
+/** How many requests of one address are counted, authenticated and found solvent at once. */
+const checksPerAddress = 8
+
 /** A webhook that verifies does not count against its address; its handler counts the others. */
 const webhooks = new Set<string | undefined>(Object.values(newsOperations).map(({ id }) => id))
 
@@ -128,10 +134,20 @@ export const createServer = (
   requestLog: RequestLog,
   limitAddress: RateLimit['address'],
 ) => {
+  const start = createPacedStarts(checksPerAddress)
+  /** Waits until this request may be checked; answers how to say that it was. */
+  const beginChecks = async (request: FastifyRequest): Promise<() => void> => {
+    if (!settings.serialisesRequests) return () => undefined
+    const scope = isForOperators(request.url) ? 'operators' : 'customers'
+    return new Promise((resolve) => start(`${scope} ${addressPrefixOf(request.ip)}`, resolve))
+  }
+
   /** Comes before everything else, so that it holds for what is not there as well. */
   const limit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { url = request.url, config } = request.routeOptions
     if (probes.has(url) || webhooks.has(config.operation)) return
+    request.endChecks = await beginChecks(request)
+    reply.raw.once('close', request.endChecks)
     request.addressStanding = await limitAddress(request.ip, isForOperators(url) ? 'operators' : 'customers')
     if (request.addressStanding !== undefined) reply.headers(rateLimitHeaders(request.addressStanding))
   }
@@ -205,6 +221,7 @@ export const createServer = (
   app.decorateRequest('operator', undefined)
   app.decorateRequest('problem', undefined)
   app.decorateRequest('addressStanding', undefined)
+  app.decorateRequest('endChecks', undefined)
   app.decorateRequest('noted', undefined)
   app.setErrorHandler(sendProblem(log))
 
@@ -214,8 +231,10 @@ export const createServer = (
   })
   // When the answer leaves, not when the request came: one that was under way would else keep its connection,
   // and the close would wait for it.
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', async (request, reply) => {
     if (isDraining) reply.header('connection', 'close')
+    // Left to itself, Node would read a body that nobody wants as fast as it comes.
+    discardBody(request.raw)
   })
   app.addHook('onResponse', async (request, reply) => {
     stopLingering(request)
@@ -228,6 +247,7 @@ export const createServer = (
     else requestLog.record(answered)
   })
   app.setNotFoundHandler(async (request, reply) => {
+    request.endChecks?.()
     const methods = methodsOf(request.url)
     if (request.method === 'OPTIONS' && methods.length > 0) {
       return reply
@@ -269,6 +289,7 @@ export const createServer = (
     app,
     closing,
     isOverloaded: () => app.isUnderPressure(),
+    beginChecks,
     /** Fails readiness, asks clients to reconnect elsewhere, then closes once what is under way is done. */
     drain: async (lameDuckMs: number) => {
       isDraining = true

@@ -23,6 +23,10 @@ export const onlyVideoFiles = [
 ]
 
 const startTimeoutMs = 20_000
+/** Whoever waits for a file can wait a little longer; requests that need no program should not notice. */
+const lowPriority = ['-n', '10']
+/** How `nice` tells that the program is not there or may not be run. */
+const notStarted = new Set([126, 127])
 const complaintMax = 1_000
 /** Where bubblewrap tells the id of the first process inside. */
 const infoFd = 3
@@ -50,13 +54,10 @@ const createCommand = (program: string) => {
   return async (path: string, parameters: (path: string) => string[]) => {
     sandboxing ??= canSandbox(program)
     const isSandboxed = await sandboxing
-    return isSandboxed
-      ? {
-          isSandboxed,
-          command: 'bwrap',
-          given: ['--info-fd', String(infoFd), ...sandboxed(path), program, ...parameters('/video')],
-        }
-      : { isSandboxed, command: program, given: parameters(path) }
+    const inside = isSandboxed
+      ? ['bwrap', '--info-fd', String(infoFd), ...sandboxed(path), program, ...parameters('/video')]
+      : [program, ...parameters(path)]
+    return { isSandboxed, command: 'nice', given: [...lowPriority, ...inside] }
   }
 }
 
@@ -131,7 +132,11 @@ export const createOutputSandbox = (program: string): ReadOutputOfFile => {
         if (code === 0) resolve()
         else {
           // Bubblewrap tells of a program that was killed by a code of its own, which is no verdict on the file.
-          const ending = isLate ? 'SIGKILL' : (code ?? killedBy)
+          const ending = isLate
+            ? 'SIGKILL'
+            : code !== null && notStarted.has(code)
+              ? 'ENOENT'
+              : (code ?? killedBy)
           const message = `${program} ended with ${ending}: ${complaint}`
           reject(Object.assign(new Error(message), { code: ending, killed: isLate }))
         }
