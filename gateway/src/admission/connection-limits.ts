@@ -1,4 +1,7 @@
-/** Limits how many connections may be open: from one address, and in total. */
+/**
+ * Limits how many connections may be open: from one address, and in total. An address whose connections had to be cut
+ * off again and again gets no new ones for a while, because even to begin one and cut it off costs processor time.
+ */
 import type { Socket } from 'node:net'
 
 import { addressPrefixOf } from './address-prefix.ts'
@@ -12,23 +15,52 @@ export interface ConnectionLimits {
 
 export type ConnectionRefusal = 'too_many_from_address' | 'too_many_in_total'
 
-/** Counts a connection until it is closed, or says why it must not be served. */
-export type AdmitConnection = (socket: Socket) => ConnectionRefusal | undefined
+export interface ConnectionAdmission {
+  /** Counts a connection until it is closed, or says why it must not be served. */
+  admit: (socket: Socket) => ConnectionRefusal | undefined
+  /** Says that a connection had to be cut off for what its client sent. */
+  cutOff: (socket: Socket) => void
+}
+
+/** So many cut off within the span, and the address is blocked for as long. */
+const cutOffMax = 10
+const blockedMs = 10_000
 
 export const createConnectionLimit = ({
   perAddress,
   total,
   isTrustedProxy,
-}: ConnectionLimits): AdmitConnection => {
+  nowMs = () => performance.now(),
+}: ConnectionLimits & { nowMs?: () => number }): ConnectionAdmission => {
   const openByAddress = new Map<string, number>()
+  const cutOffByAddress = new Map<string, { count: number; untilMs: number }>()
   let openInTotal = 0
 
-  return (socket) => {
-    if (openInTotal >= total) return 'too_many_in_total'
+  const prefixOf = (socket: Socket): string | undefined => {
     // A connection that was reset before it was accepted has no address any more.
     const address = socket.remoteAddress ?? ''
-    const prefix = isTrustedProxy(address) ? undefined : addressPrefixOf(address)
+    return isTrustedProxy(address) ? undefined : addressPrefixOf(address)
+  }
+  const isBlocked = (prefix: string): boolean => {
+    const found = cutOffByAddress.get(prefix)
+    if (found === undefined) return false
+    if (found.untilMs > nowMs()) return found.count >= cutOffMax
+    cutOffByAddress.delete(prefix)
+    return false
+  }
+
+  const cutOff = (socket: Socket) => {
+    const prefix = prefixOf(socket)
+    if (prefix === undefined || perAddress === Infinity) return
+    const count = (isBlocked(prefix) ? cutOffMax : (cutOffByAddress.get(prefix)?.count ?? 0)) + 1
+    cutOffByAddress.set(prefix, { count, untilMs: nowMs() + blockedMs })
+  }
+
+  const admit: ConnectionAdmission['admit'] = (socket) => {
+    if (openInTotal >= total) return 'too_many_in_total'
+    const prefix = prefixOf(socket)
     if (prefix !== undefined) {
+      if (isBlocked(prefix)) return 'too_many_from_address'
       const open = openByAddress.get(prefix) ?? 0
       if (open >= perAddress) return 'too_many_from_address'
       openByAddress.set(prefix, open + 1)
@@ -43,4 +75,5 @@ export const createConnectionLimit = ({
     })
     return undefined
   }
+  return { admit, cutOff }
 }

@@ -46,7 +46,7 @@ test('an account over its limit gets a 429, and everybody a 503 when there is to
   const admitted = [submit('a'), submit('a'), submit('a')]
   await expect(submit('a')).rejects.toMatchObject({
     code: 'rate_limit_exceeded',
-    message: 'Limit reached: 3 media files in process at once for this account. Try again in 5 s.',
+    message: 'Concurrency limit reached: 3 media files in process for this account. Try again in 5 s.',
     headers: { 'retry-after': '5' },
   })
   admitted.push(submit('b'))

@@ -37,13 +37,13 @@ const refusals: Record<ConnectionRefusal, ApiError> = {
 export const createServers = (settings: ConnectionSettings, createRequestId: () => string) => {
   const { trustedProxies } = settings
   const isTrustedProxy = (address: string) => isAddressAllowed({ addresses: trustedProxies }, address)
-  const admit = createConnectionLimit({
+  const { admit, cutOff } = createConnectionLimit({
     perAddress: settings.connectionsPerAddress,
     total: settings.connections,
     isTrustedProxy,
   })
   const stalls = createStallWatch(settings.responseStallMs)
-  const { serialise, isAnswering } = createPipelining()
+  const { serialise, isAnswering } = createPipelining(cutOff)
 
   const begin = createPacedStarts(Infinity)
   /** Of a burst of connections of one address, one begins per turn of the event loop: each may bring many requests. */

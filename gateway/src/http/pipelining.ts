@@ -24,7 +24,7 @@ export interface Pipelining {
  */
 const waitingMax = 16
 
-export const createPipelining = (): Pipelining => {
+export const createPipelining = (onCutOff: (socket: Socket) => void): Pipelining => {
   // The requests that wait, of each connection that is answering one.
   const waitingOf = new WeakMap<Socket, Exchange[]>()
 
@@ -57,7 +57,9 @@ export const createPipelining = (): Pipelining => {
         start(handle, socket, none, { request, response })
         return
       }
+      if (socket.destroyed) return
       if (waiting.length >= waitingMax) {
+        onCutOff(socket)
         socket.destroy()
         return
       }

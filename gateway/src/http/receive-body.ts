@@ -12,7 +12,7 @@ import { nextTurn } from '../platform/next-turn.ts'
 import { createRateWindow, type MinimumRate } from './minimum-rate.ts'
 
 /** Bodies up to this size are small: they are parsed before anything else is known about their sender's money. */
-export const smallBodyBytesMax = 64 * 1024
+const smallBodyBytesMax = 64 * 1024
 
 export interface BodyLimits {
   minimumRate: MinimumRate

@@ -37,6 +37,8 @@ export interface AttackedApi extends AsyncDisposable {
   pid: number
   spoolDirectory: string
   target: Target
+  /** The same with keys and an address of its own, for an attack before the one that is measured. */
+  rehearsal: Target
   probeTarget: ProbeTarget
   probes: Probe[]
   /** Starts those programs for media, and is only measured where an attack is about them. */
@@ -102,6 +104,7 @@ const createAddresses = () => {
   let next = 0
   return {
     attacker: `${prefix}.250`,
+    rehearsal: `${prefix}.251`,
     nextProbe: () => {
       next = (next % 200) + 1
       return `${prefix}.${next}`
@@ -195,8 +198,10 @@ export const startAttackedApi = async (
   // The factory's keys have high limits; the attacker's have the default ones.
   const victim = await createKey(postgres, victimId)
   const operator = await createKey(postgres, '', { kind: 'admin' })
-  const poor = await createKey(postgres, poorId, { limits: {} })
-  const funded = await createKey(postgres, fundedId, { limits: {} })
+  const attackersKeys = async () => ({
+    poor: (await createKey(postgres, poorId, { limits: {} })).text,
+    funded: (await createKey(postgres, fundedId, { limits: {} })).text,
+  })
   const attackersOwn = await createKey(postgres, fundedId)
   const { body } = await askJson(`http://127.0.0.1:${port}/v1/videos`, attackersOwn.text, order)
   const taskId = String(body['id'])
@@ -215,17 +220,19 @@ export const startAttackedApi = async (
       return
     }
   }
+  const target = {
+    port,
+    address: addresses.attacker,
+    keys: await attackersKeys(),
+    mediaPath: `${link.pathname}${link.search}`,
+    taskId,
+    recordings,
+  }
   return {
     pid,
     spoolDirectory: join(own, 'media', 'spool'),
-    target: {
-      port,
-      address: addresses.attacker,
-      keys: { poor: poor.text, funded: funded.text },
-      mediaPath: `${link.pathname}${link.search}`,
-      taskId,
-      recordings,
-    },
+    target,
+    rehearsal: { ...target, address: addresses.rehearsal, keys: await attackersKeys() },
     probeTarget: { port, nextAddress: addresses.nextProbe },
     ...probesOf(victim.text, operator.text, clip),
     attackersOwn: attackersOwnOf(attackersOwn.text),

@@ -20,9 +20,11 @@ import {
   type Usage,
 } from './measure.ts'
 import { p99Of, probeOnce, runProbes, stoppedEarly, type Probe, type Timings } from './probes.ts'
+import type { Target } from './target.ts'
 
 export interface AttackLength {
   warmUpMs: number
+  rehearsalMs: number
   beforeMs: number
   duringMs: number
   /** How long the traces of an attack may take to go away. */
@@ -30,8 +32,8 @@ export interface AttackLength {
 }
 
 export const lengths: Record<'quick' | 'full', AttackLength> = {
-  quick: { warmUpMs: 500, beforeMs: 2_000, duringMs: 5_000, afterMs: 10_000 },
-  full: { warmUpMs: 2_000, beforeMs: 15_000, duringMs: 60_000, afterMs: 30_000 },
+  quick: { warmUpMs: 500, rehearsalMs: 1_000, beforeMs: 2_000, duringMs: 5_000, afterMs: 10_000 },
+  full: { warmUpMs: 2_000, rehearsalMs: 5_000, beforeMs: 15_000, duringMs: 60_000, afterMs: 30_000 },
 }
 
 interface Limits {
@@ -90,7 +92,7 @@ interface Options {
 
 const attackerFile = fileURLToPath(new URL('attacker.ts', import.meta.url))
 
-const startAttacker = (attack: AttackName, { target }: AttackedApi) => {
+const startAttacker = (attack: AttackName, target: Target) => {
   const child: ChildProcess = fork(attackerFile, {
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -121,6 +123,22 @@ const startAttacker = (attack: AttackName, { target }: AttackedApi) => {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
       await exited
     },
+  }
+}
+
+/** A short attack before the one that is measured: code that runs for the first time is compiled first. */
+const rehearse = async (
+  name: AttackName,
+  { rehearsal }: AttackedApi,
+  { rehearsalMs, afterMs }: AttackLength,
+) => {
+  await using attacker = startAttacker(name, rehearsal)
+  await attacker.ready
+  attacker.attack(rehearsalMs)
+  await attacker.ended()
+  const untilMs = performance.now() + afterMs
+  while ((await countConnections(rehearsal.port, rehearsal.address)) > 0 && performance.now() < untilMs) {
+    await sleep(50)
   }
 }
 
@@ -189,7 +207,7 @@ export const runAttack = async (
 ): Promise<AttackResult> => {
   const { postgres } = fixtures.database
   await using api = await startAttackedApi(fixtures, environment)
-  await using attacker = startAttacker(name, api)
+  await using attacker = startAttacker(name, api.target)
   const { pid, spoolDirectory, probeTarget } = api
   const probes = [...api.probes, ...(name === 'media-work' ? [api.transcriptionProbe] : [])]
   const refusalRows = async () => {
@@ -200,6 +218,7 @@ export const runAttack = async (
   }
 
   await runProbes(probeTarget, probes, AbortSignal.timeout(length.warmUpMs))
+  if (!stopsEarly) await rehearse(name, api, length)
   await attacker.ready
   const before = await runProbes(probeTarget, probes, AbortSignal.timeout(length.beforeMs))
   const [usageBefore, { files }, processes, rowsBefore] = await Promise.all([
