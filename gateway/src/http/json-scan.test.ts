@@ -256,7 +256,7 @@ test('many texts that are each just short enough are not all held', async () => 
   })
 })
 
-test('a recording of 25 MB inside JSON holds nobody up: no step takes more than a few milliseconds', async () => {
+test('a recording of 25 MB inside JSON holds nobody up: no step takes nearly as long as parsing it whole', async () => {
   const data = randomBytes(25_000_000).toString('base64')
   const body = Buffer.from(JSON.stringify({ messages: [{ content: [{ input_audio: { data } }] }] }))
   const spool = createTextSpool(directory)
@@ -266,6 +266,9 @@ test('a recording of 25 MB inside JSON holds nobody up: no step takes more than 
     const { user, system } = process.threadCpuUsage()
     return (user + system) / 1000
   }
+  const parsingMs = usedMs()
+  JSON.parse(body.toString('utf8'))
+  const wholeMs = usedMs() - parsingMs
   let longestMs = 0
   for (let at = 0; at < body.length; at += 65_536) {
     const chunk = body.subarray(at, at + 65_536)
@@ -277,6 +280,5 @@ test('a recording of 25 MB inside JSON holds nobody up: no step takes more than 
   await spool.finish()
   expect(scan.kept().length).toBeLessThan(200)
   await spool.discard()
-  // Parsing it whole is one step of about 80 ms.
-  expect(longestMs).toBeLessThan(20)
-}, 30_000)
+  expect(longestMs).toBeLessThan(wholeMs / 2)
+})
