@@ -270,7 +270,7 @@ export const settings = {
   LIMIT_UPLOADS_IN_FLIGHT: scopesSetting(
     { address: '32', key: '16', account: '32', total: '128' },
     integer(1),
-    'Requests in flight at once that send a form, or JSON of more than 64 KiB.',
+    'Requests in flight at once whose body has more than 64 KiB.',
   ),
   LIMIT_BODY_BYTES: scopesSetting(
     { address: '32MiB', key: '16MiB', account: '32MiB', total: '128MiB' },

@@ -318,6 +318,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
         ticket.take('uploads', 1)
         await beforeExpensive()
       },
+      beforeForm: beforeExpensive,
     }
     const { fields, discard } = await readBody(operation, request, reading, door)
     const gone = goneOf(reply.raw, door.closing)

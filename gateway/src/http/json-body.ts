@@ -21,6 +21,8 @@ export interface JsonBody {
 
 export type BodyReading = Pick<Receiving, 'sizeBytesMax' | 'beforeLarge' | 'minimumRate' | 'inflationMax'> & {
   ticket: Ticket
+  /** Runs before a form is read, however small it is: its file costs disk and may need a program to look into it. */
+  beforeForm: () => Promise<void>
 }
 
 const tooLarge = (sizeBytesMax: number) => () =>

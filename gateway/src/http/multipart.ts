@@ -191,9 +191,9 @@ export const readForm = async (
     await Promise.allSettled(spooling.map(async ({ file }) => unlink((await file).path)))
   }
   try {
+    await reading.beforeForm()
     await receiveBody(request, {
       ...reading,
-      isLarge: true,
       signal: broken.signal,
       // The file is what makes such a form too large.
       tooLarge: () =>

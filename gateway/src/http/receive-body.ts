@@ -27,8 +27,6 @@ const checkEveryMs = 1_000
 export interface Receiving extends BodyLimits {
   sizeBytesMax: number
   tooLarge: () => ApiError
-  /** True for a body that counts as large whatever its size. */
-  isLarge?: boolean
   /** Runs once, before more of a body is taken than a small one has. */
   beforeLarge: () => Promise<void>
   /** True where the bytes are wanted as they were sent, compressed or not. */
@@ -77,7 +75,7 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
   const encoding = receiving.isRaw === true ? 'identity' : encodingOf(request)
   const announcedBytes = Number(request.headers['content-length'] ?? 0)
   if (announcedBytes > sizeBytesMax) throw tooLarge()
-  let isLarge = receiving.isLarge === true || announcedBytes > smallBodyBytesMax
+  let isLarge = announcedBytes > smallBodyBytesMax
   if (isLarge) await beforeLarge()
 
   await new Promise<void>((resolve, reject) => {

@@ -147,7 +147,9 @@ export const createServer = (
     const { url = request.url, config } = request.routeOptions
     if (probes.has(url) || webhooks.has(config.operation)) return
     request.endChecks = await beginChecks(request)
-    reply.raw.once('close', request.endChecks)
+    // A client may have left while its request waited; that was told then, and is not told again.
+    if (reply.raw.destroyed) request.endChecks()
+    else reply.raw.once('close', request.endChecks)
     request.addressStanding = await limitAddress(request.ip, isForOperators(url) ? 'operators' : 'customers')
     if (request.addressStanding !== undefined) reply.headers(rateLimitHeaders(request.addressStanding))
   }

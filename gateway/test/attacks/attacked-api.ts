@@ -8,13 +8,13 @@ import { gzipSync } from 'node:zlib'
 
 import { inject } from 'vitest'
 
-import { choosePorts } from '../../../cli/src/dev/free-port.ts'
 import type { Environment } from '../../src/config.ts'
 import { Secret } from '../../src/platform/secret.ts'
 import { createLinkSigner } from '../../src/storage/signed-link.ts'
 import { askJson } from '../kit/answers.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { completeTask, createAccount, createKey, linkSecret } from '../kit/factories.ts'
+import { reservePorts } from '../kit/reserve-ports.ts'
 import { roleProcess } from '../kit/role-process.ts'
 import { makeVideo } from '../kit/sample-video.ts'
 import { encoded, wave, waveOf } from '../kit/sound.ts'
@@ -169,7 +169,7 @@ export const startAttackedApi = async (
   const { postgres } = database
   const own = await mkdtemp(join(directory, 'api-'))
   await mkdir(join(own, 'media'))
-  const { api: port } = await choosePorts(join(own, 'ports.json'), ['api'])
+  const { api: port } = await reservePorts(own, ['api'])
   const api = roleProcess(
     'api',
     {

@@ -1,4 +1,5 @@
 /** What a process uses, by what the system says of it: memory, descriptors, child processes, connections, spooled files. */
+import { readFileSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -89,4 +90,20 @@ export const watchUsage = async (
     await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
   return most
+}
+
+/** Answers later what share of the processors' time was used since now, by whatever runs on this machine. */
+export const startBusyShare = (): (() => number) => {
+  const read = () => {
+    const [, ...times] = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? '').split(/\s+/)
+    const all = times.slice(0, 8).map(Number)
+    const total = all.reduce((sum, time) => sum + time, 0)
+    // The fourth and the fifth are idle time, the latter while waiting for a disk.
+    return { total, idle: (all[3] ?? 0) + (all[4] ?? 0) }
+  }
+  const before = read()
+  return () => {
+    const after = read()
+    return 1 - (after.idle - before.idle) / Math.max(1, after.total - before.total)
+  }
 }
