@@ -57,13 +57,20 @@ const discarding = new WeakSet<IncomingMessage>()
  * answer. One chunk per turn of the event loop is read of all such bodies, so that they do not hold up anybody else.
  */
 export const discardBody = (request: IncomingMessage): void => {
-  if (request.complete || request.destroyed || discarding.has(request)) return
+  if (request.destroyed || discarding.has(request)) return
   discarding.add(request)
+  // All of it has come; only what is buffered is left, and while that is unread the connection is not read either.
+  if (request.complete) {
+    request.resume()
+    return
+  }
   request.on('data', ({ length }: Buffer) => {
     bufferPassed(length)
     request.pause()
     void nextTurn().then(() => request.resume())
   })
+  // It was paused where its last chunk was being taken.
+  request.resume()
 }
 
 /**

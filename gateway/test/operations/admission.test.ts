@@ -199,6 +199,21 @@ describe('JSON is bounded while it arrives', () => {
   })
 })
 
+test('a connection goes on after a body that was refused in its middle', async () => {
+  const bodies = [`{"a":[${'0,'.repeat(200_000)}0]}`, `{"a":"${'a'.repeat(2_000_000)}`, '['.repeat(100_000)]
+  for (const body of bodies) {
+    const sender = await begin(gateway.url, key.text, {
+      path: '/v1/audio/speech',
+      headers: { 'content-length': String(body.length) },
+    })
+    sender.socket.write(body)
+    expect([400, 413]).toContain(await sender.status())
+    if (!sender.socket.destroyed) sender.socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n')
+    while (!sender.text().includes('{"status":"ok"}')) await once(sender.socket, 'data')
+    gone(sender)
+  }
+})
+
 describe('requests in flight', () => {
   test('over the limit of a key are refused with 429, and others go on; one that ends makes room', async () => {
     await using own = await limited({ LIMIT_REQUESTS_IN_FLIGHT: 'key=2' })
