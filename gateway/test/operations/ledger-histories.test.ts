@@ -65,6 +65,8 @@ interface History {
   cycle: number
   /** Its cycle is over and nobody has renewed it yet. */
   isDue: boolean
+  /** What it was before the last hold that was tried renewed its cycle. */
+  beforeRenewal: { cycle: number; available: number } | undefined
   tasks: Open[]
   requests: Open[]
   /** Seconds of the last task that failed, to be ordered again. */
@@ -121,6 +123,7 @@ const newHistory = (index: number): History => {
     ...{ random, quota, budget, cap, held: 0, revenue: 0, cycle: 0, isDue: false, tasks: [], requests: [] },
     available: kind === 'payg' ? between(random, 0, 4_000) : cycleQuota,
     failedSeconds: undefined,
+    beforeRenewal: undefined,
     known: new Set(),
     caller: {
       ...{ keyId: uuidV7(), accountId: uuidV7(), kind, models: undefined, addresses: undefined },
@@ -203,7 +206,21 @@ const newLane = (histories: History[], number: number): Lane => {
 
 /** A cycle that is over is renewed with the next hold that is tried. */
 const renewedByHold = (history: History) => {
+  history.beforeRenewal = history.isDue ? { cycle: history.cycle, available: history.available } : undefined
   if (history.isDue) renewed(history)
+}
+
+/** A hold that was lost with its transaction has renewed nothing: what is moved before the next one expires with the cycle. */
+const undoLostRenewals = async (lost: History[]) => {
+  const { rows } = await database.postgres.query<{ accountId: string }>(
+    `select account_id as "accountId" from subscriptions where account_id = any($1) and cycle_ends_at <= now()`,
+    [lost.map(({ caller }) => caller.accountId)],
+  )
+  const due = new Set(rows.map(({ accountId }) => accountId))
+  for (const history of lost) {
+    if (history.beforeRenewal === undefined || !due.has(history.caller.accountId)) continue
+    Object.assign(history, history.beforeRenewal, { isDue: true })
+  }
 }
 const renewed = (history: History) => {
   history.isDue = false
@@ -286,6 +303,7 @@ const createTasks = async ({ acceptVideo }: Lane, histories: History[]) => {
         expect(result.reason.code).toBe(expected)
       } else lost.push(history)
     })
+    await undoLostRenewals(lost)
     for (const { history, open } of await findUnknown(lost, 'video_tasks')) {
       history.tasks.push(held(history, { ...open, cycle: history.cycle }))
     }
@@ -371,6 +389,7 @@ const openRequests = async ({ meter }: Lane, histories: History[]) => {
       } else if (isRefusal(result.reason)) expect(result.reason.code).toBe(expected)
       else lost.push(history)
     })
+    await undoLostRenewals(lost)
     // Nobody serves these: they lapse.
     for (const { history, open } of await findUnknown(lost, 'metered_requests')) {
       history.requests.push(held(history, { ...open, cycle: history.cycle }))
