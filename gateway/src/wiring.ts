@@ -194,7 +194,8 @@ const nudgeWatchOf = (engine: Engine, providers: Providers) => (provider: string
 const mayBeFree = (catalog: Catalog, prices: PriceList, caller: Caller, { path }: Operation): boolean => {
   const usable = catalog.available().filter(({ id }) => mayUseModel(caller, id))
   const served = usable.filter(({ endpoints }) => endpoints.includes(path))
-  return (served.length > 0 ? served : usable).some(({ id }) => prices.isFree(id))
+  const free = prices.freeModels()
+  return (served.length > 0 ? served : usable).some(({ id }) => free.has(id))
 }
 
 /** Before anything else is read: a table that is not there yet would only be an error of SQL. */

@@ -1,3 +1,5 @@
+import { isIPv4 } from 'node:net'
+
 import ipaddr from 'ipaddr.js'
 
 const ipv6PrefixBits = 64
@@ -7,7 +9,8 @@ const ipv6PrefixBits = 64
  * given a whole /64 and could otherwise use a new address for every request.
  */
 export const addressPrefixOf = (address: string): string => {
-  if (!ipaddr.isValid(address)) return address
+  // Every request is counted by its address several times; most addresses need no parsing.
+  if (isIPv4(address) || !ipaddr.isValid(address)) return address
   // An IPv4 address that was mapped into IPv6 is still that IPv4 address.
   const parsed = ipaddr.process(address)
   if (parsed instanceof ipaddr.IPv4) return parsed.toString()

@@ -25,6 +25,8 @@ export interface ConnectionAdmission {
 /** So many cut off within the span, and the address is blocked for as long. */
 const cutOffMax = 10
 const blockedMs = 10_000
+/** Addresses that are remembered; beyond it those whose time is over are forgotten. */
+const rememberedMax = 10_000
 
 export const createConnectionLimit = ({
   perAddress,
@@ -53,6 +55,7 @@ export const createConnectionLimit = ({
     const prefix = prefixOf(socket)
     if (prefix === undefined || perAddress === Infinity) return
     const count = (isBlocked(prefix) ? cutOffMax : (cutOffByAddress.get(prefix)?.count ?? 0)) + 1
+    if (cutOffByAddress.size >= rememberedMax) for (const each of cutOffByAddress.keys()) isBlocked(each)
     cutOffByAddress.set(prefix, { count, untilMs: nowMs() + blockedMs })
   }
 

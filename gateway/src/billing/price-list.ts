@@ -35,8 +35,8 @@ export interface PriceList {
   tokenPrices: (model: ChatModel) => TokenRates
   /** Every price that counts now, in a stable order. */
   inForce: () => PriceInForce[]
-  /** Whether nothing about this model costs anything now. */
-  isFree: (model: string) => boolean
+  /** The models of which nothing costs anything now. */
+  freeModels: () => Set<string>
   /** Those that operators have set, past and coming ones too. */
   all: () => SetPrice[]
   /** Reads the record now, for who has just changed it. */
@@ -179,9 +179,10 @@ export const createPriceList = async (
           ...counting.map((price) => ({ ...price, source: 'operator' as const })),
         ]
       }),
-    isFree: (model) => {
-      const ofModel = list.inForce().filter((price) => price.model === model)
-      return ofModel.length > 0 && ofModel.every(({ unitMicros }) => unitMicros === 0)
+    freeModels: () => {
+      const inForce = list.inForce()
+      const costly = new Set(inForce.flatMap(({ model, unitMicros }) => (unitMicros === 0 ? [] : model)))
+      return new Set(inForce.flatMap(({ model }) => (costly.has(model) ? [] : model)))
     },
     all: () => prices,
     refresh,

@@ -84,10 +84,9 @@ export const readMessages = async (
       })
     }
     if (data === undefined || data === null || data === '') throw missing(`${param}.data`)
-    const text = longText(data) ?? data
-    if (typeof text !== 'string' && longText(data) === undefined)
-      throw invalid(`${param}.data`, 'base64 text')
-    return { param: `${param}.data`, format: known, data: text as SentRecording['data'] }
+    const text = longText(data) ?? (typeof data === 'string' ? data : undefined)
+    if (text === undefined) throw invalid(`${param}.data`, 'base64 text')
+    return { param: `${param}.data`, format: known, data: text }
   }
 
   const readPart = async (param: string, value: unknown, role: string): Promise<AskedPart> => {

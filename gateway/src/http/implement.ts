@@ -144,6 +144,7 @@ const readBody = async (
   operation: Operation,
   request: FastifyRequest,
   reading: BodyReading,
+  fileNames: ReadonlySet<string>,
   door: FrontDoor,
 ): Promise<Body> => {
   const { body } = operation
@@ -158,7 +159,6 @@ const readBody = async (
   if (mediaType === 'multipart/form-data' && body.form !== null) {
     const { fileBytesMax } = body
     const ofFiles = fileBytesMax === undefined ? {} : { fileBytesMax, refusedFile: 'file' }
-    const fileNames = fileNamesOf(operation)
     return readForm(request.raw, reading, { ...form, ...ofFiles, fileNames }, spool)
   }
   const accepted = [body.form && 'multipart/form-data', body.json && 'application/json']
@@ -291,6 +291,7 @@ const notedOf = (
 
 export const implement = <O extends Operation>(door: FrontDoor, operation: O, handler: Handler<O>): void => {
   const readQuery = queryReader(operation)
+  const fileNames = fileNamesOf(operation)
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = readQuery(request)
     const wantsQuote = operation.creates === true && query['dry_run'] === 'true'
@@ -320,7 +321,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       },
       beforeForm: beforeExpensive,
     }
-    const { fields, discard } = await readBody(operation, request, reading, door)
+    const { fields, discard } = await readBody(operation, request, reading, fileNames, door)
     const gone = goneOf(reply.raw, door.closing)
     const note = (noted: Noted) => {
       request.noted = { ...request.noted, ...noted }

@@ -1,11 +1,12 @@
 /** Runs one attack against an API of its own and judges what everybody else noticed of it. */
-import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import type { Environment } from '../../src/config.ts'
+import { startBareServer } from '../kit/bare-server.ts'
 import { perSecond as floodPerSecond } from './anonymous.ts'
 import { startAttackedApi, type AttackedApi, type AttackFixtures } from './attacked-api.ts'
 import type { FromAttacker, ToAttacker } from './attacker.ts'
@@ -162,20 +163,6 @@ const limitOf = ({ name, enoughMs }: Probe, before: Timings, busyFactor: number)
 
 const bareProbe: Probe = {
   ...{ name: 'bare server', perSecond: 20, method: 'GET', path: '/', headers: {}, enoughMs: bareMsEnough },
-}
-
-const startBareServer = async () => {
-  const program = `require('node:http').createServer((_, response) => response.end()).listen(0, '127.0.0.1', function () { console.log(this.address().port) })`
-  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const exited = once(child, 'exit')
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  return {
-    port: Number(line.toString()),
-    [Symbol.asyncDispose]: async () => {
-      child.kill('SIGKILL')
-      await exited
-    },
-  }
 }
 
 /** The share of late answers at which an attack has succeeded beyond doubt: a p99 allows for a tenth of it. */

@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads'
 
 import { expect, test } from 'vitest'
 
+import { startBareServer } from '../kit/bare-server.ts'
 import type { ChatOrder, SentChat } from '../kit/chat-sender.ts'
 import { peakDuring, residentMib } from '../kit/resident-memory.ts'
 import { startStack } from '../kit/stack.ts'
@@ -17,21 +18,6 @@ const readEveryMs = 5
 const slowerMax = 3
 /** Below this it is the machine's scheduler that is measured: eight senders, a vendor and ffprobe share it. */
 const p99MsEnough = 50
-
-/** A server that does nothing else: how long its answers take shows what the machine is busy with. */
-const startBareServer = async () => {
-  const program = `require('node:http').createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1', function () { console.log(this.address().port) })`
-  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  return {
-    url: `http://127.0.0.1:${line.toString().trim()}/`,
-    [Symbol.asyncDispose]: async () => {
-      const gone = once(child, 'exit')
-      child.kill('SIGTERM')
-      await gone
-    },
-  }
-}
 
 /** The vendor as a process of its own, and a humble one: what it reads must not hold up who measures. */
 const startVendorProcess = async () => {
@@ -107,7 +93,7 @@ test('eight conversations of 33 MB at once are answered, and small reads take at
   const pid = stack.api.pid() ?? 0
   const task = `${url}/v1/videos/${await stack.create('A whale')}`
   const order = { url, key, count: together, sizeBytes: recordingBytes }
-  const target = { url: task, bareUrl: bare.url, key, pid }
+  const target = { url: task, bareUrl: `http://127.0.0.1:${bare.port}/`, key, pid }
   const quiet = () => readDuring(target, new Promise((resolve) => setTimeout(resolve, 2_000)))
   // Once to warm up: what is compiled on first use is not what is measured here.
   await sendChats({ ...order, count: 1 })
