@@ -26,7 +26,7 @@ LABEL org.opencontainers.image.title="Kinora" \
 # The fonts set captions, espeak-ng speaks or tells the neural voices how; the cache is made now because the file system may be read-only later.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends ffmpeg bubblewrap espeak-ng fontconfig fonts-inter \
-    fonts-droid-fallback \
+    fonts-droid-fallback fonts-noto-color-emoji \
   && rm -rf /var/lib/apt/lists/* \
   && fc-cache --force \
   && groupadd --gid 10001 kinora \

@@ -19,15 +19,20 @@ const measures = [
 ]
 
 // What needs the weights of models, which `kinora models pull` fetches.
-const sound = ['local/src/recognition/whisper-text.test.ts', 'local/src/recognition/whisper-words.test.ts']
+const sound = [
+  'local/src/recognition/whisper-text.test.ts',
+  'local/src/recognition/whisper-words.test.ts',
+  'local/src/recognition/detected-language.test.ts',
+  'local/src/speech/spoken-sentences.test.ts',
+]
 
 // The same at length, for `npm run prove:sound`. What it proves piece by piece `voices.test.ts` hears as a whole.
 const longSound = ['local/src/speech/kokoro.test.ts', 'local/src/recognition/recognition.test.ts']
 
-// One group of tests after the other; within a group two files at a time, because much of it is waiting.
+// One group of tests after the other; within a group three files at a time, because much of it is waiting.
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    maxWorkers: 3,
     projects: [
       {
         test: {
@@ -67,7 +72,7 @@ export default defineConfig({
         test: {
           name: 'sound',
           include: sound,
-          ...limits,
+          ...longLimits,
           sequence: { groupOrder: 2 },
         },
       },
@@ -85,7 +90,7 @@ export default defineConfig({
         test: {
           name: 'long-sound',
           include: longSound,
-          ...limits,
+          ...longLimits,
           sequence: { groupOrder: 5 },
         },
       },

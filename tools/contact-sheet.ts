@@ -1,6 +1,7 @@
 /**
- * Renders twelve short films with the built-in provider, through its real server, and puts a frame of each on
- * docs/contact-sheet.png: a look at everything it can make. Run it after changing how films are painted.
+ * Renders short films with the built-in provider, through its real server, and puts a frame of each on a sheet:
+ * docs/contact-sheet.png shows every kind of film, docs/picture-book.png what is drawn for everyday prompts. Run
+ * it after changing how films are painted; `films` or `picture-book` as an argument makes only that sheet.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -12,6 +13,7 @@ import { promisify } from 'node:util'
 import sharp from 'sharp'
 
 import { startLocalProvider } from '../local/src/server.ts'
+import { pictureBook } from '../local/test/kit/picture-book.ts'
 
 const run = promisify(execFile)
 
@@ -135,6 +137,9 @@ const shownAt = 1.5
 /** The caption is gone and the fade at the end has hardly begun: a frame that can serve as a picture. */
 const plainAt = 2.6
 
+/** The picture in its full light, with its caption, and while lightning strikes. */
+const brightAt = 2.25
+
 async function frameAt(film: string, at: number): Promise<Buffer> {
   const { stdout } = await run(
     'ffmpeg',
@@ -181,11 +186,35 @@ async function make(film: Film, url: string, filmPath: (name: string) => string)
   await writeFile(filmPath(film.name), Buffer.from(await (await fetch(`${job}/result`)).arrayBuffer()))
 }
 
-const columns = 4
-const cell = { width: 460, height: 356 }
-const room = { width: 442, height: 308 }
+interface Sheet {
+  file: string
+  films: Film[]
+  columns: number
+  /** Of a film on the sheet, without its label. */
+  room: { width: number; height: number }
+  gap: number
+  fontSize: number
+  /** When in a film its frame is taken. */
+  frameAt: number
+}
 
-async function sheetOf(frames: Buffer[]): Promise<Buffer> {
+const sheets: Record<string, Sheet> = {
+  films: {
+    ...{ file: 'docs/contact-sheet.png', films, columns: 4, room: { width: 442, height: 308 }, gap: 18 },
+    ...{ fontSize: 14, frameAt: shownAt },
+  },
+  'picture-book': {
+    file: 'docs/picture-book.png',
+    films: pictureBook.map(({ prompt }, index) => ({
+      ...{ name: `page-${index + 1}`, label: prompt, prompt, size: [480, 270], watermark: false },
+    })),
+    ...{ columns: 5, room: { width: 336, height: 189 }, gap: 10, fontSize: 14, frameAt: brightAt },
+  },
+}
+
+async function sheetOf(sheet: Sheet, frames: Buffer[]): Promise<Buffer> {
+  const { columns, room, gap, fontSize } = sheet
+  const cell = { width: room.width + gap, height: room.height + gap + fontSize * 2 }
   const rows = Math.ceil(frames.length / columns)
   const pieces = await Promise.all(
     frames.map(async (frame, index) => {
@@ -195,15 +224,16 @@ async function sheetOf(frames: Buffer[]): Promise<Buffer> {
         .resize({ ...room, fit: 'inside' })
         .png()
         .toBuffer({ resolveWithObject: true })
-      const film = films[index]!
-      const label = `<svg xmlns="http://www.w3.org/2000/svg" width="${cell.width}" height="36"><text x="${cell.width / 2}" y="22" text-anchor="middle" font-family="Inter, sans-serif" font-size="14" fill="#c9cfda">${film.label} · ${film.size.join('×')}</text></svg>`
+      const film = sheet.films[index]!
+      const label = film.label === film.prompt ? film.label : `${film.label} · ${film.size.join('×')}`
+      const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${cell.width}" height="${fontSize * 2}"><text x="${cell.width / 2}" y="${fontSize * 1.4}" text-anchor="middle" font-family="Inter, sans-serif" font-size="${fontSize}" fill="#c9cfda">${label}</text></svg>`
       return [
         {
           input: data,
           left: left + Math.round((cell.width - info.width) / 2),
-          top: top + 10 + Math.round((room.height - info.height) / 2),
+          top: top + Math.round(gap / 2 + (room.height - info.height) / 2),
         },
-        { input: Buffer.from(label), left, top: top + room.height + 12 },
+        { input: Buffer.from(svg), left, top: top + room.height + Math.round(gap / 2) },
       ]
     }),
   )
@@ -216,6 +246,13 @@ async function sheetOf(frames: Buffer[]): Promise<Buffer> {
   return await sharp(flat).png({ palette: true, colours: 256, dither: 0.8, effort: 10 }).toBuffer()
 }
 
+const asked = process.argv.slice(2)
+const unknown = asked.find((name) => !(name in sheets))
+if (unknown !== undefined) {
+  throw new Error(
+    `There is no sheet "${unknown}". Use one of: ${Object.keys(sheets).join(', ')}, or none for all.`,
+  )
+}
 const begun = performance.now()
 const directory = await mkdtemp(path.join(tmpdir(), 'kinora-contact-sheet-'))
 const filmPath = (name: string) => path.join(directory, `${name}.mp4`)
@@ -231,17 +268,22 @@ const provider = await startLocalProvider({
   },
 })
 try {
-  for (const [index, film] of films.entries()) {
-    const from = performance.now()
-    await make(film, provider.url, filmPath)
-    const took = ((performance.now() - from) / 1000).toFixed(1)
-    console.log(`${String(index + 1).padStart(2)}/${films.length}  ${took} s  ${film.name}: ${film.label}`)
+  for (const [name, sheet] of Object.entries(sheets)) {
+    if (asked.length > 0 && !asked.includes(name)) continue
+    for (const [index, film] of sheet.films.entries()) {
+      const from = performance.now()
+      await make(film, provider.url, filmPath)
+      const took = ((performance.now() - from) / 1000).toFixed(1)
+      console.log(
+        `${String(index + 1).padStart(2)}/${sheet.films.length}  ${took} s  ${film.name}: ${film.label}`,
+      )
+    }
+    const frames = await Promise.all(sheet.films.map((film) => frameAt(filmPath(film.name), sheet.frameAt)))
+    const painted = await sheetOf(sheet, frames)
+    await writeFile(path.join(import.meta.dirname, '..', sheet.file), painted)
+    const took = ((performance.now() - begun) / 1000).toFixed(0)
+    console.log(`${sheet.file}, ${Math.round(painted.length / 1024)} kB, after ${took} s`)
   }
-  const sheet = await sheetOf(await Promise.all(films.map((film) => frameAt(filmPath(film.name), shownAt))))
-  const file = path.join(import.meta.dirname, '../docs/contact-sheet.png')
-  await writeFile(file, sheet)
-  const took = ((performance.now() - begun) / 1000).toFixed(0)
-  console.log(`docs/contact-sheet.png, ${Math.round(sheet.length / 1024)} kB, in ${took} s`)
 } finally {
   await provider.close()
   await rm(directory, { recursive: true, force: true })

@@ -5,21 +5,28 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { environmentWith, loadConfig, type Environment } from '@kinora/gateway/config'
+import { createLog, type Log } from '@kinora/gateway/log'
 import { migrate } from '@kinora/gateway/main'
-import { createDevelopmentKeys, seedDevelopment, type DevelopmentKeys } from '@kinora/gateway/seed'
+import {
+  createDevelopmentKeys,
+  developmentBalance,
+  seedDevelopment,
+  type DevelopmentKeys,
+} from '@kinora/gateway/seed'
 
 import { lockDirectory } from './dev/directory-lock.ts'
 import { startEmbeddedPostgres } from './dev/embedded-postgres.ts'
 import { choosePorts } from './dev/free-port.ts'
+import { boundLog } from './dev/log-file.ts'
 import { startModelPull } from './dev/pull-models.ts'
 import { startRestateServer } from './dev/restate-server.ts'
-import { lastLines, supervise } from './dev/supervise.ts'
+import { supervise } from './dev/supervise.ts'
 
 export interface DevOptions {
   port: number
@@ -33,11 +40,26 @@ const readyWithinMs = 60_000
 
 type Stoppable = { stop: () => Promise<void> }
 
-/** A private file of ours: read when it is there, made when it is not. */
-const remembered = async <Value>(file: string, make: () => Value): Promise<Value> => {
-  if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Value
-  const value = make()
-  await writeFile(file, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 })
+const parsed = <Value>(file: string, text: string): Value => {
+  try {
+    return JSON.parse(text) as Value
+  } catch {
+    throw new Error(
+      `${file} is not valid JSON. Restore it from a backup, or remove it to start with new ones.`,
+    )
+  }
+}
+
+/** A private file of ours: read when it is there, made when it is not. Members that an older one lacks are added. */
+const remembered = async <Value extends object>(file: string, make: () => Value): Promise<Value> => {
+  const kept = existsSync(file) ? parsed<Partial<Value>>(file, await readFile(file, 'utf8')) : {}
+  const made = make()
+  const value = { ...made, ...kept }
+  if (Object.keys(made).some((name) => !Object.hasOwn(kept, name))) {
+    // Through another file, so that a crash in between loses nothing.
+    await writeFile(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 })
+    await rename(`${file}.new`, file)
+  }
   return value
 }
 
@@ -78,7 +100,7 @@ const startRole = (
       })
       // What cannot even start will not get better by trying again; what was running once is started anew.
       child.on('exit', (code) => {
-        if (code !== 0) settle?.failed(new Error(`${role} cannot run:\n${lastLines(supervised.logFile)}`))
+        if (code !== 0) settle?.failed(new Error(`${role} cannot run:\n${supervised.lastLines()}`))
       })
       return child
     },
@@ -94,11 +116,16 @@ const curlFor = (url: string, key: string) =>
     '  -F prompt="A whale swimming through a calm ocean at sunset"',
   ].join('\n')
 
-const welcome = (url: string, keys: DevelopmentKeys, directory: string, seconds: string) => `
+interface Prepared {
+  keys: DevelopmentKeys
+  currency: string
+}
+
+const welcome = (url: string, { keys, currency }: Prepared, directory: string, seconds: string) => `
   Kinora is ready (${seconds} s)
 
   API      ${url}/v1
-  Key      ${keys.payg}
+  Key      ${keys.payg}   (development account, topped up with ${developmentBalance(currency)})
   OpenAPI  ${url}/openapi.json
   Data     ${directory}   (keys of every kind in keys.json, logs in logs/)
 
@@ -113,6 +140,13 @@ ${curlFor(url, keys.payg).replace(/^/gm, '    ')}
   Ctrl-C stops everything.
 `
 
+/** What `dev` itself has to say, in the format of all roles. */
+const openDevLog = (directory: string): Log => {
+  const file = join(directory, 'logs', 'dev.log')
+  boundLog(file)
+  return createLog({ level: 'info', file }, 'dev')
+}
+
 interface Startup {
   options: DevOptions
   directory: string
@@ -120,6 +154,8 @@ interface Startup {
   complain: (message: string) => void
   /** What has been started so far, for it to be stopped in the reverse order. */
   started: Stoppable[]
+  /** Told once the directory is this run's own. */
+  onLocked: () => void
 }
 
 /** The settings of the roles: what the environment gives stands, the rest is made for this directory. */
@@ -127,7 +163,7 @@ const settingsFor = (
   { options, directory }: Startup,
   outer: Environment,
   ports: Record<'worker' | 'local', number>,
-  secrets: { keyHash: string; link: string },
+  secrets: { keyHash: string; link: string; credential: string },
 ) => ({
   HOST: '127.0.0.1',
   PORT: String(options.port),
@@ -139,6 +175,7 @@ const settingsFor = (
   MEDIA_DIRECTORY: join(directory, 'media'),
   KEY_HASH_SECRETS: outer['KEY_HASH_SECRETS'] ?? secrets.keyHash,
   LINK_SECRETS: outer['LINK_SECRETS'] ?? secrets.link,
+  CREDENTIAL_SECRETS: outer['CREDENTIAL_SECRETS'] ?? secrets.credential,
   // One person's machine, one address: the limit that protects a public service would only be in the way.
   LIMIT_ADDRESS_PER_3_MINUTES: outer['LIMIT_ADDRESS_PER_3_MINUTES'] ?? '0',
 })
@@ -180,15 +217,17 @@ const startEngine = async (
   return restate
 }
 
-const startEverything = async (startup: Startup): Promise<DevelopmentKeys> => {
+const startEverything = async (startup: Startup): Promise<Prepared> => {
   const { options, directory, say, complain, started } = startup
   const outer = environmentWith({})
   await assertFree(options.port)
   await mkdir(join(directory, 'logs'), { recursive: true, mode: 0o700 })
-  started.push(await lockDirectory(directory))
+  await lockDirectory(directory)
+  startup.onLocked()
   const secrets = await remembered(join(directory, 'secrets.json'), () => ({
     keyHash: randomBytes(32).toString('hex'),
     link: randomBytes(32).toString('hex'),
+    credential: randomBytes(32).toString('hex'),
   }))
   const keys = await remembered(join(directory, 'keys.json'), createDevelopmentKeys)
   const names = ['postgres', 'ingress', 'admin', 'node', 'worker', 'local'] as const
@@ -227,7 +266,7 @@ const startEverything = async (startup: Startup): Promise<DevelopmentKeys> => {
       }),
     )
   }
-  return keys
+  return { keys, currency: config.CURRENCY }
 }
 
 export const dev = async (options: DevOptions): Promise<void> => {
@@ -237,35 +276,46 @@ export const dev = async (options: DevOptions): Promise<void> => {
   const say = (message: string) => {
     if (!options.isJson) process.stdout.write(`  ${message}\n`)
   }
+  let log: Log | undefined
   const complain = (message: string) => {
     process.stderr.write(`  ${message}\n`)
+    log?.warn({ problem: message }, 'dev.problem')
+  }
+  const onLocked = () => {
+    log = openDevLog(directory)
+    log.info({ pid: process.pid }, 'dev.starting')
   }
   const stopAll = async () => {
     for (const each of started.toReversed()) await each.stop()
   }
   const stopping = new Promise<undefined>((stop) => {
-    process.once('SIGINT', () => stop(undefined))
-    process.once('SIGTERM', () => stop(undefined))
+    // A terminal and npm may both send one: a repeated signal must not cut the stopping short.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(undefined))
   })
 
   try {
-    const keys = await Promise.race([
+    const prepared = await Promise.race([
       stopping,
-      startEverything({ options, directory, say, complain, started }),
+      startEverything({ options, directory, say, complain, started, onLocked }),
     ])
-    if (keys !== undefined) {
+    if (prepared !== undefined) {
       const url = `http://127.0.0.1:${options.port}`
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
+      log?.info({ url }, 'dev.started')
       process.stdout.write(
         options.isJson
-          ? `${JSON.stringify({ event: 'ready', url, console: null, keys })}\n`
-          : welcome(url, keys, directory, seconds),
+          ? `${JSON.stringify({ event: 'ready', url, console: null, keys: prepared.keys })}\n`
+          : welcome(url, prepared, directory, seconds),
       )
     }
     await stopping
     say('Stopping…')
+  } catch (error) {
+    log?.error({ err: error }, 'dev.not-started')
+    throw error
   } finally {
     await stopAll()
+    log?.info('dev.stopped')
   }
   process.exit(0)
 }

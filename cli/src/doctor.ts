@@ -102,9 +102,9 @@ const pocketsphinx = ({ pocketsphinxPath }: Programs): Check =>
 
 const fonts = async (): Promise<Check> => {
   const found = await findFonts()
-  if (found?.inter === true && found.chinese) return ok('fonts', 'Inter, and one with Chinese')
-  const fix = 'apt-get install fontconfig fonts-inter fonts-droid-fallback'
-  return absent('fonts', 'captions are set in another font, or show boxes for Chinese', fix)
+  if (found?.inter === true && found.chinese && found.emoji) return ok('fonts', 'Inter, Chinese and emoji')
+  const fix = 'apt-get install fontconfig fonts-inter fonts-droid-fallback fonts-noto-color-emoji'
+  return absent('fonts', 'captions are set in another font, or show boxes for Chinese or emoji', fix)
 }
 
 const startsItsOwn = 'kinora dev starts its own'

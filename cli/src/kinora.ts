@@ -18,6 +18,12 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string
 }
 
+const readPort = (text: string): number => {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port
+  throw new Error(`--port must be a number between 1 and 65535, got "${text}".`)
+}
+
 const program = new Command('kinora')
   .description('A self-hosted media generation service.')
   .version(version)
@@ -29,12 +35,12 @@ program
   .option('--port <port>', 'port of the API', '8787')
   .option('--data <directory>', 'where data, logs and keys are kept', '.kinora')
   .option('--json', 'print one line of JSON when ready, and nothing else')
-  .option('--no-open', 'do not open a browser')
+  .option('--no-open', 'accepted for scripts; no browser is opened either way')
   .option('--no-models', 'do not pull models in the background')
-  .action(async (options: { port: string; data: string; json?: true; open: boolean; models: boolean }) => {
+  .action(async (options: { port: string; data: string; json?: true; models: boolean }) => {
     const { dev } = await import('./dev.ts')
     await dev({
-      port: Number(options.port),
+      port: readPort(options.port),
       directory: options.data,
       isJson: options.json === true,
       pullsModels: options.models,
@@ -47,7 +53,7 @@ program
   .action(async () => {
     const config = loadConfig()
     const { startApi } = await import('@kinora/gateway/main')
-    await runRole(() => startApi(config), config.DRAIN_SECONDS * 1000)
+    await runRole('api', config, (log) => startApi(config, log))
   })
 
 program
@@ -56,7 +62,7 @@ program
   .action(async () => {
     const config = loadConfig()
     const { startWorker } = await import('@kinora/gateway/main')
-    await runRole(() => startWorker(config), config.DRAIN_SECONDS * 1000)
+    await runRole('worker', config, (log) => startWorker(config, log))
   })
 
 program
@@ -71,24 +77,19 @@ program
       'MODEL_DIR',
       'FFMPEG_PATH',
       'DRAIN_SECONDS',
+      'LOG_LEVEL',
     ])
     const { hostname, port } = new URL(settings.LOCAL_URL)
-    await runRole(
-      () =>
-        startLocalProvider({
-          host: hostname,
-          port: Number(port === '' ? 80 : port),
-          directory: settings.LOCAL_DIRECTORY,
-          modelDirectory: settings.MODEL_DIR,
-          ffmpegPath: settings.FFMPEG_PATH,
-          renders: settings.LOCAL_RENDERS,
-          log: (event, fields) => {
-            process.stdout.write(
-              `${JSON.stringify({ time: Date.now(), role: 'local', ...fields, msg: event })}\n`,
-            )
-          },
-        }),
-      settings.DRAIN_SECONDS * 1000,
+    await runRole('local', settings, (log) =>
+      startLocalProvider({
+        host: hostname,
+        port: Number(port === '' ? 80 : port),
+        directory: settings.LOCAL_DIRECTORY,
+        modelDirectory: settings.MODEL_DIR,
+        ffmpegPath: settings.FFMPEG_PATH,
+        renders: settings.LOCAL_RENDERS,
+        log: (event, fields, level = 'info') => log[level](fields, event),
+      }),
     )
   })
 

@@ -25,11 +25,12 @@ interface Dev extends AsyncDisposable {
 
 let directory: string
 let port: number
+let otherPort: number
 let firstStart: Dev['ready'] | undefined
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-dev-'))
-  ;({ port } = await reservePorts(directory, ['port']))
+  ;({ port, otherPort } = await reservePorts(directory, ['port', 'otherPort']))
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
@@ -38,7 +39,17 @@ const startDev = async (): Promise<Dev> => {
   const startedMs = performance.now()
   const child = spawn(
     process.execPath,
-    [program, 'dev', '--json', '--no-models', '--port', String(port), '--data', join(directory, 'data')],
+    [
+      program,
+      'dev',
+      '--json',
+      '--no-models',
+      '--no-open',
+      '--port',
+      String(port),
+      '--data',
+      join(directory, 'data'),
+    ],
     {
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -185,7 +196,7 @@ test('a second start is quick, keeps keys and videos, and is next to idle when n
 
   const second = spawn(
     process.execPath,
-    [program, 'dev', '--json', '--no-models', '--port', '0', '--data', join(directory, 'data')],
+    [program, 'dev', '--json', '--no-models', '--port', String(otherPort), '--data', join(directory, 'data')],
     {
       stdio: ['ignore', 'ignore', 'pipe'],
     },

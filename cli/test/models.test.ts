@@ -156,7 +156,7 @@ test('the doctor tells what is there, what answers and what to do, and fails wit
     Restate: 'absent',
     models: 'absent',
   })
-  expect(found.engines['asr-1']?.wanted).toBe('whisper-base')
+  expect(found.engines['asr-1']?.wanted).toBe('whisper-small')
 
   await database.postgres.query('drop schema public cascade')
   await database.postgres.query('create schema public')

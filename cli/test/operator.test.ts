@@ -1,7 +1,9 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, mkdtempDisposable, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -9,6 +11,7 @@ import { describe, expect, test } from 'vitest'
 
 import { createDatabase } from '../../gateway/test/kit/database.ts'
 import { createAccount, keySecret, linkSecret } from '../../gateway/test/kit/factories.ts'
+import { reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
 
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
@@ -73,9 +76,75 @@ test('what is missing or out of reach is said with what to do, and with an exit 
     code: 78,
     stderr: expect.stringContaining('DATABASE_URL is required'),
   })
+  await expect(kinora(['migrate'], { DATABASE_URL: 'x', LOG_LEVEL: 'loud' })).rejects.toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining('LOG_LEVEL must be one of trace, debug,'),
+  })
   await expect(kinora(['migrate'], { DATABASE_URL: 'postgres://127.0.0.1:9/none' })).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining('is DATABASE_URL its address?'),
+  })
+})
+
+test.for(['abc', '0', '65536', '80.5', '-1', ''])('dev --port %s is refused', async (port, { signal }) => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-operator-'))
+  await expect(kinora(['dev', '--port', port, '--data', directory.path], {}, signal)).rejects.toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: `--port must be a number between 1 and 65535, got "${port}".\n`,
+  })
+})
+
+describe('a role', () => {
+  /** What a role needs beside a database; nothing answers where its engine should be. */
+  const environmentOf = async (databaseUrl: string, directory: string) => ({
+    DATABASE_URL: databaseUrl,
+    KEY_HASH_SECRETS: keySecret,
+    LINK_SECRETS: linkSecret,
+    MEDIA_DIRECTORY: directory,
+    PORT: String((await reservePorts(directory, ['api'])).api),
+    RESTATE_INGRESS_URL: 'http://127.0.0.1:9',
+    RESTATE_ADMIN_URL: 'http://127.0.0.1:9',
+  })
+
+  test.each([
+    ['api', /^CURRENCY is EUR, but the amounts .* in USD\. .* Set CURRENCY=USD, or .*\n$/],
+    [
+      'worker',
+      /^CURRENCY is EUR, but this instance was started with USD\. Set CURRENCY=USD for every role\.\n$/,
+    ],
+  ])('%s does not start in another currency than that of its database', async (role, message) => {
+    await using database = await createDatabase()
+    await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-operator-'))
+    // A worker makes no amounts, so it never changes the currency, even where there are none.
+    if (role === 'api') await createAccount(database.postgres)
+    await database.postgres.query(`insert into instance_settings (settings, currency) values ('{}', 'USD')`)
+    const environment = await environmentOf(database.url, directory.path)
+    await expect(kinora([role], { ...environment, CURRENCY: 'EUR' })).rejects.toMatchObject({
+      code: 78,
+      stdout: '',
+      stderr: expect.stringMatching(message),
+    })
+  })
+
+  test('api warns of links that nobody else can open, and says how to mend them', async () => {
+    await using database = await createDatabase()
+    await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-operator-'))
+    const environment = await environmentOf(database.url, directory.path)
+    const child = spawn(process.execPath, [program, 'api'], {
+      env: { PATH: process.env['PATH'], ...environment, HOST: '0.0.0.0' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const lines: { level: number; msg: string; warning?: string }[] = []
+    for await (const line of createInterface(child.stdout)) {
+      lines.push(JSON.parse(line) as (typeof lines)[number])
+      if (lines.at(-1)?.msg === 'api.started') break
+    }
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+    expect(lines.filter(({ msg }) => msg === 'config.warning')).toMatchObject([
+      { level: 40, warning: expect.stringContaining('Set PUBLIC_URL to the address that clients use') },
+    ])
   })
 })
 
@@ -90,7 +159,6 @@ describe.each(readers)('%s on a database that is not up to date', (command) => {
         KEY_HASH_SECRETS: keySecret,
         LINK_SECRETS: linkSecret,
         MEDIA_DIRECTORY: directory,
-        PORT: '0',
         RESTATE_INGRESS_URL: 'http://127.0.0.1:9',
         RESTATE_ADMIN_URL: 'http://127.0.0.1:9',
       }

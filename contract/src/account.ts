@@ -1,8 +1,9 @@
 /** What key holders read about themselves. */
 import { Type, type Static, type TSchema } from 'typebox'
 
+import { Currency, Micros } from './money.ts'
+
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
-const Micros = Type.Integer({ description: 'Millionths of the currency.' })
 
 export const Me = Type.Object({
   object: Type.Literal('me'),
@@ -16,20 +17,29 @@ export const Me = Type.Object({
     dialect: Type.String(),
   }),
   account: Type.Object({ id: Type.String(), name: Type.String(), payment_state: Type.String() }),
-  balance: Type.Object({ available_micros: Micros, held_micros: Micros }),
-  quota: Nullable(Type.Object({ limit_micros: Micros, used_micros: Micros })),
+  balance: Type.Object({ available_micros: Micros, held_micros: Micros, currency: Currency }),
+  quota: Nullable(Type.Object({ limit_micros: Micros, used_micros: Micros, currency: Currency })),
   budgets: Type.Array(
     Type.Object({
       period: Type.String(),
       limit_micros: Micros,
       used_micros: Micros,
+      currency: Currency,
       resets_at: Type.Integer(),
     }),
   ),
-  spend_cap: Nullable(Type.Object({ limit_micros: Micros, used_micros: Micros, resets_at: Type.Integer() })),
+  spend_cap: Nullable(
+    Type.Object({
+      limit_micros: Micros,
+      used_micros: Micros,
+      currency: Currency,
+      resets_at: Type.Integer(),
+    }),
+  ),
   subscription: Nullable(
     Type.Object({
       cycle_quota_micros: Nullable(Micros),
+      currency: Currency,
       cycle_ends_at: Type.Integer(),
       ends_at: Type.Integer(),
     }),
@@ -50,30 +60,34 @@ export const Me = Type.Object({
 })
 export type Me = Static<typeof Me>
 
+/** What one thing costs: so many units at the price of one. */
+export const PriceLine = Type.Object({
+  unit: Type.String(),
+  unit_micros: Micros,
+  quantity: Type.Number(),
+  total_micros: Micros,
+  currency: Currency,
+  version: Type.Optional(
+    Type.Integer({ description: "Which of the operator's prices it was; absent for the catalog's." }),
+  ),
+})
+export type PriceLine = Static<typeof PriceLine>
+
 export const Receipt = Type.Object({
   object: Type.Literal('receipt'),
   id: Type.String({ description: 'The task or request it is for.' }),
   model: Type.String(),
   status: Type.String(),
-  lines: Type.Array(
-    Type.Object({
-      unit: Type.String(),
-      unit_micros: Micros,
-      quantity: Type.Number(),
-      total_micros: Micros,
-      version: Type.Optional(
-        Type.Integer({ description: "Which of the operator's prices it was; absent for the catalog's." }),
-      ),
-    }),
-  ),
+  lines: Type.Array(PriceLine),
   hold_micros: Micros,
   captured_micros: Nullable(Micros),
   released_micros: Nullable(Micros),
+  currency: Currency,
   entries: Type.Array(
     Type.Object({
-      id: Type.String(),
       movement: Type.String(),
       amount_micros: Micros,
+      currency: Currency,
       created_at: Type.Integer(),
     }),
   ),
@@ -85,10 +99,11 @@ export const Quote = Type.Object({
   object: Type.Literal('quote'),
   model: Nullable(Type.String()),
   parameters: Type.Unknown({ description: 'The request as it was understood, defaults filled in.' }),
-  lines: Receipt.properties.lines,
+  lines: Type.Array(PriceLine),
   total_micros: Type.Integer({
-    description: 'Millionths of the currency. The most it can cost, where that depends on what is answered.',
+    description: 'Millionths of `currency`. The most it can cost, where that depends on what is answered.',
   }),
+  currency: Currency,
   fits: Type.Boolean({ description: 'Whether this key could pay for it now.' }),
   refusal: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
 })

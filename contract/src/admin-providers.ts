@@ -22,6 +22,8 @@ const common = {
     description: 'Origins that results may be fetched from although their addresses are private.',
   }),
 }
+export const apiKeyCharactersMax = 8_000
+
 const settings = {
   description: 'What only its kind knows of, named as in the providers file, in snake case.',
 }
@@ -31,7 +33,7 @@ export const ProviderBody = Type.Object({
   ...Type.Partial(Type.Object(common)).properties,
   api_key: Type.Optional(
     Type.Unsafe<unknown>({
-      anyOf: [{ type: 'string', minLength: 1, maxLength: 8_000 }, { type: 'null' }],
+      anyOf: [{ type: 'string', minLength: 1, maxLength: apiKeyCharactersMax }, { type: 'null' }],
       // A refusal quotes what it refuses, and this must not be quoted.
       'x-read-by-door': true,
       description:

@@ -1,6 +1,8 @@
-/** What operators read and write. Money is in micros (millionths of the currency), times are Unix seconds. */
+/** What operators read and write. Money is in micros (millionths of its currency), times are Unix seconds. */
 import { Type, type Static, type TProperties, type TSchema } from 'typebox'
 
+import { PriceLine } from './account.ts'
+import { Currency, GivenCurrency, Micros } from './money.ts'
 import { limitGroups } from './operation.ts'
 
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -11,7 +13,6 @@ const amountMax = 1_000_000_000_000_000
 const Days = Type.Integer({ minimum: 1, maximum: 36_500 })
 const Concurrency = Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Tasks in flight.' })
 const PerMinute = Type.Integer({ minimum: 1, maximum: 1_000_000_000 })
-const Micros = Type.Integer({ description: 'Millionths of the currency.' })
 const Limits = Type.Object(
   Object.fromEntries(limitGroups.map((group) => [group, Type.Optional(PerMinute)])),
   { description: 'Requests per minute, by group of operations.' },
@@ -55,17 +56,23 @@ const accountSettings = {
 }
 export const AccountBody = Type.Object({
   name: Type.String({ maxLength: 200 }),
-  ...optionals(accountSettings).properties,
+  ...optionals({ ...accountSettings, currency: GivenCurrency }).properties,
 })
-export const AccountChange = optionals({ name: Type.String({ maxLength: 200 }), ...accountSettings })
+export const AccountChange = optionals({
+  name: Type.String({ maxLength: 200 }),
+  ...accountSettings,
+  currency: GivenCurrency,
+})
 export const Balance = Type.Object({
   purse: Type.String({ enum: ['payg', 'subscription'] }),
   available_micros: Micros,
   held_micros: Micros,
+  currency: Currency,
 })
 export const SubscriptionState = Type.Object({
   plan_id: Nullable(Type.String()),
   cycle_quota_micros: Micros,
+  currency: Currency,
   cycle_started_at: Time,
   cycle_ends_at: Time,
   ends_at: Time,
@@ -75,6 +82,7 @@ export const Account = Type.Object({
   object: Type.Literal('account'),
   name: Type.String(),
   ...accountSettings,
+  currency: Currency,
   balances: Type.Array(Balance),
   subscription: Nullable(SubscriptionState),
   created_at: Time,
@@ -92,12 +100,13 @@ const planFields = {
   }),
   cycle_days: Type.Integer({ minimum: 1, maximum: 3660 }),
 }
-export const PlanBody = Type.Object(planFields)
-export const PlanChange = optionals(planFields)
+export const PlanBody = Type.Object({ ...planFields, currency: Type.Optional(GivenCurrency) })
+export const PlanChange = optionals({ ...planFields, currency: GivenCurrency })
 export const Plan = Type.Object({
   id: Type.String(),
   object: Type.Literal('plan'),
   ...planFields,
+  currency: Currency,
   subscribers: Type.Integer(),
   created_at: Time,
 })
@@ -114,16 +123,18 @@ export const SubscriptionBody = Type.Object({
 
 // Keys
 
-const budgets = Type.Array(
-  Type.Object({
-    period: Type.String({ enum: ['hour', 'day', 'week', 'month'] }),
-    limit_micros: Type.Integer({ minimum: 0, maximum: amountMax }),
-  }),
-  {
-    maxItems: 4,
-    description: 'The most it may spend in each period (UTC); what is left over does not carry over.',
-  },
-)
+const Budgets = <Schema extends TSchema>(currency: Schema) =>
+  Type.Array(
+    Type.Object({
+      period: Type.String({ enum: ['hour', 'day', 'week', 'month'] }),
+      limit_micros: Type.Integer({ minimum: 0, maximum: amountMax }),
+      currency,
+    }),
+    {
+      maxItems: 4,
+      description: 'The most it may spend in each period (UTC); what is left over does not carry over.',
+    },
+  )
 const keySettings = {
   name: Type.String({ maxLength: 200 }),
   models: Nullable(Type.Array(Type.String(), { maxItems: 200, description: 'Null for every model.' })),
@@ -139,17 +150,21 @@ const keySettings = {
       description: 'The most it may ever spend, counted from when it was given.',
     }),
   ),
-  budgets,
   requests_per_minute: Nullable(PerMinute),
   limits: Limits,
   concurrency: Nullable(Concurrency),
   dialect: Type.String({ enum: ['reference', 'openai'] }),
 }
+const givenKeySettings = {
+  ...keySettings,
+  budgets: Budgets(Type.Optional(GivenCurrency)),
+  currency: GivenCurrency,
+}
 export const KeyBody = Type.Object({
   kind: Type.String({ enum: ['payg', 'subscription'] }),
-  ...optionals(keySettings).properties,
+  ...optionals(givenKeySettings).properties,
 })
-export const KeyChange = optionals(keySettings)
+export const KeyChange = optionals(givenKeySettings)
 export const Key = Type.Object({
   id: Type.String(),
   object: Type.Literal('key'),
@@ -157,6 +172,8 @@ export const Key = Type.Object({
   kind: Type.String({ enum: ['payg', 'subscription', 'admin'] }),
   hint: Type.String({ description: 'The end of the secret, for people to tell keys apart.' }),
   ...keySettings,
+  budgets: Budgets(Currency),
+  currency: Currency,
   used_micros: Type.Integer({ description: 'Of its quota; 0 for a key that has none.' }),
   last_used_at: Nullable(Time),
   created_at: Time,
@@ -181,6 +198,7 @@ export const OperatorKeyBody = Type.Object({ name: Type.String({ maxLength: 200 
 // Money
 
 const moneyFields = {
+  currency: Type.Optional(GivenCurrency),
   purse: Type.Optional(Type.String({ enum: ['payg', 'subscription'], default: 'payg' })),
   reason: Type.String({ maxLength: 500 }),
   reference: Type.Optional(
@@ -209,6 +227,7 @@ export const AccountMovement = Type.Object({
   kind: Type.String({ enum: ['top_up', 'grant', 'adjustment', 'expiry'] }),
   purse: Type.String(),
   amount_micros: Micros,
+  currency: Currency,
   actor: Type.String(),
   reason: Type.String(),
   reference: Nullable(Type.String()),
@@ -225,6 +244,7 @@ export const LedgerEntry = Type.Object({
   movement: Type.String(),
   book: Type.String(),
   amount_micros: Micros,
+  currency: Currency,
   created_at: Time,
 })
 export type LedgerEntry = Static<typeof LedgerEntry>
@@ -262,9 +282,16 @@ export const PriceBody = Type.Object({
     ],
   }),
   resolution: Type.Optional(
-    Nullable(Type.String({ pattern: '^\\d{2,5}x\\d{2,5}$', description: 'Width by height; null for all.' })),
+    Nullable(
+      Type.String({
+        pattern: '^\\d{2,5}x\\d{2,5}$',
+        'x-demand': 'a width and a height in pixels such as 1280x720',
+        description: 'Width by height; null for all.',
+      }),
+    ),
   ),
   unit_micros: Type.Integer({ minimum: 0, maximum: amountMax }),
+  currency: Type.Optional(GivenCurrency),
   starts_at: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -280,6 +307,7 @@ export const PriceVersion = Type.Object({
   unit: Type.String(),
   resolution: Nullable(Type.String()),
   unit_micros: Micros,
+  currency: Currency,
   version: Type.Integer({
     description: 'Counted per model, unit and resolution; 0 for one that nobody set.',
   }),
@@ -310,6 +338,7 @@ export const AdminTask = Type.Object({
   error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
   hold_micros: Micros,
   captured_micros: Nullable(Micros),
+  currency: Currency,
   created_at: Time,
   finished_at: Nullable(Time),
 })
@@ -340,9 +369,16 @@ const ProviderAttempt = Type.Object({
   because: Nullable(Decision.properties.because),
   skipped: Decision.properties.skipped,
   outcome: Type.String({
-    enum: ['taken', 'not_delivered', 'busy', 'rejected', 'moderated', 'unknown'],
-    description: '`unknown` where it may have been taken and nobody could say.',
+    enum: ['taken', 'not_delivered', 'busy', 'unauthorized', 'rejected', 'moderated', 'unknown'],
+    description:
+      'How the submit ended. `unauthorized` where the provider refused our credential, `unknown` where it may have taken the job and nobody could say.',
   }),
+  failure_reason: Nullable(
+    Type.String({
+      description:
+        "Why the submit failed, or why the job failed after it was taken: the provider's words, redacted. Callers never see them.",
+    }),
+  ),
   is_duplicate: Type.Boolean({
     description: 'It took a job although another was taken already; nobody is charged for it.',
   }),
@@ -354,7 +390,7 @@ export type ProviderAttempt = Static<typeof ProviderAttempt>
 export const AdminTaskDetail = Type.Object({
   ...AdminTask.properties,
   order: Type.Unknown(),
-  price: Type.Unknown(),
+  price: PriceLine,
   retried_from: Nullable(
     Type.String({ description: 'The failed task that this one was ordered again for.' }),
   ),
@@ -387,6 +423,7 @@ export const UsageRow = Type.Object({
   completed: Type.Integer(),
   failed: Type.Integer(),
   captured_micros: Micros,
+  currency: Currency,
   seconds: Type.Number({ description: 'Of video made, or of sound understood.' }),
 })
 export type UsageRow = Static<typeof UsageRow>

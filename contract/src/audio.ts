@@ -31,6 +31,7 @@ const temperature = Type.Optional(
 const language = Type.Optional(
   Type.String({
     pattern: '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$',
+    'x-demand': 'a language code such as en or pt-BR',
     description: 'The language that is spoken, as an ISO 639-1 code. Found out where it is not given.',
   }),
 )

@@ -33,6 +33,7 @@ export const CharacterList = Type.Object({
 export const CharacterRename = Type.Object({
   username: Type.String({
     pattern: '^[a-z0-9_.]{3,32}$',
+    'x-demand': '3 to 32 lower-case letters, digits, dots or underscores, such as red.panda_7',
     description: 'The new name, unique on this instance.',
   }),
 })

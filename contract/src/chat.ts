@@ -5,6 +5,10 @@ export type InputAudioFormat = (typeof inputAudioFormats)[number]
 
 export const replyAudioFormats = ['wav', 'mp3', 'flac', 'opus', 'pcm16', 'aac'] as const
 
+const temperature = Type.Optional(Type.Number({ minimum: 0, maximum: 2 }))
+const topP = Type.Optional(Type.Number({ minimum: 0, maximum: 1 }))
+const tokens = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }))
+
 /** The body of `POST /v1/chat/completions` for a video; the messages are read by the model's own door. */
 export const ChatBody = Type.Object({
   model: Type.String({ description: 'The model to use.' }),
@@ -17,10 +21,12 @@ export const ChatBody = Type.Object({
   stream: Type.Optional(
     Type.Boolean({ default: false, description: 'Send the reply as server-sent events.' }),
   ),
-  n: Type.Optional(Type.Integer({ minimum: 1, maximum: 128, default: 1 })),
+  n: Type.Optional(Type.Integer({ enum: [1], default: 1, description: 'One video for each request.' })),
+  temperature,
+  top_p: topP,
+  max_tokens: tokens('Checked; a video has no tokens to count.'),
+  max_completion_tokens: tokens('The same.'),
 })
-
-const tokens = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }))
 
 /** The same for a model that talks, with text or with sound. */
 export const DialogueBody = Type.Object({
@@ -67,8 +73,8 @@ export const DialogueBody = Type.Object({
       'x-read-by-door': true,
     }),
   ),
-  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
-  top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  temperature,
+  top_p: topP,
   max_tokens: tokens("How long the reply may be, up to the model's limit."),
   max_completion_tokens: tokens('The same; it counts where both are given.'),
   stop: Type.Optional(
@@ -100,7 +106,7 @@ export const DialogueBody = Type.Object({
       'x-read-by-door': true,
     }),
   ),
-  n: ChatBody.properties.n,
+  n: Type.Optional(Type.Integer({ minimum: 1, maximum: 128, default: 1 })),
 })
 
 const TokenDetails = Type.Object({ text_tokens: Type.Integer(), audio_tokens: Type.Integer() })

@@ -3,6 +3,8 @@
  * `message` is what a caller reads when the thrower has nothing more precise to say, `remedy` is the
  * next thing to do about it and goes into the docs page of the code.
  */
+import { imageBytesMax } from './videos.ts'
+
 export type ErrorType =
   | 'authentication_error'
   | 'billing_error'
@@ -13,7 +15,7 @@ export type ErrorType =
   | 'content_policy_error'
 
 interface ErrorRow {
-  status: 400 | 401 | 402 | 403 | 404 | 405 | 409 | 410 | 413 | 429 | 500 | 502 | 503
+  status: 400 | 401 | 402 | 403 | 404 | 405 | 409 | 410 | 413 | 416 | 429 | 500 | 502 | 503
   type: ErrorType
   message: string
   remedy: string
@@ -209,7 +211,7 @@ export const errors = {
     status: 400,
     type: 'invalid_request_error',
     message: 'The image could not be used.',
-    remedy: 'Send a PNG, JPEG, WebP or GIF of at most 20 MB.',
+    remedy: `Send a whole PNG, JPEG, WebP or GIF of at most ${imageBytesMax / 1_048_576} MB.`,
   },
   voice_not_supported: {
     status: 400,
@@ -265,6 +267,14 @@ export const errors = {
     type: 'invalid_request_error',
     message: 'The request body is too large.',
     remedy: 'Send a smaller body; large images go as files, not inside JSON.',
+  },
+  // 416
+  range_not_satisfiable: {
+    status: 416,
+    type: 'invalid_request_error',
+    message: 'The requested range is outside of the file.',
+    remedy:
+      'Ask for bytes within the size that `Content-Range` tells, or leave `Range` out for the whole file.',
   },
   // 429
   rate_limit_exceeded: {

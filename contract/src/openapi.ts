@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import { Quote } from './account.ts'
 import { adminOperations } from './admin-operations.ts'
 import { errors, type ErrorCode } from './errors.ts'
-import { errorsOf, queryOfEveryCreate, type Operation } from './operation.ts'
+import { errorsOf, idempotencyKeyCharactersMax, queryOfEveryCreate, type Operation } from './operation.ts'
 import { operations } from './operations.ts'
 
 const errorObject = {
@@ -30,7 +30,7 @@ const idempotencyKey = {
   in: 'header',
   required: false,
   description: 'A name for this request: a repeat under the same name is answered with the first reply.',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  schema: { type: 'string', minLength: 1, maxLength: idempotencyKeyCharactersMax },
 }
 
 const parametersOf = ({ parameters, creates }: Operation) => {

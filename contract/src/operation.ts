@@ -89,6 +89,9 @@ const errorsOfAccess: Record<Operation['access'], ErrorCode[]> = {
   none: [],
 }
 
+/** How long an `Idempotency-Key` may be. */
+export const idempotencyKeyCharactersMax = 255
+
 /** What any operation that creates something takes beside its own query. */
 export const queryOfEveryCreate = {
   dry_run: Type.Boolean({ description: 'Check everything and answer what it would cost; nothing is made.' }),

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
+import { Quote } from './account.ts'
 import { adminOperations } from './admin-operations.ts'
 import { errors } from './errors.ts'
 import { newsOperations } from './news-operations.ts'
@@ -47,4 +48,85 @@ test('the description is plain JSON', () => {
   const document = openapi('https://videos.example')
   expect(document.servers).toEqual([{ url: 'https://videos.example' }])
   expect(JSON.parse(JSON.stringify(document))).toMatchObject({ openapi: '3.1.0', paths: expect.any(Object) })
+})
+
+/** What this walk understands of a JSON schema. */
+interface Node {
+  properties?: Record<string, Node>
+  required?: string[]
+  items?: Node
+  anyOf?: Node[]
+  oneOf?: Node[]
+  allOf?: Node[]
+  patternProperties?: Record<string, Node>
+  additionalProperties?: Node | boolean
+}
+
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null
+
+/** Every object inside of a schema that has an amount, by the path that leads to it. */
+const objectsWithAmounts = (node: Node, path: string): [string, Node][] => {
+  const { properties = {}, items, patternProperties = {}, additionalProperties } = node
+  const inside: [string, unknown][] = [
+    ...Object.entries(properties),
+    ...Object.entries(patternProperties),
+    ['[]', items],
+    ['{}', additionalProperties],
+    ...[node.anyOf, node.oneOf, node.allOf].flatMap((choices) =>
+      (choices ?? []).map((choice): [string, unknown] => ['', choice]),
+    ),
+  ]
+  const hasAmount = Object.keys(properties).some((name) => name.endsWith('_micros'))
+  return [
+    ...(hasAmount ? [[path, node] satisfies [string, Node]] : []),
+    ...inside.flatMap(([name, child]) =>
+      isNode(child) ? objectsWithAmounts(child, name === '' ? path : `${path}.${name}`) : [],
+    ),
+  ]
+}
+
+describe('an object with an amount names its currency', () => {
+  const answers = all.map(([id, { answer, creates }]): [string, Node[]] => [
+    id,
+    [answer.schema, answer.events, creates === true ? Quote : undefined].filter(isNode),
+  ])
+  const bodies = all.map(([id, { body }]): [string, Node[]] => [
+    id,
+    [...(body?.json ?? []), ...(body?.form ?? [])].filter(isNode),
+  ])
+  const amountsOf = (id: string, schemas: Node[]) =>
+    schemas.flatMap((schema) => objectsWithAmounts(schema, id))
+
+  test('the walk finds the amounts there are', () => {
+    const found = answers.flatMap(([id, schemas]) => amountsOf(id, schemas).map(([path]) => path))
+    expect(found).toEqual(
+      expect.arrayContaining([
+        'getMe.balance',
+        'getMe.budgets.[]',
+        'getReceipt.lines.[]',
+        'getUsage.data.[]',
+        'createVideo',
+        'listAccounts.data.[].balances.[]',
+        'createKey.key.budgets.[]',
+        'createTopUp',
+        'listPrices.data.[]',
+        'getTask.price',
+      ]),
+    )
+  })
+
+  test.each(answers)('%s answers it with every amount', (id, schemas) => {
+    const without = amountsOf(id, schemas).flatMap(([path, { required }]) =>
+      required?.includes('currency') === true ? [] : path,
+    )
+    expect(without).toEqual([])
+  })
+
+  // What was read can be sent back, and an amount that is meant in another currency is not taken for ours.
+  test.each(bodies)('%s takes it with every amount, and needs it nowhere', (id, schemas) => {
+    for (const [path, { properties = {}, required = [] }] of amountsOf(id, schemas)) {
+      expect(Object.keys(properties), path).toContain('currency')
+      expect(required, path).not.toContain('currency')
+    }
+  })
 })

@@ -31,6 +31,7 @@ import {
   FamilyBVideo,
   FamilyBVideoForm,
   FamilyBVideoTask,
+  OpenAiVideo,
   RemixBody,
   RemixedVideo,
   VideoEvent,
@@ -44,18 +45,27 @@ const gibibyte = 1024 * mebibyte
 const taskId = { id: Type.String({ description: "The task's id." }) }
 const characterId = { id: Type.String({ description: "The character's id." }) }
 
+const AnyVideo = Type.Union([FamilyAVideo, FamilyBVideo, OpenAiVideo])
+
 const errorsOfModels = ['model_not_found', 'model_access_denied'] as const
 
 /** What may come back from a provider that answers while the caller waits. */
 const errorsOfProviders = ['content_policy_violation', 'upstream_error', 'model_overloaded'] as const
 const errorsOfAudioFiles = ['file_too_large', 'invalid_file_format'] as const
 
-const wait = Type.Integer({
-  minimum: 0,
-  maximum: 60,
-  description:
-    'Answer when the task changes, or after so many seconds. `Prefer: wait=<seconds>` asks the same.',
-})
+const wait = {
+  wait: Type.Integer({
+    minimum: 0,
+    maximum: 60,
+    description:
+      'Answer when the task is completed or failed, or after this many seconds. `Prefer: wait=<seconds>` does the same.',
+  }),
+  until: Type.String({
+    enum: ['final', 'change'],
+    description:
+      'With `change`, answer at the next change of status or progress. `Prefer: wait=<seconds>, until=change` does the same.',
+  }),
+}
 
 const page = {
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'How many to list.' }),
@@ -79,7 +89,7 @@ export const operations = {
       sizeBytesMax: 88 * mebibyte,
       spoolsTexts: true,
     },
-    answer: { description: 'The accepted task.', schema: CreatedVideo },
+    answer: { description: 'The accepted task.', schema: Type.Union([CreatedVideo, OpenAiVideo]) },
     errors: [
       ...errorsOfBodies,
       'invalid_image',
@@ -98,8 +108,8 @@ export const operations = {
     summary: 'Read a video task',
     access: 'key',
     limit: 'read',
-    parameters: { path: taskId, optionalQuery: { wait } },
-    answer: { description: 'The task as it stands.', schema: Type.Union([FamilyAVideo, FamilyBVideo]) },
+    parameters: { path: taskId, optionalQuery: wait },
+    answer: { description: 'The task as it stands.', schema: AnyVideo },
     errors: ['invalid_parameter', 'task_not_found'],
   },
   listVideos: {
@@ -122,19 +132,20 @@ export const operations = {
     limit: 'read',
     parameters: { path: taskId },
     answer: { description: 'The task is gone.', schema: DeletedVideo },
-    errors: ['task_not_found', 'task_not_completed'],
+    errors: ['task_not_found', 'task_not_completed', 'conflict'],
   },
   cancelVideo: {
     id: 'cancelVideo',
     method: 'POST',
     path: '/v1/videos/{id}/cancel',
-    summary: 'Cancel a task that has not ended; nothing is charged',
+    summary: 'Cancel a task whose video has not been made; nothing is charged',
     access: 'key',
     limit: 'read',
     parameters: { path: taskId },
     answer: {
-      description: 'The task, failed with `task_cancelled`.',
-      schema: Type.Union([FamilyAVideo, FamilyBVideo]),
+      description:
+        'The task: failed with `task_cancelled`, or as it is where it has ended or its provider has made the video.',
+      schema: AnyVideo,
     },
     errors: ['task_not_found'],
   },
@@ -162,6 +173,7 @@ export const operations = {
       'task_failed',
       'variant_not_available',
       'media_expired',
+      'range_not_satisfiable',
       'invalid_parameter',
     ],
   },
@@ -177,6 +189,7 @@ export const operations = {
       optionalQuery: {
         last_event_id: Type.String({
           pattern: '^\\d{1,15}$',
+          'x-demand': 'the id of an event, a number such as 12',
           description: 'Go on after this event; for clients that cannot set the header.',
         }),
       },
@@ -199,7 +212,7 @@ export const operations = {
     creates: true,
     parameters: { path: taskId },
     body: { form: [RemixBody], json: [RemixBody], sizeBytesMax: mebibyte },
-    answer: { description: 'The accepted task.', schema: RemixedVideo },
+    answer: { description: 'The accepted task.', schema: Type.Union([RemixedVideo, OpenAiVideo]) },
     errors: [
       ...errorsOfBodies,
       'task_not_found',
@@ -235,7 +248,7 @@ export const operations = {
     summary: 'Read a video task',
     access: 'key',
     limit: 'read',
-    parameters: { optionalQuery: { id: Type.String({ description: "The task's id; required." }), wait } },
+    parameters: { optionalQuery: { id: Type.String({ description: "The task's id; required." }), ...wait } },
     answer: { description: 'The task as it stands.', schema: VideoTaskView },
     errors: ['missing_parameter', 'invalid_parameter', 'task_not_found'],
   },
@@ -599,7 +612,13 @@ export const operations = {
       },
     },
     answer: { description: 'The file; ranges are supported.', contentType: 'video/mp4' },
-    errors: ['invalid_parameter', 'media_not_found', 'link_expired', 'media_expired'],
+    errors: [
+      'invalid_parameter',
+      'media_not_found',
+      'link_expired',
+      'media_expired',
+      'range_not_satisfiable',
+    ],
   },
   getOpenapi: {
     id: 'getOpenapi',
@@ -613,3 +632,29 @@ export const operations = {
 } as const satisfies Record<string, Operation>
 
 export type OperationId = keyof typeof operations
+
+/** Operations of the openai client that this service does not have, and what a caller can do instead. */
+export const notOffered: Pick<Operation, 'method' | 'path' | 'summary'>[] = [
+  {
+    method: 'POST',
+    path: '/v1/videos/edits',
+    summary:
+      'Editing an uploaded video is not offered. To change a video of yours, use POST /v1/videos/{id}/remix.',
+  },
+  {
+    method: 'POST',
+    path: '/v1/videos/extensions',
+    summary:
+      'Extending a video is not offered. To make a new video from one of yours, use POST /v1/videos/{id}/remix.',
+  },
+  {
+    method: 'POST',
+    path: '/v1/videos/characters',
+    summary: 'Characters are created with POST /vidB/v1/characters, from a URL or a task.',
+  },
+  {
+    method: 'GET',
+    path: '/v1/videos/characters/{id}',
+    summary: 'Characters are read with GET /vidB/v1/characters/{id}.',
+  },
+]

@@ -5,6 +5,7 @@ export const videoStatuses = ['pending', 'processing', 'completed', 'failed'] as
 export type VideoStatus = (typeof videoStatuses)[number]
 
 export const promptCharactersMax = 32_000
+export const imageBytesMax = 20 * 1024 * 1024
 
 /**
  * A file in a form, or in JSON a data URI, a URL, or `{ image_url }`. The reader of parameters knows
@@ -69,7 +70,13 @@ export const FamilyBVideoForm = Type.Object(
     input_reference: Type.Optional(Picture('A reference image.')),
     watermark: Type.Optional(Watermark),
     private: Type.Optional(Type.Boolean({ default: false, description: 'Keep the video unpublished.' })),
-    style: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'A style preset.' })),
+    style: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9_-]{1,64}$',
+        'x-demand': '1 to 64 letters, digits, hyphens or underscores, such as anime',
+        description: 'A style preset.',
+      }),
+    ),
     metadata: Type.Optional(
       ReadByDoor({ type: 'string', description: 'A JSON object of up to 16 values of your own.' }),
     ),
@@ -213,6 +220,33 @@ export const VideoTaskView = Type.Object({
 })
 export type VideoTaskView = Static<typeof VideoTaskView>
 
+const ShownMetadata = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]))
+
+/** A video under `/openai/v1`, on create, read, list and remix alike: every field of the openai client's `Video`. */
+export const OpenAiVideo = Type.Object(
+  {
+    id: TaskId,
+    object: Type.Literal('video'),
+    model: Type.String(),
+    status: Type.String({ enum: ['queued', 'in_progress', 'completed', 'failed'] }),
+    progress: Progress,
+    created_at: UnixSeconds,
+    completed_at: Type.Union([UnixSeconds, Type.Null()]),
+    expires_at: Type.Union([UnixSeconds, Type.Null()], {
+      description: 'When the video can no longer be read.',
+    }),
+    prompt: Type.String(),
+    seconds: Type.String({ description: 'Duration in seconds, as text.' }),
+    size: Type.String(),
+    remixed_from_video_id: Type.Union([Type.String(), Type.Null()]),
+    error: Type.Union([Type.Object({ code: Type.String(), message: Type.String() }), Type.Null()]),
+    video_url: VideoUrl,
+    metadata: ShownMetadata,
+  },
+  { title: 'Under /openai/v1' },
+)
+export type OpenAiVideo = Static<typeof OpenAiVideo>
+
 /** What an event of a task carries: the task as it stood then. */
 export const VideoEvent = Type.Object({
   id: TaskId,
@@ -236,6 +270,7 @@ export const RemixedVideo = Type.Object({
   status: Type.String({ enum: ['pending', 'queued'] }),
   progress: Progress,
 })
+export type RemixedVideo = Static<typeof RemixedVideo>
 
 /** A task in a list: what every family has, and what the caller attached to it. */
 export const ListedVideo = Type.Object({
@@ -249,14 +284,14 @@ export const ListedVideo = Type.Object({
   size: Type.String(),
   video_url: VideoUrl,
   remixed_from_video_id: Type.Union([Type.String(), Type.Null()]),
-  metadata: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
+  metadata: ShownMetadata,
   error: Failure,
 })
 export type ListedVideo = Static<typeof ListedVideo>
 
 export const VideoList = Type.Object({
   object: Type.Literal('list'),
-  data: Type.Array(ListedVideo),
+  data: Type.Array(Type.Union([ListedVideo, OpenAiVideo])),
   has_more: Type.Boolean(),
   first_id: Type.Union([Type.String(), Type.Null()]),
   last_id: Type.Union([Type.String(), Type.Null()]),

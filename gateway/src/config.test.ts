@@ -25,7 +25,13 @@ const withFile = async (text: string, environment: Environment = {}) => {
 
 test('three settings are enough, and the rest have defaults that fit together', () => {
   const config = loadConfig(least)
-  expect(config).toMatchObject({ HOST: '127.0.0.1', PORT: 8787, REDIS_URL: undefined, TRUSTED_PROXIES: [] })
+  expect(config).toMatchObject({
+    HOST: '127.0.0.1',
+    PORT: 8787,
+    CURRENCY: 'USD',
+    REDIS_URL: undefined,
+    TRUSTED_PROXIES: [],
+  })
   expect(config.publicUrl).toBe('http://127.0.0.1:8787')
   expect(config.workerUrl).toBe('http://127.0.0.1:9180')
   expect(config.CREDENTIAL_SECRETS).toEqual([])
@@ -66,6 +72,11 @@ test('everything that is wrong is said at once, each with its name', () => {
 
 test.each([
   ['PORT', '65536'],
+  ['PORT', '0'],
+  ['PORT', '0x50'],
+  ['CURRENCY', 'usd'],
+  ['CURRENCY', 'ABC'],
+  ['CURRENCY', 'EURO'],
   ['PORT', '-1'],
   ['PORT', '80.5'],
   ['DATABASE_CONNECTIONS', '0'],
@@ -79,6 +90,38 @@ test.each([
   ['CREDENTIAL_SECRETS', 'short'],
 ])('%s=%s is refused', (name, value) => {
   expect(() => loadConfig({ ...least, [name]: value })).toThrow(new RegExp(`- ${name} `))
+})
+
+test.each([
+  ['PORT', '70000', 'PORT must be between 1 and 65535, got 70000'],
+  ['PORT', 'http', 'PORT must be a whole number, between 1 and 65535, got "http"'],
+  ['LINK_SECONDS', '5', 'LINK_SECONDS must be at least 60, got 5'],
+  ['LINK_SECONDS', '1e400', 'LINK_SECONDS must be a whole number, at least 60, got "1e400"'],
+  ['MEDIA_WORK_CONCURRENCY_PER_ACCOUNT', '0', 'MEDIA_WORK_CONCURRENCY_PER_ACCOUNT must be at least 1, got 0'],
+  ['LIMIT_MEDIA_WORK', 'key=0', 'LIMIT_MEDIA_WORK (key) must be at least 1, got 0'],
+  [
+    'LOG_LEVEL',
+    'loud',
+    'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, got "loud"',
+  ],
+  ['CURRENCY', 'ABC', 'CURRENCY must be the ISO 4217 code of a currency, such as USD or EUR, got "ABC"'],
+])('%s=%s is refused with what is allowed', (name, value, problem) => {
+  expect(() => loadConfig({ ...least, [name]: value })).toThrow(
+    new ConfigError(`The configuration is not usable:\n  - ${problem}`),
+  )
+})
+
+test('links of an API that listens on every address are warned of, until they are given theirs', () => {
+  expect(loadConfig(least).warnings).toEqual([])
+  for (const host of ['0.0.0.0', '::']) {
+    const config = loadConfig({ ...least, HOST: host })
+    expect(config.publicUrl).toBe('http://127.0.0.1:8787')
+    expect(config.warnings).toEqual([
+      `HOST is ${host} and PUBLIC_URL is not set: links to results start with http://127.0.0.1:8787, which opens on this machine only. Set PUBLIC_URL to the address that clients use, such as https://media.example.com.`,
+    ])
+    expect(loadConfig({ ...least, HOST: host, PUBLIC_URL: 'https://a.example' }).warnings).toEqual([])
+  }
+  expect(loadConfig({ ...least, HOST: '::1' }).publicUrl).toBe('http://[::1]:8787')
 })
 
 test('an empty setting counts as one that was not given', () => {

@@ -32,9 +32,14 @@ const secrets = (text: string) => list(text).map((part) => new Secret(part))
 const integer =
   (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
   (text: string) => {
+    const bounds =
+      maximum === Number.MAX_SAFE_INTEGER ? `at least ${minimum}` : `between ${minimum} and ${maximum}`
     const value = Number(text)
-    if (Number.isInteger(value) && value >= minimum && value <= maximum) return value
-    throw new SettingError(`must be a whole number of at least ${minimum}, not "${text}"`)
+    if (!/^-?\d+$/.test(text.trim()) || !Number.isSafeInteger(value)) {
+      throw new SettingError(`must be a whole number, ${bounds}, got "${text}"`)
+    }
+    if (value < minimum || value > maximum) throw new SettingError(`must be ${bounds}, got ${value}`)
+    return value
   }
 const optionalInteger = (minimum: number) => (text: string) =>
   text === '' ? undefined : integer(minimum)(text)
@@ -46,7 +51,20 @@ const flag = (text: string) => {
   if (text === 'true' || text === 'false') return text === 'true'
   throw new SettingError(`must be true or false, not "${text}"`)
 }
+const oneOf =
+  <Choice extends string>(choices: readonly Choice[]) =>
+  (text: string): Choice => {
+    const choice = choices.find((each) => each === text)
+    if (choice !== undefined) return choice
+    throw new SettingError(`must be one of ${choices.join(', ')}, got "${text}"`)
+  }
+const currency = (text: string) => {
+  if (Intl.supportedValuesOf('currency').includes(text)) return text
+  throw new SettingError(`must be the ISO 4217 code of a currency, such as USD or EUR, got "${text}"`)
+}
 const optionalUrl = (text: string) => (text === '' ? undefined : url(text))
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 const setting = <Value>(row: Setting<Value>) => row
 
@@ -70,8 +88,15 @@ const scopes =
         `must be limits such as ${scopesText(defaults)}, any of them, not "${unknown.join('=')}"`,
       )
     }
-    const { address, key, account, total } = { ...defaults, ...Object.fromEntries(given) }
-    return { address: read(address), key: read(key), account: read(account), total: read(total) }
+    const limits = { ...defaults, ...Object.fromEntries(given) }
+    const limit = (scope: keyof ScopeLimits) => {
+      try {
+        return read(limits[scope])
+      } catch (error) {
+        throw error instanceof SettingError ? new SettingError(`(${scope}) ${error.message}`) : error
+      }
+    }
+    return { address: limit('address'), key: limit('key'), account: limit('account'), total: limit('total') }
   }
 const scopesText = (limits: Record<keyof ScopeLimits, string>) =>
   Object.entries(limits)
@@ -88,12 +113,12 @@ const modelDirectory = join(cacheHome === '' ? join(homedir(), '.cache') : cache
 
 export const settings = {
   HOST: setting({ read: text, default: '127.0.0.1', description: 'Address the API listens on.' }),
-  PORT: setting({ read: integer(0, 65_535), default: '8787', description: 'Port the API listens on.' }),
+  PORT: setting({ read: integer(1, 65_535), default: '8787', description: 'Port the API listens on.' }),
   PUBLIC_URL: setting({
     read: optionalUrl,
     default: '',
     description:
-      'Address customers reach the API under; links to results start with it. Default: http://HOST:PORT.',
+      'Address customers reach the API under; links to results start with it. Default: http://HOST:PORT, with 127.0.0.1 for a HOST that stands for every address.',
   }),
   TRUSTED_PROXIES: setting({
     read: list,
@@ -227,6 +252,13 @@ export const settings = {
     isLimit: true,
     description: 'Chat completions per minute and key.',
   }),
+  LIMIT_ABORTED_PER_MINUTE: setting({
+    read: integer(0),
+    default: '30',
+    isLimit: true,
+    description:
+      'Audio and chat requests per minute and key whose client may disconnect before the reply is complete, unless they have an Idempotency-Key; 0 for no such limit. More of them are refused until the minute is over. Videos by way of chat do not count.',
+  }),
   LIMIT_ADDRESS_PER_3_MINUTES: setting({
     read: integer(0),
     default: '1500',
@@ -314,10 +346,11 @@ export const settings = {
     description: 'Free disk space below which uploads and downloads of videos for characters are refused.',
   }),
   OVERLOAD_EVENT_LOOP_DELAY_MS: setting({
-    read: integer(1),
+    read: integer(0),
     default: '500',
     isLimit: true,
-    description: 'Mean delay of the event loop over a second above which creating operations are refused.',
+    description:
+      'Mean delay of the event loop over a second above which creating operations are refused; 0 for no such limit.',
   }),
   OVERLOAD_MEMORY_BYTES: setting({
     read: optionalBytes,
@@ -325,6 +358,12 @@ export const settings = {
     isLimit: true,
     description:
       'Resident memory of an API process above which creating operations are refused. Default: 80 % of what the machine or its container has.',
+  }),
+  CURRENCY: setting({
+    read: currency,
+    default: 'USD',
+    description:
+      'ISO 4217 code of the currency of every amount: prices, balances, limits, receipts. It is recorded at the first start and cannot be changed once the database has amounts.',
   }),
   AUDIO_REQUIRES_PAYG: setting({
     read: flag,
@@ -400,9 +439,9 @@ export const settings = {
   FFMPEG_PATH: setting({ read: text, default: 'ffmpeg', description: 'The ffmpeg program.' }),
   FFPROBE_PATH: setting({ read: text, default: 'ffprobe', description: 'The ffprobe program.' }),
   LOG_LEVEL: setting({
-    read: text,
+    read: oneOf(logLevels),
     default: 'info',
-    description: 'trace, debug, info, warn, error or silent.',
+    description: `The least that is logged: ${logLevels.join(', ')}.`,
   }),
   DRAIN_SECONDS: setting({
     read: integer(0),
@@ -424,6 +463,8 @@ type Values = { [Name in SettingName]: ReturnType<(typeof settings)[Name]['read'
 export interface Config extends Values {
   publicUrl: string
   workerUrl: string
+  /** What works and is likely not meant, each with its fix; to be logged at startup. */
+  warnings: string[]
   /** Every protocol, the built-in provider's with the address it has here. */
   protocols: Record<string, Protocol>
   /** Reads what operators set up in the file, now; a `SetupError` says what is wrong with it. */
@@ -479,6 +520,14 @@ const protocolsHere = (localUrl: string): Record<string, Protocol> =>
     ]),
   )
 
+const everyAddress = ['0.0.0.0', '::', '[::]']
+
+/** The address of a listener on the same machine. */
+const urlOf = (host: string, port: number) => {
+  if (everyAddress.includes(host)) return `http://127.0.0.1:${port}`
+  return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
+}
+
 /** Reads and checks the whole environment, or says everything that is wrong with it. */
 export const loadConfig = (environment: Environment = process.env): Config => {
   const { values, problems } = readSettings(environment, Object.keys(settings) as SettingName[])
@@ -502,10 +551,17 @@ export const loadConfig = (environment: Environment = process.env): Config => {
     }
   }
   assertUsable(problems)
+  const publicUrl = values.PUBLIC_URL ?? urlOf(values.HOST, values.PORT)
   return Object.freeze({
     ...values,
-    publicUrl: values.PUBLIC_URL ?? `http://${values.HOST}:${values.PORT}`,
-    workerUrl: values.WORKER_URL ?? `http://${values.WORKER_HOST}:${values.WORKER_PORT}`,
+    publicUrl,
+    workerUrl: values.WORKER_URL ?? urlOf(values.WORKER_HOST, values.WORKER_PORT),
+    warnings:
+      values.PUBLIC_URL === undefined && everyAddress.includes(values.HOST)
+        ? [
+            `HOST is ${values.HOST} and PUBLIC_URL is not set: links to results start with ${publicUrl}, which opens on this machine only. Set PUBLIC_URL to the address that clients use, such as https://media.example.com.`,
+          ]
+        : [],
     protocols: spoken,
     readSetup,
   })

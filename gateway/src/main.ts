@@ -12,23 +12,22 @@ import { foreseeClearing, type Foreseen } from './retention/foresee-clearing.ts'
 import { wireApi, wireRetention, wireWorker } from './wiring.ts'
 
 export interface Running {
-  log: Log
   close: () => Promise<void>
 }
 
-export const startApi = async (config: Config): Promise<Running & { url: string }> => {
-  const log = createLog({ level: config.LOG_LEVEL }, 'api')
+export const startApi = async (config: Config, log: Log): Promise<Running> => {
+  for (const warning of config.warnings) log.warn({ warning }, 'config.warning')
   const { app, close } = await wireApi(config, log)
   const url = await app.listen({ host: config.HOST, port: config.PORT })
   log.info({ url }, 'api.started')
-  return { log, url, close }
+  return { close }
 }
 
-export const startWorker = async (config: Config): Promise<Running> => {
-  const log = createLog({ level: config.LOG_LEVEL }, 'worker')
+export const startWorker = async (config: Config, log: Log): Promise<Running> => {
+  for (const warning of config.warnings) log.warn({ warning }, 'config.warning')
   const { close } = await wireWorker(config, log)
   log.info({ workerUrl: config.workerUrl }, 'worker.started')
-  return { log, close }
+  return { close }
 }
 
 /** Brings the database up to date and answers what was new. */

@@ -1,17 +1,21 @@
-import { openPurse, postMovements, upsertSubscription } from './billing/ledger-store.ts'
 /** First keys: the operator's, and for development an account with one key of every kind. */
-import type { Config } from './config.ts'
+import { openPurse, postMovements, upsertSubscription } from './billing/ledger-store.ts'
+import { formatAmount } from './billing/money.ts'
+import { ConfigError, type Config } from './config.ts'
 import { findAccountByName, insertAccount, insertKey, type NewKey } from './keys/key-store.ts'
 import { createKeyText, hashKey, hintOf, type KeyKind } from './keys/key-text.ts'
 import { createLog } from './platform/log.ts'
 import { assertMigrated } from './platform/migrate.ts'
 import { connectPostgres, type Postgres } from './platform/postgres.ts'
 import { uuidV7 } from './platform/uuid.ts'
+import { recordCurrency } from './settings/currency-store.ts'
 
 export type SeedSettings = Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL' | 'KEY_HASH_SECRETS'>
 
 const developmentAccount = 'development'
 const generousMicros = 1_000_000_000_000
+/** What the development account has to spend, in words. */
+export const developmentBalance = (currency: string): string => formatAmount(generousMicros, currency)
 
 const withPostgres = async <Result>(
   config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>,
@@ -85,9 +89,14 @@ const traits: Record<keyof DevelopmentKeys, Partial<NewKey>> = {
 }
 
 /** Sees that the development account and these keys are there; run again it changes nothing. */
-export const seedDevelopment = (config: SeedSettings, keys: DevelopmentKeys): Promise<void> =>
-  withPostgres(config, (postgres) =>
-    postgres.transaction(async (database) => {
+export const seedDevelopment = (
+  config: SeedSettings & Pick<Config, 'CURRENCY'>,
+  keys: DevelopmentKeys,
+): Promise<void> =>
+  withPostgres(config, async (postgres) => {
+    const problem = await recordCurrency(postgres, config.CURRENCY, { mayChange: true })
+    if (problem !== undefined) throw new ConfigError(problem)
+    await postgres.transaction(async (database) => {
       let accountId = await findAccountByName(database, developmentAccount)
       if (accountId === undefined) {
         accountId = uuidV7()
@@ -121,5 +130,5 @@ export const seedDevelopment = (config: SeedSettings, keys: DevelopmentKeys): Pr
           ...traits[name],
         })
       }
-    }),
-  )
+    })
+  })

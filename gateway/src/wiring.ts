@@ -4,6 +4,7 @@ import { newsOperations } from '@kinora/contract/news-operations'
 import { openapi } from '@kinora/contract/openapi'
 import { errorsOf, type Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
+import { imageBytesMax } from '@kinora/contract/videos'
 
 import { cancelTask as cancelAnyTask } from './admin/cancel-task.ts'
 import { getReceiptOfAny } from './admin/get-receipt-of-any.ts'
@@ -41,7 +42,7 @@ import { completeChat } from './chat/complete-chat.ts'
 import { createTokenCounter } from './chat/count-tokens.ts'
 import { createRecordingDecoder } from './chat/decode-recording.ts'
 import { createReplyIds } from './chat/reply-id.ts'
-import type { Config } from './config.ts'
+import { ConfigError, type Config } from './config.ts'
 import type { Handler } from './http/call.ts'
 import { implement } from './http/implement.ts'
 import type { ConnectionSettings } from './http/node-server.ts'
@@ -49,6 +50,7 @@ import { createServer } from './http/server.ts'
 import { createSpool } from './http/spool.ts'
 import { createAuthenticate } from './keys/authenticate.ts'
 import type { Caller } from './keys/caller.ts'
+import { limitAborted } from './limits/limit-aborted.ts'
 import { createRateLimit } from './limits/rate-limit.ts'
 import { getMe } from './me/get-me.ts'
 import { getReceipt } from './me/get-receipt.ts'
@@ -78,6 +80,7 @@ import { keepClearing } from './retention/keep-clearing.ts'
 import { keptTranscriptions } from './retention/kept-transcriptions.ts'
 import type { InstanceDays } from './retention/retention-days.ts'
 import { createRouter } from './routing/router.ts'
+import { recordCurrency } from './settings/currency-store.ts'
 import { createInstanceSettings, type InstanceSettings, type Settings } from './settings/instance-settings.ts'
 import { createLiveSetup } from './setup/live-setup.ts'
 import { forgetRemovedProviders } from './setup/setup-store.ts'
@@ -118,13 +121,12 @@ import { markAllLost } from './videos/open-task-store.ts'
 import { createPace } from './videos/pace.ts'
 import { queryVideoTask } from './videos/query-video-task.ts'
 import { createReadTask } from './videos/read-task.ts'
-import { pictureBytesMax } from './videos/reference-picture.ts'
 import { remixVideo } from './videos/remix-video.ts'
 import { ruleEnhancer } from './videos/rule-enhancer.ts'
 import { shardKey, shardOf } from './videos/shard.ts'
 import { dayOfTaskId } from './videos/task-id.ts'
 import { videoLoops } from './videos/video-loops.ts'
-import { createWaitForChange } from './videos/wait-for-change.ts'
+import { createWaitForTask } from './videos/wait-for-task.ts'
 import { watchUpstream, watchUpstreamName } from './videos/watch-upstream.workflow.ts'
 import { wireAdmin } from './wire-admin.ts'
 
@@ -199,10 +201,16 @@ const mayBeFree = (catalog: Catalog, prices: PriceList, caller: Caller, { path }
 }
 
 /** Before anything else is read: a table that is not there yet would only be an error of SQL. */
-const connectMigrated = async (config: Config, connectionsMax: number, log: Log): Promise<Postgres> => {
+const connectMigrated = async (
+  config: Config,
+  log: Log,
+  { connectionsMax, isApi = false }: { connectionsMax: number; isApi?: boolean },
+): Promise<Postgres> => {
   const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax }, log)
   try {
     await assertMigrated(postgres)
+    const problem = await recordCurrency(postgres, config.CURRENCY, { mayChange: isApi })
+    if (problem !== undefined) throw new ConfigError(problem)
     return postgres
   } catch (error) {
     await postgres.close()
@@ -221,8 +229,8 @@ const mediaWorkOf = (config: Config) => {
 }
 
 /** What both roles stand on. */
-const connect = async (config: Config, log: Log) => {
-  const postgres = await connectMigrated(config, config.DATABASE_CONNECTIONS, log)
+const connect = async (config: Config, log: Log, isApi: boolean) => {
+  const postgres = await connectMigrated(config, log, { connectionsMax: config.DATABASE_CONNECTIONS, isApi })
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const enhancerChat = createEnhancerChat(config)
   const setup = await liveSetupOf(config, postgres, log)
@@ -246,7 +254,7 @@ const connect = async (config: Config, log: Log) => {
 
 export const wireApi = async (config: Config, log: Log) => {
   const { postgres, redis, news, engine, setup, catalog, providers, router, enhancer, mediaStore } =
-    await connect(config, log)
+    await connect(config, log, true)
   if (redis === undefined && !(await postgres.holdLock('kinora:api-without-redis'))) {
     await router.stop()
     await setup.stop()
@@ -255,7 +263,7 @@ export const wireApi = async (config: Config, log: Log) => {
     )
   }
   const settings = await createInstanceSettings(postgres, settingsOf(config), log)
-  const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS)
+  const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS, config.CURRENCY)
   const links = createLinkSigner(config.LINK_SECRETS, config.publicUrl, config.LINK_SECONDS)
   const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
   const prices = await createPriceList({ postgres, catalog, log }, () => setup.current().models)
@@ -283,6 +291,7 @@ export const wireApi = async (config: Config, log: Log) => {
     {
       perMinute: () => settings.current().limits,
       perAddress: isGuarded ? config.LIMIT_ADDRESS_PER_3_MINUTES : 0,
+      abortedPerMinute: config.LIMIT_ABORTED_PER_MINUTE,
     },
     redis,
   )
@@ -315,10 +324,10 @@ export const wireApi = async (config: Config, log: Log) => {
     isOverloaded,
     beginChecks,
     isGuarded,
-    assertSolvent: async (caller: Caller, operation: Operation) => {
-      if (!isGuarded || !errorsOf(operation).includes('insufficient_balance')) return
+    findInsolvency: async (caller: Caller, operation: Operation) => {
+      if (!isGuarded || !errorsOf(operation).includes('insufficient_balance')) return undefined
       const insolvency = await findInsolvency(postgres, caller)
-      if (insolvency !== undefined && !mayBeFree(catalog, prices, caller, operation)) throw insolvency
+      return mayBeFree(catalog, prices, caller, operation) ? undefined : insolvency
     },
     body: {
       minimumRate: {
@@ -328,7 +337,7 @@ export const wireApi = async (config: Config, log: Log) => {
       inflationMax: isGuarded ? inflationMax : Infinity,
     },
     form: {
-      fileBytesMax: pictureBytesMax,
+      fileBytesMax: imageBytesMax,
       fieldBytesMax: mebibyte,
       fieldsBytesMax: isGuarded ? 2 * mebibyte : Infinity,
     },
@@ -339,7 +348,7 @@ export const wireApi = async (config: Config, log: Log) => {
     isTaskId: (text: string) => dayOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,
     log,
   }
-  const meter = createMeter({ postgres, log })
+  const meter = limitAborted(createMeter({ postgres, log }), rateLimit, log)
   const days = retentionDays(settings)
   const taskDays = () => days().task
   const readTask = createReadTask(postgres, taskDays)
@@ -378,7 +387,7 @@ export const wireApi = async (config: Config, log: Log) => {
     operations.createVideoTask,
     createVideoTask({ catalog, acceptVideo, pictures, enhancer, withCharacter }),
   )
-  const status = { readTask, waitForChange: createWaitForChange(readTask, follow), links, catalog }
+  const status = { readTask, waitForTask: createWaitForTask(readTask, follow), links, catalog }
   implement(door, operations.getVideo, getVideo(status))
   implement(door, operations.queryVideoTask, queryVideoTask(status))
   implement(door, operations.listVideos, listVideos({ database: postgres, links, taskDays }))
@@ -457,7 +466,11 @@ export const wireApi = async (config: Config, log: Log) => {
   )
   const kept = keptTranscriptions(postgres, days)
   const ofTask = { database: postgres }
-  implement(door, operations.listTranscriptionTasks, kept.list(listTranscriptionTasks(ofTask)))
+  implement(
+    door,
+    operations.listTranscriptionTasks,
+    listTranscriptionTasks({ ...ofTask, keptSince: kept.since }),
+  )
   implement(door, operations.getTranscriptionTask, kept.one(getTranscriptionTask(ofTask)))
   implement(door, operations.getTranscript, kept.one(getTranscript(ofTask)))
   implement(door, operations.deleteTranscriptionTask, kept.one(deleteTranscriptionTask(recordings)))
@@ -517,6 +530,8 @@ export const wireApi = async (config: Config, log: Log) => {
     postgres,
     close: async () => {
       await drain(config.LAME_DUCK_SECONDS * 1000)
+      // Providers may still be at work for clients that have disconnected, and what they complete is charged.
+      await meter.drain()
       await requestRecorder.close()
       replies.close()
       await meter.close()
@@ -537,7 +552,7 @@ export const wireApi = async (config: Config, log: Log) => {
 
 export const wireWorker = async (config: Config, log: Log) => {
   const { postgres, redis, news, engine, setup, catalog, providers, router, enhancer, mediaStore } =
-    await connect(config, log)
+    await connect(config, log, false)
   const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
   const settings = await createInstanceSettings(postgres, settingsOf(config), log)
   const days = retentionDays(settings)
@@ -580,7 +595,7 @@ export const wireWorker = async (config: Config, log: Log) => {
         suspendAfterMs,
       ),
       watchUpstream(
-        { postgres, providers, engine, catalog, pace, announce: news.publish, log },
+        { postgres, providers, engine, catalog, pace, router, announce: news.publish, log },
         suspendAfterMs,
       ),
       transcribeRecording(recordings, suspendAfterMs),
@@ -635,7 +650,7 @@ export const wireWorker = async (config: Config, log: Log) => {
 
 /** What is needed to clear away what is past, without a worker. */
 export const wireRetention = async (config: Config, log: Log) => {
-  const postgres = await connectMigrated(config, 2, log)
+  const postgres = await connectMigrated(config, log, { connectionsMax: 2 })
   const settings = await createInstanceSettings(postgres, settingsOf(config), log)
   const setup = await liveSetupOf(config, postgres, log)
   return {

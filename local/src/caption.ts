@@ -1,29 +1,41 @@
 import sharp from 'sharp'
 
+import type { Box } from './film-graph.ts'
 import { evenCeil, type FilmShape } from './film-shape.ts'
 
 const longestCaption = 160
-
-export interface Caption {
-  width: number
-  height: number
-}
+const highestShare = 0.36
 
 /** What of the prompt is shown: one paragraph without control characters, cut at a word where possible. */
 export function captionText(prompt: string): string {
-  const plain = prompt
-    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]+/gu, ' ')
+  const plain = graphemes(prompt)
+    // Emoji are held together by characters that are unwanted elsewhere.
+    .map((sign) => (/^\p{RGI_Emoji}$/v.test(sign) ? sign : sign.replace(unseen, ' ')))
+    .join('')
     .replace(/\s+/gu, ' ')
     .trim()
-  const characters = Array.from(plain)
+  if (!visible.test(plain)) return ''
+  const characters = graphemes(plain)
   if (characters.length <= longestCaption) return plain
   const cut = characters.slice(0, longestCaption - 1).join('')
   const lastSpace = cut.lastIndexOf(' ')
   return `${(lastSpace > cut.length * 0.7 ? cut.slice(0, lastSpace) : cut).trimEnd()}…`
 }
 
+/** Controls and marks of direction; not the two joiners, which some scripts are spelt with. */
+const unseen = /[[\p{Cc}\p{Cf}\p{Co}\p{Cs}]--[\u200c\u200d]]+/gv
+
+/** Joiners and selectors alone show nothing, and Pango refuses to set them. */
+const visible = /[^\s\p{Join_Control}\p{Variation_Selector}]/u
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+function graphemes(text: string): string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment)
+}
+
 /** Whether the caption is set smaller and takes several lines. */
-export function isLongCaption(text: string): boolean {
+function isLongCaption(text: string): boolean {
   return text.length > 90
 }
 
@@ -33,10 +45,10 @@ export function escapeMarkup(text: string): string {
 }
 
 /**
- * Sets the caption on a soft dark plate. The text goes through Pango here and reaches ffmpeg only as
+ * Sets the caption on a soft dark plate and answers where it belongs. The text goes through Pango here and reaches ffmpeg only as
  * pixels, so nothing a user writes can be taken for filter syntax.
  */
-export async function paintCaption(text: string, shape: FilmShape, file: string): Promise<Caption> {
+export async function paintCaption(text: string, shape: FilmShape, file: string): Promise<Box> {
   const long = isLongCaption(text)
   // Small films are watched small: their text needs more of the picture.
   const legible = Math.min(17, shape.width / 14)
@@ -60,11 +72,17 @@ export async function paintCaption(text: string, shape: FilmShape, file: string)
   const feather = fontSize * 0.55
   const paddingX = Math.round(fontSize * 1.5)
   const paddingY = Math.round(fontSize * 1.15)
-  const width = Math.min(shape.width, evenCeil(words.info.width + paddingX * 2))
-  const height = Math.min(shape.height, evenCeil(words.info.height + paddingY * 2))
+  // However long it is, it leaves the greater part of the picture free.
   const room = await sharp(words.data)
-    .resize({ width, height, fit: 'inside', withoutEnlargement: true })
+    .resize({
+      width: Math.max(1, Math.floor(shape.width * 0.96 - paddingX * 2)),
+      height: Math.max(1, Math.floor(shape.height * highestShare - paddingY * 2)),
+      fit: 'inside',
+      withoutEnlargement: true,
+    })
     .toBuffer({ resolveWithObject: true })
+  const width = evenCeil(room.info.width + paddingX * 2)
+  const height = evenCeil(room.info.height + paddingY * 2)
   const left = Math.round((width - room.info.width) / 2)
   const top = Math.round((height - room.info.height) / 2)
   const inset = feather * 1.15
@@ -78,5 +96,9 @@ export async function paintCaption(text: string, shape: FilmShape, file: string)
     .composite([{ input: room.data, left, top }])
     .png()
     .toFile(file)
-  return { width, height }
+  return {
+    ...{ width, height },
+    x: Math.round((shape.width - width) / 2),
+    y: Math.max(0, Math.round(shape.height * 0.93 - height)),
+  }
 }

@@ -3,6 +3,13 @@ import path from 'node:path'
 import sharp from 'sharp'
 
 import { captionText, escapeMarkup } from './caption.ts'
+import {
+  glowShare,
+  layoutCharacters,
+  ringShare,
+  type Band,
+  type CharacterLayout,
+} from './character-layout.ts'
 import { mix } from './colour.ts'
 import type { FilmGraph } from './film-graph.ts'
 import { evenCeil, framesPerSecond, type FilmShape } from './film-shape.ts'
@@ -16,43 +23,19 @@ export interface Character {
   userName: string
 }
 
-interface Grid {
-  columns: number
-  rows: number
-  cellWidth: number
-  cellHeight: number
-  /** Of the portrait, without ring and name. */
-  diameter: number
-}
-
-/** The part of the height that characters may take, as shares; the caption is below, the watermark above. */
-export interface Band {
-  top: number
-  bottom: number
-}
-
-/**
- * Everyone gets a cell of a grid and sways inside it, and the grid drifts as one: so they move through
- * the scene and never cover each other.
- */
 export async function addCharacters(
   graph: FilmGraph,
   film: { plan: ScenePlan; shape: FilmShape; directory: string; characters: Character[]; band: Band },
 ): Promise<void> {
   const { plan, shape, characters, band } = film
   if (characters.length === 0) return
-  const grid = gridFor(characters.length, shape, band)
-  const heading = plan.direction === 'left' ? 1 : -1
-  const drift = heading * Math.min(shape.width * 0.14, grid.cellWidth * 0.24)
+  const layout = layoutCharacters(characters.length, shape, band, plan.direction === 'left' ? 1 : -1)
+  const { drift, sway } = layout
   const sprites = await Promise.all(
     characters.map(async (character, index): Promise<Sprite> => {
       const fileName = `character-${index}.png`
-      const size = await paintCharacter(character, plan, grid, shape, path.join(film.directory, fileName))
-      const row = Math.floor(index / grid.columns)
-      const inRow = Math.min(grid.columns, characters.length - row * grid.columns)
-      const column = index % grid.columns
-      const centreX = shape.width / 2 + (column - (inRow - 1) / 2) * grid.cellWidth
-      const centreY = shape.height * band.top + (row + 0.5) * grid.cellHeight
+      const size = await paintCharacter(character, plan, layout, path.join(film.directory, fileName))
+      const { centreX, centreY } = layout.places[index]!
       const random = randomFrom(plan.seed, `character ${index}`)
       const swayFrames = framesPerSecond * random.between(3, 4.4)
       return {
@@ -61,15 +44,15 @@ export async function addCharacters(
           start: centreX - size.width / 2 - drift / 2,
           travel: drift,
           frameCount: shape.frameCount,
-          sway: grid.diameter * 0.035,
+          sway: sway.x,
           swayFrames: swayFrames * 1.7,
           phase: random.between(0, 6),
         }),
         y: swaying({
-          start: centreY - size.height / 2,
+          start: centreY - layout.height / 2,
           travel: 0,
           frameCount: shape.frameCount,
-          sway: grid.diameter * 0.06,
+          sway: sway.y,
           swayFrames,
           phase: index * 1.9,
         }),
@@ -80,35 +63,14 @@ export async function addCharacters(
   for (const sprite of sprites) addSprite(graph, sprite, { seconds: shape.seconds, fadeSeconds })
 }
 
-const ringShare = 0.045
-const glowShare = 0.16
-const nameShare = 0.17
-
-/** The grid whose cells hold the largest portraits. */
-function gridFor(count: number, shape: FilmShape, band: Band): Grid {
-  let best: Grid | undefined
-  for (let columns = 1; columns <= count; columns++) {
-    const rows = Math.ceil(count / columns)
-    const cellWidth = (shape.width * 0.94) / columns
-    const cellHeight = (shape.height * (band.bottom - band.top)) / rows
-    const diameter = Math.min(cellWidth * 0.56, cellHeight * 0.62, 260 * shape.unit)
-    if (best === undefined || diameter > best.diameter + 1) {
-      best = { columns, rows, cellWidth, cellHeight, diameter: evenCeil(diameter) }
-    }
-  }
-  if (best === undefined) throw new Error('There is nobody to place.')
-  return best
-}
-
 /** A round portrait with a bright ring in a soft glow, and the name on a plate below it. */
 async function paintCharacter(
   character: Character,
   plan: ScenePlan,
-  grid: Grid,
-  shape: FilmShape,
+  layout: CharacterLayout,
   file: string,
 ): Promise<{ width: number; height: number }> {
-  const { diameter } = grid
+  const { diameter } = layout
   const { palette } = plan
   const glow = diameter * glowShare
   const round = Buffer.from(
@@ -128,9 +90,9 @@ async function paintCharacter(
       .png()
       .toBuffer(),
   )
-  const name = await paintName(character.userName, diameter, grid.cellWidth * 0.9, shape)
+  const name = await paintName(character.userName, layout.name)
   const width = evenCeil(Math.max(diameter + 2 * glow, name.width))
-  const height = evenCeil(diameter + glow * 1.25 + name.height)
+  const { height } = layout
   const centre = { x: width / 2, y: glow + diameter / 2 }
   const ring = diameter * ringShare
   const halo = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><defs><radialGradient id="glow"><stop offset="0.72" stop-color="${palette.light}" stop-opacity="0.6"/><stop offset="0.86" stop-color="${palette.light}" stop-opacity="0.2"/><stop offset="1" stop-color="${palette.light}" stop-opacity="0"/></radialGradient><linearGradient id="ring" x1="0" y1="0" x2="1" y2="1"><stop offset="0" stop-color="#ffffff"/><stop offset="0.55" stop-color="${mix('#ffffff', palette.light, 0.5)}"/><stop offset="1" stop-color="${mix(palette.light, palette.horizon, 0.7)}"/></linearGradient></defs><circle cx="${centre.x}" cy="${centre.y}" r="${diameter / 2 + glow}" fill="url(#glow)"/><circle cx="${centre.x}" cy="${centre.y}" r="${diameter / 2 + ring * 0.55}" fill="url(#ring)"/></svg>`
@@ -152,13 +114,12 @@ async function paintCharacter(
   return { width, height }
 }
 
-async function paintName(
+/** A name on a dark plate, no larger than the layout has room for. */
+export async function paintName(
   userName: string,
-  diameter: number,
-  widest: number,
-  shape: FilmShape,
+  room: CharacterLayout['name'],
 ): Promise<{ data: Buffer; width: number; height: number }> {
-  const fontSize = Math.max(Math.min(13, shape.width / 14), diameter * nameShare * 0.72)
+  const { fontSize } = room
   const plain = captionText(userName).replace(/^@+/u, '')
   const words = await sharp({
     text: {
@@ -173,13 +134,14 @@ async function paintName(
   const paddingX = fontSize * 0.75
   const paddingY = fontSize * 0.42
   // Long names are made smaller rather than cut: half a name is somebody else's.
-  const scale = Math.min(1, (widest - 2 * paddingX) / words.info.width)
+  const widest = Math.max(1, Math.floor(room.widest - 2 * paddingX - 2))
+  const highest = Math.max(1, Math.floor(room.height - 2 * paddingY))
   const text = await sharp(words.data)
-    .resize({ width: Math.max(1, Math.round(words.info.width * scale)) })
+    .resize({ width: widest, height: highest, fit: 'inside', withoutEnlargement: true })
     .png()
     .toBuffer({ resolveWithObject: true })
   const width = evenCeil(text.info.width + 2 * paddingX)
-  const height = evenCeil(Math.max(text.info.height, fontSize) + 2 * paddingY)
+  const { height } = room
   const plate = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="${width}" height="${height}" rx="${height / 2}" fill="#05070d" fill-opacity="0.66"/></svg>`
   const data = await sharp(Buffer.from(plate))
     .composite([

@@ -48,7 +48,7 @@ test('the best voice that is there speaks; without espeak-ng none does', async (
 test('each model has its own engines, and a better one takes over once it is there', async () => {
   const heardBy = async (model: string, ...names: ModelSetName[]) =>
     chooseRecognition(model, english, await directoryWith(...names), everyProgram)
-  expect(await heardBy('asr-1')).toEqual({ engine: 'pocketsphinx', wanted: 'whisper-base' })
+  expect(await heardBy('asr-1')).toEqual({ engine: 'pocketsphinx', wanted: 'whisper-small' })
   expect(await heardBy('asr-1', 'moonshine-tiny')).toMatchObject({ engine: 'pocketsphinx' })
   expect(await heardBy('asr-large-v3-turbo')).toEqual({ engine: 'moonshine-tiny', wanted: 'moonshine-tiny' })
   expect(await heardBy('asr-large-v3', 'whisper-tiny')).toEqual({
@@ -56,7 +56,7 @@ test('each model has its own engines, and a better one takes over once it is the
     wanted: 'whisper-small',
   })
   expect(await heardBy('chat-4o-transcribe', 'whisper-base')).toMatchObject({ engine: 'whisper-base' })
-  expect(await heardBy('asr-1', 'whisper-small')).toMatchObject({ engine: 'whisper-base' })
+  expect(await heardBy('asr-1', 'whisper-small')).toMatchObject({ engine: 'whisper-small' })
   expect(await heardBy('chat-4o-transcribe')).toEqual({ engine: 'whisper-small', wanted: 'whisper-small' })
 })
 
@@ -68,13 +68,17 @@ test('times, other languages and translation are never asked of an engine that h
   expect(heard({ needsTimes: true })).toEqual(missing)
   expect(heard({ task: 'translate' })).toEqual(missing)
   expect(heard({ language: 'es' })).toEqual(missing)
-  expect(heard({ language: undefined })).toEqual({ engine: 'pocketsphinx', wanted: 'whisper-tiny' })
+  expect(heard({ language: undefined })).toEqual(missing)
   await directoryWith('whisper-tiny')
-  const whisper = { engine: 'whisper-tiny', wanted: 'whisper-tiny' }
+  const whisper = { engine: 'whisper-tiny', wanted: 'whisper-base' }
   expect(heard({ needsTimes: true })).toEqual(whisper)
   expect(heard({ language: 'es' })).toEqual(whisper)
   expect(heard({ language: undefined })).toEqual(whisper)
-  expect(heard({ task: 'translate' })).toEqual({ engine: 'whisper-tiny', wanted: 'whisper-base' })
+  expect(heard({ task: 'translate' })).toEqual(whisper)
+  await directoryWith('whisper-base')
+  const better = { engine: 'whisper-base', wanted: 'whisper-base' }
+  expect(heard({ language: 'es' })).toEqual(better)
+  expect(heard({ language: undefined })).toEqual(better)
 })
 
 test('every audio model is described, with the command that makes it better', async () => {
@@ -104,7 +108,7 @@ test('every audio model is described, with the command that makes it better', as
   expect(english['asr-large-v3-turbo']).toMatchObject({
     engine: 'moonshine-tiny',
     quality: expect.stringMatching(/Other languages, times and translation: not at all\.$/),
-    pull: 'kinora models pull whisper-tiny',
+    pull: 'kinora models pull whisper-base',
   })
 
   const full = describeEngines(
@@ -112,7 +116,7 @@ test('every audio model is described, with the command that makes it better', as
     everyProgram,
   )
   expect(Object.entries(full).map(([model, { engine, pull }]) => [model, engine, pull])).toEqual([
-    ['asr-1', 'whisper-base', undefined],
+    ['asr-1', 'whisper-small', undefined],
     ['asr-large-v3', 'whisper-small', undefined],
     ['asr-large-v3-turbo', 'moonshine-tiny', undefined],
     ['chat-4o-mini-transcribe', 'moonshine-tiny', undefined],

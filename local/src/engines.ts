@@ -67,11 +67,10 @@ const speechModels = ['chat-4o-mini-tts-2025-12-15', 'ttsB-3.1-flash-tts-preview
 const chatEngines: ChatEngine[] = ['tinyllama', 'echo']
 const chatModel = 'chat-4o-audio-preview'
 
-const general: RecognitionEngine[] = ['whisper-base', 'whisper-tiny', 'pocketsphinx']
-const accurate: RecognitionEngine[] = ['whisper-small', ...general]
-const quick: RecognitionEngine[] = ['moonshine-tiny', 'whisper-tiny', 'pocketsphinx']
+const accurate: RecognitionEngine[] = ['whisper-small', 'whisper-base', 'whisper-tiny', 'pocketsphinx']
+const quick: RecognitionEngine[] = ['moonshine-tiny', 'whisper-base', 'whisper-tiny', 'pocketsphinx']
 const recognitionEngines: Record<string, RecognitionEngine[]> = {
-  'asr-1': general,
+  'asr-1': accurate,
   'asr-large-v3': accurate,
   'asr-large-v3-turbo': quick,
   'chat-4o-mini-transcribe': quick,
@@ -104,15 +103,13 @@ export function chooseSpeech(directory: ModelDirectory, programs: Programs): Cho
 
 const canDo = (engine: RecognitionEngine, { language, task, needsTimes }: RecognitionNeed): boolean => {
   if (engine !== 'moonshine-tiny' && engine !== 'pocketsphinx') return true
-  if (task === 'translate' || needsTimes) return false
-  // Where nobody knows the language, an English engine is better than none but no first choice.
-  return language === 'en' || (language === undefined && engine === 'pocketsphinx')
+  // These know English alone and cannot tell whether it is English, so somebody else must have said so.
+  return task === 'transcribe' && !needsTimes && language === 'en'
 }
 
 const rowFor = (model: string, need: RecognitionNeed): RecognitionEngine[] => {
-  const row = recognitionEngines[model] ?? general
-  // The tiny model's translations are hard to understand.
-  return (need.task === 'translate' && row === quick ? general : row).filter((each) => canDo(each, need))
+  const row = recognitionEngines[model] ?? accurate
+  return row.filter((each) => canDo(each, need))
 }
 
 export function chooseRecognition(

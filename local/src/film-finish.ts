@@ -1,13 +1,15 @@
 import path from 'node:path'
 
-import { captionText, paintCaption } from './caption.ts'
-import { addStill, overlay, type FilmGraph } from './film-graph.ts'
+import { addStill, overlay, type Box, type FilmGraph } from './film-graph.ts'
 import type { FilmShape } from './film-shape.ts'
 import { paintOverlay, watermarkBox } from './overlay.ts'
 
+export const captionFileName = 'caption.png'
+
 export interface Finish {
   shape: FilmShape
-  text: string
+  /** Where the caption goes; it is painted already. */
+  caption: Box | undefined
   watermark: boolean
   directory: string
   /** Ends at which the film must show its picture untouched: no vignette, and no fade there. */
@@ -17,30 +19,25 @@ export interface Finish {
 
 /** What every film gets on top: caption, vignette, watermark, and a fade at both ends. */
 export async function finishFilm(graph: FilmGraph, film: Finish): Promise<void> {
-  const { shape, directory } = film
+  const { shape, directory, caption } = film
   const { seconds } = shape
-  const text = captionText(film.text)
-  const [caption] = await Promise.all([
-    text === '' ? undefined : paintCaption(text, shape, path.join(directory, 'caption.png')),
-    paintOverlay(
-      shape,
-      { watermark: film.watermark, vignette: !film.exactStart && !film.exactEnd },
-      path.join(directory, 'overlay.png'),
-    ),
-  ])
+  await paintOverlay(
+    shape,
+    { watermark: film.watermark, vignette: !film.exactStart && !film.exactEnd },
+    path.join(directory, 'overlay.png'),
+  )
   overlay(graph, addStill(graph, 'overlay.png', 'yuva420p'), 'x=0:y=0')
   if (film.watermark) graph.texts.push(watermarkBox(shape))
   if (caption !== undefined) {
-    const label = addStill(graph, 'caption.png', 'yuva420p')
+    const label = addStill(graph, captionFileName, 'yuva420p')
     const appear = Math.min(0.5, seconds * 0.1)
     const fade = Math.min(0.6, seconds * 0.12)
     const vanish = seconds - Math.min(1.5, seconds * 0.25)
     graph.filters.push(
       `[${label}]fade=t=in:st=${appear.toFixed(3)}:d=${fade.toFixed(3)}:alpha=1,fade=t=out:st=${vanish.toFixed(3)}:d=${fade.toFixed(3)}:alpha=1[caption]`,
     )
-    const x = Math.round((shape.width - caption.width) / 2)
-    const y = Math.max(0, Math.round(shape.height * 0.93 - caption.height))
-    graph.texts.push({ x, y, ...caption })
+    const { x, y } = caption
+    graph.texts.push(caption)
     overlay(
       graph,
       'caption',

@@ -51,6 +51,29 @@ export function addStill(graph: FilmGraph, fileName: string, format: 'yuv420p' |
   return label
 }
 
+/** A few pictures in turn, again and again. */
+export interface Loop {
+  width: number
+  height: number
+  frameCount: number
+  framesPerSecond: number
+}
+
+/** Reads the pictures of a loop from one file, four bytes per pixel. They are read once and repeated in memory. */
+export function addLoop(graph: FilmGraph, fileName: string, loop: Loop): string {
+  const rate = String(loop.framesPerSecond)
+  const size = `${loop.width}x${loop.height}`
+  const input = addInput(
+    graph,
+    ...['-f', 'rawvideo', '-pix_fmt', 'rgba', '-s', size, '-framerate', rate, '-i', fileName],
+  )
+  const label = `loop${input}`
+  graph.filters.push(
+    `[${input}:v]scale=out_color_matrix=bt709:out_range=tv,format=yuva420p,loop=loop=-1:size=${loop.frameCount}:start=0,setpts=N/${rate}/TB[${label}]`,
+  )
+  return label
+}
+
 export function overlay(graph: FilmGraph, label: string, options: string): void {
   const result = `blend${graph.filters.length}`
   graph.filters.push(`[${graph.picture}][${label}]overlay=${options}:format=yuv420[${result}]`)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -7,7 +7,9 @@ import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { filmShape } from './film-shape.ts'
 import type { JobFiles, JobRequest } from './job.ts'
+import { watermarkBox } from './overlay.ts'
 import { filmFileName, renderFilm } from './render-film.ts'
 import { findFfmpeg, type FfmpegTool } from './sandbox.ts'
 
@@ -155,4 +157,57 @@ test.concurrent('components stand in a scene', async () => {
   const corner = (pixels: Buffer) => [...pixels.subarray(0, 3)]
   expect(distance(corner(frame), corner(dunesFrame))).toBeLessThan(6)
   expect(distance(meanColour(frame), meanColour(dunesFrame))).toBeGreaterThan(10)
+})
+
+/** How far two colours are apart for the eye, as the WCAG has it. */
+function contrast(one: number, other: number): number {
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
+}
+
+function luminance(red: number, green: number, blue: number): number {
+  const [r = 0, g = 0, b = 0] = [red, green, blue].map((channel) => {
+    const share = channel / 255
+    return share <= 0.04 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+test.concurrent.each([
+  ['a rabbit in the snow', undefined],
+  ['a cup on a table', undefined],
+  ['sand dunes at noon', undefined],
+  ['night', undefined],
+  ['a white picture', '#ffffff'],
+  ['a yellow picture', '#ffe680'],
+])('the watermark is legible: %s', async (prompt, background) => {
+  const size = { width: 640, height: 360 }
+  const references = background === undefined ? [] : [await picture(`${prompt}.png`, background)]
+  const request = { prompt, ...size, watermark: true, referenceMode: 'frames' as const }
+  const film = await render(`watermark ${prompt}`, request, { references })
+  const pixels = await frameOf(film, 12)
+  const box = watermarkBox(filmShape({ ...size, seconds: 1 }))
+  const values: number[] = []
+  for (let y = Math.ceil(box.y + 2); y < box.y + box.height - 2; y++) {
+    for (let x = Math.ceil(box.x + box.height / 2); x < box.x + box.width - box.height / 2; x++) {
+      const at = (y * size.width + x) * 3
+      values.push(luminance(pixels[at]!, pixels[at + 1]!, pixels[at + 2]!))
+    }
+  }
+  values.sort((one, other) => one - other)
+  const share = (part: number) => values[Math.floor(part * (values.length - 1))]!
+  // Half of the plate is empty; the letters are the brightest part of it.
+  expect(contrast(share(0.97), share(0.5))).toBeGreaterThan(4.5)
+})
+
+test.concurrent('the same prompt and seed make the same film, frame by frame', async () => {
+  const request = { prompt: 'a red car and a dog running', seed: 7, width: 192, height: 108 }
+  const [one, other] = await Promise.all([render('twin 1', request), render('twin 2', request)])
+  expect(await readFile(one)).toEqual(await readFile(other))
+})
+
+test.concurrent('what moves in the scene moves in the film', async () => {
+  const film = await render('cat', { prompt: 'a cat in a garden', width: 320, height: 180 })
+  const [early, late] = await Promise.all([frameOf(film, 8), frameOf(film, 16)])
+  const changed = early.filter((value, at) => Math.abs(value - late[at]!) > 40).length
+  expect(changed).toBeGreaterThan(60)
 })

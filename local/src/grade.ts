@@ -1,5 +1,5 @@
 import { channelsOf, mix, type Channels, type Colour } from './colour.ts'
-import type { PaletteName } from './keywords.ts'
+import type { PaletteName } from './palette.ts'
 import type { ScenePlan } from './scene-plan.ts'
 
 /** How one light changes what was filmed in another. */
@@ -24,6 +24,7 @@ const grades: Record<PaletteName, Grade> = {
   autumn: { exposure: 1.04, contrast: 1.06, saturation: 0.6, tint: 0.64 },
   blossom: { exposure: 0.94, contrast: 0.94, saturation: 0.65, tint: 0.58 },
   storm: { exposure: 0.74, contrast: 1.1, saturation: 0.4, tint: 0.55 },
+  deep: { exposure: 0.86, contrast: 1, saturation: 0.5, tint: 0.66 },
 }
 
 const cubeSize = 25

@@ -13,28 +13,20 @@ const megabyte = 1024 * 1024
 interface FileKind {
   most: number
   limitBytes: number
-  tooMany: string
-  tooLarge: string
 }
 
 const fileKinds = {
   reference: {
     most: 3,
     limitBytes: 20 * megabyte,
-    tooMany: 'At most 3 references are taken.',
-    tooLarge: 'A reference is larger than 20 MB.',
   },
   character: {
     most: mostCharacters,
     limitBytes: 20 * megabyte,
-    tooMany: `At most ${mostCharacters} characters are taken.`,
-    tooLarge: 'A character is larger than 20 MB.',
   },
   source: {
     most: 1,
     limitBytes: 1024 * megabyte,
-    tooMany: 'At most one source is taken.',
-    tooLarge: 'The source is larger than 1 GiB.',
   },
 } satisfies Record<string, FileKind>
 
@@ -82,12 +74,13 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
       complain(
         kind === undefined
           ? 'Only the fields "job", "reference", "character" and "source" are taken.'
-          : fileKinds[kind].tooMany,
+          : `At most ${fileKinds[kind].most} of "${kind}" are taken.`,
       )
       stream.resume()
       return
     }
-    const { limitBytes, tooLarge } = fileKinds[kind]
+    const { limitBytes } = fileKinds[kind]
+    const tooLarge = `A file of "${kind}" is larger than ${limitBytes / megabyte} MiB.`
     const fileName = `${kind}-${received[kind].length}`
     received[kind].push(fileName)
     writes.push(

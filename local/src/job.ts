@@ -128,10 +128,13 @@ function wholeNumber(fields: Fields, name: string, least: number, most: number):
   return value
 }
 
+const secondsRange = { least: 1, most: 60 }
+
 function secondsField(fields: Fields): number {
+  const { least, most } = secondsRange
   const value = fields.get('seconds')
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < 1 || value > 60) {
-    throw new InvalidJob('"seconds" must be a number from 1 to 60.')
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < least || value > most) {
+    throw new InvalidJob(`"seconds" must be a number from ${least} to ${most}.`)
   }
   return value
 }

@@ -1,9 +1,10 @@
 import path from 'node:path'
 
+import sharp from 'sharp'
+
 import type { Light } from './celestial.ts'
 import { mix } from './colour.ts'
 import type { Element } from './components-film.ts'
-import { paintFigure } from './figure.ts'
 import { addSource, addStill, emptyGraph, overlay, type FilmGraph } from './film-graph.ts'
 import { evenCeil, framesPerSecond, type FilmShape } from './film-shape.ts'
 import { landscapeLayers, paintLayers, type LayerPicture } from './landscape.ts'
@@ -12,37 +13,69 @@ import type { ScenePlan } from './scene-plan.ts'
 import { glitterFramesPerSecond, seaGlitter } from './seascape.ts'
 import { horizonLine, paintSky, placeLight } from './sky.ts'
 import { addSprite } from './sprite.ts'
+import { paintSubjects } from './subjects/stage.ts'
 import { addWeather } from './weather.ts'
 
 /**
  * Paints the scene into `directory` and answers how ffmpeg is to set it in motion. `elements` stand in
- * it, the farthest first.
+ * it, the farthest first. In a crowded film the things of the scene are kept small.
  */
 export async function filmLandscape(
   plan: ScenePlan,
   shape: FilmShape,
   directory: string,
   elements: Element[] = [],
+  crowded = elements.length > 0,
 ): Promise<FilmGraph> {
   const light = placeLight(plan, shape)
-  const [layers, figure] = await Promise.all([
+  const [layers, subjects] = await Promise.all([
     paintLayers(landscapeLayers(plan, shape), directory),
-    paintFigure(plan, shape, light, directory),
+    paintSubjects(plan, shape, light, { directory, crowded }),
     paintSky(plan, shape, light, path.join(directory, 'sky.png')),
   ])
   const graph = emptyGraph()
-  graph.picture = addStill(graph, 'sky.png', 'yuv420p')
+  const covered = new Set([
+    ...subjects.map(({ behindLayer }) => behindLayer),
+    ...elements.map((element) => elementDepth(element, plan)),
+  ])
+  const merged = stillLayers(layers, plan, covered)
+  graph.picture = addStill(graph, await mergeBackdrop(layers.slice(0, merged), directory), 'yuv420p')
   layers.forEach((layer, index) => {
+    if (index < merged) return
     // The nearest layer stays in front of the mist, which is what gives the mist its depth.
-    if (index === layers.length - 1) addMist(graph, plan, shape)
+    if (index === layers.length - 1 && hasMist(plan)) addMist(graph, plan, shape)
     if (plan.biome === 'water' && index === 2) addGlitter(graph, plan, shape, light)
-    if (figure !== undefined && index === figureDepth(plan)) addSprite(graph, figure)
+    for (const subject of subjects) if (subject.behindLayer === index) addSprite(graph, subject)
     for (const element of elements) if (elementDepth(element, plan) === index) addSprite(graph, element)
     overlay(graph, addStill(graph, layer.fileName, 'yuva420p'), passingBy(layer, plan, shape))
   })
+  for (const subject of subjects) if (subject.behindLayer >= layers.length) addSprite(graph, subject)
   if (plan.weather !== undefined) addWeather(graph, plan.weather, plan, shape)
   for (const element of elements) if (elementDepth(element, plan) >= layers.length) addSprite(graph, element)
   return graph
+}
+
+/** How many of the farthest layers stay where they are, with nothing moving between them. */
+function stillLayers(layers: LayerPicture[], plan: ScenePlan, covered: ReadonlySet<number>): number {
+  const moving = layers.findIndex(
+    (layer, index) =>
+      layer.speed > 0 ||
+      covered.has(index) ||
+      (plan.biome === 'water' && index === 2) ||
+      (hasMist(plan) && index === layers.length - 1),
+  )
+  return moving === -1 ? layers.length : moving
+}
+
+/** Sky and still scenery as one picture: one blend less per frame for each layer. */
+async function mergeBackdrop(layers: LayerPicture[], directory: string): Promise<string> {
+  if (layers.length === 0) return 'sky.png'
+  const parts = layers.map(({ fileName, top }) => ({ input: path.join(directory, fileName), left: 0, top }))
+  await sharp(path.join(directory, 'sky.png'))
+    .composite(parts)
+    .png({ compressionLevel: 1 })
+    .toFile(path.join(directory, 'backdrop.png'))
+  return 'backdrop.png'
 }
 
 /** Which layer passes in front of an element; for the nearest there is none. */
@@ -51,16 +84,15 @@ function elementDepth(element: Element, plan: ScenePlan): number {
   return element.nearness >= 1 || plan.biome === 'forest' ? 4 : element.nearness >= 0.5 ? 3 : 2
 }
 
-/** Which layer passes in front of the figure: in the sea the swell, elsewhere only the nearest. */
-function figureDepth(plan: ScenePlan): number {
-  return plan.biome === 'water' ? 2 : 3
-}
-
 function passingBy(layer: LayerPicture, plan: ScenePlan, shape: FilmShape): string {
   if (layer.speed === 0) return `x=0:y=${layer.top}`
   const passed = `mod(n*${layer.speed},${layer.period})`
   const x = plan.direction === 'left' ? `-${passed}` : `${passed}-${layer.width - shape.width}`
   return `x='${x}':y=${layer.top}:eval=frame`
+}
+
+function hasMist(plan: ScenePlan): boolean {
+  return plan.biome !== 'room' && plan.biome !== 'moon'
 }
 
 export function addMist(graph: FilmGraph, plan: ScenePlan, shape: FilmShape, share = 1): void {

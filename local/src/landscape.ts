@@ -2,12 +2,18 @@ import path from 'node:path'
 
 import sharp from 'sharp'
 
+import { backdropLayers } from './backdrop.ts'
 import { duneLayers } from './dunes.ts'
 import type { FilmShape } from './film-shape.ts'
-import type { Biome } from './keywords.ts'
+import { groundLayer } from './ground.ts'
+import { roomLayers } from './indoors.ts'
+import { meadowLayers } from './meadow.ts'
+import { mesaLayers } from './mesas.ts'
 import { mountainLayers } from './mountains.ts'
 import { spaceLayers } from './outer-space.ts'
+import type { Biome } from './prompt/scene-words.ts'
 import type { ScenePlan } from './scene-plan.ts'
+import { seaFloorLayers } from './sea-floor.ts'
 import { seaLayers } from './seascape.ts'
 import { cityLayers } from './skyline.ts'
 import type { Layer } from './terrain.ts'
@@ -20,11 +26,18 @@ const painters: Record<Biome, (plan: ScenePlan, shape: FilmShape) => Layer[]> = 
   forest: forestLayers,
   city: cityLayers,
   space: spaceLayers,
+  meadow: meadowLayers,
+  room: roomLayers,
+  underwater: seaFloorLayers,
+  mars: mesaLayers,
+  moon: mesaLayers,
+  plain: backdropLayers,
 }
 
-/** The four layers of scenery from the farthest to the nearest, as vector drawings. */
+/** The layers of scenery from the farthest to the nearest, as vector drawings; at most four. */
 export function landscapeLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
-  return painters[plan.biome](plan, shape)
+  const layers = painters[plan.biome](plan, shape)
+  return plan.surface === undefined ? layers : [...layers.slice(0, 3), groundLayer(plan, plan.surface, shape)]
 }
 
 export interface LayerPicture extends Omit<Layer, 'svg'> {

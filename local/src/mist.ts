@@ -1,6 +1,6 @@
 import type { FilmShape } from './film-shape.ts'
-import type { Biome } from './keywords.ts'
 import { planeNoise, smoothstep } from './noise.ts'
+import type { Biome } from './prompt/scene-words.ts'
 import { randomFrom } from './random.ts'
 import type { ScenePlan } from './scene-plan.ts'
 
@@ -17,6 +17,12 @@ const usualStrength: Record<Biome, number> = {
   dunes: 0.34,
   water: 0.26,
   space: 0.3,
+  meadow: 0.3,
+  room: 0,
+  underwater: 0.3,
+  mars: 0.4,
+  moon: 0,
+  plain: 0.3,
 }
 
 export interface MistGrid {

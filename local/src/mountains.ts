@@ -6,6 +6,7 @@ import {
   areaBelow,
   areaBetween,
   layerOf,
+  layerSpeeds,
   lineOf,
   roughness,
   stripFor,
@@ -15,10 +16,8 @@ import {
   type Profile,
 } from './terrain.ts'
 
-const speeds = [1, 2, 3, 5]
-
 export function mountainLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
-  return speeds.map((speed, index) => mountainLayer(plan, shape, speed, index))
+  return layerSpeeds(plan).map((speed, index) => mountainLayer(plan, shape, speed, index))
 }
 
 function mountainLayer(plan: ScenePlan, shape: FilmShape, speed: number, index: number): Layer {

@@ -31,7 +31,9 @@ function mark(shape: FilmShape): string {
   const textWidth = size * 6.05
   const ring = right - textWidth - size * 0.85
   const radius = size * 0.52
-  const text = (colour: string, shift: number) =>
-    `<text x="${right + shift}" y="${middle + size * 0.36 + shift}" text-anchor="end" font-family="Inter, sans-serif" font-weight="600" font-size="${size}" fill="${colour}">Kinora local</text>`
-  return `<g opacity="0.25">${text('#000', size * 0.06)}</g><g opacity="0.66">${text('#fff', 0)}<circle cx="${ring}" cy="${middle}" r="${radius}" fill="none" stroke="#fff" stroke-width="${size * 0.11}"/><path d="M${ring - radius * 0.3} ${middle - radius * 0.48}L${ring + radius * 0.52} ${middle}L${ring - radius * 0.3} ${middle + radius * 0.48}Z" fill="#fff"/></g>`
+  const text = (colour: string) =>
+    `<text x="${right}" y="${middle + size * 0.36}" text-anchor="end" font-family="Inter, sans-serif" font-weight="600" font-size="${size}" fill="${colour}">Kinora local</text>`
+  const { x, y, width, height } = watermarkBox(shape)
+  // The plate is what keeps it legible on snow, sand and bright walls.
+  return `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="${height / 2}" fill="#05070d" fill-opacity="0.62"/><g opacity="0.94">${text('#fff')}<circle cx="${ring}" cy="${middle}" r="${radius}" fill="none" stroke="#fff" stroke-width="${size * 0.11}"/><path d="M${ring - radius * 0.3} ${middle - radius * 0.48}L${ring + radius * 0.52} ${middle}L${ring - radius * 0.3} ${middle + radius * 0.48}Z" fill="#fff"/></g>`
 }

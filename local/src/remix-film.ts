@@ -7,8 +7,9 @@ import { mix } from './colour.ts'
 import { addInput, addStill, emptyGraph, overlay, type FilmGraph } from './film-graph.ts'
 import { framesPerSecond, type FilmShape } from './film-shape.ts'
 import { gradeCube } from './grade.ts'
-import type { PaletteName, WeatherName } from './keywords.ts'
 import { addMist } from './landscape-film.ts'
+import type { PaletteName } from './palette.ts'
+import type { WeatherName } from './prompt/scene-words.ts'
 import type { ScenePlan } from './scene-plan.ts'
 import { placeLight } from './sky.ts'
 import type { SourceClip } from './source-clip.ts'
@@ -28,6 +29,7 @@ const usualWeather: Record<PaletteName, WeatherName> = {
   autumn: 'leaves',
   blossom: 'petals',
   storm: 'rain',
+  deep: 'bubbles',
 }
 
 const misty = new Set<PaletteName>(['dawn', 'forest', 'ice', 'storm'])

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
-import { captionText, isLongCaption } from './caption.ts'
+import { captionText, paintCaption } from './caption.ts'
 import { addCharacters } from './character.ts'
 import { paintElements } from './components-film.ts'
 import { encodeFilm } from './encode.ts'
-import { finishFilm } from './film-finish.ts'
+import { captionFileName, finishFilm } from './film-finish.ts'
 import type { FilmGraph } from './film-graph.ts'
 import { filmShape, framesPerSecond, type FilmShape } from './film-shape.ts'
 import { filmFrames } from './frames-film.ts'
@@ -20,6 +20,7 @@ import { planScene, type ScenePlan } from './scene-plan.ts'
 import { mixSound } from './sound.ts'
 import { cutSource, type SourceClip } from './source-clip.ts'
 import { addSprite } from './sprite.ts'
+import { characterBand } from './text-areas.ts'
 
 export interface RenderTask {
   request: JobRequest
@@ -47,6 +48,9 @@ export async function renderFilm(task: RenderTask, onProgress: (percent: number)
   const graph = await filmPicture(task, plan, shape, clip)
   const hasElements =
     files.references.length > 0 && (clip !== undefined || request.referenceMode === 'components')
+  const shown = captionText(text)
+  const caption =
+    shown === '' ? undefined : await paintCaption(shown, shape, path.join(directory, captionFileName))
   await addCharacters(graph, {
     plan,
     shape,
@@ -55,8 +59,7 @@ export async function renderFilm(task: RenderTask, onProgress: (percent: number)
       picture,
       userName: request.characters?.[index] ?? '',
     })),
-    // Elements have the upper part of the picture; otherwise only watermark and caption are in the way.
-    band: { top: hasElements ? 0.54 : 0.1, bottom: isLongCaption(captionText(text)) ? 0.7 : 0.78 },
+    band: characterBand(shape, { caption, watermark: request.watermark, hasElements }),
   })
   const inFrames = !hasElements && files.references.length > 0 && request.referenceMode === 'frames'
   const music = composeMusic(plan, shape.seconds)
@@ -64,7 +67,7 @@ export async function renderFilm(task: RenderTask, onProgress: (percent: number)
   await Promise.all([
     finishFilm(graph, {
       shape,
-      text,
+      caption,
       watermark: request.watermark,
       directory,
       exactStart: inFrames,
@@ -97,7 +100,9 @@ async function filmPicture(
     for (const element of await paintElements(plan, shape, task.files, directory)) addSprite(graph, element)
     return graph
   }
-  if (references.length === 0) return await filmLandscape(plan, shape, directory)
+  if (references.length === 0) {
+    return await filmLandscape(plan, shape, directory, [], task.files.characters.length > 0)
+  }
   const { referenceMode } = task.request
   if (referenceMode === 'frames') return await filmFrames(plan, shape, references, directory)
   if (referenceMode === undefined) return await filmReferences(plan, shape, references, directory)

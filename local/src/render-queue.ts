@@ -87,7 +87,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
       enqueue(job)
     } catch (error) {
       if (!controller.signal.aborted)
-        log('local.rehearsal_broken', { id: job.record.id, error: String(error) })
+        log('local.rehearsal_broken', { id: job.record.id, error: String(error) }, 'error')
     }
   }
 
@@ -132,14 +132,14 @@ export function createRenderQueue(options: RenderQueueOptions) {
   async function fail(job: QueuedJob, error: JobError, detail: string | undefined): Promise<void> {
     const { record } = job
     if (job.removed || record.state === 'done') return
-    log('local.render_failed', { id: record.id, code: error.code, detail })
+    log('local.render_failed', { id: record.id, code: error.code, detail }, 'warn')
     record.error = { code: error.code, message: error.message }
     record.finishedAt = new Date().toISOString()
     try {
       await directory.save({ ...record, state: 'failed' })
       await directory.tidy(record)
     } catch (saveError) {
-      log('local.save_failed', { id: record.id, error: String(saveError) })
+      log('local.save_failed', { id: record.id, error: String(saveError) }, 'error')
     }
     record.state = 'failed'
   }

@@ -95,14 +95,18 @@ async function versionOf({ command, args, options }: Command): Promise<string> {
 }
 
 /** Whether captions can be set as intended; undefined where fontconfig has no command to ask. */
-export async function findFonts(): Promise<{ inter: boolean; chinese: boolean } | undefined> {
+export async function findFonts(): Promise<{ inter: boolean; chinese: boolean; emoji: boolean } | undefined> {
   const list = async (...args: string[]) => {
     const { stdout } = await run('fc-list', args, { env: { PATH: searchPath }, timeout: probeTimeoutMs })
     return stdout.trim()
   }
   try {
-    const [inter, chinese] = await Promise.all([list('Inter', 'family'), list(':lang=zh', 'family')])
-    return { inter: inter !== '', chinese: chinese !== '' }
+    const [inter, chinese, emoji] = await Promise.all([
+      list('Inter', 'family'),
+      list(':lang=zh', 'family'),
+      list(':lang=und-zsye', 'family'),
+    ])
+    return { inter: inter !== '', chinese: chinese !== '', emoji: emoji !== '' }
   } catch {
     return undefined
   }

@@ -30,10 +30,35 @@ test('keywords count as whole words only', () => {
   expect(plans.every((plan) => plan.paletteName === 'ice' && plan.biome === 'water')).toBe(false)
 })
 
-test('prompts without keywords spread over palettes and biomes', () => {
+test('a prompt about nothing known gets a neutral scene, in many lights', () => {
   const plans = Array.from({ length: 60 }, (_, index) => planScene({ prompt: `something number ${index}` }))
   expect(new Set(plans.map((plan) => plan.paletteName)).size).toBeGreaterThan(5)
-  expect(new Set(plans.map((plan) => plan.biome)).size).toBe(4)
+  expect(new Set(plans.map((plan) => plan.biome))).toEqual(new Set(['plain']))
+  expect(plans.every((plan) => plan.subjects.length === 0)).toBe(true)
+})
+
+test.each([
+  ['@ocean_girl smiles', 'water'],
+  ['@citykid smiles', 'city'],
+  ['two children building a snowman', 'city'],
+])('%s: no %s', (prompt, biome) => {
+  expect(planScene({ prompt }).biome).not.toBe(biome)
+})
+
+test.each([
+  ['a dog running', 'follow', 'grass', undefined],
+  ['a cat', 'still', 'grass', undefined],
+  ['a car', 'follow', 'grass', 'road'],
+  ['a train', 'follow', 'grass', 'rails'],
+  ['a car in the city', 'follow', 'street', undefined],
+  ['a horse in the snow', 'still', 'snow', undefined],
+  ['a dog on the beach', 'still', 'sand', undefined],
+  ['a cup on a table', 'still', 'table', undefined],
+  ['a train crossing a bridge', 'still', undefined, undefined],
+  ['a cat in a boat', 'pan', undefined, undefined],
+  ['a lake', 'pan', undefined, undefined],
+])('%s: the scenery is %s', (prompt, pace, surface, track) => {
+  expect(planScene({ prompt })).toMatchObject({ pace, surface, track })
 })
 
 test('a neon style recolours any scene without moving it', () => {

@@ -20,8 +20,8 @@ import {
 
 export function seaLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
   return [
-    coast(plan, shape, { speed: 1, index: 0 }),
-    coast(plan, shape, { speed: 2, index: 1 }),
+    coast(plan, shape, { speed: plan.pace === 'still' ? 0 : 1, index: 0 }),
+    coast(plan, shape, { speed: plan.pace === 'still' ? 0 : 2, index: 1 }),
     swell(plan, shape, { speed: 3, index: 0 }),
     swell(plan, shape, { speed: 5, index: 1 }),
   ]

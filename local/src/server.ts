@@ -68,7 +68,7 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
   const sweep = () =>
     queue
       .sweep(new Date(Date.now() - keepFinishedMs))
-      .catch((error: unknown) => log('local.sweep_failed', { error: String(error) }))
+      .catch((error: unknown) => log('local.sweep_failed', { error: String(error) }, 'error'))
   const sweeping = setInterval(() => void sweep(), sweepEveryMs)
   sweeping.unref()
 
@@ -204,7 +204,7 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
       if (answer !== undefined) send(response, answer)
     } catch (error) {
       if (clientLeft(request, error)) return
-      log('local.request_failed', { method: request.method, error: String(error) })
+      log('local.request_failed', { method: request.method, error: String(error) }, 'error')
       if (response.headersSent) response.destroy()
       else send(response, problem(500, 'internal_error', 'The local provider failed.'))
     }

@@ -12,6 +12,7 @@ const seaHorizon = 0.57
 
 export function horizonLine(plan: ScenePlan, shape: FilmShape): number {
   if (plan.biome === 'space') return shape.height * 1.9
+  if (plan.biome === 'plain' || plan.biome === 'underwater') return shape.height
   return Math.round(shape.height * (plan.biome === 'water' ? seaHorizon : 0.74))
 }
 
@@ -36,10 +37,15 @@ export async function paintSky(plan: ScenePlan, shape: FilmShape, light: Light, 
   const { width, height } = shape
   const canvas = { pixels, width, height }
   if (plan.stars) paintStars(canvas, plan, shape.unit, horizonLine(plan, shape))
-  paintLight(canvas, plan, light)
+  if (showsLight(plan)) paintLight(canvas, plan, light)
   await sharp(pixels, { raw: { width, height, channels: 3 } })
     .png({ compressionLevel: 1 })
     .toFile(file)
+}
+
+/** No sun where there is no sky, and none behind the clouds of a storm. */
+function showsLight({ biome, paletteName }: ScenePlan): boolean {
+  return biome !== 'plain' && biome !== 'underwater' && paletteName !== 'storm'
 }
 
 /**

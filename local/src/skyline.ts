@@ -2,12 +2,18 @@ import { mix } from './colour.ts'
 import type { FilmShape } from './film-shape.ts'
 import { randomFrom, type Random } from './random.ts'
 import type { ScenePlan } from './scene-plan.ts'
-import { layerOf, repeatAlong, stripFor, verticalGradient, type Layer, type Strip } from './terrain.ts'
-
-const speeds = [1, 2, 3, 5]
+import {
+  layerOf,
+  layerSpeeds,
+  repeatAlong,
+  stripFor,
+  verticalGradient,
+  type Layer,
+  type Strip,
+} from './terrain.ts'
 
 export function cityLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
-  return speeds.map((speed, index) => cityLayer(plan, shape, speed, index))
+  return layerSpeeds(plan).map((speed, index) => cityLayer(plan, shape, speed, index))
 }
 
 interface Art {

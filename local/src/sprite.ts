@@ -1,8 +1,10 @@
-import { addStill, overlay, type FilmGraph } from './film-graph.ts'
+import { addLoop, addStill, overlay, type FilmGraph, type Loop } from './film-graph.ts'
 
 /** A small picture set in motion over the film. */
 export interface Sprite {
   fileName: string
+  /** For a motion that comes round: the file holds all its pictures. */
+  loop?: Loop
   /** ffmpeg expressions of the frame number. */
   x: string
   y: string
@@ -13,7 +15,10 @@ export function addSprite(
   sprite: Sprite,
   fade?: { seconds: number; fadeSeconds: number },
 ): void {
-  let label = addStill(graph, sprite.fileName, 'yuva420p')
+  let label =
+    sprite.loop === undefined
+      ? addStill(graph, sprite.fileName, 'yuva420p')
+      : addLoop(graph, sprite.fileName, sprite.loop)
   if (fade !== undefined) {
     const { seconds, fadeSeconds } = fade
     const shown = `${label}shown`

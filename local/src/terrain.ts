@@ -2,6 +2,7 @@ import type { FilmShape } from './film-shape.ts'
 import { evenCeil, evenFloor } from './film-shape.ts'
 import { periodicNoise } from './noise.ts'
 import type { Random } from './random.ts'
+import type { ScenePlan } from './scene-plan.ts'
 
 /** A band of scenery wider than the picture, which slides past it and repeats after `period` pixels. */
 export interface Strip {
@@ -9,7 +10,7 @@ export interface Strip {
   period: number
   frameHeight: number
   unit: number
-  /** Whole pixels per frame: anything else judders. */
+  /** Whole pixels per frame, 0 for what stays: anything else judders. */
   speed: number
 }
 
@@ -22,8 +23,14 @@ export interface Layer {
   period: number
 }
 
+/** How fast the four layers pass, the farthest first. */
+export function layerSpeeds({ pace, track }: Pick<ScenePlan, 'pace' | 'track'>): readonly number[] {
+  if (pace === 'still') return [0, 0, 0, 0]
+  return [1, 2, 3, track === undefined ? 5 : 8]
+}
+
 export function stripFor(shape: FilmShape, baseSpeed: number): Strip {
-  const speed = Math.max(1, Math.round(baseSpeed * shape.unit))
+  const speed = baseSpeed === 0 ? 0 : Math.max(1, Math.round(baseSpeed * shape.unit))
   const travel = speed * shape.frameCount
   // No film needs a strip of unbounded length; beyond two widths the same scenery comes round again.
   const period = Math.max(shape.width, Math.min(travel, shape.width * 2))

@@ -1,10 +1,11 @@
 import { mix, type Colour } from './colour.ts'
 import { addSource, overlay, type FilmGraph, type FrameSource } from './film-graph.ts'
 import { framesPerSecond, type FilmShape } from './film-shape.ts'
-import type { WeatherName } from './keywords.ts'
 import { smoothstep } from './noise.ts'
+import type { Palette } from './palette.ts'
+import type { WeatherName } from './prompt/scene-words.ts'
 import { randomFrom, type Random } from './random.ts'
-import type { Palette, ScenePlan } from './scene-plan.ts'
+import type { ScenePlan } from './scene-plan.ts'
 
 /** Flakes and drops are soft enough for half the resolution; ffmpeg enlarges them. */
 const reduction = 2

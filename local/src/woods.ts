@@ -5,6 +5,7 @@ import type { ScenePlan } from './scene-plan.ts'
 import {
   areaBelow,
   layerOf,
+  layerSpeeds,
   repeatAlong,
   roughness,
   stripFor,
@@ -14,10 +15,8 @@ import {
   type Strip,
 } from './terrain.ts'
 
-const speeds = [1, 2, 3, 5]
-
 export function forestLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
-  return speeds.map((speed, index) => forestLayer(plan, shape, speed, index))
+  return layerSpeeds(plan).map((speed, index) => forestLayer(plan, shape, speed, index))
 }
 
 function forestLayer(plan: ScenePlan, shape: FilmShape, speed: number, index: number): Layer {

@@ -121,7 +121,7 @@ function direction(file, { name, place }, source, isTypeOnly) {
 }
 
 /** The place a file belongs to; undefined outside the trees we govern, without `place` if it has no row. */
-function placeOf(file) {
+export function placeOf(file) {
   if (!file.startsWith(gatewayRoot)) {
     const tree = Object.keys(otherPlaces).find((candidate) => file.startsWith(`${candidate}/`))
     return tree && { name: `/${tree}`, place: otherPlaces[tree] }
@@ -133,7 +133,7 @@ function placeOf(file) {
 }
 
 /** What an import reaches in our own code, in the terms of the table; undefined for an npm package. */
-function targetOf(file, source) {
+export function targetOf(file, source) {
   if (source.startsWith('.')) {
     const target = path.posix.join(path.posix.dirname(file), source)
     return target.startsWith(gatewayRoot) ? target.slice(gatewayRoot.length) : `/${target}`
@@ -141,19 +141,19 @@ function targetOf(file, source) {
   return source === 'kinora' || source.startsWith('@kinora/') ? source : undefined
 }
 
-function covers(allowed, target) {
+export function covers(allowed, target) {
   // The empty name stands for all of gateway/src.
   if (allowed === '') return !target.startsWith('/') && !target.startsWith('@')
   return target === allowed || target.startsWith(`${allowed}/`)
 }
 
-function guards(wall, packageName) {
+export function guards(wall, packageName) {
   return wall.packages.some((name) =>
     name.endsWith('/*') ? packageName.startsWith(name.slice(0, -1)) : packageName === name,
   )
 }
 
-function packageOf(source) {
+export function packageOf(source) {
   return source
     .split('/')
     .slice(0, source.startsWith('@') ? 2 : 1)
@@ -165,7 +165,7 @@ function isSql(text) {
   return /^\s*([a-z]+|[A-Z]+)\b/.test(text) && sqlOpenings.some((opening) => opening.test(text))
 }
 
-function isTest(file) {
+export function isTest(file) {
   return file.endsWith('.test.ts') || file.split('/').slice(0, -1).includes('test')
 }
 

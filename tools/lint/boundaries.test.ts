@@ -169,7 +169,6 @@ const correct: [file: string, text: string][] = [
     'gateway/src/seed.ts',
     "import './config.ts'\nimport './providers/registry.ts'\nimport './keys/x.ts'\nimport '@kinora/contract/errors'",
   ],
-  ['gateway/src/roles/fine.ts', "import '../config.ts'\nimport '../videos/x.ts'"],
   ['gateway/src/videos/task-store.ts', "import 'pg'\nexport const sql = 'select * from tasks'"],
   ['gateway/src/videos/make.workflow.ts', "import '@restatedev/restate-sdk'"],
   [

@@ -1,24 +1,24 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
+import { commandLineOf } from './foreign-process.ts'
 
-/** Two runs on one data directory would stop each other's servers, so the second one is refused. */
-export async function lockDirectory(directory: string): Promise<{ stop: () => Promise<void> }> {
+/** `kinora dev`, however it was started. The id of a run that crashed may be another process's by now. */
+const isDev = (commandLine: string): boolean => /kinora(?:\.ts)? (?:\S+ )*dev(?: |$)/.test(commandLine)
+
+/**
+ * Two runs on one data directory would stop each other's servers, so the second one is refused. The file goes with the
+ * process, however that ends; one that a killed run left behind is recognised.
+ */
+export async function lockDirectory(directory: string): Promise<void> {
   const file = join(directory, 'dev.pid')
   const holder = Number(await readFile(file, 'utf8').catch(() => ''))
-  if (holder > 0 && holder !== process.pid && isAlive(holder)) {
+  if (holder > 0 && holder !== process.pid && isDev(commandLineOf(holder))) {
     throw new Error(
       `kinora dev (process ${holder}) already runs on ${directory}. Choose another one with --data.`,
     )
   }
   await writeFile(file, String(process.pid), { mode: 0o600 })
-  return { stop: () => rm(file, { force: true }) }
+  process.once('exit', () => rmSync(file, { force: true }))
 }

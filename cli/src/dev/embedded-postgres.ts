@@ -14,7 +14,7 @@ import {
 } from './foreign-process.ts'
 import { makePrivateDirectory, preparePlace, useYourOwn, type PostgresPlace } from './postgres-place.ts'
 import { PostgresRefusal, runStatement } from './postgres-wire.ts'
-import { lastLines, supervise, type Supervised } from './supervise.ts'
+import { supervise, type Supervised } from './supervise.ts'
 
 const user = 'kinora'
 const database = 'kinora'
@@ -199,6 +199,6 @@ async function becomeReady(server: Supervised, cluster: string, port: number): P
     }
     await sleep(20)
   }
-  const details = [String(reason), lastLines(server.logFile)].join('\n')
+  const details = [String(reason), server.lastLines()].join('\n')
   throw new Error(`the embedded PostgreSQL did not become ready; ${useYourOwn}\n${details}`)
 }

@@ -112,7 +112,8 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-function commandLineOf(pid: number): string {
+/** Empty for a process that is a zombie or gone. */
+export function commandLineOf(pid: number): string {
   if (process.platform === 'linux') {
     try {
       return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')

@@ -7,7 +7,7 @@ import { isPresent } from '@kinora/local/models/model-directory'
 import { modelSets } from '@kinora/local/models/model-set'
 
 import type { Environment } from './foreign-process.ts'
-import { lastLines } from './supervise.ts'
+import { boundLog, lastLines, sizeOf } from './log-file.ts'
 
 const command = 'kinora models pull --small'
 const stopGraceMs = 5_000
@@ -42,7 +42,9 @@ export function startModelPull(options: ModelPullOptions): { stop: () => Promise
   if (missing.length === 0) return { stop: async () => {} }
 
   const logFile = join(options.logDirectory, 'models.log')
-  const log = openSync(logFile, 'w', 0o600)
+  boundLog(logFile)
+  const earlierBytes = sizeOf(logFile)
+  const log = openSync(logFile, 'a', 0o600)
   const child = spawn(process.execPath, [options.program, 'models', 'pull', '--small'], {
     env: options.environment,
     // The channel ends with us, and the child with the channel.
@@ -65,7 +67,7 @@ export function startModelPull(options: ModelPullOptions): { stop: () => Promise
     if (isStopping) return
     if (code === 0) say('The models are here: speech and recognition use them from now on.')
     else {
-      const reason = lastLines(logFile)
+      const reason = lastLines(logFile, earlierBytes)
         .split('\n')
         .find((line) => line.startsWith('    '))
         ?.trim()

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { plainEnvironment, startForeign, stopLeftover, type Environment } from './foreign-process.ts'
-import { lastLines, supervise, type Supervised } from './supervise.ts'
+import { supervise, type Supervised } from './supervise.ts'
 
 const useYourOwn = 'set RESTATE_INGRESS_URL and RESTATE_ADMIN_URL to use a Restate server of your own'
 const nodeName = 'kinora'
@@ -165,6 +165,6 @@ async function becomeReady(server: Supervised, adminUrl: string): Promise<void> 
     }
     await sleep(50)
   }
-  const details = [reason, lastLines(server.logFile)].join('\n')
+  const details = [reason, server.lastLines()].join('\n')
   throw new Error(`the Restate server did not become ready; ${useYourOwn}\n${details}`)
 }

@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 
 function shell(script: string): (output: number) => ChildProcess {
-  return (output) => spawn('/bin/sh', ['-c', script], { stdio: ['ignore', output, output] })
+  return (output) => spawn('/bin/sh', ['-c', script], { cwd: directory, stdio: ['ignore', output, output] })
 }
 
 function keep(start: (output: number) => ChildProcess, onMessage = () => {}): Supervised {
@@ -82,10 +82,30 @@ test('retries a program that cannot be started', async () => {
   expect(messages[0]).toContain('ENOENT')
 })
 
-test('empties the log of the run before', async () => {
+test('keeps the log of the run before, and tells of its own run alone', async () => {
   await writeFile(join(directory, 'thing.log'), 'old\n')
   const thing = keep(shell('echo new; exec sleep 60'))
+  await expect.poll(() => readFile(thing.logFile, 'utf8')).toBe('old\nnew\n')
+  expect(thing.lastLines()).toBe('new')
+})
+
+test('moves a log that has grown large aside, over the one before', async () => {
+  const large = 'x'.repeat(11 * 1024 * 1024)
+  await writeFile(join(directory, 'thing.log'), large)
+  await writeFile(join(directory, 'thing.log.1'), 'older\n')
+  const thing = keep(shell('echo new; exec sleep 60'))
   await expect.poll(() => readFile(thing.logFile, 'utf8')).toBe('new\n')
+  expect((await readFile(`${thing.logFile}.1`)).length).toBe(large.length)
+})
+
+test('does so while it runs as well, and its process goes on in the emptied log', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const thing = keep(shell('echo first; while [ ! -e go ]; do sleep 0.02; done; echo second; exec sleep 60'))
+  await expect.poll(() => readFile(thing.logFile, 'utf8')).toBe('first\n')
+  await writeFile(thing.logFile, 'x'.repeat(11 * 1024 * 1024), { flag: 'a' })
+  vi.advanceTimersByTime(60_000)
+  await writeFile(join(directory, 'go'), '')
+  await expect.poll(() => readFile(thing.logFile, 'utf8')).toBe('second\n')
 })
 
 test('stop ends the process for good', async () => {

@@ -1,11 +1,14 @@
 import type { ChildProcess } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+
+import { boundLog, lastLines, sizeOf } from './log-file.ts'
 
 const firstDelayMs = 200
 const longestDelayMs = 5_000
 const healthyLifeMs = 10_000
 const endsBeforeGivingUp = 30
+const boundLogEveryMs = 60_000
 
 interface SuperviseOptions {
   /** Names the process in messages and its log file, `<logDirectory>/<name>.log`. */
@@ -26,6 +29,8 @@ export interface Supervised {
   pid(): number | undefined
   /** The running process, for its IPC channel. */
   child(): ChildProcess | undefined
+  /** The end of what it wrote in this run. */
+  lastLines(): string
   /** Whether it was given up. */
   gaveUp(): boolean
   /** Ends the process and waits until it is gone; what did not end within the grace is killed. */
@@ -36,7 +41,9 @@ export interface Supervised {
 export function supervise({ name, logDirectory, start, log, onGaveUp }: SuperviseOptions): Supervised {
   mkdirSync(logDirectory, { recursive: true })
   const logFile = join(logDirectory, `${name}.log`)
-  closeSync(openSync(logFile, 'w', 0o600))
+  boundLog(logFile)
+  const earlierBytes = sizeOf(logFile)
+  const bounding = setInterval(() => boundLog(logFile), boundLogEveryMs).unref()
 
   let running: ChildProcess | undefined
   let gone: Promise<void> = Promise.resolve()
@@ -94,6 +101,7 @@ export function supervise({ name, logDirectory, start, log, onGaveUp }: Supervis
 
   async function end(signal: NodeJS.Signals, graceMs: number): Promise<void> {
     clearTimeout(nextStart)
+    clearInterval(bounding)
     const child = running
     if (child === undefined) return
     child.kill(signal)
@@ -111,19 +119,11 @@ export function supervise({ name, logDirectory, start, log, onGaveUp }: Supervis
     logFile,
     pid: () => running?.pid,
     child: () => running,
+    lastLines: () => lastLines(logFile, earlierBytes),
     gaveUp: () => gaveUp,
     stop(signal = 'SIGTERM', graceMs = 5_000) {
       stopping ??= end(signal, graceMs)
       return stopping
     },
-  }
-}
-
-/** The end of a log file, for the message of a failed start. */
-export function lastLines(logFile: string, count = 15): string {
-  try {
-    return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-count).join('\n')
-  } catch {
-    return ''
   }
 }

@@ -42,7 +42,7 @@ export const addOneKey = async (
   await setKeyLimits(database, id, spending)
   const added = await findKeyRecord(database, id)
   if (added === undefined) throw notFound('key')
-  const key = presentKey(added)
+  const key = presentKey(added, call.operator.currency)
   await audited(database, call, { action, target: id, after: key })
   return { key, secret: text }
 }

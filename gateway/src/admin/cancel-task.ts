@@ -39,5 +39,5 @@ export const cancelTask =
         )
       }
     }
-    return { body: presentTask(await readAnyTask(postgres, id)) }
+    return { body: presentTask(await readAnyTask(postgres, id), call.operator.currency) }
   }

@@ -21,8 +21,13 @@ export const changeOneAccount = async (
     await change(database, present)
     const changed = await findAccount(database, id)
     if (changed === undefined) throw notFound('account')
-    const after = presentAccount(changed)
-    await audited(database, call, { action, target: id, before: presentAccount(present), after })
+    const after = presentAccount(changed, call.operator.currency)
+    await audited(database, call, {
+      action,
+      target: id,
+      before: presentAccount(present, call.operator.currency),
+      after,
+    })
     return after
   })
 }

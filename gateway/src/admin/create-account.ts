@@ -9,6 +9,7 @@ import { audited } from './audit.ts'
 import { notFound } from './given-id.ts'
 import { presentAccount } from './present-account.ts'
 import { readAccountChange } from './read-account-change.ts'
+import { readAmounts } from './read-amounts.ts'
 
 const newAccount: Omit<AccountSettings, 'name'> = {
   status: 'active',
@@ -22,13 +23,13 @@ const newAccount: Omit<AccountSettings, 'name'> = {
 export const createAccount =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.createAccount> =>
   async (call) => {
-    const { name, ...settings } = call.read(AccountBody)
+    const { name, ...settings } = readAmounts(call, AccountBody)
     const id = uuidV7()
     const account = await postgres.transaction(async (database) => {
       await addAccount(database, id, readAccountChange({ ...newAccount, name }, settings))
       const added = await findAccount(database, id)
       if (added === undefined) throw notFound('account')
-      const after = presentAccount(added)
+      const after = presentAccount(added, call.operator.currency)
       await audited(database, call, { action: 'createAccount', target: id, after })
       return after
     })

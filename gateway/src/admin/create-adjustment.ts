@@ -6,11 +6,12 @@ import { adjust } from '../billing/movements.ts'
 import type { Handler } from '../http/call.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { makeMovement } from './make-movement.ts'
+import { readAmounts } from './read-amounts.ts'
 
 export const createAdjustment =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.createAdjustment> =>
   async (call) => {
-    const given = call.read(AdjustmentBody)
+    const given = readAmounts(call, AdjustmentBody)
     if (given.amount_micros === 0) {
       throw new ApiError('invalid_parameter', {
         param: 'amount_micros',

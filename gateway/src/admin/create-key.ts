@@ -9,6 +9,7 @@ import type { Secret } from '../platform/secret.ts'
 import { findAccount } from './account-store.ts'
 import { addOneKey, newKeySettings } from './add-one-key.ts'
 import { givenId, notFound } from './given-id.ts'
+import { readAmounts } from './read-amounts.ts'
 import { readKeyChange, readSpendingLimits } from './read-key-change.ts'
 
 export const createKey =
@@ -23,7 +24,7 @@ export const createKey =
   }): Handler<typeof adminOperations.createKey> =>
   async (call) => {
     const accountId = givenId(call, 'account')
-    const { kind, ...given } = call.read(KeyBody)
+    const { kind, ...given } = readAmounts(call, KeyBody)
     const settings = readKeyChange(newKeySettings, given, catalog)
     const spending = readSpendingLimits(given)
     const body = await postgres.transaction(async (database) => {

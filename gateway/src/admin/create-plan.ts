@@ -8,11 +8,12 @@ import { audited } from './audit.ts'
 import { notFound } from './given-id.ts'
 import { addPlan, findPlan } from './plan-store.ts'
 import { nameTaken, presentPlan } from './present-plan.ts'
+import { readAmounts } from './read-amounts.ts'
 
 export const createPlan =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.createPlan> =>
   async (call) => {
-    const given = call.read(PlanBody)
+    const given = readAmounts(call, PlanBody)
     const id = uuidV7()
     const plan = await postgres.transaction(async (database) => {
       const terms = {
@@ -23,7 +24,7 @@ export const createPlan =
       if (!(await addPlan(database, id, terms))) throw nameTaken()
       const added = await findPlan(database, id)
       if (added === undefined) throw notFound('plan')
-      const after = presentPlan(added)
+      const after = presentPlan(added, call.operator.currency)
       await audited(database, call, { action: 'createPlan', target: id, after })
       return after
     })

@@ -5,7 +5,10 @@ import { topUp } from '../billing/movements.ts'
 import type { Handler } from '../http/call.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { makeMovement } from './make-movement.ts'
+import { readAmounts } from './read-amounts.ts'
 
 export const createTopUp =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.createTopUp> =>
-  async (call) => ({ body: await makeMovement(postgres, call, 'createTopUp', call.read(TopUpBody), topUp) })
+  async (call) => ({
+    body: await makeMovement(postgres, call, 'createTopUp', readAmounts(call, TopUpBody), topUp),
+  })

@@ -23,7 +23,11 @@ export const deleteKey =
       const key = await lockKeyRecord(database, id)
       if (key === undefined) throw notFound('key')
       await markKeyDeleted(database, id)
-      await audited(database, call, { action: 'deleteKey', target: id, before: presentKey(key) })
+      await audited(database, call, {
+        action: 'deleteKey',
+        target: id,
+        before: presentKey(key, call.operator.currency),
+      })
       if (key.kind === 'admin') await assertOperatorLeft(database)
     })
     forgetKeys()

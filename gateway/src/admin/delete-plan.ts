@@ -21,7 +21,11 @@ export const deletePlan =
         })
       }
       await removePlan(database, id)
-      await audited(database, call, { action: 'deletePlan', target: id, before: presentPlan(plan) })
+      await audited(database, call, {
+        action: 'deletePlan',
+        target: id,
+        before: presentPlan(plan, call.operator.currency),
+      })
     })
     return { body: { id, deleted: true } }
   }

@@ -11,5 +11,5 @@ export const getAccount =
   async (call) => {
     const account = await findAccount(database, givenId(call, 'account'))
     if (account === undefined) throw notFound('account')
-    return { body: presentAccount(account) }
+    return { body: presentAccount(account, call.operator.currency) }
   }

@@ -11,5 +11,5 @@ export const getKey =
   async (call) => {
     const key = await findKeyRecord(database, givenId(call, 'key'))
     if (key === undefined) throw notFound('key')
-    return { body: presentKey(key) }
+    return { body: presentKey(key, call.operator.currency) }
   }

@@ -11,5 +11,5 @@ export const getPlan =
   async (call) => {
     const plan = await findPlan(database, givenId(call, 'plan'))
     if (plan === undefined) throw notFound('plan')
-    return { body: presentPlan(plan) }
+    return { body: presentPlan(plan, call.operator.currency) }
   }

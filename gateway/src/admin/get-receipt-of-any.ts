@@ -7,8 +7,8 @@ import type { Database } from '../platform/postgres.ts'
 
 export const getReceiptOfAny =
   ({ database }: { database: Database }): Handler<typeof adminOperations.getReceiptOfAny> =>
-  async ({ path: { id = '' } }) => {
-    const body = await readReceipt(database, { id })
+  async ({ path: { id = '' }, operator: { currency } }) => {
+    const body = await readReceipt(database, { id, currency })
     if (body === undefined) throw new ApiError('task_not_found')
     return { body }
   }

@@ -1,6 +1,7 @@
 import type { ProviderAttempt } from '@kinora/contract/admin'
 import type { adminOperations } from '@kinora/contract/admin-operations'
 
+import { priceLine } from '../billing/receipt.ts'
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 import { findEvents } from '../videos/task-event-store.ts'
@@ -39,6 +40,7 @@ const presentAttempt = (attempt: TaskAttempt): ProviderAttempt => ({
   skipped: attempt.decision?.skipped ?? [],
   outcome: attempt.outcome,
   is_duplicate: attempt.isDuplicate,
+  failure_reason: attempt.failureReason,
   started_at: secondsOf(attempt.startedAt),
   ended_at: secondsOf(attempt.endedAt),
   exchanges: attempt.exchanges.map(({ status, ...exchange }) => ({ ...exchange, status: status ?? null })),
@@ -46,15 +48,15 @@ const presentAttempt = (attempt: TaskAttempt): ProviderAttempt => ({
 
 export const getTask =
   ({ database }: { database: Database }): Handler<typeof adminOperations.getTask> =>
-  async ({ path }) => {
+  async ({ path, operator: { currency } }) => {
     const task = await readAnyTask(database, path['id'] ?? '')
     const { order, price, upstream } = task
     const { retriedFrom } = order
     return {
       body: {
-        ...presentTask(task),
+        ...presentTask(task, currency),
         order,
-        price,
+        price: priceLine(price, currency),
         retried_from: typeof retriedFrom === 'string' ? retriedFrom : null,
         upstream,
         attempts: attemptsOf(task),

@@ -8,6 +8,10 @@ import { givenOwner } from './given-owner.ts'
 export const getUsageOfAll =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.getUsageOfAll> =>
   async (call) => {
-    const scope = { ...(await givenOwner(postgres, call)), model: call.query['model'] }
+    const scope = {
+      ...(await givenOwner(postgres, call)),
+      model: call.query['model'],
+      currency: call.operator.currency,
+    }
     return { body: await readUsage(postgres, call.query, scope, groupsOfAll) }
   }

@@ -109,14 +109,15 @@ export const addKey = async (
     kind,
     hash,
     hint,
-  }: Pick<KeyRecord, 'id' | 'accountId' | 'kind' | 'hint'> & { hash: Buffer },
+    isOldSecret = false,
+  }: Pick<KeyRecord, 'id' | 'accountId' | 'kind' | 'hint'> & { hash: Buffer; isOldSecret?: boolean },
   settings: KeySettings,
 ): Promise<void> => {
   await database.query(
     `insert into keys (id, name, models, addresses, expires_at, disabled_at, requests_per_minute, limits, concurrency,
-                       dialect, account_id, kind, hash, hint)
-     values ($1, $2, $3, $4, $5, case when $6::boolean then now() end, $7, $8, $9, $10, $11, $12, $13, $14)`,
-    [...valuesOf(id, settings), accountId, kind, hash, hint],
+                       dialect, account_id, kind, hash, hint, is_old_secret)
+     values ($1, $2, $3, $4, $5, case when $6::boolean then now() end, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+    [...valuesOf(id, settings), accountId, kind, hash, hint, isOldSecret],
   )
 }
 

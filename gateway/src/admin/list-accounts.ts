@@ -13,9 +13,12 @@ export const listAccounts =
     const after = readCursor(call, 'accounts', [microseconds, uuid])
     const rows = await listAccountRecords(database, { name, status, after, limit: rowsFor(call) })
     return {
-      body: pageOf(call, 'accounts', rows, presentAccount, ({ createdMicroseconds, id }) => [
-        createdMicroseconds,
-        id,
-      ]),
+      body: pageOf(
+        call,
+        'accounts',
+        rows,
+        (row) => presentAccount(row, call.operator.currency),
+        ({ createdMicroseconds, id }) => [createdMicroseconds, id],
+      ),
     }
   }

@@ -17,9 +17,12 @@ export const listKeys =
       limit: rowsFor(call),
     })
     return {
-      body: pageOf(call, 'keys', rows, presentKey, ({ createdMicroseconds, id }) => [
-        createdMicroseconds,
-        id,
-      ]),
+      body: pageOf(
+        call,
+        'keys',
+        rows,
+        (row) => presentKey(row, call.operator.currency),
+        ({ createdMicroseconds, id }) => [createdMicroseconds, id],
+      ),
     }
   }

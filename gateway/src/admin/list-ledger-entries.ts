@@ -10,7 +10,7 @@ import { listLedgerRecords, type LedgerRecord } from './money-list-store.ts'
 import { day, digits, pageOf, readCursor, rowsFor } from './page.ts'
 import { givenTime, secondsOf } from './unix-time.ts'
 
-const presentEntry = (entry: LedgerRecord): LedgerEntry => ({
+const presentEntry = (entry: LedgerRecord, currency: string): LedgerEntry => ({
   id: String(entry.id),
   account_id: entry.accountId,
   purse: entry.purse,
@@ -18,6 +18,7 @@ const presentEntry = (entry: LedgerRecord): LedgerEntry => ({
   movement: entry.movement,
   book: entry.book,
   amount_micros: entry.amountMicros,
+  currency,
   created_at: secondsOf(entry.createdAt),
 })
 
@@ -46,5 +47,6 @@ export const listLedgerEntries =
       after,
       limit: rowsFor(call),
     })
-    return { body: pageOf(call, 'ledger', rows, presentEntry, (entry) => [entry.day, entry.id]) }
+    const present = (entry: LedgerRecord) => presentEntry(entry, call.operator.currency)
+    return { body: pageOf(call, 'ledger', rows, present, (entry) => [entry.day, entry.id]) }
   }

@@ -18,9 +18,12 @@ export const listMovements =
     if ((await findAccount(database, accountId)) === undefined) throw notFound('account')
     const rows = await listMovementRecords(database, { accountId, after, limit: rowsFor(call) })
     return {
-      body: pageOf(call, 'movements', rows, presentMovement, ({ createdMicroseconds, id }) => [
-        createdMicroseconds,
-        id,
-      ]),
+      body: pageOf(
+        call,
+        'movements',
+        rows,
+        (row) => presentMovement(row, call.operator.currency),
+        ({ createdMicroseconds, id }) => [createdMicroseconds, id],
+      ),
     }
   }

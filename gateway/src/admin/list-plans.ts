@@ -12,9 +12,12 @@ export const listPlans =
     const after = readCursor(call, 'plans', [microseconds, uuid])
     const rows = await listPlanRecords(database, { after, limit: rowsFor(call) })
     return {
-      body: pageOf(call, 'plans', rows, presentPlan, ({ createdMicroseconds, id }) => [
-        createdMicroseconds,
-        id,
-      ]),
+      body: pageOf(
+        call,
+        'plans',
+        rows,
+        (row) => presentPlan(row, call.operator.currency),
+        ({ createdMicroseconds, id }) => [createdMicroseconds, id],
+      ),
     }
   }

@@ -38,5 +38,6 @@ export const listPrices =
       .filter((price) => model === undefined || price.model === model)
       .toSorted((a, b) => compare(placeOf(a), placeOf(b)))
       .filter((price) => after === undefined || compare(placeOf(price), after) > 0)
-    return { body: pageOf(call, 'prices', rows.slice(0, rowsFor(call)), presentPrice, placeOf) }
+    const present = (price: PriceInForce) => presentPrice(price, call.operator.currency)
+    return { body: pageOf(call, 'prices', rows.slice(0, rowsFor(call)), present, placeOf) }
   }

@@ -3,7 +3,7 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 import type { Handler } from '../http/call.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { givenOwner } from './given-owner.ts'
-import { idText, milliseconds, pageOf, readCursor, rowsFor } from './page.ts'
+import { idText, microseconds, pageOf, readCursor, rowsFor } from './page.ts'
 import { presentTask } from './present-task.ts'
 import { searchTasks } from './task-store.ts'
 import { givenTime } from './unix-time.ts'
@@ -14,7 +14,7 @@ export const listTasks =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.listTasks> =>
   async (call) => {
     const { model, provider, status: state, error_code: errorCode, from, to } = call.query
-    const [at, id = ''] = readCursor(call, 'tasks', [milliseconds, idText]) ?? []
+    const after = readCursor(call, 'tasks', [microseconds, idText])
     const filter = {
       ...(await givenOwner(postgres, call)),
       model,
@@ -23,11 +23,17 @@ export const listTasks =
       errorCode,
       from: givenTime(from),
       to: givenTime(to),
-      after: at === undefined ? undefined : { createdAt: new Date(Number(at)), id },
+      after,
       limit: rowsFor(call),
     }
     const found = await postgres.transaction((database) => searchTasks(database, filter), { patienceMs })
     return {
-      body: pageOf(call, 'tasks', found, presentTask, (task) => [task.createdAt.getTime(), task.id]),
+      body: pageOf(
+        call,
+        'tasks',
+        found,
+        (task) => presentTask(task, call.operator.currency),
+        ({ createdMicroseconds, id }) => [createdMicroseconds, id],
+      ),
     }
   }

@@ -2,7 +2,7 @@ import type { AdjustmentBody, MadeMovement } from '@kinora/contract/admin'
 import type { Static } from 'typebox'
 
 import type { Purse } from '../billing/money.ts'
-import type { MovementMade, MovementOrder } from '../billing/movements.ts'
+import type { MovementMade, OperatorOrder } from '../billing/movements.ts'
 import type { Call } from '../http/call.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
 import { findAccount } from './account-store.ts'
@@ -10,12 +10,13 @@ import { actorOf, audited } from './audit.ts'
 import { givenId, notFound } from './given-id.ts'
 import { presentMovement } from './present-movement.ts'
 
-const presentMade = ({ movement, balance }: MovementMade): MadeMovement => ({
-  ...presentMovement(movement),
+const presentMade = ({ movement, balance }: MovementMade, currency: string): MadeMovement => ({
+  ...presentMovement(movement, currency),
   balance: {
     purse: movement.purse,
     available_micros: balance.availableMicros,
     held_micros: balance.heldMicros,
+    currency,
   },
 })
 
@@ -25,7 +26,7 @@ export const makeMovement = async (
   call: Call,
   action: string,
   given: Static<typeof AdjustmentBody>,
-  move: (database: Database, order: MovementOrder) => Promise<MovementMade>,
+  move: (database: Database, order: OperatorOrder) => Promise<MovementMade>,
 ): Promise<MadeMovement> => {
   const accountId = givenId(call, 'account')
   return postgres.transaction(async (database) => {
@@ -34,11 +35,12 @@ export const makeMovement = async (
       accountId,
       purse: (given.purse ?? 'payg') as Purse,
       amountMicros: given.amount_micros,
+      currency: call.operator.currency,
       actor: actorOf(call.operator),
       reason: given.reason,
       reference: given.reference,
     })
-    const after = presentMade(made)
+    const after = presentMade(made, call.operator.currency)
     if (!made.isRepeat) await audited(database, call, { action, target: accountId, after })
     return after
   })

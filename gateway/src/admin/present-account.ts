@@ -3,19 +3,20 @@ import type { Account } from '@kinora/contract/admin'
 import type { AccountRecord } from './account-store.ts'
 import { secondsOf } from './unix-time.ts'
 
-const subscriptionOf = (account: AccountRecord): Account['subscription'] => {
+const subscriptionOf = (account: AccountRecord, currency: string): Account['subscription'] => {
   const { cycleStartedAt, cycleEndsAt, endsAt } = account
   if (cycleStartedAt === null || cycleEndsAt === null || endsAt === null) return null
   return {
     plan_id: account.planId,
     cycle_quota_micros: account.cycleQuotaMicros,
+    currency,
     cycle_started_at: secondsOf(cycleStartedAt),
     cycle_ends_at: secondsOf(cycleEndsAt),
     ends_at: secondsOf(endsAt),
   }
 }
 
-export const presentAccount = (account: AccountRecord): Account => ({
+export const presentAccount = (account: AccountRecord, currency: string): Account => ({
   id: account.id,
   object: 'account',
   name: account.name,
@@ -25,7 +26,8 @@ export const presentAccount = (account: AccountRecord): Account => ({
   concurrency: account.concurrency,
   media_retention_days: account.mediaRetentionDays,
   task_retention_days: account.taskRetentionDays,
-  balances: account.balances,
-  subscription: subscriptionOf(account),
+  currency,
+  balances: account.balances.map((balance) => ({ ...balance, currency })),
+  subscription: subscriptionOf(account, currency),
   created_at: secondsOf(account.createdAt),
 })

@@ -3,7 +3,7 @@ import type { Key } from '@kinora/contract/admin'
 import type { KeyRecord } from './key-record-store.ts'
 import { secondsOf, secondsOrNull } from './unix-time.ts'
 
-export const presentKey = (key: KeyRecord): Key => ({
+export const presentKey = (key: KeyRecord, currency: string): Key => ({
   id: key.id,
   object: 'key',
   account_id: key.accountId,
@@ -15,7 +15,8 @@ export const presentKey = (key: KeyRecord): Key => ({
   expires_at: secondsOrNull(key.expiresAt),
   disabled: key.isDisabled,
   quota_micros: key.quotaMicros,
-  budgets: key.budgets.map(({ period, limitMicros }) => ({ period, limit_micros: limitMicros })),
+  budgets: key.budgets.map(({ period, limitMicros }) => ({ period, limit_micros: limitMicros, currency })),
+  currency,
   requests_per_minute: key.requestsPerMinute,
   limits: key.limits,
   concurrency: key.concurrency,

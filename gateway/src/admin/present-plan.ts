@@ -4,11 +4,12 @@ import { ApiError } from '@kinora/contract/errors'
 import type { PlanRecord } from './plan-store.ts'
 import { secondsOf } from './unix-time.ts'
 
-export const presentPlan = (plan: PlanRecord): Plan => ({
+export const presentPlan = (plan: PlanRecord, currency: string): Plan => ({
   id: plan.id,
   object: 'plan',
   name: plan.name,
   cycle_quota_micros: plan.cycleQuotaMicros,
+  currency,
   cycle_days: plan.cycleDays,
   subscribers: plan.subscribers,
   created_at: secondsOf(plan.createdAt),

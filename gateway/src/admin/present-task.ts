@@ -3,7 +3,7 @@ import type { AdminTask } from '@kinora/contract/admin'
 import type { TaskRecord } from './task-store.ts'
 import { secondsOf, secondsOrNull } from './unix-time.ts'
 
-export const presentTask = (task: TaskRecord): AdminTask => ({
+export const presentTask = (task: TaskRecord, currency: string): AdminTask => ({
   id: task.id,
   object: 'task',
   kind: task.kind,
@@ -18,6 +18,7 @@ export const presentTask = (task: TaskRecord): AdminTask => ({
   error: task.errorCode === null ? null : { code: task.errorCode, message: task.errorMessage ?? '' },
   hold_micros: task.holdMicros,
   captured_micros: task.capturedMicros,
+  currency,
   created_at: secondsOf(task.createdAt),
   finished_at: secondsOrNull(task.finishedAt),
 })

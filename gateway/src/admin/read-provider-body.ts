@@ -1,4 +1,4 @@
-import { ProviderBody } from '@kinora/contract/admin-providers'
+import { apiKeyCharactersMax, ProviderBody } from '@kinora/contract/admin-providers'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Call } from '../http/call.ts'
@@ -12,7 +12,7 @@ const refuse = (param: string, message: string) => new ApiError('invalid_paramet
 
 /** Most keys are one word. Some vendors' are the JSON of an account, which may be laid out over lines. */
 const isKey = (text: string): boolean => {
-  if (text.length > 8_000) return false
+  if (text.length > apiKeyCharactersMax) return false
   if (/^[\x21-\x7e]+$/.test(text)) return true
   try {
     return isEntry(JSON.parse(text))
@@ -28,7 +28,7 @@ const readApiKey = ({ fields }: Pick<Call, 'fields'>): Secret | null | undefined
   if (typeof given === 'string' && isKey(given)) return new Secret(given)
   throw refuse(
     'api_key',
-    "'api_key' must be text without spaces, or the JSON of an account, of at most 8000 characters.",
+    `'api_key' must be text without spaces, or the JSON of an account, of at most ${apiKeyCharactersMax} characters.`,
   )
 }
 

@@ -33,11 +33,11 @@ export interface RetryDependencies {
 const conflict = (message: string, cause?: unknown) => new ApiError('conflict', { message, cause })
 
 /** Whoever ordered it, as they stand now. */
-const callerOfTask = async (database: Database, { keyId }: VideoTask): Promise<Caller> => {
+const callerOfTask = async (database: Database, { keyId }: VideoTask, currency: string): Promise<Caller> => {
   const key = await findKeyById(database, keyId)
   if (key === undefined) throw conflict('The key that ordered this task was deleted.')
   try {
-    return callerOf(key, undefined)
+    return callerOf(key, currency)
   } catch (error) {
     if (!(error instanceof ApiError) || error.code === 'account_suspended') throw error
     throw conflict('The key that ordered this task is disabled or has expired.', error)
@@ -79,7 +79,7 @@ export const retryTask =
     if (kind === 'transcription') throw conflict('The recording of this task was removed when it ended.')
     const task = await findTask(database, day, id)
     if (task === undefined) throw new ApiError('task_not_found')
-    const caller = await callerOfTask(database, task)
+    const caller = await callerOfTask(database, task, call.operator.currency)
     const model = chooseModel(catalog, caller, task.model)
     if (model.kind !== 'video') throw new ApiError('model_not_found', { param: 'model' })
     const order = await orderOf(dependencies, task)
@@ -93,5 +93,5 @@ export const retryTask =
       alongside: (within, { id: orderedId }) =>
         audited(within, call, { action: 'retryTask', target: id, after: { id: orderedId } }),
     })
-    return { body: presentTask(await readAnyTask(database, ordered.id)) }
+    return { body: presentTask(await readAnyTask(database, ordered.id), call.operator.currency) }
   }

@@ -27,7 +27,8 @@ const keepOldSecret = async (
   const overlapEndsMs = Date.now() + overlapSeconds * 1000
   const expiresAt = new Date(Math.min(overlapEndsMs, key.expiresAt?.getTime() ?? Infinity))
   const name = `${key.name.slice(0, 180)} (old secret)`.trim()
-  await addKey(database, { id, accountId, kind, hash: oldHash, hint }, { ...key, name, expiresAt })
+  const old = { id, accountId, kind, hash: oldHash, hint, isOldSecret: true }
+  await addKey(database, old, { ...key, name, expiresAt })
   const leftMicros = quotaMicros === null ? undefined : Math.max(0, quotaMicros - usedMicros)
   await setKeyLimits(database, id, { quotaMicros: leftMicros, budgets })
   return id
@@ -55,11 +56,11 @@ export const rotateKey =
         overlapSeconds === 0 ? null : await keepOldSecret(database, present, oldHash, overlapSeconds)
       const changed = await findKeyRecord(database, id)
       if (changed === undefined) throw notFound('key')
-      const key = presentKey(changed)
+      const key = presentKey(changed, call.operator.currency)
       await audited(database, call, {
         action: 'rotateKey',
         target: id,
-        before: presentKey(present),
+        before: presentKey(present, call.operator.currency),
         after: { ...key, old_secret_key_id: oldKeyId },
       })
       return { key, secret: text }

@@ -11,6 +11,7 @@ import type { Postgres } from '../platform/postgres.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import { actorOf, audited } from './audit.ts'
 import { presentPrice } from './present-price.ts'
+import { readAmounts } from './read-amounts.ts'
 import { timeOfSeconds } from './unix-time.ts'
 
 /** How much a caller's clock may be behind ours. */
@@ -60,7 +61,7 @@ export const setPrice =
     prices: PriceList
   }): Handler<typeof adminOperations.setPrice> =>
   async (call) => {
-    const given = call.read(PriceBody)
+    const given = readAmounts(call, PriceBody)
     const entry = catalog.find(given.model)
     const price = {
       id: uuidV7(),
@@ -73,7 +74,7 @@ export const setPrice =
     }
     const body = await postgres.transaction(async (database) => {
       const set = await insertPrice(database, price)
-      const after = presentPrice({ ...set, source: 'operator' })
+      const after = presentPrice({ ...set, source: 'operator' }, call.operator.currency)
       await audited(database, call, { action: 'setPrice', target: entry.id, after })
       return after
     })

@@ -1,6 +1,8 @@
+import type { Price } from '../billing/price.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Exchange } from '../providers/port/exchange.ts'
 import type { Decision } from '../routing/route.ts'
+import { microsecondsOf, timeOf } from './filter.ts'
 
 /** A task of either kind, as operators see it. */
 export interface TaskRecord {
@@ -20,6 +22,7 @@ export interface TaskRecord {
   holdMicros: number
   capturedMicros: number | null
   createdAt: Date
+  createdMicroseconds: number
   finishedAt: Date | null
 }
 
@@ -32,14 +35,15 @@ interface TaskFilter {
   errorCode: string | undefined
   from: Date | undefined
   to: Date | undefined
-  /** Only those older than this one. */
-  after: { createdAt: Date; id: string } | undefined
+  /** Only those older than this one: its microseconds and its id. */
+  after: string[] | undefined
   limit: number
 }
 
 const common = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model, t.state,
   t.error_code as "errorCode", t.error_message as "errorMessage", t.hold_micros as "holdMicros",
-  t.captured_micros as "capturedMicros", t.created_at as "createdAt", t.finished_at as "finishedAt"`
+  t.captured_micros as "capturedMicros", t.created_at as "createdAt",
+  ${microsecondsOf('t.created_at')} as "createdMicroseconds", t.finished_at as "finishedAt"`
 
 const kinds = {
   video: {
@@ -79,18 +83,19 @@ const selectionOf = (
   if (state === 'pending' || state === 'processing') conditions.push(`t.id in (select task_id from ${open})`)
   if (state === 'failed' || errorCode !== undefined) conditions.push('t.error_code is not null')
   if (errorCode !== undefined) conditions.push(`t.error_code = ${place(errorCode)}`)
-  // The day leads to the months that can have them.
+  // The day leads to the months that can have them. It is the id's, by another clock than the time of creation.
   if (from !== undefined) {
     const time = place(from)
-    conditions.push(`t.day >= ${dayOf(time)} and t.created_at >= ${time}`)
+    conditions.push(`t.day >= ${dayOf(time)} - 1 and t.created_at >= ${time}`)
   }
   if (to !== undefined) {
     const time = place(to)
-    conditions.push(`t.day <= ${dayOf(time)} and t.created_at < ${time}`)
+    conditions.push(`t.day <= ${dayOf(time)} + 1 and t.created_at < ${time}`)
   }
   if (after !== undefined) {
-    const time = place(after.createdAt)
-    conditions.push(`t.day <= ${dayOf(time)} and (t.created_at, t.id) < (${time}, ${place(after.id)})`)
+    const [microseconds, id] = after
+    const time = `(${timeOf(place(microseconds))})`
+    conditions.push(`t.day <= ${dayOf(time)} + 1 and (t.created_at, t.id) < (${time}, ${place(id)})`)
   }
   return `(select ${columns} from ${tasks} t where ${conditions.join(' and ')}
             order by t.created_at desc, t.id desc limit $1)`
@@ -116,7 +121,7 @@ export const searchTasks = async (database: Database, filter: TaskFilter): Promi
 
 export interface TaskDetail extends TaskRecord {
   order: Record<string, unknown>
-  price: unknown
+  price: Price
   upstream: unknown
   /** Null once it has ended. */
   runs: number | null
@@ -154,12 +159,13 @@ export interface TaskAttempt {
   startedAt: Date
   endedAt: Date
   exchanges: Exchange[]
+  failureReason: string | null
 }
 
 export const findAttempts = async (database: Database, day: string, id: string): Promise<TaskAttempt[]> => {
   const { rows } = await database.query<TaskAttempt & Record<string, unknown>>(
     `select attempt, provider, upstream_model as "upstreamModel", decision, outcome, is_duplicate as "isDuplicate",
-            started_at as "startedAt", ended_at as "endedAt", exchanges
+            started_at as "startedAt", ended_at as "endedAt", exchanges, failure_reason as "failureReason"
        from task_attempts where day = $1 and task_id = $2 order by attempt`,
     [day, id],
   )

@@ -6,6 +6,7 @@ import type { Postgres } from '../platform/postgres.ts'
 import { changeAccount } from './account-store.ts'
 import { changeOneAccount } from './change-one-account.ts'
 import { readAccountChange } from './read-account-change.ts'
+import { readAmounts } from './read-amounts.ts'
 
 export const updateAccount =
   ({
@@ -17,7 +18,7 @@ export const updateAccount =
     forgetKeys: () => void
   }): Handler<typeof adminOperations.updateAccount> =>
   async (call) => {
-    const given = call.read(AccountChange)
+    const given = readAmounts(call, AccountChange)
     const body = await changeOneAccount(postgres, call, 'updateAccount', (database, account) =>
       changeAccount(database, account.id, readAccountChange(account, given)),
     )

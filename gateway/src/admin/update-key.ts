@@ -10,6 +10,7 @@ import { audited } from './audit.ts'
 import { givenId, notFound } from './given-id.ts'
 import { changeKey, findKeyRecord, lockKeyRecord } from './key-record-store.ts'
 import { presentKey } from './present-key.ts'
+import { readAmounts } from './read-amounts.ts'
 import { assertFitsOperator, readKeyChange, readSpendingLimits } from './read-key-change.ts'
 
 export const updateKey =
@@ -24,7 +25,7 @@ export const updateKey =
   }): Handler<typeof adminOperations.updateKey> =>
   async (call) => {
     const id = givenId(call, 'key')
-    const given = call.read(KeyChange)
+    const given = readAmounts(call, KeyChange)
     const spending = readSpendingLimits(given)
     const body = await postgres.transaction(async (database) => {
       const present = await lockKeyRecord(database, id)
@@ -34,8 +35,13 @@ export const updateKey =
       await setKeyLimits(database, id, spending)
       const changed = await findKeyRecord(database, id)
       if (changed === undefined) throw notFound('key')
-      const after = presentKey(changed)
-      await audited(database, call, { action: 'updateKey', target: id, before: presentKey(present), after })
+      const after = presentKey(changed, call.operator.currency)
+      await audited(database, call, {
+        action: 'updateKey',
+        target: id,
+        before: presentKey(present, call.operator.currency),
+        after,
+      })
       if (present.kind === 'admin') await assertOperatorLeft(database)
       return after
     })

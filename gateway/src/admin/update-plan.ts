@@ -7,12 +7,13 @@ import { audited } from './audit.ts'
 import { givenId, notFound } from './given-id.ts'
 import { changePlan, findPlan, lockPlan } from './plan-store.ts'
 import { nameTaken, presentPlan } from './present-plan.ts'
+import { readAmounts } from './read-amounts.ts'
 
 export const updatePlan =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.updatePlan> =>
   async (call) => {
     const id = givenId(call, 'plan')
-    const given = call.read(PlanChange)
+    const given = readAmounts(call, PlanChange)
     const plan = await postgres.transaction(async (database) => {
       const present = await lockPlan(database, id)
       if (present === undefined) throw notFound('plan')
@@ -24,8 +25,13 @@ export const updatePlan =
       if (!(await changePlan(database, id, terms))) throw nameTaken()
       const changed = await findPlan(database, id)
       if (changed === undefined) throw notFound('plan')
-      const after = presentPlan(changed)
-      await audited(database, call, { action: 'updatePlan', target: id, before: presentPlan(present), after })
+      const after = presentPlan(changed, call.operator.currency)
+      await audited(database, call, {
+        action: 'updatePlan',
+        target: id,
+        before: presentPlan(present, call.operator.currency),
+        after,
+      })
       return after
     })
     return { body: plan }

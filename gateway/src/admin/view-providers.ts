@@ -5,7 +5,7 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Catalog } from '../models/catalog.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
-import type { Router } from '../routing/route.ts'
+import { remedyFor, type Router } from '../routing/route.ts'
 import type { KeptSetup } from '../setup/live-setup.ts'
 import { commonProviderSettings, settingsFrom, type parseProviderEntry } from '../setup/provider-entry.ts'
 import { readEntry } from '../setup/read-entry.ts'
@@ -56,6 +56,21 @@ const problemWith = (
   return 'None of CREDENTIAL_SECRETS opens its key. List the secret it was sealed under again, or send api_key anew.'
 }
 
+const refusesUs = (name: string, { catalog, router }: ProviderDependencies): boolean =>
+  catalog.available().some(({ id }) => {
+    const health = router.healthOf(name, id)
+    return health.kind === 'ailing' && health.isUnauthorized
+  })
+
+const problemOf = (
+  name: string,
+  record: ProviderRecord | undefined,
+  dependencies: ProviderDependencies,
+): string | null => {
+  const problem = record === undefined ? null : problemWith(record, dependencies)
+  return problem ?? (refusesUs(name, dependencies) ? remedyFor(name) : null)
+}
+
 /** As much of an entry as is understood, where not all of it is. It gets nothing new. */
 const settingsOfRest = (name: string, entry: Entry): ProviderSettings => {
   const wrong = new Set(readEntry(commonProviderSettings, entry).problems.map(({ path: [first] }) => first))
@@ -83,7 +98,7 @@ export const viewProviders = async (
       ...presentProviderSettings(settings, record?.credentialHint ?? hint),
       source: record === undefined ? 'file' : 'record',
       is_removed: record !== undefined && record.removedAt !== null,
-      problem: record === undefined ? null : problemWith(record, dependencies),
+      problem: problemOf(name, record, dependencies),
       models: modelsOf(name, dependencies),
       tasks_in_flight: load?.inFlight ?? 0,
       tasks_waiting: load?.waiting ?? 0,

@@ -9,17 +9,11 @@ import type { AudioFormat } from './audio-format.ts'
 
 /** The one file a form has under this name. */
 export const uploadedFile = (fields: Fields, param: string): ReceivedFile => {
-  const [file, ...others] = fields.files(param)
+  const [file] = fields.files(param)
   if (file === undefined) {
     throw fields.value(param) === undefined
       ? new ApiError('missing_parameter', { param, message: `'${param}' is required.` })
       : new ApiError('invalid_parameter', { param, message: `'${param}' must be sent as a file.` })
-  }
-  if (others.length > 0) {
-    throw new ApiError('invalid_parameter', {
-      param,
-      message: `'${param}' takes one file (got ${others.length + 1}).`,
-    })
   }
   return file
 }

@@ -10,6 +10,7 @@ import type { Catalog } from '../models/catalog.ts'
 import { chooseModel } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { SpeechModel } from '../models/model.ts'
+import { createDeferredAbort } from '../platform/deferred-abort.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 import type { Route, Router } from '../routing/route.ts'
 import { assertPaysAsYouGo } from './payg-rule.ts'
@@ -55,7 +56,10 @@ export interface SpeechDependencies {
   requiresPayg: boolean
 }
 
-/** Says a text. The money is held for all of it; what is sent of it is what is charged. */
+/**
+ * Says a text. The money is held for all of it, and all of it is charged once a provider has begun to speak, whoever
+ * stops listening: the provider was given the whole text. Only one that breaks off is charged for by what was sent.
+ */
 export const createSpeech =
   ({
     catalog,
@@ -86,6 +90,7 @@ export const createSpeech =
     const metering = {
       caller,
       requestId: call.requestId,
+      signal,
       operation: 'createSpeech',
       model: model.id,
       provider: routes[0]?.provider.name ?? '',
@@ -102,6 +107,7 @@ export const createSpeech =
       return { headers: deprecationHeaders(model), body: await meter.quote(metering, understood) }
     }
     const metered = await meter.open(metering)
+    const work = createDeferredAbort(signal)
     const speak = async ({ provider, upstreamModel }: Route) => {
       call.note({ provider: provider.name })
       metered.servedBy(provider.name)
@@ -110,22 +116,28 @@ export const createSpeech =
       const job = { model: upstreamModel, input, voice, format, speed }
       const speech = await provider.speech.speak(
         { ...job, instructions: followsInstructions ? instructions : undefined },
-        signal,
+        work.signal,
       )
       if (instructions !== undefined && !followsInstructions) call.ignore('instructions')
       return speech
     }
     try {
       // Until the first byte it can be said by another; from then on it is this one's.
-      const { answer, route } = await router.call(model.id, { capability: 'speech' }, signal, speak)
+      const { answer, route } = await router.call(
+        model.id,
+        { capability: 'speech', outlivesClient: true },
+        signal,
+        speak,
+      )
       const { bytes, engine } = answer
+      work.attach()
       const speech: SpeechUnderWay = {
         bytes,
         signal,
-        problem: (error) => problemOf(error, model.id),
+        problem: (error) => problemOf(error, { model: model.id, input: 'input' }),
         settle: (outcome, sentBytes) => {
           if (outcome === 'failed') router.report(route.provider.name, model.id, 'unknown')
-          const share = outcome === 'completed' ? 1 : shareSent({ input, speed, format }, sentBytes)
+          const share = outcome === 'failed' ? shareSent({ input, speed, format }, sentBytes) : 1
           return metered.settle(outcome, price(characters * share))
         },
       }
@@ -141,6 +153,6 @@ export const createSpeech =
       }
     } catch (error) {
       await metered.settle(signal.aborted ? 'aborted' : 'failed', [])
-      throw problemOf(error, model.id)
+      throw problemOf(error, { model: model.id, input: 'input' })
     }
   }

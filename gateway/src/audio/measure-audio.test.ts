@@ -35,6 +35,8 @@ test.concurrent.each([
   ['mp4', 'audio/mp4', 'out.mp4', ['-c:a', 'aac', '-movflags', 'frag_keyframe+empty_moov']],
   ['mp4', 'audio/mp4', 'out.mp4', ['-c:a', 'libmp3lame']],
   ['mp4', 'audio/mp4', 'out.mp4', ['-c:a', 'libopus', '-strict', '-2']],
+  ['mpeg', 'audio/mpeg', 'out.mpeg', ['-c:a', 'mp2']],
+  ['mpeg', 'audio/mpeg', 'out.mpg', ['-c:a', 'ac3', '-f', 'vob']],
   ['m4a', 'audio/mp4', 'out.m4a', ['-c:a', 'aac']],
   ['m4a', 'audio/mp4', 'out.m4a', ['-c:a', 'alac']],
   ['ogg', 'audio/ogg', 'out.ogg', ['-c:a', 'libvorbis']],

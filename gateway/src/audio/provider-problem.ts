@@ -17,8 +17,14 @@ const passedOn: ErrorCode[] = [
 const isPassedOn = (code: string | undefined): code is ErrorCode =>
   code !== undefined && code in errors && passedOn.includes(code as ErrorCode)
 
-/** What a caller who waits for the answer is told when a provider failed. */
-export const problemOf = (error: unknown, model: string): unknown => {
+/**
+ * What a caller who waits for the answer is told when a provider failed. A provider that refuses a value speaks of `input`,
+ * the parameter it was given: everything else was checked before.
+ */
+export const problemOf = (
+  error: unknown,
+  { model, input }: { model: string; input: 'input' | 'file' | 'messages' },
+): unknown => {
   if (!(error instanceof ProviderFailure)) return error
   const { kind, code, forCaller, retryAfterMs } = error
   const options = {
@@ -26,6 +32,7 @@ export const problemOf = (error: unknown, model: string): unknown => {
     detail: error.message,
     ...(forCaller !== undefined && { message: forCaller }),
   }
+  if (code === 'invalid_parameter') return new ApiError(code, { ...options, param: input })
   if (isPassedOn(code)) return new ApiError(code, options)
   if (kind === 'moderated') return new ApiError('content_policy_violation', options)
   if (kind === 'busy') {

@@ -10,6 +10,7 @@ import type { Catalog } from '../models/catalog.ts'
 import { chooseModel } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { TranscriptionModel } from '../models/model.ts'
+import { createDeferredAbort } from '../platform/deferred-abort.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 import type {
   TranscriptionJob,
@@ -120,6 +121,7 @@ export const createTranscribe = ({
     const metering = {
       caller,
       requestId: call.requestId,
+      signal: call.signal,
       operation: order.operation,
       model: model.id,
       provider: router.routesOf(model.id, 'transcription')[0]?.provider.name ?? '',
@@ -128,11 +130,13 @@ export const createTranscribe = ({
     return { job, view, price, metering, headers: deprecationHeaders(model) }
   }
 
-  /** Everything up to the provider. What fails in `ask` is released, and told in words of ours. */
+  /**
+   * Everything up to the provider. What fails in `ask` is released, and told in words of ours. A provider is paid for the
+   * recording it was given, so a client that disconnects does not end its work before it has answered.
+   */
   const begin = async (call: Call, order: TranscribeOrder) => {
     const { job, metering, ...prepared } = await prepare(call, order)
-    const { durationSeconds } = prepared.view
-    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(patienceMs(durationSeconds))])
+    const { signal, attach } = createDeferredAbort(call.signal, patienceMs(prepared.view.durationSeconds))
     const metered = await meter.open(metering)
     const ask = async <Answer>(
       work: (from: TranscriptionProvider, job: TranscriptionJob, signal: AbortSignal) => Promise<Answer>,
@@ -145,16 +149,14 @@ export const createTranscribe = ({
         return work(provider.transcription, { ...job, model: upstreamModel }, signal)
       }
       try {
-        const need = { capability: 'transcription' } as const
-        const answered = await router.call(order.model.id, need, call.signal, askOne)
-        if (call.signal.aborted) throw new ProviderFailure('unknown', 'nobody was left to answer')
-        return answered
+        const need = { capability: 'transcription', outlivesClient: true } as const
+        return await router.call(order.model.id, need, call.signal, askOne)
       } catch (error) {
         await metered.settle(call.signal.aborted ? 'aborted' : 'failed', [])
-        throw problemOf(error, order.model.id)
+        throw problemOf(error, { model: order.model.id, input: 'file' })
       }
     }
-    return { ...prepared, metered, ask }
+    return { ...prepared, metered, ask, attach }
   }
 
   return {
@@ -177,7 +179,8 @@ export const createTranscribe = ({
         return { engine: transcript.engine, written: writeTranscript(transcript, view) }
       })
       const { engine, written } = answer
-      await metered.settle('completed', price)
+      // A client that has left is charged for what the provider completed, and its retry may find the reply.
+      await metered.settle(call.signal.aborted ? 'aborted' : 'completed', price)
       return { ...written, headers: { ...headers, ...engineHeaders(engine), ...written.headers } }
     },
     /** Answers piece by piece; only what fails before the first of them can still be told by a status. */
@@ -185,22 +188,23 @@ export const createTranscribe = ({
       call: Call,
       order: TranscribeOrder,
     ): Promise<{ headers: Record<string, string>; body: EventStream }> => {
-      const { view, price, metered, ask, headers } = await begin(call, order)
+      const { view, price, metered, ask, attach, headers } = await begin(call, order)
       const { answer, route } = await ask(async (provider, job, signal) => {
         const stream = await streamOf(provider, job, signal)
         return { ...stream, first: await stream.pieces.next() }
       })
+      attach()
       const { engine, pieces, first } = answer
       const body = transcriptEvents({
         first,
         pieces,
         signal: call.signal,
         ending: usageOf(view),
-        problem: (error) => problemOf(error, order.model.id),
-        settle: (outcome, isHeard) => {
+        problem: (error) => problemOf(error, { model: order.model.id, input: 'file' }),
+        settle: (outcome) => {
           if (outcome === 'failed') router.report(route.provider.name, order.model.id, 'unknown')
-          // A provider that was heard has done its work; one that failed has not.
-          return metered.settle(outcome, outcome !== 'failed' && isHeard ? price : [])
+          // A provider that has begun to answer has done its work; one that failed has not.
+          return metered.settle(outcome, outcome === 'failed' ? [] : price)
         },
       })
       return { headers: { ...headers, ...engineHeaders(engine) }, body }

@@ -17,7 +17,7 @@ export interface TranscriptUnderWay {
   ending: Record<string, unknown>
   /** What a reader is told of the provider's failure. */
   problem: (error: unknown) => unknown
-  settle: (outcome: 'completed' | 'aborted' | 'failed', isHeard: boolean) => Promise<void>
+  settle: (outcome: 'completed' | 'aborted' | 'failed') => Promise<void>
 }
 
 /** The pieces, settled before their end is seen, however they end, even where nobody read them. */
@@ -27,17 +27,14 @@ const settled = ({
   signal,
   settle,
 }: TranscriptUnderWay): AsyncGenerator<string, void, undefined> => {
-  let isHeard = false
   // A reader that leaves ends this with nothing thrown.
   let outcome: Parameters<typeof settle>[0] = 'aborted'
   async function* texts(): AsyncGenerator<string, void, undefined> {
     try {
       for (let step = first; step.done !== true; step = await pieces.next()) {
-        isHeard = true
         yield step.value
       }
       outcome = 'completed'
-      isHeard = true
     } catch (error) {
       if (!signal.aborted) outcome = 'failed'
       throw error
@@ -46,7 +43,7 @@ const settled = ({
   return withFinalizer(texts(), async () => {
     // What goes wrong while the provider is left must not keep the hold open.
     await pieces.return().catch(() => undefined)
-    await settle(outcome, isHeard)
+    await settle(outcome)
   })
 }
 

@@ -38,6 +38,8 @@ interface MeteredOrder {
   caller: Caller
   /** Of the reply, `req_` and a UUID with its time: the caller asks by it for the receipt. */
   requestId?: string
+  /** The client's: aborted when it disconnects and its reply is not kept for it. */
+  signal?: AbortSignal
   operation: string
   model: string
   provider: string
@@ -60,13 +62,22 @@ export interface Meter {
   open: (order: MeteredOrder) => Promise<Metered>
   /** Gives up the requests of processes that are gone; answers how many there were. */
   releaseLapsed: () => Promise<number>
+  /** Resolves once nothing is served any more, also for clients that have disconnected. */
+  drain: () => Promise<void>
   close: () => Promise<void>
 }
 
-const newRequest = ({ caller, heldFor, requestId, ...order }: MeteredOrder): NewMeteredRequest => {
+const newRequest = ({
+  caller,
+  heldFor,
+  requestId,
+  operation,
+  model,
+  provider,
+}: MeteredOrder): NewMeteredRequest => {
   const id = requestId ?? `req_${uuidV7()}`
   return {
-    ...order,
+    ...{ operation, model, provider },
     id,
     day: new Date(timeOfUuidV7(id.slice('req_'.length)) ?? Date.now()).toISOString().slice(0, 10),
     accountId: caller.accountId,
@@ -86,6 +97,9 @@ export const createMeter = (
   /** How those of them ended whose end could not be written yet. */
   const unwritten = new Map<string, MeteredEnding>()
   const settling = new Set<Promise<void>>()
+  let onIdle: (() => void) | undefined
+  /** Nothing is served any more; what could not be written is tried again by itself. */
+  const isIdle = () => served.size === unwritten.size
 
   type Candidate = { request: NewMeteredRequest; caller: Caller }
 
@@ -105,7 +119,7 @@ export const createMeter = (
   const openTogether = async (candidates: Candidate[]): Promise<PromiseSettledResult<void>[]> => {
     if (await openAtOnce(candidates)) return candidates.map(() => fulfilled(undefined))
     const open = async (database: Database) => {
-      const refusals = await placeHolds(
+      const { refusals } = await placeHolds(
         database,
         candidates.map(({ request, caller }) => ({
           caller,
@@ -151,6 +165,7 @@ export const createMeter = (
       unwritten.set(id, ending)
       log.error({ err: error, request: id }, 'meter.not-settled')
     }
+    if (isIdle()) onIdle?.()
   }
 
   const settle = (ending: MeteredEnding): Promise<void> => {
@@ -173,8 +188,15 @@ export const createMeter = (
       quoteOf(postgres, { caller, model, heldFor, parameters }),
     open: async (order) => {
       const request = newRequest(order)
-      await openOne({ request, caller: order.caller })
+      // Counted from here on, so that a process that stops waits for it.
       served.set(request.id, request)
+      try {
+        await openOne({ request, caller: order.caller })
+      } catch (error) {
+        served.delete(request.id)
+        if (isIdle()) onIdle?.()
+        throw error
+      }
       let ending: Promise<void> | undefined
       let { provider } = order
       return {
@@ -196,6 +218,11 @@ export const createMeter = (
       )
       return ended.filter(Boolean).length
     },
+    drain: () =>
+      new Promise((resolve) => {
+        if (isIdle()) resolve()
+        else onIdle = resolve
+      }),
     close: async () => {
       clearInterval(prolonging)
       await Promise.all(settling)

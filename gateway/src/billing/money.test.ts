@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { formatMicros, legsOf, movementBooks, type Movement, type MovementKind } from './money.ts'
+import {
+  formatAmount,
+  formatShare,
+  legsOf,
+  movementBooks,
+  type Movement,
+  type MovementKind,
+} from './money.ts'
 
 const kinds = Object.keys(movementBooks) as MovementKind[]
 const movement: fc.Arbitrary<Movement> = fc.record({
@@ -71,16 +78,28 @@ test('what is no whole and positive amount never moves, but for an adjustment th
   )
 })
 
-test('amounts are written so that they read back as the same amount', () => {
-  expect(formatMicros(12_345_678)).toBe('12.345678')
-  expect(formatMicros(400_000)).toBe('0.40')
-  expect(formatMicros(0)).toBe('0.00')
-  expect(formatMicros(1)).toBe('0.000001')
+test('amounts are written with their currency, so that they read back as the same amount', () => {
+  expect(formatAmount(12_345_678, 'USD')).toBe('12.345678 USD')
+  expect(formatAmount(400_000, 'EUR')).toBe('0.40 EUR')
+  expect(formatAmount(0, 'USD')).toBe('0.00 USD')
+  expect(formatAmount(1, 'USD')).toBe('0.000001 USD')
+  expect(formatAmount(-2_500_000, 'USD')).toBe('-2.50 USD')
+  expect(formatShare(300_000, 500_000, 'USD')).toBe('0.30 of 0.50 USD')
+  const amounts = fc.oneof(fc.integer(), fc.maxSafeInteger())
   fc.assert(
-    fc.property(fc.integer({ min: 0, max: 1_000_000_000_000 }), (micros) => {
-      const text = formatMicros(micros)
-      expect(text).toMatch(/^\d+\.\d{2,6}$/)
-      expect(Math.round(Number(text) * 1_000_000)).toBe(micros)
+    fc.property(amounts, fc.constantFrom('USD', 'JPY', 'KWD'), (micros, currency) => {
+      const [, sign = '', whole = '', fraction = ''] =
+        /^(-?)(\d+)(?:\.(\d{2,6}|\d))? [A-Z]{3}$/.exec(formatAmount(micros, currency)) ?? []
+      expect(`${sign}${BigInt(`${whole}${fraction.padEnd(6, '0')}`)}`).toBe(String(micros))
     }),
   )
+})
+
+test('amounts have at least the decimals of their currency', () => {
+  expect(['JPY', 'USD', 'KWD'].map((currency) => formatAmount(3_000_000, currency))).toEqual([
+    '3 JPY',
+    '3.00 USD',
+    '3.000 KWD',
+  ])
+  expect(formatAmount(400_000, 'JPY')).toBe('0.4 JPY')
 })

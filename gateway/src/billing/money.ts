@@ -46,6 +46,22 @@ export const legsOf = (movement: Movement): [Leg, Leg] => {
   ]
 }
 
-/** `12345678` → `12.345678`, for messages that people read. */
-export const formatMicros = (micros: number): string =>
-  (micros / 1_000_000).toFixed(6).replace(/(\.\d\d\d*?)0+$/, '$1')
+/** How many decimals an amount of this currency has at least: two in dollars, none in yen. */
+const decimalsOf = (currency: string): number =>
+  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().minimumFractionDigits ?? 2
+
+/** Written from its digits, so that nothing of it is rounded away. */
+const decimal = (micros: number, currency: string): string => {
+  const digits = String(Math.abs(micros)).padStart(7, '0')
+  const [whole, fraction] = [digits.slice(0, -6), digits.slice(-6).replace(/0+$/, '')]
+  const decimals = fraction.padEnd(decimalsOf(currency), '0')
+  return `${micros < 0 ? '-' : ''}${whole}${decimals === '' ? '' : `.${decimals}`}`
+}
+
+/** An amount as people read it in messages: `12.345678 USD`. */
+export const formatAmount = (micros: number, currency: string): string =>
+  `${decimal(micros, currency)} ${currency}`
+
+/** What is left of a limit: `0.30 of 0.50 USD`. */
+export const formatShare = (leftMicros: number, limitMicros: number, currency: string): string =>
+  `${decimal(leftMicros, currency)} of ${formatAmount(limitMicros, currency)}`

@@ -4,7 +4,7 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Database } from '../platform/postgres.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import { lockPurse, openPurse, postMovements, type PurseState } from './ledger-store.ts'
-import { formatMicros, type Purse } from './money.ts'
+import { formatAmount, type Purse } from './money.ts'
 import { findAccountMovement, insertAccountMovement, type AccountMovement } from './movement-store.ts'
 
 export interface MovementOrder {
@@ -17,6 +17,9 @@ export interface MovementOrder {
   reference?: string | undefined
 }
 
+/** One that an operator makes, who is told amounts in the currency of the instance. */
+export type OperatorOrder = MovementOrder & { currency: string }
+
 export interface MovementMade {
   movement: AccountMovement
   /** The purse after it. */
@@ -25,11 +28,20 @@ export interface MovementMade {
   isRepeat: boolean
 }
 
+type AmountText = (micros: number) => string
+const inCurrency =
+  ({ currency }: OperatorOrder): AmountText =>
+  (micros) =>
+    formatAmount(micros, currency)
+// A cycle moves money by itself: what is wrong with it is read in the log, where amounts are micros.
+const inMicros: AmountText = (micros) => `${micros} micros`
+
 /** What comes back, where the same movement was made before. */
 const madeBefore = async (
   database: Database,
   kind: AccountMovement['kind'],
   { accountId, reference, amountMicros, purse }: MovementOrder,
+  amountText: AmountText,
 ): Promise<AccountMovement | undefined> => {
   if (reference === undefined) return undefined
   const earlier = await findAccountMovement(database, { accountId, kind, reference })
@@ -37,7 +49,7 @@ const madeBefore = async (
   if (earlier.amountMicros === amountMicros && earlier.purse === purse) return earlier
   throw new ApiError('conflict', {
     param: 'reference',
-    message: `'${reference}' stands for another movement: ${formatMicros(earlier.amountMicros)} in the purse '${earlier.purse}'.`,
+    message: `'${reference}' stands for another movement: ${amountText(earlier.amountMicros)} in the purse '${earlier.purse}'.`,
   })
 }
 
@@ -46,18 +58,19 @@ const move = async (
   database: Database,
   kind: AccountMovement['kind'],
   order: MovementOrder,
+  amountText: AmountText,
 ): Promise<MovementMade> => {
   const { accountId, purse, amountMicros, actor, reason, reference } = order
   await openPurse(database, accountId, purse)
   const state = await lockPurse(database, accountId, purse)
   if (state === undefined) throw new ApiError('resource_not_found')
-  const earlier = await madeBefore(database, kind, order)
+  const earlier = await madeBefore(database, kind, order, amountText)
   if (earlier !== undefined) return { movement: earlier, balance: state, isRepeat: true }
 
   const availableMicros = state.availableMicros + amountMicros
   if (availableMicros < 0) {
     throw new ApiError('conflict', {
-      message: `Only ${formatMicros(state.availableMicros)} is available (${state.availableMicros} micros); no more can be taken back.`,
+      message: `Only ${amountText(state.availableMicros)} is available; no more can be taken back.`,
     })
   }
   if (!Number.isSafeInteger(availableMicros + state.heldMicros)) {
@@ -79,16 +92,16 @@ const move = async (
 }
 
 /** Adds money that was paid. */
-export const topUp = (database: Database, order: MovementOrder): Promise<MovementMade> =>
-  move(database, 'top_up', order)
+export const topUp = (database: Database, order: OperatorOrder): Promise<MovementMade> =>
+  move(database, 'top_up', order, inCurrency(order))
 
 /** Adds or, with a negative amount, takes back; never more than is available. */
-export const adjust = (database: Database, order: MovementOrder): Promise<MovementMade> =>
-  move(database, 'adjustment', order)
+export const adjust = (database: Database, order: OperatorOrder): Promise<MovementMade> =>
+  move(database, 'adjustment', order, inCurrency(order))
 
 /** Adds what a plan or an operator gives. */
 export const grant = (database: Database, order: MovementOrder): Promise<MovementMade> =>
-  move(database, 'grant', order)
+  move(database, 'grant', order, inMicros)
 
 /** Takes away everything that is available; nothing where there is nothing. */
 export const expire = async (
@@ -97,5 +110,5 @@ export const expire = async (
 ): Promise<MovementMade | undefined> => {
   const state = await lockPurse(database, order.accountId, order.purse)
   if (state === undefined || state.availableMicros === 0) return undefined
-  return move(database, 'expiry', { ...order, amountMicros: -state.availableMicros })
+  return move(database, 'expiry', { ...order, amountMicros: -state.availableMicros }, inMicros)
 }

@@ -8,7 +8,7 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Caller } from '../keys/caller.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
 import { totalOf, type Price } from './price.ts'
-import { linesOf } from './receipt.ts'
+import { priceLine } from './receipt.ts'
 import { placeHolds } from './spend.ts'
 
 interface QuotedOrder {
@@ -47,8 +47,8 @@ export const quoteOf = async (
   const tried = async (database: Database): Promise<never> => {
     const refusal = await refuse(database)
     if (refusal !== undefined) throw new TakenBack(refusal)
-    const [unpaid] = await placeHolds(database, [hold])
-    throw new TakenBack(unpaid)
+    const { refusals } = await placeHolds(database, [hold])
+    throw new TakenBack(refusals[0])
   }
   const refusal = await postgres.transaction<ApiError | undefined>(tried).catch((error: unknown) => {
     if (error instanceof TakenBack) return error.refusal
@@ -58,8 +58,9 @@ export const quoteOf = async (
     object: 'quote',
     model,
     parameters,
-    lines: linesOf(heldFor),
+    lines: heldFor.map((price) => priceLine(price, caller.currency)),
     total_micros: amountMicros,
+    currency: caller.currency,
     fits: refusal === undefined,
     refusal: refusal === undefined ? null : { code: refusal.code, message: refusal.message },
   }

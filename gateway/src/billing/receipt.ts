@@ -1,5 +1,5 @@
 /** What a task or request cost and why, from the record and the ledger. */
-import type { Receipt } from '@kinora/contract/account'
+import type { PriceLine, Receipt } from '@kinora/contract/account'
 
 import type { Database } from '../platform/postgres.ts'
 import { timeOfUuidV7 } from '../platform/uuid.ts'
@@ -21,19 +21,22 @@ const dayOf = (id: string): string | undefined => {
   return at.getUTCFullYear() > 9_999 ? undefined : at.toISOString().slice(0, 10)
 }
 
-export const linesOf = (prices: Price[]): Receipt['lines'] =>
-  prices.map(({ unit, unitMicros, quantity, totalMicros, version }) => ({
-    unit,
-    unit_micros: unitMicros,
-    quantity,
-    total_micros: totalMicros,
-    ...(version !== undefined && { version }),
-  }))
+export const priceLine = (
+  { unit, unitMicros, quantity, totalMicros, version }: Price,
+  currency: string,
+): PriceLine => ({
+  unit,
+  unit_micros: unitMicros,
+  quantity,
+  total_micros: totalMicros,
+  currency,
+  ...(version !== undefined && { version }),
+})
 
 /** The receipt, or nothing where there is no such task or request; with an account, none but that account's. */
 export const readReceipt = async (
   database: Database,
-  { id, accountId }: { id: string; accountId?: string | undefined },
+  { id, currency, accountId }: { id: string; currency: string; accountId?: string | undefined },
 ): Promise<Receipt | undefined> => {
   const day = dayOf(id)
   if (day === undefined) return undefined
@@ -46,14 +49,15 @@ export const readReceipt = async (
     id,
     model: charged.model,
     status: charged.status,
-    lines: linesOf(charged.prices),
+    lines: charged.prices.map((price) => priceLine(price, currency)),
     hold_micros: holdMicros,
     captured_micros: capturedMicros,
     released_micros: capturedMicros === null ? null : holdMicros - capturedMicros,
+    currency,
     entries: entries.map((entry) => ({
-      id: String(entry.id),
       movement: entry.movement,
       amount_micros: entry.amountMicros,
+      currency,
       created_at: Math.floor(entry.createdAt.getTime() / 1000),
     })),
   }

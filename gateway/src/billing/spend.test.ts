@@ -58,7 +58,7 @@ const expectedCode = (
 test('a hold stands exactly when subscription, limits and purse all allow it, and the refusal is the first that does not', () => {
   fc.assert(
     fc.property(amount, purse, power, limits, (amountMicros, from, given, of) => {
-      const refusal = refusalOf({ amountMicros, purse: from }, given, of, nowMs)
+      const refusal = refusalOf({ amountMicros, purse: from, currency: 'USD' }, given, of, nowMs)
       expect(refusal?.code).toBe(expectedCode(amountMicros, from === 'subscription', given, of))
       if (refusal !== undefined) {
         expect(refusal.headers).toEqual({ 'x-should-retry': 'false' })
@@ -78,14 +78,19 @@ const rich: SpendingPower = {
 }
 
 test.each<[string, KeyLimits, Partial<SpendingPower>]>([
-  ['The balance of 0.10 is too low; this request needs 0.40.', noLimits, {}],
+  ['The balance of 0.10 USD is too low; this request needs 0.40 USD.', noLimits, {}],
   [
-    "This key's quota of 0.50 has 0.30 left; this request needs 0.40.",
+    "This key's quota is too low: 0.30 of 0.50 USD left; this request needs 0.40 USD.",
     { quota: { limitMicros: 500_000, usedMicros: 200_000 }, budgets: [] },
     {},
   ],
   [
-    "This key's budget per hour of 0.50 has 0.20 left; this request needs 0.40. It resets at 2026-11-18T14:00:00.000Z.",
+    "This key's quota is used up: 0.00 of 0.00 USD left; this request needs 0.40 USD.",
+    { quota: { limitMicros: 0, usedMicros: 0 }, budgets: [] },
+    {},
+  ],
+  [
+    "This key's budget per hour is too low: 0.20 of 0.50 USD left; this request needs 0.40 USD. It resets at 2026-11-18T14:00:00.000Z.",
     {
       quota: undefined,
       budgets: [
@@ -101,17 +106,22 @@ test.each<[string, KeyLimits, Partial<SpendingPower>]>([
     {},
   ],
   [
-    "This key's budget per week of 0.30 has 0.30 left; this request needs 0.40. It resets at 2026-11-23T00:00:00.000Z.",
+    "This key's budget per week is too low: 0.30 of 0.30 USD left; this request needs 0.40 USD. It resets at 2026-11-23T00:00:00.000Z.",
     { quota: undefined, budgets: [{ period: 'week', limitMicros: 300_000, usedMicros: 9, startedAtMs: 0 }] },
     {},
   ],
   [
-    "The account's spend cap per month of 1.00 has 0.25 left; this request needs 0.40. It resets at 2026-12-01T00:00:00.000Z.",
+    "The account's spend cap per month is too low: 0.25 of 1.00 USD left; this request needs 0.40 USD. It resets at 2026-12-01T00:00:00.000Z.",
     noLimits,
     { monthly: { capMicros: 1_000_000, spentMicros: 750_000 } },
   ],
 ])('a refusal says which limit it is, what is left and when it resets: %s', (message, of, given) => {
-  const refusal = refusalOf({ amountMicros: 400_000, purse: 'payg' }, { ...rich, ...given }, of, nowMs)
+  const refusal = refusalOf(
+    { amountMicros: 400_000, purse: 'payg', currency: 'USD' },
+    { ...rich, ...given },
+    of,
+    nowMs,
+  )
   expect(refusal?.message).toBe(message)
 })
 
@@ -121,12 +131,12 @@ test("a subscription's refusal says when its cycle is renewed, or that it ends b
     subscriptionEndsAt: new Date(nowMs + 10 * 86_400_000),
     subscriptionCycleEndsAt: new Date(nowMs + cycleDays * 86_400_000),
   })
-  const hold = { amountMicros: 400_000, purse: 'subscription' as const }
+  const hold = { amountMicros: 400_000, purse: 'subscription' as const, currency: 'EUR' }
   expect(refusalOf(hold, given(1), noLimits, nowMs)?.message).toBe(
-    "This cycle's quota has 0.10 left; this request needs 0.40. It resets at 2026-11-19T13:45:30.000Z.",
+    "This cycle's quota has 0.10 EUR left; this request needs 0.40 EUR. It resets at 2026-11-19T13:45:30.000Z.",
   )
   expect(refusalOf(hold, given(30), noLimits, nowMs)?.message).toBe(
-    "This cycle's quota has 0.10 left; this request needs 0.40. The subscription ends at 2026-11-28T13:45:30.000Z.",
+    "This cycle's quota has 0.10 EUR left; this request needs 0.40 EUR. The subscription ends at 2026-11-28T13:45:30.000Z.",
   )
 })
 

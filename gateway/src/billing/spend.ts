@@ -2,11 +2,12 @@ import { ApiError, type ErrorCode } from '@kinora/contract/errors'
 
 import type { Caller } from '../keys/caller.ts'
 import type { Database } from '../platform/postgres.ts'
-import { postMovements } from './ledger-store.ts'
-import { formatMicros, type Movement, type Purse } from './money.ts'
+import { postMovements, type Instant } from './ledger-store.ts'
+import { formatAmount, formatShare, type Movement, type Purse } from './money.ts'
 import { endOf, periods, startOf } from './period.ts'
 import {
   lockHolds,
+  lockWithoutPurse,
   readKeyLimits,
   readPurses,
   type Budget,
@@ -45,46 +46,52 @@ export const usedNow = ({ period, usedMicros, startedAtMs }: Budget, nowMs: numb
 
 const time = (atMs: number) => new Date(atMs).toISOString()
 
+/** What is asked of a purse. */
+type AskedHold = Pick<Hold, 'amountMicros'> & { purse: Purse; currency: string }
+
 /** Which limit is too tight for this amount, in words: whose it is, what it has left, when it starts anew. */
 const tightLimit = (
-  amountMicros: number,
+  { amountMicros, currency }: Pick<AskedHold, 'amountMicros' | 'currency'>,
   { quota, budgets }: KeyLimits,
   monthly: MonthlySpending | undefined,
   nowMs: number,
 ): string | undefined => {
-  const left = (limitMicros: number, usedMicros: number) =>
-    `${formatMicros(limitMicros)} has ${formatMicros(Math.max(0, limitMicros - usedMicros))} left; this request needs ${formatMicros(amountMicros)}.`
+  const isTooLow = (limitMicros: number, usedMicros: number) => {
+    const leftMicros = Math.max(0, limitMicros - usedMicros)
+    const state = leftMicros === 0 ? 'used up' : 'too low'
+    return `is ${state}: ${formatShare(leftMicros, limitMicros, currency)} left; this request needs ${formatAmount(amountMicros, currency)}.`
+  }
   if (quota !== undefined && quota.usedMicros + amountMicros > quota.limitMicros) {
-    return `This key's quota of ${left(quota.limitMicros, quota.usedMicros)}`
+    return `This key's quota ${isTooLow(quota.limitMicros, quota.usedMicros)}`
   }
   for (const period of periods) {
     const budget = budgets.find((each) => each.period === period)
     if (budget === undefined) continue
     const usedMicros = usedNow(budget, nowMs)
     if (usedMicros + amountMicros > budget.limitMicros) {
-      return `This key's budget per ${period} of ${left(budget.limitMicros, usedMicros)} It resets at ${time(endOf(period, nowMs))}.`
+      return `This key's budget per ${period} ${isTooLow(budget.limitMicros, usedMicros)} It resets at ${time(endOf(period, nowMs))}.`
     }
   }
   if (monthly !== undefined && monthly.spentMicros + amountMicros > monthly.capMicros) {
-    return `The account's spend cap per month of ${left(monthly.capMicros, monthly.spentMicros)} It resets at ${time(endOf('month', nowMs))}.`
+    return `The account's spend cap per month ${isTooLow(monthly.capMicros, monthly.spentMicros)} It resets at ${time(endOf('month', nowMs))}.`
   }
   return undefined
 }
 
 /** Why this hold cannot be placed, or undefined when it fits. The order of the checks is part of the contract. */
 export const refusalOf = (
-  hold: Pick<Hold, 'amountMicros'> & { purse: Purse },
+  hold: AskedHold,
   power: SpendingPower | undefined,
   limits: KeyLimits,
   nowMs: number,
 ): ApiError | undefined => {
-  const needed = formatMicros(hold.amountMicros)
+  const inWords = (micros: number) => formatAmount(micros, hold.currency)
   const availableMicros = power?.availableMicros ?? 0
   const endsAtMs = power?.subscriptionEndsAt?.getTime() ?? 0
   if (hold.purse === 'subscription' && endsAtMs <= nowMs) {
     return new ApiError('subscription_expired', { headers: doNotRetry })
   }
-  const tight = tightLimit(hold.amountMicros, limits, power?.monthly, nowMs)
+  const tight = tightLimit(hold, limits, power?.monthly, nowMs)
   if (tight !== undefined) return new ApiError('quota_exceeded', { message: tight, headers: doNotRetry })
   if (hold.amountMicros <= availableMicros) return undefined
   if (hold.purse === 'subscription') {
@@ -94,13 +101,13 @@ export const refusalOf = (
         ? `It resets at ${time(cycleEndsAtMs)}.`
         : `The subscription ends at ${time(endsAtMs)}.`
     return new ApiError('quota_exceeded', {
-      message: `This cycle's quota has ${formatMicros(availableMicros)} left; this request needs ${needed}. ${then}`,
+      message: `This cycle's quota has ${inWords(availableMicros)} left; this request needs ${inWords(hold.amountMicros)}. ${then}`,
       headers: doNotRetry,
     })
   }
   if (power?.hasPaymentFailed === true) return new ApiError('payment_failed', { headers: doNotRetry })
   return new ApiError('insufficient_balance', {
-    message: `The balance of ${formatMicros(availableMicros)} is too low; this request needs ${needed}.`,
+    message: `The balance of ${inWords(availableMicros)} is too low; this request needs ${inWords(hold.amountMicros)}.`,
     headers: doNotRetry,
   })
 }
@@ -140,7 +147,14 @@ const hasCycleToRenew = (
 /** The purses under their locks. A cycle that is over is renewed here too, so that none waits for a worker. */
 const lockPurses = async (database: Database, wanted: { accountId: string; purse: Purse }[]) => {
   const purses = await readPurses(database, wanted, { isLocked: true })
-  const due = purses.filter((purse) => hasCycleToRenew(purse, Date.now()))
+  const withPurse = new Set(purses.flatMap(({ accountId, hasRow }) => (hasRow ? accountId : [])))
+  await lockWithoutPurse(
+    database,
+    wanted.flatMap(({ accountId }) => (withPurse.has(accountId) ? [] : accountId)),
+  )
+  const isWanted = ({ accountId, purse }: PursePower) =>
+    wanted.some((each) => each.accountId === accountId && each.purse === purse)
+  const due = purses.filter((purse) => isWanted(purse) && hasCycleToRenew(purse, Date.now()))
   if (due.length === 0) return purses
   for (const { accountId } of due) await renewCycle(database, accountId)
   return readPurses(database, wanted, { isLocked: true })
@@ -164,20 +178,30 @@ export const findInsolvency = async (database: Database, caller: Caller): Promis
   if (purses.some((each) => hasCycleToRenew(each, Date.now()))) return undefined
   const { nowMs, limits } = await readKeyLimits(database, [caller.keyId])
   const power = powersOf(purses, nowMs).get(`${caller.accountId}/${purse}`)
-  const refusal = refusalOf({ amountMicros: 1, purse }, power, limits.get(caller.keyId) ?? noLimits, nowMs)
+  const hold = { amountMicros: 1, purse, currency: caller.currency }
+  const refusal = refusalOf(hold, power, limits.get(caller.keyId) ?? noLimits, nowMs)
   if (refusal === undefined) return undefined
   const { code, headers } = refusal
   const message = insolvencyMessages[code]
   return new ApiError(code, { ...(message !== undefined && { message }), ...(headers && { headers }) })
 }
 
+export interface PlacedHolds {
+  /** One for each hold: why it was refused, or undefined for one that stands. */
+  refusals: (ApiError | undefined)[]
+  /**
+   * When, by the database's clock and under the locks: of two transactions that hold for the same account, the one
+   * that is seen first has the earlier time.
+   */
+  at: Instant
+  atMs: number
+}
+
 /**
- * Places as many of these holds as fit, in order, inside the caller's transaction. Each answer is a
- * refusal, or undefined for a hold that stands. Purses are locked in a fixed order first, so any number
- * of processes may do this at once.
+ * Places as many of these holds as fit, in order, inside the caller's transaction; there must be at least one. Purses
+ * are locked in a fixed order first, so any number of processes may do this at once.
  */
-export const placeHolds = async (database: Database, holds: Hold[]): Promise<(ApiError | undefined)[]> => {
-  if (holds.length === 0) return []
+export const placeHolds = async (database: Database, holds: Hold[]): Promise<PlacedHolds> => {
   const purses = await lockPurses(
     database,
     pursesOf(holds.map(({ caller }) => ({ accountId: caller.accountId, purse: purseOf(caller) }))),
@@ -188,11 +212,11 @@ export const placeHolds = async (database: Database, holds: Hold[]): Promise<(Ap
   const powers = powersOf(purses, nowMs)
   const movements: Movement[] = []
   const refusals = holds.map(({ caller, taskId, day, amountMicros }) => {
-    const { accountId, keyId } = caller
+    const { accountId, keyId, currency } = caller
     const purse = purseOf(caller)
     const power = powers.get(`${accountId}/${purse}`)
     const { quota, budgets } = limits.get(keyId) ?? noLimits
-    const refusal = refusalOf({ amountMicros, purse }, power, { quota, budgets }, nowMs)
+    const refusal = refusalOf({ amountMicros, purse, currency }, power, { quota, budgets }, nowMs)
     if (refusal !== undefined) return refusal
     // What comes after it in the same batch finds less.
     if (power !== undefined) power.availableMicros -= amountMicros
@@ -206,7 +230,7 @@ export const placeHolds = async (database: Database, holds: Hold[]): Promise<(Ap
     return undefined
   })
   await postMovements(database, movements, { at })
-  return refusals
+  return { refusals, at, atMs: nowMs }
 }
 
 /** What a finished task does with its hold. */

@@ -7,6 +7,8 @@ import type { Period } from './period.ts'
 export interface PursePower {
   accountId: string
   purse: Purse
+  /** False for a purse that no money ever came into; it has no row, and so no lock. */
+  hasRow: boolean
   availableMicros: number
   /** What was spent in the month that began then. */
   spentMicros: number
@@ -20,8 +22,10 @@ export interface PursePower {
 }
 
 /**
- * The purses, and every other one of an account with a cap, because that counts them together. Locked ones are so
- * until the transaction ends, in a fixed order, so any number of processes may do this at once.
+ * The purses, and every other one of an account with a cap, because that counts them together. A purse that no money ever
+ * came into is empty, and has no row to lock. With `isLocked`, all purses of the accounts, locked until the transaction
+ * ends: so the holds of an account follow one another, whichever of its purses they are for. The order is fixed, so any
+ * number of processes may do this at once.
  */
 export const readPurses = async (
   database: Database,
@@ -29,21 +33,39 @@ export const readPurses = async (
   { isLocked }: { isLocked: boolean },
 ): Promise<PursePower[]> => {
   const { rows } = await database.query<PursePower & Record<string, unknown>>(
-    `select b.account_id as "accountId", b.purse, b.available_micros as "availableMicros",
-            b.spent_micros as "spentMicros", b.spent_since as "spentSince", a.spend_cap_micros as "spendCapMicros",
+    `with wanted as (
+       select * from unnest($1::uuid[], $2::text[]) as given (account_id, purse)
+     ), present as materialized (
+       select b.* from accounts a join balances b on b.account_id = a.id
+        where a.id = any($1::uuid[])
+          and ($3 or a.spend_cap_micros is not null
+               or (b.account_id, b.purse) in (select account_id, purse from wanted))
+        order by b.account_id, b.purse${isLocked ? ' for update of b' : ''}
+     )
+     select w.account_id as "accountId", w.purse, b.purse is not null as "hasRow",
+            coalesce(b.available_micros, 0) as "availableMicros",
+            coalesce(b.spent_micros, 0) as "spentMicros", coalesce(b.spent_since, 'epoch') as "spentSince",
+            a.spend_cap_micros as "spendCapMicros",
             s.ends_at as "subscriptionEndsAt", s.cycle_ends_at as "subscriptionCycleEndsAt",
             p.cycle_quota_micros as "cycleQuotaMicros", a.payment_state = 'failed' as "hasPaymentFailed"
-       from accounts a
-       join balances b on b.account_id = a.id
+       from (select account_id, purse from wanted union select account_id, purse from present) w
+       left join present b on b.account_id = w.account_id and b.purse = w.purse
+       join accounts a on a.id = w.account_id
        left join subscriptions s on s.account_id = a.id
        left join plans p on p.id = s.plan_id
-      where a.id = any($1::uuid[])
-        and (a.spend_cap_micros is not null
-             or (b.account_id, b.purse) in (select * from unnest($1::uuid[], $2::text[])))
-      order by b.account_id, b.purse${isLocked ? ' for update of b' : ''}`,
-    [purses.map(({ accountId }) => accountId), purses.map(({ purse }) => purse)],
+      order by w.account_id, w.purse`,
+    [purses.map(({ accountId }) => accountId), purses.map(({ purse }) => purse), isLocked],
   )
   return rows
+}
+
+/** The same for accounts without a purse: they can only hold nothing, and even that in turn. */
+export const lockWithoutPurse = async (database: Database, accountIds: string[]): Promise<void> => {
+  if (accountIds.length === 0) return
+  await database.query(
+    `select pg_advisory_xact_lock(hashtextextended('kinora:holds:' || id, 0)) from unnest($1::text[]) as id`,
+    [accountIds.toSorted()],
+  )
 }
 
 export interface Budget {

@@ -17,9 +17,16 @@ export const insertCharacter = async (
   taskId: string | null,
 ): Promise<boolean> => {
   await insertStoredFiles(database, character.files)
+  // Those of a library follow one another, so that the one that is seen first has the earlier time.
+  if (taskId === null) {
+    await database.query(`select pg_advisory_xact_lock(hashtextextended('kinora:characters:' || $1, 0))`, [
+      character.accountId,
+    ])
+  }
   const { rowCount } = await database.query(
-    `insert into characters (id, account_id, username, source, clip_media_id, portrait_media_id, is_private, task_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
+    `insert into characters (id, account_id, username, source, clip_media_id, portrait_media_id, is_private, task_id,
+                             created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp()) on conflict do nothing`,
     [
       character.id,
       character.accountId,
@@ -90,21 +97,36 @@ export const isUsernameTaken = async (database: Database, username: string): Pro
   return rowCount !== 0
 }
 
-/** A page of the library, one more than asked for where there are more; undefined when `after` is not in it. */
+/** When a character of the library was created, in full, even if it was deleted since; its position in a list. */
+const findCreationTime = async (
+  database: Database,
+  accountId: string,
+  id: string,
+): Promise<string | undefined> => {
+  const { rows } = await database.query<{ at: string }>(
+    `select created_at::text as at from characters where id = $2 and account_id = $1 and task_id is null
+     union all
+     select created_at::text from deleted_characters where id = $2 and account_id = $1`,
+    [accountId, id],
+  )
+  return rows[0]?.at
+}
+
+/** A page of the library, one more than asked for where there are more; undefined when `after` was never in it. */
 export const listOfCharacters = async (
   database: Database,
   accountId: string,
   { after, order, limit }: { after: string | undefined; order: 'asc' | 'desc'; limit: number },
 ): Promise<StoredCharacter[] | undefined> => {
-  if (after !== undefined && (await findCharacter(database, accountId, after)) === undefined) return undefined
+  const at = after === undefined ? undefined : await findCreationTime(database, accountId, after)
+  if (after !== undefined && at === undefined) return undefined
   const isAscending = order === 'asc'
   const { rows } = await database.query<Row>(
     `select ${columns} from characters
       where account_id = $1 and task_id is null
-        and ($2::uuid is null or (created_at, id) ${isAscending ? '>' : '<'}
-             (select created_at, id from characters where id = $2))
+        and ($2::uuid is null or (created_at, id) ${isAscending ? '>' : '<'} ($4::timestamptz, $2))
       order by created_at ${isAscending ? 'asc' : 'desc'}, id ${isAscending ? 'asc' : 'desc'} limit $3`,
-    [accountId, after ?? null, limit + 1],
+    [accountId, after ?? null, limit + 1, at ?? null],
   )
   return rows
 }
@@ -145,7 +167,8 @@ export const forgetCharacter = async (
     withFiles.replace(
       '%',
       `delete from characters where id = $2 and account_id = $1 and task_id is null
-       returning id, clip_media_id, portrait_media_id`,
+       returning id, account_id, created_at, clip_media_id, portrait_media_id), noted as (
+         insert into deleted_characters (id, account_id, created_at) select id, account_id, created_at from gone`,
     ),
     [accountId, id],
   )

@@ -29,6 +29,7 @@ export interface Span {
 }
 
 const spanMs = { least: 1_000, most: 3_000, tolerance: 50 }
+export const spanSeconds = { least: spanMs.least / 1000, most: spanMs.most / 1000 }
 
 /** Reads `<start>,<end>` in seconds; undefined where it is no such thing or not one to three seconds long. */
 export const parseSpan = (text: string): Span | undefined => {

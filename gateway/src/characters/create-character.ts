@@ -9,14 +9,19 @@ import type { CharacterMaker } from './make-character.ts'
 import { presentCharacter, type CharacterLinks } from './present-character.ts'
 
 /** Characters cost nothing. */
-const free = (parameters: Static<typeof CharacterBody>): Quote => ({
+const free = (
+  parameters: Static<typeof CharacterBody>,
+  currency: string,
+  refusal: ApiError | undefined,
+): Quote => ({
   object: 'quote',
   model: null,
   parameters,
   lines: [],
   total_micros: 0,
-  fits: true,
-  refusal: null,
+  currency,
+  fits: refusal === undefined,
+  refusal: refusal === undefined ? null : { code: refusal.code, message: refusal.message },
 })
 
 const params = { url: 'url', fromTask: 'from_task', timestamps: 'timestamps' }
@@ -44,8 +49,7 @@ export const createCharacter =
     const { accountId } = call.caller
     const request = { accountId, url, fromTask, timestamps, params }
     if (call.wantsQuote) {
-      await maker.check(request)
-      return { body: free(asked) }
+      return { body: free(asked, call.caller.currency, await maker.check(request, call)) }
     }
     const character = await maker.forLibrary(request, call)
     return { body: presentCharacter(links, character) }

@@ -28,6 +28,7 @@ import { findCharacterFrom, insertCharacter, isUsernameTaken } from './character
 import {
   createUsername,
   parseSpan,
+  spanSeconds,
   type BuiltCharacter,
   type Span,
   type StoredCharacter,
@@ -69,8 +70,14 @@ interface Source {
 }
 
 export interface CharacterMaker {
-  /** Refuses what cannot be made, as far as that can be told without looking into the video. */
-  check: (request: CharacterRequest) => Promise<void>
+  /**
+   * Refuses what cannot be made. The clip is cut and dropped again, unless the character is there already. A caller
+   * who could not pay has no work done for them and gets the 402 that the real request would meet.
+   */
+  check: (
+    request: CharacterRequest,
+    call: MediaCall & Pick<Call, 'findInsolvency'>,
+  ) => Promise<ApiError | undefined>
   /** The character of the library that this request leads to, made now unless it is there already. */
   forLibrary: (request: CharacterRequest, call: MediaCall) => Promise<StoredCharacter>
   /** A character that is in no library; who asked for it notes it, or discards it. */
@@ -99,7 +106,7 @@ const spanOf = ({ timestamps, params }: CharacterRequest): Span | undefined => {
   if (span !== undefined) return span
   throw invalid(
     params.timestamps,
-    `'${params.timestamps}' must be '<start>,<end>' in seconds, one to three seconds apart.`,
+    `'${params.timestamps}' must be '<start>,<end>' in seconds, ${spanSeconds.least} to ${spanSeconds.most} seconds apart, such as 0.5,2.5.`,
   )
 }
 
@@ -177,7 +184,9 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       }
       if (!(error instanceof OutsideFetchError)) throw error
       const isTooLarge = error.reason === 'too_large'
-      const problem = isTooLarge ? 'must be a video of at most 200 MB' : 'could not be fetched from that URL'
+      const problem = isTooLarge
+        ? `must be a video of at most ${sourceBytesMax / 1_000_000} MB`
+        : 'could not be fetched from that URL'
       throw invalid(param, `'${param}' ${problem}.`, error)
     } finally {
       downloads -= 1
@@ -201,7 +210,7 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     if (found === 'not-a-video') throw invalid(param, `'${param}' is not a video that can be used.`)
     if (found === 'no-such-part') {
       throw span === undefined
-        ? invalid(param, `'${param}' must be a video of at least one second.`)
+        ? invalid(param, `'${param}' must be a video of at least ${spanSeconds.least} s.`)
         : invalid(timestampsParam, `'${timestampsParam}' names a part that the video does not have.`)
     }
     return found
@@ -301,9 +310,17 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     `${key}@${span === undefined ? 'start' : `${span.startMs}-${span.endMs}`}`
 
   return {
-    check: async (request) => {
-      spanOf(request)
-      await sourceOf(request)
+    check: async (request, call) => {
+      const span = spanOf(request)
+      const source = await sourceOf(request)
+      const made = await findCharacterFrom(postgres, request.accountId, keyOf(source, span))
+      const insolvency = made === undefined ? await call.findInsolvency() : undefined
+      if (made === undefined && insolvency === undefined) {
+        const tryToCut = (signal: AbortSignal) =>
+          cut(source, span, request.params.timestamps, { ...call, signal })
+        await withPatience(call, tryToCut, (stop) => stop.abort())
+      }
+      return insolvency
     },
     discard,
     forLibrary: async (request, call) => {

@@ -35,8 +35,9 @@ export const createWithCharacter = (maker: CharacterMaker): WithCharacter => {
       throw error
     }
   }
-  withCharacter.check = async ({ accountId }, wish) => {
-    if (wish !== undefined) await maker.check({ ...wish, accountId, params })
+  withCharacter.check = async (call, wish) => {
+    // What the caller could not pay for, the quote of the order tells.
+    if (wish !== undefined) await maker.check({ ...wish, accountId: call.caller.accountId, params }, call)
   }
   return withCharacter
 }

@@ -3,8 +3,7 @@
  * held for the most the reply can cost; what the provider says was used is charged, or what can be counted here.
  */
 import type { Quote } from '@kinora/contract/account'
-import { DialogueBody, type ChatCompletion } from '@kinora/contract/chat'
-import { ApiError } from '@kinora/contract/errors'
+import type { ChatCompletion } from '@kinora/contract/chat'
 
 import { assertPaysAsYouGo } from '../audio/payg-rule.ts'
 import { engineHeaders, problemOf } from '../audio/provider-problem.ts'
@@ -14,6 +13,7 @@ import type { Call, Reply } from '../http/call.ts'
 import type { EventStream } from '../http/event-stream.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { ChatModel } from '../models/model.ts'
+import { createDeferredAbort } from '../platform/deferred-abort.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import { withFinalizer } from '../platform/with-finalizer.ts'
 import type {
@@ -30,9 +30,9 @@ import type { TokenCounter } from './count-tokens.ts'
 import { priceOfTokens } from './dialogue-price.ts'
 import { chunkOf, completionOf, errorEventOf, usageOf, type ReplyHead } from './dialogue-reply.ts'
 import {
+  dialogueBodyFor,
   isWithSound,
   readMessages,
-  readMostTokens,
   readReplyAudio,
   readStops,
   readWantsUsage,
@@ -152,9 +152,15 @@ const streamed = (
   wantsUsage: boolean,
 ): EventStream => {
   const said = Array.from({ length: n }, () => '')
+  const hear = (piece: DialoguePiece) => {
+    if (piece.kind === 'usage') used = piece.usage
+    else if (piece.kind === 'text') said[piece.index] += piece.text
+  }
   const noUsage = wantsUsage ? null : undefined
   let used: DialogueUsage | undefined
   let isSettled = false
+  // It was made, whether or not anybody is left to read it.
+  if (first.done !== true) hear(first.value)
   const settle = async (outcome: 'completed' | 'aborted') => {
     isSettled = true
     const counted = used ?? (await countUsage(dependencies, input, said))
@@ -172,12 +178,11 @@ const streamed = (
       }
       for (let step = first; step.done !== true; step = await pieces.next()) {
         const piece = step.value
-        if (piece.kind === 'usage') used = piece.usage
-        else if (piece.kind === 'text') {
-          said[piece.index] += piece.text
+        if (step !== first) hear(piece)
+        if (piece.kind === 'text') {
           const { index, text: content } = piece
           yield chunkOf(head, [{ index, delta: { content }, finish_reason: null }], noUsage)
-        } else {
+        } else if (piece.kind === 'end') {
           yield chunkOf(head, [{ index: piece.index, delta: {}, finish_reason: piece.finishReason }], noUsage)
         }
       }
@@ -189,15 +194,15 @@ const streamed = (
       isSettled = true
       if (error instanceof ProviderFailure) dependencies.router.report(provider, model.id, 'unknown')
       await metered.settle('failed', [])
-      yield errorEventOf(problemOf(error, model.id))
+      yield errorEventOf(problemOf(error, { model: model.id, input: 'messages' }))
       yield { data: '[DONE]' }
     }
   }
   return withFinalizer(events(), async () => {
     await pieces.return().catch(() => undefined)
     if (isSettled) return
-    // Whoever leaves pays for what was said until then; where that is nothing, or cannot be counted, nothing.
-    if (said.some((text) => text !== '')) await settle('aborted').catch(() => undefined)
+    // A client that leaves pays for what went in and what was said until then; nothing where that cannot be counted.
+    await settle('aborted').catch(() => undefined)
     await metered.settle('aborted', [])
   })
 }
@@ -226,49 +231,50 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
     wants: { stream: boolean; usage: boolean },
   ): Promise<Reply<ChatCompletion | EventStream>> => {
     const { head, input, jobFor, need, metered, model, signal } = turn
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(replyMsMax)])
+    // A provider is paid for what it was asked, so a client that disconnects does not end its work before it answers.
+    const work = createDeferredAbort(signal, replyMsMax)
     const headers = (engine: DialogueStream['engine']) => ({
       ...deprecationHeaders(model),
       ...engineHeaders(engine),
     })
-    const ask = <Answer>(work: (dialogue: DialogueProvider, job: DialogueJob) => Promise<Answer>) =>
+    const ask = <Answer>(put: (dialogue: DialogueProvider, job: DialogueJob) => Promise<Answer>) =>
       router.call(model.id, need, signal, async (route) => {
         const { name, dialogue } = route.provider
         call.note({ provider: name })
         metered.servedBy(name)
         if (dialogue === undefined) throw new ProviderFailure('rejected', 'it cannot talk')
-        return work(dialogue, jobFor(route))
+        return put(dialogue, jobFor(route))
       })
     try {
       if (wants.stream) {
         // Until something has been said, another can be asked, and what goes wrong can still be told by a status.
         const { answer: begun, route } = await ask(async (dialogue, job) => {
-          const stream = await dialogue.streamReply(job, patience)
+          const stream = await dialogue.streamReply(job, work.signal)
           return { ...stream, first: await stream.pieces.next() }
         })
+        work.attach()
         const { engine, pieces, first } = begun
         const body = streamed(dependencies, turn, first, pieces, route.provider.name, wants.usage)
         return { headers: headers(engine), body }
       }
-      const { answer: reply, route } = await ask((dialogue, job) => dialogue.reply(job, patience))
+      const { answer: reply, route } = await ask((dialogue, job) => dialogue.reply(job, work.signal))
       const output = reply.choices.map(({ text }) => text)
       const used = reply.usage ?? (await countUsage(dependencies, input, output))
-      if (signal.aborted) throw new ApiError('upstream_error', { detail: 'the caller has left' })
-      await metered.settle('completed', priceOfTokens(used, turn.rates))
+      await metered.settle(signal.aborted ? 'aborted' : 'completed', priceOfTokens(used, turn.rates))
       const idOf = (upstreamId: string) =>
         replyIds.seal(call.caller.accountId, route.provider.name, upstreamId)
       return { headers: headers(reply.engine), body: completionOf(head, reply, used, idOf) }
     } catch (error) {
       await metered.settle(signal.aborted ? 'aborted' : 'failed', [])
-      throw problemOf(error, model.id)
+      throw problemOf(error, { model: model.id, input: 'messages' })
     }
   }
 
   return async (call, model) => {
     const { caller, fields, signal } = call
     if (isWithSound(fields)) assertPaysAsYouGo(caller)
-    const body = call.read(DialogueBody)
-    const maxTokens = readMostTokens(body, model)
+    const body = call.read(dialogueBodyFor(model))
+    const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? model.outputTokensDefault
     const audio = readReplyAudio(fields, model)
     const stop = readStops(fields)
     const isStreamed = body.stream === true
@@ -300,6 +306,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
       const order = {
         caller,
         requestId: call.requestId,
+        signal,
         operation: 'completeChat',
         model: model.id,
         provider: onlyAt ?? router.routesOf(model.id, 'dialogue')[0]?.provider.name ?? '',
@@ -319,7 +326,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
       }
       const metered = await meter.open(order)
       const head = { id: `chatcmpl-${uuidV7()}`, created: Math.floor(Date.now() / 1000), model: model.id }
-      const need = { capability: 'dialogue', onlyAt } as const
+      const need = { capability: 'dialogue', onlyAt, outlivesClient: true } as const
       return answer({ call, head, input, jobFor, n, need, metered, model, rates, signal }, wants)
     })
   }

@@ -55,6 +55,8 @@ interface Told {
   accountId: string
   model: string
   created: number
+  /** What follows each line, so that a client that joins the pieces shows lines. */
+  lineEnd: '' | '\n'
   /** End the task when its caller goes away before its end. */
   isCancelledWithCaller: boolean
 }
@@ -127,6 +129,9 @@ const createTeller = (taskId: string, links: LinkSigner) => {
   }
 }
 
+/** Settings of a text reply: a wrong value is refused as for any model, and a right one changes nothing. */
+const settingsOfText = ['temperature', 'top_p', 'max_tokens', 'max_completion_tokens'] as const
+
 /** The code a request is answered with for a task that failed; a reason that only ends tasks has a neighbour. */
 const codeOfAnswer = (code: TaskErrorCode): ErrorCode => {
   if (code === 'task_timeout') return 'upstream_error'
@@ -139,7 +144,7 @@ const failureOf = ({ data }: TaskEvent) => {
   return { code, answered, message: data.message ?? errors[answered].message, type: errors[answered].type }
 }
 
-const chunkOf = (told: Told, content: string): ChatChunk => ({
+const chunkOf = (told: Told, line: string): ChatChunk => ({
   id: `chatcmpl-${told.id}`,
   object: 'chat.completion.chunk',
   created: told.created,
@@ -148,8 +153,11 @@ const chunkOf = (told: Told, content: string): ChatChunk => ({
     {
       index: 0,
       // Client libraries that put the message together want to hear once who speaks.
-      delta: { ...(content.startsWith('task_id:') && { role: 'assistant' }), content },
-      finish_reason: content.startsWith('video_url:') ? 'stop' : null,
+      delta: {
+        ...(line.startsWith('task_id:') && { role: 'assistant' }),
+        content: `${line}${told.lineEnd}`,
+      },
+      finish_reason: line.startsWith('video_url:') ? 'stop' : null,
     },
   ],
 })
@@ -246,12 +254,7 @@ export const createChatVideo =
   (dependencies: ChatVideoDependencies): ChatVideo =>
   async (call, model) => {
     const body = call.read(ChatBody)
-    if (body.n !== 1) {
-      throw new ApiError('invalid_parameter', {
-        param: 'n',
-        message: `'n' must be 1 for a video model (got ${body.n}).`,
-      })
-    }
+    for (const name of settingsOfText) if (body[name] !== undefined) call.ignore(name)
     const { acceptVideo, pictures, follow, links, cancelTask, waitMs } = dependencies
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) return { headers, body: await ordered(pictures, call, model, acceptVideo.quote) }
@@ -262,6 +265,7 @@ export const createChatVideo =
       accountId: task.accountId,
       model: model.id,
       created: Math.floor(task.createdAt.getTime() / 1000),
+      lineEnd: call.isUnderOpenAi ? '\n' : '',
       isCancelledWithCaller: call.header('x-cancel-on-disconnect')?.trim().toLowerCase() === 'true',
     }
     const reply = { follow, links, cancelTask }

@@ -1,6 +1,7 @@
 /** Reads a conversation with a model that talks. What is wrong is said by its place, such as `messages[0].content[1].text`. */
-import { inputAudioFormats, replyAudioFormats } from '@kinora/contract/chat'
+import { DialogueBody, inputAudioFormats, replyAudioFormats } from '@kinora/contract/chat'
 import { ApiError } from '@kinora/contract/errors'
+import { Type } from 'typebox'
 
 import type { Call } from '../http/call.ts'
 import type { Fields } from '../http/fields.ts'
@@ -192,15 +193,8 @@ export const readWantsUsage = (fields: Fields): boolean => {
   throw invalid('stream_options.include_usage', 'true or false')
 }
 
-/** How long the reply may be. */
-export const readMostTokens = (
-  { max_tokens, max_completion_tokens }: { max_tokens?: number; max_completion_tokens?: number },
-  { outputTokensMax, outputTokensDefault }: ChatModel,
-): number => {
-  for (const [param, tokens] of Object.entries({ max_completion_tokens, max_tokens })) {
-    if (tokens !== undefined && tokens > outputTokensMax) {
-      throw invalid(param, `from 1 to ${outputTokensMax} (got ${tokens})`)
-    }
-  }
-  return max_completion_tokens ?? max_tokens ?? outputTokensDefault
+/** The parameter set, with the limit of tokens that this model has. */
+export const dialogueBodyFor = ({ outputTokensMax }: ChatModel) => {
+  const tokens = Type.Optional(Type.Integer({ minimum: 1, maximum: outputTokensMax }))
+  return Type.Object({ ...DialogueBody.properties, max_tokens: tokens, max_completion_tokens: tokens })
 }

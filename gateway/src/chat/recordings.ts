@@ -36,7 +36,7 @@ export interface RecordingDependencies {
   spoolDirectory: string
 }
 
-const tooLarge = (param: string) => invalid(param, 'base64 of at most 25 MB')
+const tooLarge = (param: string) => invalid(param, `base64 of at most ${audioBytesMax / 1_048_576} MB`)
 
 const notBase64 = (param: string) => invalid(param, 'base64 and nothing else')
 

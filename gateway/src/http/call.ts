@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 
 import type { Quote } from '@kinora/contract/account'
+import type { ApiError } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
 import type { Static, TObject, TSchema } from 'typebox'
 
@@ -38,6 +39,8 @@ export interface Call {
   /** Where the request came from. */
   address: string
   method: string
+  /** Whether it came by `/openai/v1`, the base address of the openai client. */
+  isUnderOpenAi: boolean
   caller: Caller
   /** Who runs the service, for an operation that takes an operator's key; that one has no caller. */
   operator: Operator
@@ -56,6 +59,8 @@ export interface Call {
   requestId: string
   /** True where the caller only asks what it would cost: nothing is to be made. */
   wantsQuote: boolean
+  /** The 402 that expensive work for this call would be refused with; a quote tells of it instead of doing the work. */
+  findInsolvency: () => Promise<ApiError | undefined>
   /** The task that this very request made when it came before; the reply tells of that one. */
   repeatOf: string | undefined
   /**

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 
 import { ApiError } from '@kinora/contract/errors'
-import { queryOfEveryCreate, type Operation } from '@kinora/contract/operation'
+import { idempotencyKeyCharactersMax, queryOfEveryCreate, type Operation } from '@kinora/contract/operation'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 
@@ -26,7 +26,8 @@ import { isEventStream, sendEvents } from './event-stream.ts'
 import { fieldsOf, noFields, type Fields } from './fields.ts'
 import { readBytes, readJsonBody, type BodyReading } from './json-body.ts'
 import { readForm, type FormLimits } from './multipart.ts'
-import { readParameters } from './parameters.ts'
+import { isUnderOpenAi } from './openai-base.ts'
+import { readBoolean, readParameters } from './parameters.ts'
 import type { BodyLimits } from './receive-body.ts'
 import type { Spool } from './spool.ts'
 import { longTextOf } from './spooled-text.ts'
@@ -41,12 +42,12 @@ export interface FrontDoor {
   isOverloaded: () => boolean
   /** Waits until another request of this address may be checked; answers how to say that it was. */
   beginChecks: (request: FastifyRequest) => Promise<() => void>
-  /** Refuses a caller who could not pay for anything. */
-  assertSolvent: (caller: Caller, operation: Operation) => Promise<void>
+  /** Why a caller could not pay for anything this operation makes; undefined for one who could. */
+  findInsolvency: (caller: Caller, operation: Operation) => Promise<ApiError | undefined>
   /** False where limits are switched off. */
   isGuarded: boolean
   body: BodyLimits
-  form: Omit<FormLimits, 'fileNames'>
+  form: Omit<FormLimits, keyof FormParts>
   spool: Spool
   closing: Closing
   repeats: {
@@ -131,20 +132,31 @@ const mediaTypeOf = (header: string | undefined): string => {
 
 type Body = { fields: Fields; discard: () => Promise<void> }
 
-/** The parts of an operation's form that may be files. */
-const fileNamesOf = ({ body }: Operation): Set<string> =>
-  new Set(
-    (body?.form ?? []).flatMap((schema) => {
-      const { properties = {} } = schema as { properties?: Record<string, { format?: string }> }
-      return Object.keys(properties).filter((name) => properties[name]?.format === 'binary')
-    }),
+type FormParts = Pick<FormLimits, 'fileNames' | 'singleNames'>
+
+/** What an operation says of the parts of its form. Of a picture given twice the model decides what it means. */
+const formPartsOf = ({ body }: Operation): FormParts => {
+  const properties = (body?.form ?? []).flatMap((schema) =>
+    Object.entries((schema as { properties?: Record<string, FormProperty> }).properties ?? {}),
   )
+  const namesOfThose = (isWanted: (property: FormProperty) => boolean) =>
+    new Set(properties.filter(([, property]) => isWanted(property)).map(([name]) => name))
+  return {
+    fileNames: namesOfThose(({ format }) => format === 'binary'),
+    singleNames: namesOfThose((property) => property['x-picture'] !== true).add(dryRun),
+  }
+}
+
+interface FormProperty {
+  format?: string
+  'x-picture'?: boolean
+}
 
 const readBody = async (
   operation: Operation,
   request: FastifyRequest,
   reading: BodyReading,
-  fileNames: ReadonlySet<string>,
+  parts: FormParts,
   door: FrontDoor,
 ): Promise<Body> => {
   const { body } = operation
@@ -159,7 +171,7 @@ const readBody = async (
   if (mediaType === 'multipart/form-data' && body.form !== null) {
     const { fileBytesMax } = body
     const ofFiles = fileBytesMax === undefined ? {} : { fileBytesMax, refusedFile: 'file' }
-    return readForm(request.raw, reading, { ...form, ...ofFiles, fileNames }, spool)
+    return readForm(request.raw, reading, { ...form, ...ofFiles, ...parts }, spool)
   }
   const accepted = [body.form && 'multipart/form-data', body.json && 'application/json']
     .filter(Boolean)
@@ -203,6 +215,19 @@ const queryReader = ({ parameters, creates }: Operation) => {
     }
     return query
   }
+}
+
+const dryRun = 'dry_run'
+
+/**
+ * Whether a query or a body asks for a quote. The name without a value does too, and what is no boolean is refused:
+ * whoever writes `dry_run` at all must never buy by a slip.
+ */
+const asksForQuote = ({ creates }: Operation, fields: Fields): boolean => {
+  if (creates !== true || !fields.isGiven(dryRun)) return false
+  const value = fields.value(dryRun)
+  const isBlank = value === undefined || (typeof value === 'string' && value.trim() === '')
+  return isBlank && !fields.hasFile(dryRun) ? true : readBoolean(dryRun, value)
 }
 
 /** Ends a body that is not going to be read; one that was read to its end does not notice. */
@@ -267,10 +292,11 @@ const namesOf = ({ creates, answer }: Operation, { headers }: FastifyRequest): R
   if (creates !== true) return undefined
   const key = headers['idempotency-key']
   if (key !== undefined) {
-    if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return { key, retry: 0 }
+    const isText = typeof key === 'string' && /^[\x20-\x7e]+$/.test(key)
+    if (isText && key.length <= idempotencyKeyCharactersMax) return { key, retry: 0 }
     throw new ApiError('invalid_parameter', {
       param: 'Idempotency-Key',
-      message: `'Idempotency-Key' must be 1 to 255 printable characters.`,
+      message: `'Idempotency-Key' must be 1 to ${idempotencyKeyCharactersMax} printable characters.`,
     })
   }
   if (answer.schema === undefined || !Object.keys(headers).some((name) => name.startsWith('x-stainless-'))) {
@@ -291,11 +317,14 @@ const notedOf = (
 
 export const implement = <O extends Operation>(door: FrontDoor, operation: O, handler: Handler<O>): void => {
   const readQuery = queryReader(operation)
-  const fileNames = fileNamesOf(operation)
+  const formParts = formPartsOf(operation)
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = readQuery(request)
-    const wantsQuote = operation.creates === true && query['dry_run'] === 'true'
-    const names = wantsQuote ? undefined : namesOf(operation, request)
+    let wantsQuote = asksForQuote(
+      operation,
+      fieldsOf('form', new Map(Object.entries(request.query as object))),
+    )
+    const givenNames = wantsQuote ? undefined : namesOf(operation, request)
     const { ticket } = request
     // Found out once, before the first expensive thing is done for the caller.
     let solvency: Promise<void> | undefined
@@ -304,8 +333,10 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       if (operation.creates !== true || wantsQuote || caller === undefined) return
       const endChecks = await door.beginChecks(request)
       try {
-        if (names !== undefined && (await door.repeats.mayReplay(caller, operation.id, names))) return
-        await door.assertSolvent(caller, operation)
+        if (givenNames !== undefined && (await door.repeats.mayReplay(caller, operation.id, givenNames)))
+          return
+        const insolvency = await door.findInsolvency(caller, operation)
+        if (insolvency !== undefined) throw insolvency
       } finally {
         endChecks()
       }
@@ -321,7 +352,14 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       },
       beforeForm: beforeExpensive,
     }
-    const { fields, discard } = await readBody(operation, request, reading, fileNames, door)
+    const { fields, discard } = await readBody(operation, request, reading, formParts, door)
+    try {
+      wantsQuote = asksForQuote(operation, fields) || wantsQuote
+    } catch (error) {
+      await discard()
+      throw error
+    }
+    const names = wantsQuote ? undefined : givenNames
     const gone = goneOf(reply.raw, door.closing)
     const note = (noted: Noted) => {
       request.noted = { ...request.noted, ...noted }
@@ -336,6 +374,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       headers: request.headers,
       address: request.ip,
       method: request.method,
+      isUnderOpenAi: isUnderOpenAi(request.originalUrl),
       // An operation without a key never looks at its caller.
       caller: request.caller as Caller,
       operator: request.operator as Operator,
@@ -344,13 +383,14 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       longText: longTextOf,
       read: (schema) => {
         const read = readParameters(schema, fields)
-        for (const name of read.ignored) ignored.add(name)
+        for (const name of read.ignored) if (operation.creates !== true || name !== dryRun) ignored.add(name)
         return read.values
       },
       note,
       ignore: (name) => ignored.add(name),
       requestId: request.id,
       wantsQuote,
+      findInsolvency: () => door.findInsolvency(call.caller, operation),
       repeatOf: undefined,
       keep: () => undefined,
       // Who gave the request a name may come back for the reply.

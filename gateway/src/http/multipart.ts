@@ -15,7 +15,7 @@ import { Busboy, type BusboyFileStream } from '@fastify/busboy'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Ticket } from '../admission/admission.ts'
-import { fieldsOf, type Fields, type ReceivedFile } from './fields.ts'
+import { fieldsOf, isBlank, type Fields, type ReceivedFile } from './fields.ts'
 import type { BodyReading } from './json-body.ts'
 import { receiveBody } from './receive-body.ts'
 import type { Spool } from './spool.ts'
@@ -31,6 +31,8 @@ export interface FormLimits {
   fieldsBytesMax: number
   /** The parts that may be files. A file under any other name is read and dropped. */
   fileNames: ReadonlySet<string>
+  /** The parts that may come once only. */
+  singleNames: ReadonlySet<string>
 }
 
 export interface ReceivedForm {
@@ -52,6 +54,9 @@ const fileTooLarge = (fileBytesMax: number, name: string) =>
     param: name,
     message: `'${name.slice(0, 64)}' is larger than ${Math.floor(fileBytesMax / 1_048_576)} MB.`,
   })
+
+const givenTwice = (param: string) =>
+  new ApiError('invalid_parameter', { param, message: `'${param}' was given more than once. Send it once.` })
 
 const refused = (message: string) => new ApiError('request_too_large', { message })
 
@@ -92,7 +97,14 @@ const spoolFile = async (
 /** The text fields of a form; `name[]` is a list and `name[part]` a member of an object. */
 const createFormValues = () => {
   const values = new Map<string, unknown>()
+  const repeated = new Set<string>()
+  /** Keeps the first value. A blank one reads as absent, so it is no second value either. */
+  const keep = (into: Map<string, unknown>, key: string, value: unknown, name: string) => {
+    if (isBlank(into.get(key) ?? '')) into.set(key, value)
+    else if (!isBlank(value)) repeated.add(name)
+  }
   return {
+    repeated,
     add: (name: string, value: string) => {
       if (name.endsWith('[]')) {
         const list = values.get(name)
@@ -102,13 +114,13 @@ const createFormValues = () => {
       }
       const nested = /^([\w-]+)\[([\w-]+)\]$/.exec(name)
       if (nested === null) {
-        if (!values.has(name)) values.set(name, value)
+        keep(values, name, value, name)
         return
       }
       const [, outer = '', inner = ''] = nested
       const object = values.get(outer)
-      if (object instanceof Map) object.set(inner, value)
-      else if (object === undefined) values.set(outer, new Map([[inner, value]]))
+      if (object instanceof Map) keep(object, inner, value, outer)
+      else keep(values, outer, new Map([[inner, value]]), outer)
     },
     plain: () =>
       new Map(
@@ -211,7 +223,9 @@ export const readForm = async (
       const isNothing = received.sizeBytes === 0 && (received.filename ?? '') === ''
       if (!isNothing) files.set(name, [...(files.get(name) ?? []), received])
     }
-    return { fields: fieldsOf('form', values.plain(), files), discard }
+    const fields = fieldsOf('form', values.plain(), files, values.repeated)
+    for (const name of limits.singleNames) if (fields.isRepeated(name)) throw givenTwice(name)
+    return { fields, discard }
   } catch (error) {
     parser.destroy()
     // A file that was cut off in its middle would wait for its end for ever, and without an error so would one

@@ -1,8 +1,11 @@
 import { AccountChange, KeyChange, SettingsChange } from '@kinora/contract/admin'
+import { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
+import { queryOfEveryCreate, type Operation } from '@kinora/contract/operation'
+import { operations } from '@kinora/contract/operations'
 import { FamilyAVideoForm, FamilyBVideoForm } from '@kinora/contract/videos'
 import fc from 'fast-check'
-import type { TObject, TSchema } from 'typebox'
+import { Type, type TObject, type TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { expect, test } from 'vitest'
 
@@ -86,6 +89,54 @@ test('a refusal says what was given and what is allowed, without repeating a boo
   expect(messageOf({ prompt: 'a'.repeat(32_001) })).toBe(
     "'prompt' must have at most 32000 characters (got 32001).",
   )
+})
+
+const allOperations: Operation[] = [...Object.values(operations), ...Object.values(adminOperations)]
+
+/** What callers may send to an operation. */
+const requestSchemasOf = ({ body, parameters = {} }: Operation): object[] => [
+  ...(body?.form ?? []),
+  ...(body?.json ?? []),
+  ...Object.values(parameters).flatMap((schemas) => Object.values(schemas)),
+]
+
+/** Every schema inside of a schema that has a pattern. */
+const patternedIn = (schema: unknown): (TSchema & { pattern: string })[] => {
+  if (typeof schema !== 'object' || schema === null) return []
+  const inner = Object.values(schema).flatMap(patternedIn)
+  return 'pattern' in schema && typeof schema.pattern === 'string'
+    ? [schema as TSchema & { pattern: string }, ...inner]
+    : inner
+}
+
+const refusalOf = (schema: TObject, values: object): string => {
+  try {
+    read(schema, values)
+  } catch (error) {
+    if (error instanceof ApiError) return error.message
+    throw error
+  }
+  throw new Error('it was accepted')
+}
+
+test('a value that does not fit a pattern is told in words what is expected, with an example', () => {
+  const patterned = [queryOfEveryCreate, ...allOperations.flatMap(requestSchemasOf)].flatMap(patternedIn)
+  expect(patterned.length).toBeGreaterThanOrEqual(5)
+  for (const property of patterned) {
+    const message = refusalOf(Type.Object({ given: property }), { given: '!' })
+    expect(message).not.toContain(property.pattern)
+    expect(message).toMatch(/^'given' must be [\w ,.-]+ such as [\w ,.-]+ \(got '!'\)\.$/)
+  }
+})
+
+test.each([
+  [{}, 'a whole number'],
+  [{ minimum: 1 }, 'a whole number of at least 1'],
+  [{ maximum: 9 }, 'a whole number of at most 9'],
+  [{ minimum: 1, maximum: 9 }, 'a whole number from 1 to 9'],
+])('a message quotes only the bounds that are enforced: %j', (bounds, demand) => {
+  const schema = Type.Object({ count: Type.Integer(bounds) })
+  expect(refusalOf(schema, { count: 1.5 })).toBe(`'count' must be ${demand} (got 1.5).`)
 })
 
 const nested = fc.oneof(

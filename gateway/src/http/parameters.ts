@@ -25,6 +25,8 @@ interface Property {
   minLength?: number
   maxLength?: number
   pattern?: string
+  /** The pattern in words, with an example. */
+  'x-demand'?: string
   'x-picture'?: boolean
   'x-read-by-door'?: boolean
 }
@@ -46,19 +48,25 @@ const invalid = (name: string, demand: string, value: unknown) =>
     message: `'${name}' must be ${demand} (got ${shown(value)}).`,
   })
 
-const readBoolean = (name: string, value: unknown): boolean => {
+export const readBoolean = (name: string, value: unknown): boolean => {
   if (typeof value === 'boolean') return value
   if (typeof value === 'string' && /^(true|false)$/i.test(value.trim()))
     return value.trim().toLowerCase() === 'true'
   throw invalid(name, 'true or false', value)
 }
 
+/** Names only the bounds that are enforced. */
+const rangeDemand = (noun: string, { minimum, maximum }: Property): string => {
+  if (minimum === undefined) return maximum === undefined ? noun : `${noun} of at most ${maximum}`
+  return maximum === undefined ? `${noun} of at least ${minimum}` : `${noun} from ${minimum} to ${maximum}`
+}
+
+const choiceDemand = (choices: unknown[]): string =>
+  choices.length === 1 ? String(choices[0]) : `one of ${choices.join(', ')}`
+
 const readInteger = (name: string, value: unknown, property: Property): number => {
-  const allowed = property.enum?.join(', ')
   const demand =
-    allowed === undefined
-      ? `a whole number from ${property.minimum ?? 0} to ${property.maximum ?? Number.MAX_SAFE_INTEGER}`
-      : `one of ${allowed}`
+    property.enum === undefined ? rangeDemand('a whole number', property) : choiceDemand(property.enum)
   const isDecimal = typeof value === 'string' && /^\d{1,15}$/.test(value.trim())
   const number = isDecimal ? Number(value) : value
   if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw invalid(name, demand, value)
@@ -69,7 +77,7 @@ const readInteger = (name: string, value: unknown, property: Property): number =
 }
 
 const readNumber = (name: string, value: unknown, property: Property): number => {
-  const demand = `a number from ${property.minimum ?? '-∞'} to ${property.maximum ?? '∞'}`
+  const demand = rangeDemand('a number', property)
   const isDecimal = typeof value === 'string' && /^-?\d{1,9}(\.\d{1,9})?$/.test(value.trim())
   const number = isDecimal ? Number(value) : value
   if (typeof number !== 'number' || !Number.isFinite(number)) throw invalid(name, demand, value)
@@ -92,7 +100,7 @@ const readString = (name: string, value: unknown, property: Property): string =>
   // A zero byte cannot be stored as text, and half of a surrogate pair is not text at all.
   if (value.includes('\0') || !value.isWellFormed()) throw invalid(name, 'well-formed text', '…')
   if (property.enum !== undefined && !property.enum.includes(value)) {
-    throw invalid(name, `one of ${property.enum.join(', ')}`, value)
+    throw invalid(name, choiceDemand(property.enum), value)
   }
   if (property.maxLength !== undefined && [...value].length > property.maxLength) {
     throw new ApiError('invalid_parameter', {
@@ -101,7 +109,7 @@ const readString = (name: string, value: unknown, property: Property): string =>
     })
   }
   if (property.pattern !== undefined && !new RegExp(property.pattern, 'u').test(value)) {
-    throw invalid(name, `text that matches ${property.pattern}`, value)
+    throw invalid(name, property['x-demand'] ?? 'text of another form', value)
   }
   return value
 }

@@ -7,7 +7,7 @@ import { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 import { newsOperations } from '@kinora/contract/news-operations'
 import type { Operation } from '@kinora/contract/operation'
-import { operations } from '@kinora/contract/operations'
+import { notOffered, operations } from '@kinora/contract/operations'
 import fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
 import { addressPrefixOf } from '../admission/address-prefix.ts'
@@ -18,6 +18,7 @@ import { uuidV7 } from '../platform/uuid.ts'
 import { answeredRequest, isAnonymousRefusal, type RequestLog } from './answered-request.ts'
 import { createClosing } from './closing.ts'
 import { createServers, type ConnectionSettings } from './node-server.ts'
+import { isUnderOpenAi, withoutOpenAiBase } from './openai-base.ts'
 import { rawProblem, sendProblem } from './problem.ts'
 import { discardBody } from './receive-body.ts'
 
@@ -39,10 +40,13 @@ const exposedHeaders = [
   'retry-after',
   'x-ignored-params',
   'x-media-expires-at',
+  'content-range',
+  'etag',
   'x-engine',
   'x-engine-wanted',
   'x-audio-format',
   'openai-poll-after-ms',
+  'preference-applied',
   'idempotent-replayed',
 ].join(', ')
 
@@ -64,14 +68,23 @@ const headersOfEveryReply = (requestId: string, url: string) => ({
 })
 
 const everyOperation: Operation[] = [operations, adminOperations, newsOperations].flatMap(Object.values)
+const patternOf = (path: string) =>
+  new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`)
 const pathPatterns = everyOperation.map(({ path, method }) => ({
   method: method as string,
-  pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`),
+  pattern: patternOf(path),
 }))
+const notOfferedPatterns = notOffered.map(({ path, method, summary }) => ({
+  method: method as string,
+  pattern: patternOf(path),
+  summary,
+}))
+
+const pathOf = (url: string) => url.split('?', 1)[0] ?? ''
 
 /** The methods a path takes; empty for a path that is none of ours. */
 const methodsOf = (url: string): string[] => {
-  const path = url.split('?', 1)[0] ?? ''
+  const path = pathOf(url)
   const methods = pathPatterns.flatMap(({ pattern, method }) => (pattern.test(path) ? method : []))
   return methods.length === 0
     ? []
@@ -79,6 +92,11 @@ const methodsOf = (url: string): string[] => {
 }
 
 const answerUnknown = (request: FastifyRequest): never => {
+  const path = pathOf(request.url)
+  const known = notOfferedPatterns.find(
+    ({ method, pattern }) => method === request.method && pattern.test(path),
+  )
+  if (known !== undefined) throw new ApiError('endpoint_not_found', { message: known.summary })
   const methods = methodsOf(request.url)
   if (methods.length === 0 || methods.includes(request.method)) {
     throw new ApiError('endpoint_not_found', {
@@ -96,6 +114,10 @@ const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number)
   clientRequestId: request.headers['x-client-request-id'],
   operation: request.routeOptions.config.operation,
   method: request.method,
+  // As the route has it: what was asked for may hold a signature or somebody's words.
+  path: request.routeOptions.url,
+  model: request.noted?.model,
+  taskId: request.noted?.taskId,
   status: statusCode,
   code: request.problem?.code,
   detail: request.problem?.detail,
@@ -175,12 +197,11 @@ export const createServer = (
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: createRequestId,
     requestIdHeader: false,
-    // The client library's dialect has a base address of its own; it is the same service in other words.
     rewriteUrl: (request) => {
       const url = request.url ?? '/'
-      if (!url.startsWith('/openai/v1/')) return url
+      if (!isUnderOpenAi(url)) return url
       request.headers['x-api-dialect'] = 'openai'
-      return url.slice('/openai'.length)
+      return withoutOpenAiBase(url)
     },
     trustProxy: settings.trustedProxies.length > 0 ? settings.trustedProxies : false,
     forceCloseConnections: 'idle',
@@ -240,11 +261,11 @@ export const createServer = (
   })
   app.addHook('onResponse', async (request, reply) => {
     stopLingering(request)
+    if (probes.has(request.routeOptions.url ?? '')) return
     const answered = answeredRequest(request, reply)
     const isCountedOnly = isAnonymousRefusal(answered)
     const level = isCountedOnly ? 'debug' : 'info'
     log[level](logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')
-    if (probes.has(request.routeOptions.url ?? '')) return
     if (isCountedOnly) requestLog.count(answered)
     else requestLog.record(answered)
   })

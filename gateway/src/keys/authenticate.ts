@@ -44,9 +44,12 @@ const keyTextOf = ({ authorization, apiKey }: Credentials): string => {
   return token
 }
 
+const hasExpired = ({ expiresAt }: KeyRecord): boolean =>
+  expiresAt !== null && expiresAt.getTime() <= Date.now()
+
 /** The caller that a key stands for; without an address where somebody else acts in its name. */
-export const callerOf = (key: KeyRecord, address: string | undefined): Caller => {
-  if (key.expiresAt !== null && key.expiresAt.getTime() <= Date.now()) {
+export const callerOf = (key: KeyRecord, currency: string, address?: string): Caller => {
+  if (hasExpired(key)) {
     throw new ApiError('expired_api_key', { headers: challenge })
   }
   const caller = {
@@ -57,6 +60,7 @@ export const callerOf = (key: KeyRecord, address: string | undefined): Caller =>
     limits: key.limits,
     dialect: key.dialect,
     hasQuota: key.hasQuota,
+    currency,
   }
   if (address !== undefined && !isAddressAllowed(caller, address)) throw new ApiError('ip_not_allowed')
   if (key.isDisabled) throw new ApiError('access_denied', { message: 'This key is disabled.' })
@@ -67,8 +71,8 @@ export const callerOf = (key: KeyRecord, address: string | undefined): Caller =>
   return { ...caller, accountId: key.accountId, kind: key.kind }
 }
 
-const operatorOf = (key: KeyRecord, address: string): Operator => {
-  if (key.expiresAt !== null && key.expiresAt.getTime() <= Date.now()) {
+const operatorOf = (key: KeyRecord, currency: string, address: string): Operator => {
+  if (hasExpired(key)) {
     throw new ApiError('expired_api_key', { headers: challenge })
   }
   if (!isAddressAllowed({ addresses: key.addresses ?? undefined }, address))
@@ -76,11 +80,15 @@ const operatorOf = (key: KeyRecord, address: string): Operator => {
   if (key.kind !== 'admin') throw new ApiError('access_denied', { message: "This needs an operator's key." })
   if (key.isDisabled) throw new ApiError('access_denied', { message: 'This key is disabled.' })
   const { id: keyId, name, hint, limits } = key
-  return { keyId, name, hint, limits, requestsPerMinute: key.requestsPerMinute ?? undefined }
+  return { keyId, name, hint, limits, requestsPerMinute: key.requestsPerMinute ?? undefined, currency }
 }
 
 /** Makes the function that turns a request's credentials into its caller, or the right 401 or 403. */
-export const createAuthenticate = async (postgres: Postgres, secrets: Secret[]): Promise<Authenticate> => {
+export const createAuthenticate = async (
+  postgres: Postgres,
+  secrets: Secret[],
+  currency: string,
+): Promise<Authenticate> => {
   const cache = new Map<string, { key: Promise<KeyRecord | undefined>; untilMs: number }>()
 
   const forget = (news: string | undefined) => {
@@ -118,13 +126,16 @@ export const createAuthenticate = async (postgres: Postgres, secrets: Secret[]):
   const keyOf = async (credentials: Credentials): Promise<KeyRecord> => {
     const text = keyTextOf(credentials)
     const key = isKeyText(text) ? await cached(text) : undefined
-    if (key === undefined) throw new ApiError('invalid_api_key', { headers: challenge })
+    if (key === undefined || (key.isOldSecret && hasExpired(key))) {
+      throw new ApiError('invalid_api_key', { headers: challenge })
+    }
     return key
   }
   const authenticate = async (credentials: Credentials): Promise<Caller> =>
-    callerOf(await keyOf(credentials), credentials.address)
+    callerOf(await keyOf(credentials), currency, credentials.address)
   return Object.assign(authenticate, {
-    operator: async (credentials: Credentials) => operatorOf(await keyOf(credentials), credentials.address),
+    operator: async (credentials: Credentials) =>
+      operatorOf(await keyOf(credentials), currency, credentials.address),
     forget: () => cache.clear(),
     close: () => listening.stop(),
   })

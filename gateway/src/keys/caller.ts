@@ -17,6 +17,8 @@ export interface Caller {
   dialect: 'reference' | 'openai'
   /** Whether the key has limits of its own to what it may spend: a quota or budgets. */
   hasQuota: boolean
+  /** ISO 4217 code of what its account pays in, which is the instance's currency. */
+  currency: string
 }
 
 /** Who runs the service: the key they came with, as the audit log names it. */
@@ -26,6 +28,8 @@ export interface Operator {
   hint: string
   requestsPerMinute: number | undefined
   limits: Partial<Record<LimitGroup, number>>
+  /** ISO 4217 code of every amount of the instance. */
+  currency: string
 }
 
 /** Whether a text can stand in a key's list of addresses. */

@@ -15,6 +15,8 @@ export interface KeyRecord {
   addresses: string[] | null
   expiresAt: Date | null
   isDisabled: boolean
+  /** The secret that a rotated key had before; it is refused like an unknown one once its overlap is over. */
+  isOldSecret: boolean
   requestsPerMinute: number | null
   limits: Partial<Record<LimitGroup, number>>
   dialect: 'reference' | 'openai'
@@ -22,7 +24,7 @@ export interface KeyRecord {
 }
 
 const keySelection = `select k.id, k.account_id as "accountId", a.status as "accountStatus", k.kind, k.name, k.hint, k.hash, k.models, k.addresses,
-     k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled",
+     k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled", k.is_old_secret as "isOldSecret",
      k.requests_per_minute as "requestsPerMinute", k.limits, k.dialect, q.key_id is not null
        or exists (select from key_budgets b where b.key_id = k.id) as "hasQuota"
        from keys k

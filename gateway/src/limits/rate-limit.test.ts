@@ -13,9 +13,14 @@ const caller = (traits: Partial<Caller> = {}): Caller => ({
   limits: {},
   dialect: 'reference',
   hasQuota: false,
+  currency: 'USD',
   ...traits,
 })
-const settings = { perMinute: () => ({ create: 2, read: 3, audio: 60, chat: 60 }), perAddress: 0 }
+const settings = {
+  perMinute: () => ({ create: 2, read: 3, audio: 60, chat: 60 }),
+  perAddress: 0,
+  abortedPerMinute: 2,
+}
 
 test('without Redis the limits are counted in this process, each group for itself', async () => {
   const limit = createRateLimit(settings, undefined)
@@ -86,4 +91,27 @@ test("operators' requests are counted apart from the others of their address", a
   await expect(limit.address('203.0.113.7', 'operators')).rejects.toMatchObject({
     code: 'rate_limit_exceeded',
   })
+})
+
+test('a key with too many aborted requests is refused, and another is not', async () => {
+  const limit = createRateLimit(settings, undefined)
+  await limit.countAborted(caller())
+  await expect(limit.assertFewAborted(caller())).resolves.toBeUndefined()
+  await limit.countAborted(caller())
+  // One that was under way when the limit was reached is counted, and throws nothing.
+  await limit.countAborted(caller())
+  await expect(limit.assertFewAborted(caller())).rejects.toMatchObject({
+    code: 'rate_limit_exceeded',
+    message: expect.stringMatching(
+      /^Rate limit reached: 2 aborted requests per minute for this key\. Try again in \d+ s\. .*disconnected/,
+    ),
+    headers: { 'retry-after': expect.stringMatching(/^\d+$/), 'x-ratelimit-limit': '2' },
+  })
+  await expect(limit.assertFewAborted(caller({ keyId: 'another' }))).resolves.toBeUndefined()
+})
+
+test('no limit of aborted requests refuses nobody', async () => {
+  const limit = createRateLimit({ ...settings, abortedPerMinute: 0 }, undefined)
+  for (let count = 0; count < 10; count += 1) await limit.countAborted(caller())
+  await expect(limit.assertFewAborted(caller())).resolves.toBeUndefined()
 })

@@ -22,6 +22,8 @@ export interface LimitSettings {
   perMinute: () => Record<LimitGroup, number>
   /** Requests per address, or IPv6 /64, and three minutes; 0 for no limit. */
   perAddress: number
+  /** Requests per key and minute whose client may disconnect while a provider works on them; 0 for no limit. */
+  abortedPerMinute: number
 }
 
 /** Whose requests are counted. */
@@ -57,6 +59,10 @@ export interface RateLimit {
   (group: LimitGroup, caller: Limited, ofAddress: LimitStanding | undefined): Promise<Record<string, string>>
   /** Counts a request by its address alone; undefined where addresses are not limited. */
   address: (address: string, scope?: AddressScope) => Promise<LimitStanding | undefined>
+  /** Counts a request whose client has disconnected while a provider worked on it. */
+  countAborted: (caller: Pick<Limited, 'keyId'>) => Promise<void>
+  /** Refuses a key that has had too many of them lately. */
+  assertFewAborted: (caller: Pick<Limited, 'keyId'>) => Promise<void>
 }
 
 const minute = 60
@@ -67,6 +73,9 @@ const requestsOf: Record<LimitGroup, string> = {
   audio: 'audio request',
   chat: 'chat request',
 }
+
+const adviceOnAborted =
+  ' An aborted request is one whose client disconnected before its reply was complete: wait for replies, or send an Idempotency-Key.'
 
 export const rateLimitHeaders = ({
   limit,
@@ -117,23 +126,38 @@ export const createRateLimit = (
     whose: 'key',
   })
 
-  const count = async ({ limiter, limit, key, what, period, whose }: Bucket): Promise<LimitStanding> => {
+  const refusalOf = (
+    { limit, what, period, whose }: Pick<Bucket, 'limit' | 'what' | 'period' | 'whose'>,
+    msBeforeNext: number,
+    advice = '',
+  ): ApiError => {
+    const waitMs = Math.max(1, Math.ceil(msBeforeNext))
+    const waitSeconds = Math.ceil(waitMs / 1000)
+    return new ApiError('rate_limit_exceeded', {
+      message: `Rate limit reached: ${limit} ${what}${limit === 1 ? '' : 's'} per ${period} for this ${whose}. Try again in ${waitSeconds} s.${advice}`,
+      headers: {
+        ...rateLimitHeaders({ limit, remaining: 0, resetsInMs: waitMs }),
+        'retry-after': String(waitSeconds),
+        'retry-after-ms': String(waitMs),
+      },
+    })
+  }
+
+  const count = async (bucket: Bucket): Promise<LimitStanding> => {
     try {
-      const { remainingPoints, msBeforeNext } = await limiter.consume(key)
-      return { limit, remaining: remainingPoints, resetsInMs: msBeforeNext }
+      const { remainingPoints, msBeforeNext } = await bucket.limiter.consume(bucket.key)
+      return { limit: bucket.limit, remaining: remainingPoints, resetsInMs: msBeforeNext }
     } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal
-      const waitMs = Math.max(1, Math.ceil(refusal.msBeforeNext))
-      const waitSeconds = Math.ceil(waitMs / 1000)
-      throw new ApiError('rate_limit_exceeded', {
-        message: `Rate limit reached: ${limit} ${what}${limit === 1 ? '' : 's'} per ${period} for this ${whose}. Try again in ${waitSeconds} s.`,
-        headers: {
-          ...rateLimitHeaders({ limit, remaining: 0, resetsInMs: waitMs }),
-          'retry-after': String(waitSeconds),
-          'retry-after-ms': String(waitMs),
-        },
-      })
+      throw refusal instanceof RateLimiterRes ? refusalOf(bucket, refusal.msBeforeNext) : refusal
     }
+  }
+
+  const aborted = {
+    limit: settings.abortedPerMinute,
+    what: 'aborted request',
+    period: 'minute',
+    whose: 'key',
+    limiter: limiterOf('aborted', settings.abortedPerMinute, minute),
   }
 
   const ofCaller = async (
@@ -156,6 +180,20 @@ export const createRateLimit = (
   }
 
   return Object.assign(ofCaller, {
+    countAborted: async ({ keyId }: Pick<Limited, 'keyId'>) => {
+      if (aborted.limit === 0) return
+      // One too many is refused where it is asked for, not here.
+      await aborted.limiter.consume(keyId).catch((refusal: unknown) => {
+        if (!(refusal instanceof RateLimiterRes)) throw refusal
+      })
+    },
+    assertFewAborted: async ({ keyId }: Pick<Limited, 'keyId'>) => {
+      if (aborted.limit === 0) return
+      const standing = await aborted.limiter.get(keyId)
+      if (standing !== null && standing.consumedPoints >= aborted.limit) {
+        throw refusalOf(aborted, standing.msBeforeNext, adviceOnAborted)
+      }
+    },
     address: async (address: string, scope: AddressScope = 'customers') => {
       const limit = settings.perAddress
       if (limit === 0) return undefined

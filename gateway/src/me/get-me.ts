@@ -11,16 +11,17 @@ import { findSituation, type KeySituation } from './me-store.ts'
 const unixSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
 const unixOrNull = (date: Date | null) => (date === null ? null : unixSeconds(date))
 
-const moneyOf = (found: KeySituation) => ({
-  balance: { available_micros: found.availableMicros, held_micros: found.heldMicros },
+const moneyOf = (found: KeySituation, currency: string) => ({
+  balance: { available_micros: found.availableMicros, held_micros: found.heldMicros, currency },
   quota:
     found.quotaMicros === null
       ? null
-      : { limit_micros: found.quotaMicros, used_micros: found.quotaUsedMicros ?? 0 },
+      : { limit_micros: found.quotaMicros, used_micros: found.quotaUsedMicros ?? 0, currency },
   budgets: found.budgets.map(({ period, limitMicros, usedMicros, resetsAt }) => ({
     period,
     limit_micros: limitMicros,
     used_micros: usedMicros,
+    currency,
     resets_at: resetsAt,
   })),
   spend_cap:
@@ -29,16 +30,21 @@ const moneyOf = (found: KeySituation) => ({
       : {
           limit_micros: found.spendCapMicros,
           used_micros: found.spentMicros,
+          currency,
           resets_at: unixSeconds(found.spentResetsAt),
         },
 })
 
 /** Only a subscription's keys spend from it; others need not know of it. */
-const subscriptionOf = ({ cycleQuotaMicros, cycleEndsAt, subscriptionEndsAt }: KeySituation) =>
+const subscriptionOf = (
+  { cycleQuotaMicros, cycleEndsAt, subscriptionEndsAt }: KeySituation,
+  currency: string,
+) =>
   cycleEndsAt === null || subscriptionEndsAt === null
     ? null
     : {
         cycle_quota_micros: cycleQuotaMicros,
+        currency,
         cycle_ends_at: unixSeconds(cycleEndsAt),
         ends_at: unixSeconds(subscriptionEndsAt),
       }
@@ -69,8 +75,8 @@ export const getMe =
           dialect: caller.dialect,
         },
         account: { id: caller.accountId, name: found.accountName, payment_state: found.paymentState },
-        ...moneyOf(found),
-        subscription: caller.kind === 'subscription' ? subscriptionOf(found) : null,
+        ...moneyOf(found, caller.currency),
+        subscription: caller.kind === 'subscription' ? subscriptionOf(found, caller.currency) : null,
         limits: {
           requests_per_minute: caller.requestsPerMinute ?? null,
           create: limitOf('create'),

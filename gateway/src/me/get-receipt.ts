@@ -8,8 +8,8 @@ import type { Database } from '../platform/postgres.ts'
 /** Of any key of the account: whoever pays may see what for. */
 export const getReceipt =
   ({ database }: { database: Database }): Handler<typeof operations.getReceipt> =>
-  async ({ path: { id = '' }, caller: { accountId } }) => {
-    const body = await readReceipt(database, { id, accountId })
+  async ({ path: { id = '' }, caller: { accountId, currency } }) => {
+    const body = await readReceipt(database, { id, currency, accountId })
     if (body === undefined) throw new ApiError('task_not_found')
     return { body }
   }

@@ -46,6 +46,7 @@ export const hearNews = (
       outcome: 'taken',
       isDuplicate: true,
       exchanges: [],
+      failureReason: null,
     })
     return 'duplicate'
   })

@@ -32,6 +32,19 @@ test('no more than so many run at once, in the order they came, and a failure fr
   expect(started).toEqual([0, 1, 2, 3, 4])
 })
 
+test('whoever has given up before it came takes no place, free or not', async () => {
+  const enter = atMostEach(1)
+  const reason = new Error('gone already')
+  const gone = AbortSignal.abort(reason)
+  await expect(enter('a', gone)).rejects.toBe(reason)
+  const leave = await enter('a')
+  await expect(enter('a', gone)).rejects.toBe(reason)
+  const next = enter('a')
+  leave()
+  const leaveNext = await next
+  leaveNext()
+})
+
 test('each key has its own places, and whoever gives up waiting leaves its place to the next', async () => {
   const enter = atMostEach(1)
   const leaveFirst = await enter('a')

@@ -20,6 +20,7 @@ export const atMost = (count: number) => {
 export const atMostEach = (count: number) => {
   const lanes = new Map<string, { run: ReturnType<typeof atMost>; inside: number }>()
   return async (key: string, signal?: AbortSignal): Promise<() => void> => {
+    signal?.throwIfAborted()
     const lane = lanes.get(key) ?? { run: atMost(count), inside: 0 }
     lanes.set(key, lane)
     lane.inside += 1

@@ -149,7 +149,8 @@ export const serveDurable = async (
       logger: ({ level, context }, message: unknown, ...rest: unknown[]) => {
         const severity = level.toLowerCase()
         if (severity !== 'error' && severity !== 'warn') return
-        log.warn({ target: context?.invocationTarget, rest: rest.map(String) }, String(message))
+        const detail = [message, ...rest].map(String).join(' ')
+        log.warn({ target: context?.invocationTarget, detail }, 'engine.attempt-failed')
       },
     }),
   )

@@ -1,5 +1,6 @@
 /** What is done when something's time is over, in three parts by how often each is worth a look. */
 import { longestTaskDays } from './account-term-store.ts'
+import { forgetDeletedCharacters } from './deleted-character-store.ts'
 import { dropPastPartitions } from './drop-past-partitions.ts'
 import { alignMediaExpiry, alignTranscriptExpiry } from './expiry-store.ts'
 import { forgetRemoved, leftCharacters, leftPictures } from './past-media-store.ts'
@@ -58,6 +59,7 @@ export const clearRecords = async (
   await untilDone(() => forgetNews(postgres, rowsPerBatch), signal)
   const longestDays = await longestTaskDays(postgres, days)
   await untilDone(() => forgetRemoved(postgres, longestDays, rowsPerBatch), signal)
+  await untilDone(() => forgetDeletedCharacters(postgres, longestDays, rowsPerBatch), signal)
   const partitions = signal.aborted ? [] : await dropPastPartitions(dependencies, days)
   return { left: pictures + 2 * characters, replies, partitions }
 }

@@ -79,7 +79,9 @@ export const findStrays = async (
 }
 
 const openWork: Record<PartedTable, string | undefined> = {
-  video_tasks: 'select from open_tasks where day >= $1 and day <= $2',
+  video_tasks: `select from open_tasks where day >= $1 and day <= $2
+    union all select from open_tasks o join video_tasks source on source.id = o.source_task_id
+    where source.day >= $1 and source.day <= $2`,
   task_events: 'select from open_tasks where day >= $1 and day <= $2',
   task_attempts: 'select from open_tasks where day >= $1 and day <= $2',
   transcription_tasks: `select from transcription_tasks where day >= $1 and day <= $2

@@ -71,7 +71,9 @@ export interface ExpiredFile extends Past {
   kind: string
 }
 
-const isExpired = 'm.removed_at is null and m.expires_at <= now()'
+// A remix that has not ended may yet need its source.
+const isExpired = `m.removed_at is null and m.expires_at <= now()
+  and not exists (select from open_tasks o where o.source_task_id = m.task_id)`
 
 /** Results past their time; their rows stay, to say so. */
 export const expiredFiles = pastKind<ExpiredFile>(
@@ -90,6 +92,24 @@ const isLeft = (made: string, taskId: string) =>
   `${made} < now() - interval '1 hour' and not exists (select from open_tasks o where o.task_id = ${taskId})`
 const isLeftPicture = `m.kind = 'reference' and ${isLeft('m.created_at', 'm.task_id')}`
 const isLeftCharacter = `c.task_id is not null and ${isLeft('c.created_at', 'c.task_id')}`
+
+/**
+ * Which of these expired files no remix is made from. A remix that is being created at this moment began before its
+ * source expired and has it locked; once it is not, there can be no other.
+ */
+export const findUnused = async (database: Database, files: ExpiredFile[]): Promise<ExpiredFile[]> => {
+  const free = await database.query<{ id: string }>(
+    'select id from media where id = any($1::uuid[]) for update skip locked',
+    [files.map(({ id }) => id)],
+  )
+  // A statement of its own: it sees what was committed before the locks were free.
+  const unused = await database.query<{ id: string }>(
+    `select m.id from media m where m.id = any($1::uuid[]) and ${isExpired}`,
+    [free.rows.map(({ id }) => id)],
+  )
+  const ids = new Set(unused.rows.map(({ id }) => id))
+  return files.filter(({ id }) => ids.has(id))
+}
 
 /** Pictures whose task has ended without removing them. */
 export const leftPictures = pastKind<Past>(

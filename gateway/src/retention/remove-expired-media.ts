@@ -3,7 +3,7 @@ import type { Providers } from '../providers/port/provider.ts'
 import { discardKept } from '../videos/discard-upstream.ts'
 import { dayOfTaskId } from '../videos/task-id.ts'
 import { findMaker } from '../videos/task-store.ts'
-import { expiredFiles, type ExpiredFile } from './past-media-store.ts'
+import { expiredFiles, findUnused, type ExpiredFile } from './past-media-store.ts'
 import { removePastFiles, type RemoveDependencies } from './remove-past-files.ts'
 
 export interface ExpiryDependencies extends RemoveDependencies {
@@ -34,6 +34,8 @@ export const removeExpiredMedia = (
   }
 
   return removePastFiles(dependencies, expiredFiles, signal, async (due) => {
-    if (isAnyKept) await Promise.all(due.map((file) => inTurn(() => discard(file))))
+    const unused = await findUnused(postgres, due)
+    if (isAnyKept) await Promise.all(unused.map((file) => inTurn(() => discard(file))))
+    return unused
   })
 }

@@ -16,12 +16,12 @@ export interface RemoveDependencies {
   log: Log
 }
 
-/** Answers how many went. `prepare` is given each batch before anything of it is locked or removed. */
+/** Answers how many went. `prepare` is given each batch before anything of it is removed, and answers what may go. */
 export const removePastFiles = async <Each extends Past>(
   { postgres, mediaStore, log }: RemoveDependencies,
   { find, take, note }: PastKind<Each>,
   signal: AbortSignal,
-  prepare: (due: Each[]) => Promise<void> = async () => {},
+  prepare: (due: Each[]) => Promise<Each[]> = async (due) => due,
 ): Promise<number> => {
   const removeFiles = async ({ id, storageKeys }: Each): Promise<string[]> => {
     try {
@@ -44,11 +44,10 @@ export const removePastFiles = async <Each extends Past>(
   while (passedOver.length < passedOverMax && !signal.aborted) {
     const due = await find(postgres, { atMost: perBatch, except: passedOver })
     if (due.length === 0) break
-    await prepare(due)
-    const ids = due.map(({ id }) => id)
-    const gone = await postgres.transaction((database) => removeBatch(database, ids))
+    const ready = (await prepare(due)).map(({ id }) => id)
+    const gone = await postgres.transaction((database) => removeBatch(database, ready))
     count += gone.size
-    passedOver.push(...ids.filter((id) => !gone.has(id)))
+    passedOver.push(...due.flatMap(({ id }) => (gone.has(id) ? [] : id)))
   }
   return count
 }

@@ -32,6 +32,18 @@ test.each(['ok', 'rejected', 'moderated'] as const)('a call that ends %s breaks 
   expect(standingOf(after(calls, 0), 0).kind).toBe('closed')
 })
 
+test('one refusal of our credential opens it at once, and says so until a probe goes well', () => {
+  const refused = after(['unauthorized'], 0)
+  expect(standingOf(refused, 0).because).toBe('breaker open for another 5 s: credential refused')
+  expect(refused.open?.isUnauthorized).toBe(true)
+  // What was under way when it opened tells nothing new.
+  expect(after(['unauthorized'], 1, { from: refused })).toBe(refused)
+  const again = after(['unauthorized'], 5_000, { from: refused, isProbe: true })
+  expect(standingOf(again, 5_000)).toMatchObject({ kind: 'open', forMs: 10_000 })
+  const well = after(['ok'], 15_000, { from: again, isProbe: true })
+  expect(standingOf(well, 15_000).kind).toBe('closed')
+})
+
 test('half of twenty calls within 30 s open it, of nineteen or over a longer time they do not', () => {
   const pair: CallOutcome[] = ['unknown', 'ok']
   const pairs = (count: number) => Array.from({ length: count }, () => pair).flat()

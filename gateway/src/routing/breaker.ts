@@ -14,7 +14,7 @@ export interface Breaker {
   /** Until then it asked to be left alone. */
   waitUntilMs: number
   /** Set while it is open; past that time it is half open. */
-  open: { untilMs: number; because: string } | undefined
+  open: { untilMs: number; because: string; isUnauthorized: boolean } | undefined
   /** How often it opened in a row. */
   openings: number
   recoveredAtMs: number | undefined
@@ -56,6 +56,7 @@ const failureWords: Record<Exclude<CallOutcome, 'ok'>, string> = {
   not_delivered: 'not delivered',
   unknown: 'no clear answer',
   busy: 'busy',
+  unauthorized: 'credential refused',
   rejected: 'rejected',
   moderated: 'moderated',
 }
@@ -88,10 +89,15 @@ const reasonToOpen = (row: number, recent: Breaker['recent'], words: string): st
 const isRecovering = ({ recoveredAtMs }: Breaker, nowMs: number) =>
   recoveredAtMs !== undefined && nowMs - recoveredAtMs < recoveringMs
 
-const opened = (breaker: Breaker, because: string, nowMs: number, random: () => number): Breaker => {
+const opened = (
+  breaker: Breaker,
+  reason: { because: string; isUnauthorized: boolean },
+  nowMs: number,
+  random: () => number,
+): Breaker => {
   const earlier = breaker.open !== undefined || isRecovering(breaker, nowMs) ? breaker.openings : 0
   const openMs = Math.min(openMsMost, openMsLeast * 2 ** earlier) * (0.8 + 0.4 * random())
-  return { ...breaker, open: { untilMs: nowMs + openMs, because }, openings: earlier + 1 }
+  return { ...breaker, open: { untilMs: nowMs + openMs, ...reason }, openings: earlier + 1 }
 }
 
 /** As it is once it was found well; what was counted before tells nothing any more. */
@@ -115,7 +121,8 @@ const afterFailure = (
     // The end of a call that was made before it opened tells nothing new.
     if (!isProbe) return waiting
     const row = breaker.row + 1
-    return opened({ ...waiting, row }, `${row} failures in a row (${words})`, nowMs, random)
+    const because = `${row} failures in a row (${words})`
+    return opened({ ...waiting, row }, { because, isUnauthorized: false }, nowMs, random)
   }
   const busySinceMs = outcome === 'busy' ? (breaker.busySinceMs ?? nowMs) : breaker.busySinceMs
   if (outcome === 'busy' && nowMs - (busySinceMs ?? nowMs) < busyMsMost) return { ...waiting, busySinceMs }
@@ -123,7 +130,20 @@ const afterFailure = (
   const recent = counted(breaker.recent, true, nowMs)
   const because = reasonToOpen(row, recent, words)
   const failed = { ...waiting, busySinceMs, row, recent }
-  return because === undefined ? failed : opened(failed, because, nowMs, random)
+  return because === undefined ? failed : opened(failed, { because, isUnauthorized: false }, nowMs, random)
+}
+
+/** One refusal of our credential is enough: every other call would be refused as well. */
+const afterRefusedCredential = (
+  breaker: Breaker,
+  isProbe: boolean,
+  nowMs: number,
+  random: () => number,
+): Breaker => {
+  // The end of a call that was made before it opened tells nothing new.
+  if (breaker.open !== undefined && !isProbe) return breaker
+  const reason = { because: failureWords.unauthorized, isUnauthorized: true }
+  return opened({ ...breaker, row: breaker.row + 1 }, reason, nowMs, random)
 }
 
 export const afterCall = (
@@ -133,6 +153,7 @@ export const afterCall = (
   random: () => number = Math.random,
 ): Breaker => {
   const { outcome } = end
+  if (outcome === 'unauthorized') return afterRefusedCredential(breaker, end.isProbe, nowMs, random)
   if (isFailure(outcome)) return afterFailure(breaker, { ...end, outcome }, nowMs, random)
   if (breaker.open !== undefined) return nowMs < breaker.open.untilMs ? breaker : closed(breaker, nowMs)
   return { ...breaker, row: 0, busySinceMs: undefined, recent: counted(breaker.recent, false, nowMs) }

@@ -37,7 +37,7 @@ const choose = (routes: Route[], states: Record<string, State> = {}, asked = nee
 }
 
 const ailing = (forMs: number): State => ({
-  health: { kind: 'ailing', because: `ailing for ${forMs}`, forMs },
+  health: { kind: 'ailing', because: `ailing for ${forMs}`, forMs, isUnauthorized: false },
 })
 
 test.each([

@@ -8,6 +8,7 @@ import { afterCall, closed, newBreaker, recoveringMs, standingOf, type Breaker }
 import { newRamp, noRate, rateAt, startsLeft, withCall, withStarts, type Ramp, type Rate } from './ramp.ts'
 import { afterFirst, afterRetry, newBudget, nextRetryMs, type RetryBudget } from './retry-budget.ts'
 import {
+  forgetHealthOf,
   forgetOldHealth,
   giveProbeBack,
   readHealth,
@@ -16,7 +17,7 @@ import {
   takeProbe,
   type RecordedHealth,
 } from './route-health-store.ts'
-import type { Leave, Router } from './route.ts'
+import { remedyFor, type Leave, type Router } from './route.ts'
 
 const channel = 'route_health'
 const lookEveryMs = 10_000
@@ -62,6 +63,8 @@ export interface Health extends Pick<
   /** Whether some work was sent its way to try it a moment ago, so that no other that can go elsewhere need be. */
   isOffered: (provider: string, model: string) => boolean
   noteOffer: (provider: string, model: string) => void
+  /** Forgets what is known against a provider whose credential was changed. */
+  forget: (provider: string) => void
   stop: () => Promise<void>
 }
 
@@ -97,6 +100,8 @@ export const createHealth = async (
     return entry
   }
 
+  const entriesOf = (provider: string) => [...entries.values()].filter((entry) => entry.provider === provider)
+
   const write = async (entry: Entry): Promise<void> => {
     const { provider, model } = entry
     while (entry.isUnwritten) {
@@ -105,8 +110,8 @@ export const createHealth = async (
       try {
         if (open === undefined) await recordRecovery(postgres, provider, model)
         else {
-          const { untilMs, because } = open
-          await recordOpening(postgres, { provider, model, openForMs: untilMs - now(), openings, because })
+          const { untilMs, ...reason } = open
+          await recordOpening(postgres, { provider, model, openForMs: untilMs - now(), openings, ...reason })
         }
         await postgres.notify(channel, '')
       } catch (error) {
@@ -150,7 +155,8 @@ export const createHealth = async (
     const entry = entryOf(row.provider, row.model)
     const { breaker } = entry
     if (row.recoveredAgoMs === null) {
-      const open = { untilMs: now() + row.openForMs, because: row.because }
+      const { because, isUnauthorized } = row
+      const open = { untilMs: now() + row.openForMs, because, isUnauthorized }
       if (!entry.isProbing) entry.probedUntilMs = Math.max(0, now() + row.probedForMs)
       become(entry, { ...breaker, open, openings: row.openings })
       return
@@ -194,6 +200,10 @@ export const createHealth = async (
 
   const budgetOf = (provider: string) => budgets.get(provider) ?? newBudget(now())
 
+  /** One key opens all models, so it was told of already where another model has it. */
+  const refusesUs = (provider: string) =>
+    entriesOf(provider).some(({ breaker }) => breaker.open?.isUnauthorized === true)
+
   /** Somebody tries it already, here or elsewhere. */
   const isTried = ({ probedUntilMs }: Entry) => probedUntilMs > now()
 
@@ -234,10 +244,11 @@ export const createHealth = async (
       if (entry === undefined) return { kind: 'well' }
       const { kind, because, forMs: leftMs } = standingOf(entry.breaker, now())
       if (kind === 'closed') return { kind: 'well' }
-      if (kind !== 'half open') return { kind: 'ailing', because, forMs: leftMs }
-      if (!isTried(entry)) return { kind: 'ailing', because, forMs: 0 }
+      const isUnauthorized = entry.breaker.open?.isUnauthorized === true
+      if (kind !== 'half open') return { kind: 'ailing', because, forMs: leftMs, isUnauthorized }
+      if (!isTried(entry)) return { kind: 'ailing', because, forMs: 0, isUnauthorized }
       const forMs = Math.min(entry.probedUntilMs - now(), probeElsewhereMs)
-      return { kind: 'ailing', because: 'being tried again', forMs }
+      return { kind: 'ailing', because: 'being tried again', forMs, isUnauthorized }
     },
     isOffered: (provider, model) => entryOf(provider, model).offeredUntilMs > now(),
     noteOffer: (provider, model) => {
@@ -246,16 +257,18 @@ export const createHealth = async (
     mayCall: async (provider, model, attempt, { heedsPauses } = { heedsPauses: true }) => {
       const entry = entryOf(provider, model)
       const { kind, because, forMs } = standingOf(entry.breaker, now())
+      const isUnauthorized = entry.breaker.open?.isUnauthorized === true
       if (kind === 'open' || (kind === 'waiting' && heedsPauses)) {
-        return { kind: 'no', because, retryAfterMs: forMs }
+        return { kind: 'no', because, retryAfterMs: forMs, isUnauthorized }
       }
       if (attempt === 'retry' && afterRetry(budgetOf(provider), now()) === undefined) {
         const retryAfterMs = nextRetryMs(budgetOf(provider), now())
-        return { kind: 'no', because: 'too much is being repeated there already', retryAfterMs }
+        const tooMany = 'too much is being repeated there already'
+        return { kind: 'no', because: tooMany, retryAfterMs, isUnauthorized }
       }
       const isProbe = kind === 'half open'
       if (isProbe && !(await probe(entry))) {
-        return { kind: 'no', because: 'being tried again', retryAfterMs: probeElsewhereMs }
+        return { kind: 'no', because: 'being tried again', retryAfterMs: probeElsewhereMs, isUnauthorized }
       }
       const before = budgetOf(provider)
       const left = attempt === 'first' ? afterFirst(before, now()) : afterRetry(before, now())
@@ -265,6 +278,7 @@ export const createHealth = async (
     report: (provider, model, outcome, retryAfterMs) => {
       const entry = entryOf(provider, model)
       const before = entry.breaker
+      const refusedBefore = refusesUs(provider)
       if (outcome === 'ok') entry.rate = withCall(entry.rate, now())
       const after = afterCall(before, { outcome, retryAfterMs, isProbe: entry.isProbing }, now())
       if (entry.isProbing) {
@@ -276,9 +290,34 @@ export const createHealth = async (
       changes += 1
       entry.changed = changes
       if (after.open === undefined) log.info({ provider, model }, 'route.recovered')
-      else
+      else if (!after.open.isUnauthorized) {
         log.warn({ provider, model, because: after.open.because, openings: after.openings }, 'route.ailing')
+      } else if (!refusedBefore) {
+        log.error({ provider, model, remedy: remedyFor(provider) }, 'provider.credential-refused')
+      }
       writeSoon(entry)
+    },
+    forget: (provider) => {
+      const known = entriesOf(provider).filter(({ breaker }) => breaker.open !== undefined)
+      changes += 1
+      for (const entry of known) {
+        become(entry, closed(entry.breaker, undefined))
+        entry.changed = changes
+        entry.isUnwritten = false
+      }
+      // What is being written must not come after it.
+      const forgetting = Promise.all(known.flatMap(({ writing }) => writing ?? []))
+        .then(() => forgetHealthOf(postgres, provider))
+        .then(
+          () => undefined,
+          (error: unknown) => log.warn({ err: error, provider }, 'health.not-written'),
+        )
+      for (const entry of known) {
+        // Until it is forgotten on record as well, a look must not bring it back.
+        entry.writing = forgetting.finally(() => {
+          entry.writing = undefined
+        })
+      }
     },
     startsAllowed: (provider, model) => startsLeft(entries.get(keyOf(provider, model))?.ramp, now()),
     noteStarts: (provider, model, count) => {

@@ -23,6 +23,8 @@ export interface Need {
   onlyAt?: string | undefined
   /** Providers that turned this piece of work away already; they are chosen again only where there is no other. */
   tried?: string[]
+  /** Whether the work goes on when its client disconnects, so that how it ends is the provider's doing all the same. */
+  outlivesClient?: boolean
 }
 
 /** What was chosen and why, in words for operators. It is kept with the task. */
@@ -36,7 +38,9 @@ export interface Decision {
 export type CallOutcome = 'ok' | FailureKind
 
 /** Whether a provider may be called for a model now. */
-export type Leave = { kind: 'yes'; isProbe: boolean } | { kind: 'no'; because: string; retryAfterMs: number }
+export type Leave =
+  | { kind: 'yes'; isProbe: boolean }
+  | { kind: 'no'; because: string; retryAfterMs: number; isUnauthorized: boolean }
 
 export interface Router {
   /**
@@ -60,7 +64,7 @@ export interface Router {
   healthOf: (
     provider: string,
     model: string,
-  ) => { kind: 'well' } | { kind: 'ailing'; because: string; forMs: number }
+  ) => { kind: 'well' } | { kind: 'ailing'; because: string; forMs: number; isUnauthorized: boolean }
   /** How many tasks may be started there now; Infinity but for a provider that has just recovered. */
   startsAllowed: (provider: string, model: string) => number
   /** Told how many were, so that they count against what is allowed. */
@@ -78,3 +82,7 @@ export interface Router {
     work: (route: Route) => Promise<Answer>,
   ) => Promise<{ answer: Answer; route: Route }>
 }
+
+/** What an operator does about a provider that refuses our credential. */
+export const remedyFor = (provider: string): string =>
+  `Provider ${provider} refuses its API key (401 or 403). Set a valid one: api_key of PUT /admin/v1/providers/${provider}, or apiKey in PROVIDERS_FILE.`

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
-import { ProviderFailure } from '../providers/port/failure.ts'
+import { isTurnedAway, ProviderFailure } from '../providers/port/failure.ts'
 import type { Capability, Provider, Providers } from '../providers/port/provider.ts'
 import type { LiveSetup, RouteSettings } from '../setup/setup.ts'
 import { chooseRoute } from './choose-route.ts'
@@ -34,9 +34,6 @@ const impliedRoute = (provider: Provider, upstreamModel: string): Route => ({
   slots: provider.slots,
 })
 
-const isTurnedAway = (error: unknown): error is ProviderFailure =>
-  error instanceof ProviderFailure && (error.kind === 'not_delivered' || error.kind === 'busy')
-
 export const createRouter = async ({
   setup,
   providers,
@@ -45,6 +42,14 @@ export const createRouter = async ({
 }: RouterDependencies): Promise<Router & { stop: () => Promise<void> }> => {
   const health = await createHealth({ postgres, log })
   const load = createLoad({ postgres, log })
+
+  const keysNow = () => new Map(setup.current().providers.map((each) => [each.name, each.apiKey?.reveal()]))
+  let keys = keysNow()
+  const stopHearing = setup.onChange(() => {
+    const earlier = keys
+    keys = keysNow()
+    for (const [name, key] of keys) if (earlier.has(name) && earlier.get(name) !== key) health.forget(name)
+  })
 
   /** Who serves what nobody is named for. */
   const usualProvider = (capability: Capability | undefined): Provider | undefined => {
@@ -99,18 +104,24 @@ export const createRouter = async ({
   /** One call, and what it says about the provider. */
   const attempt = async <Answer>(
     model: string,
+    need: Need,
     route: Route,
     signal: AbortSignal,
     work: (route: Route) => Promise<Answer>,
   ): Promise<{ answer: Answer; route: Route }> => {
     const { name } = route.provider
+    if (need.outlivesClient === true && signal.aborted) {
+      health.letGo(name, model)
+      throw new ProviderFailure('not_delivered', 'the client has disconnected')
+    }
     try {
       const answer = await work(route)
       health.report(name, model, 'ok')
       return { answer, route }
     } catch (error) {
-      // Somebody who hangs up, or a fault of ours, says nothing about the provider.
-      if (signal.aborted || !(error instanceof ProviderFailure)) health.letGo(name, model)
+      // A client that disconnects, or a fault of ours, says nothing about the provider.
+      const isOurDoing = signal.aborted && need.outlivesClient !== true
+      if (isOurDoing || !(error instanceof ProviderFailure)) health.letGo(name, model)
       else {
         health.report(name, model, error.kind, error.retryAfterMs)
         log.info({ provider: name, model, kind: error.kind, err: error }, 'call.failed')
@@ -122,6 +133,7 @@ export const createRouter = async ({
   /** Once more at the only one there is, where that is worth waiting for. Undefined where it is not. */
   const again = async <Answer>(
     model: string,
+    need: Need,
     route: Route,
     signal: AbortSignal,
     failure: ProviderFailure,
@@ -132,7 +144,7 @@ export const createRouter = async ({
     const isOver = await wait(pauseMs, true, { signal }).catch(() => false)
     if (!isOver) return undefined
     const leave = await health.mayCall(route.provider.name, model, 'retry', { heedsPauses: false })
-    return leave.kind === 'yes' ? attempt(model, route, signal, work) : undefined
+    return leave.kind === 'yes' ? attempt(model, need, route, signal, work) : undefined
   }
 
   const call: Router['call'] = async (model, need, signal, work) => {
@@ -152,8 +164,8 @@ export const createRouter = async ({
       const { route, isOnly } = chosen
       const { name } = route.provider
       if (asked.has(name)) {
-        if (failed !== undefined && isOnly) {
-          const second = await again(model, route, signal, failed.failure, work)
+        if (failed !== undefined && isOnly && failed.failure.kind !== 'unauthorized') {
+          const second = await again(model, need, route, signal, failed.failure, work)
           if (second !== undefined) return second
         }
         break
@@ -165,15 +177,19 @@ export const createRouter = async ({
         continue
       }
       try {
-        return await attempt(model, route, signal, work)
+        return await attempt(model, need, route, signal, work)
       } catch (error) {
-        if (!isTurnedAway(error) || signal.aborted) throw error
+        if (!(error instanceof ProviderFailure) || !isTurnedAway(error) || signal.aborted) throw error
         failed = { route, failure: error }
       }
     }
     if (failed !== undefined) throw failed.failure
     const retryAfterMs = Math.min(...refusals.map((refusal) => refusal.retryAfterMs))
     const reasons = refusals.map(({ because }) => because).join('; ')
+    if (refusals.every(({ isUnauthorized }) => isUnauthorized)) {
+      const message = `every provider of ${model} refuses its credential: ${reasons}`
+      throw new ProviderFailure('unauthorized', message, { code: 'upstream_error' })
+    }
     throw new ProviderFailure('busy', `nobody may be asked for ${model} now: ${reasons}`, { retryAfterMs })
   }
 
@@ -187,6 +203,9 @@ export const createRouter = async ({
     noteStarts: health.noteStarts,
     report: health.report,
     call,
-    stop: health.stop,
+    stop: async () => {
+      stopHearing()
+      await health.stop()
+    },
   }
 }

@@ -9,7 +9,7 @@ const price = (of: string) =>
   Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: `What ${of} costs, in millionths. Default: the catalog's price.`,
+      description: `What ${of} costs, in millionths of CURRENCY. Default: the catalog's price.`,
     }),
   )
 

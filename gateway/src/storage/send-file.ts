@@ -45,11 +45,10 @@ export const sendFile = async (
   const isRangeStillGood = header('if-range') === undefined || header('if-range') === etag
   const range = isRangeStillGood ? rangeOf(header('range'), file.sizeBytes) : undefined
   if (range === null) {
-    return {
-      status: 416,
-      headers: { ...headers, 'content-range': `bytes */${file.sizeBytes}` },
-      body: undefined,
-    }
+    throw new ApiError('range_not_satisfiable', {
+      message: `The requested range is outside of the file, which has ${file.sizeBytes} bytes.`,
+      headers: { 'content-range': `bytes */${file.sizeBytes}`, 'accept-ranges': 'bytes' },
+    })
   }
   headers['content-length'] = String(range === undefined ? file.sizeBytes : range.end - range.start + 1)
   if (range !== undefined) headers['content-range'] = `bytes ${range.start}-${range.end}/${file.sizeBytes}`

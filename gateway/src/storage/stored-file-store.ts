@@ -44,6 +44,28 @@ export const findStoredFile = async (database: Database, id: string): Promise<St
   return rows[0]
 }
 
+/**
+ * Keeps files that something is to be made from as they are until the transaction ends: nobody deletes or removes them
+ * meanwhile. One that is deleted is absent; one past its time is not kept.
+ */
+export const lockSources = async (
+  database: Database,
+  ids: string[],
+): Promise<Map<string, { isKept: boolean }>> => {
+  if (ids.length === 0) return new Map()
+  const { rows } = await database.query<{ id: string; isKept: boolean }>(
+    `select id, removed_at is null and expires_at > clock_timestamp() as "isKept"
+       from media where id = any($1::uuid[]) order by id for share`,
+    [ids],
+  )
+  return new Map(rows.map(({ id, isKept }) => [id, { isKept }]))
+}
+
+/** Waits for remixes that are being created from these files, and blocks new ones until the transaction ends. */
+export const lockFilesOfTask = async (database: Database, taskId: string): Promise<void> => {
+  await database.query('select from media where task_id = $1 order by id for update', [taskId])
+}
+
 export const referencesOfTask = async (database: Database, taskId: string): Promise<StoredFile[]> => {
   const { rows } = await database.query<StoredFile & Record<string, unknown>>(
     `select ${columns} from media where task_id = $1 and kind = 'reference' order by id`,

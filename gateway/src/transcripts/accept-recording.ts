@@ -56,7 +56,7 @@ export const createAcceptRecording = (dependencies: AcceptDependencies): AcceptR
     const day = createdAt.toISOString().slice(0, 10)
     const price = priceFor(admission)
     const durationMs = Math.ceil(durationSeconds * 1000)
-    const task: TranscriptionTask = {
+    let task: TranscriptionTask = {
       id,
       day,
       accountId: caller.accountId,
@@ -81,9 +81,10 @@ export const createAcceptRecording = (dependencies: AcceptDependencies): AcceptR
     try {
       await postgres.transaction(async (database) => {
         const hold = { caller, taskId: id, day, amountMicros: task.holdMicros }
-        const [refusal] = await placeHolds(database, [hold])
-        if (refusal !== undefined) throw refusal
-        await insertTranscription(database, task, new Date(createdAt.getTime() + deadlineMs + 2 * durationMs))
+        const { refusals, at, atMs } = await placeHolds(database, [hold])
+        if (refusals[0] !== undefined) throw refusals[0]
+        task = { ...task, createdAt: new Date(atMs) }
+        await insertTranscription(database, task, new Date(atMs + deadlineMs + 2 * durationMs), at)
         const reply = admission.replyToKeep(task)
         if (reply !== undefined) await keepReplies(database, [reply])
       })

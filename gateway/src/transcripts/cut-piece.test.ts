@@ -59,6 +59,7 @@ const offOf = (piece: Int16Array, whole: Int16Array, at: number): number => {
 test.each([
   ['mp3', ['-q:a', '4']],
   ['mp3', ['-q:a', '4', '-write_xing', '0']],
+  ['mpeg', ['-c:a', 'mp2']],
   ['m4a', ['-b:a', '64k']],
   ['ogg', ['-c:a', 'libopus']],
   ['webm', ['-c:a', 'libopus']],

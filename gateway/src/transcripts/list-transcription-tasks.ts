@@ -1,28 +1,36 @@
-import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
 
+import { positionOfTask } from '../billing/task-position.ts'
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 import { presentTranscriptionTask } from './present-transcription-task.ts'
 import { createdAtOfTranscription } from './transcription-id.ts'
-import { listTranscriptions } from './transcription-task-store.ts'
-
-/** An id says when its task was made, so a page goes on after a task even if that was deleted meanwhile. */
-const positionOf = (id: string) => {
-  const createdAt = createdAtOfTranscription(id)
-  if (createdAt === undefined) {
-    throw new ApiError('invalid_parameter', { param: 'after', message: "'after' must be the id of a task." })
-  }
-  return { createdAt, id }
-}
+import { findCreationTime, listTranscriptions } from './transcription-task-store.ts'
 
 export const listTranscriptionTasks =
-  ({ database }: { database: Database }): Handler<typeof operations.listTranscriptionTasks> =>
-  async ({ query: { after, limit: limitText, order }, caller }) => {
-    const limit = Number(limitText)
-    const found = await listTranscriptions(database, caller.accountId, {
-      order: order === 'asc' ? 'asc' : 'desc',
-      after: after === undefined ? undefined : positionOf(after),
+  ({
+    database,
+    keptSince,
+  }: {
+    database: Database
+    /** From when on an account's tasks can be read. */
+    keptSince: (accountId: string) => Promise<Date>
+  }): Handler<typeof operations.listTranscriptionTasks> =>
+  async ({ query, caller: { accountId } }) => {
+    const { after } = query
+    const limit = Number(query['limit'])
+    const order = query['order'] === 'asc' ? 'asc' : 'desc'
+    const found = await listTranscriptions(database, accountId, await keptSince(accountId), {
+      order,
+      after:
+        after === undefined
+          ? undefined
+          : await positionOfTask(
+              database,
+              { id: after, accountId, order },
+              createdAtOfTranscription(after),
+              findCreationTime,
+            ),
       // One more than is shown tells whether there are more.
       limit: limit + 1,
     })

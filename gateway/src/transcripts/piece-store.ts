@@ -76,7 +76,10 @@ export const postponePiece = async (
   )
 }
 
-/** Keeps what is said in a piece; the first one stands and is counted. */
+/**
+ * Keeps what is said in a piece; the first one stands and is counted. The task is locked before its pieces, as by whoever
+ * ends it.
+ */
 export const recordTranscript = async (
   database: Database,
   { day, id }: { day: string; id: string },
@@ -84,9 +87,12 @@ export const recordTranscript = async (
   transcript: PieceTranscript,
 ): Promise<void> => {
   await database.query(
-    `with written as (
+    `with task as materialized (
+       select from transcription_tasks where day = $1 and id = $2 for update
+     ), written as (
        update transcription_pieces set transcript = $4
-        where task_id = $2 and n = $3 and transcript is null returning end_ms - start_ms as ms
+        where task_id = $2 and n = $3 and transcript is null and exists (select from task)
+        returning end_ms - start_ms as ms
      )
      update transcription_tasks t set done_ms = t.done_ms + written.ms from written where t.day = $1 and t.id = $2`,
     [day, id, n, JSON.stringify(transcript)],

@@ -34,8 +34,7 @@ export const settleTranscription = async (
   const finished = await postgres.transaction(async (database) => {
     const task = await finishTranscription(database, day, taskId, ending, expiresAt)
     if (task === undefined) return undefined
-    const captureMicros = ending.kind === 'completed' ? task.holdMicros : 0
-    await settleHold(database, { ...task, taskId, day, captureMicros })
+    await settleHold(database, { ...task, taskId, day, captureMicros: task.capturedMicros })
     await alongside?.(database)
     return task
   })

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { atMostEach } from '../platform/at-most.ts'
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
-import { ProviderFailure } from '../providers/port/failure.ts'
+import { isTurnedAway, ProviderFailure } from '../providers/port/failure.ts'
 import { backoffMs } from '../routing/full-jitter.ts'
 import type { Route, Router } from '../routing/route.ts'
 import type { MediaStore } from '../storage/media-store.ts'
@@ -98,7 +98,7 @@ const tryPiece = async (
     // We hung up ourselves, and that says nothing about the provider.
     if (stop.aborted) return { kind: 'postponed' }
     log.warn({ err: error, taskId: task.id, piece: piece.n }, 'piece.not-written')
-    const isRefusal = error.kind === 'busy' || error.kind === 'not_delivered'
+    const isRefusal = isTurnedAway(error)
     if (isRefusal) {
       const waitMs = backoffMs(piece.refusals, error.retryAfterMs)
       await postponePiece(postgres, task.id, piece.n, { isRefusal, waitMs })

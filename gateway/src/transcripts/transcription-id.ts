@@ -2,7 +2,8 @@
 import { timeOfUuidV7, uuidV7 } from '../platform/uuid.ts'
 
 const prefix = 'transcription_'
-const yearMax = 9_999
+/** The second after one of this year is still one that the database can read. */
+const yearMax = 9_998
 
 export const createTranscriptionId = (atMs: number): string => `${prefix}${uuidV7(atMs)}`
 

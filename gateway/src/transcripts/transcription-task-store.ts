@@ -1,3 +1,5 @@
+import type { Instant } from '../billing/ledger-store.ts'
+import type { ListPosition } from '../platform/list-position.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Ending, TranscriptionTask } from './transcription-task.ts'
 
@@ -9,17 +11,21 @@ const taskColumns = `id, day, account_id as "accountId", key_id as "keyId", mode
 
 type Row = TranscriptionTask & Record<string, unknown>
 
-/** Writes an accepted task: the record, and the row that makes the dispatcher see it. */
+/**
+ * Writes an accepted task: the record, and the row that makes the dispatcher see it. Lists go by when it was created,
+ * so that is written as `createdAt` says: the task's own time is cut to milliseconds.
+ */
 export const insertTranscription = async (
   database: Database,
   task: TranscriptionTask,
   deadlineAt: Date,
+  createdAt?: Instant,
 ): Promise<void> => {
   await database.query(
     `with recorded as (
        insert into transcription_tasks (day, id, account_id, key_id, model, transcription_order, duration_ms, purse,
                                         price, hold_micros, recording_key, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($14::timestamptz, $12::timestamptz))
      )
      insert into open_transcriptions (task_id, day, account_id, accepted_at, not_before, deadline_at, touched_at)
      values ($2, $1, $3, $12, $12, $13, $12)`,
@@ -37,6 +43,7 @@ export const insertTranscription = async (
       task.recordingKey,
       task.createdAt,
       deadlineAt,
+      createdAt ?? null,
     ],
   )
 }
@@ -54,18 +61,31 @@ export const findTranscription = async (
   return rows[0]
 }
 
-/** A page of an account's tasks by the time they were made, from one position on. */
+/** When a task was created, in full; its position in a list. */
+export const findCreationTime = async (
+  database: Database,
+  { day, id, accountId }: { day: string; id: string; accountId: string },
+): Promise<Instant | undefined> => {
+  const { rows } = await database.query<{ at: Instant }>(
+    'select created_at::text as at from transcription_tasks where day = $1 and id = $2 and account_id = $3',
+    [day, id, accountId],
+  )
+  return rows[0]?.at
+}
+
+/** A page of an account's tasks that were made since then, by the time they were made, from one position on. */
 export const listTranscriptions = async (
   database: Database,
   accountId: string,
-  page: { order: 'asc' | 'desc'; after: { createdAt: Date; id: string } | undefined; limit: number },
+  since: Date,
+  page: { order: 'asc' | 'desc'; after: ListPosition | undefined; limit: number },
 ): Promise<TranscriptionTask[]> => {
   const { rows } = await database.query<Row>(
     `select ${taskColumns} from transcription_tasks
-      where account_id = $1
+      where account_id = $1 and created_at >= $5
         and ($2::timestamptz is null or (created_at, id) ${page.order === 'asc' ? '>' : '<'} ($2, $3))
       order by created_at ${page.order}, id ${page.order} limit $4`,
-    [accountId, page.after?.createdAt ?? null, page.after?.id ?? null, page.limit],
+    [accountId, page.after?.at ?? null, page.after?.id ?? null, page.limit, since],
   )
   return rows
 }
@@ -81,7 +101,7 @@ export const markProcessing = async (database: Database, day: string, id: string
 export type FinishedTranscription = Pick<
   TranscriptionTask,
   'accountId' | 'keyId' | 'purse' | 'holdMicros' | 'model'
->
+> & { capturedMicros: number }
 
 /**
  * Ends a task: status by compare-and-set, the end of its place among the open ones, and for one without a transcript
@@ -102,16 +122,28 @@ export const finishTranscription = async (
        update transcription_tasks
           set state = $3, finished_at = now(),
               done_ms = case when $3 = 'completed' then duration_ms else done_ms end,
-              captured_micros = case when $3 = 'completed' then hold_micros else 0 end,
+              captured_micros = case
+                when $3 = 'completed' then hold_micros
+                when $7 then ceil(hold_micros * least(done_ms, duration_ms)::numeric / duration_ms)
+                else 0 end,
               expires_at = case when $3 = 'completed' then $6::timestamptz end,
               has_transcript = $3 = 'completed', error_code = $4, error_message = $5
         where day = $1 and id = $2 and state in ('pending', 'processing')
-        returning id, account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros", model, state
+        returning id, account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros",
+                  captured_micros as "capturedMicros", model, state
      ), dropped as (
        delete from transcription_pieces p using moved where p.task_id = moved.id and moved.state = 'failed'
      )
      select * from moved`,
-    [day, id, ending.kind, failure?.code ?? null, failure?.message ?? null, expiresAt],
+    [
+      day,
+      id,
+      ending.kind,
+      failure?.code ?? null,
+      failure?.message ?? null,
+      expiresAt,
+      failure?.isPartCharged ?? false,
+    ],
   )
   return rows[0]
 }

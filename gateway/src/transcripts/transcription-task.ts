@@ -61,6 +61,8 @@ export interface Failed {
   kind: 'failed'
   code: TaskErrorCode
   message: string
+  /** Whether the part that has been transcribed is charged. */
+  isPartCharged?: boolean
 }
 
 export type Ending = { kind: 'completed' } | Failed

@@ -40,6 +40,7 @@ interface UsageScope {
   accountId?: string | undefined
   keyId?: string | undefined
   model?: string | undefined
+  currency: string
 }
 
 /** A caller's own usage has no accounts to tell apart. */
@@ -49,14 +50,14 @@ export const groupsOfAll: readonly UsageGroup[] = usageGroups
 export const readUsage = async (
   postgres: Postgres,
   query: Call['query'],
-  scope: UsageScope,
+  { currency, ...scope }: UsageScope,
   allowed: readonly UsageGroup[],
 ): Promise<{ object: 'list'; data: UsageRow[]; next: null }> => {
   const groups = groupsOf(query['group_by'] ?? 'day', allowed)
   // One more than is answered tells whether there are more.
-  const data = await sumUsage(postgres, { ...spanOf(query), ...scope, groups, rowsMax: rowsMax + 1 })
-  if (data.length > rowsMax) {
+  const rows = await sumUsage(postgres, { ...spanOf(query), ...scope, groups, rowsMax: rowsMax + 1 })
+  if (rows.length > rowsMax) {
     throw invalid('group_by', `That makes more than ${rowsMax} rows; ask for a shorter span or fewer groups.`)
   }
-  return { object: 'list', data, next: null }
+  return { object: 'list', data: rows.map((row) => ({ ...row, currency })), next: null }
 }

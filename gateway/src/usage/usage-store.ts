@@ -22,7 +22,7 @@ const patienceMs = 15_000
 export const sumUsage = async (
   postgres: Postgres,
   { from, to, groups, accountId, keyId, model, rowsMax }: UsageQuestion,
-): Promise<UsageRow[]> => {
+): Promise<Omit<UsageRow, 'currency'>[]> => {
   const values: unknown[] = [from, to, rowsMax]
   const conditions = [
     // The day leads to the months that can have them.
@@ -50,7 +50,7 @@ export const sumUsage = async (
   const named = Object.entries(columns).map(([name, value]) => `${value} as ${name}`)
   return postgres.transaction(
     async (database) => {
-      const { rows } = await database.query<UsageRow & Record<string, unknown>>(
+      const { rows } = await database.query<Omit<UsageRow, 'currency'> & Record<string, unknown>>(
         `select ${named.join(', ')}, count(*) as requests,
                 count(*) filter (where outcome = 'completed') as completed,
                 count(*) filter (where outcome = 'failed') as failed,

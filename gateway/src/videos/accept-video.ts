@@ -16,7 +16,7 @@ import { batch, fulfilled, rejected } from '../platform/batch.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
 import { secondsFor } from '../routing/fit-seconds.ts'
 import type { Router } from '../routing/route.ts'
-import { insertStoredFiles, type StoredFile } from '../storage/stored-file-store.ts'
+import { insertStoredFiles, lockSources, type StoredFile } from '../storage/stored-file-store.ts'
 import { createLineDepth } from './line-depth.ts'
 import type { LineLimits } from './line-limits.ts'
 import { charactersMax, type NamedCharacters, type OrderedCharacter } from './ordered-character.ts'
@@ -114,8 +114,8 @@ const newTask = (admission: Admission, dependencies: AcceptDependencies): NewTas
     ...(pictures.length > 0 && { pictures: pictures.length }),
   }
   const nowMs = Date.now()
-  // Seconds are all that an id of the model's shape carries; the day must be the same from both sides.
-  const createdAt = new Date(Math.floor(nowMs / 1000) * 1000)
+  // Until the database says when it was; the day is the id's, whatever that says.
+  const createdAt = new Date(nowMs)
   const id = idOf(admission, nowMs)
   const { route, decision } = chooseRoute(dependencies, admission, order)
   const { provider } = route
@@ -178,16 +178,31 @@ const parametersOf = (order: VideoOrder) => ({
 
 type Candidate = { task: NewTask; admission: Admission }
 
-const admitTogether = async (
+/** Refuses remixes whose source is gone. What is left stays until this transaction has ended, and then is in use. */
+const refuseLostSources = async (database: Database, tasks: NewTask[]): Promise<Map<string, ApiError>> => {
+  const remixes = tasks.flatMap(({ id, order: { remixOf } }) =>
+    remixOf === undefined ? [] : { id, remixOf },
+  )
+  const sources = await lockSources(
+    database,
+    remixes.map(({ remixOf }) => remixOf.mediaId),
+  )
+  return new Map(
+    remixes.flatMap(({ id, remixOf }): [string, ApiError][] => {
+      const source = sources.get(remixOf.mediaId)
+      if (source?.isKept === true) return []
+      return [[id, new ApiError(source === undefined ? 'task_not_found' : 'media_expired')]]
+    }),
+  )
+}
+
+/** Writes those that can be paid for, and notes why the others cannot. They were created when their holds were placed. */
+const admitFitting = async (
   database: Database,
-  candidates: Candidate[],
-  refuseFullLines: ReturnType<typeof createLineDepth>,
-  keepReplies: KeepReplies,
-) => {
-  const tasks = candidates.map(({ task }) => task)
-  const refusals = await refuseFullLines(database, tasks)
-  const fitting = candidates.filter(({ task }) => !refusals.has(task.id))
-  const unpaid = await placeHolds(
+  fitting: Candidate[],
+  refusals: Map<string, ApiError>,
+): Promise<Candidate[]> => {
+  const placed = await placeHolds(
     database,
     fitting.map(({ task, admission }) => ({
       caller: admission.caller,
@@ -196,15 +211,34 @@ const admitTogether = async (
       amountMicros: task.holdMicros,
     })),
   )
-  fitting.forEach(({ task }, index) => {
-    const refusal = unpaid[index]
-    if (refusal !== undefined) refusals.set(task.id, refusal)
+  const createdAt = new Date(placed.atMs)
+  const accepted = fitting.flatMap(({ task, admission }, index) => {
+    const refusal = placed.refusals[index]
+    if (refusal === undefined) return { admission, task: { ...task, createdAt, statusUpdatedAt: createdAt } }
+    refusals.set(task.id, refusal)
+    return []
   })
-  const accepted = candidates.filter(({ task }) => !refusals.has(task.id))
   await insertTasks(
     database,
     accepted.map(({ task }) => task),
+    placed.at,
   )
+  return accepted
+}
+
+const admitTogether = async (
+  database: Database,
+  candidates: Candidate[],
+  refuseFullLines: ReturnType<typeof createLineDepth>,
+  keepReplies: KeepReplies,
+) => {
+  const tasks = candidates.map(({ task }) => task)
+  const refusals = new Map([
+    ...(await refuseFullLines(database, tasks)),
+    ...(await refuseLostSources(database, tasks)),
+  ])
+  const fitting = candidates.filter(({ task }) => !refusals.has(task.id))
+  const accepted = fitting.length === 0 ? [] : await admitFitting(database, fitting, refusals)
   await insertStoredFiles(
     database,
     accepted.flatMap(({ task, admission }) => referenceFiles(task, admission.pictures)),
@@ -217,9 +251,10 @@ const admitTogether = async (
     database,
     accepted.flatMap(({ task, admission }) => admission.replyToKeep?.(task) ?? []),
   )
-  return candidates.map(({ task }) => {
-    const refusal = refusals.get(task.id)
-    return refusal === undefined ? fulfilled<VideoTask>(task) : rejected(refusal)
+  const admitted = new Map(accepted.map(({ task }) => [task.id, task]))
+  return candidates.map(({ task: { id } }) => {
+    const task = admitted.get(id)
+    return task === undefined ? rejected(refusals.get(id)) : fulfilled<VideoTask>(task)
   })
 }
 

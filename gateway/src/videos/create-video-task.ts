@@ -78,7 +78,7 @@ export const createVideoTask =
     const admission = { caller, model, door: 'create', order } as const
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
-      await withCharacter.check(caller, wish)
+      await withCharacter.check(call, wish)
       return tryPictures(pictures, images, signal, async (stored) => ({
         headers,
         body: await acceptVideo.quote({ ...admission, pictures: stored }),

@@ -9,7 +9,7 @@ import { chooseVideoModel } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { AcceptVideo } from './accept-video.ts'
 import { characterWishOf, type WithCharacter } from './ordered-character.ts'
-import { presentCreatedVideo, speaksOpenAi } from './present-video.ts'
+import { dialectOf, presentCreatedVideo } from './present-video.ts'
 import { readMetadata } from './read-metadata.ts'
 import { picturesOf, tryPictures, withPictures, type PictureDependencies } from './reference-picture.ts'
 import type { VideoOrder, VideoTask } from './task.ts'
@@ -49,10 +49,10 @@ export const createVideo =
       ...(metadata !== undefined && { metadata }),
     }
     const given = await picturesOf(call, 'input_reference')
-    if (given.length > 1 && model.family === 'A') {
+    if (model.family === 'A' && fields.isRepeated('input_reference')) {
       throw new ApiError('invalid_parameter', {
         param: 'input_reference',
-        message: `'input_reference' takes one file (got ${given.length}).`,
+        message: `'input_reference' was given more than once. ${model.id} takes one image.`,
       })
     }
     const wish = model.family === 'B' ? characterWishOf(form, fields) : undefined
@@ -60,13 +60,13 @@ export const createVideo =
     const admission = { caller, model, door: 'videos', order } as const
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
-      await withCharacter.check(caller, wish)
+      await withCharacter.check(call, wish)
       return tryPictures(pictures, given.slice(0, 1), signal, async (stored) => ({
         headers,
         body: await acceptVideo.quote({ ...admission, pictures: stored }),
       }))
     }
-    const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, speaksOpenAi(call)) })
+    const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, dialectOf(call)) })
     const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
     const task = await withCharacter(call, wish, (character) =>
       withPictures(pictures, given.slice(0, 1), signal, (stored) =>

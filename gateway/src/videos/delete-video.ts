@@ -6,10 +6,10 @@ import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import type { Providers } from '../providers/port/provider.ts'
 import type { MediaStore } from '../storage/media-store.ts'
-import { forgetFilesOfTask } from '../storage/stored-file-store.ts'
+import { forgetFilesOfTask, lockFilesOfTask } from '../storage/stored-file-store.ts'
 import { discardKept } from './discard-upstream.ts'
 import type { ReadTask } from './read-task.ts'
-import { deleteFinishedTask, findMaker } from './task-store.ts'
+import { deleteFinishedTask, findMaker, findRemixOf } from './task-store.ts'
 import { isFinal } from './task.ts'
 
 export const deleteVideo =
@@ -30,6 +30,15 @@ export const deleteVideo =
     const { id, day, state } = await readTask(path['id'] ?? '', accountId, { isFresh: true })
     const maker = await findMaker(postgres, day, id)
     const keys = await postgres.transaction(async (database) => {
+      // A remix that is being created at this moment is either seen below, or finds its source gone.
+      await lockFilesOfTask(database, id)
+      const remix = await findRemixOf(database, id)
+      if (remix !== undefined) {
+        throw new ApiError('conflict', {
+          message: `This video is the source of ${remix}, which has not ended. Wait until it has, or cancel it, and delete this one then.`,
+          headers: { 'x-should-retry': 'false' },
+        })
+      }
       // Whether it has ended is decided here and not by the read; nobody else can have ended it twice.
       if (await deleteFinishedTask(database, { id, day, accountId })) return forgetFilesOfTask(database, id)
       // Somebody else deleted it since it was read.

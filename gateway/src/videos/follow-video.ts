@@ -7,7 +7,7 @@ import type { EventStream } from '../http/event-stream.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
 import { isLast, type FollowTask } from './follow-task.ts'
-import { speaksOpenAi, wordFor, videoUrlOf } from './present-video.ts'
+import { dialectOf, videoUrlOf, wordFor, type Dialect } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 import { findLastEvent, type TaskEvent } from './task-event-store.ts'
 
@@ -37,7 +37,7 @@ const viewOf = (taskId: string, event: TaskEvent, progress: number, told: Tellin
   const { mediaId, code, message } = event.data
   return {
     id: taskId,
-    status: wordFor(stateAfter[event.kind], told.isOpenAi),
+    status: wordFor(stateAfter[event.kind], told.dialect),
     progress,
     video_url: videoUrlOf(told.links, mediaId ?? null),
     ...(code !== undefined && { error: { code, message: message ?? '' } }),
@@ -47,7 +47,7 @@ const viewOf = (taskId: string, event: TaskEvent, progress: number, told: Tellin
 interface Telling {
   follow: FollowTask
   links: LinkSigner
-  isOpenAi: boolean
+  dialect: Dialect
 }
 
 // Those who are sent away together should not come back together.
@@ -95,6 +95,6 @@ export const followVideo =
         return { status: 204, body: undefined }
       }
     }
-    const told = { follow, links, isOpenAi: speaksOpenAi(call) }
+    const told = { follow, links, dialect: dialectOf(call) }
     return { body: tell({ id, day }, last?.id ?? 0, told, call.waitSignal()) }
   }

@@ -15,7 +15,7 @@ import type { Opaque } from '../providers/port/video.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import type { ProbeVideo } from '../storage/probe-video.ts'
 import { insertStoredFiles } from '../storage/stored-file-store.ts'
-import { touchRun, type OpenTask } from './open-task-store.ts'
+import { recordJobFailures, recordOutcome, touchRun, type OpenTask } from './open-task-store.ts'
 import { findTask } from './task-store.ts'
 import type { Ending, Outcome, VideoTask } from './task.ts'
 
@@ -47,6 +47,10 @@ const placeOf = (task: VideoTask) => {
   return { mediaId, storageKey: `videos/${task.day}/${mediaId}.mp4` }
 }
 
+/** Tells operators why a job that the provider took came to nothing. */
+const explain = (postgres: Postgres, { taskId, day, provider }: OpenTask, reason: string) =>
+  recordJobFailures(postgres, [{ taskId, day, provider, reason }])
+
 const fetchAndKeep = async (
   { postgres, providers, mediaStore, probeVideo, retentionMsOf, log }: KeepDependencies,
   open: OpenTask,
@@ -61,6 +65,7 @@ const fetchAndKeep = async (
   const probed = await mediaStore.withLocalPath(storageKey, probeVideo)
   if (probed === undefined) {
     log.warn({ taskId: task.id, provider: provider.name, sizeBytes }, 'video.unplayable')
+    await explain(postgres, open, `the result of ${sizeBytes} bytes is not a playable video`)
     await mediaStore.remove(storageKey)
     return failed('upstream_error', 'The provider delivered a file that is not a playable video.')
   }
@@ -84,15 +89,20 @@ const fetchAndKeep = async (
 
 /** What a provider says of a job at the last moment, when news of it may have been lost or is just being made. */
 const askOnceMore = async (
-  { providers, log }: KeepDependencies,
-  { taskId, provider: name, upstream }: OpenTask,
+  { postgres, providers, log }: KeepDependencies,
+  open: OpenTask,
 ): Promise<Outcome | undefined> => {
+  const { taskId, provider: name, upstream } = open
   const provider = providers.find(name)
   if (upstream === null || provider?.video === undefined) return undefined
   try {
     const signal = AbortSignal.timeout(provider.timeoutsMs.check)
     const status = await provider.video.check(upstream as Opaque, signal)
-    return status.kind === 'done' ? status : undefined
+    if (status.kind === 'refused') await explain(postgres, open, status.message)
+    if (status.kind !== 'done') return undefined
+    // Written down, so that a cancel from here on finds the video made.
+    await recordOutcome(postgres, taskId, { kind: 'done', result: status.result })
+    return status
   } catch (error) {
     log.info({ err: error, taskId, provider: name }, 'check.failed')
     return undefined
@@ -125,9 +135,10 @@ export const keepVideo = async (
     // deadline has.
     const waitedMs = Date.now() - (open.outcomeAt?.getTime() ?? 0)
     const isRefused = error instanceof ProviderFailure && error.kind === 'rejected'
-    if (isRefused && (waitedMs > resultGraceMs || open.isOverdue)) return failed('upstream_error')
-    if (open.isOverdue) return failed('task_timeout')
-    throw error
+    const isGone = isRefused && (waitedMs > resultGraceMs || open.isOverdue)
+    if (!isGone && !open.isOverdue) throw error
+    if (error instanceof ProviderFailure) await explain(postgres, open, error.message)
+    return failed(isGone ? 'upstream_error' : 'task_timeout')
   } finally {
     clearInterval(signOfLife)
   }

@@ -1,21 +1,12 @@
-import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
 
+import { positionOfTask } from '../billing/task-position.ts'
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
-import { presentListedVideo, speaksOpenAi, videoUrlOf } from './present-video.ts'
-import { createdAtOfTaskId } from './task-id.ts'
-import { listTasks } from './task-store.ts'
-
-/** An id says when its task was made, so a page goes on after a task even if that was deleted meanwhile. */
-const positionOf = (id: string) => {
-  const createdAt = createdAtOfTaskId(id)
-  if (createdAt === undefined) {
-    throw new ApiError('invalid_parameter', { param: 'after', message: "'after' must be the id of a task." })
-  }
-  return { createdAt, id }
-}
+import { dialectOf, presentListedVideo, videoUrlOf } from './present-video.ts'
+import { timeOfTaskId } from './task-id.ts'
+import { findCreationTime, listTasks } from './task-store.ts'
 
 export const listVideos =
   ({
@@ -29,17 +20,27 @@ export const listVideos =
     taskDays: () => number
   }): Handler<typeof operations.listVideos> =>
   async (call) => {
-    const { after, limit: limitText, order } = call.query
+    const { after, limit: limitText } = call.query
+    const { accountId } = call.caller
+    const order = call.query['order'] === 'asc' ? 'asc' : 'desc'
     const limit = Number(limitText)
-    const found = await listTasks(database, call.caller.accountId, taskDays(), {
-      order: order === 'asc' ? 'asc' : 'desc',
-      after: after === undefined ? undefined : positionOf(after),
+    const found = await listTasks(database, accountId, taskDays(), {
+      order,
+      after:
+        after === undefined
+          ? undefined
+          : await positionOfTask(
+              database,
+              { id: after, accountId, order },
+              timeOfTaskId(after),
+              findCreationTime,
+            ),
       // One more than is shown tells whether there are more.
       limit: limit + 1,
     })
     const data = found
       .slice(0, limit)
-      .map((task) => presentListedVideo(task, videoUrlOf(links, task.mediaId), speaksOpenAi(call)))
+      .map((task) => presentListedVideo(task, videoUrlOf(links, task.mediaId), dialectOf(call)))
     return {
       body: {
         object: 'list',

@@ -172,6 +172,19 @@ export const findUpstream = async (database: Database, taskId: string): Promise<
   return rows[0]?.upstream
 }
 
+/** The job that a provider works on for a task and of which no outcome is known; undefined where there is none. */
+export const findJobUnderWay = async (
+  database: Database,
+  taskId: string,
+): Promise<{ provider: string; upstream: unknown; awakeable: string | null } | undefined> => {
+  const { rows } = await database.query<{ provider: string; upstream: unknown; awakeable: string | null }>(
+    `select provider, upstream, awakeable from open_tasks
+      where task_id = $1 and upstream is not null and outcome is null`,
+    [taskId],
+  )
+  return rows[0]
+}
+
 /** One time that a provider was asked to take a task. */
 export interface Attempt {
   taskId: string
@@ -184,13 +197,15 @@ export interface Attempt {
   /** The provider took a job for it although another was taken before. */
   isDuplicate: boolean
   exchanges: Exchange[]
+  /** Why it came to nothing, redacted; null where it did not. */
+  failureReason: string | null
 }
 
 export const recordAttempt = async (database: Database, attempt: Attempt): Promise<void> => {
   await database.query(
     `insert into task_attempts (day, task_id, attempt, provider, upstream_model, decision, started_at, outcome,
-                                is_duplicate, exchanges)
-     select $1, $2, coalesce(max(attempt), 0) + 1, $3, $4, $5, $6, $7, $8, $9
+                                is_duplicate, exchanges, failure_reason)
+     select $1, $2, coalesce(max(attempt), 0) + 1, $3, $4, $5, $6, $7, $8, $9, $10
        from task_attempts where day = $1 and task_id = $2
      on conflict do nothing`,
     [
@@ -203,7 +218,36 @@ export const recordAttempt = async (database: Database, attempt: Attempt): Promi
       attempt.outcome,
       attempt.isDuplicate,
       JSON.stringify(attempt.exchanges),
+      attempt.failureReason,
     ],
+  )
+}
+
+/** Why a job came to nothing after its provider had taken it. */
+export interface JobFailure {
+  taskId: string
+  day: string
+  provider: string
+  /** Redacted. */
+  reason: string
+}
+
+/**
+ * Keeps the reason with the attempt that the job is of: the one that was taken, or the last one whose outcome was unknown
+ * where the job was found later. The first reason stands.
+ */
+export const recordJobFailures = async (database: Database, failures: JobFailure[]): Promise<void> => {
+  if (failures.length === 0) return
+  await database.query(
+    `update task_attempts a set failure_reason = f.reason
+       from jsonb_to_recordset($1::jsonb) as f ("taskId" text, day date, provider text, reason text)
+      where a.day = f.day and a.task_id = f."taskId" and a.attempt = (
+        select attempt from task_attempts
+         where day = f.day and task_id = f."taskId" and provider = f.provider and not is_duplicate
+           and outcome in ('taken', 'unknown')
+         order by outcome = 'taken' desc, attempt desc limit 1)
+        and (a.outcome = 'unknown' or a.failure_reason is null)`,
+    [JSON.stringify(failures)],
   )
 }
 
@@ -329,13 +373,14 @@ export const recordChecks = async (database: Database, notes: CheckNote[]): Prom
        select * from jsonb_to_recordset($1::jsonb) as n
          ("taskId" text, day date, "nextCheckMs" double precision, progress smallint, outcome jsonb, "dueAt" timestamptz)
      ), shown as (
-       update video_tasks t set progress = greatest(t.progress, least(99, n.progress))
+       update video_tasks t
+          set progress = greatest(t.progress, least(99, n.progress)), last_event = t.last_event + 1
          from given n where t.day = n.day and t.id = n."taskId" and n.progress > t.progress
           and t.state in ('pending', 'processing')
-       returning t.day, t.id, t.progress
+       returning t.day, t.id, t.progress, t.last_event
      ), told as (
-       insert into task_events (day, task_id, kind, data)
-       select day, id, 'progress', jsonb_build_object('progress', progress) from shown
+       insert into task_events (day, task_id, id, kind, data)
+       select day, id, last_event, 'progress', jsonb_build_object('progress', progress) from shown
      )
      update open_tasks o
         set next_check_at = case when n.outcome is null and o.next_check_at <> n."dueAt" then o.next_check_at

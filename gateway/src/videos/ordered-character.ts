@@ -3,7 +3,6 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Call } from '../http/call.ts'
 import type { Fields } from '../http/fields.ts'
-import type { Caller } from '../keys/caller.ts'
 import type { Database } from '../platform/postgres.ts'
 
 /** As many as one video has room for; further ones stay words of the prompt. */
@@ -39,8 +38,11 @@ export interface WithCharacter {
     wish: CharacterWish | undefined,
     work: (character: OrderedCharacter | undefined) => Promise<Result>,
   ): Promise<Result>
-  /** Refuses a wish that cannot come true, as far as that can be told without making anything. */
-  check: (caller: Caller, wish: CharacterWish | undefined) => Promise<void>
+  /** Refuses a wish that cannot come true; nothing is kept of the attempt. */
+  check: (
+    call: Pick<Call, 'caller' | 'signal' | 'mediaWork' | 'mediaFetch' | 'findInsolvency'>,
+    wish: CharacterWish | undefined,
+  ) => Promise<void>
 }
 
 const invalidCreate = (message: string) =>

@@ -1,8 +1,10 @@
-/** A task as its readers see it: the family picks the fields, the dialect picks the words. */
+/** A task as its readers see it: the family picks the fields, the dialect picks the words or the whole shape. */
 import type {
   CreatedVideo,
   CreatedVideoTask,
   ListedVideo,
+  OpenAiVideo,
+  RemixedVideo,
   VideoStatus,
   VideoTaskView,
   VideoView,
@@ -12,9 +14,22 @@ import type { Call } from '../http/call.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
 import type { VideoTask } from './task.ts'
 
-/** Client libraries that poll by themselves know other words for the first two states. */
-export const speaksOpenAi = ({ header, caller }: Pick<Call, 'header' | 'caller'>): boolean =>
-  header('x-stainless-poll-helper') === 'true' || (header('x-api-dialect') ?? caller.dialect) === 'openai'
+/**
+ * `openai-words`: other words for the first two states, because client libraries that poll by themselves know only
+ * those · `openai`: under `/openai/v1`, also the fields that the openai client declares.
+ */
+export type Dialect = 'reference' | 'openai-words' | 'openai'
+
+export const dialectOf = ({
+  header,
+  caller,
+  isUnderOpenAi,
+}: Pick<Call, 'header' | 'caller' | 'isUnderOpenAi'>): Dialect => {
+  if (isUnderOpenAi) return 'openai'
+  const hasOpenAiWords =
+    header('x-stainless-poll-helper') === 'true' || (header('x-api-dialect') ?? caller.dialect) === 'openai'
+  return hasOpenAiWords ? 'openai-words' : 'reference'
+}
 
 const openAiWords: Record<VideoStatus, string> = {
   pending: 'queued',
@@ -23,8 +38,8 @@ const openAiWords: Record<VideoStatus, string> = {
   failed: 'failed',
 }
 
-export const wordFor = (state: VideoStatus, isOpenAi: boolean): string =>
-  isOpenAi ? openAiWords[state] : state
+export const wordFor = (state: VideoStatus, dialect: Dialect): string =>
+  dialect === 'reference' ? state : openAiWords[state]
 
 /** A link to the task's video, made anew each time; null while there is none. */
 export const videoUrlOf = (links: Pick<LinkSigner, 'link'>, mediaId: string | null): string | null =>
@@ -32,24 +47,55 @@ export const videoUrlOf = (links: Pick<LinkSigner, 'link'>, mediaId: string | nu
 
 const unixSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
 
-export const presentCreatedVideo = (task: VideoTask, isOpenAi: boolean): CreatedVideo => ({
+const presentOpenAiVideo = (task: VideoTask, videoUrl: string | null): OpenAiVideo => ({
   id: task.id,
   object: 'video',
   model: task.model,
-  status: task.family === 'A' || isOpenAi ? 'queued' : 'pending',
-  progress: 0,
+  status: openAiWords[task.state],
+  progress: task.progress,
   created_at: unixSeconds(task.createdAt),
-  seconds: task.order.seconds,
+  completed_at: task.state === 'completed' ? unixSeconds(task.statusUpdatedAt) : null,
+  expires_at: task.mediaExpiresAt === null ? null : unixSeconds(task.mediaExpiresAt),
+  prompt: task.order.prompt,
+  seconds: String(task.order.seconds),
   size: task.order.size,
+  remixed_from_video_id: task.order.remixOf?.taskId ?? null,
+  error: task.errorCode === null ? null : { code: task.errorCode, message: task.errorMessage ?? '' },
+  video_url: videoUrl,
+  metadata: task.order.metadata ?? {},
 })
+
+export const presentCreatedVideo = (task: VideoTask, dialect: Dialect): CreatedVideo | OpenAiVideo =>
+  dialect === 'openai'
+    ? presentOpenAiVideo(task, null)
+    : {
+        id: task.id,
+        object: 'video',
+        model: task.model,
+        status: task.family === 'A' || dialect === 'openai-words' ? 'queued' : 'pending',
+        progress: 0,
+        created_at: unixSeconds(task.createdAt),
+        seconds: task.order.seconds,
+        size: task.order.size,
+      }
+
+export const presentRemixedVideo = (task: VideoTask, dialect: Dialect): RemixedVideo | OpenAiVideo =>
+  dialect === 'openai'
+    ? presentOpenAiVideo(task, null)
+    : { id: task.id, object: 'video', status: wordFor('pending', dialect), progress: 0 }
 
 const failureOf = ({ errorCode, errorMessage }: VideoTask) =>
   errorCode === null ? {} : { error: { code: errorCode, message: errorMessage ?? '' } }
 
-export const presentVideo = (task: VideoTask, videoUrl: string | null, isOpenAi: boolean): VideoView => {
+export const presentVideo = (
+  task: VideoTask,
+  videoUrl: string | null,
+  dialect: Dialect,
+): VideoView | OpenAiVideo => {
+  if (dialect === 'openai') return presentOpenAiVideo(task, videoUrl)
   const status = {
     id: task.id,
-    status: isOpenAi ? openAiWords[task.state] : task.state,
+    status: wordFor(task.state, dialect),
     progress: task.progress,
     video_url: videoUrl,
   }
@@ -84,18 +130,21 @@ export const presentVideoTask = (task: VideoTask, videoUrl: string | null): Vide
 export const presentListedVideo = (
   task: VideoTask,
   videoUrl: string | null,
-  isOpenAi: boolean,
-): ListedVideo => ({
-  id: task.id,
-  object: 'video',
-  model: task.model,
-  status: wordFor(task.state, isOpenAi),
-  progress: task.progress,
-  created_at: unixSeconds(task.createdAt),
-  seconds: task.order.seconds,
-  size: task.order.size,
-  video_url: videoUrl,
-  remixed_from_video_id: task.order.remixOf?.taskId ?? null,
-  metadata: task.order.metadata ?? {},
-  ...failureOf(task),
-})
+  dialect: Dialect,
+): ListedVideo | OpenAiVideo =>
+  dialect === 'openai'
+    ? presentOpenAiVideo(task, videoUrl)
+    : {
+        id: task.id,
+        object: 'video',
+        model: task.model,
+        status: wordFor(task.state, dialect),
+        progress: task.progress,
+        created_at: unixSeconds(task.createdAt),
+        seconds: task.order.seconds,
+        size: task.order.size,
+        video_url: videoUrl,
+        remixed_from_video_id: task.order.remixOf?.taskId ?? null,
+        metadata: task.order.metadata ?? {},
+        ...failureOf(task),
+      }

@@ -8,11 +8,13 @@ const keyCharactersMax = 64
 const valueCharactersMax = 512
 const bytesMax = 16 * 1024
 
+const tooLarge = () => invalid(`must have at most ${bytesMax / 1024} KB.`)
+
 const invalid = (message: string, cause?: unknown) =>
   new ApiError('invalid_parameter', { param: 'metadata', message: `'metadata' ${message}`, cause })
 
 const parsed = (text: string): unknown => {
-  if (Buffer.byteLength(text) > bytesMax) throw invalid('must have at most 16 KB.')
+  if (Buffer.byteLength(text) > bytesMax) throw tooLarge()
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
@@ -46,6 +48,6 @@ export const readMetadata = (value: unknown): Metadata | undefined => {
   if (entries.length > entriesMax)
     throw invalid(`may have at most ${entriesMax} keys (got ${entries.length}).`)
   for (const [key, each] of entries) assertEntry(key, each)
-  if (Buffer.byteLength(JSON.stringify(given)) > bytesMax) throw invalid('must have at most 16 KB.')
+  if (Buffer.byteLength(JSON.stringify(given)) > bytesMax) throw tooLarge()
   return Object.fromEntries(entries)
 }

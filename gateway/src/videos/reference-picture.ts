@@ -2,10 +2,11 @@
  * Pictures that come with an order: a file of a form, a data URI, or a URL. Whatever the way, the bytes
  * end in storage with their size counted and their kind decided by content, never by what the sender says.
  */
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 
 import { ApiError } from '@kinora/contract/errors'
+import { imageBytesMax } from '@kinora/contract/videos'
 
 import type { Call } from '../http/call.ts'
 import type { ReceivedFile } from '../http/fields.ts'
@@ -16,6 +17,7 @@ import { CommitOutcomeUnknown } from '../platform/postgres.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import type { FindLinkedFile } from '../storage/find-linked-file.ts'
 import type { MediaStore } from '../storage/media-store.ts'
+import { createImageScan, type ImageScan } from './image-scan.ts'
 
 export interface StoredPicture {
   id: string
@@ -25,8 +27,6 @@ export interface StoredPicture {
   sha256: string
 }
 
-export const pictureBytesMax = 20 * 1024 * 1024
-
 export interface PictureDependencies {
   mediaStore: MediaStore
   outside: OutsideFetcher
@@ -35,22 +35,43 @@ export interface PictureDependencies {
 
 const invalidImage = (param: string, message: string, cause?: unknown) =>
   new ApiError('invalid_image', { param, message, cause })
-const tooLarge = (param: string) => invalidImage(param, `'${param}' must be at most 20 MB.`)
-
-/** The picture's kind by its first bytes. */
-export const pictureTypeOf = (head: Buffer): string | undefined => {
-  const text = head.toString('latin1')
-  if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
-  if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg'
-  if (text.startsWith('GIF87a') || text.startsWith('GIF89a')) return 'image/gif'
-  if (text.startsWith('RIFF') && text.slice(8, 12) === 'WEBP') return 'image/webp'
-  return undefined
-}
+const tooLarge = (param: string) =>
+  invalidImage(param, `'${param}' must be at most ${imageBytesMax / 1_048_576} MB.`)
 
 const headOf = async (stream: Readable): Promise<Buffer> => {
   const chunks: Buffer[] = []
   for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk)
   return Buffer.concat(chunks)
+}
+
+async function* scanned(bytes: AsyncIterable<Buffer>, scan: ImageScan): AsyncGenerator<Buffer, void> {
+  for await (const chunk of bytes) {
+    scan.take(chunk)
+    yield chunk
+  }
+}
+
+/** Reads a file only as far as needed, and through one buffer, so that many at once leave no garbage behind. */
+const scanFile = async (path: string, scan: ImageScan): Promise<void> => {
+  const file = await open(path)
+  try {
+    const buffer = Buffer.allocUnsafe(64 * 1024)
+    while (!scan.isOver()) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length)
+      if (bytesRead === 0) return
+      scan.take(buffer.subarray(0, bytesRead))
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** What the image is; one that is cut off, or none at all, is refused. */
+const assertWhole = (param: string, scan: ImageScan): string => {
+  const contentType = scan.contentType()
+  if (contentType === undefined) throw invalidImage(param, `'${param}' must be a PNG, JPEG, WebP or GIF.`)
+  if (scan.isComplete()) return contentType
+  throw invalidImage(param, `'${param}' is not a whole image: its data is damaged or ends too early.`)
 }
 
 const notDataUri = (param: string) =>
@@ -59,7 +80,7 @@ const notDataUri = (param: string) =>
 const decodeDataUri = (param: string, uri: string): Buffer => {
   const match = /^data:image\/(?:png|jpe?g|webp|gif);base64,([A-Za-z0-9+/_-]*={0,2})$/.exec(uri)
   if (match?.[1] === undefined || match[1].length % 4 === 1) throw notDataUri(param)
-  if (match[1].length > (pictureBytesMax * 4) / 3 + 4) throw tooLarge(param)
+  if (match[1].length > (imageBytesMax * 4) / 3 + 4) throw tooLarge(param)
   return Buffer.from(match[1], 'base64')
 }
 
@@ -134,44 +155,46 @@ export const picturesInList = async (
   return Promise.all(sources)
 }
 
+type Put = (bytes: AsyncIterable<Buffer>) => Promise<{ sizeBytes: number; sha256: string }>
+
 /** A copy of the file behind one of our own links; undefined for any other address. */
 const storeLinked = async (
   { mediaStore, findLinkedFile }: PictureDependencies,
   param: string,
   url: string,
-  key: string,
+  put: Put,
 ) => {
   const file = await findLinkedFile(url).catch((error: unknown) => {
     if (!(error instanceof ApiError)) throw error
     throw invalidImage(param, `'${param}' is a link of ours that does not open: ${error.message}`, error)
   })
   if (file === undefined) return undefined
-  if (file.sizeBytes > pictureBytesMax) throw tooLarge(param)
+  if (file.sizeBytes > imageBytesMax) throw tooLarge(param)
   const stream = await mediaStore.open(file.storageKey)
   if (stream === undefined) throw invalidImage(param, `'${param}' is a link to a file that was removed.`)
-  return mediaStore.put(key, stream, pictureBytesMax)
+  return put(stream)
 }
 
 const storeText = async (
   dependencies: PictureDependencies,
   param: string,
   text: string,
-  key: string,
+  put: Put,
   signal: AbortSignal,
 ) => {
-  const { mediaStore, outside } = dependencies
+  const { outside } = dependencies
   if (text.startsWith('data:')) {
     const bytes = decodeDataUri(param, text)
-    if (bytes.length > pictureBytesMax) throw tooLarge(param)
-    return mediaStore.put(key, Readable.from([bytes]), pictureBytesMax)
+    if (bytes.length > imageBytesMax) throw tooLarge(param)
+    return put(Readable.from([bytes]))
   }
   if (!/^https?:\/\//i.test(text))
     throw invalidImage(param, `'${param}' must be an http or https URL, a data URI or a file.`)
-  const linked = await storeLinked(dependencies, param, text, key)
+  const linked = await storeLinked(dependencies, param, text, put)
   if (linked !== undefined) return linked
   try {
-    const { stream } = await outside.open(text, { sizeBytesMax: pictureBytesMax, signal })
-    return await mediaStore.put(key, stream, pictureBytesMax)
+    const { stream } = await outside.open(text, { sizeBytesMax: imageBytesMax, signal })
+    return await put(stream)
   } catch (error) {
     if (!(error instanceof OutsideFetchError)) throw error
     if (error.reason === 'too_large') throw tooLarge(param)
@@ -180,19 +203,13 @@ const storeText = async (
 }
 
 /** A text too long to be held can only be a data URI. */
-const storeSpooled = async (
-  { mediaStore }: PictureDependencies,
-  param: string,
-  spooled: SpooledText,
-  key: string,
-) => {
+const storeSpooled = async (param: string, spooled: SpooledText, put: Put) => {
   const head = (await headOf(spooled.open(0, 64))).toString('latin1')
   const [start] = /^data:image\/(?:png|jpe?g|webp|gif);base64,/.exec(head) ?? []
   if (start === undefined) throw notDataUri(param)
-  if (spooled.sizeBytes - start.length > base64Length(pictureBytesMax)) throw tooLarge(param)
+  if (spooled.sizeBytes - start.length > base64Length(imageBytesMax)) throw tooLarge(param)
   try {
-    const bytes = Readable.from(decodeBase64(spooled.open(start.length)))
-    return await mediaStore.put(key, bytes, pictureBytesMax)
+    return await put(decodeBase64(spooled.open(start.length)))
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge(param)
     throw error instanceof NotBase64 ? notDataUri(param) : error
@@ -204,11 +221,11 @@ const storeFile = async (
   param: string,
   file: ReceivedFile,
   key: string,
+  scan: ImageScan,
 ) => {
-  if (file.isTruncated || file.sizeBytes > pictureBytesMax) throw tooLarge(param)
-  const head = await headOf(createReadStream(file.path, { end: 15 }))
-  if (pictureTypeOf(head) === undefined)
-    throw invalidImage(param, `'${param}' must be a PNG, JPEG, WebP or GIF.`)
+  if (file.isTruncated || file.sizeBytes > imageBytesMax) throw tooLarge(param)
+  await scanFile(file.path, scan)
+  assertWhole(param, scan)
   await mediaStore.adopt(key, file.path)
   return { sizeBytes: file.sizeBytes, sha256: file.sha256 }
 }
@@ -222,19 +239,21 @@ const storeOne = async (
   const { param } = source
   const id = uuidV7()
   const storageKey = `references/${id}`
+  const scan = createImageScan()
+  const put: Put = (bytes) =>
+    mediaStore.put(storageKey, Readable.from(scanned(bytes, scan), { objectMode: false }), imageBytesMax)
   const store = () => {
-    if ('file' in source) return storeFile(dependencies, param, source.file, storageKey)
-    if ('spooled' in source) return storeSpooled(dependencies, param, source.spooled, storageKey)
-    return storeText(dependencies, param, source.text, storageKey, signal)
+    if ('file' in source) return storeFile(dependencies, param, source.file, storageKey, scan)
+    if ('spooled' in source) return storeSpooled(param, source.spooled, put)
+    return storeText(dependencies, param, source.text, put, signal)
   }
   const stored = await store()
-  const head = await mediaStore.open(storageKey, { start: 0, end: 15 })
-  const contentType = head === undefined ? undefined : pictureTypeOf(await headOf(head))
-  if (contentType === undefined) {
+  try {
+    return { id, storageKey, contentType: assertWhole(param, scan), ...stored }
+  } catch (error) {
     await mediaStore.remove(storageKey)
-    throw invalidImage(param, `'${param}' must be a PNG, JPEG, WebP or GIF.`)
+    throw error
   }
-  return { id, storageKey, contentType, ...stored }
 }
 
 const removePictures = ({ mediaStore }: Pick<PictureDependencies, 'mediaStore'>, pictures: StoredPicture[]) =>

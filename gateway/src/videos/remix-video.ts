@@ -8,7 +8,7 @@ import { chooseModel } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { Providers } from '../providers/port/provider.ts'
 import type { AcceptVideo } from './accept-video.ts'
-import { speaksOpenAi } from './present-video.ts'
+import { dialectOf, presentRemixedVideo } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 import { mediaIdOf } from './source-task.ts'
 import type { VideoOrder, VideoTask } from './task.ts'
@@ -64,11 +64,7 @@ export const remixVideo =
     const admission = { caller, model, door: 'remix', order, pinnedTo: source.provider } as const
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) return { headers, body: await acceptVideo.quote({ ...admission, pictures: [] }) }
-    const status = speaksOpenAi(call) ? 'queued' : 'pending'
-    const replyOf = ({ id }: VideoTask) => ({
-      headers,
-      body: { id, object: 'video' as const, status, progress: 0 } as const,
-    })
+    const replyOf = (task: VideoTask) => ({ headers, body: presentRemixedVideo(task, dialectOf(call)) })
     const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
     return replyOf(await acceptVideo({ ...admission, pictures: [], replyToKeep }))
   }

@@ -18,6 +18,7 @@ import {
   findUpstream,
   forgetUnsure,
   recordAttempt,
+  recordJobFailures,
   recordOutcome,
   recordSubmitted,
   returnToLine,
@@ -111,7 +112,8 @@ const takeFailure = async (
   const isUnsure = open.unsureSince !== null
   switch (failure.kind) {
     case 'not_delivered':
-    case 'busy': {
+    case 'busy':
+    case 'unauthorized': {
       if (isUnsure) return backInLine(dependencies, given, { waitMs, turnedAway: false })
       const to = elsewhere(dependencies, given)
       return backInLine(dependencies, given, { waitMs: to === undefined ? waitMs : 0, turnedAway: true, to })
@@ -158,6 +160,8 @@ const accept = async (
   if (recorded === "another's") {
     // What the provider made for somebody else is nobody's here; whether it has ours too, it cannot tell.
     log.error({ taskId, provider: provider.name }, 'job.of-another-task')
+    const reason = 'the provider answered with a job that it had taken for another task'
+    await recordJobFailures(postgres, [{ taskId, day, provider: provider.name, reason }])
     await recordOutcome(postgres, taskId, { kind: 'refused', code: 'upstream_error', message: '' })
     return { kind: 'known' }
   }
@@ -217,6 +221,7 @@ const ask = async (dependencies: SubmitDependencies, given: Try, signal: AbortSi
     startedAt,
     isDuplicate: false,
     exchanges,
+    failureReason: null,
   }
   try {
     const job = await jobOf(dependencies, task, given)
@@ -236,7 +241,7 @@ const ask = async (dependencies: SubmitDependencies, given: Try, signal: AbortSi
       throw error
     }
     router.report(provider.name, task.model, error.kind, error.retryAfterMs)
-    await recordAttempt(postgres, { ...attempt, outcome: error.kind })
+    await recordAttempt(postgres, { ...attempt, outcome: error.kind, failureReason: error.message })
     return takeFailure(dependencies, given, error)
   }
 }

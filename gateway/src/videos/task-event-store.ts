@@ -2,8 +2,9 @@ import type { TaskErrorCode } from '@kinora/contract/errors'
 
 import type { Database } from '../platform/postgres.ts'
 
-/** One thing that happened to a task; ids grow, so a reader says which was its last. */
+/** One thing that happened to a task. */
 export interface TaskEvent {
+  /** Counts the events of its task alone, so that it tells a reader nothing about other tasks. */
   id: number
   taskId: string
   kind: 'accepted' | 'processing' | 'progress' | 'completed' | 'failed'

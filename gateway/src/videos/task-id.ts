@@ -18,25 +18,22 @@ export const createRemixTaskId = (model: string, atMs: number): string =>
 
 const modelShape = /^[A-Za-z0-9._-]{1,64}:(?:remix-)?(\d{10})-[0-9A-Za-z]{10,32}$/
 
-/** When a task was made, read off its id; undefined for text that is no id of ours. */
-const timeOfTaskId = (id: string): number | undefined => {
+/** The second after one of this year is still one that the database can read. */
+const yearMax = 9_998
+
+const millisecondsOf = (id: string): number | undefined => {
   if (id.startsWith('video_')) return timeOfUuidV7(id.slice('video_'.length))
   const match = modelShape.exec(id)
   return match ? Number(match[1]) * 1000 : undefined
 }
 
-const yearMax = 9_999
-
-/** The creation time as the record has it: ids of one shape carry whole seconds only, so all are cut to that. */
-export const createdAtOfTaskId = (id: string): Date | undefined => {
-  const atMs = dayOfTaskId(id) === undefined ? undefined : timeOfTaskId(id)
-  return atMs === undefined ? undefined : new Date(Math.floor(atMs / 1000) * 1000)
+/** When a task was made, read off its id; one shape has whole seconds only. Undefined for text that is no id of ours. */
+export const timeOfTaskId = (id: string): Date | undefined => {
+  const atMs = millisecondsOf(id)
+  if (atMs === undefined) return undefined
+  const date = new Date(atMs)
+  return date.getUTCFullYear() > yearMax ? undefined : date
 }
 
 /** The day (UTC) a task was created on, read off its id; undefined for text that is no id of ours. */
-export const dayOfTaskId = (id: string): string | undefined => {
-  const atMs = timeOfTaskId(id)
-  if (atMs === undefined) return undefined
-  const date = new Date(atMs)
-  return date.getUTCFullYear() > yearMax ? undefined : date.toISOString().slice(0, 10)
-}
+export const dayOfTaskId = (id: string): string | undefined => timeOfTaskId(id)?.toISOString().slice(0, 10)

@@ -1,3 +1,5 @@
+import type { Instant } from '../billing/ledger-store.ts'
+import type { ListPosition } from '../platform/list-position.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Decision } from '../routing/route.ts'
 import type { Ending, VideoTask } from './task.ts'
@@ -13,8 +15,15 @@ export interface NewTask extends VideoTask {
   deadlineAt: Date
 }
 
-/** Writes accepted tasks: the record, its first event, and the row that makes the dispatcher see it. */
-export const insertTasks = async (database: Database, tasks: NewTask[]): Promise<void> => {
+/**
+ * Writes accepted tasks: the record, its first event, and the row that makes the dispatcher see it. Lists go by when
+ * they were created, so that is written as `createdAt` says: their own times are cut to milliseconds.
+ */
+export const insertTasks = async (
+  database: Database,
+  tasks: NewTask[],
+  createdAt?: Instant,
+): Promise<void> => {
   if (tasks.length === 0) return
   await database.query(
     `with given as (
@@ -24,17 +33,18 @@ export const insertTasks = async (database: Database, tasks: NewTask[]): Promise
           "createdAt" timestamptz, shard smallint, decision jsonb, "deadlineAt" timestamptz)
      ), recorded as (
        insert into video_tasks (day, id, account_id, key_id, model, family, door, state, video_order, enhanced_prompt,
-                                provider, purse, price, hold_micros, created_at, status_updated_at)
+                                provider, purse, price, hold_micros, created_at, status_updated_at, last_event)
        select day, id, "accountId", "keyId", model, family, door, state, "order", "enhancedPrompt",
-              provider, purse, price, "holdMicros", "createdAt", "createdAt" from given
+              provider, purse, price, "holdMicros", coalesce($2::timestamptz, "createdAt"),
+              coalesce($2::timestamptz, "createdAt"), 1 from given
      ), told as (
-       insert into task_events (day, task_id, kind) select day, id, 'accepted' from given
+       insert into task_events (day, task_id, id, kind) select day, id, 1, 'accepted' from given
      )
-     insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, model, decision, accepted_at,
-                             not_before, deadline_at, touched_at)
-     select id, day, "accountId", "keyId", ("order" ->> 'seconds')::integer, provider, shard, model, decision,
-            clock_timestamp(), now(), "deadlineAt", now() from given`,
-    [JSON.stringify(tasks)],
+     insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, model, source_task_id, decision,
+                             accepted_at, not_before, deadline_at, touched_at)
+     select id, day, "accountId", "keyId", ("order" ->> 'seconds')::integer, provider, shard, model,
+            "order" -> 'remixOf' ->> 'taskId', decision, clock_timestamp(), now(), "deadlineAt", now() from given`,
+    [JSON.stringify(tasks), createdAt ?? null],
   )
 }
 
@@ -91,10 +101,10 @@ export const findTask = async (
 export const markProcessing = async (database: Database, day: string, id: string): Promise<void> => {
   await database.query(
     `with moved as (
-       update video_tasks set state = 'processing', status_updated_at = now()
-        where day = $1 and id = $2 and state = 'pending' returning day, id
+       update video_tasks set state = 'processing', status_updated_at = now(), last_event = last_event + 1
+        where day = $1 and id = $2 and state = 'pending' returning day, id, last_event
      )
-     insert into task_events (day, task_id, kind) select day, id, 'processing' from moved`,
+     insert into task_events (day, task_id, id, kind) select day, id, last_event, 'processing' from moved`,
     [day, id],
   )
 }
@@ -113,12 +123,24 @@ export const recordEnhanced = async (
   )
 }
 
+/** When a task was created, in full; its position in a list. */
+export const findCreationTime = async (
+  database: Database,
+  { day, id, accountId }: TaskKey,
+): Promise<Instant | undefined> => {
+  const { rows } = await database.query<{ at: Instant }>(
+    'select created_at::text as at from video_tasks where day = $1 and id = $2 and account_id = $3',
+    [day, id, accountId],
+  )
+  return rows[0]?.at
+}
+
 /** A page of an account's tasks that are not past their retention, by the time they were made, from one position on. */
 export const listTasks = async (
   database: Database,
   accountId: string,
   taskDays: number,
-  page: { order: 'asc' | 'desc'; after: { createdAt: Date; id: string } | undefined; limit: number },
+  page: { order: 'asc' | 'desc'; after: ListPosition | undefined; limit: number },
 ): Promise<VideoTask[]> => {
   const { rows } = await database.query<VideoTask & Record<string, unknown>>(
     `select ${taskColumns}, m.expires_at as "mediaExpiresAt"
@@ -126,9 +148,18 @@ export const listTasks = async (
       where t.account_id = $1 and ${isKept('$1', '$5')}
         and ($2::timestamptz is null or (t.created_at, t.id) ${page.order === 'asc' ? '>' : '<'} ($2, $3))
       order by t.created_at ${page.order}, t.id ${page.order} limit $4`,
-    [accountId, page.after?.createdAt ?? null, page.after?.id ?? null, page.limit, taskDays],
+    [accountId, page.after?.at ?? null, page.after?.id ?? null, page.limit, taskDays],
   )
   return rows
+}
+
+/** A remix of this task that has not ended, if there is one. */
+export const findRemixOf = async (database: Database, taskId: string): Promise<string | undefined> => {
+  const { rows } = await database.query<{ id: string }>(
+    'select task_id as id from open_tasks where source_task_id = $1 limit 1',
+    [taskId],
+  )
+  return rows[0]?.id
 }
 
 /** Removes a task that has ended, with its events. Money keeps its own books. False where there was none such. */
@@ -176,7 +207,8 @@ export const findMaker = async (
 
 /**
  * Ends a task: status by compare-and-set, its event, and the end of its place among the open ones.
- * Answers the task for the one caller that won, and nothing for everyone after it.
+ * Answers the task for the one caller that won, and nothing for everyone after it. A task whose provider has made the
+ * video is not cancelled any more; what is known of that is looked up under the lock of the task's open row.
  */
 export const finishTask = async (
   database: Database,
@@ -185,21 +217,25 @@ export const finishTask = async (
   ending: Ending,
 ): Promise<FinishedTask | undefined> => {
   const failure = ending.kind === 'failed' ? ending : undefined
+  const isCancel = failure?.code === 'task_cancelled'
   const { rows } = await database.query<FinishedTask & Record<string, unknown>>(
     `with closed as (
-       delete from open_tasks where task_id = $2 returning upstream, awakeable
+       delete from open_tasks
+        where task_id = $2 and not ($7 and coalesce(outcome ->> 'kind' = 'done', false))
+       returning upstream, awakeable
      ), moved as (
        update video_tasks
           set state = $3, status_updated_at = now(), finished_at = now(),
               progress = case when $3 = 'completed' then 100 else progress end,
               captured_micros = case when $3 = 'completed' then hold_micros else 0 end,
-              media_id = $4, error_code = $5, error_message = $6,
+              media_id = $4, error_code = $5, error_message = $6, last_event = last_event + 1,
               upstream = (select upstream from closed)
         where day = $1 and id = $2 and state in ('pending', 'processing')
-        returning day, id, account_id, key_id, purse, hold_micros, family, provider, upstream, progress
+          and (not $7 or exists (select from closed))
+        returning day, id, account_id, key_id, purse, hold_micros, family, provider, upstream, progress, last_event
      ), told as (
-       insert into task_events (day, task_id, kind, data)
-       select day, id, $3, jsonb_strip_nulls(jsonb_build_object('progress', progress, 'mediaId', $4::uuid,
+       insert into task_events (day, task_id, id, kind, data)
+       select day, id, last_event, $3, jsonb_strip_nulls(jsonb_build_object('progress', progress, 'mediaId', $4::uuid,
                                                                 'code', $5::text, 'message', $6::text))
          from moved
      )
@@ -213,6 +249,7 @@ export const finishTask = async (
       ending.kind === 'completed' ? ending.mediaId : null,
       failure?.code ?? null,
       failure?.message ?? null,
+      isCancel,
     ],
   )
   return rows[0]

@@ -14,11 +14,13 @@ import { loop, type Engine } from '../platform/restate.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 import type { Provider, Providers } from '../providers/port/provider.ts'
 import type { Opaque, VideoProvider } from '../providers/port/video.ts'
+import type { Router } from '../routing/route.ts'
 import { afterFailureMs, estimateProgress, nextLookMs } from './check-schedule.ts'
 import {
   findDueChecks,
   nextCheckInMs,
   recordChecks,
+  recordJobFailures,
   type CheckNote,
   type DueCheck,
 } from './open-task-store.ts'
@@ -33,6 +35,7 @@ export interface WatchDependencies {
   engine: Engine
   catalog: Catalog
   pace: Pick<Paces, 'of' | 'learn'>
+  router: Pick<Router, 'report'>
   /** Tells watchers that there is something new to read of these tasks. */
   announce: (taskIds: string[]) => void
   log: Log
@@ -48,12 +51,17 @@ const tellAgainMs = 2_000
 // A provider may not show a job right after taking it; only after this does "no such job" count.
 const missingGraceMs = 120_000
 
+/** What a check found, and the provider's reason where it ended the job without a video. */
+interface Checked extends CheckNote {
+  reason?: string
+}
+
 const checkOne = async (
   { catalog, pace, log }: WatchDependencies,
   provider: Provider,
   video: VideoProvider,
   due: DueCheck,
-): Promise<CheckNote> => {
+): Promise<Checked> => {
   const note = { taskId: due.taskId, day: due.day, progress: null, outcome: null }
   const usual = pace.of(provider.name, due.model)
   const again = nextLookMs(provider, due.elapsedMs, usual)
@@ -81,6 +89,7 @@ const checkOne = async (
         ...note,
         outcome: { kind: 'refused', code: status.code, message: '' },
         nextCheckMs: tellAgainMs,
+        reason: status.message,
       }
     case 'missing':
       if (due.elapsedMs < missingGraceMs) {
@@ -90,6 +99,7 @@ const checkOne = async (
         ...note,
         outcome: { kind: 'refused', code: 'upstream_error', message: '' },
         nextCheckMs: tellAgainMs,
+        reason: 'the provider no longer knows the job',
       }
   }
 }
@@ -100,16 +110,16 @@ const checkAll = async (
   provider: Provider,
   video: VideoProvider,
   due: DueCheck[],
-): Promise<CheckNote[]> => {
-  const { log } = dependencies
-  const notes: CheckNote[] = []
+): Promise<Checked[]> => {
+  const { log, router } = dependencies
+  const notes: Checked[] = []
   let next = 0
   let failuresInRow = 0
   const putOff = ({ taskId, day }: DueCheck, retryAfterMs: number | undefined): CheckNote => ({
     ...{ taskId, day, progress: null, outcome: null },
     nextCheckMs: afterFailureMs(retryAfterMs, provider.checkEveryMs),
   })
-  const noteOf = async (each: DueCheck): Promise<CheckNote> => {
+  const noteOf = async (each: DueCheck): Promise<Checked> => {
     if (each.outcome !== null) return { ...putOff(each, undefined), nextCheckMs: tellAgainMs }
     if (failuresInRow >= failuresInRowMax) return putOff(each, undefined)
     try {
@@ -119,6 +129,10 @@ const checkAll = async (
     } catch (error) {
       failuresInRow += 1
       log.info({ err: error, taskId: each.taskId, provider: provider.name }, 'check.failed')
+      // A 403 may be about this job alone, such as one that was made with an earlier key of another account.
+      if (error instanceof ProviderFailure && error.kind === 'unauthorized' && error.status !== 403) {
+        router.report(provider.name, each.model, error.kind)
+      }
       return putOff(each, error instanceof ProviderFailure ? error.retryAfterMs : undefined)
     }
   }
@@ -140,6 +154,14 @@ const watch = async (dependencies: WatchDependencies, key: string): Promise<numb
   await noteTurn(postgres, watchUpstreamName, key)
   const due = await findDueChecks(postgres, name, shard, provider.shards, checksPerTurn)
   const notes = await checkAll(dependencies, provider, provider.video, due)
+  // Before the outcome, which ends the task: an operator who sees it failed finds the reason. A reason that cannot be
+  // written holds up no task.
+  await recordJobFailures(
+    postgres,
+    notes.flatMap(({ taskId, day, reason }) =>
+      reason === undefined ? [] : { taskId, day, provider: name, reason },
+    ),
+  ).catch((error: unknown) => log.warn({ err: error, provider: name }, 'failure-reasons.not-recorded'))
   await recordChecks(postgres, notes)
   announce(notes.flatMap(({ taskId, progress }) => (progress === null ? [] : taskId)))
   const told = due.filter(

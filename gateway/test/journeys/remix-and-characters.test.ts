@@ -90,6 +90,25 @@ test('a cancelled task costs nothing and its render stops', async () => {
   expect((await ask(`${url}/v1/videos/${next}`, key)).body).toMatchObject({ status: 'completed' })
 })
 
+test('a cancel that comes after the vendor has finished does nothing: the video is completed and charged', async () => {
+  // It would be ten minutes until the job is polled.
+  await using stack = await startStack({
+    vendorDurationMs: 100,
+    providerSettings: { checkEveryMsLeast: 600_000, checkEveryMsMost: 600_000 },
+  })
+  const { url, key, vendor } = stack
+  const id = await stack.create('A whale')
+  await stack.until('the vendor has finished', async () => {
+    const { body } = await ask(`${url}/v1/videos/${id}`, key)
+    return body['status'] === 'processing' && vendor.jobs()[0]?.state === 'completed'
+  })
+  const { status, body } = await ask(`${url}/v1/videos/${id}/cancel`, key, { method: 'POST' })
+  expect(status).toBe(200)
+  expect(body).not.toHaveProperty('error')
+  await stack.until('it is completed', async () => (await stack.states())['completed'] === 1)
+  await stack.assertBooks({ completed: 1, failed: 0 })
+})
+
 test('a vendor remixes the job it made, which is kept for that, and stops one that was cancelled as it was submitted', async () => {
   await using stack = await startStack()
   const { url, key, vendor } = stack

@@ -33,6 +33,7 @@ let stack: Stack
 let client: OpenAI
 let folder: string
 let spoken: Buffer
+let spanish: Buffer
 
 const probe = async (name: string, bytes: Buffer) => {
   await writeFile(join(folder, name), bytes)
@@ -132,17 +133,46 @@ test('subtitles lie in order inside the recording, and every figure of the long 
   }
 })
 
-test('a Spanish sentence is translated into English', async () => {
+test('a Spanish sentence is Spanish in every format, with the same words', async () => {
   const voice = neuralVoice(directory)
-  const file = join(folder, 'spanish.wav')
-  await voice.say(file, 'ef_dora', 'es', ['El médico dice que mi hermana debe dormir ocho horas cada noche.'])
+  const recording = join(folder, 'spanish.wav')
+  await voice.say(recording, 'ef_dora', 'es', [
+    'El médico dice que mi hermana debe dormir ocho horas cada noche.',
+  ])
   await voice.close()
-  const { text } = await client.audio.translations.create({
-    model: 'asr-1',
-    file: await toFile(await readFile(file), 'spanish.wav'),
-  })
+  spanish = await readFile(recording)
+  const file = await toFile(spanish, 'spanish.wav')
+  const hear = async (format: 'json' | 'text' | 'srt' | 'vtt' | 'verbose_json') => {
+    const order = { model: 'asr-1', file, response_format: format } as OpenAI.Audio.TranscriptionCreateParams
+    const answer = await client.audio.transcriptions.create(order).asResponse()
+    expect(answer.headers.get('x-engine')).toBe('whisper-base')
+    return answer.text()
+  }
+  const { text } = JSON.parse(await hear('json')) as { text: string }
+  expect(text).toMatch(/m[eé]dico dice que mi hermana debe dormir/i)
+  expect((await hear('text')).trim()).toBe(text)
+  const verbose = JSON.parse(await hear('verbose_json')) as { text: string; language: string }
+  expect(verbose).toMatchObject({ text, language: 'spanish' })
+  for (const cues of [readSrt(await hear('srt')), readVtt(await hear('vtt'))]) {
+    expect(cues.map((cue) => cue.text).join(' ')).toBe(text)
+  }
+})
+
+test('a Spanish sentence is translated into English', async () => {
+  const file = await toFile(spanish, 'spanish.wav')
+  const { text } = await client.audio.translations.create({ model: 'asr-1', file })
   console.log(`translated: ${text}`)
   for (const word of [/doctor/i, /sister/i, /sleep/i, /eight|8/i, /night/i]) expect(text).toMatch(word)
+})
+
+test('a text that no voice can speak is refused with a plain message', async () => {
+  const order = { model: speechModel, voice: 'alloy', input: 'สวัสดีชาวโลก' }
+  await expect(client.audio.speech.create(order)).rejects.toMatchObject({
+    status: 400,
+    code: 'invalid_parameter',
+    param: 'input',
+    message: expect.stringContaining('No voice here can speak Thai letters') as string,
+  })
 })
 
 test('a spoken question gets a spoken answer that says what it is', async () => {

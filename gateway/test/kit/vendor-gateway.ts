@@ -17,13 +17,14 @@ export const startVendorGateway = async (
   given: Environment = {},
   models: Record<string, Record<string, unknown>> = {},
   settings: Record<string, unknown> = {},
+  shared?: Pick<TestGateway, 'database' | 'directory'>,
 ): Promise<VendorGateway> => {
   const vendor = await startVendor({ apiKey: vendorKey })
   const directory = await mkdtemp(join(tmpdir(), 'kinora-providers-'))
   const file = join(directory, 'providers.yaml')
   const provider = { kind: 'openai', baseUrl: vendor.url, apiKey: vendorKey, ...settings }
   await writeFile(file, JSON.stringify({ providers: { vendor: provider }, models }))
-  const gateway = await startGateway({ PROVIDERS_FILE: file, ...given })
+  const gateway = await startGateway({ PROVIDERS_FILE: file, ...given }, shared)
   return {
     ...gateway,
     vendor,

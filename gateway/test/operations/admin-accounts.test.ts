@@ -123,7 +123,10 @@ describe('getAccount', () => {
     expect(status).toBe(200)
     const { balances } = await operator.call('getAccount', { id })
     expect(balances).toEqual([
-      { purse: 'payg', available_micros: expect.any(Number), held_micros: expect.any(Number) },
+      {
+        ...{ purse: 'payg', currency: 'USD' },
+        ...{ available_micros: expect.any(Number), held_micros: expect.any(Number) },
+      },
     ])
     expect(balances[0].held_micros).toBeGreaterThan(0)
     expect(balances[0].available_micros + balances[0].held_micros).toBe(7_000_000)
@@ -186,6 +189,14 @@ describe('updateAccount', () => {
 
   test('a failed payment explains a balance that is too low', async () => {
     const id = await createAccount(gateway.database.postgres, { balance: 0 })
+    const { text } = await createKey(gateway.database.postgres, id)
+    expectProblem(await create(text), 'insufficient_balance')
+    await operator.call('updateAccount', { id, body: { payment_state: 'failed' } })
+    expectProblem(await create(text), 'payment_failed')
+  })
+
+  test('a failed payment explains the empty balance of an account that was never topped up', async () => {
+    const { id } = await operator.call('createAccount', { body: { name: 'Declined at once' } })
     const { text } = await createKey(gateway.database.postgres, id)
     expectProblem(await create(text), 'insufficient_balance')
     await operator.call('updateAccount', { id, body: { payment_state: 'failed' } })

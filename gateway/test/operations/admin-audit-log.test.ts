@@ -129,6 +129,7 @@ describe('verifyAuditLog', () => {
         hint: '…',
         limits: {},
         requestsPerMinute: undefined,
+        currency: 'USD',
       },
       requestId: 'req_of_a_test',
     }

@@ -77,8 +77,8 @@ describe('createKey', () => {
       dialect: 'openai',
     })
     expect(key.budgets).toEqual([
-      { period: 'hour', limit_micros: 700_000_000 },
-      { period: 'day', limit_micros: 800_000_000 },
+      { period: 'hour', limit_micros: 700_000_000, currency: 'USD' },
+      { period: 'day', limit_micros: 800_000_000, currency: 'USD' },
     ])
     const created = await create(secret)
     expect(created.status).toBe(200)
@@ -250,8 +250,20 @@ describe('rotateKey', () => {
     expect(old.quota_micros).toBe(900_000_000)
     // The overlap is over.
     await operator.call('updateKey', { id: old.id, body: { expires_at: now() - 1 } })
-    expectProblem(await create(secret), 'expired_api_key')
+    expectProblem(await create(secret), 'invalid_api_key')
     expect((await create(rotated.secret)).status).toBe(200)
+  })
+
+  test("an operator's old secret is unknown after its overlap too", async () => {
+    const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'second' } })
+    await operator.call('rotateKey', { id: key.id, body: { overlap_seconds: 600 } })
+    const list = () => ask(`${gateway.url}/admin/v1/plans`, secret)
+    expect((await list()).status).toBe(200)
+    await gateway.database.postgres.query(
+      `update keys set expires_at = now() - interval '1 second' where name = 'second (old secret)'`,
+    )
+    await expect.poll(async () => (await list()).status).toBe(401)
+    expectProblem(await list(), 'invalid_api_key')
   })
 
   test('an overlap ends no later than the key', async () => {

@@ -38,6 +38,7 @@ describe('listPrices', () => {
       unit: 'minute',
       resolution: null,
       unit_micros: 6_000,
+      currency: 'USD',
       version: 0,
       starts_at: null,
       actor: null,

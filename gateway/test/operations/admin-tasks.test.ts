@@ -43,6 +43,28 @@ const auditOf = (target: string) =>
   query('select action, before, after from audit_log where target = $1 order by sequence', [target])
 
 describe('search', () => {
+  test('pages within one millisecond and one microsecond show every task once', async () => {
+    const { accountId, key } = await account()
+    for (let count = 0; count < 6; count += 1) await create(key)
+    await query(
+      `update video_tasks t set created_at = date_trunc('second', now()) + place / 2 * interval '1 microsecond'
+         from (select id, row_number() over () as place from video_tasks where account_id = $1) numbered
+        where t.id = numbered.id`,
+      [accountId],
+    )
+    const expected = idsOf(await get(`?account_id=${accountId}`))
+    expect(new Set(expected).size).toBe(6)
+    const seen: string[] = []
+    for (let cursor = ''; seen.length <= 6;) {
+      const page = await get(`?account_id=${accountId}&limit=1${cursor}`)
+      seen.push(...idsOf(page))
+      const { next } = page.body as { next: string | null }
+      if (next === null) break
+      cursor = `&cursor=${next}`
+    }
+    expect(seen).toEqual(expected)
+  })
+
   test('shows tasks of everybody and of both kinds, newest first', async () => {
     const one = await account()
     const other = await account()
@@ -74,6 +96,7 @@ describe('search', () => {
       error: null,
       hold_micros: expect.any(Number),
       captured_micros: null,
+      currency: 'USD',
       created_at: expect.closeTo(Date.now() / 1000, -1),
       finished_at: null,
     })
@@ -152,7 +175,7 @@ describe('detail', () => {
     expect(body).toMatchObject({
       id,
       order: { prompt: 'A whale', seconds: 4, size: '480x480', metadata: { project: 'sea' } },
-      price: { unit: 'second', quantity: 4, totalMicros: body['hold_micros'] },
+      price: { unit: 'second', quantity: 4, total_micros: body['hold_micros'], currency: 'USD' },
       retried_from: null,
       upstream: null,
       attempts: { runs: 0, submits: 0, refusals: 0, submitted_at: null, deadline_at: expect.any(Number) },
@@ -181,7 +204,10 @@ describe('detail', () => {
     const [{ day }] = (await query('select day from open_tasks where task_id = $1', [id])) as [
       { day: string },
     ]
-    const attempt = { taskId: id, day, upstreamModel: 'whale-1', startedAt: new Date(), isDuplicate: false }
+    const attempt = {
+      ...{ taskId: id, day, upstreamModel: 'whale-1', startedAt: new Date(), isDuplicate: false },
+      failureReason: 'submit answered 429',
+    }
     const call = { what: 'submit', method: 'POST', path: '/v1/videos', ms: 12, answer: 'Try later.' }
     const busy = [{ ...call, status: 429 }]
     const lost = [{ ...call, status: undefined, answer: 'the connection was refused' }]
@@ -199,11 +225,13 @@ describe('detail', () => {
       {
         ...{ attempt: 1, provider: 'acme', upstream_model: 'whale-1', because: null, skipped: [] },
         ...{ outcome: 'busy', is_duplicate: false, ...times, exchanges: busy },
+        failure_reason: 'submit answered 429',
       },
       {
         ...{ attempt: 2, provider: 'vendor', upstream_model: 'whale-1', because: decision.because, skipped },
         ...{ outcome: 'not_delivered', is_duplicate: false, ...times },
         exchanges: [{ ...lost[0], status: null }],
+        failure_reason: 'submit answered 429',
       },
     ])
     await fail(id)
@@ -319,6 +347,7 @@ describe('retry', () => {
       retried_from: id,
       order: { prompt: 'At night', remixOf: { taskId: source, mediaId } },
     })
+    await fail(String(body['id']))
     await ask(`${gateway.url}/v1/videos/${source}`, key.text, { method: 'DELETE' })
     expectProblem(await post(`/${id}/retry`), 'conflict')
   })

@@ -325,3 +325,26 @@ describe('a change is announced to every gateway, although keys are remembered',
     await becomesEverywhere(text, 'invalid_api_key')
   })
 })
+
+// Written down by hand: an endpoint of the reference must not lose its path or its key unnoticed.
+describe('the endpoints of the reference', () => {
+  test.each([
+    ['POST', '/v1/video/create'],
+    ['GET', '/v1/video/query'],
+    ['POST', '/v1/videos'],
+    ['GET', '/v1/videos/nonsense'],
+    ['GET', '/v1/videos/nonsense/content'],
+    ['POST', '/v1/videos/nonsense/remix'],
+    ['POST', '/vidB/v1/characters'],
+    ['POST', '/v1/chat/completions'],
+    ['POST', '/v1/audio/transcriptions'],
+    ['POST', '/v1/audio/translations'],
+    ['POST', '/v1/audio/speech'],
+    ['GET', '/v1/models'],
+  ])('%s %s needs a key and takes it as a bearer token', async (method, path) => {
+    expectUnauthorized(await ask(`${gateway.url}${path}`, undefined, { method }), 'missing_api_key')
+    const { status, body } = await ask(`${gateway.url}${path}`, key.text, { method })
+    expect([200, 400, 404]).toContain(status)
+    expect(body).not.toMatchObject({ error: { code: 'endpoint_not_found' } })
+  })
+})

@@ -1,14 +1,55 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { recordOutcome } from '../../src/videos/open-task-store.ts'
+import { dayOfTaskId } from '../../src/videos/task-id.ts'
+import { markProcessing } from '../../src/videos/task-store.ts'
 import { ask, askJson, expectProblem, form, pixel } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
+import { createSpender } from '../kit/spender.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { startVendorGateway } from '../kit/vendor-gateway.ts'
 
 let gateway: TestGateway
 let accountId: string
 let key: TestKey
 
+/** A gateway whose provider is asked and answered by the test. */
+const startMaker = async () => {
+  const waiting: { method: string; response: ServerResponse }[] = []
+  const server = createServer((request, response) => {
+    request.resume()
+    waiting.push({ method: request.method ?? '', response })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const own = await startVendorGateway({}, {}, { baseUrl })
+  return {
+    ...(await createSpender(own.database.postgres, 1_000)),
+    gateway: own,
+    /** The next request to the provider. */
+    asked: async (method: string): Promise<ServerResponse> => {
+      await expect.poll(() => waiting.map((each) => each.method)).toEqual([method])
+      return waiting.pop()?.response as ServerResponse
+    },
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await own[Symbol.asyncDispose]()
+    },
+  }
+}
+let maker: Awaited<ReturnType<typeof startMaker>>
+
+const createAt = async ({ url }: TestGateway) => {
+  const order = { model: 'vidB-2', prompt: 'A whale', seconds: '4', size: '480x480' }
+  const { body } = await ask(`${url}/v1/videos`, maker.text, { method: 'POST', body: form(order) })
+  return String(body['id'])
+}
 const create = async (fields: Record<string, string | Blob> = {}) => {
   const { body } = await ask(`${gateway.url}/v1/videos`, key.text, {
     method: 'POST',
@@ -29,8 +70,12 @@ beforeAll(async () => {
   gateway = await startGateway()
   accountId = await createAccount(gateway.database.postgres)
   key = await createKey(gateway.database.postgres, accountId)
+  maker = await startMaker()
 })
-afterAll(() => gateway[Symbol.asyncDispose]())
+afterAll(async () => {
+  await maker.close()
+  await gateway[Symbol.asyncDispose]()
+})
 
 describe('200', () => {
   test('ends a waiting task as failed, gives its money back and removes its pictures', async () => {
@@ -110,6 +155,83 @@ describe('200', () => {
     expect(
       await one(`select count(*) from task_events where task_id = $1 and kind = 'failed'`, [id]),
     ).toEqual({ count: 1 })
+  })
+
+  describe('a video that its provider has made', () => {
+    /** A task that its provider works on, as far as we know. */
+    const underWay = async () => {
+      const id = await createAt(maker.gateway)
+      const { postgres } = maker.gateway.database
+      await postgres.query(
+        `update open_tasks set stage = 'waiting', run = 1, awakeable = 'sign_nobody', upstream = $2 where task_id = $1`,
+        [id, JSON.stringify({ id: `job-${id}` })],
+      )
+      await markProcessing(postgres, dayOfTaskId(id) ?? '', id)
+      return id
+    }
+    const cancelAt = (id: string) =>
+      ask(`${maker.gateway.url}/v1/videos/${id}/cancel`, maker.text, { method: 'POST' })
+    const openTask = async (id: string) => {
+      const { rows } = await maker.gateway.database.postgres.query<Record<string, unknown>>(
+        `select outcome ->> 'kind' as outcome, stage from open_tasks where task_id = $1`,
+        [id],
+      )
+      return rows[0]
+    }
+    const answer = (response: ServerResponse, status: string) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ id: 'job', status, progress: 50 }))
+    const expectCharged = async (id: string) => {
+      await completeTask(maker.gateway, maker.account, id)
+      expect((await cancelAt(id)).body).toMatchObject({ status: 'completed' })
+      const { body } = await ask(`${maker.gateway.url}/v1/receipts/${id}`, maker.text)
+      expect(body).toMatchObject({ status: 'completed', captured_micros: 400_000, released_micros: 0 })
+    }
+
+    test('and that we have not polled yet: the cancel loses, and it is charged', async () => {
+      const id = await underWay()
+      const cancelling = cancelAt(id)
+      answer(await maker.asked('GET'), 'completed')
+      const { status, body } = await cancelling
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ id, status: 'processing' })
+      expect(body).not.toHaveProperty('error')
+      expect(await openTask(id)).toEqual({ outcome: 'done', stage: 'waiting' })
+      // What is known is not asked for again.
+      expect((await cancelAt(id)).body).toEqual(body)
+      await expectCharged(id)
+    })
+
+    test.each(['waiting', 'keeping'])('and that is being stored (%s): the cancel loses', async (stage) => {
+      const id = await underWay()
+      await maker.gateway.database.postgres.query(
+        `update open_tasks set stage = $2, outcome = '{"kind":"done","result":null}' where task_id = $1`,
+        [id, stage],
+      )
+      expect((await cancelAt(id)).body).toMatchObject({ id, status: 'processing' })
+      await expectCharged(id)
+    })
+
+    test('while we ask about it: the cancel loses', async () => {
+      const id = await underWay()
+      const cancelling = cancelAt(id)
+      const response = await maker.asked('GET')
+      await recordOutcome(maker.gateway.database.postgres, id, { kind: 'done', result: null })
+      answer(response, 'in_progress')
+      expect((await cancelling).body).toMatchObject({ id, status: 'processing' })
+      await expectCharged(id)
+    })
+
+    test('is told from one that it works on, or has failed at: the cancel wins, and it is told to stop', async () => {
+      for (const status of ['in_progress', 'failed']) {
+        const id = await underWay()
+        const cancelling = cancelAt(id)
+        answer(await maker.asked('GET'), status)
+        expect((await cancelling).body).toMatchObject({ error: { code: 'task_cancelled' } })
+        answer(await maker.asked('DELETE'), 'deleted')
+      }
+    })
   })
 
   test('takes a body and passes it over', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { ask, askJson, expectProblem, form } from '../kit/answers.ts'
+import { ask, askJson, expectProblem, form, pixelUri } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { makeVideo } from '../kit/sample-video.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
@@ -65,6 +65,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway[Symbol.asyncDispose]())
 
+const idsOf = (body: Record<string, unknown>) => (body['data'] as { id: string }[]).map(({ id }) => id)
 const [anna, bob] = [() => made[0]!, () => made[1]!]
 
 describe('reading', () => {
@@ -80,7 +81,6 @@ describe('reading', () => {
 
   test('the list, newest first, page by page without gaps', async () => {
     const newest = made.map(({ id }) => id).toReversed()
-    const idsOf = (body: Record<string, unknown>) => (body['data'] as { id: string }[]).map(({ id }) => id)
     const whole = await list('')
     expect(whole.body).toMatchObject({ object: 'list', has_more: false, last_id: newest.at(-1) })
     expect(idsOf(whole.body)).toEqual(newest)
@@ -237,6 +237,23 @@ describe('an order that brings a character', () => {
     expect(after).toMatchObject({ characters: (before as Record<string, unknown>)['characters'] })
   })
 
+  test('comes with POST /v1/video/create too, and errors name the parameter there', async () => {
+    const orderTask = (changes: Record<string, unknown>) =>
+      askJson(`${gateway.url}/v1/video/create`, key.text, {
+        ...{ model: 'vidB-2', prompt: 'A whale', images: [pixelUri], ...changes },
+      })
+    const { status, body } = await orderTask({ character_url: link, character_timestamps: '1,3' })
+    expect(status).toBe(200)
+    expect(await charactersOf(body['id'])).toEqual([{ id: expect.any(String), taskId: body['id'] }])
+    expectProblem(await orderTask({ character_url: 'nonsense' }), 'invalid_parameter', 'character_url')
+    for (const character_timestamps of ['0,0.9', '0,3.1', '4,6', 'a,b'])
+      expectProblem(
+        await orderTask({ character_url: link, character_timestamps }),
+        'invalid_parameter',
+        'character_timestamps',
+      )
+  })
+
   test.each([
     ['an object', { save_to_library: true }],
     ['JSON text', '{"create_self_portrait":true,"save_to_library":true}'],
@@ -309,5 +326,15 @@ describe('deleting', () => {
     expectProblem(await call('DELETE', id), 'character_not_found')
     expectProblem(await ask(`${gateway.url}/characters/${username}`, undefined), 'character_not_found')
     expect(await namedBy(`@${username}`)).toEqual([])
+  })
+
+  test('a page of the list goes on where it was', async () => {
+    const { id } = await make('1.5,4')
+    const later = await make('1.4,4')
+    const older = idsOf((await list(`?after=${id}`)).body)
+    await call('DELETE', id)
+    expect(idsOf((await list(`?after=${id}`)).body)).toEqual(older)
+    expect(idsOf((await list(`?order=asc&after=${id}`)).body)).toEqual([later.id])
+    expectProblem(await list(`?after=${id}`, stranger.text), 'invalid_parameter', 'after')
   })
 })

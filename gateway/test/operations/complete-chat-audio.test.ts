@@ -347,16 +347,6 @@ describe('200, streamed', () => {
     expect(captured).toBeLessThan(held / 2)
     await expect.poll(() => lastTurn().state).toBe('abandoned')
   })
-
-  test('one who leaves before anything was said pays nothing', async () => {
-    const who = await customer(10)
-    const leaving = new AbortController()
-    const asking = stream(said('vendor:hang'), { ...who, signal: leaving.signal })
-    await expect.poll(() => requestsOf(who.account)).toMatchObject([{ outcome: 'open' }])
-    leaving.abort()
-    await expect(asking).rejects.toThrow()
-    await expect.poll(() => requestsOf(who.account)).toMatchObject([{ outcome: 'aborted', captured: 0 }])
-  })
 })
 
 describe('money', () => {
@@ -498,6 +488,15 @@ describe('400 invalid_parameter', () => {
     ],
   ])('%s', async (_, body, param) => {
     await expectRefused(body, 'invalid_parameter', param)
+  })
+
+  test.each(['max_tokens', 'max_completion_tokens'])('%s quotes the limit of the model', async (param) => {
+    const answer = await complete(said('A', { [param]: 0 }))
+    expectProblem(answer, 'invalid_parameter', param)
+    expect(answer.body['error']).toHaveProperty(
+      'message',
+      `'${param}' must be a whole number from 1 to 16384 (got 0).`,
+    )
   })
 
   test('a recording of more than 25 MB', async () => {
@@ -669,7 +668,7 @@ describe('what a provider does wrong', () => {
   ] as const)('%s is %s, without a word of its own, and not charged', async (word, code) => {
     const who = await customer(10)
     const answer = await complete(said(`A vendor:${word}`), who)
-    expectProblem(answer, code)
+    expectProblem(answer, code, code === 'invalid_parameter' ? 'messages' : undefined)
     expect(JSON.stringify(answer.body)).not.toMatch(/vendor|127\.0\.0\.1/)
     expect(await requestsOf(who.account)).toMatchObject([{ outcome: 'failed', captured: 0 }])
   })
@@ -682,23 +681,6 @@ describe('what a provider does wrong', () => {
     const answer = await complete(said('A vendor:busy'))
     expectProblem(answer, 'model_overloaded')
     expect(answer.headers.get('retry-after')).toBe('7')
-  })
-
-  test('a caller who leaves before the answer pays nothing, and the provider is told', async () => {
-    const who = await customer(10)
-    const leaving = new AbortController()
-    const asking = fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${who.text}`, 'content-type': 'application/json' },
-      body: JSON.stringify(said([text('A vendor:hang'), sound(wave(60))])),
-      signal: leaving.signal,
-    })
-    await expect.poll(() => lastTurn().messages[0]?.text).toContain('hang')
-    leaving.abort()
-    await expect(asking).rejects.toThrow()
-    await expect.poll(() => requestsOf(who.account)).toMatchObject([{ outcome: 'aborted', captured: 0 }])
-    await expect.poll(() => lastTurn().state).toBe('abandoned')
-    await expect.poll(spooledFiles).toEqual([])
   })
 
   test('a sender who goes away in the middle of a long text leaves nothing behind', async () => {
@@ -716,6 +698,37 @@ describe('what a provider does wrong', () => {
   test('a provider that is away is 502', async () => {
     await using lost = await startGateway({ LOCAL_URL: 'http://127.0.0.1:9' }, gateway)
     expectProblem(await complete(said('A'), { url: lost.url }), 'upstream_error')
+  })
+})
+
+describe('200, at the edges', () => {
+  test.each([
+    { temperature: 0 },
+    { temperature: 2 },
+    { top_p: 0 },
+    { top_p: 1 },
+    { n: 128 },
+    { max_tokens: 1 },
+    { max_tokens: 16_384 },
+  ])('%j is taken and goes to the provider', async (setting) => {
+    expect((await complete(said('Hello', setting))).status).toBe(200)
+    expect(lastTurn().settings).toMatchObject(setting)
+  })
+
+  test('one reply is what n of 1 gives', async () => {
+    const { body } = await complete(said('Hello', { n: 1 }))
+    expect(body['choices']).toHaveLength(1)
+  })
+})
+
+describe('400 invalid_parameter, just beyond the edges', () => {
+  test.each([
+    ['temperature', [-0.01, 2.01]],
+    ['top_p', [-0.01, 1.01]],
+    ['n', [0, 129]],
+    ['max_tokens', [0, 16_385]],
+  ])('%s', async (name, values) => {
+    for (const value of values) await expectRefused(said('A', { [name]: value }), 'invalid_parameter', name)
   })
 })
 

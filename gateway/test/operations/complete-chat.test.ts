@@ -52,9 +52,9 @@ const complete = (
 const stream = (
   { text }: Customer,
   body: object,
-  options: { headers?: Record<string, string>; signal?: AbortSignal; url?: string } = {},
+  options: { headers?: Record<string, string>; signal?: AbortSignal; url?: string; path?: string } = {},
 ) =>
-  fetch(`${options.url ?? gateway.url}/v1/chat/completions`, {
+  fetch(`${options.url ?? gateway.url}${options.path ?? '/v1'}/chat/completions`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${text}`,
@@ -142,6 +142,24 @@ describe('200, streamed', () => {
     }
   })
 
+  test.each([
+    ['/openai/v1', {}, '\n'],
+    ['/v1', { 'x-api-dialect': 'openai' }, ''],
+    ['/v1', {}, ''],
+  ])('under %s with %j each piece ends with %j', async (path, headers, lineEnd) => {
+    const who = await customer()
+    const response = await stream(who, said('A whale'), { path, headers })
+    const { id } = await taskOf(who)
+    await life.progress(id, 50)
+    await life.complete(id, who.accountId)
+    const heard = await allEventsIn(response.body)
+    expect(heard.pop()).toEqual({ data: '[DONE]' })
+    const contents = heard.map(contentOf)
+    const known = [`task_id: ${id}`, 'progress: 50%', 'progress: 100%']
+    expect(contents.slice(0, -1)).toEqual(known.map((line) => `${line}${lineEnd}`))
+    expect(contents.at(-1)).toMatch(new RegExp(`^video_url: \\S+${lineEnd}$`))
+  })
+
   test('each line is numbered by its event, so that the events of the task go on after any of them', async () => {
     const who = await customer()
     const response = await stream(who, said('A whale'))
@@ -207,8 +225,9 @@ describe('200, streamed', () => {
     leaving.abort()
     await expect.poll(async () => (await taskOf(who)).state).toBe('failed')
     const { id } = await taskOf(who)
-    const read = await ask(`${gateway.url}/v1/videos/${id}`, who.text)
-    expect(read.body).toMatchObject({ error: { code: 'task_cancelled' } })
+    // A read may be answered from memory for a moment.
+    const read = async () => (await ask(`${gateway.url}/v1/videos/${id}`, who.text)).body
+    await expect.poll(read).toMatchObject({ error: { code: 'task_cancelled' } })
   })
 
   test('a gateway that closes says where to go on, and cancels nothing', async () => {
@@ -377,8 +396,12 @@ describe('what is ordered', () => {
 
   test('what chat has and video has not is named and passed over', async () => {
     const who = await customer()
-    const response = await stream(who, said('A whale', { temperature: 0.5, stream_options: {} }))
-    expect(response.headers.get('x-ignored-params')).toBe('temperature, stream_options')
+    const settings = { temperature: 2, top_p: 0, max_tokens: 1, max_completion_tokens: 1_000_000 }
+    const response = await stream(who, said('A whale', { ...settings, stream_options: {} }))
+    expect(response.status).toBe(200)
+    expect(response.headers.get('x-ignored-params')?.split(', ').toSorted()).toEqual(
+      [...Object.keys(settings), 'stream_options'].toSorted(),
+    )
     await response.body?.cancel()
   })
 })
@@ -441,11 +464,29 @@ describe('400 invalid_parameter', () => {
     ],
     ['two replies', said('A whale', { n: 2 }), 'n'],
     ['no reply', said('A whale', { n: 0 }), 'n'],
+    ['a temperature over 2', said('A whale', { temperature: 2.1 }), 'temperature'],
+    ['a temperature below 0', said('A whale', { temperature: -0.1 }), 'temperature'],
+    ['a temperature that is no number', said('A whale', { temperature: 'warm' }), 'temperature'],
+    ['top_p over 1', said('A whale', { top_p: 1.01 }), 'top_p'],
+    ['top_p below 0', said('A whale', { top_p: -1 }), 'top_p'],
+    ['no tokens', said('A whale', { max_tokens: 0 }), 'max_tokens'],
+    ['half a token', said('A whale', { max_tokens: 1.5 }), 'max_tokens'],
+    [
+      'no tokens under the newer name',
+      said('A whale', { max_completion_tokens: 0 }),
+      'max_completion_tokens',
+    ],
     ['a model that is no text', said('A whale', { model: 7 }), 'model'],
     ['a model of family A', said('A whale', { model: 'vidA_3_1' }), 'model'],
     ['a model that speaks', said('A whale', { model: 'ttsB-3.1-flash-tts-preview' }), 'model'],
   ])('%s', async (_, body, param) => {
     await expectRefused(await customer(), body, 'invalid_parameter', param)
+  })
+
+  test.each([0, 2, 129])('n of %i is told that a video model makes one', async (n) => {
+    const answer = await complete(await customer(), said('A whale', { n }))
+    expectProblem(answer, 'invalid_parameter', 'n')
+    expect(answer.body['error']).toHaveProperty('message', `'n' must be 1 (got ${n}).`)
   })
 
   test('stream that is neither true nor false', async () => {
@@ -517,4 +558,32 @@ describe('502 for a task that failed', () => {
   test.each(['upstream_error', 'task_timeout'] as const)('%s', async (code) => {
     expectProblem(await failing(code), 'upstream_error')
   })
+})
+
+describe('200, line by line', () => {
+  test.each(['vidB-2', 'vidB-2-pro'])(
+    '%s: each event is one line of data, and [DONE] is the last',
+    async (model) => {
+      const who = await customer()
+      const response = await stream(who, said('A whale', { model }))
+      const { id } = await taskOf(who)
+      await life.progress(id, 50)
+      await life.complete(id, who.accountId)
+      const lines = (await response.text()).split('\n').filter((line) => line.startsWith('data'))
+      expect(lines.pop()).toBe('data: [DONE]')
+      const contents = lines.map((line) => {
+        expect(line.startsWith('data: {')).toBe(true)
+        const { choices } = JSON.parse(line.slice('data: '.length)) as {
+          choices: { delta: { content: unknown } }[]
+        }
+        return choices[0]?.delta.content
+      })
+      expect(contents).toEqual([
+        `task_id: ${id}`,
+        'progress: 50%',
+        'progress: 100%',
+        expect.stringMatching(/^video_url: https:\/\/videos\.example\/\S+$/),
+      ])
+    },
+  )
 })

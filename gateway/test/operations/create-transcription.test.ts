@@ -429,21 +429,6 @@ describe('money', () => {
     },
   )
 
-  test.each(['false', 'true'])('who leaves before an answer pays nothing, streamed: %s', async (stream) => {
-    const { account, text: keyText } = await spender(1)
-    const leave = new AbortController()
-    const asked = transcribe({ prompt: 'vendor:hang', stream }, { text: keyText, signal: leave.signal })
-    await expect.poll(() => gateway.vendor.transcriptions().at(-1)?.state).toBe('under way')
-    expect(await balanceOf(account)).toEqual({ available: 1_000_000 - 500, held: 500 })
-    leave.abort()
-    await expect(asked).rejects.toThrow()
-    await expect.poll(() => heard().state).toBe('abandoned')
-    await expect
-      .poll(() => requestsOf(account))
-      .toMatchObject([{ outcome: 'aborted', held: 500, captured: 0 }])
-    expect(await balanceOf(account)).toEqual({ available: 1_000_000, held: 0 })
-  })
-
   test('who leaves a stream that was heard pays for it, and the vendor is stopped', async () => {
     const { account, text: keyText } = await spender(1)
     const leave = new AbortController()
@@ -588,7 +573,7 @@ describe('400 invalid_parameter', () => {
   })
 
   test('what the vendor says is wrong with a value', async () => {
-    expectProblem(await sendFields({ prompt: 'vendor:reject=invalid_value' }), 'invalid_parameter')
+    expectProblem(await sendFields({ prompt: 'vendor:reject=invalid_value' }), 'invalid_parameter', 'file')
   })
 })
 
@@ -730,6 +715,36 @@ describe('503', () => {
       () => send(audioForm(packed, { model: 'asr-1' }), { url: without.url }),
       'service_unavailable',
     )
+  })
+})
+
+describe('200, value by value', () => {
+  test.each([
+    ['a program stream', 'mpeg', 'audio.mpeg', ['-c:a', 'mp2', '-f', 'mpeg']],
+    ['frames of layer II', 'mpga', 'audio.mp3', ['-c:a', 'mp2', '-f', 'mp2']],
+    ['frames of layer III', 'mpga', 'audio.mp3', ['-c:a', 'libmp3lame', '-f', 'mp3', '-id3v2_version', '0']],
+  ])('%s, as %s files hold it', async (_, extension, filename, parameters) => {
+    const bytes = await encoded(sound, `out.${extension}`, parameters)
+    const answer = await send(audioForm(bytes, { model: 'asr-1' }, `speech.${extension}`))
+    expect(answer.body).toEqual({ text: `vendor transcript of ${bytes.length} bytes` })
+    expect(heard()).toMatchObject({ filename, contentType: 'audio/mpeg' })
+  })
+
+  test.each(['asr-1', 'asr-large-v3', 'asr-large-v3-turbo'])('%s answers in every format', async (model) => {
+    for (const format of ['json', 'text', 'srt', 'vtt', 'verbose_json']) {
+      const response = await transcribe({ model, response_format: format })
+      expect(response.status).toBe(200)
+      expect(response.headers.get('x-ignored-params')).toBeNull()
+      const isJson = format === 'json' || format === 'verbose_json'
+      expect(response.headers.get('content-type')).toMatch(isJson ? /^application\/json;/ : /^text\/plain;/)
+      await response.text()
+      expect(heard().fields).toMatchObject({ model: [model] })
+    }
+  })
+
+  test.each(['0', '1'])('a temperature of %s', async (temperature) => {
+    expect((await sendFields({ temperature })).status).toBe(200)
+    expect(heard().fields).toMatchObject({ temperature: [temperature] })
   })
 })
 

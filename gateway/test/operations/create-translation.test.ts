@@ -186,3 +186,44 @@ describe('what the vendor does', () => {
     expect(rows).toEqual([{ available: 1_000_000, held: 0 }])
   })
 })
+
+describe('200, value by value', () => {
+  test.each(['asr-1', 'asr-large-v3', 'asr-large-v3-turbo'])(
+    '%s translates, in every format',
+    async (model) => {
+      expect((await translate({ model })).body).toEqual({ text })
+      expect(gateway.vendor.transcriptions().at(-1)).toMatchObject({
+        task: 'translate',
+        fields: { model: [model] },
+      })
+      for (const format of ['json', 'text', 'srt', 'vtt', 'verbose_json']) {
+        const response = await fetch(`${gateway.url}/v1/audio/translations`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key.text}` },
+          body: audioForm(sound, { model, response_format: format }),
+        })
+        expect(response.status).toBe(200)
+        await response.text()
+      }
+    },
+  )
+
+  test('a file of exactly 25 MB', async () => {
+    const bytes = Buffer.concat([sound, Buffer.alloc(26_214_400 - sound.length)])
+    const { body } = await send(audioForm(bytes, { model: 'asr-1' }))
+    expect(body).toEqual({ text: 'vendor translation of 26214400 bytes' })
+  })
+
+  test('a temperature from 0 to 1, and 0 unless it is given', async () => {
+    for (const [given, sent] of [
+      [{}, '0'],
+      [{ temperature: '0' }, '0'],
+      [{ temperature: '1' }, '1'],
+    ] as const) {
+      expect((await translate(given)).status).toBe(200)
+      expect(gateway.vendor.transcriptions().at(-1)?.fields).toMatchObject({ temperature: [sent] })
+    }
+    for (const temperature of ['-0.01', '1.01'])
+      await expectRefused(() => translate({ temperature }), 'invalid_parameter', 'temperature')
+  })
+})

@@ -399,3 +399,73 @@ describe('413 request_too_large', () => {
     await expectRefused(() => create(body), 'request_too_large')
   })
 })
+
+describe('200, value by value', () => {
+  test.each([
+    ...['vidA2', 'vidA2-fast', 'vidA2-pro', 'vidA2-fast-frames', 'vidA2-fast-components'],
+    ...['vidA3', 'vidA3-fast', 'vidA3-pro', 'vidA3-pro-frames', 'vidA3.1', 'vidA3.1-fast'],
+    ...['vidB-2', 'vidB-2-pro'],
+  ])('%s is named by the id of its task, by which the task is read', async (model) => {
+    const { body } = await create({ ...familyB, model })
+    const id = String(body['id'])
+    expect(id.startsWith(`${model}:`)).toBe(true)
+    expect(id.slice(model.length)).toMatch(/^:\d{10}-[0-9A-Za-z]{14}$/)
+    expect(Number.isInteger(body['status_update_time'])).toBe(true)
+    expect((await ask(`${gateway.url}/v1/video/query?id=${id}`, key.text)).body).toMatchObject({ id })
+  })
+
+  test.each([
+    ['landscape', 'small', '1280x720'],
+    ['portrait', 'small', '720x1280'],
+    ['landscape', 'large', '1920x1080'],
+    ['portrait', 'large', '1080x1920'],
+  ])('family B in %s and %s is made in %s, in each length', async (orientation, size, made) => {
+    for (const duration of [10, 15, 25]) {
+      const answer = await create({ ...familyB, orientation, size, duration })
+      expect((await taskOf(answer)).order).toMatchObject({ size: made, seconds: duration })
+    }
+  })
+
+  test('family B is made in 10, 15 or 25 seconds and in no other length', async () => {
+    const taken: number[] = []
+    for (let duration = 0; duration <= 30; duration += 1) {
+      const answer = await create({ ...familyB, duration })
+      if (answer.status === 200) taken.push(duration)
+      else expectProblem(answer, 'invalid_parameter', 'duration')
+    }
+    expect(taken).toEqual([10, 15, 25])
+  })
+
+  test('a prompt is enhanced and a video upscaled only where that is asked for', async () => {
+    for (const given of [{}, { enhance_prompt: false, enable_upsample: false }]) {
+      const task = await taskOf(await create({ ...familyA, ...given }))
+      expect(needsEnhancing(task)).toBe(false)
+      expect(task.order.size).toBe('1280x720')
+    }
+  })
+
+  test.each([
+    [true, false],
+    [false, true],
+  ])('family B with watermark %s and private %s', async (watermark, isPrivate) => {
+    const answer = await create({ ...familyB, watermark, private: isPrivate })
+    expect((await taskOf(answer)).order).toMatchObject({ watermark, isPrivate })
+  })
+})
+
+describe('400 invalid_parameter, types', () => {
+  test.each([
+    ['prompt', { prompt: 7 }],
+    ['prompt', { prompt: ['A whale'] }],
+    ['images', { images: pixelUri }],
+    ['orientation', { orientation: 7 }],
+    ['size', { size: 7 }],
+    ['duration', { duration: 'ten' }],
+    ['duration', { duration: [10] }],
+    ['character_url', { character_url: 7 }],
+    ['character_timestamps', { character_url: 'https://example.com/a.mp4', character_timestamps: 7 }],
+    ['character_timestamps', { character_url: 'https://example.com/a.mp4', character_timestamps: '1-2' }],
+  ])('%s of family B in %j', async (param, given) => {
+    await expectRefused(() => create({ ...familyB, ...given }), 'invalid_parameter', param)
+  })
+})

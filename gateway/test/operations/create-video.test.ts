@@ -638,7 +638,7 @@ describe('400 invalid_image', () => {
       'a file of 20 MB and a byte',
       new Blob([pixelBytes, Buffer.alloc(20 * megabyte + 1 - pixelBytes.length)]),
     ],
-  ])('%s', async (_, input_reference) => {
+  ])('%s, as a file', async (_, input_reference) => {
     await expectRefused(() => create({ ...familyA, input_reference }), 'invalid_image', 'input_reference')
   })
 
@@ -1019,6 +1019,68 @@ describe('200, money under pressure', () => {
       [bounded.id],
     )
     expect(rows).toEqual([{ quota_micros: 2_000_000, used_micros: 2_000_000 }])
+  })
+})
+
+describe('200, value by value', () => {
+  test.each(['vidB-2', 'vidB-2-pro'])('%s is made in each size of family B', async (model) => {
+    for (const size of ['720x1280', '1280x720', '480x480', '1080x1080']) {
+      const { body } = await create({ ...familyB, model, size })
+      expect(body).toMatchObject({ size })
+    }
+  })
+
+  test('created_at is a whole number of seconds in both families', async () => {
+    for (const fields of [familyA, familyB])
+      expect(Number.isInteger((await create(fields)).body['created_at'])).toBe(true)
+  })
+
+  test('family B is made in the six listed lengths and in no other', async () => {
+    const taken: number[] = []
+    for (let seconds = 0; seconds <= 30; seconds += 1) {
+      const answer = await createJson({ ...familyB, seconds })
+      if (answer.status === 200) taken.push(seconds)
+      else expectProblem(answer, 'invalid_parameter', 'seconds')
+    }
+    expect(taken).toEqual([4, 8, 10, 12, 15, 25])
+  })
+
+  test.each(['true', 'false'])('both families take a watermark of %s', async (watermark) => {
+    for (const fields of [familyA, familyB]) {
+      const { body } = await create({ ...fields, watermark })
+      expect(await orderOf(body['id'])).toMatchObject({ watermark: watermark === 'true' })
+    }
+  })
+
+  test('style, metadata and private go with the order, as text of a form', async () => {
+    const metadata = JSON.stringify({ scene: 7 })
+    const answer = await create({ ...familyB, style: 'noir', metadata, private: 'true' })
+    expect(answer.headers.get('x-ignored-params')).toBeNull()
+    expect(await orderOf(answer.body['id'])).toMatchObject({
+      style: 'noir',
+      isPrivate: true,
+      metadata: { scene: 7 },
+    })
+  })
+
+  test.each([
+    ['image/png', pixelBytes.toString('base64')],
+    [
+      'image/jpeg',
+      '/9j/4AAQSkZJRgABAgAAAQABAAD/2wBDAAgEBAQEBAUFBQUFBQYGBgYGBgYGBgYGBgYHBwcICAgHBwcGBgcHCAgICAkJCQgICAgJCQoKCgwMCwsODg4RERT/xABLAAEBAAAAAAAAAAAAAAAAAAAABwEBAAAAAAAAAAAAAAAAAAAAABABAAAAAAAAAAAAAAAAAAAAABEBAAAAAAAAAAAAAAAAAAAAAP/AABEIAAIAAgMBIgACEQADEQD/2gAMAwEAAhEDEQA/AL+AD//Z',
+    ],
+    ['image/webp', 'UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoCAAIAAgA0JaQAA3AA/vuUAAA='],
+    ['image/gif', 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'],
+  ])('%s is taken as a file and as a data URI', async (type, base64) => {
+    const bytes = Buffer.from(base64, 'base64')
+    for (const answer of [
+      await create({ ...familyA, input_reference: new Blob([bytes], { type }) }),
+      await createJson({ ...familyAJson, input_reference: `data:${type};base64,${base64}` }),
+    ]) {
+      expect(await referencesOf(answer.body['id'])).toEqual([
+        expect.objectContaining({ content_type: type, size_bytes: bytes.length }),
+      ])
+    }
   })
 })
 

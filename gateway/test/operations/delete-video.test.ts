@@ -64,6 +64,26 @@ describe('200', () => {
     expect(await auditLedger(postgres)).toEqual({ sumMicros: 0, driftedBalances: 0, heldByFinished: 0 })
   })
 
+  test('its receipt stays as it was, for the account and for operators', async () => {
+    const id = await create()
+    await completeTask(gateway, accountId, id, { bytes: sample })
+    const receipt = (text = key.text) => ask(`${gateway.url}/v1/receipts/${id}`, text)
+    const before = await receipt()
+    expect(before.body).toMatchObject({
+      status: 'completed',
+      captured_micros: 400_000,
+      released_micros: 0,
+      lines: [{ unit: 'second', quantity: 4, total_micros: 400_000 }],
+    })
+    await remove(id)
+    const after = await receipt()
+    expect(after.status).toBe(200)
+    expect(after.body).toEqual(before.body)
+    const { postgres } = gateway.database
+    const stranger = await createKey(postgres, await createAccount(postgres))
+    expectProblem(await receipt(stranger.text), 'task_not_found')
+  })
+
   test('a failed task', async () => {
     const id = await create()
     await endTask(gateway.database.postgres, id, { kind: 'failed', code: 'upstream_error', message: '' })
@@ -82,6 +102,46 @@ describe('400 task_not_completed', () => {
     const processing = await remove(id)
     expect(processing.body).toMatchObject({ error: { message: expect.stringContaining('processing') } })
     expect((await read(`/v1/videos/${id}`)).status).toBe(200)
+  })
+})
+
+describe('409 conflict', () => {
+  const remix = (id: string) =>
+    askJson(`${gateway.url}/v1/videos/${id}/remix`, key.text, { prompt: 'At night' })
+
+  test('the source of a remix stays until the remix has ended', async () => {
+    const { postgres } = gateway.database
+    const id = await create()
+    await completeTask(gateway, accountId, id)
+    const remixId = String((await remix(id)).body['id'])
+    const waiting = await remove(id)
+    expectProblem(waiting, 'conflict')
+    expect(waiting.headers.get('x-should-retry')).toBe('false')
+    expect(waiting.body).toMatchObject({ error: { message: expect.stringContaining(remixId) } })
+    await markProcessing(postgres, dayOfTaskId(remixId) ?? '', remixId)
+    expectProblem(await remove(id), 'conflict')
+    expect((await read(`/v1/videos/${id}/content`)).status).toBe(200)
+    await endTask(postgres, remixId, { kind: 'failed', code: 'upstream_error', message: '' })
+    expect((await remove(id)).status).toBe(200)
+  })
+
+  test('of a deletion and a remix at the same moment, one wins', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const id = await create()
+      await completeTask(gateway, accountId, id)
+      const before: Record<string, unknown> = await recordOf(gateway)
+      const [remixed, removed] = await Promise.all([remix(id), remove(id)])
+      if (remixed.status === 200) {
+        expectProblem(removed, 'conflict')
+        await ask(`${gateway.url}/v1/videos/${String(remixed.body['id'])}/cancel`, key.text, {
+          method: 'POST',
+        })
+      } else {
+        expectProblem(remixed, 'task_not_found')
+        expect(removed.status).toBe(200)
+        expect(await recordOf(gateway)).toMatchObject({ ledger_entries: before['ledger_entries'] })
+      }
+    }
   })
 })
 

@@ -1,4 +1,4 @@
-/** Clients that disconnect from a streamed reply: before it is answered, before its first byte, and in the middle. */
+/** Clients that disconnect: before the provider answers, before the first byte of a streamed reply, and in its middle. */
 import { randomUUID } from 'node:crypto'
 import diagnostics from 'node:diagnostics_channel'
 import { once } from 'node:events'
@@ -70,6 +70,8 @@ afterAll(async () => {
 interface Streamed {
   path: string
   body: () => FormData | object
+  /** What it costs where the provider has done all of it. */
+  costs?: number
   /** How the provider begins, and how it ends. */
   begin: (vendor: ServerResponse) => void
   finish: (vendor: ServerResponse) => void
@@ -80,6 +82,8 @@ const events = (vendor: ServerResponse, event: object) =>
   vendor.writeHead(200, { 'content-type': 'text/event-stream' }).write(data(event))
 const speech = (more: object): Streamed => ({
   path: '/v1/audio/speech',
+  // Eleven characters.
+  costs: 165,
   body: () => ({ model: 'chat-4o-mini-tts-2025-12-15', input: 'Hello there', voice: 'alloy', ...more }),
   begin: (vendor) => vendor.writeHead(200, { 'content-type': 'audio/mpeg' }).write('first bytes'),
   finish: (vendor) => vendor.end(' and the rest'),
@@ -89,6 +93,7 @@ const kinds: Record<string, Streamed> = {
   'speech as events': speech({ stream_format: 'sse' }),
   'a transcription': {
     path: '/v1/audio/transcriptions',
+    costs: 100,
     body: () => audioForm(wave(1), { model: 'asr-1', stream: 'true' }),
     begin: (vendor) => events(vendor, { type: 'transcript.text.delta', delta: 'Hello' }),
     finish: (vendor) => vendor.end(data({ type: 'transcript.text.done', text: 'Hello there' })),
@@ -110,19 +115,72 @@ const kinds: Record<string, Streamed> = {
   },
 }
 
+const json = (vendor: ServerResponse, body: object) =>
+  vendor.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+const talk = (more: object): Pick<Streamed, 'path' | 'body'> => ({
+  path: '/v1/chat/completions',
+  body: () => ({
+    model: 'chat-4o-audio-preview',
+    messages: [{ role: 'user', content: 'Hello' }],
+    ...more,
+  }),
+})
+/** What is answered in one piece. */
+const whole: Record<string, Omit<Streamed, 'finish'>> = {
+  'a transcription': {
+    path: '/v1/audio/transcriptions',
+    body: () => audioForm(wave(1), { model: 'asr-1' }),
+    costs: 100,
+    begin: (vendor) => json(vendor, { text: 'Hello there' }),
+  },
+  'a translation': {
+    path: '/v1/audio/translations',
+    body: () => audioForm(wave(1), { model: 'asr-1' }),
+    costs: 100,
+    begin: (vendor) => json(vendor, { text: 'Hello there' }),
+  },
+  'a chat': {
+    ...talk({}),
+    begin: (vendor) =>
+      json(vendor, {
+        choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 300, completion_tokens: 200 },
+      }),
+  },
+  'a spoken chat': {
+    ...talk({ modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } }),
+    begin: (vendor) =>
+      json(vendor, {
+        choices: [
+          {
+            index: 0,
+            message: {
+              role: 'assistant',
+              content: null,
+              audio: { id: 'x', expires_at: 1, data: wave(1).toString('base64'), transcript: 'Hello' },
+            },
+            finish_reason: 'stop',
+          },
+        ],
+        usage: { prompt_tokens: 300, completion_tokens: 200 },
+      }),
+  },
+}
+
 type Moment = 'before the answer' | 'before the first byte' | 'in the middle'
 const moments: Moment[] = ['before the answer', 'before the first byte', 'in the middle']
 
+/** `url` among the headers names another gateway. */
 const send = async (
   path: string,
   body: FormData | object,
-  headers: Record<string, string>,
+  { url = gateway.url, ...headers }: Record<string, string>,
 ): Promise<ClientRequest> => {
   const encoded =
     body instanceof FormData
       ? new Response(body)
       : new Response(JSON.stringify(body), { headers: { 'content-type': 'application/json' } })
-  const client = httpRequest(`${gateway.url}${path}`, {
+  const client = httpRequest(`${url}${path}`, {
     method: 'POST',
     headers: { 'content-type': encoded.headers.get('content-type') ?? '', ...headers },
   })
@@ -209,13 +267,145 @@ describe.each(Object.entries(kinds))('%s', (_, kind) => {
     expect(Buffer.concat(await replayed.toArray()).length).toBeGreaterThan(0)
   })
 
-  test.each(moments)('without a key, left %s: ended, and the rest of the hold is back', async (moment) => {
+  test.each(moments)('without a key, left %s: charged for what the provider has made', async (moment) => {
     const { account, text } = await createSpender(gateway.database.postgres, 1_000)
     await leave(kind, moment, { authorization: `Bearer ${text}` })
     const { outcome, captured } = await settledRequestOf(account)
     expect(outcome).toBe('aborted')
-    if (moment === 'before the answer') expect(captured).toBe(0)
+    if (kind.costs === undefined) expect(captured).toBeGreaterThan(0)
+    else expect(captured).toBe(kind.costs)
     expect(await claimsOf(account)).toEqual([])
+  })
+
+  test('without a key, left before the provider fails: not charged', async () => {
+    const { account, text } = await createSpender(gateway.database.postgres, 1_000)
+    const fails = { ...kind, begin: (vendor: ServerResponse) => vendor.destroy(), finish: () => undefined }
+    await leave(fails, 'before the answer', { authorization: `Bearer ${text}` })
+    expect(await settledRequestOf(account)).toMatchObject({ outcome: 'aborted', captured: 0 })
+  })
+})
+
+describe.each(Object.entries(whole))('%s in one piece', (_, given) => {
+  const kind: Streamed = { ...given, finish: () => undefined }
+
+  test('with an idempotency key: finished, charged, replayed', async () => {
+    const { account, text } = await createSpender(gateway.database.postgres, 1_000)
+    const headers = { authorization: `Bearer ${text}`, 'idempotency-key': 'once' }
+    await leave(kind, 'before the answer', headers)
+    expect(await settledRequestOf(account)).toMatchObject({ outcome: 'completed' })
+    await expect.poll(() => claimsOf(account)).toEqual([{ status: 200 }])
+    const [replayed] = (await once(await send(kind.path, kind.body(), headers), 'response')) as [
+      IncomingMessage,
+    ]
+    expect(replayed.headers['idempotent-replayed']).toBe('true')
+  })
+
+  test('without a key: charged as if it had been read', async () => {
+    const { account, text } = await createSpender(gateway.database.postgres, 1_000)
+    const headers = { authorization: `Bearer ${text}` }
+    await leave(kind, 'before the answer', headers)
+    const { outcome, captured } = await settledRequestOf(account)
+    expect(outcome).toBe('aborted')
+    const reader = await createSpender(gateway.database.postgres, 1_000)
+    const asked = await send(kind.path, kind.body(), { authorization: `Bearer ${reader.text}` })
+    kind.begin(await held.next())
+    const [reply] = (await once(asked, 'response')) as [IncomingMessage]
+    expect(reply.statusCode).toBe(200)
+    reply.resume()
+    expect(await settledRequestOf(reader.account)).toMatchObject({ outcome: 'completed', captured })
+    expect(captured).toBeGreaterThan(0)
+    if (kind.costs !== undefined) expect(captured).toBe(kind.costs)
+  })
+
+  test('without a key, where the provider fails: not charged', async () => {
+    const { account, text } = await createSpender(gateway.database.postgres, 1_000)
+    const fails = { ...kind, begin: (vendor: ServerResponse) => vendor.destroy() }
+    await leave(fails, 'before the answer', { authorization: `Bearer ${text}` })
+    expect(await settledRequestOf(account)).toMatchObject({ outcome: 'aborted', captured: 0 })
+  })
+
+  test('by a client library that tries again: charged once, and answered by the first try', async () => {
+    const { account, text } = await createSpender(gateway.database.postgres, 1_000)
+    const headers = { authorization: `Bearer ${text}`, 'x-stainless-lang': 'js' }
+    await leave(kind, 'before the answer', headers)
+    expect(await settledRequestOf(account)).toMatchObject({ outcome: 'aborted' })
+    const retry = { ...headers, 'x-stainless-retry-count': '1' }
+    const [reply] = (await once(await send(kind.path, kind.body(), retry), 'response')) as [IncomingMessage]
+    expect(reply.statusCode).toBe(200)
+    expect(reply.headers['idempotent-replayed']).toBe('true')
+    await settledRequestOf(account)
+  })
+})
+
+describe('429 rate_limit_exceeded', () => {
+  const transcription: Streamed = { ...whole['a transcription'], finish: () => undefined } as Streamed
+
+  test('aborted requests of a key are limited, and a request with an idempotency key is none', async () => {
+    await using limited = await startVendorGateway(
+      { LIMIT_ABORTED_PER_MINUTE: '2' },
+      {},
+      { baseUrl: held.url },
+    )
+    const { postgres } = limited.database
+    const { account, text } = await createSpender(postgres, 1_000)
+    const at = { url: limited.url, authorization: `Bearer ${text}` }
+    await leave(transcription, 'before the answer', { ...at, 'idempotency-key': 'expected back' })
+    await leave(transcription, 'before the answer', at)
+    await leave(transcription, 'before the answer', at)
+    await expect.poll(() => paygBalanceOf(postgres, account)).toMatchObject({ held: 0 })
+    const refused = async (path: string, body: FormData | object) => {
+      const [reply] = (await once(await send(path, body, at), 'response')) as [IncomingMessage]
+      const { error } = JSON.parse(Buffer.concat(await reply.toArray()).toString()) as {
+        error: { code: string; message: string }
+      }
+      expect(reply.statusCode).toBe(429)
+      expect(reply.headers['retry-after']).toMatch(/^\d+$/)
+      expect(error).toMatchObject({
+        code: 'rate_limit_exceeded',
+        message: expect.stringMatching(/^Rate limit reached: 2 aborted requests per minute for this key\./),
+      })
+    }
+    await refused(transcription.path, transcription.body())
+    const { path, body } = speech({})
+    await refused(path, body())
+    expect(await meteredRequestsOf(postgres, account)).toHaveLength(3)
+    // A quote is no request to a provider, and another key is not concerned.
+    const quoted = await send(`${path}?dry_run=true`, body(), at)
+    const [quote] = (await once(quoted, 'response')) as [IncomingMessage]
+    expect(quote.statusCode).toBe(200)
+    const other = await createSpender(postgres, 1_000)
+    const asked = await send(transcription.path, transcription.body(), {
+      ...at,
+      authorization: `Bearer ${other.text}`,
+    })
+    transcription.begin(await held.next())
+    const [reply] = (await once(asked, 'response')) as [IncomingMessage]
+    expect(reply.statusCode).toBe(200)
+  })
+})
+
+describe('a process that is stopped', () => {
+  test('waits for what a provider does for a client that has left, and charges it', async () => {
+    const { account, text } = await createSpender(gateway.database.postgres, 1_000)
+    const own = await startVendorGateway({}, {}, { baseUrl: held.url }, gateway)
+    const kind = whole['a transcription'] as Streamed
+    const closing: PromiseLike<void>[] = []
+    await leave(
+      {
+        ...kind,
+        begin: (vendor) => {
+          closing.push(own[Symbol.asyncDispose]())
+          kind.begin(vendor)
+        },
+        finish: () => undefined,
+      },
+      'before the answer',
+      { url: own.url, authorization: `Bearer ${text}` },
+    )
+    await Promise.all(closing)
+    expect(await meteredRequestsOf(gateway.database.postgres, account)).toMatchObject([
+      { outcome: 'aborted', captured: 100 },
+    ])
   })
 })
 

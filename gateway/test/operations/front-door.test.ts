@@ -36,6 +36,11 @@ describe('404 endpoint_not_found', () => {
     '/v1/nothing',
     '/v1/videos/a/b',
     '/V1/videos',
+    '/videos',
+    '/v1/characters',
+    '/vidB/characters',
+    '/vidB/v1',
+    '/vidB/v1/videos',
     '//v1/videos',
     '/openai',
     '/openai/v1',
@@ -58,6 +63,21 @@ describe('404 endpoint_not_found', () => {
     },
   )
 
+  test.each([
+    ['POST', '/v1/videos/edits', '/v1/videos/{id}/remix'],
+    ['POST', '/v1/videos/extensions', '/v1/videos/{id}/remix'],
+    ['POST', '/v1/videos/characters', '/vidB/v1/characters'],
+    ['GET', '/v1/videos/characters/nonsense', '/vidB/v1/characters/{id}'],
+  ])('%s %s is not offered, and the message names what is', async (method, path, instead) => {
+    for (const base of ['', '/openai']) {
+      const answer = await ask(`${gateway.url}${base}${path}`, key.text, { method })
+      expectProblem(answer, 'endpoint_not_found')
+      expect(answer.body).toMatchObject({ error: { message: expect.stringContaining(instead) } })
+      expect(answer.headers.get('allow')).toBeNull()
+    }
+    expectProblem(await ask(`${gateway.url}${path}/`, undefined, { method }), 'endpoint_not_found')
+  })
+
   test('a part of a path that is too long to be a name', async () => {
     expectProblem(await ask(`${gateway.url}/v1/videos/${'a'.repeat(2_000)}`, key.text), 'endpoint_not_found')
   })
@@ -74,6 +94,32 @@ describe('405 method_not_allowed', () => {
       expect(answer.headers.get('allow')).toBe(methods.join(', '))
     }
   })
+})
+
+describe('400 invalid_request', () => {
+  const call = (path: string, type: string, body: string) =>
+    ask(`${gateway.url}${path}`, key.text, { method: 'POST', headers: { 'content-type': type }, body })
+
+  test.each([
+    ...['/v1/video/create', '/v1/videos/nonsense/remix', '/vidB/v1/characters'],
+    ...['/v1/chat/completions', '/v1/audio/speech'],
+  ])('%s takes JSON, not another type and not what is no object', async (path) => {
+    const body = JSON.stringify({ model: 'vidB-2', prompt: 'A whale' })
+    for (const type of ['text/plain', 'application/xml', 'application/x-www-form-urlencoded'])
+      expectProblem(await call(path, type, body), 'invalid_request')
+    for (const malformed of ['', '{', '{"model":}', '[]', '"model"', 'null'])
+      expectProblem(await call(path, 'application/json', malformed), 'invalid_request')
+  })
+
+  test.each(['/v1/videos', '/v1/audio/transcriptions', '/v1/audio/translations'])(
+    '%s takes a form, not another type and not one that breaks off',
+    async (path) => {
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
+        expectProblem(await call(path, type, 'model=vidB-2'), 'invalid_request')
+      const cut = '--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nvidB'
+      expectProblem(await call(path, 'multipart/form-data; boundary=x', cut), 'invalid_request')
+    },
+  )
 })
 
 describe('cross-origin requests', () => {

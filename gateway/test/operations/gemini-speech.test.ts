@@ -81,13 +81,13 @@ test('our voices have their own names there, and instructions go along', async (
 })
 
 test.each([
-  ['vendor:moderated', 'content_policy_violation'],
-  ['vendor:too-long', 'output_length_exceeded'],
-  ['vendor:reject=invalid_value', 'invalid_parameter'],
-  ['vendor:empty', 'upstream_error'],
-  ['vendor:busy', 'model_overloaded'],
-] as const)('%s is %s', async (input, code) => {
-  expectProblem(await ask({ input }), code)
+  ['vendor:moderated', 'content_policy_violation', undefined],
+  ['vendor:too-long', 'output_length_exceeded', undefined],
+  ['vendor:reject=invalid_value', 'invalid_parameter', 'input'],
+  ['vendor:empty', 'upstream_error', undefined],
+  ['vendor:busy', 'model_overloaded', undefined],
+] as const)('%s is %s', async (input, code, param) => {
+  expectProblem(await ask({ input }), code, param)
   expect((await requests()).at(-1)).toMatchObject({ outcome: 'failed', captured: 0 })
 })
 

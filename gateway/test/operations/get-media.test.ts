@@ -223,9 +223,11 @@ describe('410', () => {
 describe('416', () => {
   test.each(['bytes=1000-', 'bytes=1000-2000', 'bytes=-0'])('%s', async (range) => {
     const { status, headers, bytes } = await open(link, { range })
-    expect(status).toBe(416)
+    const body = JSON.parse(bytes.toString()) as Record<string, unknown>
+    expectProblem({ status, headers, body }, 'range_not_satisfiable')
     expect(headers.get('content-range')).toBe('bytes */1000')
-    expect(bytes).toHaveLength(0)
+    const head = await open(link, { range }, 'HEAD')
+    expect([head.status, head.bytes.length]).toEqual([416, 0])
   })
 })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { pictureTypeOf } from '../../src/videos/reference-picture.ts'
+import { imageTypeOf } from '../../src/videos/image-scan.ts'
 import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
 import { markProcessing } from '../../src/videos/task-store.ts'
 import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'
@@ -122,7 +122,7 @@ describe('200 as a picture', () => {
       expect(headers.get('content-disposition')).toBe(
         `attachment; filename="${id.replace(':', '-')}-${variant}.jpg"`,
       )
-      expect(pictureTypeOf(bytes)).toBe('image/jpeg')
+      expect(imageTypeOf(bytes)).toBe('image/jpeg')
       expect(bytes).toEqual(first?.bytes)
     }
     const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
@@ -241,6 +241,15 @@ describe('410 media_expired', () => {
 describe('416', () => {
   test('a range beyond the end', async () => {
     const { id } = await complete()
-    expect((await open(id, { ...asBytes, range: 'bytes=1000-' })).status).toBe(416)
+    const answer = await read(id, { ...asBytes, range: 'bytes=1000-' })
+    expectProblem(answer, 'range_not_satisfiable')
+    expect(answer.headers.get('content-range')).toBe('bytes */1000')
+  })
+})
+
+describe('200, its time', () => {
+  test('status_update_time is a whole number of seconds', async () => {
+    const { id } = await complete()
+    expect(Number.isInteger((await read(id)).body['status_update_time'])).toBe(true)
   })
 })

@@ -272,3 +272,47 @@ describe('404 task_not_found', () => {
     expect((await read(foreignB, { text: stranger.text })).status).toBe(200)
   })
 })
+
+describe('200, state by state', () => {
+  const states: [string, number, (id: string) => Promise<unknown>][] = [
+    ['pending', 0, () => Promise.resolve()],
+    ['processing', 0, (id) => begin(id)],
+    ['completed', 100, (id) => completeTask(gateway, accountId, id)],
+    [
+      'failed',
+      0,
+      (id) =>
+        endTask(gateway.database.postgres, id, {
+          kind: 'failed',
+          code: 'upstream_error',
+          message: 'Broken.',
+        }),
+    ],
+  ]
+  const linkOnce = (status: string): unknown =>
+    status === 'completed' ? expect.stringMatching(/^https:\/\/videos\.example\//) : null
+  const errorOnce = (status: string) =>
+    status === 'failed' && { error: { code: 'upstream_error', message: 'Broken.' } }
+
+  test.each(states)('%s: exactly the six fields of family A', async (status, progress, move) => {
+    const id = await create(familyA)
+    await move(id)
+    const { body } = await read(id)
+    expect(body).toEqual({
+      ...{ id, status, progress, video_url: linkOnce(status), enhanced_prompt: 'A whale' },
+      status_update_time: expect.any(Number),
+      ...errorOnce(status),
+    })
+    expect(Number.isInteger(body['status_update_time'])).toBe(true)
+  })
+
+  test.each(states)('%s: exactly the seven fields of family B', async (status, progress, move) => {
+    const id = await create(familyB)
+    await move(id)
+    expect((await read(id)).body).toEqual({
+      ...{ id, status, progress, video_url: linkOnce(status) },
+      ...{ model: 'vidB-2', seconds: 4, size: '1280x720' },
+      ...errorOnce(status),
+    })
+  })
+})

@@ -367,6 +367,30 @@ describe('Idempotency-Key', () => {
     expect(rows).toEqual([{ outcome: 'completed', whole: true }])
   })
 
+  test('a speech too large to be kept whose listener leaves is stopped and charged, and so is the repeat', async () => {
+    const who = await customer()
+    const sent = speech({ input: `Longest ${'and longer '.repeat(200)}`, response_format: 'wav' })
+    const leaving = new AbortController()
+    const first = await send(who, sent, named('left early'), leaving.signal)
+    await first.body?.getReader().read()
+    leaving.abort()
+    const spoken = () => gateway.vendor.speeches().filter(({ input }) => input.startsWith('Longest'))
+    await expect.poll(() => spoken()[0]?.state).toBe('abandoned')
+    await expect.poll(() => keptFor(who)).toEqual([])
+    const again = await send(who, sent, named('left early'))
+    expect(again.headers.get('idempotent-replayed')).toBeNull()
+    expect((await bytesOf(again)).length).toBe(spoken()[1]?.sizeBytes)
+    const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
+      `select outcome, captured_micros = hold_micros as whole from metered_requests
+        where account_id = $1 order by created_at`,
+      [who.accountId],
+    )
+    expect(rows).toEqual([
+      { outcome: 'aborted', whole: true },
+      { outcome: 'completed', whole: true },
+    ])
+  })
+
   test('a reply too large to be kept is said to be, and not made again', async () => {
     const who = await customer()
     const sent = speech({ input: `Long ${'and longer '.repeat(60)}`, response_format: 'wav' })

@@ -129,6 +129,7 @@ const newHistory = (index: number): History => {
       ...{ keyId: uuidV7(), accountId: uuidV7(), kind, models: undefined, addresses: undefined },
       ...{ requestsPerMinute: undefined, limits: {}, dialect: 'reference' },
       hasQuota: quota !== undefined || budget !== undefined,
+      currency: 'USD',
     },
   }
 }
@@ -456,7 +457,9 @@ const moveMoney = async (lane: Lane, histories: History[], round: number) => {
     await delivered(lane, (postgres) =>
       postgres.transaction(async (each) => {
         for (const { move, history: _, ...order } of orders) {
-          await move(each, { ...order, actor: 'a test', reason: 'a test', reference: `round ${round}` })
+          await move(each, {
+            ...{ ...order, currency: 'USD', actor: 'a test', reason: 'a test', reference: `round ${round}` },
+          })
         }
       }),
     )

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { ask } from '../kit/answers.ts'
+import { ask, askJson, expectProblem, form } from '../kit/answers.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
@@ -49,6 +49,23 @@ const everyModel = [
   'ttsB-3.1-flash-tts-preview',
   'chat-4o-audio-preview',
 ]
+
+// Where the reference serves them, and the tasks for long recordings, which are not in it.
+const created = ['/v1/video/create']
+const ofVideos = ['/v1/videos']
+const ofFamilyB = ['/v1/videos', '/v1/video/create', '/v1/chat/completions']
+const heard = ['/v1/audio/transcriptions', '/v1/audio/transcription-tasks']
+const translated = ['/v1/audio/transcriptions', '/v1/audio/translations', '/v1/audio/transcription-tasks']
+const spoken = ['/v1/audio/speech']
+const endpointsOf: Record<string, string[]> = {
+  ...Object.fromEntries(everyModel.slice(0, 11).map((id) => [id, created])),
+  ...{ vidA_3_1: ofVideos, 'vidA_3_1-fast': ofVideos, 'vidB-2': ofFamilyB, 'vidB-2-pro': ofFamilyB },
+  ...{ 'asr-1': translated, 'asr-large-v3': translated, 'asr-large-v3-turbo': translated },
+  ...{ 'chat-4o-mini-transcribe': heard, 'chat-4o-transcribe': heard },
+  ...{ 'chat-4o-mini-tts-2025-12-15': spoken, 'ttsB-3.1-flash-tts-preview': spoken },
+  'chat-4o-audio-preview': ['/v1/chat/completions'],
+}
+const endpoints = [...new Set(Object.values(endpointsOf).flat())]
 
 const voicesOfA = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']
 const voicesOf: Record<string, string[]> = {
@@ -136,5 +153,27 @@ describe('200', () => {
     expect((await ask(`${telling.url}/v1/models/asr-1`, key.text)).body).toHaveProperty('engine.name', name)
     server.close()
     server.closeAllConnections()
+  })
+})
+
+describe('200, where a model is used', () => {
+  test('each model names exactly the endpoints of the reference that serve it', async () => {
+    const listed = (await list()).map(({ id, endpoints: named }) => [id, named])
+    expect(Object.fromEntries(listed)).toEqual(endpointsOf)
+  })
+
+  test.each(endpoints)('%s serves the models that name it and refuses every other', async (endpoint) => {
+    const isForm = endpoint.startsWith('/v1/audio/trans')
+    const url = `${gateway.url}${endpoint}`
+    for (const model of everyModel) {
+      const answer = isForm
+        ? await ask(url, key.text, { method: 'POST', body: form({ model }) })
+        : await askJson(url, key.text, { model })
+      if (endpointsOf[model]?.includes(endpoint)) {
+        // Nothing but a model: what is missed next shows that the model was taken.
+        expect(answer.body).toMatchObject({ error: { code: 'missing_parameter' } })
+        expect(answer.body).not.toMatchObject({ error: { param: 'model' } })
+      } else expectProblem(answer, 'invalid_parameter', 'model')
+    }
   })
 })

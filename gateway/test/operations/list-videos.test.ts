@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createModelTaskId } from '../../src/videos/task-id.ts'
 import { ask, askJson, expectProblem, form } from '../kit/answers.ts'
-import { completeTask, createAccount, createKey, endTask } from '../kit/factories.ts'
+import { completeTask, createAccount, createKey, endTask, subscribe } from '../kit/factories.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway
@@ -24,15 +24,11 @@ const create = async (text: string, more: object = {}) => {
   expect(answer.status).toBe(200)
   return String(answer.body['id'])
 }
-/** Many tasks, some of one second and some of different ones, oldest first. */
+/** Many tasks, several of them of the same second, oldest first. */
 const createMany = async (text: string, count: number) => {
   const ids: string[] = []
   for (let index = 0; index < count; index += 1) ids.push(await create(text))
-  const { rows } = await gateway.database.postgres.query<{ id: string }>(
-    'select id from video_tasks where id = any($1) order by created_at, id',
-    [ids],
-  )
-  return rows.map(({ id }) => id)
+  return ids
 }
 const list = (text: string, search = '', headers: Record<string, string> = {}) =>
   ask(`${gateway.url}/v1/videos${search}`, text, { headers })
@@ -131,6 +127,76 @@ describe('200', () => {
     expect(seen).toEqual(expected)
   })
 
+  test('a reader who follows the list from its end misses no task, however many share a second', async () => {
+    const { text } = await account()
+    let last = await create(text)
+    for (let count = 0; count < 20; count += 1) {
+      const next = await create(text)
+      expect(idsOf(await list(text, `?order=asc&after=${last}`))).toEqual([next])
+      last = next
+    }
+  })
+
+  test('nor one that is created by another process or paid from another purse at the same time', async () => {
+    await using other = await startGateway({}, gateway)
+    const { accountId, text } = await account()
+    await subscribe(gateway.database.postgres, accountId)
+    const subscriber = await createKey(gateway.database.postgres, accountId, { kind: 'subscription' })
+    const first = await create(text)
+    let isOver = false
+    const follow = async () => {
+      const seen: string[] = []
+      for (let after = first, wasOver = false; ;) {
+        const page = idsOf(await list(text, `?order=asc&limit=100&after=${after}`))
+        seen.push(...page)
+        after = page.at(-1) ?? after
+        if (wasOver && page.length === 0) return seen
+        wasOver = isOver
+      }
+    }
+    const following = follow()
+    const createAt = async (url: string, by: string) => {
+      const answer = await askJson(`${url}/v1/videos`, by, order)
+      expect(answer.status).toBe(200)
+      return String(answer.body['id'])
+    }
+    const created: string[] = []
+    for (let round = 0; round < 20; round += 1) {
+      const both = [gateway.url, other.url].flatMap((url) =>
+        [text, subscriber.text].map((by) => ({ url, by })),
+      )
+      created.push(...(await Promise.all(both.map(({ url, by }) => createAt(url, by)))))
+    }
+    isOver = true
+    const seen = await following
+    expect(seen.toSorted()).toEqual(created.toSorted())
+  })
+
+  test.each(['asc', 'desc'])(
+    'tasks of the same microsecond are paged by id, in order %s',
+    async (direction) => {
+      const { text } = await account()
+      await createMany(text, 5)
+      await gateway.database.postgres.query(
+        `update video_tasks set created_at = (select min(created_at) from video_tasks where account_id = k.account_id)
+         from keys k where k.account_id = video_tasks.account_id and video_tasks.id = any($1)`,
+        [idsOf(await list(text))],
+      )
+      const expected = idsOf(await list(text, `?order=${direction}`))
+      const seen: string[] = []
+      for (const _ of expected) {
+        const after = seen.at(-1)
+        const page = await list(
+          text,
+          `?limit=1&order=${direction}${after === undefined ? '' : `&after=${after}`}`,
+        )
+        seen.push(...idsOf(page))
+      }
+      expect(seen).toEqual(expected)
+      expect(new Set(seen).size).toBe(5)
+    },
+  )
+
   test('newest first, and twenty where no limit is given', async () => {
     const { text } = await account()
     const ids = await createMany(text, 21)
@@ -139,13 +205,22 @@ describe('200', () => {
     expect(page.body['has_more']).toBe(true)
   })
 
-  test('a page goes on after a task that was deleted meanwhile', async () => {
+  test('a page goes on after a task that was deleted meanwhile, exactly where that was', async () => {
     const { text } = await account()
-    const ids = await createMany(text, 3)
-    const [oldest = '', middle = ''] = ids
+    const ids = await createMany(text, 9)
+    const middle = String(ids[4])
     await endTask(gateway.database.postgres, middle, { kind: 'failed', code: 'task_timeout', message: '' })
     await ask(`${gateway.url}/v1/videos/${middle}`, text, { method: 'DELETE' })
-    expect(idsOf(await list(text, `?after=${middle}`))).toEqual([oldest])
+    expect(idsOf(await list(text, `?after=${middle}`))).toEqual(ids.slice(0, 4).toReversed())
+    expect(idsOf(await list(text, `?order=asc&after=${middle}`))).toEqual(ids.slice(5))
+  })
+
+  test('after an id that nothing is known of but its second, everything of that second is listed', async () => {
+    const { text } = await account()
+    const [id = ''] = await createMany(text, 1)
+    const unknown = id.replace(/-[^-]+$/, '-00unknown00000')
+    expect(idsOf(await list(text, `?after=${unknown}`))).toEqual([id])
+    expect(idsOf(await list(text, `?order=asc&after=${unknown}`))).toEqual([id])
   })
 
   test("nobody sees another account's tasks, whatever they page after", async () => {
@@ -167,6 +242,8 @@ describe('400 invalid_parameter', () => {
     ['order', '?order=sideways'],
     ['after', '?after=nonsense'],
     ['after', '?after=video_123'],
+    // The last millisecond of the year 9999: no time that the database reads comes after it.
+    ['after', '?after=video_e677d21f-dbff-7000-8000-000000000000'],
   ])('%s in %s', async (param, search) => {
     const { text } = await account()
     expectProblem(await list(text, search), 'invalid_parameter', param)

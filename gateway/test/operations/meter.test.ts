@@ -48,6 +48,7 @@ const callerWith = async (balance: number, quotaMicros?: number): Promise<Caller
     limits: {},
     dialect: 'reference',
     hasQuota: quotaMicros !== undefined,
+    currency: 'USD',
   }
 }
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { auditRecent, auditWhole, createAuditTurn, isSound } from '../../src/billing/audit-ledger.ts'
-import { adjust, expire, topUp, type MovementOrder } from '../../src/billing/movements.ts'
+import { adjust, expire, topUp, type OperatorOrder } from '../../src/billing/movements.ts'
 import type { Period } from '../../src/billing/period.ts'
 import { createPriceList, rateAt } from '../../src/billing/price-list.ts'
 import { insertPrice, type SetPrice } from '../../src/billing/price-store.ts'
@@ -11,12 +11,14 @@ import { placeHolds, settleHolds } from '../../src/billing/spend.ts'
 import { setKeyLimits } from '../../src/billing/spending-store.ts'
 import { endSubscription, renewCycles, setSubscription } from '../../src/billing/subscriptions.ts'
 import type { Caller } from '../../src/keys/caller.ts'
+import { insertAccount } from '../../src/keys/key-store.ts'
 import { createCatalog } from '../../src/models/catalog.ts'
 import type { Log } from '../../src/platform/log.ts'
 import { createLog } from '../../src/platform/log.ts'
+import type { Database } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
-import { createAccount, createKey } from '../kit/factories.ts'
+import { createAccount, createKey, subscribe } from '../kit/factories.ts'
 import { acceptedAt } from '../kit/past.ts'
 import { withoutIntervals } from '../kit/without-intervals.ts'
 
@@ -41,17 +43,17 @@ const callerOf = async (
   })
   return {
     ...{ keyId: id, accountId, kind, models: undefined, addresses: undefined, requestsPerMinute: undefined },
-    ...{ limits: {}, dialect: 'reference', hasQuota: quotaMicros !== undefined },
+    ...{ limits: {}, dialect: 'reference', hasQuota: quotaMicros !== undefined, currency: 'USD' },
   }
 }
 
 /** Holds so much for something new, or answers why not. */
 const hold = async (caller: Caller, amountMicros: number) => {
   const taskId = `req_${uuidV7()}`
-  const [refusal] = await database.postgres.transaction((each) =>
+  const { refusals } = await database.postgres.transaction((each) =>
     placeHolds(each, [{ caller, taskId, day, amountMicros }]),
   )
-  return { taskId, refusal }
+  return { taskId, refusal: refusals[0] }
 }
 const settle = (caller: Caller, taskId: string, holdMicros: number, captureMicros: number) =>
   database.postgres.transaction((each) =>
@@ -91,8 +93,9 @@ const complaintsAbout = async (...names: string[]) => {
 }
 
 describe('movements', () => {
-  const order = (accountId: string, amountMicros: number, reference?: string): MovementOrder => ({
+  const order = (accountId: string, amountMicros: number, reference?: string): OperatorOrder => ({
     ...{ accountId, purse: 'payg', amountMicros, actor: 'operator …abcd', reason: 'a test', reference },
+    currency: 'EUR',
   })
 
   test('add and take back, and say what the purse has then', async () => {
@@ -124,7 +127,11 @@ describe('movements', () => {
     expect(await purseOf(accountId)).toMatchObject({ available: 1_000 })
     await expect(
       database.postgres.transaction((each) => topUp(each, order(accountId, 999, 'invoice 7'))),
-    ).rejects.toMatchObject({ code: 'conflict', param: 'reference' })
+    ).rejects.toMatchObject({
+      code: 'conflict',
+      param: 'reference',
+      message: "'invoice 7' stands for another movement: 0.001 EUR in the purse 'payg'.",
+    })
     // Another kind of movement may refer to the same thing.
     await database.postgres.transaction((each) => adjust(each, order(accountId, -1_000, 'invoice 7')))
     expect(await purseOf(accountId)).toMatchObject({ available: 0 })
@@ -135,7 +142,10 @@ describe('movements', () => {
     await hold(await callerOf(accountId), 400_000)
     await expect(
       database.postgres.transaction((each) => adjust(each, order(accountId, -600_001))),
-    ).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('0.60') as string })
+    ).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'Only 0.60 EUR is available; no more can be taken back.',
+    })
     expect(await movementsOf(accountId)).toEqual([])
     expect(await purseOf(accountId)).toMatchObject({ available: 600_000, held: 400_000 })
   })
@@ -161,7 +171,9 @@ describe('limits', () => {
       const first = await hold(caller, 600)
       expect((await hold(caller, 401)).refusal).toMatchObject({
         code: 'quota_exceeded',
-        message: expect.stringContaining(`budget per ${period} of 0.001 has 0.0004 left`) as string,
+        message: expect.stringContaining(
+          `budget per ${period} is too low: 0.0004 of 0.001 USD left`,
+        ) as string,
       })
       await settle(caller, first.taskId, 600, 100)
       expect(await usedOf(caller)).toEqual({ [period]: 100 })
@@ -235,7 +247,7 @@ describe('limits', () => {
     await database.postgres.query('update accounts set spend_cap_micros = 1000 where id = $1', [accountId])
     expect((await hold(payg, 501)).refusal).toMatchObject({
       code: 'quota_exceeded',
-      message: expect.stringContaining('spend cap per month of 0.001 has 0.0005 left') as string,
+      message: expect.stringContaining('spend cap per month is too low: 0.0005 of 0.001 USD left') as string,
     })
     expect((await hold(subscriber, 500)).refusal).toBeUndefined()
     expect((await hold(payg, 1)).refusal).toMatchObject({ code: 'quota_exceeded' })
@@ -483,28 +495,61 @@ describe('prices', () => {
   })
 })
 
+describe('holds of one account', () => {
+  test.each([
+    ['of one purse', { isFunded: true, kinds: ['payg', 'payg'] }],
+    ['of two purses', { isFunded: true, kinds: ['payg', 'subscription'] }],
+    ['without a purse', { isFunded: false, kinds: ['payg', 'payg'] }],
+  ] as const)('%s follow one another, and their times do', async (_, { isFunded, kinds }) => {
+    const { postgres } = database
+    const accountId = isFunded ? await createAccount(postgres) : uuidV7()
+    if (isFunded) await subscribe(postgres, accountId)
+    else await insertAccount(postgres, { id: accountId, name: 'never paid' })
+    const [first, second] = [
+      await callerOf(accountId, { kind: kinds[0] }),
+      await callerOf(accountId, { kind: kinds[1] }),
+    ]
+    const holdNothing = (caller: Caller) => (within: Database) =>
+      placeHolds(within, [{ caller, taskId: `req_${uuidV7()}`, day, amountMicros: 0 }])
+    let later: ReturnType<typeof placeHolds> | undefined
+    const earlier = await postgres.transaction(async (within) => {
+      const placed = await holdNothing(first)(within)
+      later = postgres.transaction(holdNothing(second))
+      const waiting = `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      await expect
+        .poll(async () => (await postgres.query<{ count: number }>(waiting)).rows[0]?.count)
+        .toBeGreaterThan(0)
+      return placed
+    })
+    expect((await later)?.refusals).toEqual([undefined])
+    expect((await later)?.atMs).toBeGreaterThan(earlier.atMs)
+  })
+})
+
 describe('receipts', () => {
   test('tell what was held, captured and given back, by the entries of the ledger, and only to their account', async () => {
     const accountId = await createAccount(database.postgres)
     const { keyId } = await callerOf(accountId)
     const { id } = await acceptedAt(database.postgres, { accountId, keyId }, new Date())
-    const open = await readReceipt(database.postgres, { id, accountId })
+    const open = await readReceipt(database.postgres, { id, currency: 'EUR', accountId })
     expect(open).toEqual({
       ...{ object: 'receipt', id, model: 'vidB-2', status: 'pending', hold_micros: 400_000 },
-      lines: [{ unit: 'second', unit_micros: 100_000, quantity: 4, total_micros: 400_000 }],
-      ...{ captured_micros: null, released_micros: null },
+      lines: [{ unit: 'second', unit_micros: 100_000, quantity: 4, total_micros: 400_000, currency: 'EUR' }],
+      ...{ captured_micros: null, released_micros: null, currency: 'EUR' },
       entries: [
         {
-          ...{ id: expect.stringMatching(/^\d+$/) as string, movement: 'hold', amount_micros: 400_000 },
+          ...{ movement: 'hold', amount_micros: 400_000, currency: 'EUR' },
           created_at: expect.any(Number) as number,
         },
       ],
     })
-    expect(await readReceipt(database.postgres, { id })).toEqual(open)
+    expect(await readReceipt(database.postgres, { id, currency: 'EUR' })).toEqual(open)
     const other = await createAccount(database.postgres)
-    expect(await readReceipt(database.postgres, { id, accountId: other })).toBeUndefined()
+    expect(await readReceipt(database.postgres, { id, currency: 'EUR', accountId: other })).toBeUndefined()
     for (const unknown of ['', 'x', `req_${uuidV7()}`, 'req_ffffffff-ffff-7fff-bfff-ffffffffffff']) {
-      expect(await readReceipt(database.postgres, { id: unknown, accountId })).toBeUndefined()
+      expect(
+        await readReceipt(database.postgres, { id: unknown, currency: 'EUR', accountId }),
+      ).toBeUndefined()
     }
   })
 })

@@ -48,7 +48,6 @@ test('the vendor is asked with it, from the next request on', async () => {
   expect(await speak(gateway.url)).not.toBe(200)
   expect(vendor.speeches().length).toBe(before)
   await operator.call('setProvider', { id: 'vendor', body: { ...entry(), api_key: vendorKey } })
-  await operator.call('resetProviderHealth', { id: 'vendor' })
   expect(await speak(gateway.url)).toBe(200)
   expect(vendor.speeches().length).toBe(before + 1)
 })

@@ -134,9 +134,45 @@ describe('200', () => {
 })
 
 describe('200, after a wait', () => {
+  test('a wait is for the final state, whatever happens on the way', async () => {
+    for (const asked of [{ headers: { prefer: `wait=${longSeconds}` } }, { more: `&wait=${longSeconds}` }]) {
+      const id = await create()
+      const waiting = timed(query(id, asked.headers, asked.more))
+      await query(id)
+      await begin(id)
+      await progressTo(id, 10)
+      await expect.poll(async () => (await query(id)).body['status']).toBe('processing')
+      await completeTask(gateway, accountId, id)
+      tell(id)
+      const { answer, ms } = await waiting
+      expect(answer.body['status']).toBe('completed')
+      expect(ms).toBeLessThan(longSeconds * 1_000)
+    }
+  })
+
+  test('a failed task has reached its final state too', async () => {
+    const id = await create()
+    const waiting = query(id, { prefer: `wait=${longSeconds}` })
+    await query(id)
+    await endTask(gateway.database.postgres, id, { kind: 'failed', code: 'task_timeout', message: 'Late.' })
+    tell(id)
+    expect((await waiting).body['status']).toBe('failed')
+  })
+
+  test('the preferences that were applied are named in the reply', async () => {
+    const id = await create()
+    const appliedTo = async (headers: Record<string, string>, more = '') =>
+      (await query(id, headers, more)).headers.get('preference-applied')
+    expect(await appliedTo({ prefer: 'wait=1' })).toBe('wait=1')
+    expect(await appliedTo({ prefer: 'wait=1, until=change' })).toBe('wait=1, until=change')
+    expect(await appliedTo({}, '&wait=1')).toBeNull()
+    await endTask(gateway.database.postgres, id, { kind: 'failed', code: 'task_timeout', message: 'Late.' })
+    expect(await appliedTo({ prefer: `wait=9999` })).toBe('wait=60')
+  })
+
   test('a change of status is answered when it happens', async () => {
     const id = await create()
-    const waiting = timed(query(id, {}, `&wait=${longSeconds}`))
+    const waiting = timed(query(id, {}, `&wait=${longSeconds}&until=change`))
     await query(id)
     await begin(id)
     const { answer, ms } = await waiting
@@ -150,11 +186,11 @@ describe('200, after a wait', () => {
     await progressTo(id, 10)
     const read = (headers: Record<string, string>) =>
       timed(ask(`${gateway.url}/v1/videos/${id}`, key.text, { headers }))
-    const next = read({ prefer: `respond-async, wait=${longSeconds}` })
+    const next = read({ prefer: `respond-async, wait=${longSeconds}, until=change` })
     await query(id)
     await progressTo(id, 20)
     expect((await next).answer.body).toMatchObject({ status: 'processing', progress: 20 })
-    const end = read({ prefer: `wait=${longSeconds}` })
+    const end = read({ prefer: `wait=${longSeconds}, until=change` })
     await query(id)
     await completeTask(gateway, accountId, id)
     tell(id)
@@ -165,7 +201,7 @@ describe('200, after a wait', () => {
 
   test('a change that no news told of is found all the same', async () => {
     const id = await create()
-    const waiting = timed(query(id, { prefer: `wait=${longSeconds}` }))
+    const waiting = timed(query(id, { prefer: `wait=${longSeconds}, until=change` }))
     await query(id)
     await markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
     const { answer, ms } = await waiting
@@ -183,7 +219,8 @@ describe('200, after a wait', () => {
   test('a task that has ended is answered at once, and so is a reader who has not seen it as it stands', async () => {
     const id = await create()
     expect(
-      (await timed(query(id, { prefer: `wait=${longSeconds}`, 'if-none-match': '"older"' }))).ms,
+      (await timed(query(id, { prefer: `wait=${longSeconds}, until=change`, 'if-none-match': '"older"' })))
+        .ms,
     ).toBeLessThan(longSeconds * 1_000)
     await endTask(gateway.database.postgres, id, { kind: 'failed', code: 'task_timeout', message: 'Late.' })
     expect((await timed(query(id, { prefer: `wait=${longSeconds}` }))).ms).toBeLessThan(longSeconds * 1_000)
@@ -245,6 +282,11 @@ describe('400 missing_parameter', () => {
 })
 
 describe('400 invalid_parameter', () => {
+  test('until=tomorrow', async () => {
+    const id = await create()
+    expectProblem(await query(id, {}, '&wait=1&until=tomorrow'), 'invalid_parameter', 'until')
+  })
+
   test.each(['-1', '61', 'soon', '1.5'])('wait=%s', async (wait) => {
     const id = await create()
     expectProblem(await query(id, {}, `&wait=${wait}`), 'invalid_parameter', 'wait')
@@ -273,6 +315,39 @@ describe('404 task_not_found', () => {
     ]) {
       expectProblem(await query(id), 'task_not_found')
       expectProblem(await query(id, { prefer: `wait=${longSeconds}` }), 'task_not_found')
+    }
+  })
+})
+
+describe('200, state by state', () => {
+  const states: [string, (id: string) => Promise<unknown>][] = [
+    ['pending', () => Promise.resolve()],
+    ['processing', (id) => begin(id)],
+    ['completed', (id) => completeTask(gateway, accountId, id)],
+    [
+      'failed',
+      (id) =>
+        endTask(gateway.database.postgres, id, {
+          kind: 'failed',
+          code: 'upstream_error',
+          message: 'Broken.',
+        }),
+    ],
+  ]
+  test.each(states)('%s: exactly the five fields, and a link only once completed', async (status, move) => {
+    for (const order of [familyA, { model: 'vidB-2', prompt: 'A whale', images: [pixelUri] }]) {
+      const id = await create(order)
+      await move(id)
+      const { body } = await query(id)
+      expect(body).toEqual({
+        id,
+        status,
+        video_url: status === 'completed' ? expect.stringMatching(/^https:\/\/videos\.example\//) : null,
+        enhanced_prompt: 'A whale',
+        status_update_time: expect.any(Number),
+        ...(status === 'failed' && { error: { code: 'upstream_error', message: 'Broken.' } }),
+      })
+      expect(Number.isInteger(body['status_update_time'])).toBe(true)
     }
   })
 })

@@ -3,7 +3,7 @@ import type { ErrorCode } from '@kinora/contract/errors'
 import { operations } from '@kinora/contract/operations'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { ask, expectProblem, form, pixel, pixelUri, type Answer } from '../kit/answers.ts'
+import { expectProblem, form, pixel, pixelUri, type Answer } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey } from '../kit/factories.ts'
 import { makeVideo } from '../kit/sample-video.ts'
 import { audioForm, wave } from '../kit/sound.ts'
@@ -160,9 +160,11 @@ const expectQuote = (answer: Answer, parameters: object) => {
         unit_micros: expect.any(Number),
         quantity: expect.any(Number),
         total_micros: answer.body['total_micros'],
+        currency: 'USD',
       },
     ],
     total_micros: expect.any(Number),
+    currency: 'USD',
     fits: true,
     refusal: null,
   })
@@ -242,6 +244,7 @@ describe('the quote is what is then charged, and leaves nothing', () => {
       parameters: order.body,
       lines: [],
       total_micros: 0,
+      currency: 'USD',
       fits: true,
       refusal: null,
     })
@@ -324,16 +327,148 @@ describe('what would be refused', () => {
   })
 })
 
-test('dry_run=false is the real thing, and anything else is refused', async () => {
-  const who = await customer()
-  const order = { path: '/v1/videos', body: videoForm }
-  expect(await (await send(who, order, '?dry_run=false')).json()).toMatchObject({ object: 'video' })
-  const answer = await ask(`${gateway.url}/v1/videos?dry_run=maybe`, who.text, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(videoForm),
+describe('dry_run as it may be written', () => {
+  const json: Sent = { path: '/v1/videos', body: videoForm }
+  const inBody = (dryRun: unknown): Sent => ({ ...json, body: { ...videoForm, dry_run: dryRun } })
+  const inForm = (dryRun: string | Blob): Sent => ({
+    ...json,
+    body: form({ ...videoForm, dry_run: dryRun }),
   })
-  expectProblem(answer, 'invalid_parameter', 'dry_run')
+  const twice = form({ ...videoForm, dry_run: 'false' })
+  twice.append('dry_run', 'true')
+  const bothInForm: Sent = { ...json, body: twice }
+
+  test.each<[string, Sent, string]>([
+    ['without a value', json, '?dry_run'],
+    ['with an empty value', json, '?dry_run='],
+    ['with a blank value', json, '?dry_run=%20'],
+    ['in capitals', json, '?dry_run=TRUE'],
+    ['in JSON', inBody(true), ''],
+    ['in JSON as text', inBody('True'), ''],
+    ['in JSON as nothing', inBody(null), ''],
+    ['in JSON as an empty text', inBody(''), ''],
+    ['in a form', inForm('true'), ''],
+    ['in a form, in capitals', inForm('TRUE'), ''],
+    ['in a form without a value', inForm(''), ''],
+    ['in the body, where the query says otherwise', inBody(true), '?dry_run=false'],
+    ['in the query, where the body says otherwise', inBody(false), '?dry_run=true'],
+  ])('%s: a quote, and nothing is bought', async (_, order, query) => {
+    const who = await customer()
+    const before = await everything()
+    const response = await send(who, order, query, { 'idempotency-key': 'a quote' })
+    expect(response.status).toBe(200)
+    expect(await response.json()).toMatchObject({ object: 'quote', fits: true })
+    expect(response.headers.get('x-ignored-params')).toBeNull()
+    expect(await everything()).toEqual(before)
+  })
+
+  test.each<[string, Sent, string]>([
+    ['another word', json, '?dry_run=maybe'],
+    ['a number', json, '?dry_run=1'],
+    ['both values', json, '?dry_run=true&dry_run=false'],
+    ['a number in JSON', inBody(1), ''],
+    ['a list in JSON', inBody([true]), ''],
+    ['an object in JSON', inBody({}), ''],
+    ['another word in JSON', inBody('yes'), ''],
+    ['another word in a form', inForm('yes'), ''],
+    ['both values in a form', bothInForm, ''],
+    ['a file in a form', inForm(new File(['true'], 'true.txt')), ''],
+  ])('%s: refused, and nothing is bought', async (_, order, query) => {
+    const who = await customer()
+    const before = await everything()
+    const response = await send(who, order, query)
+    const body = (await response.json()) as Answer['body']
+    expectProblem(
+      { status: response.status, headers: response.headers, body },
+      'invalid_parameter',
+      'dry_run',
+    )
+    expect(await everything()).toEqual(before)
+  })
+
+  test.each<[string, Sent, string]>([
+    ['in the query', json, '?dry_run=false'],
+    ['in JSON', inBody(false), ''],
+    ['in a form', inForm('False'), ''],
+  ])('false %s is the real thing', async (_, order, query) => {
+    const response = await send(await customer(), order, query)
+    expect(await response.json()).toMatchObject({ object: 'video' })
+    expect(response.headers.get('x-ignored-params')).toBeNull()
+  })
+
+  test('in the body of a speech', async () => {
+    const who = await customer()
+    const asked = gateway.vendor.speeches().length
+    const response = await send(who, { path: '/v1/audio/speech', body: { ...speech, dry_run: true } })
+    expect(await response.json()).toMatchObject({ object: 'quote' })
+    expect(gateway.vendor.speeches().length).toBe(asked)
+  })
+})
+
+describe('a character', () => {
+  const characters = (body: object): Sent => ({ path: '/vidB/v1/characters', body })
+  const videos = (wish: object): Sent => ({ path: '/v1/videos', body: { ...videoForm, ...wish } })
+  /** The quote refuses what the create refuses, in the same words, and leaves nothing. */
+  const expectBothRefused = async (who: Customer, order: Sent, code: ErrorCode, param?: string) => {
+    const before = await everything()
+    const answer = await quote(who, order)
+    expectProblem(answer, code, param)
+    expect(await everything()).toEqual(before)
+    expect(await (await send(who, order)).json()).toEqual(answer.body)
+  }
+
+  test('timestamps outside the video are refused as for real', async () => {
+    const who = await customer()
+    const id = await source(who)
+    const span = { timestamps: '60,62' }
+    await expectBothRefused(who, characters({ from_task: id, ...span }), 'invalid_parameter', 'timestamps')
+    const wish = { character_from_task: id, character_timestamps: '60,62' }
+    await expectBothRefused(who, videos(wish), 'invalid_parameter', 'character_timestamps')
+  })
+
+  test('a video of somebody else, one that is not done, and a URL that leads nowhere', async () => {
+    const who = await customer()
+    const foreign = await source(await customer())
+    await expectBothRefused(who, characters({ from_task: foreign }), 'task_not_found')
+    const { id } = (await (await send(who, { path: '/v1/videos', body: videoForm })).json()) as { id: string }
+    await expectBothRefused(who, characters({ from_task: id }), 'task_not_completed', 'from_task')
+    const url = 'http://127.0.0.1/film.mp4'
+    await expectBothRefused(who, characters({ url }), 'invalid_parameter', 'url')
+    await expectBothRefused(who, videos({ character_url: url }), 'invalid_parameter', 'character_url')
+  })
+
+  test('a file that is no video', async () => {
+    const who = await customer()
+    const { id } = (await (await send(who, { path: '/v1/videos', body: videoForm })).json()) as { id: string }
+    await completeTask(gateway, who.accountId, id, { bytes: Buffer.from('no video at all') })
+    await expectBothRefused(who, characters({ from_task: id }), 'invalid_parameter', 'from_task')
+  })
+
+  test('does not fit where the create would be a 402, and does where the character is there already', async () => {
+    const who = await customer()
+    const order = characters({ from_task: await source(who), timestamps: '1,3' })
+    const empty = () =>
+      gateway.database.postgres.query(
+        `update balances set available_micros = $2 where account_id = $1 and purse = 'payg'`,
+        [who.accountId, 0],
+      )
+    const { rows } = await gateway.database.postgres.query<{ micros: number }>(
+      `select available_micros as micros from balances where account_id = $1 and purse = 'payg'`,
+      [who.accountId],
+    )
+    await empty()
+    const { body } = await quote(who, order)
+    expect(body).toMatchObject({ total_micros: 0, fits: false, refusal: { code: 'insufficient_balance' } })
+    expect((await send(who, order)).status).toBe(402)
+    await gateway.database.postgres.query(
+      `update balances set available_micros = $2 where account_id = $1 and purse = 'payg'`,
+      [who.accountId, rows[0]?.micros],
+    )
+    expect((await send(who, order)).status).toBe(200)
+    await empty()
+    expect((await quote(who, order)).body).toMatchObject({ fits: true, refusal: null })
+    expect((await send(who, order)).status).toBe(200)
+  })
 })
 
 test('a quote counts as a request like any other', async () => {

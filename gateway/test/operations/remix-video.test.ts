@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { ask, askJson, expectProblem, form, pixel } from '../kit/answers.ts'
+import { ask, askJson, expectProblem, form, pixel, pixelUri } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, subscribe, type TestKey } from '../kit/factories.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
@@ -220,5 +220,25 @@ describe('the route', () => {
     const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
     const { body: created } = await askJson(`${two.url}/v1/videos`, key.text, order)
     expect(await rowOf(created['id'])).toMatchObject({ provider: 'other' })
+  })
+})
+
+describe('200, value by value', () => {
+  test.each(['720x1280', '1280x720', '480x480', '1080x1080'])('%s is a size of a remix', async (size) => {
+    const { body } = await remix(sourceId, { prompt: 'At night', size })
+    expect(await rowOf(body['id'])).toMatchObject({ order: { size } })
+  })
+
+  test('a remix is named by the model of its source, whichever endpoint made that', async () => {
+    const { body: created } = await askJson(`${gateway.url}/v1/video/create`, key.text, {
+      ...{ model: 'vidB-2-pro', prompt: 'A whale', images: [pixelUri] },
+    })
+    const id = String(created['id'])
+    await completeTask(gateway, accountId, id)
+    const { body } = await remix(id, { prompt: 'At night' })
+    expect(body).toEqual({
+      id: expect.stringMatching(/^vidB-2-pro:remix-\d{10}-[0-9A-Za-z]{14}$/),
+      ...{ object: 'video', status: 'pending', progress: 0 },
+    })
   })
 })

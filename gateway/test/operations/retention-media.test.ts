@@ -16,7 +16,7 @@ import {
 } from '../../src/retention/clear-past.ts'
 import { keepClearing } from '../../src/retention/keep-clearing.ts'
 import { claimTurn } from '../../src/retention/turn-store.ts'
-import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
+import { insertStoredFiles, lockSources } from '../../src/storage/stored-file-store.ts'
 import { createTranscriptionId } from '../../src/transcripts/transcription-id.ts'
 import { finishTranscription } from '../../src/transcripts/transcription-task-store.ts'
 import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'
@@ -63,6 +63,17 @@ const age = (taskId: string, days: number) =>
             expires_at = expires_at - make_interval(days => $2) where task_id = $1`,
     [taskId, days],
   )
+/** A job that the vendor has, and the task it is taken to be of. */
+const vendorJob = async () => {
+  const submitted = await ask(`${gateway.vendor.url}/v1/videos`, 'vendor-key-of-tests', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', prompt: 'A whale', seconds: '4', size: '480x480' }),
+  })
+  return String(submitted.body['id'])
+}
+const madeBy = (taskId: string, job: string) =>
+  query('update video_tasks set upstream = $2 where id = $1', [taskId, JSON.stringify({ id: job })])
 const linkOf = async (taskId: string) => {
   const { body } = await read(`/v1/videos/${taskId}`)
   const { pathname, search } = new URL(String(body['video_url']))
@@ -123,17 +134,10 @@ describe('a result past its time', () => {
   })
 
   test('a job that its provider kept for remixes is let go, and a provider that is away holds up nothing', async () => {
-    const submitted = await ask(`${gateway.vendor.url}/v1/videos`, 'vendor-key-of-tests', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'm', prompt: 'A whale', seconds: '4', size: '480x480' }),
-    })
     const kept = await complete()
     const other = await complete()
-    for (const { id } of [kept, other]) {
-      const ref = id === kept.id ? String(submitted.body['id']) : 'job-of-nobody'
-      await query('update video_tasks set upstream = $2 where id = $1', [id, JSON.stringify({ id: ref })])
-    }
+    await madeBy(kept.id, await vendorJob())
+    await madeBy(other.id, 'job-of-nobody')
     await age(kept.id, 2)
     const { deletes } = gateway.vendor.counts()
     expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
@@ -144,6 +148,43 @@ describe('a result past its time', () => {
     expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
     gateway.vendor.faults.down = false
     expect(await exists(other.path)).toBe(false)
+  })
+
+  test('the source of a remix stays, here and at its provider, until the remix has ended', async () => {
+    const { id, path } = await complete()
+    await madeBy(id, await vendorJob())
+    const { body } = await askJson(`${gateway.url}/v1/videos/${id}/remix`, key.text, { prompt: 'At night' })
+    await age(id, 2)
+    const { deletes } = gateway.vendor.counts()
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 0 })
+    expect([await exists(path), gateway.vendor.counts().deletes]).toEqual([true, deletes])
+    await expect.poll(async () => (await read(`/v1/videos/${id}/content`)).status).toBe(410)
+    const remix = await askJson(`${gateway.url}/v1/videos/${id}/remix`, key.text, { prompt: 'At dawn' })
+    expectProblem(remix, 'media_expired')
+    const failure = { kind: 'failed', code: 'task_timeout', message: '' } as const
+    await endTask(gateway.database.postgres, String(body['id']), failure)
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+    expect([await exists(path), gateway.vendor.counts().deletes]).toEqual([false, deletes + 1])
+  })
+
+  test('a source that expires while a remix of it is being created stays as well', async () => {
+    const { id, path, mediaId } = await complete()
+    await madeBy(id, await vendorJob())
+    const remix = await create()
+    await age(id, 2)
+    const { deletes } = gateway.vendor.counts()
+    const { url } = gateway.database
+    const elsewhere = connectPostgres({ url, connectionsMax: 1 }, createLog({ level: 'silent' }, 'test'))
+    await elsewhere.transaction(async (database) => {
+      await lockSources(database, [mediaId])
+      await database.query('update open_tasks set source_task_id = $2 where task_id = $1', [remix, id])
+      expect(await clearMedia(clearing, live)).toEqual({ expired: 0 })
+    })
+    await elsewhere.close()
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 0 })
+    expect([await exists(path), gateway.vendor.counts().deletes]).toEqual([true, deletes])
+    await endTask(gateway.database.postgres, remix, { kind: 'failed', code: 'task_timeout', message: '' })
+    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
   })
 
   test('a file that went without its row being marked is no obstacle', async () => {

@@ -90,7 +90,7 @@ const meteredAt = async (at: Date, { isOpen = false }: { isOpen?: boolean } = {}
   const heldFor = [priceOf('million_characters', 1_000_000, 10)]
   const caller = {
     ...{ ...owner, kind: 'payg' as const, models: undefined, addresses: undefined, limits: {} },
-    ...{ requestsPerMinute: undefined, dialect: 'reference' as const, hasQuota: false },
+    ...{ requestsPerMinute: undefined, dialect: 'reference' as const, hasQuota: false, currency: 'USD' },
   }
   const { id, settle } = await meter.open({
     ...{ caller, operation: 'createSpeech', model: 'm', provider: 'p', heldFor },
@@ -175,6 +175,17 @@ test('a month stays while something of it is under way', async () => {
   await forgetRecording(postgres, day, id)
   expect(await dropped()).toEqual([`transcription_tasks_${suffix}`])
   await expectSound()
+})
+
+test('a month stays while a remix is made from a task of it', async () => {
+  const { postgres } = database
+  const { middle, suffix } = await makeMonth(3)
+  const source = await completedAt(middle)
+  const remix = await acceptedAt(postgres, owner, daysAgo(0))
+  await query('update open_tasks set source_task_id = $2 where task_id = $1', [remix.id, source.id])
+  expect(await dropped()).not.toContain(`video_tasks_${suffix}`)
+  await endTask(postgres, remix.id, failure)
+  expect(await dropped()).toEqual([`video_tasks_${suffix}`])
 })
 
 test('rows that no month was there for go together, once all of them are past', async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
 import { connectPostgres } from '../../src/platform/postgres.ts'
+import { ProviderFailure } from '../../src/providers/port/failure.ts'
 import { createProviders } from '../../src/providers/registry.ts'
 import { createHealth, type Health } from '../../src/routing/health.ts'
 import { savedAtFirst } from '../../src/routing/retry-budget.ts'
@@ -187,5 +188,61 @@ test('what is sent to a provider counts as its load at once, until the record is
   })
   // Nobody made a task of it.
   await expect.poll(() => choose(), often).toMatchObject({ provider: 'first' })
+  await router.stop()
+})
+
+test('a changed key, wherever it was changed, is a new start in every process; another setting is none', async () => {
+  const { postgres } = database
+  const listeners = new Set<() => void>()
+  let setup = { providers: [settingsAt('http://127.0.0.1:9', 'old-key', { name: 'acme' })], models: {} }
+  const live = {
+    current: () => setup,
+    onChange: (listener: () => void) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+  const change = (key: string, slots: number) => {
+    setup = { ...setup, providers: [settingsAt('http://127.0.0.1:9', key, { name: 'acme', slots })] }
+    for (const listener of listeners) listener()
+  }
+  const router = await createRouter({
+    ...{ setup: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+  })
+  router.report('acme', model, 'unauthorized')
+  await expect
+    .poll(() => other.healthOf('acme', model), often)
+    .toMatchObject({ kind: 'ailing', isUnauthorized: true })
+  change('old-key', 2)
+  expect(router.healthOf('acme', model)).toMatchObject({ kind: 'ailing', isUnauthorized: true })
+  change('new-key', 2)
+  expect(router.healthOf('acme', model)).toEqual({ kind: 'well' })
+  await expect.poll(() => other.healthOf('acme', model), often).toEqual({ kind: 'well' })
+  await router.stop()
+})
+
+test.each([
+  ['that goes on without its client counts', true, 'ailing'],
+  ['that ends with its client does not', false, 'well'],
+] as const)('a failure of work %s', async (_, outlivesClient, kind) => {
+  const { postgres } = database
+  const route = { provider: 'acme', upstreamModel: 'speech', order: 1, weight: 1 }
+  const setup = {
+    providers: [settingsAt('http://127.0.0.1:9', 'a-key', { name: 'acme' })],
+    models: { [model]: { routes: [route] } } as never,
+  }
+  const live = { current: () => setup, onChange: () => () => {} }
+  const router = await createRouter({
+    ...{ setup: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+  })
+  for (let call = 0; call < 5; call += 1) {
+    const client = new AbortController()
+    const asked = router.call(model, { capability: 'speech', outlivesClient }, client.signal, () => {
+      client.abort()
+      return Promise.reject(new ProviderFailure('unknown', 'no answer in time'))
+    })
+    await expect(asked).rejects.toMatchObject({ kind: 'unknown' })
+  }
+  expect(router.healthOf('acme', model).kind).toBe(kind)
   await router.stop()
 })

@@ -12,6 +12,7 @@ import { transcribePieces } from '../../src/transcripts/transcribe-pieces.ts'
 import { createTranscriptionId } from '../../src/transcripts/transcription-id.ts'
 import { ask, askJson, askRaw, expectProblem, type Answer } from '../kit/answers.ts'
 import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
+import { recordingAt } from '../kit/past.ts'
 import { createTranscriber, spoken, type Pause, type Transcriber } from '../kit/recording.ts'
 import { audioForm, encoded, wave } from '../kit/sound.ts'
 import { recordOf, startGateway } from '../kit/start-gateway.ts'
@@ -470,6 +471,36 @@ describe('DELETE', () => {
     await expectBalanced()
   })
 
+  test('one that is partly transcribed is charged for the part that the provider has completed', async () => {
+    const { postgres } = gateway.database
+    const recording = spoken(720, [
+      { atSeconds: 270, seconds: 2 },
+      { atSeconds: 500, seconds: 1.5 },
+    ])
+    const id = await accept({ ...plain, prompt: 'vendor:500-once' }, recording)
+    await transcriber.work()
+    // Each part has failed once. The first is tried again now, the others much later.
+    await postgres.query(
+      `update transcription_pieces set not_before = now() + case when n = 0 then interval '0' else interval '1 hour' end
+        where task_id = $1`,
+      [id],
+    )
+    await postgres.query('update open_transcriptions set not_before = now() where task_id = $1', [id])
+    await transcriber.work()
+    const { rows } = await postgres.query<{ doneMs: number }>(
+      `select sum(end_ms - start_ms)::bigint as "doneMs" from transcription_pieces
+        where task_id = $1 and transcript is not null`,
+      [id],
+    )
+    const doneMs = rows[0]?.doneMs ?? 0
+    expect(doneMs).toBeGreaterThan(0)
+    expect(doneMs).toBeLessThan(720_000)
+    expect((await remove(id)).body).toEqual(gone(id))
+    const capture = Math.ceil(doneMs / 10)
+    expect(await movementsOf(id)).toEqual({ hold: 72_000, capture, release: 72_000 - capture })
+    await expectBalanced()
+  })
+
   test('a recording that was left behind is found', async () => {
     const { postgres } = gateway.database
     const id = await accept()
@@ -527,9 +558,34 @@ describe('GET list', () => {
       expect(oldestFirst.map((id) => id.slice(0, 27))).toEqual(ids.map((id) => id.slice(0, 27)).toSorted())
     }
     expect(idsOf(await list(text))).not.toContain(foreign)
-    for (const id of ids) await remove(id, text)
-    expect(idsOf(await list(text, `?after=${ids[1]}`))).toEqual([])
-    await remove(foreign)
+    const [oldest = '', middle = '', newest = ''] = ids
+    await remove(middle, text)
+    expect(idsOf(await list(text, `?after=${middle}`))).toEqual([oldest])
+    expect(idsOf(await list(text, `?order=asc&after=${middle}`))).toEqual([newest])
+    for (const id of [oldest, newest, foreign]) await remove(id, id === foreign ? key.text : text)
+  })
+
+  test('tasks of the same microsecond are paged by id', async () => {
+    const { postgres } = gateway.database
+    const accountId = await createAccount(postgres)
+    const { text, id: keyId } = await createKey(postgres, accountId)
+    for (let count = 0; count < 4; count += 1) await recordingAt(postgres, { accountId, keyId }, new Date())
+    await postgres.query('update transcription_tasks set created_at = now() where account_id = $1', [
+      accountId,
+    ])
+    for (const order of ['asc', 'desc']) {
+      const expected = idsOf(await list(text, `?order=${order}`))
+      expect(new Set(expected).size).toBe(4)
+      const seen: string[] = []
+      for (let after = ''; seen.length < 4; after = `&after=${seen.at(-1)}`) {
+        const page = idsOf(await list(text, `?limit=1&order=${order}${after}`))
+        if (page.length === 0) break
+        seen.push(...page)
+      }
+      expect(seen).toEqual(expected)
+    }
+    await postgres.query('delete from open_transcriptions where account_id = $1', [accountId])
+    await postgres.query('delete from transcription_tasks where account_id = $1', [accountId])
   })
 
   test.each([

@@ -46,7 +46,13 @@ const speak = async (
 ) => {
   const caller = {
     ...{ accountId, keyId: key.id, kind: 'payg' as const, models: undefined, addresses: undefined },
-    ...{ requestsPerMinute: undefined, limits: {}, dialect: 'reference' as const, hasQuota: false },
+    ...{
+      requestsPerMinute: undefined,
+      limits: {},
+      dialect: 'reference' as const,
+      hasQuota: false,
+      currency: 'USD',
+    },
   }
   const price = (seconds: number) => [priceOf('minute', 6_000, seconds)]
   const metered = await meter.open({
@@ -111,6 +117,7 @@ describe('a key holder', () => {
           period: Math.floor(Date.now() / 86_400_000) * 86_400,
           ...{ model: null, key_id: null, account_id: null, requests: 5, completed: 2, failed: 2 },
           captured_micros: expect.any(Number),
+          currency: 'USD',
           // Four of video, and two minutes of sound of which some was broken off.
           seconds: 4 + 90 + 30,
         },

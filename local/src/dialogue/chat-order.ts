@@ -6,8 +6,6 @@ export const dialogueModel = 'chat-4o-audio-preview'
 const mostMessages = 2000
 const mostChoices = 128
 const mostStops = 4
-const defaultReplyTokens = 60
-const mostReplyTokens = 96
 /** Lower than what callers may be used to: so small a model loses the thread with more. */
 const defaultTemperature = 0.3
 const roles = { system: 'system', developer: 'system', user: 'user', assistant: 'assistant' } as const
@@ -28,7 +26,8 @@ export interface ChatMessage {
 /** How a reply is to be made. */
 export interface ReplySettings {
   choices: number
-  mostTokens: number
+  /** Of text and sound together, for each choice; undefined where the caller does not limit them. */
+  maxTokens: number | undefined
   temperature: number
   topP: number
   frequencyPenalty: number
@@ -71,7 +70,7 @@ function readSettings(body: Fields): ReplySettings {
   const seed = number(body, 'seed', -Infinity, Infinity)
   return {
     choices: whole('n', number(body, 'n', 1, mostChoices) ?? 1),
-    mostTokens: Math.min(whole('max_tokens', asked ?? defaultReplyTokens), mostReplyTokens),
+    maxTokens: asked === undefined ? undefined : whole('max_tokens', asked),
     temperature: number(body, 'temperature', 0, 2) ?? defaultTemperature,
     topP: number(body, 'top_p', 0, 1) ?? 1,
     frequencyPenalty: number(body, 'frequency_penalty', -2, 2) ?? 0,

@@ -76,5 +76,9 @@ export function usageOf(read: Counted, made: Counted) {
 }
 
 function tokensOf({ textTokens, soundSeconds }: Counted) {
-  return { text_tokens: textTokens, audio_tokens: Math.ceil(soundSeconds * tokensPerSecond) }
+  return { text_tokens: textTokens, audio_tokens: soundTokensOf(soundSeconds) }
+}
+
+export function soundTokensOf(seconds: number): number {
+  return Math.ceil(seconds * tokensPerSecond)
 }

@@ -17,7 +17,8 @@ export function problemOf(error: unknown): DialogueProblem {
     return { status, code, message, ...(param === undefined ? {} : { param }) }
   }
   if (error instanceof InvalidSpeech) {
-    return { status: 400, code: error.code, message: error.message, param: 'audio.voice' }
+    const param = error.code === 'voice_not_supported' ? 'audio.voice' : 'messages'
+    return { status: 400, code: error.code, message: error.message, param }
   }
   if (error instanceof InferenceFailure && error.code !== undefined) {
     return { status: 400, code: error.code, message: error.message, param: 'messages' }

@@ -21,7 +21,8 @@ export interface DialogueTask {
 /** What it answers, piece by piece: once what it read, then one choice after the other. */
 export type DialoguePiece =
   | { kind: 'read'; textTokens: number; heardSeconds: number }
-  | { kind: 'text'; choice: number; text: string }
+  /** With the tokens that were made of its choice up to here. */
+  | { kind: 'text'; choice: number; text: string; tokens: number }
   | { kind: 'end'; choice: number; reason: FinishReason; tokens: number }
 
 export type FinishReason = 'stop' | 'length'

@@ -54,8 +54,8 @@ async function tone(format: string, seconds: number): Promise<string> {
 
 const sound = (data: string, format: string) => ({ type: 'input_audio', input_audio: { data, format } })
 
-test('without weights the reply says that it is an echo, and counts nothing', async () => {
-  const response = await client.ask({ messages: [user('old'), user('Hello there')], max_tokens: 1 })
+test('without weights the reply says that it is an echo', async () => {
+  const response = await client.ask({ messages: [user('old'), user('Hello there')] })
   expect(response.headers.get('x-engine')).toBe('echo')
   expect(response.headers.get('x-engine-wanted')).toBe('tinyllama')
   const body = await response.json()
@@ -70,16 +70,80 @@ test('without weights the reply says that it is an echo, and counts nothing', as
       },
     ],
   })
-  expect(body).not.toHaveProperty('usage')
+  expect(body).toHaveProperty('usage', {
+    prompt_tokens: 5,
+    completion_tokens: 12,
+    total_tokens: 17,
+    prompt_tokens_details: { text_tokens: 5, audio_tokens: 0 },
+    completion_tokens_details: { text_tokens: 12, audio_tokens: 0 },
+  })
+})
+
+const messages = [user('one two three four five six')]
+
+test.each(['max_tokens', 'max_completion_tokens'])('a reply ends after the tokens of %s', async (name) => {
+  const whole = await client.complete({ messages })
+  const tokens = whole.usage?.completion_tokens ?? 0
+  const content = whole.choices[0]?.message.content ?? ''
+  for (const most of [1, 7, tokens - 1]) {
+    const { choices, usage } = await client.complete({ messages, n: 2, [name]: most })
+    for (const { message, finish_reason } of choices) {
+      expect(content.startsWith(message.content)).toBe(true)
+      expect(message.content.length).toBeLessThan(content.length)
+      expect(finish_reason).toBe('length')
+    }
+    expect(usage?.completion_tokens).toBe(2 * most)
+  }
+  const { choices, usage } = await client.complete({ messages, [name]: tokens })
+  expect([choices[0]?.message.content, choices[0]?.finish_reason]).toEqual([content, 'stop'])
+  expect(usage).toEqual(whole.usage)
+})
+
+test('a streamed reply ends there too', async () => {
+  const short = await client.complete({ messages, max_tokens: 7 })
+  const chunks = await client.stream({ messages, max_tokens: 7, stream_options: { include_usage: true } })
+  expect(textOf(chunks, 0)).toBe(short.choices[0]?.message.content)
+  expect(chunks.at(-2)?.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'length' }])
+  expect(chunks.at(-1)?.usage).toEqual(short.usage)
+})
+
+test('of a spoken reply text and sound together have no more tokens, and say the same', async () => {
+  const spoken = { messages, modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } }
+  const bytesOf = ({ choices }: Awaited<ReturnType<typeof client.complete>>) =>
+    Buffer.from(choices[0]?.message.audio?.data ?? '', 'base64').length
+  const whole = await client.complete(spoken)
+  const tokens = whole.usage?.completion_tokens ?? 0
+  for (const most of [15, 30, tokens - 1]) {
+    const short = await client.complete({ ...spoken, max_tokens: most })
+    const { message, finish_reason } = short.choices[0]!
+    expect(finish_reason).toBe('length')
+    expect(whole.choices[0]?.message.content.startsWith(message.content)).toBe(true)
+    expect(message.audio?.transcript).toBe(message.content)
+    expect(bytesOf(short)).toBeLessThan(bytesOf(whole))
+    expect(short.usage?.completion_tokens).toBeLessThanOrEqual(most)
+    expect(short.usage?.completion_tokens_details.audio_tokens).toBe(
+      Math.ceil((bytesOf(short) / 48_000) * 10),
+    )
+  }
+  const { choices } = await client.complete({ ...spoken, max_tokens: tokens })
+  expect(choices[0]?.finish_reason).toBe('stop')
+})
+
+test('the least that is said is one token with its sound', async () => {
+  const { choices, usage } = await client.complete({
+    ...{ messages, max_tokens: 1, modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } },
+  })
+  expect(choices[0]?.finish_reason).toBe('length')
+  expect(usage?.completion_tokens_details.text_tokens).toBe(1)
+  expect(choices[0]?.message.audio?.data).not.toBe('')
 })
 
 test('a streamed reply is the same in pieces', async () => {
-  const messages = [user('one two three')]
   const whole = await client.complete({ messages })
   const chunks = await client.stream({ messages, n: 2, stream_options: { include_usage: true } })
   for (const index of [0, 1]) expect(textOf(chunks, index)).toBe(whole.choices[0]?.message.content)
   expect(chunks.length).toBeGreaterThan(10)
-  expect(chunks.at(-1)?.choices).toEqual([{ index: 1, delta: {}, finish_reason: 'stop' }])
+  expect(chunks.at(-2)?.choices).toEqual([{ index: 1, delta: {}, finish_reason: 'stop' }])
 })
 
 test('text and sound of a message are read together', async () => {

@@ -25,7 +25,7 @@ import { echo } from './echo.ts'
 import { createHearing, type Recognise } from './hearing.ts'
 import { receiveChat } from './receive-chat.ts'
 import { createSpokenReplies } from './spoken-replies.ts'
-import { speakReply, type Speak } from './spoken-reply.ts'
+import { speakReply, speakWithin, type ReplyStep, type Speak } from './spoken-reply.ts'
 
 const mostWaiting = 16
 const busyRetrySeconds = 5
@@ -81,7 +81,7 @@ export function createDialogue(options: DialogueOptions): Dialogue {
     const runtime = directory.find('llama-runtime')
     if (weights === undefined || runtime === undefined) {
       const headers = { 'x-engine': 'echo', 'x-engine-wanted': 'tinyllama' }
-      return { headers, pieces: echo(turns, settings.choices) }
+      return { headers, pieces: echo(turns, settings) }
     }
     const task = { weights, runtime, turns, settings }
     return { headers: { 'x-engine': 'tinyllama' }, pieces: model.run(task, signal) }
@@ -89,32 +89,41 @@ export function createDialogue(options: DialogueOptions): Dialogue {
 
   async function finish(
     { pieces }: Reply,
-    { speech }: ChatOrder,
+    { speech, settings }: ChatOrder,
     folder: string,
     signal: AbortSignal,
   ): Promise<object> {
     const head = startAnswer()
-    const choices: FinishedChoice[] = []
+    const choices: (FinishedChoice & { tokens: number; steps: ReplyStep[] })[] = []
     const made: Counted = { textTokens: 0, soundSeconds: 0 }
     let read: Counted | undefined
-    let text = ''
+    let steps: ReplyStep[] = []
     for await (const piece of pieces) {
+      const text = steps.at(-1)?.text ?? ''
       if (piece.kind === 'read') read = { textTokens: piece.textTokens, soundSeconds: piece.heardSeconds }
-      else if (piece.kind === 'text') text += piece.text
+      else if (piece.kind === 'text') steps.push({ text: text + piece.text, tokens: piece.tokens })
       else {
-        choices.push({ text, reason: piece.reason, audio: undefined })
-        made.textTokens += piece.tokens
-        text = ''
+        choices.push({ text, reason: piece.reason, audio: undefined, tokens: piece.tokens, steps })
+        steps = []
       }
     }
     if (speech !== undefined) {
       const tools = { speak: options.speak, ffmpeg: await ffmpegFound(), folder }
+      const speak = (input: string) => speakReply(tools, { input, ...speech }, signal)
       for (const choice of choices) {
-        const { bytes, seconds } = await speakReply(tools, { input: choice.text, ...speech }, signal)
-        choice.audio = { ...spokenReplies.remember(choice.text), data: bytes.toString('base64') }
-        made.soundSeconds += seconds
+        const [first = { text: '', tokens: 0 }, ...others] = choice.steps
+        const said = await speakWithin([first, ...others], settings.maxTokens ?? Infinity, speak)
+        if (said.isCut) {
+          choice.text = said.text
+          choice.tokens = said.tokens
+          choice.reason = 'length'
+        }
+        const data = said.spoken.bytes.toString('base64')
+        choice.audio = { ...spokenReplies.remember(choice.text), data }
+        made.soundSeconds += said.spoken.seconds
       }
     }
+    made.textTokens = choices.reduce((sum, { tokens }) => sum + tokens, 0)
     return completionOf(head, choices, read && usageOf(read, made))
   }
 
@@ -191,7 +200,7 @@ export function createDialogue(options: DialogueOptions): Dialogue {
     } catch (error) {
       if (gone.signal.aborted || (request.destroyed && !request.complete)) return
       const { status, ...problem } = problemOf(error)
-      if (status === 500) log('local.dialogue_failed', { error: String(error) })
+      if (status === 500) log('local.dialogue_failed', { error: String(error) }, 'error')
       if (response.headersSent) {
         response.destroy()
         return

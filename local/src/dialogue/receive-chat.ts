@@ -37,11 +37,13 @@ export async function receiveChat(message: AsyncIterable<Buffer>, folder: string
   try {
     for await (const chunk of message) {
       receivedBytes += chunk.length
-      if (receivedBytes > bodyLimitBytes) throw tooLarge('The body is larger than 96 MiB.')
+      if (receivedBytes > bodyLimitBytes)
+        throw tooLarge(`The body is larger than ${bodyLimitBytes / mebibyte} MiB.`)
       for (const part of sift(chunk)) {
         if (part.kind === 'json') {
           keptBytes += part.bytes.length
-          if (keptBytes > textLimitBytes) throw tooLarge('The text of the body is larger than 8 MiB.')
+          if (keptBytes > textLimitBytes)
+            throw tooLarge(`The text of the body is larger than ${textLimitBytes / mebibyte} MiB.`)
           kept.push(part.bytes)
           continue
         }

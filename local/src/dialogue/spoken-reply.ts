@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 
 import { killSandboxed } from '../run-ffmpeg.ts'
 import { commandFor, type FfmpegTool } from '../sandbox.ts'
+import { soundTokensOf } from './completion.ts'
 
 const samplesPerSecond = 24_000
 const bytesPerSample = 2
@@ -40,6 +41,31 @@ export async function speakReply(
   if (!isPlain) return { bytes, seconds: await measureSeconds(ffmpeg, folder, bytes, signal) }
   const seconds = bytes.length / (samplesPerSecond * bytesPerSample)
   return { bytes: order.format === 'wav' ? Buffer.concat([wavHeader(bytes.length), bytes]) : bytes, seconds }
+}
+
+/** How far a reply had come after so many tokens. */
+export interface ReplyStep {
+  text: string
+  tokens: number
+}
+
+/**
+ * Says a reply as far as its text and its sound come to no more than so many tokens together. What is left out is left
+ * out of both. The first step is always said: a spoken reply without a sound would be none.
+ */
+export async function speakWithin(
+  steps: [ReplyStep, ...ReplyStep[]],
+  maxTokens: number,
+  speak: (text: string) => Promise<SpokenReply>,
+): Promise<ReplyStep & { spoken: SpokenReply; isCut: boolean }> {
+  let last = steps.length - 1
+  for (;;) {
+    const step = steps[last] ?? steps[0]
+    const spoken = await speak(step.text)
+    const tokens = step.tokens + soundTokensOf(spoken.seconds)
+    if (tokens <= maxTokens || last === 0) return { ...step, spoken, isCut: last < steps.length - 1 }
+    last = Math.min(last - 1, Math.floor((last * maxTokens) / tokens))
+  }
 }
 
 function wavHeader(soundBytes: number): Buffer {

@@ -24,6 +24,9 @@ const repeatTokens = 64
 /** Tokens less likely than this part of the likeliest are never taken: at two bits they are noise. */
 const leastProbability = 0.05
 const seedLimit = 2 ** 32
+/** So small a model has said what it has to say by then. */
+const defaultReplyTokens = 60
+const mostReplyTokens = 96
 
 /** TinyLlama in memory. One reply at a time. */
 export interface TinyLlama {
@@ -47,7 +50,8 @@ export async function loadTinyLlama(weights: string, runtime: string): Promise<T
     { turns, settings }: DialogueTask,
     signal: AbortSignal,
   ): AsyncGenerator<DialoguePiece, void, undefined> {
-    const prompt = writePrompt(turns, contextTokens - settings.mostTokens, {
+    const mostTokens = Math.min(settings.maxTokens ?? defaultReplyTokens, mostReplyTokens)
+    const prompt = writePrompt(turns, contextTokens - mostTokens, {
       begin: model.tokenBos(),
       end: model.tokenEos(),
       encode: (text) => model.tokenize(text, false),
@@ -65,7 +69,13 @@ export async function loadTinyLlama(weights: string, runtime: string): Promise<T
         await choice.sample(context, scores)
       }
       for (const [index, choice] of choices.entries()) {
-        yield* finishChoice(index, choice, prompt.tokens.length, settings, signal)
+        yield* finishChoice(
+          index,
+          choice,
+          prompt.tokens.length,
+          { stops: settings.stops, mostTokens },
+          signal,
+        )
       }
     } finally {
       for (const choice of choices) choice.dispose()
@@ -76,16 +86,16 @@ export async function loadTinyLlama(weights: string, runtime: string): Promise<T
     index: number,
     choice: Choice,
     promptLength: number,
-    settings: ReplySettings,
+    { stops, mostTokens }: { stops: string[]; mostTokens: number },
     signal: AbortSignal,
   ): AsyncGenerator<DialoguePiece, void, undefined> {
     const { tokens } = choice
-    const reply = createReplyText(settings.stops)
+    const reply = createReplyText(stops)
     for (;;) {
-      const isOver = choice.isOver() || tokens.length === settings.mostTokens
+      const isOver = choice.isOver() || tokens.length === mostTokens
       const text = model.detokenize(Uint32Array.from(tokens), false)
       const added = isOver ? reply.end(text) : reply.add(text)
-      if (added !== '') yield { kind: 'text', choice: index, text: added }
+      if (added !== '') yield { kind: 'text', choice: index, text: added, tokens: tokens.length }
       if (isOver || reply.isStopped()) {
         const reason = choice.isOver() || reply.isStopped() ? 'stop' : 'length'
         yield { kind: 'end', choice: index, reason, tokens: tokens.length }

@@ -120,7 +120,7 @@ export function createInference<Task, Piece>(options: InferenceOptions): Inferen
 
   async function news(state: Running<Piece>): Promise<void> {
     const standstill = setTimeout(() => {
-      log('local.model_hung', { model: name, pid: state.model.pid })
+      log('local.model_hung', { model: name, pid: state.model.pid }, 'warn')
       state.model.kill('SIGKILL')
     }, standstillMs)
     try {

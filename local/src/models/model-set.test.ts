@@ -26,18 +26,18 @@ test('every file has a hash, a size and somewhere to come from, and shards add u
 test('what is asked for brings along what it needs, in the order of most use for the fewest bytes', () => {
   const small = [
     'onnxruntime',
-    'kokoro-small',
     'kokoro-voices',
     'moonshine-tiny',
     'silero-vad',
     'whisper-tiny',
     'whisper-base',
+    'kokoro',
   ]
   expect(setsNamed([], true)).toEqual(small)
-  expect(setsNamed([], false)).toEqual([...small, 'kokoro', 'whisper-small'])
+  expect(setsNamed([], false)).toEqual(['onnxruntime', 'kokoro-small', ...small.slice(1), 'whisper-small'])
   expect(setsNamed(['kokoro'], false)).toEqual(['onnxruntime', 'kokoro-voices', 'kokoro'])
   expect(setsNamed(['chat'], false)).toEqual(['llama-runtime', 'tinyllama'])
-  expect(setsNamed(['speech'], true)).toEqual(['onnxruntime', 'kokoro-small', 'kokoro-voices'])
+  expect(setsNamed(['speech'], true)).toEqual(['onnxruntime', 'kokoro-voices', 'kokoro'])
   expect(setsNamed(['speech', 'nonsense'], false)).toEqual({ unknown: 'nonsense' })
 })
 

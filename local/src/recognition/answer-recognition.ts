@@ -36,7 +36,7 @@ export async function answerRecognition(
   } catch (error) {
     if (gone.signal.aborted) return
     const { status, code, message } = problemOf(error)
-    if (status === 500) log('local.recognition_failed', { error: String(error) })
+    if (status === 500) log('local.recognition_failed', { error: String(error) }, 'error')
     await drain(request)
     if (response.headersSent) {
       // A stream that ends without its last event was cut off, and must look so.

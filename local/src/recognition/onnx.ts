@@ -15,14 +15,17 @@ export interface Session {
 }
 
 export interface Onnx {
-  open: (file: string) => Promise<Session>
+  /** A file, or the bytes of one. */
+  open: (model: string | Uint8Array) => Promise<Session>
   floats: (data: Float32Array, dims: number[]) => Tensor
   integers: (values: readonly number[], dims: number[]) => Tensor
   flag: (value: boolean) => Tensor
 }
 
 interface Runtime {
-  InferenceSession: { create: (file: string, options: Record<string, unknown>) => Promise<Session> }
+  InferenceSession: {
+    create: (model: string | Uint8Array, options: Record<string, unknown>) => Promise<Session>
+  }
   Tensor: new (
     type: string,
     data: Float32Array | BigInt64Array | readonly boolean[],
@@ -50,7 +53,7 @@ export function loadOnnx(folder: string): Onnx {
     },
   }
   return {
-    open: (file) => runtime.InferenceSession.create(file, options),
+    open: (model) => runtime.InferenceSession.create(model, options),
     floats: (data, dims) => new runtime.Tensor('float32', data, dims),
     integers: (values, dims) => new runtime.Tensor('int64', BigInt64Array.from(values, BigInt), dims),
     flag: (value) => new runtime.Tensor('bool', [value], [1]),

@@ -46,7 +46,8 @@ export async function receiveRecording(
       return
     }
     const limited = upTo(fileLimitBytes, () => {
-      complaint ??= new RecognitionRefusal(413, 'file_too_large', 'The recording is larger than 512 MiB.')
+      const message = `The recording is larger than ${fileLimitBytes / megabyte} MiB.`
+      complaint ??= new RecognitionRefusal(413, 'file_too_large', message)
     })
     writing = pipeline(stream, limited, createWriteStream(file), { signal: aborted.signal })
     writing.catch(() => {})

@@ -49,16 +49,16 @@ export function planRecognition(
       : choice
   const isWhisper = 'engine' in choice && choice.engine.startsWith('whisper')
   const isMoonshine = 'engine' in inEnglish && inEnglish.engine === 'moonshine-tiny'
-  if ('missing' in choice && !isMoonshine) {
-    throw new RecognitionRefusal(
-      503,
-      'weights_missing',
-      `The model that this needs is not here yet. Pull it with: ${choice.missing}`,
-    )
+  if ('missing' in choice) {
+    const lacking =
+      language === undefined && 'engine' in inEnglish
+        ? 'The language cannot be detected without a Whisper model. Send language=en for English, or pull one with'
+        : 'The model that this needs is not here yet. Pull it with'
+    throw new RecognitionRefusal(503, 'weights_missing', `${lacking}: ${choice.missing}`)
   }
   return {
     whisper: isWhisper ? choice : undefined,
     moonshine: isMoonshine ? inEnglish : undefined,
-    pocketsphinx: isWhisper || isMoonshine || 'missing' in choice ? undefined : choice,
+    pocketsphinx: isWhisper || isMoonshine ? undefined : choice,
   }
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
+import { chooseRecognition } from '../engines.ts'
 import { createInference, InferenceBusy } from '../inference/inference.ts'
 import type { Log } from '../log.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
@@ -52,7 +53,7 @@ export interface Recogniser {
     order: RecognitionOrder,
     signal: AbortSignal,
   ) => AsyncGenerator<RecognitionNews, Recognition, undefined>
-  /** The text of a recording, without anything else. */
+  /** The text of a recording, without anything else; taken for English where no engine is here that detects languages. */
   hear: (file: string, model: string, signal: AbortSignal) => Promise<Recognition>
   /** Answers `POST /v1/audio/transcriptions` and `/v1/audio/translations`. */
   handle: (
@@ -198,8 +199,11 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
   return {
     recognise,
     async hear(file, model, signal) {
+      const need = { language: undefined, task: 'transcribe', needsTimes: false } as const
+      const isDetected = 'engine' in chooseRecognition(model, need, directory, programs)
       const order = { path: file, model, task: 'transcribe', temperature: 0 } as const
-      return await last(recognise({ ...order, wantsSegments: false, wantsWords: false }, signal))
+      const language = isDetected ? undefined : 'en'
+      return await last(recognise({ ...order, language, wantsSegments: false, wantsWords: false }, signal))
     },
     handle: (request, response, task) => answerRecognition({ recognise, log }, request, response, task),
     async close() {

@@ -1,5 +1,6 @@
 import { deflateSync } from 'node:zlib'
 
+import { randomFrom, type Random } from '../random.ts'
 import type { Tensor } from './onnx.ts'
 import type { Spoken, Whisper } from './whisper-model.ts'
 import { applyRules, toLogProbabilities, type Rules } from './whisper-rules.ts'
@@ -123,11 +124,13 @@ async function speak(
   let sum = 0
   let spoken = start
   let hasEnded = false
+  // The same recording is drawn the same way each time, so that a repeated request has the same text.
+  const random = randomFrom(String(temperature), 'whisper')
   for (;;) {
     signal.throwIfAborted()
     const choices = spoken.logits.slice()
     applyRules(choices, tokens, rules)
-    const id = temperature === 0 ? likeliest(choices) : draw(choices, temperature)
+    const id = temperature === 0 ? likeliest(choices) : draw(choices, temperature, random)
     sum += choices[id]!
     hasEnded = id === token.end
     if (hasEnded) break
@@ -146,10 +149,10 @@ function likeliest(logProbabilities: Float32Array): number {
   return best
 }
 
-function draw(logProbabilities: Float32Array, temperature: number): number {
+function draw(logProbabilities: Float32Array, temperature: number, random: Random): number {
   const weights = logProbabilities.map((value) => value / temperature)
   toLogProbabilities(weights)
-  let left = Math.random()
+  let left = random.next()
   for (let id = 0; id < weights.length; id++) {
     left -= Math.exp(weights[id]!)
     if (left <= 0) return id

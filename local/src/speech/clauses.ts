@@ -1,13 +1,21 @@
 /**
- * The first clause is short, so that its sound is there soon; the ones after it grow, because each is made while the
- * one before it is heard.
+ * The first clause is short where the text allows it, so that its sound is there soon; the ones after it grow, because
+ * each is made while the one before it is heard.
  */
-const longest = [40, 80, 140, 200]
-/** A cut at a comma must leave at least so much of a clause. */
+const longest = [60, 100, 160, 200]
+/** A phrase that has no sign to cut at goes on up to here: a cut inside of it would be heard. */
+const longestPhrase = 300
+/** A cut at a comma, or inside a phrase that is too long, must leave at least so much of a clause. */
 const shortestPart = 0.3
 
 const sentenceEnd = /(?<sign>[.!?…]+)[\p{Pe}\p{Pf}"']*(?=\s|$)|[。！？｡]+[\p{Pe}\p{Pf}]*|\n/gu
 const partEnd = /[,;:][\p{Pe}\p{Pf}"']*(?=\s|$)|[—–](?=\s|\p{L})|[，、；：]/gu
+/** Words that begin a part of a sentence; before them one may breathe. */
+export const joiningWords = (
+  'and but or nor so yet because although though while when where whether which who that than if unless until since ' +
+  'after before as in on at by for from with without of to into over under between through during about'
+).split(' ')
+const joiningWord = new RegExp(`\\s(?=(?:${joiningWords.join('|')})\\s)`, 'giu')
 const abbreviation = /(?:^|[\s\p{Ps}\p{Pi}"'])(?:mr|mrs|ms|dr|prof|st|vs|(?:\p{L}\.)*\p{L})\.$/iu
 
 const words = new Intl.Segmenter('en', { granularity: 'word' })
@@ -45,18 +53,26 @@ function evenGaps(text: string): string {
     .replaceAll(/[^\S\n]+/gu, ' ')
 }
 
+/** The last end of a sentence within the limit, or of a part of one; where there is none, the first beyond it. */
 function cutWithin(text: string, limit: number): number {
   if (text.length <= limit) return text.length
-  const least = limit * shortestPart
   const atSentence = lastCut(sentenceEnd, text, limit)
   if (atSentence > 0) return withGap(text, atSentence)
   const atPart = lastCut(partEnd, text, limit)
-  if (atPart >= least) return withGap(text, atPart)
-  const atWord = lastWord(text, limit)
-  if (atWord > 0) return atWord
-  // One long word. It stays whole where it can.
-  const atNextWord = lastWord(text, longest.at(-1)!)
-  return atNextWord > 0 ? firstWord(text) : lastCharacter(text, longest.at(-1)!)
+  if (atPart >= limit * shortestPart) return withGap(text, atPart)
+  const beyond = [sentenceEnd, partEnd].map((ends) => firstCut(ends, text, limit, longestPhrase))
+  const next = Math.min(...beyond.filter((cut) => cut > 0), text.length)
+  return next <= longestPhrase ? withGap(text, next) : cutPhrase(text)
+}
+
+/** No sign for hundreds of characters: before a word that joins parts of a sentence, else between words. */
+function cutPhrase(text: string): number {
+  const least = longestPhrase * shortestPart
+  let atJoin = 0
+  for (const match of text.slice(0, longestPhrase).matchAll(joiningWord)) atJoin = match.index + 1
+  if (atJoin >= least) return atJoin
+  const atWord = lastWord(text, longestPhrase)
+  return atWord > 0 ? atWord : lastCharacter(text, longestPhrase)
 }
 
 function withGap(text: string, cut: number): number {
@@ -65,14 +81,23 @@ function withGap(text: string, cut: number): number {
 
 function lastCut(ends: RegExp, text: string, limit: number): number {
   let last = 0
+  for (const cut of cutsOf(ends, text, limit)) last = cut
+  return last
+}
+
+function firstCut(ends: RegExp, text: string, from: number, limit: number): number {
+  for (const cut of cutsOf(ends, text, limit)) if (cut >= from) return cut
+  return 0
+}
+
+function* cutsOf(ends: RegExp, text: string, limit: number): Generator<number> {
   for (const match of text.slice(0, limit + 1).matchAll(ends)) {
     const cut = match.index + match[0].length
-    if (cut > limit) break
+    if (cut > limit) return
     const sign = match.groups?.['sign']
     if (sign === '.' && cut < text.length && isAbbreviation(text.slice(0, match.index + 1))) continue
-    last = cut
+    yield cut
   }
-  return last
 }
 
 /** Ends of words after which a cut does no harm: before a gap, or where a script has none. */
@@ -89,10 +114,6 @@ function lastWord(text: string, limit: number): number {
   let last = 0
   for (const cut of wordCuts(text.slice(0, limit + 1))) if (cut <= limit + 1) last = cut
   return last
-}
-
-function firstWord(text: string): number {
-  return wordCuts(text).next().value ?? text.length
 }
 
 function lastCharacter(text: string, limit: number): number {

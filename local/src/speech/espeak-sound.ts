@@ -8,12 +8,12 @@ const samplesPerSecond = 22_050
 const headerBytes = 44
 
 /** espeak-ng writes while it speaks and waits for its reader, so one process says the whole text. */
-export function espeakSound(tool: EspeakTool, text: string, { accent, espeak }: Voice): Sound {
+export function espeakSound(tool: EspeakTool, text: string, { espeak }: Voice, language: string): Sound {
   async function* samples(signal: AbortSignal): AsyncGenerator<Buffer> {
     const child = startEspeak(
       tool,
       [
-        ...['--stdout', '-b', '1', '-v', `${accent}+${espeak.variant}`],
+        ...['--stdout', '-b', '1', '-v', `${language}+${espeak.variant}`],
         ...['-p', String(espeak.pitch), '-s', String(espeak.pace), '-a', String(espeak.amplitude)],
       ],
       text,

@@ -1,25 +1,33 @@
 export const kokoroSamplesPerSecond = 24_000
 
-/** Below this part of its peak a clause is silent. Kokoro leaves more of that at its edges than a speaker would. */
-const quiet = 0.02
+/** Below this level a clause is silent. Kokoro leaves more of that at its edges than a speaker would. */
+const quiet = 0.006
 const leadSeconds = 0.02
 const tailSeconds = 0.05
 const fadeInSeconds = 0.005
 const fadeOutSeconds = 0.04
 const knee = 0.8
 
-/** A clause as it joins the next: edges cut to the speech and faded, at the common level, with its pause. */
-export function finishClause(waveform: Float32Array, gain: number, pause: number): Buffer {
+export interface Finish {
+  /** Brings the voice to the common level. */
+  gain: number
+  /** Seconds of silence to end with. */
+  pause: number
+  isStart: boolean
+  isEnd: boolean
+}
+
+/** A clause, or a part of one, as it joins the next: outer edges cut to the speech and faded, with the pause after it. */
+export function finishClause(waveform: Float32Array, { gain, pause, isStart, isEnd }: Finish): Buffer {
   const rate = kokoroSamplesPerSecond
-  const peak = waveform.reduce((highest, value) => Math.max(highest, Math.abs(value)), 0)
-  const isSpeech = (value: number) => Math.abs(value) > quiet * peak
-  const first = Math.max(0, waveform.findIndex(isSpeech) - leadSeconds * rate)
-  const end = Math.min(waveform.length, waveform.findLastIndex(isSpeech) + 1 + tailSeconds * rate)
-  const speech = waveform.subarray(first, end)
-  const samples = new Int16Array(speech.length + Math.round(pause * rate))
+  const isSpeech = (value: number) => Math.abs(value * gain) > quiet
+  const first = isStart ? Math.max(0, waveform.findIndex(isSpeech) - leadSeconds * rate) : 0
+  const last = waveform.findLastIndex(isSpeech) + 1 + tailSeconds * rate
+  const speech = waveform.subarray(first, isEnd ? Math.min(waveform.length, last) : waveform.length)
+  const samples = new Int16Array(speech.length + (isEnd ? Math.round(pause * rate) : 0))
   for (let place = 0; place < speech.length; place++) {
-    const fromStart = (place + 1) / (fadeInSeconds * rate)
-    const fromEnd = (speech.length - place) / (fadeOutSeconds * rate)
+    const fromStart = isStart ? (place + 1) / (fadeInSeconds * rate) : 1
+    const fromEnd = isEnd ? (speech.length - place) / (fadeOutSeconds * rate) : 1
     const value = speech[place]! * gain * Math.min(1, fromStart, fromEnd)
     samples[place] = Math.round(softened(value) * 32_767)
   }

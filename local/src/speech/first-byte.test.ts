@@ -21,7 +21,7 @@ test.each([
     engine: 'kokoro',
     folder: onlySets(directory, 'onnxruntime', 'kokoro', 'kokoro-voices'),
     rounds: isTimed ? 3 : 1,
-    mostMs: 5000,
+    mostMs: 1500,
   },
 ])('with $engine a long text is heard as soon as a short one', async ({ engine, folder, rounds, mostMs }) => {
   const limitMs = isTimed ? mostMs : Infinity

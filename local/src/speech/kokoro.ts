@@ -19,6 +19,11 @@ export interface KokoroParts {
   inference: Inference<KokoroTask, Buffer>
 }
 
+/** A part of this length is made in less than a second by two idle cores, and long enough to have the voice's level. */
+const firstPartSeconds = 1.6
+const longestFirstPartSeconds = 5
+const bytesPerSample = 2
+
 /**
  * Each clause is a task of its own, asked for once the one before it was taken. So texts that are spoken at the same
  * time take turns, and one whose listener is slow holds up nobody.
@@ -32,6 +37,7 @@ export function kokoroSound(
     directory.find(name) ?? path.join(directory.path, name)
 
   async function* samples(signal: AbortSignal): AsyncGenerator<Buffer> {
+    let spokenSeconds = 0
     const clauses = splitClauses(text)
     const tokensFor = async (clause: string) =>
       partsOf(tokensOf(await phonemesOf(espeak, voice.accent, clause, signal)))
@@ -51,8 +57,13 @@ export function kokoroSound(
           tokens,
           gain: voice.kokoro.gain,
           pause: part === parts.length - 1 ? pauseAfter(clause) : 0,
+          // What was spoken already is still being heard.
+          firstSeconds: Math.min(longestFirstPartSeconds, Math.max(firstPartSeconds, spokenSeconds)),
         }
-        yield* inference.run(task, signal)
+        for await (const piece of inference.run(task, signal)) {
+          spokenSeconds += piece.length / (kokoroSamplesPerSecond * bytesPerSample)
+          yield piece
+        }
       }
     }
   }

@@ -55,6 +55,7 @@ const near = new Map([
 /** As many as Kokoro takes at once, without the mark at either end. */
 const mostTokens = 510
 const gap = tokens.get(' ')!
+const signs = new Set(Array.from(';:,.!?—…', (sign) => tokens.get(sign)!))
 
 /** Symbols without a token, such as marks of fine shades, are left out. */
 export function tokensOf(phonemes: string): number[] {
@@ -65,13 +66,16 @@ export function tokensOf(phonemes: string): number[] {
   })
 }
 
-/** Parts that Kokoro can take, cut between words where there is a gap. */
+/** Parts that Kokoro can take, cut after a sign in the second half of what it takes, else between words. */
 export function partsOf(all: number[]): number[][] {
   const parts: number[][] = []
   let from = 0
   while (all.length - from > mostTokens) {
-    const lastGap = all.lastIndexOf(gap, from + mostTokens - 1)
-    const cut = lastGap > from ? lastGap + 1 : from + mostTokens
+    const within = all.slice(from, from + mostTokens)
+    const afterSign =
+      within.findLastIndex((token, place) => token === gap && signs.has(within[place - 1]!)) + 1
+    const afterWord = within.lastIndexOf(gap) + 1
+    const cut = from + (afterSign >= mostTokens / 2 ? afterSign : afterWord > 0 ? afterWord : mostTokens)
     parts.push(all.slice(from, cut))
     from = cut
   }

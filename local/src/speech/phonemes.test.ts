@@ -50,3 +50,9 @@ test('what is too long for the model is cut between words', () => {
   expect(parts.flat()).toEqual(tokens)
   expect(parts.every((part) => part.length <= 510 && part.at(-1) === tokensOf(' ')[0])).toBe(true)
 })
+
+test('what is too long for the model is cut after a sign where there is one', () => {
+  const parts = partsOf(tokensOf('həlˈoʊ həlˈoʊ həlˈoʊ həlˈoʊ, '.repeat(30)))
+  expect(parts.length).toBeGreaterThan(1)
+  for (const part of parts.slice(0, -1)) expect(part.slice(-2)).toEqual(tokensOf(', '))
+})

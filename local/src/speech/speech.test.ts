@@ -88,6 +88,15 @@ test.each(['...', '😀', ' ', '\u0007'])('%j is a short silence', async (input)
   expect(sound.every((value) => value === 0)).toBe(true)
 })
 
+test('a text in several scripts is spoken by the voices of their languages', async () => {
+  const spoken = await speech.speak({ input: 'Привет, мир!', voice: 'alloy', format: 'pcm', speed: 1 }, never)
+  expect([spoken.engine, spoken.wanted]).toEqual(['espeak-ng', 'espeak-ng'])
+  const seconds = (await bytesOf(spoken.stream)).length / 48_000
+  expect(seconds).toBeGreaterThan(0.5)
+  // Spelled out, the five characters would take ten seconds.
+  expect((await say('We say 你好，世界 here.')).length / 48_000).toBeLessThan(4)
+})
+
 test('a text cannot pass for an option', async () => {
   expect((await say('--version')).length).toBeGreaterThan(10_000)
 })
@@ -118,6 +127,9 @@ describe('over HTTP', () => {
     ['an unknown format', { ...order, response_format: 'ogg' }, 'invalid_request'],
     ['a format that is no word', { ...order, response_format: {} }, 'invalid_request'],
     ['a speed too low', { ...order, speed: 0.2 }, 'invalid_request'],
+    ['a script that no voice speaks', { ...order, input: 'สวัสดี' }, 'invalid_parameter'],
+    ['Japanese with kanji', { ...order, input: '東京へ行きます' }, 'invalid_parameter'],
+    ['nothing but emoji', { ...order, input: '😀🎉' }, 'invalid_parameter'],
     ['a speed in words', { ...order, speed: '1' }, 'invalid_request'],
   ])('%s is refused', async (_name, body, code) => {
     const response = await post(body)

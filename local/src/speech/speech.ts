@@ -16,9 +16,11 @@ import { espeakSound } from './espeak-sound.ts'
 import { findEspeak, type EspeakTool } from './espeak.ts'
 import type { KokoroTask } from './kokoro-model.ts'
 import { kokoroSound } from './kokoro.ts'
+import { resampled } from './resample.ts'
+import { splitScripts, type ScriptRun } from './script-runs.ts'
 import { checkSpeechOrder, InvalidSpeech, parseSpeechOrder, type SpeechOrder } from './speech-order.ts'
 import { hasWords, spokenText } from './spoken-text.ts'
-import { voices } from './voices.ts'
+import { voices, type Voice } from './voices.ts'
 
 export interface SpeechOptions {
   directory: ModelDirectory
@@ -100,15 +102,15 @@ export function createSpeech(options: SpeechOptions): Speech {
     return tools
   }
 
-  function soundOf(engine: SpeechEngine, espeak: EspeakTool, order: SpeechOrder): Sound {
-    const text = spokenText(order.input)
-    const voice = voices.get(order.voice)!
-    if (!hasWords(text)) return silence
-    return neverEmpty(
-      engine === 'espeak-ng'
-        ? espeakSound(espeak, text, voice)
-        : kokoroSound({ directory, engine, espeak, inference: kokoro }, text, voice),
-    )
+  function soundOf(engine: SpeechEngine, espeak: EspeakTool, runs: ScriptRun[], voice: Voice): Sound {
+    const sounds = runs
+      .filter(({ text }) => hasWords(text))
+      .map(({ text, language }) =>
+        engine === 'espeak-ng' || language !== undefined
+          ? espeakSound(espeak, text, voice, language ?? voice.accent)
+          : kokoroSound({ directory, engine, espeak, inference: kokoro }, text, voice),
+      )
+    return sounds.length === 0 ? silence : neverEmpty(joined(sounds))
   }
 
   async function speak(order: SpeechOrder, signal: AbortSignal): Promise<SpokenText> {
@@ -123,11 +125,13 @@ export function createSpeech(options: SpeechOptions): Speech {
       if ('missing' in choice || espeak === undefined) {
         throw new SpeechUnavailable('There is no engine to speak with: espeak-ng is not installed.')
       }
-      const { engine, wanted } = choice
+      const split = splitScripts(spokenText(order.input))
+      if ('refusal' in split) throw new InvalidSpeech('invalid_parameter', split.refusal)
+      const { engine, wanted } = engineFor(choice, split.runs)
       const format = speechFormats.get(order.format)!
       const encoding = { tool: ffmpeg, directory: folder, format, speed: order.speed }
       const stopped = AbortSignal.any([signal, closing.signal])
-      stream = encodeSpeech(encoding, soundOf(engine, espeak, order), stopped)
+      stream = encodeSpeech(encoding, soundOf(engine, espeak, split.runs, voices.get(order.voice)!), stopped)
       follow(stream)
       await once(stream, 'readable')
       return { engine, wanted, contentType: format.contentType, stream }
@@ -152,6 +156,9 @@ export function createSpeech(options: SpeechOptions): Speech {
     response.once('close', () => gone.abort())
     response.setTimeout(standstillMs, () => response.destroy())
     const order = parseSpeechOrder(await readBody(request))
+    if (!hasWords(spokenText(order.input))) {
+      throw new InvalidSpeech('invalid_parameter', 'The input has no words: emoji and signs are not spoken.')
+    }
     const begun = performance.now()
     const { engine, wanted, contentType, stream } = await speak(order, gone.signal)
     log('local.speaking', {
@@ -175,7 +182,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     } catch (error) {
       if (response.destroyed && !closing.signal.aborted) return
       const [status, code, message] = problemOf(error)
-      if (status === 500) log('local.speech_failed', { error: String(error) })
+      if (status === 500) log('local.speech_failed', { error: String(error) }, 'error')
       if (response.headersSent) {
         response.destroy()
         return
@@ -211,6 +218,26 @@ const silence: Sound = {
   async *samples() {
     yield Buffer.alloc(Math.round(silenceSeconds * 24_000) * 2)
   },
+}
+
+/** A text without a word for the chosen voice is spoken by espeak-ng alone. */
+function engineFor(
+  choice: { engine: SpeechEngine; wanted: SpeechEngine },
+  runs: ScriptRun[],
+): { engine: SpeechEngine; wanted: SpeechEngine } {
+  const isForeign = runs.every(({ language }) => language !== undefined)
+  return isForeign ? { engine: 'espeak-ng', wanted: 'espeak-ng' } : choice
+}
+
+/** One after the other, at the highest of their rates. */
+function joined(sounds: Sound[]): Sound {
+  const samplesPerSecond = Math.max(...sounds.map((sound) => sound.samplesPerSecond))
+  return {
+    samplesPerSecond,
+    async *samples(signal) {
+      for (const sound of sounds) yield* resampled(sound, samplesPerSecond).samples(signal)
+    },
+  }
 }
 
 /** Words that an engine knows no sound for make a silence as well. */

@@ -1,13 +1,28 @@
 const emoji =
-  /(?![©®™])[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}]|\u200D|\uFE0F|\u20E3/gu
+  /(?![©®™])[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}]\u200D?|\uFE0F|\u20E3/gu
 /** Some of them are commands to espeak-ng. */
 const control = /(?![\n\t])\p{Cc}/gu
 /** Text in such brackets is taken for phonemes by espeak-ng. */
 const phonemeBracket = /\[(?=\[)/gu
+/**
+ * Letters and digits of other widths and styles, such as 𝗯𝗼𝗹𝗱 and ｗｉｄｅ; raised and lowered digits are read as they are. Not
+ * the micro sign, which would become a Greek letter, nor the one letter that would become eighteen.
+ */
+const styled = /(?![\u00B5\uFDFA])[\p{L}\p{Nl}\p{Nd}①-⓿]/gu
+/** Latin letters that espeak-ng's English reads by their numbers, and spells the whole word for. */
+const accented = /(?![\0-\u017F])\p{Script=Latin}/gu
 
-/** What of a text is to be said: no pictures, nothing that an engine takes for a command. */
+/** What of a text is to be said: no pictures, nothing that an engine takes for a command, letters in their plain form. */
 export function spokenText(input: string): string {
-  return input.toWellFormed().replaceAll(control, ' ').replaceAll(emoji, ' ').replaceAll(phonemeBracket, '[ ')
+  return input
+    .toWellFormed()
+    .replaceAll(control, ' ')
+    .replaceAll(emoji, ' ')
+    .replaceAll(phonemeBracket, '[ ')
+    .normalize('NFC')
+    .replaceAll(styled, (letter) => letter.normalize('NFKC'))
+    .replaceAll(accented, (letter) => letter.normalize('NFD').replaceAll(/\p{M}/gu, ''))
+    .replaceAll('ı', 'i')
 }
 
 export function hasWords(text: string): boolean {

@@ -117,3 +117,25 @@ function framePitch(frame: Float32Array): number | undefined {
   }
   return best.lag === 0 ? undefined : samplesPerSecond / best.lag
 }
+
+const silenceFrame = 240
+
+export interface Silence {
+  startSeconds: number
+  endSeconds: number
+}
+
+/** The silences between the first and the last sound. */
+export function silencesOf(samples: Float32Array): Silence[] {
+  const limit = (levelOf(samples) * 0.02) ** 2
+  const silences: Silence[] = []
+  let lastSound: number | undefined
+  for (let from = 0; from + silenceFrame <= samples.length; from += silenceFrame) {
+    const energy = samples.subarray(from, from + silenceFrame).reduce((sum, value) => sum + value * value, 0)
+    if (energy / silenceFrame < limit) continue
+    if (lastSound !== undefined && lastSound < from)
+      silences.push({ startSeconds: lastSound / samplesPerSecond, endSeconds: from / samplesPerSecond })
+    lastSound = from + silenceFrame
+  }
+  return silences
+}

@@ -39,6 +39,7 @@ export function neuralVoice(directory: ModelDirectory): NeuralVoice {
           tokens: tokensOf(`${stdout.trim().replaceAll(/\s+/gu, ' ')}.`),
           gain: 1,
           pause: 0.4,
+          firstSeconds: Infinity,
         }
         for await (const piece of inference.run(task, AbortSignal.timeout(120_000)))
           samples.push(Buffer.from(piece))

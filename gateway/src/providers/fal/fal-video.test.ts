@@ -105,9 +105,9 @@ describe('against the simulated vendor', () => {
     expect(await provider.check({ id: 'unknown', app: 'maker/film' }, soon())).toEqual({ kind: 'missing' })
     const stranger = connect(vendor.url, { apiKey: 'someone-else' })
     const failure = await failureOf(stranger.submit(job('a cat'), soon()))
-    expect(failure).toMatchObject({ kind: 'rejected', code: 'upstream_error' })
+    expect(failure).toMatchObject({ kind: 'unauthorized', code: 'upstream_error' })
     const ref = await provider.submit(job('vendor:duration=0ms'), soon())
-    expect(await failureOf(stranger.check(ref, soon()))).toMatchObject({ kind: 'rejected' })
+    expect(await failureOf(stranger.check(ref, soon()))).toMatchObject({ kind: 'unauthorized' })
   })
 
   test('its news are read, and are of the job that was submitted', async () => {

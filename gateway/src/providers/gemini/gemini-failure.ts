@@ -1,7 +1,7 @@
 import { type FailedAnswer, failureOfAnswer } from '../kit/classify.ts'
 import type { Complaint } from '../kit/complaint.ts'
 import { member, numberOf, textOf } from '../kit/loose-json.ts'
-import type { ProviderFailure } from '../port/failure.ts'
+import { ProviderFailure } from '../port/failure.ts'
 
 /** Operations number what went wrong; answers give the same a word. */
 const statusWords: Record<number, string> = {
@@ -19,6 +19,7 @@ const statusWords: Record<number, string> = {
 const aboutContent =
   /responsible ai|usage guidelines|safety (filter|setting|polic|system|reason)|prohibited (use|content)|content polic|sensitive words|violat\w+ .{0,60}(polic|guideline|practice)/i
 const aboutKey = /api[ _-]?key|credential|billing/i
+const invalidKey = /api[ _-]?key (not valid|expired|not found)/i
 const aboutPicture =
   /(process|read|decode|invalid|unsupported|corrupt).{0,40}\bimages?\b|\bimages?\b.{0,60}(invalid|unsupported|not supported|could not|cannot|corrupt|too (large|small))/i
 
@@ -26,11 +27,22 @@ const aboutPicture =
 export function complaintOf(error: unknown): Complaint | undefined {
   if (error === undefined) return undefined
   const message = textOf(member(error, 'message'))
-  const reason = detailsOf(error)
+  return {
+    code: codeOf(wordIn(error), reasonIn(error), message ?? ''),
+    type: undefined,
+    field: undefined,
+    message,
+  }
+}
+
+function wordIn(error: unknown): string | undefined {
+  return textOf(member(error, 'status')) ?? statusWords[numberOf(member(error, 'code')) ?? 0]
+}
+
+function reasonIn(error: unknown): string | undefined {
+  return detailsOf(error)
     .map((detail) => textOf(member(detail, 'reason')))
     .find((word) => word !== undefined)
-  const word = textOf(member(error, 'status')) ?? statusWords[numberOf(member(error, 'code')) ?? 0]
-  return { code: codeOf(word, reason, message ?? ''), type: undefined, field: undefined, message }
 }
 
 function codeOf(word: string | undefined, reason: string | undefined, message: string): string | undefined {
@@ -49,7 +61,16 @@ export function failureOfGemini(answer: FailedAnswer, redact: (text: string) => 
     .find((seconds) => seconds !== undefined)
   // No header says when to come back.
   const headers = { ...(delay !== undefined && { 'retry-after': String(delay) }), ...answer.headers }
-  return failureOfAnswer({ ...answer, headers, body: { error: complaintOf(error) } }, redact)
+  const failure = failureOfAnswer({ ...answer, headers, body: { error: complaintOf(error) } }, redact)
+  return isKeyRefused(error)
+    ? new ProviderFailure('unauthorized', failure.message, { code: 'upstream_error' })
+    : failure
+}
+
+/** A key that is not valid is answered with 400, as an invalid argument. */
+function isKeyRefused(error: unknown): boolean {
+  if (wordIn(error) !== 'INVALID_ARGUMENT') return false
+  return reasonIn(error) === 'API_KEY_INVALID' || invalidKey.test(textOf(member(error, 'message')) ?? '')
 }
 
 /** The error in an answer, which a stream may have put into a list. */

@@ -106,7 +106,7 @@ describe('against the simulated vendor', () => {
 
   test('the wrong key is no fault of the caller', async () => {
     const provider = connect(vendor.url, { apiKey: 'another' })
-    const failure = { kind: 'rejected', code: 'upstream_error' }
+    const failure = { kind: 'unauthorized', code: 'upstream_error' }
     expect(await failureOf(provider.submit(job('a cat'), soon()))).toMatchObject(failure)
   })
 })
@@ -324,13 +324,13 @@ describe('what is understood', () => {
   })
 
   test.each([
-    ['INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', 'upstream_error'],
-    ['INVALID_ARGUMENT', 'durationSeconds must be 4, 6 or 8.', 'invalid_parameter'],
-    ['NOT_FOUND', 'models/veo-3 is not found.', 'upstream_error'],
-  ])('%s: %s', async (status, message, code) => {
+    ['INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', 'unauthorized', 'upstream_error'],
+    ['INVALID_ARGUMENT', 'durationSeconds must be 4, 6 or 8.', 'rejected', 'invalid_parameter'],
+    ['NOT_FOUND', 'models/veo-3 is not found.', 'rejected', 'upstream_error'],
+  ])('%s: %s', async (status, message, kind, code) => {
     await using vendor = await vendorSaying({ error: { code: 400, status, message } }, 400)
     const failure = await failureOf(connect(vendor.url).submit(job('a cat'), soon()))
-    expect(failure).toMatchObject({ kind: 'rejected', code })
+    expect(failure).toMatchObject({ kind, code })
   })
 
   test('a submit that is answered with anything else leaves us unsure', async () => {

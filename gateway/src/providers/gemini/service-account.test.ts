@@ -78,7 +78,7 @@ test('who leaves does not take the token from the others', async () => {
 })
 
 test.each([
-  [400, { error: 'invalid_grant', error_description: 'Invalid JWT' }, 'rejected'],
+  [400, { error: 'invalid_grant', error_description: 'Invalid JWT' }, 'unauthorized'],
   [503, {}, 'not_delivered'],
   [500, {}, 'not_delivered'],
   [200, { hello: 1 }, 'not_delivered'],
@@ -99,7 +99,7 @@ test.each([
 ])('a key file that is of no use says why', async (text, why) => {
   const failure = await failureOf(serviceAccountTokens(text)(soon()))
   expect(failure).toMatchObject({
-    kind: 'rejected',
+    kind: 'unauthorized',
     code: 'upstream_error',
     message: expect.stringContaining(why),
   })

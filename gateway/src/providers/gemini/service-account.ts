@@ -83,11 +83,11 @@ function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise
 /** Whatever went wrong with a token, what it was for has not been asked. */
 function failureFor(error: unknown): unknown {
   if (!(error instanceof ProviderFailure)) return error
-  if (error.kind !== 'rejected' && error.kind !== 'moderated') {
+  if (error.kind !== 'unauthorized' && error.kind !== 'rejected' && error.kind !== 'moderated') {
     return new ProviderFailure('not_delivered', error.message, { retryAfterMs: error.retryAfterMs })
   }
   const message = `the service account was refused, see whether its key is still valid: ${error.message}`
-  return new ProviderFailure('rejected', message, { code: 'upstream_error' })
+  return new ProviderFailure('unauthorized', message, { code: 'upstream_error' })
 }
 
 function serviceAccountIn(keyFile: string): ServiceAccount {
@@ -122,7 +122,7 @@ function assertionOf({ email, keyId, privateKey, tokenUrl }: ServiceAccount): st
 }
 
 function unusable(why: string): ProviderFailure {
-  return new ProviderFailure('rejected', `the apiKey of this provider is of no use: ${why}`, {
+  return new ProviderFailure('unauthorized', `the apiKey of this provider is of no use: ${why}`, {
     code: 'upstream_error',
   })
 }

@@ -125,7 +125,7 @@ test('no picture is left out in silence', async () => {
 test.each([
   [500, 'not_delivered'],
   [503, 'busy'],
-  [401, 'rejected'],
+  [401, 'unauthorized'],
 ])('while the doors cannot be told, answered with %i, nothing was submitted', async (status, kind) => {
   let creates = 0
   await using server = await listenForTest((request, response) => {
@@ -156,11 +156,11 @@ test.each([
   [400, 'invalid_parameter', 'rejected', 'invalid_parameter'],
   [400, 'missing_parameter', 'rejected', 'invalid_parameter'],
   [400, 'invalid_image', 'rejected', 'invalid_image'],
-  [401, 'invalid_api_key', 'rejected', 'upstream_error'],
+  [401, 'invalid_api_key', 'unauthorized', 'upstream_error'],
   [402, 'insufficient_balance', 'rejected', 'upstream_error'],
   [402, 'quota_exceeded', 'rejected', 'upstream_error'],
-  [403, 'account_suspended', 'rejected', 'upstream_error'],
-  [403, 'model_access_denied', 'rejected', 'upstream_error'],
+  [403, 'account_suspended', 'unauthorized', 'upstream_error'],
+  [403, 'model_access_denied', 'unauthorized', 'upstream_error'],
   [404, 'model_not_found', 'rejected', 'upstream_error'],
   [404, 'task_not_found', 'rejected', 'upstream_error'],
   [409, 'request_in_progress', 'unknown', undefined],

@@ -41,9 +41,19 @@ test.each([
   [404, { detail: 'Not Found' }, 'rejected', 'upstream_error'],
   [409, error({ code: 'conflict' }), 'rejected', 'upstream_error'],
   [413, undefined, 'rejected', 'upstream_error'],
-  [401, error({ code: 'invalid_value', param: 'seconds' }), 'rejected', 'upstream_error'],
+  [401, error({ code: 'invalid_value', param: 'seconds' }), 'unauthorized', 'upstream_error'],
   [402, error({ code: 'moderation_blocked' }), 'rejected', 'upstream_error'],
-  [403, error({ code: 'invalid_value', param: 'seconds' }), 'rejected', 'upstream_error'],
+  [403, error({ code: 'invalid_value', param: 'seconds' }), 'unauthorized', 'upstream_error'],
+  [
+    403,
+    {
+      code: 'The caller does not have permission to execute the specified operation',
+      error: 'Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO',
+    },
+    'moderated',
+    'content_policy_violation',
+  ],
+  [403, undefined, 'rejected', 'upstream_error'],
   [409, error({ code: 'idempotency_key_in_use' }), 'unknown', undefined],
   [409, error({ code: 'request_in_progress' }), 'unknown', undefined],
   [408, undefined, 'unknown', undefined],
@@ -118,3 +128,9 @@ test.each([
     expect([failure.kind, failure.code, failure.forCaller]).toEqual(expected)
   },
 )
+
+test('a text that is cut inside an emoji stays text that PostgreSQL takes', () => {
+  const cut = redactor([])(`${'a'.repeat(199)}😀 and more`)
+  expect(cut.isWellFormed()).toBe(true)
+  expect(redactor([])('half \ud83d').isWellFormed()).toBe(true)
+})

@@ -1,5 +1,5 @@
 import { ProviderFailure } from '../port/failure.ts'
-import { type Complaint, complaintIn, lengthCodeOf, refusalCodeOf } from './complaint.ts'
+import { type Complaint, complaintIn, isContentRefused, lengthCodeOf, refusalCodeOf } from './complaint.ts'
 import { member, numberOf, textOf } from './loose-json.ts'
 
 export type AnswerHeaders = Record<string, string | string[] | undefined>
@@ -31,8 +31,15 @@ export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => 
 
   const code = status === 401 || status === 402 ? 'upstream_error' : refusalCodeOf(complaint)
   if (code === 'content_policy_violation') return new ProviderFailure('moderated', message, { code })
-  // Our account was refused, whatever field the vendor names.
-  if (status === 403) return new ProviderFailure('rejected', message, { code: 'upstream_error' })
+  // Some vendors refuse content with 403 and a code about permissions.
+  if (status === 403 && isContentRefused(complaint)) {
+    return new ProviderFailure('moderated', message, { code: 'content_policy_violation' })
+  }
+  // Our account was refused, whatever field the vendor names. A 403 without the vendor's own error is that of a firewall,
+  // and about this request.
+  if (status === 401 || (status === 403 && complaint !== undefined)) {
+    return new ProviderFailure('unauthorized', message, { code: 'upstream_error', status })
+  }
   return new ProviderFailure('rejected', message, { code: lengthCodeOf(complaint) ?? code })
 }
 

@@ -49,7 +49,8 @@ function lastStep(path: unknown): string | undefined {
 
 const moderation =
   /moderat|content_?(polic|filter|violat|block|restrict)|policy_?violat|safety|sensitive|nsfw|prohibited/
-const moderationPhrase = /content polic|moderation|safety (system|filter|polic)|violat\w+ .{0,40}polic/i
+const moderationPhrase =
+  /content polic|moderation|usage guidelines|safety (system|filter|polic|check)|violat\w+ .{0,40}(polic|guideline)/i
 const pictureField = /^(input_?reference|images?(_?urls?)?$|reference_?images?|picture)/
 const picture = /image|picture|input_?reference/
 const pictureFault =
@@ -89,6 +90,11 @@ function isModeration(complaint: Complaint): boolean {
   if (moderation.test(plain(complaint.code)) || moderation.test(plain(complaint.type))) return true
   const onlyMessage = complaint.code === undefined && complaint.type === undefined
   return onlyMessage && moderationPhrase.test(complaint.message ?? '')
+}
+
+/** Whether the message speaks of content, whatever the code says. */
+export function isContentRefused(complaint: Complaint | undefined): boolean {
+  return moderationPhrase.test(complaint?.message ?? '')
 }
 
 function plain(word: string | undefined): string {

@@ -307,9 +307,14 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     if (url === null || !(isListed || mayFollow(base, url))) {
       throw new ProviderFailure('unknown', `${link.what} was pointed where we do not go`)
     }
-    const { bytes } =
-      url.origin === base.origin ? await openAt(call, url) : await openElsewhere(call, url, mostRedirects)
-    return bytes
+    if (url.origin !== base.origin) return (await openElsewhere(call, url, mostRedirects)).bytes
+    try {
+      return (await openAt(call, url)).bytes
+    } catch (error) {
+      // A link carries its own permission, so a refused one says nothing about our credential.
+      if (!(error instanceof ProviderFailure) || error.kind !== 'unauthorized') throw error
+      throw new ProviderFailure('rejected', error.message, { code: error.code })
+    }
   }
 
   /** Opens an address of the vendor itself, and follows it to wherever it leads. */

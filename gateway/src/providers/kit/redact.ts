@@ -20,7 +20,8 @@ export function redactor(secrets: string[]): (text: string, longest?: number) =>
       .replaceAll(/\b(?:org|proj|acct|user|team|cus)[-_](?=[\w-]*\d)[\w-]{6,}/gi, '[account]')
       .replaceAll(/\b((?:organization|project|account)s?)\/[\w-]{3,}/gi, '$1/[account]')
       .replaceAll(/[\w+/-]{32,}={0,2}/g, (run) => (looksRandom(run) ? '[token]' : run))
-    return clean.length > longest ? `${clean.slice(0, longest)}…` : clean
+    // A cut through an emoji would leave half a character, which PostgreSQL's jsonb refuses.
+    return (clean.length > longest ? `${clean.slice(0, longest)}…` : clean).toWellFormed()
   }
 }
 

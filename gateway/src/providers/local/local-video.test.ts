@@ -105,11 +105,11 @@ test.each([
   ['{"state":"done","progress":100}', { kind: 'done', result: null }],
   [
     '{"state":"failed","error":{"code":"invalid_image","message":"not a picture"}}',
-    { kind: 'refused', code: 'invalid_image', message: 'not a picture' },
+    { kind: 'refused', code: 'invalid_image', message: 'failed: invalid_image: not a picture' },
   ],
   [
     '{"state":"failed","error":{"code":"ffmpeg_failed","message":"exit 1"}}',
-    { kind: 'refused', code: 'upstream_error', message: 'exit 1' },
+    { kind: 'refused', code: 'upstream_error', message: 'failed: ffmpeg_failed: exit 1' },
   ],
   ['{"state":"failed"}', { kind: 'refused', code: 'upstream_error', message: 'failed' }],
 ])('a check that finds %s', async (reply, status) => {

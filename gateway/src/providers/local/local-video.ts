@@ -53,8 +53,8 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
     if (state === 'done') return { kind: 'done', result: null }
     if (state === 'failed') {
       const complaint = complaintIn(answer.body)
-      const message = upstream.redact(complaint?.message ?? complaint?.code ?? 'failed')
-      return { kind: 'refused', code: refusalCodeOf(complaint), message }
+      const said = ['failed', complaint?.code, complaint?.message].filter((part) => part !== undefined)
+      return { kind: 'refused', code: refusalCodeOf(complaint), message: upstream.redact(said.join(': ')) }
     }
     return { kind: 'running', progress: numberOf(member(answer.body, 'progress')) }
   }

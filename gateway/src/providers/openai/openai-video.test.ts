@@ -189,7 +189,7 @@ describe('against the simulated vendor', () => {
   test('a wrong key is our own problem', async () => {
     const stranger = connect(vendor.url, { apiKey: 'someone-else' })
     const failure = await failureOf(stranger.submit(job('a cat'), soon()))
-    expect(failure).toMatchObject({ kind: 'rejected', code: 'upstream_error' })
+    expect(failure).toMatchObject({ kind: 'unauthorized', code: 'upstream_error' })
   })
 })
 

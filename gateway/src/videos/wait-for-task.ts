@@ -1,11 +1,19 @@
-/** Holds a read until its task has changed. What a reader has seen is told from the events that came since. */
+/** Holds a read until its task has ended or changed. What a reader has seen is told from the events that came since. */
 import type { FollowTask } from './follow-task.ts'
 import type { ReadTask } from './read-task.ts'
 import type { TaskEvent } from './task-event-store.ts'
 import { isFinal, type VideoTask } from './task.ts'
 
-/** Answers the task once it is no longer as given, or as it stands when the time is up or the signal aborts. */
-export type WaitForChange = (task: VideoTask, waitMs: number, signal: AbortSignal) => Promise<VideoTask>
+/** `final`: until it is completed or failed · `change`: until its status or progress is no longer as given. */
+export type WaitUntil = 'final' | 'change'
+
+/** Answers the task after that, or as it stands when the time is up or the signal aborts. */
+export type WaitForTask = (
+  task: VideoTask,
+  until: WaitUntil,
+  waitMs: number,
+  signal: AbortSignal,
+) => Promise<VideoTask>
 
 /** Whether this event is news to somebody who has seen the task like this. */
 export const isNewsTo = (
@@ -25,11 +33,12 @@ export const isNewsTo = (
   }
 }
 
-export const createWaitForChange =
-  (readTask: ReadTask, follow: FollowTask): WaitForChange =>
-  async (task, waitMs, signal) => {
+export const createWaitForTask =
+  (readTask: ReadTask, follow: FollowTask): WaitForTask =>
+  async (task, until, waitMs, signal) => {
     if (isFinal(task.state) || waitMs <= 0) return task
     const enough = AbortSignal.any([signal, AbortSignal.timeout(waitMs)])
-    for await (const event of follow(task, 0, enough)) if (isNewsTo(task, event)) break
+    // The events end by themselves with the task.
+    for await (const event of follow(task, 0, enough)) if (until === 'change' && isNewsTo(task, event)) break
     return readTask(task.id, task.accountId, { isFresh: true })
   }

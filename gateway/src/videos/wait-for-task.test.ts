@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { isNewsTo } from './wait-for-change.ts'
+import { isNewsTo } from './wait-for-task.ts'
 
 const pending = { state: 'pending', progress: 0 } as const
 const halfway = { state: 'processing', progress: 50 } as const

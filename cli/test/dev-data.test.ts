@@ -1,0 +1,126 @@
+/** What `dev` keeps in its data directory from one run to the next, and what it takes away when it ends. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { ask } from '../../gateway/test/kit/answers.ts'
+import { reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
+
+const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
+
+let directory: string
+let port: number
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kinora-dev-data-'))
+  ;({ port } = await reservePorts(directory, ['port']))
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+const inData = (...path: string[]) => join(directory, 'data', ...path)
+
+interface Dev extends AsyncDisposable {
+  child: ChildProcess
+  url: string
+  adminKey: string
+  /** Sends the signals, and answers its exit code. */
+  end: (...signals: NodeJS.Signals[]) => Promise<number | null>
+}
+
+const startDev = async (): Promise<Dev> => {
+  const child = spawn(
+    process.execPath,
+    [program, 'dev', '--json', '--no-models', '--port', String(port), '--data', inData()],
+    {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  let output = ''
+  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+    output += chunk.toString()
+    if (output.includes('\n')) break
+  }
+  const { url, keys } = JSON.parse(output) as { url: string; keys: { admin: string } }
+  const end: Dev['end'] = async (...signals) => {
+    const gone = once(child, 'exit')
+    for (const signal of signals) child.kill(signal)
+    const [code] = (await gone) as [number | null]
+    return code
+  }
+  return {
+    child,
+    url,
+    adminKey: keys.admin,
+    end,
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode === null && child.signalCode === null) await end('SIGTERM')
+    },
+  }
+}
+
+const providerAt = (dev: Dev, init?: RequestInit) =>
+  ask(`${dev.url}/admin/v1/providers/acme`, dev.adminKey, init)
+
+const startsIn = (log: string) =>
+  readFileSync(inData('logs', log), 'utf8').match(/"msg":"(api|worker|dev)\.started"/g)?.length
+
+const processesBelow = (pid: number): number[] => {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return children === ''
+    ? []
+    : children.split(' ').flatMap((id) => [Number(id), ...processesBelow(Number(id))])
+}
+
+test('the key of a provider is sealed under a secret of its own, and opens after a restart', async () => {
+  {
+    await using dev = await startDev()
+    const body = { kind: 'openai', base_url: 'https://acme.example/v1', api_key: 'sk-acme-0123456789' }
+    const set = await providerAt(dev, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    expect(set.body).toMatchObject({ name: 'acme', credential_hint: '…6789', problem: null })
+    expect(statSync(inData('secrets.json')).mode & 0o777).toBe(0o600)
+    expect(readFileSync(inData('dev.pid'), 'utf8')).toBe(String(dev.child.pid))
+    expect(await dev.end('SIGTERM')).toBe(0)
+    expect(existsSync(inData('dev.pid'))).toBe(false)
+  }
+  // A process that lives, and is no run of `dev`: the id of a crashed run was given to it.
+  await writeFile(inData('dev.pid'), String(process.pid))
+  await using dev = await startDev()
+  expect((await providerAt(dev)).body).toMatchObject({ credential_hint: '…6789', problem: null })
+  expect([startsIn('api.log'), startsIn('worker.log'), startsIn('dev.log')]).toEqual([2, 2, 2])
+  // As a terminal and npm do, which both send one.
+  expect(await dev.end('SIGINT', 'SIGINT')).toBe(0)
+  expect(existsSync(inData('dev.pid'))).toBe(false)
+})
+
+test('what a killed run leaves behind does not stop the next one, and secrets that it lacks are added', async () => {
+  {
+    await using dev = await startDev()
+    const below = processesBelow(dev.child.pid ?? 0)
+    await dev.end('SIGKILL')
+    expect(existsSync(inData('dev.pid'))).toBe(true)
+    await expect.poll(() => below.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
+  }
+  const { credential: _, ...older } = JSON.parse(readFileSync(inData('secrets.json'), 'utf8')) as {
+    credential: string
+  }
+  await writeFile(inData('secrets.json'), JSON.stringify(older))
+  await using dev = await startDev()
+  expect(JSON.parse(readFileSync(inData('secrets.json'), 'utf8'))).toMatchObject({
+    ...older,
+    credential: expect.stringMatching(/^[0-9a-f]{64}$/),
+  })
+  expect((await providerAt(dev)).body).toMatchObject({
+    problem: expect.stringContaining('CREDENTIAL_SECRETS'),
+  })
+})

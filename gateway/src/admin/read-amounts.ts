@@ -1,0 +1,25 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { Static, TObject } from 'typebox'
+
+import type { Call } from '../http/call.ts'
+
+const assertCurrency = (value: unknown, currency: string, path: string): void => {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    const param = Array.isArray(value) ? `${path}[${name}]` : `${path === '' ? '' : `${path}.`}${name}`
+    if (name === 'currency' && member !== currency) {
+      throw new ApiError('invalid_parameter', {
+        param,
+        message: `'${param}' must be ${currency}, the currency of this instance (got '${member}').`,
+      })
+    }
+    assertCurrency(member, currency, param)
+  }
+}
+
+/** Reads a body that has amounts. One that is meant in another currency must not be taken for one in ours. */
+export const readAmounts = <Schema extends TObject>(call: Call, schema: Schema): Static<Schema> => {
+  const given = call.read(schema)
+  assertCurrency(given, call.operator.currency, '')
+  return given
+}

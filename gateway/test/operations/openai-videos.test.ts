@@ -1,0 +1,153 @@
+/** Videos as the official client of the `openai` package reads them, and who else gets its words. */
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { ask, askJson } from '../kit/answers.ts'
+import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { startTaskLife, type TaskLife } from '../kit/task-life.ts'
+
+let gateway: TestGateway
+let life: TaskLife
+let accountId: string
+let key: TestKey
+let client: OpenAI
+
+beforeAll(async () => {
+  gateway = await startGateway({ PUBLIC_URL: 'https://videos.example' })
+  life = startTaskLife(gateway)
+  accountId = await createAccount(gateway.database.postgres)
+  key = await createKey(gateway.database.postgres, accountId)
+  client = new OpenAI({ apiKey: key.text, baseURL: `${gateway.url}/openai/v1`, maxRetries: 0 })
+})
+afterAll(async () => {
+  life.close()
+  await gateway[Symbol.asyncDispose]()
+})
+
+const order = { model: 'vidB-2', prompt: 'A whale', seconds: '4', size: '1280x720' } as const
+/** Some time today, in seconds. */
+const now = () => expect.closeTo(Date.now() / 1000, -5)
+
+/** Every field of the client's type, so that one it gains is missed here. */
+const queued = (id: string): OpenAI.Video => ({
+  id,
+  object: 'video',
+  model: 'vidB-2',
+  status: 'queued',
+  progress: 0,
+  created_at: now(),
+  completed_at: null,
+  expires_at: null,
+  prompt: 'A whale',
+  seconds: '4',
+  size: '1280x720',
+  remixed_from_video_id: null,
+  error: null,
+})
+
+describe('under /openai/v1', () => {
+  test('create, read and list show the same fields, from the first state to the last', async () => {
+    const created = await client.videos.create(order)
+    const { id } = created
+    const shown = async () => {
+      const read = await client.videos.retrieve(id)
+      const listed = (await client.videos.list()).data.find((each) => each.id === id)
+      // Each reply has a link of its own.
+      expect({ ...listed, video_url: '' }).toEqual({ ...read, video_url: '' })
+      return read
+    }
+    expect(created).toEqual({ ...queued(id), video_url: null, metadata: {} })
+    expect(await shown()).toEqual(created)
+
+    await life.begin(id)
+    await life.progress(id, 30)
+    await expect.poll(async () => (await client.videos.retrieve(id)).progress).toBe(30)
+    expect(await shown()).toEqual({ ...created, status: 'in_progress', progress: 30 })
+
+    const mediaId = await life.complete(id, accountId)
+    await expect.poll(async () => (await client.videos.retrieve(id)).status).toBe('completed')
+    const { expires_at: expiresAt } = await shown()
+    expect(await shown()).toEqual({
+      ...created,
+      status: 'completed',
+      progress: 100,
+      completed_at: now(),
+      expires_at: expect.any(Number),
+      video_url: expect.stringContaining(`/media/${mediaId}/`),
+    })
+    expect(expiresAt).toBeGreaterThan(Date.now() / 1000)
+
+    const remix = await client.videos.remix(id, { prompt: 'At night' })
+    expect(remix).toEqual({
+      ...queued(remix.id),
+      prompt: 'At night',
+      remixed_from_video_id: id,
+      ...{ video_url: null, metadata: {} },
+    })
+    expect(await client.videos.retrieve(remix.id)).toEqual(remix)
+  })
+
+  test('a failed video says why, and family A has the same shape', async () => {
+    const { id } = await client.videos.create(order)
+    await life.fail(id, 'content_policy_violation', 'Not that.')
+    await expect.poll(async () => (await client.videos.retrieve(id)).status).toBe('failed')
+    expect(await client.videos.retrieve(id)).toEqual({
+      ...queued(id),
+      status: 'failed',
+      error: { code: 'content_policy_violation', message: 'Not that.' },
+      ...{ video_url: null, metadata: {} },
+    })
+    const { body } = await askJson(`${gateway.url}/v1/video/create`, key.text, {
+      model: 'vidA3',
+      prompt: 'A whale',
+    })
+    expect(Object.keys(await client.videos.retrieve(String(body['id']))).toSorted()).toEqual(
+      [...Object.keys(queued('')), 'video_url', 'metadata'].toSorted(),
+    )
+  })
+
+  test('a cancelled video has that shape too', async () => {
+    const { id } = await client.videos.create(order)
+    const { body } = await ask(`${gateway.url}/openai/v1/videos/${id}/cancel`, key.text, { method: 'POST' })
+    expect(body).toEqual({
+      ...queued(id),
+      status: 'failed',
+      error: { code: 'task_cancelled', message: expect.any(String) },
+      ...{ video_url: null, metadata: {} },
+    })
+  })
+})
+
+describe('what the client has and this service does not', () => {
+  test('edit and extend are refused with 404 and an explanation', async () => {
+    const { id } = await client.videos.create(order)
+    const refused = { status: 404, code: 'endpoint_not_found', message: expect.stringContaining('remix') }
+    await expect(client.videos.edit({ prompt: 'At night', video: { id } })).rejects.toMatchObject(refused)
+    await expect(
+      client.videos.extend({ prompt: 'And on', seconds: '4', video: { id } }),
+    ).rejects.toMatchObject(refused)
+  })
+})
+
+describe('by another trigger', () => {
+  test('a header or a key of the dialect changes the words and no field', async () => {
+    const url = `${gateway.url}/v1/videos`
+    const ofDialect = await createKey(gateway.database.postgres, accountId)
+    await gateway.database.postgres.query(`update keys set dialect = 'openai' where id = $1`, [ofDialect.id])
+    const json = { ...order, seconds: 4 }
+    const plain = (await askJson(url, key.text, json)).body
+    const plainRead = (await ask(`${url}/${String(plain['id'])}`, key.text)).body
+    for (const [text, headers] of [
+      [key.text, { 'x-api-dialect': 'openai' }],
+      [key.text, { 'x-stainless-poll-helper': 'true' }],
+      [ofDialect.text, {}],
+    ] as const) {
+      const { body } = await askJson(url, text, json, headers)
+      expect(body).toEqual({ ...plain, id: body['id'], status: 'queued', created_at: now() })
+      const id = String(body['id'])
+      const read = await ask(`${url}/${id}`, text, { headers })
+      expect(read.body).toEqual({ ...plainRead, id, status: 'queued' })
+    }
+  })
+})

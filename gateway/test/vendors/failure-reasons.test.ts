@@ -1,0 +1,105 @@
+/** A provider takes a job and fails it later: operators read why with the attempt, and callers never see its words. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { accountWords } from '../../../dev/vendor/control.ts'
+import { ask, askJson } from '../kit/answers.ts'
+import { createOperator, type Operator } from '../kit/operator.ts'
+import { startStack, type Stack } from '../kit/stack.ts'
+import { type Adapter, adaptersAt, upstreamModelOf } from './adapters.ts'
+
+const apiKey = 'vendor-key-of-tests'
+
+let stack: Stack
+let operator: Operator
+let adapters: Adapter[]
+
+beforeAll(async () => {
+  stack = await startStack({
+    // Starts the built-in provider as well.
+    provider: 'local',
+    setup: (vendor) => {
+      adapters = adaptersAt(vendor)
+      const pace = { checkEveryMsLeast: 250, checkEveryMsMost: 1_000 }
+      return {
+        providers: {
+          ...Object.fromEntries(
+            adapters.map(({ name, kind, own, path = '' }) => {
+              const settings = { kind, baseUrl: vendor.url + path, apiKey, resultOrigins: [vendor.url] }
+              return [name, { ...settings, ...pace, ...own }]
+            }),
+          ),
+          'built-in': { kind: 'local', ...pace },
+        },
+        models: {
+          ...Object.fromEntries(
+            adapters.map((adapter) => [
+              adapter.model,
+              { routes: [{ provider: adapter.name, model: upstreamModelOf(adapter) }] },
+            ]),
+          ),
+          'vidB-2': { routes: [{ provider: 'built-in' }] },
+        },
+      }
+    },
+  })
+  operator = await createOperator(stack)
+})
+afterAll(() => stack[Symbol.asyncDispose]())
+
+/** Orders a video, waits for its end, and answers it as an operator and as its caller read it. */
+const ended = async (model: string, prompt: string) => {
+  const create = async () => {
+    const { body } = await askJson(`${stack.url}/v1/video/create`, stack.key, { model, prompt })
+    return String(body['id'])
+  }
+  const id = model.startsWith('vidB') ? await stack.create(prompt) : await create()
+  const query = 'select from open_tasks where task_id = $1'
+  await stack.until(`${id} has ended`, async () => {
+    return (await stack.database.postgres.query(query, [id])).rowCount === 0
+  })
+  const { body } = await operator.ask('getTask', { id })
+  const task = body as { provider_attempts?: object[] }
+  const seen = await Promise.all([
+    ask(`${stack.url}/v1/videos/${id}`, stack.key),
+    ask(`${stack.url}/v1/video/query?id=${encodeURIComponent(id)}`, stack.key),
+  ])
+  return { task, seen: JSON.stringify(seen.map(({ body }) => body)) }
+}
+
+test.for(['openai', 'openai-lookup', 'openai-plain', 'kinora', 'gemini', 'fal', 'replicate', 'ai-sdk'])(
+  '%s',
+  async (name) => {
+    const adapter = adapters.find((each) => each.name === name)
+    const { task, seen } = await ended(
+      adapter?.model ?? '',
+      'A whale vendor:fail=server_error vendor:tells-too-much',
+    )
+    expect(task).toMatchObject({ status: 'failed', error: { code: 'upstream_error' } })
+    expect(task.provider_attempts).toMatchObject([
+      { provider: name, outcome: 'taken', failure_reason: expect.stringContaining('simulated vendor') },
+    ])
+    const told = JSON.stringify(task.provider_attempts)
+    for (const secret of [apiKey, new URL(stack.vendor.url).host, ...accountWords]) {
+      expect(told).not.toContain(secret)
+    }
+    expect(seen).toContain('upstream_error')
+    expect(seen).not.toContain('simulated vendor')
+  },
+)
+
+test('the built-in provider', async () => {
+  const { task, seen } = await ended('vidB-2', 'A whale sim:fail=upstream_error')
+  expect(task.provider_attempts).toMatchObject([
+    { outcome: 'taken', failure_reason: expect.stringContaining('asked for this failure') },
+  ])
+  expect(seen).not.toContain('asked for this failure')
+})
+
+test('a result that is no video; nothing where the video was made', async () => {
+  const unplayable = await ended('vidA3.1', 'A whale vendor:bad-media')
+  expect(unplayable.task.provider_attempts).toMatchObject([
+    { outcome: 'taken', failure_reason: expect.stringContaining('not a playable video') },
+  ])
+  const well = await ended('vidA3.1', 'A whale')
+  expect(well.task).toMatchObject({ status: 'completed', provider_attempts: [{ failure_reason: null }] })
+})

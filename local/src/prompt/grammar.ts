@@ -1,0 +1,104 @@
+/** The little grammar that tells the nouns of a prompt from its verbs. English only: other scripts are read by signs. */
+
+export interface Word {
+  /** Lower case; `@` for the handle of a character. */
+  text: string
+}
+
+const set = (text: string): ReadonlySet<string> => new Set(text.split(' '))
+
+const numbers = new Map(
+  'zero one two three four five six seven eight nine ten eleven twelve'
+    .split(' ')
+    .map((word, value) => [word, value] as const),
+)
+
+const determiners = set(
+  'a an the this that these those my your his her its our their some any each every another no many several few both all',
+)
+const prepositions = set(
+  'in on at by near under over above below behind beside between among through across along around from into onto to of with without inside outside during after before beyond past toward towards against for like off up down',
+)
+const auxiliaries = set('is are was were be been being am has have had')
+const modals = set(
+  "can could will would shall should may might must let lets let's do does did don't doesn't didn't won't can't cannot please to not never",
+)
+const pronouns = set('i you he she it we they who which')
+const conjunctions = set('and or but while as when then because so if')
+const objects = set('me you him her it us them')
+
+/** Words of the tables that are verbs as well, in each form that is spelt like the noun. */
+const alsoVerbs = set(
+  'train trains park parks rose snow snows rain rains water waters storm storms cloud clouds star stars wave waves flower flowers fish ship ships bridge bridges rocket rockets spring springs leaves fire fires flame flames spark sparks dust duck ducks swallow swallows crane cranes bear bears field fields garden gardens tower towers mist fog blossom blossoms bloom peak peaks shore shores coast coasts orbit orbits balloon balloons kite kites sand sands ice frost harvest bus cup cups plane planes watch fly flies light lights',
+)
+
+/** Whoever can do something: a word that may be a verb is one after these. */
+const agents = set(
+  '@ man men woman women boy boys girl girls child children kid kids person people baby babies mother father mom dad friend friends family couple farmer farmers teacher student players player dog dogs cat cats horse horses bird birds robot robots sun moon smoke someone everyone somebody everybody nobody he she',
+)
+
+/** Ends of words and words that only ever stand before what someone does, or before a verb. */
+function isAdverb(text: string): boolean {
+  return (
+    (text.endsWith('ly') &&
+      !/^(?:lily|family|butterfly|dragonfly|firefly|july|italy|fly|lovely|lonely|friendly)$/.test(text)) ||
+    /^(?:always|often|just|now|soon|still|again|also)$/.test(text)
+  )
+}
+
+export function numberOf(text: string): number | undefined {
+  return /^\d+$/.test(text) ? Number(text) : numbers.get(text)
+}
+
+export function isDeterminer(text: string): boolean {
+  return determiners.has(text) || numberOf(text) !== undefined || text.endsWith("'s") || text.endsWith('’s')
+}
+
+function isBreak(text: string): boolean {
+  return /^[^\p{L}\p{N}@]/u.test(text)
+}
+
+/** Whether a noun phrase cannot reach across this word. */
+export function endsPhrase(text: string): boolean {
+  return (
+    isBreak(text) ||
+    isDeterminer(text) ||
+    prepositions.has(text) ||
+    auxiliaries.has(text) ||
+    modals.has(text) ||
+    pronouns.has(text) ||
+    conjunctions.has(text) ||
+    text === '@'
+  )
+}
+
+/** Whether something that is acted upon begins here: "building *a* snowman", "train *them*". */
+function beginsObject(text: string | undefined): boolean {
+  return text !== undefined && (isDeterminer(text) || objects.has(text) || text === '@')
+}
+
+function wordBefore(words: Word[], at: number): string | undefined {
+  let index = at - 1
+  while (index >= 0 && isAdverb(words[index]!.text)) index--
+  return words[index]?.text
+}
+
+/** Whether a word that the tables know as a noun is used as one here. */
+export function isNoun(words: Word[], at: number): boolean {
+  const { text } = words[at]!
+  // Only these look back over adverbs, and none of them is one, so a long prompt is walked through once.
+  if (text !== 'building' && !alsoVerbs.has(text)) return true
+  const before = wordBefore(words, at)
+  const after = words[at + 1]?.text
+  if (text === 'building') return isGerundNoun(before, after)
+  if (before === undefined || isBreak(before) || conjunctions.has(before)) return !beginsObject(after)
+  if (pronouns.has(before) || modals.has(before)) return false
+  return !agents.has(before)
+}
+
+/** "A tall building" stands there; "children building a snowman" and "building blocks" do not make a town. */
+function isGerundNoun(before: string | undefined, after: string | undefined): boolean {
+  if (before === undefined || agents.has(before)) return false
+  if (endsPhrase(before) && !isDeterminer(before)) return false
+  return after === undefined || (endsPhrase(after) && !beginsObject(after))
+}

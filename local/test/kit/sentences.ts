@@ -1,0 +1,23 @@
+/** Twenty sentences of 40 to 200 characters, half of them without a sign inside. Nothing in them is written in two ways. */
+export const sentences = [
+  'The baker opened his shop before first light.',
+  'Nobody had told the gardener about the heavy rain.',
+  'Please bring the wooden ladder back to the old workshop.',
+  'She found a silver coin under the carpet, and kept it for years.',
+  'The last train to the mountains leaves from the northern platform.',
+  'When the storm was over, the children ran down to the empty beach.',
+  'My brother repaired the broken window with a piece of coloured glass.',
+  'A thousand people waited in the square to hear what the mayor would say.',
+  'The doctor asked him to drink more water, to sleep longer, and to walk every day.',
+  'Most of the passengers were still asleep when the ship came into the quiet harbour.',
+  'Our neighbours keep a dozen chickens behind the house and sell the eggs on Saturday morning.',
+  'It was late, the lamps were out, and only the sound of the river could be heard in the valley.',
+  'The professor wrote a long book about the birds that live on the islands of the southern ocean.',
+  'He promised to come back before the winter, but the letters stopped, and no one ever saw him again.',
+  'They painted the kitchen in a bright shade of green and hung the old pictures above the wooden table.',
+  'If you follow the path along the stone wall, you will reach a small bridge; cross it, and turn to the left.',
+  'The young engineer explained to the visitors how the machine had been built by her grandfather during the long winter.',
+  'Every evening the keeper climbed the narrow stairs of the lighthouse, cleaned the lamp, and wrote a few words in his book.',
+  'We have never seen such a large number of swans above the northern part of this lake as on that cold and windy afternoon in March.',
+  'The museum has a famous collection of paintings, most of them by artists from the south, and it is open to everybody, free of charge, on the first Sunday of the month.',
+]
