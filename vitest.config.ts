@@ -20,8 +20,8 @@ const measures = [
 
 // What needs the weights of models, which `kinora models pull` fetches.
 const sound = [
-  'local/src/recognition/whisper-text.test.ts',
-  'local/src/recognition/whisper-words.test.ts',
+  'local/src/recognition/whisper/whisper-text.test.ts',
+  'local/src/recognition/whisper/whisper-words.test.ts',
   'local/src/recognition/detected-language.test.ts',
   'local/src/speech/spoken-sentences.test.ts',
 ]
@@ -41,7 +41,7 @@ export default defineConfig({
           include: ['{contract,gateway,local,cli,tools,dev}/**/*.test.ts'],
           exclude: [
             ...['**/node_modules/**', '**/*.large.test.ts', 'gateway/test/**', 'cli/test/**'],
-            'gateway/src/providers/conformance.test.ts',
+            'gateway/test/conformance/conformance.test.ts',
             ...sound,
             ...longSound,
             ...measures,
@@ -99,7 +99,7 @@ export default defineConfig({
         test: {
           ...kit,
           name: 'vendors',
-          include: ['gateway/test/vendors/**/*.test.ts', 'gateway/src/providers/conformance.test.ts'],
+          include: ['gateway/test/vendors/**/*.test.ts', 'gateway/test/conformance/conformance.test.ts'],
           ...longLimits,
           sequence: { groupOrder: 4 },
         },

@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 
 import sharp from 'sharp'
 
-import { startLocalProvider } from '../local/src/server.ts'
+import { startLocalProvider } from '../local/src/server/server.ts'
 import { pictureBook } from '../local/test/kit/picture-book.ts'
 
 const run = promisify(execFile)

@@ -8,9 +8,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { errors, taskErrors } from '../contract/src/errors.ts'
 import { operations } from '../contract/src/operations.ts'
 import { settings } from '../gateway/src/config.ts'
+import { commonModelSettings, routeSettings } from '../gateway/src/provider-config/model-config.ts'
+import { commonProviderSettings } from '../gateway/src/provider-config/provider-config.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
-import { commonModelSettings, routeSettings } from '../gateway/src/setup/model-entry.ts'
-import { commonProviderSettings } from '../gateway/src/setup/provider-entry.ts'
 import { documents, staleDocuments } from './generate.ts'
 
 let root: URL

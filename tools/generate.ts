@@ -5,9 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 
-import { adminOperations } from '../contract/src/admin-operations.ts'
 import { errors, taskErrors, type ErrorCode } from '../contract/src/errors.ts'
-import { newsOperations } from '../contract/src/news-operations.ts'
 import { adminOpenapi, openapi } from '../contract/src/openapi.ts'
 import {
   errorsOf,
@@ -16,12 +14,14 @@ import {
   type Operation,
 } from '../contract/src/operation.ts'
 import { operations } from '../contract/src/operations.ts'
+import { adminOperations } from '../contract/src/operations/admin-operations.ts'
+import { newsOperations } from '../contract/src/operations/webhooks.ts'
 import { settings } from '../gateway/src/config.ts'
+import { demandOf } from '../gateway/src/provider-config/config-reader.ts'
+import { commonModelSettings, routeSettings } from '../gateway/src/provider-config/model-config.ts'
+import { commonProviderSettings } from '../gateway/src/provider-config/provider-config.ts'
 import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
-import { commonModelSettings, routeSettings } from '../gateway/src/setup/model-entry.ts'
-import { commonProviderSettings } from '../gateway/src/setup/provider-entry.ts'
-import { demandOf } from '../gateway/src/setup/read-entry.ts'
 
 const note = 'Made from the code by `npm run generate`; change it there.'
 

@@ -8,8 +8,8 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
 import { createDatabase } from '../../gateway/test/kit/database.ts'
+import { acceptedAt, daysAgo } from '../../gateway/test/kit/expired.ts'
 import { completeTask, createAccount, createKey } from '../../gateway/test/kit/factories.ts'
-import { acceptedAt, daysAgo } from '../../gateway/test/kit/past.ts'
 import { recordOf, testEnvironment } from '../../gateway/test/kit/start-gateway.ts'
 
 const run = promisify(execFile)

@@ -3,7 +3,7 @@
  * `message` is what a caller reads when the thrower has nothing more precise to say, `remedy` is the
  * next thing to do about it and goes into the docs page of the code.
  */
-import { imageBytesMax } from './videos.ts'
+import { imageBytesMax } from './limits.ts'
 
 export type ErrorType =
   | 'authentication_error'

@@ -1,10 +1,10 @@
 import type { TSchema } from 'typebox'
 
-import { Quote } from './account.ts'
-import { adminOperations } from './admin-operations.ts'
 import { errors, type ErrorCode } from './errors.ts'
 import { errorsOf, idempotencyKeyCharactersMax, queryOfEveryCreate, type Operation } from './operation.ts'
 import { operations } from './operations.ts'
+import { Quote } from './operations/account.ts'
+import { adminOperations } from './operations/admin-operations.ts'
 
 const errorObject = {
   type: 'object',

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 
-import { Quote } from './account.ts'
-import { adminOperations } from './admin-operations.ts'
 import { errors } from './errors.ts'
-import { newsOperations } from './news-operations.ts'
 import { adminOpenapi, openapi } from './openapi.ts'
 import { errorsOf, type Operation } from './operation.ts'
 import { operations } from './operations.ts'
+import { Quote } from './operations/account.ts'
+import { adminOperations } from './operations/admin-operations.ts'
+import { newsOperations } from './operations/webhooks.ts'
 
 const described: [string, Operation][] = [...Object.entries(operations), ...Object.entries(adminOperations)]
 // Providers are told their addresses; nobody else needs a description of them.

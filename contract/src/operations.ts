@@ -1,7 +1,9 @@
 import { Type } from 'typebox'
 
-import { Me, Receipt } from './account.ts'
-import { Page, UsageRow } from './admin.ts'
+import { errorsOfBodies, errorsOfSpending } from './operation-errors.ts'
+import type { Operation } from './operation.ts'
+import { Me, Receipt } from './operations/account.ts'
+import { Page, UsageRow } from './operations/admin.ts'
 import {
   audioBytesMax,
   DeletedTranscriptionTask,
@@ -15,12 +17,16 @@ import {
   TranscriptionTaskForm,
   TranscriptionTaskList,
   TranslationForm,
-} from './audio.ts'
-import { Character, CharacterBody, CharacterList, CharacterRename, DeletedCharacter } from './characters.ts'
-import { ChatBody, ChatChunk, ChatCompletion, DialogueBody } from './chat.ts'
-import { Model, ModelList } from './models.ts'
-import { errorsOfBodies, errorsOfSpending } from './operation-errors.ts'
-import type { Operation } from './operation.ts'
+} from './operations/audio.ts'
+import {
+  Character,
+  CharacterBody,
+  CharacterList,
+  CharacterRename,
+  DeletedCharacter,
+} from './operations/characters.ts'
+import { ChatBody, ChatChunk, ChatCompletion, DialogueBody } from './operations/chat.ts'
+import { Model, ModelList } from './operations/models.ts'
 import {
   CreatedVideo,
   CreatedVideoTask,
@@ -37,7 +43,7 @@ import {
   VideoEvent,
   VideoList,
   VideoTaskView,
-} from './videos.ts'
+} from './operations/videos.ts'
 
 const mebibyte = 1_048_576
 const gibibyte = 1024 * mebibyte

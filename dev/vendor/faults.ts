@@ -4,8 +4,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 
 import { catchAnswer } from './catch-answer.ts'
-import type { Occasion } from './face.ts'
-import type { Refuse } from './job-book.ts'
+
+/** What a request to a vendor is about, whatever its protocol calls it. Faults are requested by these names. */
+export type Occasion = 'submit' | 'check' | 'result' | 'download' | 'cancel' | 'lookup'
+
+/** Writes an error in the protocol's own format. */
+export type Refuse = (response: ServerResponse, status: number, code: string) => void
 
 /** Where `redirect-inside` leads unless a test says otherwise: the address at which clouds give away their keys. */
 export const insideAddress = 'http://169.254.169.254/latest/meta-data/'

@@ -5,8 +5,16 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import { rewordJson } from './catch-answer.ts'
 import { accountWords, noCounts, noFaults, type VendorCounts, type VendorFaults } from './control.ts'
-import type { Occasion } from './face.ts'
-import { type AskedFault, faultFrom, type FaultName, faultOf, faultsIn, takeFault } from './faults.ts'
+import {
+  type AskedFault,
+  faultFrom,
+  type FaultName,
+  faultOf,
+  faultsIn,
+  type Occasion,
+  type Refuse,
+  takeFault,
+} from './faults.ts'
 import { type PromptWords, wordsIn } from './prompt-words.ts'
 
 export type VendorJobState = 'queued' | 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'deleted'
@@ -41,9 +49,6 @@ export interface BookedJob extends JobOrder {
   /** The vendor's word for why it failed, once it has: `content_policy_violation`, `server_error`, … */
   failCode: string | undefined
 }
-
-/** How a face words a refusal; the book decides when there is one. */
-export type Refuse = (response: ServerResponse, status: number, code: string) => void
 
 export interface JobBook {
   /** Where this vendor is reached, for links in answers. */

@@ -10,10 +10,10 @@ import { join } from 'node:path'
 import type { ScopeLimits } from './admission/admission.ts'
 import { knownModels } from './models/catalog.ts'
 import { Secret } from './platform/secret.ts'
+import { builtInSetup, readSetupFile, SetupError } from './provider-config/config-file.ts'
+import type { Setup } from './provider-config/config.ts'
 import type { Protocol } from './providers/kit/protocol.ts'
 import { protocols } from './providers/registry.ts'
-import { builtInSetup, readSetupFile, SetupError } from './setup/setup-file.ts'
-import type { Setup } from './setup/setup.ts'
 
 interface Setting<Value> {
   read: (text: string) => Value

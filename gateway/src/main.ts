@@ -1,15 +1,15 @@
 /** The roles of the service: each takes its configuration, starts, and ends with grace. */
 import { once } from 'node:events'
 
-import { auditWhole } from './billing/audit-ledger.ts'
+import { auditWhole } from './billing/ledger/audit-ledger.ts'
 import type { Config } from './config.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { assertMigrated, migrate as migrateDatabase, migrationProblem } from './platform/migrate.ts'
 import { connectPostgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
-import { clearPast, type ClearDependencies, type Cleared } from './retention/clear-past.ts'
-import { foreseeClearing, type Foreseen } from './retention/foresee-clearing.ts'
-import { wireApi, wireRetention, wireWorker } from './wiring.ts'
+import { foreseeClearing, type Foreseen } from './retention/preview-sweep.ts'
+import { clearPast, type ClearDependencies, type Cleared } from './retention/sweep.ts'
+import { wireApi, wireRetention, wireWorker } from './wiring/wiring.ts'
 
 export interface Running {
   close: () => Promise<void>

@@ -1,9 +1,9 @@
+import { findAccountByName, insertAccount, insertKey, type NewKey } from './auth/key-store.ts'
+import { createKeyText, hashKey, hintOf, type KeyKind } from './auth/key-text.ts'
 /** First keys: the operator's, and for development an account with one key of every kind. */
-import { openPurse, postMovements, upsertSubscription } from './billing/ledger-store.ts'
-import { formatAmount } from './billing/money.ts'
+import { openPurse, postMovements, upsertSubscription } from './billing/ledger/ledger-store.ts'
+import { formatAmount } from './billing/money/money.ts'
 import { ConfigError, type Config } from './config.ts'
-import { findAccountByName, insertAccount, insertKey, type NewKey } from './keys/key-store.ts'
-import { createKeyText, hashKey, hintOf, type KeyKind } from './keys/key-text.ts'
 import { createLog } from './platform/log.ts'
 import { assertMigrated } from './platform/migrate.ts'
 import { connectPostgres, type Postgres } from './platform/postgres.ts'

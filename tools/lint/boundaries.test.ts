@@ -10,23 +10,23 @@ const gatewaySource = path.resolve(import.meta.dirname, '../../gateway/src')
 /** File, its text, and what the rule must say about it. */
 const broken: [file: string, text: string, complaint: string][] = [
   // Direction.
-  ['gateway/src/keys/a.ts', "import '../videos/x.ts'", 'keys must not import ../videos/x.ts'],
+  ['gateway/src/auth/a.ts', "import '../videos/x.ts'", 'auth must not import ../videos/x.ts'],
   ['gateway/src/models/a.ts', "import '../videos/x.ts'", 'models must not import'],
   ['gateway/src/storage/a.ts', "import '../models/x.ts'", 'storage must not import'],
-  ['gateway/src/outside/a.ts', "import '../http/x.ts'", 'outside must not import'],
+  ['gateway/src/safe-fetch/a.ts', "import '../http/x.ts'", 'safe-fetch must not import'],
   ['gateway/src/http/a.ts', "import '../videos/x.ts'", 'http must not import'],
   [
-    'gateway/src/limits/a.ts',
-    "import { c } from '../keys/caller.ts'\nc()",
+    'gateway/src/rate-limits/a.ts',
+    "import { c } from '../auth/caller.ts'\nc()",
     'limits may import only types from',
   ],
   [
-    'gateway/src/limits/b.ts',
-    "import { type C } from '../keys/caller.ts'\nexport type D = C",
+    'gateway/src/rate-limits/b.ts',
+    "import { type C } from '../auth/caller.ts'\nexport type D = C",
     'write import type',
   ],
   ['gateway/src/billing/a.ts', "import '../videos/x.ts'", 'billing must not import'],
-  ['gateway/src/videos/a.ts', "import '../keys/x.ts'", 'videos may import only types from'],
+  ['gateway/src/videos/a.ts', "import '../auth/x.ts'", 'videos may import only types from'],
   ['gateway/src/videos/b.ts', "export * from '../chat/x.ts'", 'videos must not import'],
   ['gateway/src/videos/c.ts', "export { x } from '../providers/openai/x.ts'", 'videos must not import'],
   [
@@ -36,10 +36,10 @@ const broken: [file: string, text: string, complaint: string][] = [
   ],
   ['gateway/src/videos/e.ts', "export type X = import('../admin/x.ts').X", 'videos must not import'],
   ['gateway/src/videos/f.ts', "import '../config.ts'", 'videos must not import ../config.ts'],
-  ['gateway/src/videos/g.ts', "import '../../../local/src/server.ts'", 'videos must not import'],
+  ['gateway/src/videos/g.ts', "import '../../../local/src/server/server.ts'", 'videos must not import'],
   ['gateway/src/videos/h.ts', "import '@kinora/local/server'", 'videos must not import @kinora/local/server'],
   ['gateway/src/audio/a.ts', "import '../videos/x.ts'", 'audio must not import'],
-  ['gateway/src/transcripts/a.ts', "import '../videos/x.ts'", 'transcripts must not import'],
+  ['gateway/src/transcription-tasks/a.ts', "import '../videos/x.ts'", 'transcription-tasks must not import'],
   ['gateway/src/chat/a.ts', "import '../characters/x.ts'", 'chat must not import'],
   ['gateway/src/admin/a.ts', "import '../http/x.ts'", 'admin may import only types from'],
   [
@@ -96,7 +96,7 @@ const broken: [file: string, text: string, complaint: string][] = [
     "import 'rate-limiter-flexible'",
     'rate-limiter-flexible may be imported only in',
   ],
-  ['gateway/src/wiring.ts', "export const x = process.env['HOME']", 'process.env may be read only in'],
+  ['gateway/src/wiring/wiring.ts', "export const x = process.env['HOME']", 'process.env may be read only in'],
   [
     'local/src/wall-a.ts',
     "import process from 'node:process'\nexport const x = process['env']",
@@ -134,26 +134,26 @@ const broken: [file: string, text: string, complaint: string][] = [
 
 const correct: [file: string, text: string][] = [
   [
-    'gateway/src/keys/fine.ts',
+    'gateway/src/auth/fine.ts',
     "import '@kinora/contract/errors'\nimport '../platform/log.ts'\nimport 'node:fs'\nimport './x.ts'",
   ],
   [
-    'gateway/src/limits/fine.ts',
-    "import type { Caller } from '../keys/caller.ts'\nimport 'ioredis'\nexport type X = Caller",
+    'gateway/src/rate-limits/fine.ts',
+    "import type { Caller } from '../auth/caller.ts'\nimport 'ioredis'\nexport type X = Caller",
   ],
-  ['gateway/src/http/fine.ts', "import 'fastify'\nimport '../keys/x.ts'\nimport '../limits/x.ts'"],
-  ['gateway/src/http/multipart.ts', "import '@fastify/busboy'"],
-  ['gateway/src/billing/fine.ts', "import '../models/x.ts'\nexport type { Caller } from '../keys/caller.ts'"],
+  ['gateway/src/http/fine.ts', "import 'fastify'\nimport '../auth/x.ts'\nimport '../rate-limits/x.ts'"],
+  ['gateway/src/http/body/multipart.ts', "import '@fastify/busboy'"],
+  ['gateway/src/billing/fine.ts', "import '../models/x.ts'\nexport type { Caller } from '../auth/caller.ts'"],
   [
     'gateway/src/videos/fine.ts',
-    "import '../billing/x.ts'\nimport '../providers/port/x.ts'\nimport '../outside/x.ts'\nimport type { C } from '../http/call.ts'\nexport type D = C | import('../keys/caller.ts').Caller",
+    "import '../billing/x.ts'\nimport '../providers/port/x.ts'\nimport '../safe-fetch/x.ts'\nimport type { C } from '../http/call.ts'\nexport type D = C | import('../auth/caller.ts').Caller",
   ],
   ['gateway/src/chat/fine.ts', "import '../videos/x.ts'\nimport '../storage/x.ts'"],
   ['gateway/src/audio/fine.ts', "import '../models/x.ts'\nimport '../providers/port/x.ts'"],
-  ['gateway/src/transcripts/fine.ts', "import '../audio/x.ts'\nimport '../storage/x.ts'"],
+  ['gateway/src/transcription-tasks/fine.ts', "import '../audio/x.ts'\nimport '../storage/x.ts'"],
   [
     'gateway/src/admin/fine.ts',
-    "import '../keys/x.ts'\nimport type { C } from '../http/call.ts'\nexport type D = C",
+    "import '../auth/x.ts'\nimport type { C } from '../http/call.ts'\nexport type D = C",
   ],
   [
     'gateway/src/providers/port/fine.ts',
@@ -175,7 +175,7 @@ const correct: [file: string, text: string][] = [
     'gateway/src/platform/postgres.ts',
     "import 'pg'\nexport const sql = 'begin isolation level serializable'",
   ],
-  ['gateway/src/platform/restate.ts', "import 'undici'\nimport '@restatedev/restate-sdk'"],
+  ['gateway/src/platform/engine/restate.ts', "import 'undici'\nimport '@restatedev/restate-sdk'"],
   ['gateway/src/videos/injected.ts', 'export const x = (fetch: (url: string) => void) => fetch("http://a")'],
   [
     'gateway/src/videos/words.ts',
@@ -210,7 +210,7 @@ describe('house/boundaries', async () => {
 
   it('lets config.ts read the environment and its few imports', async () => {
     const text =
-      "import 'node:fs'\nimport './platform/secret.ts'\nimport './setup/x.ts'\nexport const x = process.env"
+      "import 'node:fs'\nimport './platform/secret.ts'\nimport './provider-config/x.ts'\nexport const x = process.env"
     const alone = await lintFixture({ 'gateway/src/config.ts': text })
     expect(alone.get('gateway/src/config.ts')).not.toContainEqual(expect.stringContaining('house'))
   })

@@ -21,55 +21,54 @@ const vendor = folder(['providers/port', 'providers/kit'])
  */
 export const gatewayPlaces = {
   'main.ts': { imports: everything },
-  'wiring.ts': { imports: everything },
-  'wire-admin.ts': { imports: everything },
+  wiring: { imports: everything },
   'seed.ts': { imports: everything },
   'config.ts': {
-    imports: ['platform/secret.ts', 'setup', 'models/catalog.ts', 'providers/registry.ts'],
+    imports: ['platform/secret.ts', 'provider-config', 'models/catalog.ts', 'providers/registry.ts'],
     types: ['providers/kit/protocol.ts', 'admission'],
     packages: [],
   },
 
   platform: { imports: [] },
-  keys: folder([]),
-  models: folder([], ['keys', 'http']),
+  auth: folder([]),
+  models: folder([], ['auth', 'http']),
   storage: folder([], ['http']),
-  outside: folder([]),
+  'safe-fetch': folder([]),
   admission: folder([]),
-  limits: folder(['admission'], ['keys', 'billing']),
-  http: folder(['keys', 'limits', 'admission'], ['replies']),
-  replies: folder([], ['keys', 'http']),
-  billing: folder(['models'], ['keys']),
-  videos: folder(['models', 'billing', 'storage', 'providers/port', 'routing', 'outside'], ['keys', 'http']),
-  characters: folder(['storage', 'outside', 'videos'], ['http']),
-  setup: folder(['providers/kit/protocol.ts']),
-  routing: folder(['providers/port'], ['setup']),
-  audio: folder(['models', 'billing', 'storage', 'providers/port', 'routing'], ['keys', 'http']),
-  transcripts: folder(
+  'rate-limits': folder(['admission'], ['auth', 'billing']),
+  http: folder(['auth', 'rate-limits', 'admission'], ['idempotency']),
+  idempotency: folder([], ['auth', 'http']),
+  billing: folder(['models'], ['auth']),
+  videos: folder(
+    ['models', 'billing', 'storage', 'providers/port', 'routing', 'safe-fetch'],
+    ['auth', 'http'],
+  ),
+  characters: folder(['storage', 'safe-fetch', 'videos'], ['http']),
+  'provider-config': folder(['providers/kit/protocol.ts']),
+  routing: folder(['providers/port'], ['provider-config']),
+  audio: folder(['models', 'billing', 'storage', 'providers/port', 'routing'], ['auth', 'http']),
+  'transcription-tasks': folder(
     ['models', 'billing', 'storage', 'providers/port', 'routing', 'audio'],
-    ['keys', 'http'],
+    ['auth', 'http'],
   ),
   chat: folder(['models', 'billing', 'storage', 'providers/port', 'routing', 'videos', 'audio'], ['http']),
-  news: folder(['videos', 'providers/port'], ['http']),
-  retention: folder(['storage', 'videos', 'transcripts'], ['providers/port', 'http']),
+  webhooks: folder(['videos', 'providers/port'], ['http']),
+  retention: folder(['storage', 'videos', 'transcription-tasks'], ['providers/port', 'http']),
   settings: folder([]),
-  requests: folder([], ['http']),
+  'request-log': folder([], ['http']),
   usage: folder([], ['http']),
-  me: folder(['billing', 'usage'], ['http', 'settings']),
+  account: folder(['billing', 'usage'], ['http', 'settings']),
   admin: folder(
     [
-      ...['keys', 'billing', 'models', 'videos', 'transcripts', 'settings'],
-      ...['requests', 'usage', 'setup', 'routing'],
+      ...['auth', 'billing', 'models', 'videos', 'transcription-tasks', 'settings'],
+      ...['request-log', 'usage', 'provider-config', 'routing'],
     ],
     ['http', 'providers/port'],
   ),
 
   'providers/port': { imports: [], packages: [] },
-  'providers/kit': folder(['providers/port', 'outside']),
-  'providers/registry.ts': folder(['providers'], ['setup', 'config.ts']),
-  // What all adapters are tried with; it is part of the tests.
-  'providers/conformance.ts': { imports: ['providers', '/dev'] },
-  'providers/conformance-bench.ts': { imports: ['providers', '/dev'] },
+  'providers/kit': folder(['providers/port', 'safe-fetch']),
+  'providers/registry.ts': folder(['providers'], ['provider-config']),
   // Every other folder there is a vendor's.
   'providers/*': vendor,
 }
@@ -106,7 +105,7 @@ export const walls = [
   },
   {
     packages: ['@fastify/busboy'],
-    only: ['gateway/src/http/multipart.ts'],
+    only: ['gateway/src/http/body/multipart.ts'],
     because: 'forms are parsed in one place',
   },
   {
@@ -116,17 +115,21 @@ export const walls = [
   },
   {
     packages: ['@restatedev/*'],
-    only: ['gateway/src/**/*.workflow.ts', 'gateway/src/platform/restate.ts'],
+    only: ['gateway/src/**/*.workflow.ts', 'gateway/src/platform/engine/restate.ts'],
     because: 'the engine shows only in workflows',
   },
   {
     packages: ['undici'],
-    only: ['gateway/src/providers/kit/**', 'gateway/src/outside/**', 'gateway/src/platform/restate.ts'],
-    because: 'what leaves the house goes through providers/kit or outside/',
+    only: [
+      'gateway/src/providers/kit/**',
+      'gateway/src/safe-fetch/**',
+      'gateway/src/platform/engine/restate.ts',
+    ],
+    because: 'what leaves the house goes through providers/kit or safe-fetch/',
   },
   {
     packages: ['ioredis', 'rate-limiter-flexible'],
-    only: ['gateway/src/limits/**', 'gateway/src/platform/redis.ts'],
+    only: ['gateway/src/rate-limits/**', 'gateway/src/platform/redis.ts'],
     because: 'only limits live in Redis, so that the gateway works without it',
   },
 ]

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 
 import { ApiError } from '@kinora/contract/errors'
 
-import type { Fields, ReceivedFile } from '../http/fields.ts'
+import type { Fields, ReceivedFile } from '../http/body/fields.ts'
 import type { AudioFile } from '../providers/port/transcription.ts'
 import type { AudioFormat } from './audio-format.ts'
 

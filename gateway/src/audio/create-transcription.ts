@@ -1,6 +1,6 @@
-import { TranscriptionForm } from '@kinora/contract/audio'
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
+import { TranscriptionForm } from '@kinora/contract/operations/audio'
 
 import type { Call, Handler } from '../http/call.ts'
 import { readLanguage } from './languages.ts'

@@ -1,5 +1,5 @@
-import { TranslationForm } from '@kinora/contract/audio'
 import type { operations } from '@kinora/contract/operations'
+import { TranslationForm } from '@kinora/contract/operations/audio'
 
 import type { Handler } from '../http/call.ts'
 import {

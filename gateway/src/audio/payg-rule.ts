@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 
-import type { Caller } from '../keys/caller.ts'
+import type { Caller } from '../auth/caller.ts'
 
 /** Refuses a subscription key where only pay-as-you-go keys may use sound. */
 export const assertPaysAsYouGo = (caller: Pick<Caller, 'kind'>): void => {

@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream'
 
 import { ApiError, errors } from '@kinora/contract/errors'
 
-import type { EventStream } from '../http/event-stream.ts'
-import { readableFrom, withFinalizer } from '../platform/with-finalizer.ts'
+import type { EventStream } from '../http/sse.ts'
+import { readableFrom, withFinalizer } from '../platform/streams/with-finalizer.ts'
 
 export interface SpeechUnderWay {
   bytes: Readable

@@ -1,4 +1,4 @@
-import { speechFormats } from '@kinora/contract/audio'
+import { speechFormats } from '@kinora/contract/operations/audio'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 

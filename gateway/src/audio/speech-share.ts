@@ -1,4 +1,4 @@
-import type { SpeechFormat } from '@kinora/contract/audio'
+import type { SpeechFormat } from '@kinora/contract/operations/audio'
 
 /** What a second of speech has. Where vendors differ the most counts, so that rather less is charged than more. */
 const bytesPerSecond: Record<SpeechFormat, number> = {

@@ -1,16 +1,16 @@
 /** Has a recording written down while the caller waits: measured, held for, given to a provider, charged by its length. */
-import type { Quote } from '@kinora/contract/account'
-import type { TranscriptFormat } from '@kinora/contract/audio'
+import type { Quote } from '@kinora/contract/operations/account'
+import type { TranscriptFormat } from '@kinora/contract/operations/audio'
 
-import type { Meter } from '../billing/meter.ts'
-import type { PriceList } from '../billing/price-list.ts'
+import type { Meter } from '../billing/metering/meter.ts'
+import type { PriceList } from '../billing/prices/price-list.ts'
 import type { Call, Reply } from '../http/call.ts'
-import type { EventStream } from '../http/event-stream.ts'
+import type { EventStream } from '../http/sse.ts'
 import type { Catalog } from '../models/catalog.ts'
 import { chooseModel } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { TranscriptionModel } from '../models/model.ts'
-import { createDeferredAbort } from '../platform/deferred-abort.ts'
+import { createDeferredAbort } from '../platform/streams/deferred-abort.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 import type {
   TranscriptionJob,

@@ -1,8 +1,8 @@
 /** A transcript told piece by piece, and seen to be paid for once it ends. */
 import { ApiError, errors } from '@kinora/contract/errors'
 
-import type { EventStream } from '../http/event-stream.ts'
-import { withFinalizer } from '../platform/with-finalizer.ts'
+import type { EventStream } from '../http/sse.ts'
+import { withFinalizer } from '../platform/streams/with-finalizer.ts'
 import type { TranscriptStream } from '../providers/port/transcription.ts'
 
 type Pieces = TranscriptStream['pieces']

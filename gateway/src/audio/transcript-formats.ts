@@ -1,5 +1,5 @@
 /** A transcript in each of the shapes a caller may ask for. */
-import type { Transcription, TranscriptFormat, TranscriptSegment } from '@kinora/contract/audio'
+import type { Transcription, TranscriptFormat, TranscriptSegment } from '@kinora/contract/operations/audio'
 
 import type { Segment, Transcript } from '../providers/port/transcription.ts'
 import { languageName } from './languages.ts'

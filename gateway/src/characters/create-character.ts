@@ -1,7 +1,7 @@
-import type { Quote } from '@kinora/contract/account'
-import { CharacterBody } from '@kinora/contract/characters'
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
+import type { Quote } from '@kinora/contract/operations/account'
+import { CharacterBody } from '@kinora/contract/operations/characters'
 import type { Static } from 'typebox'
 
 import type { Handler } from '../http/call.ts'

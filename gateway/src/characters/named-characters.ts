@@ -1,5 +1,5 @@
 import type { Database } from '../platform/postgres.ts'
-import type { NamedCharacters } from '../videos/ordered-character.ts'
+import type { NamedCharacters } from '../videos/requested-character.ts'
 import { findCharactersNamed } from './character-store.ts'
 import { mentionsIn } from './character.ts'
 

@@ -1,4 +1,4 @@
-import type { Character } from '@kinora/contract/characters'
+import type { Character } from '@kinora/contract/operations/characters'
 
 import type { LinkSigner } from '../storage/signed-link.ts'
 import { publicIdOf, type StoredCharacter } from './character.ts'

@@ -1,6 +1,6 @@
-import { CharacterRename } from '@kinora/contract/characters'
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
+import { CharacterRename } from '@kinora/contract/operations/characters'
 
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'

@@ -1,5 +1,5 @@
 import { CommitOutcomeUnknown } from '../platform/postgres.ts'
-import type { WithCharacter } from '../videos/ordered-character.ts'
+import type { WithCharacter } from '../videos/requested-character.ts'
 import { insertCharacter } from './character-store.ts'
 import type { CharacterMaker } from './make-character.ts'
 

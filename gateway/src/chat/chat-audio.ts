@@ -2,20 +2,20 @@
  * A conversation with a model that talks: text and recordings in, text or speech out, while the caller waits. Money is
  * held for the most the reply can cost; what the provider says was used is charged, or what can be counted here.
  */
-import type { Quote } from '@kinora/contract/account'
-import type { ChatCompletion } from '@kinora/contract/chat'
+import type { Quote } from '@kinora/contract/operations/account'
+import type { ChatCompletion } from '@kinora/contract/operations/chat'
 
 import { assertPaysAsYouGo } from '../audio/payg-rule.ts'
 import { engineHeaders, problemOf } from '../audio/provider-problem.ts'
-import type { Meter, Metered } from '../billing/meter.ts'
-import type { PriceList, TokenRates } from '../billing/price-list.ts'
+import type { Meter, Metered } from '../billing/metering/meter.ts'
+import type { PriceList, TokenRates } from '../billing/prices/price-list.ts'
 import type { Call, Reply } from '../http/call.ts'
-import type { EventStream } from '../http/event-stream.ts'
+import type { EventStream } from '../http/sse.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { ChatModel } from '../models/model.ts'
-import { createDeferredAbort } from '../platform/deferred-abort.ts'
+import { createDeferredAbort } from '../platform/streams/deferred-abort.ts'
+import { withFinalizer } from '../platform/streams/with-finalizer.ts'
 import { uuidV7 } from '../platform/uuid.ts'
-import { withFinalizer } from '../platform/with-finalizer.ts'
 import type {
   DialogueJob,
   DialogueMessage,

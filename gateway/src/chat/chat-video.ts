@@ -1,31 +1,31 @@
-import type { Quote } from '@kinora/contract/account'
-import { ChatBody, type ChatChunk, type ChatCompletion } from '@kinora/contract/chat'
 /**
  * A video by way of chat: the conversation becomes an order like any other, and the reply tells its task's
  * events in three kinds of line. A reply that breaks off loses nothing: the task goes on, and its id was the
  * first thing said.
  */
 import { ApiError, errors, type ErrorCode, type TaskErrorCode } from '@kinora/contract/errors'
+import type { Quote } from '@kinora/contract/operations/account'
+import { ChatBody, type ChatChunk, type ChatCompletion } from '@kinora/contract/operations/chat'
 
 import type { Call, Reply } from '../http/call.ts'
-import type { EventStream, SentEvent } from '../http/event-stream.ts'
+import type { EventStream, SentEvent } from '../http/sse.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import { frameOf } from '../models/frame.ts'
 import type { VideoModel } from '../models/model.ts'
-import { withFinalizer } from '../platform/with-finalizer.ts'
+import { withFinalizer } from '../platform/streams/with-finalizer.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
-import type { AcceptVideo } from '../videos/accept-video.ts'
-import type { CancelTask } from '../videos/cancel-video.ts'
-import type { FollowTask } from '../videos/follow-task.ts'
-import { pictureHeadBytes, pictureSizeOf } from '../videos/picture-size.ts'
-import type { ReadTask } from '../videos/read-task.ts'
+import type { CancelTask } from '../videos/api/cancel-video.ts'
+import type { ReadTask } from '../videos/api/read-task.ts'
+import { pictureHeadBytes, pictureSizeOf } from '../videos/images/image-size.ts'
 import {
   tryPictures,
   withPictures,
   type PictureDependencies,
   type StoredPicture,
-} from '../videos/reference-picture.ts'
-import type { TaskEvent } from '../videos/task-event-store.ts'
+} from '../videos/images/reference-image.ts'
+import type { FollowTask } from '../videos/lifecycle/follow-task.ts'
+import type { TaskEvent } from '../videos/lifecycle/task-event-store.ts'
+import type { AcceptVideo } from '../videos/queue/admit-video.ts'
 import type { VideoTask } from '../videos/task.ts'
 import { readVideoPrompt } from './video-prompt.ts'
 

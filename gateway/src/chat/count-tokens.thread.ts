@@ -1,6 +1,6 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 
-import { answerQuestions } from '../platform/side-thread.ts'
+import { answerQuestions } from '../platform/worker-thread.ts'
 import type { CountQuestion } from './count-tokens.ts'
 import { slicesOf } from './token-slices.ts'
 

@@ -1,5 +1,5 @@
 /** How many tokens texts have. Neither loading the tokenizer's tables nor counting a long text holds anybody up. */
-import { createSideThread } from '../platform/side-thread.ts'
+import { createSideThread } from '../platform/worker-thread.ts'
 
 export interface CountQuestion {
   texts: string[]

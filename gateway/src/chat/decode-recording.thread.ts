@@ -1,8 +1,8 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 
-import { base64Length, decodeBase64, NotBase64 } from '../platform/base64.ts'
-import { answerQuestions } from '../platform/side-thread.ts'
+import { base64Length, decodeBase64, NotBase64 } from '../platform/streams/base64.ts'
+import { answerQuestions } from '../platform/worker-thread.ts'
 import type { Decoded, DecodeQuestion } from './decode-recording.ts'
 
 /** Passes base64 on and finds out whether it has letters of the other alphabet, that of URLs. */

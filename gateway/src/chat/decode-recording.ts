@@ -1,4 +1,4 @@
-import { createSideThread } from '../platform/side-thread.ts'
+import { createSideThread } from '../platform/worker-thread.ts'
 
 export interface DecodeQuestion {
   /** Where the base64 is. */

@@ -1,5 +1,5 @@
-import type { TokenRates } from '../billing/price-list.ts'
-import { priceAt, type Price, type Rate } from '../billing/price.ts'
+import type { TokenRates } from '../billing/prices/price-list.ts'
+import { priceAt, type Price, type Rate } from '../billing/prices/price.ts'
 import type { DialogueUsage } from '../providers/port/dialogue.ts'
 
 /** What so many tokens of each kind cost. */

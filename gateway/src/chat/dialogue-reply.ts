@@ -1,8 +1,8 @@
-/** A reply of a model that talks, in the shapes callers know. Nothing of the provider's own shows in it. */
-import type { ChatChunk, ChatCompletion, ChatUsage } from '@kinora/contract/chat'
 import { ApiError, errors } from '@kinora/contract/errors'
+/** A reply of a model that talks, in the shapes callers know. Nothing of the provider's own shows in it. */
+import type { ChatChunk, ChatCompletion, ChatUsage } from '@kinora/contract/operations/chat'
 
-import type { SentEvent } from '../http/event-stream.ts'
+import type { SentEvent } from '../http/sse.ts'
 import type { DialogueReply, DialogueUsage } from '../providers/port/dialogue.ts'
 
 /** What every object of one reply has in common. */

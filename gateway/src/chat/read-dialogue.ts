@@ -1,10 +1,10 @@
-/** Reads a conversation with a model that talks. What is wrong is said by its place, such as `messages[0].content[1].text`. */
-import { DialogueBody, inputAudioFormats, replyAudioFormats } from '@kinora/contract/chat'
 import { ApiError } from '@kinora/contract/errors'
+/** Reads a conversation with a model that talks. What is wrong is said by its place, such as `messages[0].content[1].text`. */
+import { DialogueBody, inputAudioFormats, replyAudioFormats } from '@kinora/contract/operations/chat'
 import { Type } from 'typebox'
 
+import type { Fields } from '../http/body/fields.ts'
 import type { Call } from '../http/call.ts'
-import type { Fields } from '../http/fields.ts'
 import type { ChatModel } from '../models/model.ts'
 import type { DialogueMessage } from '../providers/port/dialogue.ts'
 import { assertWellFormed, invalid, memberOf, missing, type Member } from './read-member.ts'

@@ -1,9 +1,9 @@
 /** What a conversation asks of a video model: the text and the pictures of the user's last message. */
 import { ApiError } from '@kinora/contract/errors'
-import { promptCharactersMax } from '@kinora/contract/videos'
+import { promptCharactersMax } from '@kinora/contract/operations/videos'
 
 import type { Call } from '../http/call.ts'
-import { pictureFrom, type PictureSource } from '../videos/reference-picture.ts'
+import { pictureFrom, type PictureSource } from '../videos/images/reference-image.ts'
 import { assertWellFormed, invalid, memberOf } from './read-member.ts'
 
 export interface VideoPrompt {

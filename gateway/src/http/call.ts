@@ -1,16 +1,16 @@
 import type { Readable } from 'node:stream'
 
-import type { Quote } from '@kinora/contract/account'
 import type { ApiError } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
+import type { Quote } from '@kinora/contract/operations/account'
 import type { Static, TObject, TSchema } from 'typebox'
 
-import type { Caller, Operator } from '../keys/caller.ts'
+import type { Caller, Operator } from '../auth/caller.ts'
 import type { Database } from '../platform/postgres.ts'
-import type { Noted } from './answered-request.ts'
-import type { EventStream } from './event-stream.ts'
-import type { Fields } from './fields.ts'
-import type { SpooledText } from './spooled-text.ts'
+import type { Fields } from './body/fields.ts'
+import type { SpooledText } from './body/spooled-text.ts'
+import type { Noted } from './completed-request.ts'
+import type { EventStream } from './sse.ts'
 
 /** A reply as it is kept for a repeat of its request. */
 export interface ReplyToKeep {

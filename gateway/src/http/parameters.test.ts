@@ -1,15 +1,15 @@
-import { AccountChange, KeyChange, SettingsChange } from '@kinora/contract/admin'
-import { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 import { queryOfEveryCreate, type Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
-import { FamilyAVideoForm, FamilyBVideoForm } from '@kinora/contract/videos'
+import { AccountChange, KeyChange, SettingsChange } from '@kinora/contract/operations/admin'
+import { adminOperations } from '@kinora/contract/operations/admin-operations'
+import { FamilyAVideoForm, FamilyBVideoForm } from '@kinora/contract/operations/videos'
 import fc from 'fast-check'
 import { Type, type TObject, type TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { expect, test } from 'vitest'
 
-import { fieldsOf } from './fields.ts'
+import { fieldsOf } from './body/fields.ts'
 import { readParameters } from './parameters.ts'
 
 const read = (schema: TObject, values: object) =>

@@ -6,8 +6,8 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { Static, TObject } from 'typebox'
 
-import type { Fields } from './fields.ts'
-import { longTextOf } from './spooled-text.ts'
+import type { Fields } from './body/fields.ts'
+import { longTextOf } from './body/spooled-text.ts'
 
 /** What this reader understands of a property's JSON schema. */
 interface Property {

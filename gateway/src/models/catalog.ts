@@ -3,7 +3,7 @@
  * state. A model of a known family is one row in its family's file.
  */
 import { ApiError } from '@kinora/contract/errors'
-import type { Model, ModelEngine } from '@kinora/contract/models'
+import type { Model, ModelEngine } from '@kinora/contract/operations/models'
 
 import { audioModels } from './audio-models.ts'
 import type { ModelEntry, SpeechModel, TranscriptionModel, VideoModel } from './model.ts'

@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 
-import type { Caller } from '../keys/caller.ts'
+import type { Caller } from '../auth/caller.ts'
 import type { Catalog } from './catalog.ts'
 import { assertMayUseModel } from './model-access.ts'
 import type { ModelEntry, VideoModel } from './model.ts'

@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 
-import type { Caller } from '../keys/caller.ts'
+import type { Caller } from '../auth/caller.ts'
 
 export const mayUseModel = (caller: Pick<Caller, 'models'>, model: string): boolean =>
   caller.models === undefined || caller.models.includes(model)

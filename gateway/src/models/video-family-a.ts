@@ -1,4 +1,4 @@
-import { FamilyAVideoForm, FamilyAVideoTask } from '@kinora/contract/videos'
+import { FamilyAVideoForm, FamilyAVideoTask } from '@kinora/contract/operations/videos'
 import { Type } from 'typebox'
 
 import { active, type VideoModel } from './model.ts'

@@ -1,4 +1,4 @@
-import { FamilyBVideoForm, FamilyBVideoTask } from '@kinora/contract/videos'
+import { FamilyBVideoForm, FamilyBVideoTask } from '@kinora/contract/operations/videos'
 
 import { active, type VideoModel } from './model.ts'
 

@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { Type } from 'typebox'
 
-import type { Config } from '../config.ts'
-import type { LiveSetup, ProviderSettings } from '../setup/setup.ts'
+import type { Secret } from '../platform/secret.ts'
+import type { LiveSetup, ProviderSettings } from '../provider-config/config.ts'
 import { aiSdk } from './ai-sdk/ai-sdk.ts'
 import { fal } from './fal/fal.ts'
 import { gemini } from './gemini/gemini.ts'
@@ -97,10 +97,14 @@ export const createProviders = (setup: LiveSetup, settings: { ffmpegPath: string
   }
 }
 
+interface EnhancerSettings {
+  ENHANCER_URL: string | undefined
+  ENHANCER_MODEL: string
+  ENHANCER_API_KEY: Secret
+}
+
 /** The chat model that rewrites prompts, where one is configured. */
-export const createEnhancerChat = (
-  settings: Pick<Config, 'ENHANCER_URL' | 'ENHANCER_MODEL' | 'ENHANCER_API_KEY'>,
-): ChatProvider | undefined =>
+export const createEnhancerChat = (settings: EnhancerSettings): ChatProvider | undefined =>
   settings.ENHANCER_URL === undefined
     ? undefined
     : openAiChat({

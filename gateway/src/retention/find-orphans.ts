@@ -1,8 +1,8 @@
 /** Files that nothing on record leads to, such as what was on its way in when a process died. */
 import type { Database } from '../platform/postgres.ts'
 import type { MediaStore } from '../storage/media-store.ts'
-import { dayOfTranscription } from '../transcripts/transcription-id.ts'
-import { knownKeys } from './past-media-store.ts'
+import { dayOfTranscription } from '../transcription-tasks/transcription-id.ts'
+import { knownKeys } from './expired-media-store.ts'
 
 const folders = ['videos', 'variants', 'references', 'characters', 'recordings']
 // A file is written before its row, and nothing takes longer than this in between.

@@ -6,7 +6,7 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Call } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
-import { createdAtOfTranscription } from '../transcripts/transcription-id.ts'
+import { createdAtOfTranscription } from '../transcription-tasks/transcription-id.ts'
 import { tasksKeptSince } from './account-term-store.ts'
 import type { InstanceDays } from './retention-days.ts'
 

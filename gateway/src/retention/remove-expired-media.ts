@@ -1,10 +1,10 @@
-import { atMost } from '../platform/at-most.ts'
+import { atMost } from '../platform/concurrency-limit.ts'
 import type { Providers } from '../providers/port/provider.ts'
-import { discardKept } from '../videos/discard-upstream.ts'
+import { discardKept } from '../videos/lifecycle/discard-job.ts'
 import { dayOfTaskId } from '../videos/task-id.ts'
 import { findMaker } from '../videos/task-store.ts'
-import { expiredFiles, findUnused, type ExpiredFile } from './past-media-store.ts'
-import { removePastFiles, type RemoveDependencies } from './remove-past-files.ts'
+import { expiredFiles, findUnused, type ExpiredFile } from './expired-media-store.ts'
+import { removePastFiles, type RemoveDependencies } from './remove-expired-files.ts'
 
 export interface ExpiryDependencies extends RemoveDependencies {
   providers: Providers

@@ -1,5 +1,5 @@
 import { findOrphans, findSpooled } from './find-orphans.ts'
-import type { RemoveDependencies } from './remove-past-files.ts'
+import type { RemoveDependencies } from './remove-expired-files.ts'
 
 const manyOrphans = 100
 

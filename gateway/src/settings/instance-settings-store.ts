@@ -1,5 +1,22 @@
+import type { LimitGroup } from '@kinora/contract/operation'
+
 import type { Database } from '../platform/postgres.ts'
-import type { SettingsChange } from './instance-settings.ts'
+
+export interface Settings {
+  /** Requests per minute and key, where a key has no number of its own. */
+  limits: Record<LimitGroup, number>
+  /** Tasks in flight where an account has no number of its own; null for no cap. */
+  concurrencyPerAccount: number | null
+  concurrencyPerKey: number | null
+  /** Tasks of an account that may wait. */
+  lineDepthPerAccount: number
+  mediaRetentionDays: number
+  taskRetentionDays: number
+  logRetentionDays: number
+}
+
+/** What was changed; the rest stays as the environment says. */
+export type SettingsChange = Partial<Omit<Settings, 'limits'>> & { limits?: Partial<Settings['limits']> }
 
 export const readSettings = async (database: Database): Promise<SettingsChange> => {
   const { rows } = await database.query<{ settings: SettingsChange }>(

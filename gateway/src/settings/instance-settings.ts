@@ -2,27 +2,9 @@
  * What an operator may change while the service runs: the environment gives it, and the record overrides it. Every
  * process keeps it in memory, hears at once of a change, and looks anyway now and then.
  */
-import type { LimitGroup } from '@kinora/contract/operation'
-
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
-import { readSettings } from './instance-settings-store.ts'
-
-export interface Settings {
-  /** Requests per minute and key, where a key has no number of its own. */
-  limits: Record<LimitGroup, number>
-  /** Tasks in flight where an account has no number of its own; null for no cap. */
-  concurrencyPerAccount: number | null
-  concurrencyPerKey: number | null
-  /** Tasks of an account that may wait. */
-  lineDepthPerAccount: number
-  mediaRetentionDays: number
-  taskRetentionDays: number
-  logRetentionDays: number
-}
-
-/** What was changed; the rest stays as the environment says. */
-export type SettingsChange = Partial<Omit<Settings, 'limits'>> & { limits?: Partial<Settings['limits']> }
+import { readSettings, type Settings, type SettingsChange } from './instance-settings-store.ts'
 
 export interface InstanceSettings {
   current: () => Settings

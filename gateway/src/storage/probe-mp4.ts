@@ -5,7 +5,11 @@
  */
 import { open, type FileHandle } from 'node:fs/promises'
 
-import type { ProbedVideo } from './probe-video.ts'
+export interface ProbedVideo {
+  width: number
+  height: number
+  durationMs: number
+}
 
 interface Box {
   type: string

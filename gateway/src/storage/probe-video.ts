@@ -2,14 +2,8 @@
  * Finds out what a finished file really is. An MP4 is read here; anything else is put to ffprobe, which is let
  * at the container formats we keep and at nothing else.
  */
-import { probeMp4 } from './probe-mp4.ts'
+import { probeMp4, type ProbedVideo } from './probe-mp4.ts'
 import { createSandbox, isVerdict, onlyVideoFiles } from './sandbox.ts'
-
-export interface ProbedVideo {
-  width: number
-  height: number
-  durationMs: number
-}
 
 export type ProbeVideo = (path: string, signal?: AbortSignal) => Promise<ProbedVideo | undefined>
 

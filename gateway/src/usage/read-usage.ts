@@ -1,6 +1,6 @@
-/** Reads what a question about usage says, and answers it. */
-import type { UsageRow } from '@kinora/contract/admin'
 import { ApiError } from '@kinora/contract/errors'
+/** Reads what a question about usage says, and answers it. */
+import type { UsageRow } from '@kinora/contract/operations/admin'
 
 import type { Call } from '../http/call.ts'
 import type { Postgres } from '../platform/postgres.ts'

@@ -1,4 +1,4 @@
-import type { UsageRow } from '@kinora/contract/admin'
+import type { UsageRow } from '@kinora/contract/operations/admin'
 
 import type { Postgres } from '../platform/postgres.ts'
 

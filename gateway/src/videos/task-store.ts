@@ -1,4 +1,4 @@
-import type { Instant } from '../billing/ledger-store.ts'
+import type { Instant } from '../billing/ledger/ledger-store.ts'
 import type { ListPosition } from '../platform/list-position.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Decision } from '../routing/route.ts'

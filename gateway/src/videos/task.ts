@@ -1,8 +1,8 @@
 import type { TaskErrorCode } from '@kinora/contract/errors'
-import type { VideoStatus } from '@kinora/contract/videos'
+import type { VideoStatus } from '@kinora/contract/operations/videos'
 
-import type { Purse } from '../billing/money.ts'
-import type { Price } from '../billing/price.ts'
+import type { Purse } from '../billing/money/money.ts'
+import type { Price } from '../billing/prices/price.ts'
 
 /** What was ordered, as it was understood: every default filled in, every name resolved. */
 export interface VideoOrder {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
 import { startStack } from '../kit/stack.ts'
 
 test('what an api process was saying when it was killed costs nothing, once nobody has heard of it for long', async () => {

@@ -3,13 +3,17 @@ import { join } from 'node:path'
 
 import { createLog } from '../../src/platform/log.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
-import { createCutPiece } from '../../src/transcripts/cut-piece.ts'
-import { retakeLost, takeAccepted, type Start } from '../../src/transcripts/open-transcription-store.ts'
-import { planPieces } from '../../src/transcripts/plan-pieces.ts'
-import { createReadLevels } from '../../src/transcripts/read-levels.ts'
-import { settleTranscription } from '../../src/transcripts/settle-transcription.ts'
-import { transcribePieces } from '../../src/transcripts/transcribe-pieces.ts'
-import type { RecordingDependencies } from '../../src/transcripts/transcribe-recording.workflow.ts'
+import { settleTranscription } from '../../src/transcription-tasks/lifecycle/settle-transcription.ts'
+import type { RecordingDependencies } from '../../src/transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
+import {
+  retakeLost,
+  takeAccepted,
+  type Start,
+} from '../../src/transcription-tasks/open-transcription-store.ts'
+import { createCutPiece } from '../../src/transcription-tasks/segments/cut-segment.ts'
+import { planPieces } from '../../src/transcription-tasks/segments/plan-segments.ts'
+import { createReadLevels } from '../../src/transcription-tasks/segments/read-levels.ts'
+import { transcribePieces } from '../../src/transcription-tasks/segments/transcribe-segments.ts'
 import { waveOf } from './sound.ts'
 import { vendorKey, type VendorGateway } from './vendor-gateway.ts'
 import { vendorRouter } from './vendor-providers.ts'

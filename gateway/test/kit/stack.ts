@@ -10,7 +10,7 @@ import { inject } from 'vitest'
 
 import { startRestateServer, type RestateServer } from '../../../cli/src/dev/restate-server.ts'
 import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
-import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
 import type { Environment } from '../../src/config.ts'
 import { ask, form } from './answers.ts'
 import { createDatabase, type TestDatabase } from './database.ts'

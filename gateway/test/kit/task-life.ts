@@ -2,8 +2,8 @@
 import { inject } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
-import { redisNews } from '../../src/platform/news.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
+import { redisNews } from '../../src/platform/pubsub.ts'
 import { connectRedis } from '../../src/platform/redis.ts'
 import { recordChecks } from '../../src/videos/open-task-store.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'

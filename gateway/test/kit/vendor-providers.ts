@@ -3,10 +3,10 @@ import type { Vendor } from '../../../dev/vendor/vendor.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
+import type { LiveSetup, ProviderSettings } from '../../src/provider-config/config.ts'
 import type { Providers } from '../../src/providers/port/provider.ts'
 import { createProviders } from '../../src/providers/registry.ts'
 import { createRouter } from '../../src/routing/router.ts'
-import type { LiveSetup, ProviderSettings } from '../../src/setup/setup.ts'
 
 /** Settings of a provider at a vendor's address, where a test says no other. */
 export const settingsAt = (

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { audited, verifyAudit, type Verification } from '../../src/admin/audit.ts'
+import { audited, verifyAudit, type Verification } from '../../src/admin/audit-log/audit.ts'
 import { expectProblem } from '../kit/answers.ts'
 import { createOperator, readAll, type Operator } from '../kit/operator.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'

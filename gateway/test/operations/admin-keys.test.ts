@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { hashKey } from '../../src/keys/key-text.ts'
+import { hashKey } from '../../src/auth/key-text.ts'
 import { Secret } from '../../src/platform/secret.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
 import { createAccount, keySecret } from '../kit/factories.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { forgetRemovedProviders } from '../../src/setup/setup-store.ts'
+import { forgetRemovedProviders } from '../../src/provider-config/provider-config-store.ts'
 import { askJson, expectProblem } from '../kit/answers.ts'
 import { createAccount, createKey, endTask } from '../kit/factories.ts'
 import { createOperator, readAll, type Operator } from '../kit/operator.ts'

@@ -1,12 +1,12 @@
-import { adminOperations } from '@kinora/contract/admin-operations'
+import { adminOperations } from '@kinora/contract/operations/admin-operations'
 import Schema from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
 import { recordAttempt } from '../../src/videos/open-task-store.ts'
 import { ask, askJson, expectProblem, form, pixel } from '../kit/answers.ts'
+import { acceptedAt, daysAgo, recordingAt } from '../kit/expired.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
-import { acceptedAt, daysAgo, recordingAt } from '../kit/past.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway

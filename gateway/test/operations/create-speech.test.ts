@@ -7,7 +7,7 @@ import type { ErrorCode } from '@kinora/contract/errors'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
 import { askJson, expectProblem, type Answer } from '../kit/answers.ts'
 import { allEventsIn, dataOf, eventsIn, nextOf } from '../kit/event-reader.ts'
 import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 import type { ErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import {
   ask,

@@ -13,7 +13,7 @@ import type { AddressInfo } from 'node:net'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
 import { pixelBytes } from '../kit/answers.ts'
 import { audioForm, wave } from '../kit/sound.ts'
 import { createSpender, meteredRequestsOf, paygBalanceOf } from '../kit/spender.ts'

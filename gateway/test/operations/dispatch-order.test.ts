@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { retakeLost, returnToLine } from '../../src/videos/open-task-store.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
-import { takeTurn, turnOf } from '../kit/line.ts'
+import { takeTurn, turnOf } from '../kit/queue.ts'
 
 let database: TestDatabase
 const [many, few, late] = [randomUUID(), randomUUID(), randomUUID()]

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
-import { postgresNews } from '../../src/platform/news.ts'
+import { postgresNews } from '../../src/platform/pubsub.ts'
 import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
 import { markProcessing } from '../../src/videos/task-store.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { endOf, periods, type Period } from '../../src/billing/period.ts'
+import { endOf, periods, type Period } from '../../src/billing/money/period.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
 import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
 import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { imageTypeOf } from '../../src/videos/image-scan.ts'
+import { imageTypeOf } from '../../src/videos/images/image-scan.ts'
 import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
 import { markProcessing } from '../../src/videos/task-store.ts'
 import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { deleteKey } from '../../src/keys/key-store.ts'
+import { deleteKey } from '../../src/auth/key-store.ts'
 import { createModelTaskId, createUuidTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
 import { markProcessing } from '../../src/videos/task-store.ts'
 import { ask, askJson, expectProblem, pixelUri, type Answer } from '../kit/answers.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { auditLedger } from '../../src/billing/ledger-store.ts'
+import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
 import { ask, expectProblem, form, pixel, type Answer } from '../kit/answers.ts'
 import { completeTask } from '../kit/factories.ts'
 import { makeVideo } from '../kit/sample-video.ts'

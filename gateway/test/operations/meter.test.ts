@@ -1,11 +1,11 @@
 /** What is charged while a caller waits, on a real database: the meter under every operation that uses one. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { auditLedger } from '../../src/billing/ledger-store.ts'
-import { createMeter, type Meter, type MeterTimes } from '../../src/billing/meter.ts'
-import { finishMeteredRequests, type OpenRequest } from '../../src/billing/metered-request-store.ts'
-import { priceOf } from '../../src/billing/price.ts'
-import type { Caller } from '../../src/keys/caller.ts'
+import type { Caller } from '../../src/auth/caller.ts'
+import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
+import { finishMeteredRequests, type OpenRequest } from '../../src/billing/ledger/metered-request-store.ts'
+import { createMeter, type Meter, type MeterTimes } from '../../src/billing/metering/meter.ts'
+import { priceOf } from '../../src/billing/prices/price.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { connectPostgres } from '../../src/platform/postgres.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'

@@ -1,25 +1,29 @@
 /** Purses, limits, cycles, prices, receipts and the audit, on a real database: the money under every operation. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { auditRecent, auditWhole, createAuditTurn, isSound } from '../../src/billing/audit-ledger.ts'
-import { adjust, expire, topUp, type OperatorOrder } from '../../src/billing/movements.ts'
-import type { Period } from '../../src/billing/period.ts'
-import { createPriceList, rateAt } from '../../src/billing/price-list.ts'
-import { insertPrice, type SetPrice } from '../../src/billing/price-store.ts'
-import { readReceipt } from '../../src/billing/receipt.ts'
-import { placeHolds, settleHolds } from '../../src/billing/spend.ts'
-import { setKeyLimits } from '../../src/billing/spending-store.ts'
-import { endSubscription, renewCycles, setSubscription } from '../../src/billing/subscriptions.ts'
-import type { Caller } from '../../src/keys/caller.ts'
-import { insertAccount } from '../../src/keys/key-store.ts'
+import type { Caller } from '../../src/auth/caller.ts'
+import { insertAccount } from '../../src/auth/key-store.ts'
+import { auditRecent, auditWhole, createAuditTurn, isSound } from '../../src/billing/ledger/audit-ledger.ts'
+import { adjust, expire, topUp, type OperatorOrder } from '../../src/billing/ledger/movements.ts'
+import { readReceipt } from '../../src/billing/ledger/receipt.ts'
+import type { Period } from '../../src/billing/money/period.ts'
+import { createPriceList, rateAt } from '../../src/billing/prices/price-list.ts'
+import { insertPrice, type SetPrice } from '../../src/billing/prices/price-store.ts'
+import { placeHolds, settleHolds } from '../../src/billing/spending/spend.ts'
+import { setKeyLimits } from '../../src/billing/spending/spending-store.ts'
+import {
+  endSubscription,
+  renewCycles,
+  setSubscription,
+} from '../../src/billing/subscriptions/subscriptions.ts'
 import { createCatalog } from '../../src/models/catalog.ts'
 import type { Log } from '../../src/platform/log.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Database } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
+import { acceptedAt } from '../kit/expired.ts'
 import { createAccount, createKey, subscribe } from '../kit/factories.ts'
-import { acceptedAt } from '../kit/past.ts'
 import { withoutIntervals } from '../kit/without-intervals.ts'
 
 const log = createLog({ level: 'silent' }, 'test')

@@ -4,12 +4,12 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 
-import { adminOperations, type AdminOperationId } from '@kinora/contract/admin-operations'
 import type { ErrorCode } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
+import { adminOperations, type AdminOperationId } from '@kinora/contract/operations/admin-operations'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { deleteKey } from '../../src/keys/key-store.ts'
+import { deleteKey } from '../../src/auth/key-store.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
 import { createAccount, createKey, endTask, subscribe } from '../kit/factories.ts'
 import { createOperator, type Given, type Operator } from '../kit/operator.ts'

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import type { AnsweredRequest } from '../../src/http/answered-request.ts'
+import type { AnsweredRequest } from '../../src/http/completed-request.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { connectPostgres } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
-import { createRequestRecorder } from '../../src/requests/record-requests.ts'
+import { createRequestRecorder } from '../../src/request-log/record-requests.ts'
 import { ask, askJson, expectProblem, form } from '../kit/answers.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { startGateway, startProxy, type TestGateway } from '../kit/start-gateway.ts'

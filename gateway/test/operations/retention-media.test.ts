@@ -8,20 +8,15 @@ import { createLog } from '../../src/platform/log.ts'
 import { connectPostgres } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { mediaDaysOf } from '../../src/retention/account-term-store.ts'
-import {
-  clearFiles,
-  clearMedia,
-  clearRecords,
-  type ClearDependencies,
-} from '../../src/retention/clear-past.ts'
-import { keepClearing } from '../../src/retention/keep-clearing.ts'
-import { claimTurn } from '../../src/retention/turn-store.ts'
+import { keepClearing } from '../../src/retention/retention-loop.ts'
+import { claimTurn } from '../../src/retention/sweep-lease-store.ts'
+import { clearFiles, clearMedia, clearRecords, type ClearDependencies } from '../../src/retention/sweep.ts'
 import { insertStoredFiles, lockSources } from '../../src/storage/stored-file-store.ts'
-import { createTranscriptionId } from '../../src/transcripts/transcription-id.ts'
-import { finishTranscription } from '../../src/transcripts/transcription-task-store.ts'
+import { createTranscriptionId } from '../../src/transcription-tasks/transcription-id.ts'
+import { finishTranscription } from '../../src/transcription-tasks/transcription-task-store.ts'
 import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'
+import { clearingOf, daysAgo, exists, recordingAt } from '../kit/expired.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
-import { clearingOf, daysAgo, exists, recordingAt } from '../kit/past.ts'
 import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
 
 const sampleUrl = new URL('../../../dev/vendor/sample.mp4', import.meta.url)

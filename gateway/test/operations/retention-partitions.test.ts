@@ -5,15 +5,18 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
-import { auditLedger } from '../../src/billing/ledger-store.ts'
-import { createMeter, type Meter } from '../../src/billing/meter.ts'
-import { priceOf } from '../../src/billing/price.ts'
+import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
+import { createMeter, type Meter } from '../../src/billing/metering/meter.ts'
+import { priceOf } from '../../src/billing/prices/price.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { clearRecords, type ClearDependencies } from '../../src/retention/clear-past.ts'
-import { finishTranscription, forgetRecording } from '../../src/transcripts/transcription-task-store.ts'
+import { clearRecords, type ClearDependencies } from '../../src/retention/sweep.ts'
+import {
+  finishTranscription,
+  forgetRecording,
+} from '../../src/transcription-tasks/transcription-task-store.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
+import { acceptedAt, clearingOf, daysAgo, recordingAt } from '../kit/expired.ts'
 import { completeTask, createAccount, createKey, endTask } from '../kit/factories.ts'
-import { acceptedAt, clearingOf, daysAgo, recordingAt } from '../kit/past.ts'
 
 const tables = ['metered_requests', 'requests', 'task_events', 'transcription_tasks', 'video_tasks']
 const failure = { kind: 'failed', code: 'upstream_error', message: '' } as const

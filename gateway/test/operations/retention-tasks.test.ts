@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
+import { acceptedAt, daysAgo, recordingAt } from '../kit/expired.ts'
 import { completeTask, createAccount, createKey, type TestKey } from '../kit/factories.ts'
-import { acceptedAt, daysAgo, recordingAt } from '../kit/past.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway

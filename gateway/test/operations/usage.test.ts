@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { createMeter, type Meter } from '../../src/billing/meter.ts'
-import { priceOf } from '../../src/billing/price.ts'
+import { createMeter, type Meter } from '../../src/billing/metering/meter.ts'
+import { priceOf } from '../../src/billing/prices/price.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { TookTooLong } from '../../src/platform/postgres.ts'
-import { finishTranscription } from '../../src/transcripts/transcription-task-store.ts'
-import { failed } from '../../src/transcripts/transcription-task.ts'
+import { finishTranscription } from '../../src/transcription-tasks/transcription-task-store.ts'
+import { failed } from '../../src/transcription-tasks/transcription-task.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
+import { daysAgo, recordingAt } from '../kit/expired.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
-import { daysAgo, recordingAt } from '../kit/past.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway

@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
+import { findFfmpeg, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { createInference } from '../inference/inference.ts'
-import { drain } from '../job-upload.ts'
+import { drain } from '../jobs/job-upload.ts'
 import type { Log } from '../log.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
-import { findFfmpeg, type FfmpegTool } from '../sandbox.ts'
 import { checkSpeechOrder } from '../speech/speech-order.ts'
 import { readChatOrder, type ChatOrder, type ReplySettings } from './chat-order.ts'
 import {

@@ -4,8 +4,8 @@ import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 
-import { killSandboxed } from '../run-ffmpeg.ts'
-import { commandFor, type FfmpegTool } from '../sandbox.ts'
+import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
+import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { soundTokensOf } from './completion.ts'
 
 const samplesPerSecond = 24_000

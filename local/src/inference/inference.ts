@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 import type { Log } from '../log.ts'
 import type { FromModel, ToModel } from './inference-message.ts'
-import { createTurns } from './turns.ts'
+import { createTurns } from './request-queue.ts'
 
 /** The model's process failed a task; `code` is set where it said why in words fit for the caller. */
 export class InferenceFailure extends Error {

@@ -9,6 +9,7 @@ import {
   onnxruntimeCommon,
   onnxruntimeScripts,
   onnxruntimeVersion,
+  type FileRow,
 } from './runtime-files.ts'
 
 /** The names of what can be pulled; each is a folder of the model directory. */
@@ -59,8 +60,6 @@ export interface ModelSet {
   /** Empty where there is no build for this platform. */
   files: ModelFile[]
 }
-
-export type FileRow = [name: string, bytes: number, sha256: string]
 
 const inPackage = (
   name: string,

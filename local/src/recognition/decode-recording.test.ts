@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { childPrograms } from '../../test/kit/child-programs.ts'
 import { ffmpeg, say } from '../../test/kit/recordings.ts'
-import { findFfmpeg, type FfmpegTool } from '../sandbox.ts'
+import { findFfmpeg, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { decodeRecording } from './decode-recording.ts'
 
 let root: string

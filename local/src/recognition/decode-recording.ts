@@ -4,11 +4,11 @@ import path from 'node:path'
 import { Transform, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-import { killSandboxed } from '../run-ffmpeg.ts'
-import { commandFor, type FfmpegTool } from '../sandbox.ts'
-import { samplesPerSecond } from './mel.ts'
+import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
+import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { undecodable } from './recognition-refusal.ts'
-import { bytesPerSample } from './samples-file.ts'
+import { samplesPerSecond } from './samples/mel.ts'
+import { bytesPerSample } from './samples/samples-file.ts'
 
 /** The containers that recordings come in. Above all no playlists, which name further files to open. */
 const containers = 'mp3,flac,ogg,wav,mov,mp4,m4a,matroska,webm,mpeg'

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { modelDirectory, onlySets } from '../../test/kit/model-directory.ts'
 import { neuralVoice } from '../../test/kit/neural-voice.ts'
 import { serveRecognition, type RecognitionClient } from '../../test/kit/recordings.ts'
-import { findPrograms } from '../programs.ts'
+import { findPrograms } from '../ffmpeg/programs.ts'
 import { createRecognition } from './recognition.ts'
 
 const directory = modelDirectory(

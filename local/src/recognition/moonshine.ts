@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 
-import type { Onnx, Tensor } from './onnx.ts'
+import type { Onnx, Tensor } from '../inference/onnx.ts'
 
 /** Moonshine tiny: English text, without times or any figure about it. */
 export interface Moonshine {

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 
-import { killSandboxed } from '../run-ffmpeg.ts'
-import { commandFor, type FfmpegTool } from '../sandbox.ts'
+import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
+import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 
 const model = '/usr/share/pocketsphinx/model/en-us'
 

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 
-import { upTo } from '../job-upload.ts'
+import { upTo } from '../jobs/job-upload.ts'
 import type { RecognitionOrder } from './recognition-plan.ts'
 import { invalid, RecognitionRefusal } from './recognition-refusal.ts'
 

@@ -1,7 +1,7 @@
 import type { Moonshine } from './moonshine.ts'
-import type { SamplesFile } from './samples-file.ts'
-import { nextWindow } from './sound-window.ts'
-import type { SpeechGate } from './speech-gate.ts'
+import type { SamplesFile } from './samples/samples-file.ts'
+import { nextWindow } from './samples/sound-window.ts'
+import type { SpeechGate } from './samples/speech-gate.ts'
 
 /** The model has learned from pieces of up to 30 s, and does best well below. */
 const mostSeconds = 20

@@ -1,14 +1,21 @@
-import { windowSeconds } from './mel.ts'
-import type { Tensor } from './onnx.ts'
-import type { SpokenSegment, SpokenWord } from './recognition-task.ts'
-import type { SamplesFile } from './samples-file.ts'
-import { nextWindow, type SoundWindow } from './sound-window.ts'
-import type { Region, SpeechGate } from './speech-gate.ts'
-import { decodeWindow, detectLanguage, isNoSpeech, type Attempt, type Wish } from './whisper-decode.ts'
-import type { Whisper } from './whisper-model.ts'
-import { splitWindow, type SplitWindow, type TimedText } from './whisper-segments.ts'
-import { timeWords } from './whisper-words.ts'
-import { writtenWords } from './written-words.ts'
+import type { Tensor } from '../inference/onnx.ts'
+import type { SpokenSegment } from './recognition-task.ts'
+import { windowSeconds } from './samples/mel.ts'
+import type { SamplesFile } from './samples/samples-file.ts'
+import { nextWindow, type SoundWindow } from './samples/sound-window.ts'
+import type { Region, SpeechGate } from './samples/speech-gate.ts'
+import {
+  decodeWindow,
+  detectLanguage,
+  isNoSpeech,
+  type Attempt,
+  type Wish,
+} from './whisper/whisper-decode.ts'
+import type { Whisper } from './whisper/whisper-model.ts'
+import { splitWindow, type SplitWindow, type TimedText } from './whisper/whisper-segments.ts'
+import { timeWords } from './whisper/whisper-words.ts'
+import type { SpokenWord } from './whisper/written-words.ts'
+import { writtenWords } from './whisper/written-words.ts'
 
 export interface WhisperOrder {
   task: 'transcribe' | 'translate'

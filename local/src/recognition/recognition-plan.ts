@@ -1,8 +1,8 @@
-import { chooseRecognition, type RecognitionEngine } from '../engines.ts'
+import type { Programs } from '../ffmpeg/programs.ts'
+import { chooseRecognition, type RecognitionEngine } from '../models/engines.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
-import type { Programs } from '../programs.ts'
 import { invalid, RecognitionRefusal } from './recognition-refusal.ts'
-import { languageToken } from './whisper-tokens.ts'
+import { languageToken } from './whisper/whisper-tokens.ts'
 
 export interface RecognitionOrder {
   /** The recording: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm. */

@@ -1,15 +1,15 @@
+import { loadOnnx, type Onnx } from '../inference/onnx.ts'
 import { serveInference } from '../inference/serve-inference.ts'
-import { windowSeconds } from './mel.ts'
 import { openMoonshine, type Moonshine } from './moonshine.ts'
-import { loadOnnx, type Onnx } from './onnx.ts'
 import { recogniseWithMoonshine } from './recognise-moonshine.ts'
 import { recogniseWithWhisper } from './recognise-whisper.ts'
 import type { RecognitionPiece, RecognitionTask } from './recognition-task.ts'
-import { openSamples, type SamplesFile } from './samples-file.ts'
-import { nextWindow } from './sound-window.ts'
-import { openDetector, type Detector } from './speech-gate.ts'
-import { detectLanguage } from './whisper-decode.ts'
-import { openWhisper, type Whisper } from './whisper-model.ts'
+import { windowSeconds } from './samples/mel.ts'
+import { openSamples, type SamplesFile } from './samples/samples-file.ts'
+import { nextWindow } from './samples/sound-window.ts'
+import { openDetector, type Detector } from './samples/speech-gate.ts'
+import { detectLanguage } from './whisper/whisper-decode.ts'
+import { openWhisper, type Whisper } from './whisper/whisper-model.ts'
 
 /** One kind of model, of which only the one asked for last is held. */
 function createHolder<Model extends { release: () => Promise<void> }>(

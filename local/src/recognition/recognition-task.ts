@@ -1,4 +1,5 @@
 /** What the provider and the process that recognises speech say to each other. */
+import type { SpokenWord } from './whisper/written-words.ts'
 
 export interface RecognitionTask {
   /** Folders of pulled sets. */
@@ -26,12 +27,6 @@ export interface SpokenSegment {
   avg_logprob: number
   compression_ratio: number
   no_speech_prob: number
-}
-
-export interface SpokenWord {
-  word: string
-  start: number
-  end: number
 }
 
 export type RecognitionPiece =

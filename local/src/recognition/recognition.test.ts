@@ -7,11 +7,12 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { modelDirectory, onlySets } from '../../test/kit/model-directory.ts'
 import { neuralVoice } from '../../test/kit/neural-voice.ts'
 import { ffmpeg, say, serveRecognition, type RecognitionClient } from '../../test/kit/recordings.ts'
+import { findPrograms, type Programs } from '../ffmpeg/programs.ts'
 import { InferenceBusy } from '../inference/inference.ts'
-import { findPrograms, type Programs } from '../programs.ts'
 import type { RecognitionOrder } from './recognition-plan.ts'
-import type { SpokenWord } from './recognition-task.ts'
-import { createRecognition, type Recogniser, type Segment } from './recognition.ts'
+import type { Segment } from './recognition-result.ts'
+import { createRecognition, type Recogniser } from './recognition.ts'
+import type { SpokenWord } from './whisper/written-words.ts'
 
 const sentences = [
   'Please remember to water the garden before breakfast.',

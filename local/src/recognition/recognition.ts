@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-import { chooseRecognition } from '../engines.ts'
+import type { Programs } from '../ffmpeg/programs.ts'
+import { findFfmpeg, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { createInference, InferenceBusy } from '../inference/inference.ts'
 import type { Log } from '../log.ts'
+import { chooseRecognition } from '../models/engines.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import type { ModelSetName } from '../models/model-set.ts'
-import type { Programs } from '../programs.ts'
-import { findFfmpeg, type FfmpegTool } from '../sandbox.ts'
 import { answerRecognition } from './answer-recognition.ts'
 import { decodeRecording } from './decode-recording.ts'
 import { recogniseWithPocketsphinx } from './pocketsphinx.ts'
@@ -19,8 +19,10 @@ import {
   type RecognitionOrder,
   type RecognitionPlan,
 } from './recognition-plan.ts'
-import type { RecognitionPiece, RecognitionTask, SpokenSegment, SpokenWord } from './recognition-task.ts'
-import { openSamples } from './samples-file.ts'
+import type { Recognise, Recognition, RecognitionEvent, Segment } from './recognition-result.ts'
+import type { RecognitionPiece, RecognitionTask } from './recognition-task.ts'
+import { openSamples } from './samples/samples-file.ts'
+import type { SpokenWord } from './whisper/written-words.ts'
 
 export interface RecognitionOptions {
   directory: ModelDirectory
@@ -31,28 +33,8 @@ export interface RecognitionOptions {
   idleMs?: number
 }
 
-export interface Segment extends SpokenSegment {
-  id: number
-}
-
-export interface Recognition extends ChosenEngine {
-  text: string
-  /** An ISO 639-1 code; undefined where nothing was said, or the engine cannot tell. */
-  language: string | undefined
-  durationSeconds: number
-  /** Undefined where they were not asked for. */
-  segments: Segment[] | undefined
-  words: SpokenWord[] | undefined
-}
-
-/** What is told while a recording is recognised; the texts together are the whole text. */
-type RecognitionNews = ({ type: 'begun' } & ChosenEngine) | { type: 'spoken'; text: string }
-
 export interface Recogniser {
-  recognise: (
-    order: RecognitionOrder,
-    signal: AbortSignal,
-  ) => AsyncGenerator<RecognitionNews, Recognition, undefined>
+  recognise: Recognise
   /** The text of a recording, without anything else; taken for English where no engine is here that detects languages. */
   hear: (file: string, model: string, signal: AbortSignal) => Promise<Recognition>
   /** Answers `POST /v1/audio/transcriptions` and `/v1/audio/translations`. */
@@ -95,7 +77,7 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
   async function* recognise(
     order: RecognitionOrder,
     signal: AbortSignal,
-  ): AsyncGenerator<RecognitionNews, Recognition, undefined> {
+  ): AsyncGenerator<RecognitionEvent, Recognition, undefined> {
     const plan = planRecognition(order, directory, programs)
     if (underWay.size >= mostRecordings) throw new InferenceBusy('Too many recordings are being recognised.')
     const stopped = AbortSignal.any([signal, closing.signal])
@@ -130,7 +112,7 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
     samplesPath: string,
     ffmpeg: FfmpegTool,
     signal: AbortSignal,
-  ): AsyncGenerator<RecognitionNews, Recognition, undefined> {
+  ): AsyncGenerator<RecognitionEvent, Recognition, undefined> {
     const begun = performance.now()
     const durationSeconds = await secondsOf(samplesPath)
     const heard = { text: '', language: order.language, segments: [] as Segment[], words: [] as SpokenWord[] }
@@ -219,7 +201,7 @@ interface PocketsphinxPiece {
   engine: 'pocketsphinx'
 }
 
-async function last(news: AsyncGenerator<RecognitionNews, Recognition, undefined>): Promise<Recognition> {
+async function last(news: AsyncGenerator<RecognitionEvent, Recognition, undefined>): Promise<Recognition> {
   for (;;) {
     const next = await news.next()
     if (next.done === true) return next.value

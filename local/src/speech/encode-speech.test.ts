@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { childPrograms } from '../../test/kit/child-programs.ts'
 import { bytesOf } from '../../test/kit/listen.ts'
-import { findFfmpeg, type FfmpegTool } from '../sandbox.ts'
+import { findFfmpeg, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { encodeSpeech, speechFormats, type Sound } from './encode-speech.ts'
 
 const never = new AbortController().signal

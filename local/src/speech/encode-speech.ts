@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-import { killSandboxed } from '../run-ffmpeg.ts'
-import { commandFor, type FfmpegTool } from '../sandbox.ts'
+import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
+import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 
 /** One channel of signed 16 bit samples. */
 export interface Sound {

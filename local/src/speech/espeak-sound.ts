@@ -1,4 +1,4 @@
-import { killSandboxed } from '../run-ffmpeg.ts'
+import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
 import type { Sound } from './encode-speech.ts'
 import { espeakEnd, startEspeak, type EspeakTool } from './espeak.ts'
 import type { Voice } from './voices.ts'

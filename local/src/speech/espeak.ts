@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 
-import { killSandboxed } from '../run-ffmpeg.ts'
-import { commandFor, type FfmpegTool } from '../sandbox.ts'
+import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
+import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 
 /** espeak-ng as it is run here, locked in like ffmpeg where that works. */
 export interface EspeakTool {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 
+import { loadOnnx, type Onnx, type Session, type Tensor } from '../inference/onnx.ts'
 import { serveInference } from '../inference/serve-inference.ts'
-import { loadOnnx, type Onnx, type Session, type Tensor } from '../recognition/onnx.ts'
 import { cutModel } from './cut-model.ts'
 import { finishClause } from './finish-clause.ts'
 import { continued, softestPlace } from './join-parts.ts'

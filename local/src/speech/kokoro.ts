@@ -1,7 +1,7 @@
 import path from 'node:path'
 
-import type { SpeechEngine } from '../engines.ts'
 import type { Inference } from '../inference/inference.ts'
+import type { SpeechEngine } from '../models/engines.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { pauseAfter, splitClauses } from './clauses.ts'
 import type { Sound } from './encode-speech.ts'

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os'
 
 import { beforeAll, expect, test } from 'vitest'
 
-import { findFfmpeg } from '../sandbox.ts'
+import { findFfmpeg } from '../ffmpeg/sandbox.ts'
 import { findEspeak, type EspeakTool } from './espeak.ts'
 import { partsOf, tokensOf } from './phoneme-tokens.ts'
 import { phonemesOf } from './phonemes.ts'

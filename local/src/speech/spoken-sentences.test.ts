@@ -9,8 +9,9 @@ import { bytesOf, decode, median, silencesOf, type Silence } from '../../test/ki
 import { modelDirectory } from '../../test/kit/model-directory.ts'
 import { sentences } from '../../test/kit/sentences.ts'
 import { wordErrorRate } from '../../test/kit/word-errors.ts'
-import { findPrograms } from '../programs.ts'
-import { createRecognition, type Recogniser, type Recognition } from '../recognition/recognition.ts'
+import { findPrograms } from '../ffmpeg/programs.ts'
+import type { Recognition } from '../recognition/recognition-result.ts'
+import { createRecognition, type Recogniser } from '../recognition/recognition.ts'
 import { joiningWords } from './clauses.ts'
 import { createSpeech, type Speech } from './speech.ts'
 

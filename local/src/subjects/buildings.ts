@@ -1,5 +1,5 @@
-import { mix, type Colour } from '../colour.ts'
-import { box, circle, darker, group, lighter, line, shadow, shape, wave, type Look } from './pen.ts'
+import { mix, type Colour } from '../drawing/colour.ts'
+import { box, circle, darker, group, lighter, line, shadow, shape, wave, type Look } from '../drawing/pen.ts'
 
 interface House {
   wall: Colour

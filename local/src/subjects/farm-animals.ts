@@ -1,5 +1,17 @@
-import { mix } from '../colour.ts'
-import { circle, darker, ellipse, leg, lighter, line, shadow, shape, turned, wave, type Look } from './pen.ts'
+import { mix } from '../drawing/colour.ts'
+import {
+  circle,
+  darker,
+  ellipse,
+  leg,
+  lighter,
+  line,
+  shadow,
+  shape,
+  turned,
+  wave,
+  type Look,
+} from '../drawing/pen.ts'
 
 export function drawHorse({ colour, lit, turn, going, word }: Look): string {
   const coat = lit(colour)

@@ -1,5 +1,17 @@
-import { mix } from '../colour.ts'
-import { box, circle, darker, ellipse, lighter, line, shadow, shape, turned, wave, type Look } from './pen.ts'
+import { mix } from '../drawing/colour.ts'
+import {
+  box,
+  circle,
+  darker,
+  ellipse,
+  lighter,
+  line,
+  shadow,
+  shape,
+  turned,
+  wave,
+  type Look,
+} from '../drawing/pen.ts'
 
 /** How high the mouth of the vase is: flowers stand in it. */
 export const vaseMouth = 112

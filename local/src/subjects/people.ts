@@ -1,4 +1,4 @@
-import { mix, type Colour } from '../colour.ts'
+import { mix, type Colour } from '../drawing/colour.ts'
 import {
   box,
   circle,
@@ -13,7 +13,7 @@ import {
   turned,
   wave,
   type Look,
-} from './pen.ts'
+} from '../drawing/pen.ts'
 
 const skins = ['#f0c39b', '#8d5a3b', '#d9a074', '#f3d0b0'] as const
 const hairs = ['#4a2a18', '#1d1614', '#8a4b22', '#d8a64a'] as const

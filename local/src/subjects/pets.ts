@@ -1,4 +1,4 @@
-import { mix } from '../colour.ts'
+import { mix } from '../drawing/colour.ts'
 import {
   box,
   circle,
@@ -12,7 +12,7 @@ import {
   turned,
   wave,
   type Look,
-} from './pen.ts'
+} from '../drawing/pen.ts'
 
 /** Sitting and looking at the viewer: the pose in which a cat is a cat. */
 export function drawCat({ colour, lit, turn }: Look): string {

@@ -1,5 +1,16 @@
-import { mix } from '../colour.ts'
-import { circle, darker, ellipse, lighter, line, shadow, shape, turned, wave, type Look } from './pen.ts'
+import { mix } from '../drawing/colour.ts'
+import {
+  circle,
+  darker,
+  ellipse,
+  lighter,
+  line,
+  shadow,
+  shape,
+  turned,
+  wave,
+  type Look,
+} from '../drawing/pen.ts'
 
 const leafGreen = '#4f9a4c'
 

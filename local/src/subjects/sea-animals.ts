@@ -1,5 +1,5 @@
-import { mix } from '../colour.ts'
-import { circle, darker, ellipse, lighter, line, shape, turned, wave, type Look } from './pen.ts'
+import { mix } from '../drawing/colour.ts'
+import { circle, darker, ellipse, lighter, line, shape, turned, wave, type Look } from '../drawing/pen.ts'
 
 export function drawWhale({ colour, lit, turn, palette }: Look): string {
   const back = lit(colour)

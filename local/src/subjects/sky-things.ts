@@ -1,5 +1,5 @@
-import { mix } from '../colour.ts'
-import { box, darker, ellipse, lighter, line, shape, wave, type Look } from './pen.ts'
+import { mix } from '../drawing/colour.ts'
+import { box, darker, ellipse, lighter, line, shape, wave, type Look } from '../drawing/pen.ts'
 
 export function drawHotAirBalloon({ colour, lit, turn, palette }: Look): string {
   const stripe = lit(colour)

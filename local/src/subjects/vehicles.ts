@@ -1,5 +1,17 @@
-import { mix } from '../colour.ts'
-import { box, circle, darker, ellipse, lighter, line, shadow, shape, wave, wheel, type Look } from './pen.ts'
+import { mix } from '../drawing/colour.ts'
+import {
+  box,
+  circle,
+  darker,
+  ellipse,
+  lighter,
+  line,
+  shadow,
+  shape,
+  wave,
+  wheel,
+  type Look,
+} from '../drawing/pen.ts'
 
 const tyre = '#22232a'
 

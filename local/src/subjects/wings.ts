@@ -1,4 +1,4 @@
-import { mix } from '../colour.ts'
+import { mix } from '../drawing/colour.ts'
 import {
   circle,
   darker,
@@ -11,7 +11,7 @@ import {
   turned,
   wave,
   type Look,
-} from './pen.ts'
+} from '../drawing/pen.ts'
 
 /** One bird seen from the side, large enough to be looked at. */
 export function drawBird({ colour, lit, turn }: Look): string {

@@ -15,10 +15,10 @@ import type {
   SharedV4ProviderOptions as ProviderOptions,
 } from '@ai-sdk/provider'
 
-import { aspectRatioOf } from '../kit/frame-words.ts'
-import { member, textOf } from '../kit/loose-json.ts'
-import { refusalCodeOfSentence } from '../kit/refusal-sentence.ts'
-import { type FetchTrail, upstreamFetch } from '../kit/upstream-fetch.ts'
+import { refusalCodeOfSentence } from '../kit/http/refusal-message.ts'
+import { type FetchTrail, upstreamFetch } from '../kit/http/upstream-fetch.ts'
+import { member, textOf } from '../kit/json/lenient-json.ts'
+import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type {
   Opaque,

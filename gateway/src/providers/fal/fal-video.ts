@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream'
 
-import { complaintIn, refusalCodeOf } from '../kit/complaint.ts'
-import { upstreamAt } from '../kit/http.ts'
-import { jsonWithTexts } from '../kit/json-with-texts.ts'
-import { member, textOf } from '../kit/loose-json.ts'
-import { inputOf, type ModelInput } from '../kit/model-input.ts'
-import { openOrAskAnew } from '../kit/result-link.ts'
+import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
+import { upstreamAt } from '../kit/http/upstream-http.ts'
+import { complaintIn, refusalCodeOf } from '../kit/http/vendor-error.ts'
+import { member, textOf } from '../kit/json/lenient-json.ts'
+import { inputOf, type ModelInput } from '../kit/video/model-input.ts'
+import { openOrAskAnew } from '../kit/video/result-link.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type {
   Delivery,

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
 
 import { createFalSigner, type FalSigner } from '../../../../dev/vendor/fal-signature.ts'
-import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import { falWebhook } from './fal-webhook.ts'
 
 const body = Buffer.from('{"request_id":"job-1","status":"OK","payload":{"video":{"url":"https://files/1"}}}')

@@ -1,8 +1,8 @@
 import { createHash, createPublicKey, verify, type JsonWebKey, type KeyObject } from 'node:crypto'
 
-import { one } from '../kit/classify.ts'
-import { upstreamAt } from '../kit/http.ts'
-import { member, parseJson, textOf } from '../kit/loose-json.ts'
+import { one } from '../kit/http/classify.ts'
+import { upstreamAt } from '../kit/http/upstream-http.ts'
+import { member, parseJson, textOf } from '../kit/json/lenient-json.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Delivery } from '../port/video.ts'
 

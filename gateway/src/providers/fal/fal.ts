@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 
-import { fillingNames, type ModelInput, modelInput } from '../kit/model-input.ts'
 import { protocol } from '../kit/protocol.ts'
+import { fillingNames, type ModelInput, modelInput } from '../kit/video/model-input.ts'
 import { falVideo } from './fal-video.ts'
 
 /** Fits the greater part of the vendor's models: those enumerate lengths as text, and pass over what they don't know. */

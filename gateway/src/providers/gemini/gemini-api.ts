@@ -1,4 +1,4 @@
-import { type Upstream, upstreamAt } from '../kit/http.ts'
+import { type Upstream, upstreamAt } from '../kit/http/upstream-http.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import { failureOfGemini } from './gemini-failure.ts'
 import { serviceAccountTokens } from './service-account.ts'

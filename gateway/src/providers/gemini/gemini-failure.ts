@@ -1,6 +1,6 @@
-import { type FailedAnswer, failureOfAnswer } from '../kit/classify.ts'
-import type { Complaint } from '../kit/complaint.ts'
-import { member, numberOf, textOf } from '../kit/loose-json.ts'
+import { type FailedAnswer, failureOfAnswer } from '../kit/http/classify.ts'
+import type { Complaint } from '../kit/http/vendor-error.ts'
+import { member, numberOf, textOf } from '../kit/json/lenient-json.ts'
 import { ProviderFailure } from '../port/failure.ts'
 
 /** Operations number what went wrong; answers give the same a word. */

@@ -10,8 +10,8 @@ import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
-import { jobForTest, pictureForTest } from '../kit/job-for-test.ts'
-import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import { jobForTest, pictureForTest } from '../../../test/kit/job-for-test.ts'
+import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoProvider } from '../port/video.ts'
 import { geminiVideo, type GeminiVideoSettings } from './gemini-video.ts'
 

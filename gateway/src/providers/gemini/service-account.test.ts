@@ -2,7 +2,7 @@ import { createVerify, generateKeyPairSync } from 'node:crypto'
 
 import { afterEach, expect, test, vi } from 'vitest'
 
-import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import { geminiVideo } from './gemini-video.ts'
 import { serviceAccountTokens } from './service-account.ts'
 

@@ -1,8 +1,8 @@
 import { sign } from 'node:crypto'
 import { Readable } from 'node:stream'
 
-import { upstreamAt } from '../kit/http.ts'
-import { member, numberOf, parseJson, textOf } from '../kit/loose-json.ts'
+import { upstreamAt } from '../kit/http/upstream-http.ts'
+import { member, numberOf, parseJson, textOf } from '../kit/json/lenient-json.ts'
 import { ProviderFailure } from '../port/failure.ts'
 
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'

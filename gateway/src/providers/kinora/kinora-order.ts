@@ -1,12 +1,12 @@
+import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
+import { jsonBody, multipart, type StreamedBody } from '../kit/http/multipart.ts'
+import { dataUriOf } from '../kit/video/image-text.ts'
+import { referencePart } from '../kit/video/reference-part.ts'
 /** A job in the words of our own API. */
-import { aspectRatioOf } from '../kit/frame-words.ts'
-import { jsonWithTexts } from '../kit/json-with-texts.ts'
-import { jsonBody, multipart, type StreamedBody } from '../kit/multipart.ts'
-import { dataUriOf } from '../kit/picture-text.ts'
-import { referencePart } from '../kit/reference-part.ts'
+import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { VideoJob } from '../port/video.ts'
-import type { Doors } from './kinora-doors.ts'
+import type { Doors } from './kinora-endpoints.ts'
 
 interface Order {
   path: string

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
-import { jobForTest, pictureForTest } from '../kit/job-for-test.ts'
-import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import { jobForTest, pictureForTest } from '../../../test/kit/job-for-test.ts'
+import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import type { VideoJob, VideoProvider } from '../port/video.ts'
 import { kinoraVideo, type KinoraVideoSettings } from './kinora-video.ts'
 

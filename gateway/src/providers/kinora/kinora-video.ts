@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream'
 
-import { failureInAnswer } from '../kit/classify.ts'
-import { upstreamAt } from '../kit/http.ts'
-import { idOf, jobIn } from '../kit/job-reply.ts'
-import { statusIn } from '../kit/job-status.ts'
-import { member } from '../kit/loose-json.ts'
-import { openVideo } from '../kit/result-link.ts'
+import { failureInAnswer } from '../kit/http/classify.ts'
+import { upstreamAt } from '../kit/http/upstream-http.ts'
+import { member } from '../kit/json/lenient-json.ts'
+import { idOf, jobIn } from '../kit/video/job-response.ts'
+import { statusIn } from '../kit/video/job-status.ts'
+import { openVideo } from '../kit/video/result-link.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
-import { createDoorOnly, doorsAt } from './kinora-doors.ts'
+import { createDoorOnly, doorsAt } from './kinora-endpoints.ts'
 import { orderOf, remixOrder } from './kinora-order.ts'
 
 export interface KinoraVideoSettings {

@@ -1,5 +1,5 @@
 import type { Engine } from '../port/engine.ts'
-import { type AnswerHeaders, one } from './classify.ts'
+import { type AnswerHeaders, one } from './http/classify.ts'
 
 /** Which engine answered, as a provider of our own tells in its headers. */
 export function engineIn(headers: AnswerHeaders): Engine | undefined {

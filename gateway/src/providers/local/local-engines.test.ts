@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import { localEngines } from './local-engines.ts'
 
 test('what the provider tells is read row by row, and what is no row is left out', async () => {

@@ -1,5 +1,5 @@
-import { upstreamAt } from '../kit/http.ts'
-import { member, textOf } from '../kit/loose-json.ts'
+import { upstreamAt } from '../kit/http/upstream-http.ts'
+import { member, textOf } from '../kit/json/lenient-json.ts'
 import type { EngineState } from '../port/provider.ts'
 
 /** What the built-in provider tells of the engines behind its models; what it cannot say is left out. */

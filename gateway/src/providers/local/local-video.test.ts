@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 import { expect, test } from 'vitest'
 
-import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import type { VideoJob } from '../port/video.ts'
 import { localVideo } from './local-video.ts'
 

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
 
-import { complaintIn, refusalCodeOf } from '../kit/complaint.ts'
-import { upstreamAt } from '../kit/http.ts'
-import { member, numberOf, textOf } from '../kit/loose-json.ts'
-import { multipart } from '../kit/multipart.ts'
-import { referencePart, sourcePart } from '../kit/reference-part.ts'
+import { multipart } from '../kit/http/multipart.ts'
+import { upstreamAt } from '../kit/http/upstream-http.ts'
+import { complaintIn, refusalCodeOf } from '../kit/http/vendor-error.ts'
+import { member, numberOf, textOf } from '../kit/json/lenient-json.ts'
+import { referencePart, sourcePart } from '../kit/video/reference-part.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 

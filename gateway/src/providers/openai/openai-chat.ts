@@ -1,6 +1,6 @@
-import { upstreamAt } from '../kit/http.ts'
-import { member, textOf } from '../kit/loose-json.ts'
-import { jsonBody } from '../kit/multipart.ts'
+import { jsonBody } from '../kit/http/multipart.ts'
+import { upstreamAt } from '../kit/http/upstream-http.ts'
+import { member, textOf } from '../kit/json/lenient-json.ts'
 import type { ChatMessage, ChatProvider } from '../port/chat.ts'
 import { ProviderFailure } from '../port/failure.ts'
 

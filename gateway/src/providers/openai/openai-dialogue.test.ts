@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 import { expect, test } from 'vitest'
 
-import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import type { DialogueJob, DialoguePiece } from '../port/dialogue.ts'
 import { openAiDialogue } from './openai-dialogue.ts'
 

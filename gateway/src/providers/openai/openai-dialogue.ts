@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
 
-import { failureOfAnswer, failureOfOurs } from '../kit/classify.ts'
-import { complaintIn } from '../kit/complaint.ts'
 import { engineIn } from '../kit/engine.ts'
-import { upstreamAt } from '../kit/http.ts'
-import { jsonWithTexts } from '../kit/json-with-texts.ts'
-import { member, numberOf, parseJson, textOf } from '../kit/loose-json.ts'
-import type { StreamedBody } from '../kit/multipart.ts'
-import { sentEvents } from '../kit/sent-events.ts'
+import { failureOfAnswer, failureOfOurs } from '../kit/http/classify.ts'
+import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
+import type { StreamedBody } from '../kit/http/multipart.ts'
+import { sentEvents } from '../kit/http/sse-events.ts'
+import { upstreamAt } from '../kit/http/upstream-http.ts'
+import { complaintIn } from '../kit/http/vendor-error.ts'
+import { member, numberOf, parseJson, textOf } from '../kit/json/lenient-json.ts'
 import type {
   DialogueChoice,
   DialogueJob,

@@ -1,8 +1,8 @@
-import { one } from '../kit/classify.ts'
 import { engineIn } from '../kit/engine.ts'
-import { hasBegun } from '../kit/has-begun.ts'
-import { upstreamAt } from '../kit/http.ts'
-import { jsonBody } from '../kit/multipart.ts'
+import { one } from '../kit/http/classify.ts'
+import { jsonBody } from '../kit/http/multipart.ts'
+import { upstreamAt } from '../kit/http/upstream-http.ts'
+import { hasBegun } from '../kit/streams/first-byte.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Speech, SpeechJob, SpeechProvider } from '../port/speech.ts'
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 import { describe, expect, test } from 'vitest'
 
-import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import type { TranscriptionJob } from '../port/transcription.ts'
 import { openAiTranscription } from './openai-transcription.ts'
 

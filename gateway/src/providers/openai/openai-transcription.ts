@@ -1,10 +1,10 @@
-import { failureOfAnswer, failureOfOurs } from '../kit/classify.ts'
-import { complaintIn } from '../kit/complaint.ts'
 import { engineIn } from '../kit/engine.ts'
-import { isJson, readText, upstreamAt } from '../kit/http.ts'
-import { member, numberOf, parseJson, textOf } from '../kit/loose-json.ts'
-import { type FieldPart, type FilePart, multipart } from '../kit/multipart.ts'
-import { sentEvents } from '../kit/sent-events.ts'
+import { failureOfAnswer, failureOfOurs } from '../kit/http/classify.ts'
+import { type FieldPart, type FilePart, multipart } from '../kit/http/multipart.ts'
+import { sentEvents } from '../kit/http/sse-events.ts'
+import { isJson, readText, upstreamAt } from '../kit/http/upstream-http.ts'
+import { complaintIn } from '../kit/http/vendor-error.ts'
+import { member, numberOf, parseJson, textOf } from '../kit/json/lenient-json.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type {
   Segment,

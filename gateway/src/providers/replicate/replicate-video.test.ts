@@ -4,8 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
-import { jobForTest, pictureForTest } from '../kit/job-for-test.ts'
-import { failureOf, listenForTest } from '../kit/listen-for-test.ts'
+import { jobForTest, pictureForTest } from '../../../test/kit/job-for-test.ts'
+import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { replicateVideo, type ReplicateSettings } from './replicate-video.ts'
 

@@ -3,12 +3,12 @@ import type { Readable } from 'node:stream'
 
 import { Type } from 'typebox'
 
-import { upstreamAt } from '../kit/http.ts'
-import { jsonWithTexts } from '../kit/json-with-texts.ts'
-import { member, textOf } from '../kit/loose-json.ts'
-import { fillingNames, inputOf, type ModelInput, modelInput } from '../kit/model-input.ts'
+import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
+import { refusalCodeOfSentence } from '../kit/http/refusal-message.ts'
+import { upstreamAt } from '../kit/http/upstream-http.ts'
+import { member, textOf } from '../kit/json/lenient-json.ts'
 import { protocol } from '../kit/protocol.ts'
-import { refusalCodeOfSentence } from '../kit/refusal-sentence.ts'
+import { fillingNames, inputOf, type ModelInput, modelInput } from '../kit/video/model-input.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 

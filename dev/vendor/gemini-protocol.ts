@@ -1,0 +1,110 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import { answerJson } from './answer-json.ts'
+import { errorOf, isKnown, refuseGemini } from './gemini-words.ts'
+import type { BookedJob, JobBook } from './job-book.ts'
+import type { CreateFace } from './protocol.ts'
+import { readText } from './read-create.ts'
+
+const kind = 'gemini'
+const model = '(?<name>(?:projects/[^/]+/locations/[^/]+/publishers/google/)?models/(?<model>[^/:]+))'
+const submitted = new RegExp(`^/v1(?:beta)?/${model}:predictLongRunning$`)
+const fetched = new RegExp(`^/v1/${model}:fetchPredictOperation$`)
+const operation = /^\/v1beta\/models\/[^/]+\/operations\/([^/]+)$/
+const file = /^\/v1beta\/files\/([^/]+):download$/
+
+interface Picture {
+  bytesBase64Encoded?: string
+}
+interface Instance {
+  prompt?: string
+  image?: Picture
+  lastFrame?: Picture
+  referenceImages?: { image?: Picture }[]
+}
+
+/** Operations that run for long, as both APIs have them: one names a link in the end, the other answers the video. */
+export const createGeminiFace: CreateFace = (book) => ({
+  kind,
+  takes: (_method, url) => [submitted, fetched, operation, file].some((route) => route.test(url.pathname)),
+  answer: async (request, response, url) => {
+    if (!isKnown(request, url, book.apiKey)) {
+      request.resume()
+      return refuseGemini(response, 401, 'invalid_api_key')
+    }
+    if (submitted.test(url.pathname)) return create(book, request, response, url)
+    const [, fileId] = file.exec(url.pathname) ?? []
+    const isFetch = fetched.test(url.pathname)
+    const id = fileId ?? (isFetch ? await idIn(request) : operation.exec(url.pathname)?.[1])
+    const job = book.find(id ?? '')
+    if (job === undefined) return refuseGemini(response, 404, 'not_found')
+    if (fileId !== undefined) return book.sendVideo(job, request, response, refuseGemini)
+    if (!(await book.isToAnswer('check', job, request, response, refuseGemini))) return
+    answerJson(response, 200, describe(book, job, isFetch))
+  },
+})
+
+async function idIn(request: IncomingMessage): Promise<string | undefined> {
+  const asked = JSON.parse(await readText(request)) as { operationName?: string }
+  return asked.operationName?.split('/').at(-1)
+}
+
+async function create(
+  book: JobBook,
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+): Promise<void> {
+  const asked = JSON.parse(await readText(request)) as {
+    instances?: Instance[]
+    parameters?: { durationSeconds?: number; aspectRatio?: string; resolution?: string }
+  }
+  const [instance = {}] = asked.instances ?? []
+  const { durationSeconds, aspectRatio, resolution } = asked.parameters ?? {}
+  if ((instance.prompt ?? '') === '') return refuseGemini(response, 400, 'missing_prompt')
+  const pictures = [
+    instance.image,
+    instance.lastFrame,
+    ...(instance.referenceImages ?? []).map(({ image }) => image),
+  ]
+  const { name, model: asksFor } = submitted.exec(url.pathname)?.groups ?? {}
+  const order = {
+    kind,
+    prompt: instance.prompt ?? '',
+    model: asksFor ?? '',
+    seconds: String(durationSeconds),
+    size: `${aspectRatio} ${resolution}`,
+    idempotencyKey: undefined,
+    clientReference: undefined,
+    referenceBytes: pictures.reduce(
+      (sum, picture) => sum + Buffer.byteLength(picture?.bytesBase64Encoded ?? '', 'base64'),
+      0,
+    ),
+    remixOf: undefined,
+    newsUrl: undefined,
+  }
+  const job = await book.submit(request, response, order, refuseGemini)
+  if (job !== undefined) answerJson(response, 200, { name: `${name}/operations/${job.id}` })
+}
+
+function describe(book: JobBook, job: BookedJob, isInline: boolean): Record<string, unknown> {
+  const name = `models/${job.model}/operations/${job.id}`
+  const state = job.state()
+  if (state === 'failed') {
+    const code = job.failCode ?? ''
+    if (code !== 'content_policy_violation') {
+      // An operation numbers what an answer has words for.
+      const { status, message } = errorOf(400, code)
+      return { name, done: true, error: { code: status === 'INVALID_ARGUMENT' ? 3 : 13, message } }
+    }
+    const filtered = { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ['It was against the rules.'] }
+    return { name, done: true, response: isInline ? filtered : { generateVideoResponse: filtered } }
+  }
+  if (state !== 'completed') return { name, metadata: { '@type': 'Simulated' } }
+  if (isInline) {
+    const bytesBase64Encoded = book.videoOf(job).toString('base64')
+    return { name, done: true, response: { videos: [{ bytesBase64Encoded, mimeType: 'video/mp4' }] } }
+  }
+  const uri = `${book.url()}/v1beta/files/${job.id}:download?alt=media`
+  return { name, done: true, response: { generateVideoResponse: { generatedSamples: [{ video: { uri } }] } } }
+}

@@ -1,0 +1,15 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { operations } from '@kinora/contract/operations'
+
+import { readReceipt } from '../billing/ledger/receipt.ts'
+import type { Handler } from '../http/call.ts'
+import type { Database } from '../platform/postgres.ts'
+
+/** Of any key of the account: whoever pays may see what for. */
+export const getReceipt =
+  ({ database }: { database: Database }): Handler<typeof operations.getReceipt> =>
+  async ({ path: { id = '' }, caller: { accountId, currency } }) => {
+    const body = await readReceipt(database, { id, currency, accountId })
+    if (body === undefined) throw new ApiError('task_not_found')
+    return { body }
+  }

@@ -1,0 +1,33 @@
+import type { Account } from '@kinora/contract/operations/admin'
+
+import type { Call } from '../../http/call.ts'
+import type { Database, Postgres } from '../../platform/postgres.ts'
+import { audited } from '../audit-log/audit.ts'
+import { givenId, notFound } from '../given-id.ts'
+import { findAccount, lockAccount, type AccountRecord } from './account-store.ts'
+import { presentAccount } from './present-account.ts'
+
+/** Changes the account of the path and writes it down, in one transaction; answers the account after it. */
+export const changeOneAccount = async (
+  postgres: Postgres,
+  call: Call,
+  action: string,
+  change: (database: Database, account: AccountRecord) => Promise<unknown>,
+): Promise<Account> => {
+  const id = givenId(call, 'account')
+  return postgres.transaction(async (database) => {
+    const present = await lockAccount(database, id)
+    if (present === undefined) throw notFound('account')
+    await change(database, present)
+    const changed = await findAccount(database, id)
+    if (changed === undefined) throw notFound('account')
+    const after = presentAccount(changed, call.operator.currency)
+    await audited(database, call, {
+      action,
+      target: id,
+      before: presentAccount(present, call.operator.currency),
+      after,
+    })
+    return after
+  })
+}

@@ -1,0 +1,16 @@
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import { endSubscription as finishSubscription } from '../../billing/subscriptions/subscriptions.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { actorOf } from '../audit-log/audit.ts'
+import { changeOneAccount } from './change-one-account.ts'
+
+export const endSubscription =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.endSubscription> =>
+  async (call) => {
+    const body = await changeOneAccount(postgres, call, 'endSubscription', (database, account) =>
+      finishSubscription(database, { accountId: account.id, actor: actorOf(call.operator) }),
+    )
+    return { body }
+  }

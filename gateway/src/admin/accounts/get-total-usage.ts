@@ -1,0 +1,17 @@
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { groupsOfAll, readUsage } from '../../usage/read-usage.ts'
+import { givenOwner } from './given-owner.ts'
+
+export const getUsageOfAll =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.getUsageOfAll> =>
+  async (call) => {
+    const scope = {
+      ...(await givenOwner(postgres, call)),
+      model: call.query['model'],
+      currency: call.operator.currency,
+    }
+    return { body: await readUsage(postgres, call.query, scope, groupsOfAll) }
+  }

@@ -1,0 +1,20 @@
+import { findAccountOfKey } from '../../auth/key-store.ts'
+import type { Call } from '../../http/call.ts'
+import type { Database } from '../../platform/postgres.ts'
+import { givenFilterId } from '../given-id.ts'
+
+const nobody = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * The account and the key that a search is narrowed to. A key's account is looked up, because what an account did is
+ * found by an index.
+ */
+export const givenOwner = async (
+  database: Database,
+  call: Pick<Call, 'query'>,
+): Promise<{ accountId: string | undefined; keyId: string | undefined }> => {
+  const accountId = givenFilterId(call, 'account_id')
+  const keyId = givenFilterId(call, 'key_id')
+  if (keyId === undefined || accountId !== undefined) return { accountId, keyId }
+  return { accountId: (await findAccountOfKey(database, keyId)) ?? nobody, keyId }
+}

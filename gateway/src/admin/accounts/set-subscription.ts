@@ -1,0 +1,32 @@
+import { ApiError } from '@kinora/contract/errors'
+import { SubscriptionBody } from '@kinora/contract/operations/admin'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import { setSubscription as subscribe } from '../../billing/subscriptions/subscriptions.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { actorOf } from '../audit-log/audit.ts'
+import { uuid } from '../page.ts'
+import { timeOfSeconds } from '../unix-time.ts'
+import { changeOneAccount } from './change-one-account.ts'
+
+export const setSubscription =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.setSubscription> =>
+  async (call) => {
+    const { plan_id: planId, ends_at: endsAt } = call.read(SubscriptionBody)
+    if (!uuid.test(planId)) {
+      throw new ApiError('resource_not_found', {
+        param: 'plan_id',
+        message: 'There is no plan with this id.',
+      })
+    }
+    const body = await changeOneAccount(postgres, call, 'setSubscription', (database, account) =>
+      subscribe(database, {
+        accountId: account.id,
+        planId,
+        endsAt: timeOfSeconds(endsAt),
+        actor: actorOf(call.operator),
+      }),
+    )
+    return { body }
+  }

@@ -1,0 +1,27 @@
+import { AccountChange } from '@kinora/contract/operations/admin'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { readAmounts } from '../read-amounts.ts'
+import { changeAccount } from './account-store.ts'
+import { changeOneAccount } from './change-one-account.ts'
+import { readAccountChange } from './read-account-change.ts'
+
+export const updateAccount =
+  ({
+    postgres,
+    forgetKeys,
+  }: {
+    postgres: Postgres
+    /** Keys are kept in memory together with their account. */
+    forgetKeys: () => void
+  }): Handler<typeof adminOperations.updateAccount> =>
+  async (call) => {
+    const given = readAmounts(call, AccountChange)
+    const body = await changeOneAccount(postgres, call, 'updateAccount', (database, account) =>
+      changeAccount(database, account.id, readAccountChange(account, given)),
+    )
+    forgetKeys()
+    return { body }
+  }

@@ -1,0 +1,48 @@
+import type { Key } from '@kinora/contract/operations/admin'
+
+import { setKeyLimits } from '../../billing/spending/spending-store.ts'
+import type { Call } from '../../http/call.ts'
+import type { Database } from '../../platform/postgres.ts'
+import type { Secret } from '../../platform/secret.ts'
+import { uuidV7 } from '../../platform/uuid.ts'
+import { audited } from '../audit-log/audit.ts'
+import { notFound } from '../given-id.ts'
+import { addKey, findKeyRecord, type KeyRecord, type KeySettings } from './key-record-store.ts'
+import { newSecret } from './new-secret.ts'
+import { presentKey } from './present-key.ts'
+
+export const newKeySettings: KeySettings = {
+  name: '',
+  models: null,
+  addresses: null,
+  expiresAt: null,
+  isDisabled: false,
+  requestsPerMinute: null,
+  limits: {},
+  concurrency: null,
+  dialect: 'reference',
+}
+
+export interface NewKey extends Pick<KeyRecord, 'accountId' | 'kind'> {
+  settings: KeySettings
+  spending: Parameters<typeof setKeyLimits>[2]
+}
+
+/** Adds a key and writes that down; its secret leaves with the answer and is nowhere else. */
+export const addOneKey = async (
+  database: Database,
+  call: Call,
+  action: string,
+  { accountId, kind, settings, spending }: NewKey,
+  keySecret: Secret,
+): Promise<{ key: Key; secret: string }> => {
+  const id = uuidV7()
+  const { text, hash, hint } = newSecret(kind, keySecret)
+  await addKey(database, { id, accountId, kind, hash, hint }, settings)
+  await setKeyLimits(database, id, spending)
+  const added = await findKeyRecord(database, id)
+  if (added === undefined) throw notFound('key')
+  const key = presentKey(added, call.operator.currency)
+  await audited(database, call, { action, target: id, after: key })
+  return { key, secret: text }
+}

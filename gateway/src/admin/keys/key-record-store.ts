@@ -1,0 +1,158 @@
+import type { LimitGroup } from '@kinora/contract/operation'
+
+import type { KeyKind } from '../../auth/key-text.ts'
+import type { Period } from '../../billing/money/period.ts'
+import type { Database } from '../../platform/postgres.ts'
+import { filter, microsecondsOf, timeOf } from '../filter.ts'
+
+/** What an operator may set of a key, apart from what it may spend. */
+export interface KeySettings {
+  name: string
+  models: string[] | null
+  addresses: string[] | null
+  expiresAt: Date | null
+  isDisabled: boolean
+  requestsPerMinute: number | null
+  limits: Partial<Record<LimitGroup, number>>
+  concurrency: number | null
+  dialect: 'reference' | 'openai'
+}
+
+export interface KeyBudget {
+  period: Period
+  limitMicros: number
+}
+
+/** A key as operators see it: nothing of its secret but the hint. */
+export interface KeyRecord extends KeySettings {
+  id: string
+  accountId: string | null
+  kind: KeyKind
+  hint: string
+  quotaMicros: number | null
+  usedMicros: number
+  budgets: KeyBudget[]
+  lastUsedAt: Date | null
+  createdAt: Date
+  createdMicroseconds: number
+}
+
+const keysWhere = (where: string) =>
+  `select k.id, k.account_id as "accountId", k.kind, k.name, k.hint, k.models, k.addresses,
+          k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled",
+          k.requests_per_minute as "requestsPerMinute", k.limits, k.concurrency, k.dialect,
+          q.quota_micros as "quotaMicros", coalesce(q.used_micros, 0) as "usedMicros", b.budgets,
+          k.last_used_at as "lastUsedAt", k.created_at as "createdAt",
+          ${microsecondsOf('k.created_at')} as "createdMicroseconds"
+     from keys k
+     left join key_quotas q on q.key_id = k.id
+    cross join lateral (
+      select coalesce(jsonb_agg(jsonb_build_object('period', period, 'limitMicros', limit_micros)
+                                order by array_position(array['hour', 'day', 'week', 'month'], period)), '[]') as budgets
+        from key_budgets where key_id = k.id) b
+    ${where}`
+
+export const findKeyRecord = async (database: Database, id: string): Promise<KeyRecord | undefined> => {
+  const { rows } = await database.query<KeyRecord & Record<string, unknown>>(
+    keysWhere('where k.id = $1 and k.deleted_at is null'),
+    [id],
+  )
+  return rows[0]
+}
+
+/** The same, for a change of it: whoever else would change it waits. */
+export const lockKeyRecord = async (database: Database, id: string): Promise<KeyRecord | undefined> => {
+  await database.query('select from keys where id = $1 for no key update', [id])
+  return findKeyRecord(database, id)
+}
+
+export const listKeyRecords = async (
+  database: Database,
+  given: {
+    accountId: string | undefined
+    kind: string | undefined
+    after: string[] | undefined
+    limit: number
+  },
+): Promise<KeyRecord[]> => {
+  const { where, values } = filter([
+    ['k.deleted_at is null', true],
+    ['k.account_id = ?', given.accountId],
+    ['k.kind = ?', given.kind],
+    [`(k.created_at, k.id) < (${timeOf('?')}, ?::uuid)`, ...(given.after ?? [])],
+  ])
+  const { rows } = await database.query<KeyRecord & Record<string, unknown>>(
+    `${keysWhere(where)} order by k.created_at desc, k.id desc limit $${values.length + 1}`,
+    [...values, given.limit],
+  )
+  return rows
+}
+
+const valuesOf = (id: string, key: KeySettings) => [
+  id,
+  key.name,
+  key.models,
+  key.addresses,
+  key.expiresAt,
+  key.isDisabled,
+  key.requestsPerMinute,
+  JSON.stringify(key.limits),
+  key.concurrency,
+  key.dialect,
+]
+
+export const addKey = async (
+  database: Database,
+  {
+    id,
+    accountId,
+    kind,
+    hash,
+    hint,
+    isOldSecret = false,
+  }: Pick<KeyRecord, 'id' | 'accountId' | 'kind' | 'hint'> & { hash: Buffer; isOldSecret?: boolean },
+  settings: KeySettings,
+): Promise<void> => {
+  await database.query(
+    `insert into keys (id, name, models, addresses, expires_at, disabled_at, requests_per_minute, limits, concurrency,
+                       dialect, account_id, kind, hash, hint, is_old_secret)
+     values ($1, $2, $3, $4, $5, case when $6::boolean then now() end, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+    [...valuesOf(id, settings), accountId, kind, hash, hint, isOldSecret],
+  )
+}
+
+/** Writes the row even where nothing of it is new: that is what tells every process to look the key up again. */
+export const changeKey = async (database: Database, id: string, settings: KeySettings): Promise<void> => {
+  await database.query(
+    `update keys set name = $2, models = $3, addresses = $4, expires_at = $5,
+                     disabled_at = case when $6::boolean then coalesce(disabled_at, now()) end,
+                     requests_per_minute = $7, limits = $8, concurrency = $9, dialect = $10
+      where id = $1`,
+    valuesOf(id, settings),
+  )
+}
+
+/** Gives a key another secret and answers the hash of the one before. */
+export const changeSecret = async (
+  database: Database,
+  id: string,
+  { hash, hint }: { hash: Buffer; hint: string },
+): Promise<Buffer> => {
+  const { rows } = await database.query<{ hash: Buffer }>(
+    `update keys k set hash = $2, hint = $3 from (select hash from keys where id = $1) before
+      where k.id = $1 returning before.hash`,
+    [id, hash, hint],
+  )
+  const [before] = rows
+  if (before === undefined) throw new Error(`there is no key ${id}`)
+  return before.hash
+}
+
+/** Whether any operator's key works beyond now. */
+export const isAnyOperatorLeft = async (database: Database): Promise<boolean> => {
+  const { rows } = await database.query<{ isLeft: boolean }>(
+    `select exists (select from keys where kind = 'admin' and deleted_at is null and disabled_at is null
+                       and (expires_at is null or expires_at > now())) as "isLeft"`,
+  )
+  return rows[0]?.isLeft === true
+}

@@ -1,0 +1,27 @@
+import type { Key } from '@kinora/contract/operations/admin'
+
+import { secondsOf, secondsOrNull } from '../unix-time.ts'
+import type { KeyRecord } from './key-record-store.ts'
+
+export const presentKey = (key: KeyRecord, currency: string): Key => ({
+  id: key.id,
+  object: 'key',
+  account_id: key.accountId,
+  kind: key.kind,
+  hint: key.hint,
+  name: key.name,
+  models: key.models,
+  addresses: key.addresses,
+  expires_at: secondsOrNull(key.expiresAt),
+  disabled: key.isDisabled,
+  quota_micros: key.quotaMicros,
+  budgets: key.budgets.map(({ period, limitMicros }) => ({ period, limit_micros: limitMicros, currency })),
+  currency,
+  requests_per_minute: key.requestsPerMinute,
+  limits: key.limits,
+  concurrency: key.concurrency,
+  dialect: key.dialect,
+  used_micros: key.usedMicros,
+  last_used_at: secondsOrNull(key.lastUsedAt),
+  created_at: secondsOf(key.createdAt),
+})

@@ -1,0 +1,77 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { KeyChange } from '@kinora/contract/operations/admin'
+import type { Static } from 'typebox'
+
+import { isAddressRange } from '../../auth/caller.ts'
+import type { Period } from '../../billing/money/period.ts'
+import type { Catalog } from '../../models/catalog.ts'
+import { timeOfSeconds } from '../unix-time.ts'
+import type { KeyBudget, KeySettings } from './key-record-store.ts'
+
+type GivenKey = Static<typeof KeyChange>
+
+const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
+
+const assertModels = (models: string[], catalog: Catalog) => {
+  const known = new Set(catalog.available().map(({ id }) => id))
+  for (const [index, model] of models.entries()) {
+    if (!known.has(model)) throw refuse(`models[${index}]`, `There is no model '${model.slice(0, 100)}'.`)
+  }
+}
+
+const assertAddresses = (addresses: string[]) => {
+  for (const [index, address] of addresses.entries()) {
+    if (!isAddressRange(address)) {
+      throw refuse(
+        `addresses[${index}]`,
+        `'${address.slice(0, 100)}' is neither an address nor a range such as 203.0.113.0/24.`,
+      )
+    }
+  }
+}
+
+const expiryOf = ({ expires_at: seconds }: GivenKey, present: Date | null) => {
+  if (seconds === undefined) return present
+  return seconds === null ? null : timeOfSeconds(seconds)
+}
+
+/** What was given over what is there; null clears, what is not given stays. */
+export const readKeyChange = (present: KeySettings, given: GivenKey, catalog: Catalog): KeySettings => {
+  if (given.models) assertModels(given.models, catalog)
+  if (given.addresses) assertAddresses(given.addresses)
+  return {
+    name: given.name ?? present.name,
+    models: given.models === undefined ? present.models : given.models,
+    addresses: given.addresses === undefined ? present.addresses : given.addresses,
+    expiresAt: expiryOf(given, present.expiresAt),
+    isDisabled: given.disabled ?? present.isDisabled,
+    requestsPerMinute:
+      given.requests_per_minute === undefined ? present.requestsPerMinute : given.requests_per_minute,
+    limits: given.limits ?? present.limits,
+    concurrency: given.concurrency === undefined ? present.concurrency : given.concurrency,
+    dialect: (given.dialect as KeySettings['dialect'] | undefined) ?? present.dialect,
+  }
+}
+
+/** What it may spend, as far as that was given. */
+export const readSpendingLimits = (
+  given: GivenKey,
+): { quotaMicros: number | null | undefined; budgets: KeyBudget[] | undefined } => {
+  const budgets = given.budgets?.map(({ period, limit_micros: limitMicros }) => ({
+    period: period as Period,
+    limitMicros,
+  }))
+  if (budgets !== undefined && new Set(budgets.map(({ period }) => period)).size < budgets.length) {
+    throw refuse('budgets', "'budgets' must name each period once.")
+  }
+  return { quotaMicros: given.quota_micros, budgets }
+}
+
+const ofCustomersOnly = ['models', 'quota_micros', 'budgets', 'concurrency', 'dialect'] as const
+
+/** An operator's key makes nothing and spends nothing, so what bounds that would bound nothing. */
+export const assertFitsOperator = (given: GivenKey): void => {
+  for (const name of ofCustomersOnly) {
+    if (given[name] !== undefined) throw refuse(name, `An operator's key has no '${name}'.`)
+  }
+}

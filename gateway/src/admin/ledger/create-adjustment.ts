@@ -1,0 +1,22 @@
+import { ApiError } from '@kinora/contract/errors'
+import { AdjustmentBody } from '@kinora/contract/operations/admin'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import { adjust } from '../../billing/ledger/movements.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { readAmounts } from '../read-amounts.ts'
+import { makeMovement } from './make-movement.ts'
+
+export const createAdjustment =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.createAdjustment> =>
+  async (call) => {
+    const given = readAmounts(call, AdjustmentBody)
+    if (given.amount_micros === 0) {
+      throw new ApiError('invalid_parameter', {
+        param: 'amount_micros',
+        message: "'amount_micros' must not be 0: that would correct nothing.",
+      })
+    }
+    return { body: await makeMovement(postgres, call, 'createAdjustment', given, adjust) }
+  }

@@ -1,0 +1,14 @@
+import { TopUpBody } from '@kinora/contract/operations/admin'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import { topUp } from '../../billing/ledger/movements.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { readAmounts } from '../read-amounts.ts'
+import { makeMovement } from './make-movement.ts'
+
+export const createTopUp =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.createTopUp> =>
+  async (call) => ({
+    body: await makeMovement(postgres, call, 'createTopUp', readAmounts(call, TopUpBody), topUp),
+  })

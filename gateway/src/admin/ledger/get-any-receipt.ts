@@ -1,0 +1,14 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import { readReceipt } from '../../billing/ledger/receipt.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Database } from '../../platform/postgres.ts'
+
+export const getReceiptOfAny =
+  ({ database }: { database: Database }): Handler<typeof adminOperations.getReceiptOfAny> =>
+  async ({ path: { id = '' }, operator: { currency } }) => {
+    const body = await readReceipt(database, { id, currency })
+    if (body === undefined) throw new ApiError('task_not_found')
+    return { body }
+  }

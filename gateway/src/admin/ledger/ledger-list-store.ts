@@ -1,0 +1,70 @@
+import type { AccountMovement } from '../../billing/ledger/movement-store.ts'
+import type { Database } from '../../platform/postgres.ts'
+import { filter, microsecondsOf, timeOf } from '../filter.ts'
+
+export interface ListedMovement extends AccountMovement {
+  createdMicroseconds: number
+}
+
+/** Of one account, the newest first. */
+export const listMovementRecords = async (
+  database: Database,
+  given: { accountId: string; after: string[] | undefined; limit: number },
+): Promise<ListedMovement[]> => {
+  const { where, values } = filter([
+    ['account_id = ?', given.accountId],
+    [`(created_at, id) < (${timeOf('?')}, ?)`, ...(given.after ?? [])],
+  ])
+  const { rows } = await database.query<ListedMovement & Record<string, unknown>>(
+    `select id, account_id as "accountId", purse, kind, amount_micros as "amountMicros", actor, reason, reference,
+            created_at as "createdAt", ${microsecondsOf('created_at')} as "createdMicroseconds"
+       from account_movements ${where} order by created_at desc, id desc limit $${values.length + 1}`,
+    [...values, given.limit],
+  )
+  return rows
+}
+
+export interface LedgerRecord {
+  day: string
+  id: number
+  accountId: string
+  purse: string
+  taskId: string | null
+  movement: string
+  book: string
+  amountMicros: number
+  createdAt: Date
+}
+
+/**
+ * Legs, by the day of what they belong to and the newest first, which is the order they lie in. A task's day comes with
+ * its id, and nothing moves before its day.
+ */
+export const listLedgerRecords = async (
+  database: Database,
+  given: {
+    accountId: string | undefined
+    task: { id: string; day: string } | undefined
+    movement: string | undefined
+    from: Date | undefined
+    to: Date | undefined
+    after: string[] | undefined
+    limit: number
+  },
+): Promise<LedgerRecord[]> => {
+  const { where, values } = filter([
+    ['account_id = ?', given.accountId],
+    ['day = ? and task_id = ?', given.task?.day, given.task?.id],
+    ['movement = ?', given.movement],
+    ['created_at >= ?', given.from],
+    [`created_at < ? and day <= ?::date`, given.to, given.to?.toISOString().slice(0, 10)],
+    ['(day, id) < (?::date, ?::bigint)', ...(given.after ?? [])],
+  ])
+  const { rows } = await database.query<LedgerRecord & Record<string, unknown>>(
+    `select day, id, account_id as "accountId", purse, task_id as "taskId", movement, book,
+            amount_micros as "amountMicros", created_at as "createdAt"
+       from ledger_entries ${where} order by day desc, id desc limit $${values.length + 1}`,
+    [...values, given.limit],
+  )
+  return rows
+}

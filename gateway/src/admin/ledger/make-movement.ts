@@ -1,0 +1,47 @@
+import type { AdjustmentBody, MadeMovement } from '@kinora/contract/operations/admin'
+import type { Static } from 'typebox'
+
+import type { MovementMade, OperatorOrder } from '../../billing/ledger/movements.ts'
+import type { Purse } from '../../billing/money/money.ts'
+import type { Call } from '../../http/call.ts'
+import type { Database, Postgres } from '../../platform/postgres.ts'
+import { findAccount } from '../accounts/account-store.ts'
+import { actorOf, audited } from '../audit-log/audit.ts'
+import { givenId, notFound } from '../given-id.ts'
+import { presentMovement } from './present-movement.ts'
+
+const presentMade = ({ movement, balance }: MovementMade, currency: string): MadeMovement => ({
+  ...presentMovement(movement, currency),
+  balance: {
+    purse: movement.purse,
+    available_micros: balance.availableMicros,
+    held_micros: balance.heldMicros,
+    currency,
+  },
+})
+
+/** Moves money of the account of the path; a repeat moves nothing and is not written down a second time. */
+export const makeMovement = async (
+  postgres: Postgres,
+  call: Call,
+  action: string,
+  given: Static<typeof AdjustmentBody>,
+  move: (database: Database, order: OperatorOrder) => Promise<MovementMade>,
+): Promise<MadeMovement> => {
+  const accountId = givenId(call, 'account')
+  return postgres.transaction(async (database) => {
+    if ((await findAccount(database, accountId)) === undefined) throw notFound('account')
+    const made = await move(database, {
+      accountId,
+      purse: (given.purse ?? 'payg') as Purse,
+      amountMicros: given.amount_micros,
+      currency: call.operator.currency,
+      actor: actorOf(call.operator),
+      reason: given.reason,
+      reference: given.reference,
+    })
+    const after = presentMade(made, call.operator.currency)
+    if (!made.isRepeat) await audited(database, call, { action, target: accountId, after })
+    return after
+  })
+}

@@ -1,0 +1,18 @@
+import type { LedgerAudit } from '@kinora/contract/operations/admin'
+
+import { isSound } from '../../billing/ledger/audit-ledger.ts'
+import type { KeptAudit } from '../../billing/ledger/ledger-audit-store.ts'
+import { secondsOf } from '../unix-time.ts'
+
+export const presentLedgerAudit = ({ checkedAt, tookMs, findings }: KeptAudit): LedgerAudit => ({
+  object: 'ledger.audit',
+  is_sound: isSound(findings),
+  checked_at: secondsOf(checkedAt),
+  took_ms: tookMs,
+  findings: findings.map(({ invariant, violations, examples, meaning }) => ({
+    invariant,
+    violations,
+    examples,
+    meaning,
+  })),
+})

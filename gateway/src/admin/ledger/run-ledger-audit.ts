@@ -1,0 +1,18 @@
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import { auditWhole } from '../../billing/ledger/audit-ledger.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { audited } from '../audit-log/audit.ts'
+import { presentLedgerAudit } from './present-ledger-audit.ts'
+
+export const runLedgerAudit =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.runLedgerAudit> =>
+  async (call) => {
+    const body = presentLedgerAudit(await auditWhole(postgres))
+    const { is_sound, took_ms } = body
+    await postgres.transaction((database) =>
+      audited(database, call, { action: 'runLedgerAudit', target: null, after: { is_sound, took_ms } }),
+    )
+    return { body }
+  }

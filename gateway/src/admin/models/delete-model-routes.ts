@@ -1,0 +1,30 @@
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import {
+  listModelRecords,
+  lockSetup,
+  removeModelRecord,
+  writeModelRecord,
+} from '../../provider-config/provider-config-store.ts'
+import { audited } from '../audit-log/audit.ts'
+import { viewRoutes, type RouteDependencies } from './view-routes.ts'
+
+export const deleteModelRoutes =
+  (
+    dependencies: RouteDependencies & { postgres: Postgres },
+  ): Handler<typeof adminOperations.deleteModelRoutes> =>
+  async (call) => {
+    const { postgres, catalog } = dependencies
+    const model = catalog.find(call.path['id'] ?? '')
+    await postgres.transaction(async (database) => {
+      await lockSetup(database)
+      const { routes, ...rest } = (await listModelRecords(database))[model.id] ?? {}
+      if (routes === undefined) return
+      if (Object.keys(rest).length === 0) await removeModelRecord(database, model.id)
+      else await writeModelRecord(database, model.id, rest)
+      await audited(database, call, { action: 'deleteModelRoutes', target: model.id, before: routes })
+    })
+    return { body: await viewRoutes(postgres, model, dependencies) }
+  }

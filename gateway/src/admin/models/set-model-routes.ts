@@ -1,0 +1,60 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import { RoutesBody } from '@kinora/contract/operations/admin-providers'
+
+import type { Handler } from '../../http/call.ts'
+import { knownModels } from '../../models/catalog.ts'
+import type { Database, Postgres } from '../../platform/postgres.ts'
+import { placeText } from '../../provider-config/config-reader.ts'
+import { parseModelEntry } from '../../provider-config/model-config.ts'
+import {
+  listModelRecords,
+  listProviderRecords,
+  lockSetup,
+  writeModelRecord,
+  type Entry,
+} from '../../provider-config/provider-config-store.ts'
+import { audited } from '../audit-log/audit.ts'
+import { viewRoutes, type RouteDependencies } from './view-routes.ts'
+
+const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
+
+/** Providers that a route may lead to: none that is about to go. */
+const providersNow = async (database: Database, { setup }: RouteDependencies): Promise<string[]> => {
+  const records = await listProviderRecords(database)
+  const inFile = setup.ofFile().providers.map(({ name }) => name)
+  const inRecord = records.flatMap(({ name, removedAt }) => (removedAt === null ? name : []))
+  return [...new Set([...inFile, ...inRecord])]
+}
+
+export const setModelRoutes =
+  (
+    dependencies: RouteDependencies & { postgres: Postgres },
+  ): Handler<typeof adminOperations.setModelRoutes> =>
+  async (call) => {
+    const { postgres, catalog } = dependencies
+    const model = catalog.find(call.path['id'] ?? '')
+    const { routes } = call.read(RoutesBody)
+    if (routes.length === 0) {
+      throw refuse('routes', `'routes' must have at least one. DELETE them for those of the configuration.`)
+    }
+    await postgres.transaction(async (database) => {
+      await lockSetup(database)
+      const providers = await providersNow(database, dependencies)
+      const { problems } = parseModelEntry(model.id, { routes }, { providers, knownModels })
+      const [first] = problems
+      if (first !== undefined) {
+        const texts = problems.map(({ path, message }) => `'${placeText(path)}' ${message}`)
+        throw refuse(placeText(first.path), `${texts.join('. ')}.`)
+      }
+      const earlier: Entry = (await listModelRecords(database))[model.id] ?? {}
+      await writeModelRecord(database, model.id, { ...earlier, routes })
+      await audited(database, call, {
+        action: 'setModelRoutes',
+        target: model.id,
+        before: earlier['routes'],
+        after: routes,
+      })
+    })
+    return { body: await viewRoutes(postgres, model, dependencies) }
+  }

@@ -1,0 +1,32 @@
+import { PlanBody } from '@kinora/contract/operations/admin'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { uuidV7 } from '../../platform/uuid.ts'
+import { audited } from '../audit-log/audit.ts'
+import { notFound } from '../given-id.ts'
+import { readAmounts } from '../read-amounts.ts'
+import { addPlan, findPlan } from './plan-store.ts'
+import { nameTaken, presentPlan } from './present-plan.ts'
+
+export const createPlan =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.createPlan> =>
+  async (call) => {
+    const given = readAmounts(call, PlanBody)
+    const id = uuidV7()
+    const plan = await postgres.transaction(async (database) => {
+      const terms = {
+        name: given.name,
+        cycleQuotaMicros: given.cycle_quota_micros,
+        cycleDays: given.cycle_days,
+      }
+      if (!(await addPlan(database, id, terms))) throw nameTaken()
+      const added = await findPlan(database, id)
+      if (added === undefined) throw notFound('plan')
+      const after = presentPlan(added, call.operator.currency)
+      await audited(database, call, { action: 'createPlan', target: id, after })
+      return after
+    })
+    return { body: plan }
+  }

@@ -1,0 +1,31 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { audited } from '../audit-log/audit.ts'
+import { givenId, notFound } from '../given-id.ts'
+import { lockPlan, removePlan } from './plan-store.ts'
+import { presentPlan } from './present-plan.ts'
+
+export const deletePlan =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.deletePlan> =>
+  async (call) => {
+    const id = givenId(call, 'plan')
+    await postgres.transaction(async (database) => {
+      const plan = await lockPlan(database, id)
+      if (plan === undefined) throw notFound('plan')
+      if (plan.subscribers > 0) {
+        throw new ApiError('conflict', {
+          message: `${plan.subscribers} accounts are subscribed to this plan; move them to another one first.`,
+        })
+      }
+      await removePlan(database, id)
+      await audited(database, call, {
+        action: 'deletePlan',
+        target: id,
+        before: presentPlan(plan, call.operator.currency),
+      })
+    })
+    return { body: { id, deleted: true } }
+  }

@@ -1,0 +1,38 @@
+import { PlanChange } from '@kinora/contract/operations/admin'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { audited } from '../audit-log/audit.ts'
+import { givenId, notFound } from '../given-id.ts'
+import { readAmounts } from '../read-amounts.ts'
+import { changePlan, findPlan, lockPlan } from './plan-store.ts'
+import { nameTaken, presentPlan } from './present-plan.ts'
+
+export const updatePlan =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.updatePlan> =>
+  async (call) => {
+    const id = givenId(call, 'plan')
+    const given = readAmounts(call, PlanChange)
+    const plan = await postgres.transaction(async (database) => {
+      const present = await lockPlan(database, id)
+      if (present === undefined) throw notFound('plan')
+      const terms = {
+        name: given.name ?? present.name,
+        cycleQuotaMicros: given.cycle_quota_micros ?? present.cycleQuotaMicros,
+        cycleDays: given.cycle_days ?? present.cycleDays,
+      }
+      if (!(await changePlan(database, id, terms))) throw nameTaken()
+      const changed = await findPlan(database, id)
+      if (changed === undefined) throw notFound('plan')
+      const after = presentPlan(changed, call.operator.currency)
+      await audited(database, call, {
+        action: 'updatePlan',
+        target: id,
+        before: presentPlan(present, call.operator.currency),
+        after,
+      })
+      return after
+    })
+    return { body: plan }
+  }

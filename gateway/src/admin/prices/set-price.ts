@@ -1,0 +1,83 @@
+import { ApiError } from '@kinora/contract/errors'
+import { PriceBody } from '@kinora/contract/operations/admin'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import { unitsOf, type PriceList } from '../../billing/prices/price-list.ts'
+import { insertPrice } from '../../billing/prices/price-store.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Catalog } from '../../models/catalog.ts'
+import type { ModelEntry } from '../../models/model.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { uuidV7 } from '../../platform/uuid.ts'
+import { actorOf, audited } from '../audit-log/audit.ts'
+import { readAmounts } from '../read-amounts.ts'
+import { timeOfSeconds } from '../unix-time.ts'
+import { presentPrice } from './present-price.ts'
+
+/** How much a caller's clock may be behind ours. */
+const patienceMs = 60_000
+
+const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
+
+const unitOf = (entry: ModelEntry, given: string) => {
+  const units = unitsOf(entry)
+  const unit = units.find((each) => each === given)
+  if (unit === undefined)
+    throw refuse('unit', `'${entry.id}' is sold by ${units.join(' or ')}, not by ${given}.`)
+  return unit
+}
+
+const resolutionOf = (entry: ModelEntry, given: string | null | undefined): string | null => {
+  if (given === undefined || given === null) return null
+  const sizes = entry.kind === 'video' ? Object.values(entry.dimensions) : []
+  const names = [...new Set(sizes.map(({ width, height }) => `${width}x${height}`))]
+  if (names.includes(given)) return given
+  throw refuse(
+    'resolution',
+    names.length === 0
+      ? `'${entry.id}' makes no pictures, so it has one price for all.`
+      : `'${entry.id}' makes ${names.join(', ')}, not ${given}.`,
+  )
+}
+
+/** A price counts for what is ordered from now on, so it cannot start before. */
+const startOf = (given: number | undefined): Date => {
+  const now = new Date()
+  if (given === undefined) return now
+  const at = timeOfSeconds(given)
+  if (at.getTime() < now.getTime() - patienceMs)
+    throw refuse('starts_at', "'starts_at' must not be in the past.")
+  return at
+}
+
+export const setPrice =
+  ({
+    postgres,
+    catalog,
+    prices,
+  }: {
+    postgres: Postgres
+    catalog: Catalog
+    prices: PriceList
+  }): Handler<typeof adminOperations.setPrice> =>
+  async (call) => {
+    const given = readAmounts(call, PriceBody)
+    const entry = catalog.find(given.model)
+    const price = {
+      id: uuidV7(),
+      model: entry.id,
+      unit: unitOf(entry, given.unit),
+      resolution: resolutionOf(entry, given.resolution),
+      unitMicros: given.unit_micros,
+      startsAt: startOf(given.starts_at),
+      actor: actorOf(call.operator),
+    }
+    const body = await postgres.transaction(async (database) => {
+      const set = await insertPrice(database, price)
+      const after = presentPrice({ ...set, source: 'operator' }, call.operator.currency)
+      await audited(database, call, { action: 'setPrice', target: entry.id, after })
+      return after
+    })
+    await prices.refresh()
+    return { body }
+  }

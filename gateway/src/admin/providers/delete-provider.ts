@@ -1,0 +1,65 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import type { Handler } from '../../http/call.ts'
+import type { Database, Postgres } from '../../platform/postgres.ts'
+import { routedTo } from '../../provider-config/model-config.ts'
+import {
+  findProviderRecord,
+  forgetProviderRecord,
+  listModelRecords,
+  lockSetup,
+  removeProviderRecord,
+} from '../../provider-config/provider-config-store.ts'
+import { audited } from '../audit-log/audit.ts'
+import { presentProviderSettings } from './present-provider.ts'
+import { readProviderLoads } from './provider-load-store.ts'
+import { noProvider, type ProviderDependencies } from './view-providers.ts'
+
+/** Routes that lead nowhere would count for nothing, and the models' tasks would go somewhere unforeseen. */
+const assertNotRouted = async (database: Database, name: string) => {
+  const models = Object.entries(await listModelRecords(database)).flatMap(([model, entry]) =>
+    routedTo(entry).includes(name) ? model : [],
+  )
+  if (models.length === 0) return
+  throw new ApiError('conflict', {
+    message: `The routes of ${models.join(', ')} lead to it. Set them without it first, by PUT /admin/v1/models/{id}/routes.`,
+  })
+}
+
+export const deleteProvider =
+  ({
+    postgres,
+    setup,
+    parseEntry,
+  }: ProviderDependencies & { postgres: Postgres }): Handler<typeof adminOperations.deleteProvider> =>
+  async (call) => {
+    const name = call.path['name'] ?? ''
+    const isOfFile = setup.ofFile().providers.some((each) => each.name === name)
+    const openTasks = await postgres.transaction(async (database) => {
+      await lockSetup(database)
+      const record = await findProviderRecord(database, name)
+      if (record === undefined && isOfFile) {
+        throw new ApiError('conflict', {
+          message: `${name} comes from the configuration. Take it out of PROVIDERS_FILE, or disable it: PUT /admin/v1/providers/${name} with "enabled": false.`,
+        })
+      }
+      if (record === undefined || record.removedAt !== null) throw noProvider()
+      if (isOfFile) await forgetProviderRecord(database, name)
+      else {
+        await assertNotRouted(database, name)
+        await removeProviderRecord(database, name)
+      }
+      const load = (await readProviderLoads(database)).get(name)
+      const { settings } = parseEntry(name, record.entry)
+      await audited(database, call, {
+        action: 'deleteProvider',
+        target: name,
+        before:
+          settings === undefined ? record.entry : presentProviderSettings(settings, record.credentialHint),
+      })
+      return (load?.inFlight ?? 0) + (load?.waiting ?? 0)
+    })
+    await setup.refresh()
+    return { body: { name, deleted: true, is_of_file: isOfFile, open_tasks: openTasks } }
+  }

@@ -1,0 +1,10 @@
+import type { Router } from '../../routing/route.ts'
+
+export const presentHealth = (health: ReturnType<Router['healthOf']>) =>
+  health.kind === 'well'
+    ? { state: 'well', because: null, until: null }
+    : {
+        state: 'ailing',
+        because: health.because,
+        until: Math.ceil((Date.now() + health.forMs) / 1000),
+      }

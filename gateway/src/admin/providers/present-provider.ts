@@ -1,0 +1,42 @@
+import type { Provider } from '@kinora/contract/operations/admin-providers'
+
+import { hintOf } from '../../auth/key-text.ts'
+import type { Secret } from '../../platform/secret.ts'
+import type { ProviderSettings } from '../../provider-config/config.ts'
+import { snakeCase } from '../settings/setting-names.ts'
+
+/** Of a key that is short its end would tell too much. */
+const hiddenBelow = 12
+
+export const credentialHintOf = (apiKey: Secret): string => {
+  const text = apiKey.reveal()
+  return text.length < hiddenBelow ? '…' : hintOf(text)
+}
+
+type Configured = Omit<
+  Provider,
+  'source' | 'is_removed' | 'problem' | 'models' | 'tasks_in_flight' | 'tasks_waiting' | 'changed_at'
+>
+
+/** How a provider is set up, as the file or the record says it; its key is told by its hint alone. */
+export const presentProviderSettings = (
+  settings: ProviderSettings,
+  credentialHint: string | null,
+): Configured => ({
+  name: settings.name,
+  object: 'provider',
+  kind: settings.kind,
+  base_url: settings.baseUrl,
+  enabled: settings.isEnabled,
+  slots: settings.slots,
+  shards: settings.shards,
+  check_every_ms_least: settings.checkEveryMs.least,
+  check_every_ms_most: settings.checkEveryMs.most,
+  submit_timeout_ms: settings.timeoutsMs.submit,
+  check_timeout_ms: settings.timeoutsMs.check,
+  download_timeout_ms: settings.timeoutsMs.download,
+  connections: settings.connections,
+  result_origins: settings.resultOrigins,
+  settings: Object.fromEntries(Object.entries(settings.own).map(([name, value]) => [snakeCase(name), value])),
+  credential_hint: credentialHint,
+})

@@ -1,0 +1,26 @@
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import type { Handler } from '../../http/call.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { forgetHealthOf } from '../../routing/route-health-store.ts'
+import { audited } from '../audit-log/audit.ts'
+import { viewProvider, type ProviderDependencies } from './view-providers.ts'
+
+export const resetProviderHealth =
+  (
+    dependencies: ProviderDependencies & { postgres: Postgres },
+  ): Handler<typeof adminOperations.resetProviderHealth> =>
+  async (call) => {
+    const { postgres } = dependencies
+    const { name } = await viewProvider(postgres, call.path['name'] ?? '', dependencies)
+    const forgotten = await postgres.transaction(async (database) => {
+      const models = await forgetHealthOf(database, name)
+      await audited(database, call, {
+        action: 'resetProviderHealth',
+        target: name,
+        before: { ailing_with: models },
+      })
+      return models
+    })
+    return { body: { name, object: 'provider.health', forgotten } }
+  }

@@ -1,0 +1,135 @@
+import { ApiError } from '@kinora/contract/errors'
+/** What operators see of providers: how each is set up, what it serves and how it does, and what it has to do. */
+import type { Provider } from '@kinora/contract/operations/admin-providers'
+
+import type { Catalog } from '../../models/catalog.ts'
+import type { Database } from '../../platform/postgres.ts'
+import type { Secret } from '../../platform/secret.ts'
+import { readEntry } from '../../provider-config/config-reader.ts'
+import type { ProviderSettings } from '../../provider-config/config.ts'
+import type { KeptSetup } from '../../provider-config/live-config.ts'
+import {
+  listProviderRecords,
+  type Entry,
+  type ProviderRecord,
+} from '../../provider-config/provider-config-store.ts'
+import {
+  commonProviderSettings,
+  settingsFrom,
+  type parseProviderEntry,
+} from '../../provider-config/provider-config.ts'
+import { openCredential } from '../../provider-config/sealed-credential.ts'
+import { remedyFor, type Router } from '../../routing/route.ts'
+import { secondsOf } from '../unix-time.ts'
+import { capabilityFor } from './capability-for.ts'
+import { presentHealth } from './present-health.ts'
+import { credentialHintOf, presentProviderSettings } from './present-provider.ts'
+import { readProviderLoads } from './provider-load-store.ts'
+import { problemText } from './refuse-config.ts'
+
+export interface ProviderDependencies {
+  setup: Pick<KeptSetup, 'current' | 'ofFile' | 'refresh'>
+  catalog: Catalog
+  router: Pick<Router, 'routesOf' | 'healthOf'>
+  /** Opens with any of them; the first seals. */
+  credentialSecrets: Secret[]
+  /** With every protocol there is. */
+  parseEntry: (name: string, entry: unknown) => ReturnType<typeof parseProviderEntry>
+}
+
+const modelsOf = (name: string, { catalog, router }: ProviderDependencies): Provider['models'] =>
+  catalog.available().flatMap(({ id, kind }) =>
+    router
+      .routesOf(id, capabilityFor[kind])
+      .filter(({ provider }) => provider.name === name)
+      .map(({ upstreamModel, order, weight }) => ({
+        model: id,
+        upstream_model: upstreamModel,
+        order,
+        weight,
+        health: presentHealth(router.healthOf(name, id)),
+      })),
+  )
+
+/** What is wrong with what operators set up; an entry of the file that is wrong is not taken at all. */
+const problemWith = (
+  { name, entry, credential }: ProviderRecord,
+  { credentialSecrets, parseEntry }: ProviderDependencies,
+): string | null => {
+  const { problems } = parseEntry(name, entry)
+  if (problems.length > 0) {
+    return `This entry cannot be used any more, so set it up again: ${problems.map(problemText).join(', ')}.`
+  }
+  if (credential === null || openCredential(credentialSecrets, name, credential) !== undefined) return null
+  return 'None of CREDENTIAL_SECRETS opens its key. List the secret it was sealed under again, or send api_key anew.'
+}
+
+const refusesUs = (name: string, { catalog, router }: ProviderDependencies): boolean =>
+  catalog.available().some(({ id }) => {
+    const health = router.healthOf(name, id)
+    return health.kind === 'ailing' && health.isUnauthorized
+  })
+
+const problemOf = (
+  name: string,
+  record: ProviderRecord | undefined,
+  dependencies: ProviderDependencies,
+): string | null => {
+  const problem = record === undefined ? null : problemWith(record, dependencies)
+  return problem ?? (refusesUs(name, dependencies) ? remedyFor(name) : null)
+}
+
+/** As much of an entry as is understood, where not all of it is. It gets nothing new. */
+const settingsOfRest = (name: string, entry: Entry): ProviderSettings => {
+  const wrong = new Set(readEntry(commonProviderSettings, entry).problems.map(({ path: [first] }) => first))
+  const rest = Object.fromEntries(Object.entries(entry).filter(([setting]) => !wrong.has(setting)))
+  const { values } = readEntry(commonProviderSettings, rest)
+  return { ...settingsFrom(name, values, values.baseUrl ?? '', {}), isEnabled: false }
+}
+
+export const viewProviders = async (
+  database: Database,
+  dependencies: ProviderDependencies,
+): Promise<Provider[]> => {
+  const { setup } = dependencies
+  await setup.refresh()
+  const records = new Map((await listProviderRecords(database)).map((record) => [record.name, record]))
+  const loads = await readProviderLoads(database)
+  const live = new Map(setup.current().providers.map((settings) => [settings.name, settings]))
+
+  const view = (settings: ProviderSettings): Provider => {
+    const { name } = settings
+    const record = records.get(name)
+    const hint = settings.apiKey === undefined ? null : credentialHintOf(settings.apiKey)
+    const load = loads.get(name)
+    return {
+      ...presentProviderSettings(settings, record?.credentialHint ?? hint),
+      source: record === undefined ? 'file' : 'record',
+      is_removed: record !== undefined && record.removedAt !== null,
+      problem: problemOf(name, record, dependencies),
+      models: modelsOf(name, dependencies),
+      tasks_in_flight: load?.inFlight ?? 0,
+      tasks_waiting: load?.waiting ?? 0,
+      changed_at: record === undefined ? null : secondsOf(record.changedAt),
+    }
+  }
+  const unusable = [...records.values()].filter(({ name }) => !live.has(name))
+  return [...live.values(), ...unusable.map(({ name, entry }) => settingsOfRest(name, entry))]
+    .map(view)
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+export const noProvider = () =>
+  new ApiError('resource_not_found', { message: 'There is no provider with this name.' })
+
+/** One of them, or 404. */
+export const viewProvider = async (
+  database: Database,
+  name: string,
+  dependencies: ProviderDependencies,
+): Promise<Provider> => {
+  const providers = await viewProviders(database, dependencies)
+  const found = providers.find((provider) => provider.name === name)
+  if (found === undefined) throw noProvider()
+  return found
+}

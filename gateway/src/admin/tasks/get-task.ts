@@ -1,0 +1,68 @@
+import type { ProviderAttempt } from '@kinora/contract/operations/admin'
+import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+
+import { priceLine } from '../../billing/ledger/receipt.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Database } from '../../platform/postgres.ts'
+import { findEvents } from '../../videos/lifecycle/task-event-store.ts'
+import { secondsOf, secondsOrNull } from '../unix-time.ts'
+import { presentTask } from './present-task.ts'
+import { readAnyTask } from './read-any-task.ts'
+import { findAttempts, type TaskAttempt, type TaskDetail } from './task-store.ts'
+
+const eventsOf = async (database: Database, { id, day, kind, ...task }: TaskDetail) => {
+  if (kind === 'video') {
+    const events = await findEvents(database, [{ day, taskId: id, afterId: 0 }])
+    return events.map((event) => ({ at: secondsOf(event.createdAt), kind: event.kind, data: event.data }))
+  }
+  // Of a recording only its beginning and its end are written down, with the task.
+  const accepted = { at: secondsOf(task.createdAt), kind: 'accepted', data: {} }
+  if (task.finishedAt === null) return [accepted]
+  return [accepted, { at: secondsOf(task.finishedAt), kind: task.state, data: {} }]
+}
+
+const attemptsOf = ({ runs, submits, refusals, submittedAt, deadlineAt }: TaskDetail) =>
+  runs === null || deadlineAt === null
+    ? null
+    : {
+        runs,
+        submits: submits ?? 0,
+        refusals: refusals ?? 0,
+        submitted_at: secondsOrNull(submittedAt),
+        deadline_at: secondsOf(deadlineAt),
+      }
+
+const presentAttempt = (attempt: TaskAttempt): ProviderAttempt => ({
+  attempt: attempt.attempt,
+  provider: attempt.provider,
+  upstream_model: attempt.upstreamModel,
+  because: attempt.decision?.because ?? null,
+  skipped: attempt.decision?.skipped ?? [],
+  outcome: attempt.outcome,
+  is_duplicate: attempt.isDuplicate,
+  failure_reason: attempt.failureReason,
+  started_at: secondsOf(attempt.startedAt),
+  ended_at: secondsOf(attempt.endedAt),
+  exchanges: attempt.exchanges.map(({ status, ...exchange }) => ({ ...exchange, status: status ?? null })),
+})
+
+export const getTask =
+  ({ database }: { database: Database }): Handler<typeof adminOperations.getTask> =>
+  async ({ path, operator: { currency } }) => {
+    const task = await readAnyTask(database, path['id'] ?? '')
+    const { order, price, upstream } = task
+    const { retriedFrom } = order
+    return {
+      body: {
+        ...presentTask(task, currency),
+        order,
+        price: priceLine(price, currency),
+        retried_from: typeof retriedFrom === 'string' ? retriedFrom : null,
+        upstream,
+        attempts: attemptsOf(task),
+        decision: task.decision,
+        provider_attempts: (await findAttempts(database, task.day, task.id)).map(presentAttempt),
+        events: await eventsOf(database, task),
+      },
+    }
+  }

@@ -1,0 +1,24 @@
+import type { AdminTask } from '@kinora/contract/operations/admin'
+
+import { secondsOf, secondsOrNull } from '../unix-time.ts'
+import type { TaskRecord } from './task-store.ts'
+
+export const presentTask = (task: TaskRecord, currency: string): AdminTask => ({
+  id: task.id,
+  object: 'task',
+  kind: task.kind,
+  account_id: task.accountId,
+  key_id: task.keyId,
+  model: task.model,
+  provider: task.provider,
+  status: task.state,
+  stage: task.stage,
+  progress: task.progress,
+  prompt: task.prompt,
+  error: task.errorCode === null ? null : { code: task.errorCode, message: task.errorMessage ?? '' },
+  hold_micros: task.holdMicros,
+  captured_micros: task.capturedMicros,
+  currency,
+  created_at: secondsOf(task.createdAt),
+  finished_at: secondsOrNull(task.finishedAt),
+})

@@ -1,0 +1,173 @@
+import type { Price } from '../../billing/prices/price.ts'
+import type { Database } from '../../platform/postgres.ts'
+import type { Exchange } from '../../providers/port/exchange.ts'
+import type { Decision } from '../../routing/route.ts'
+import { microsecondsOf, timeOf } from '../filter.ts'
+
+/** A task of either kind, as operators see it. */
+export interface TaskRecord {
+  id: string
+  day: string
+  kind: 'video' | 'transcription'
+  accountId: string
+  keyId: string
+  model: string
+  provider: string | null
+  state: 'pending' | 'processing' | 'completed' | 'failed'
+  stage: string | null
+  progress: number
+  prompt: string | null
+  errorCode: string | null
+  errorMessage: string | null
+  holdMicros: number
+  capturedMicros: number | null
+  createdAt: Date
+  createdMicroseconds: number
+  finishedAt: Date | null
+}
+
+interface TaskFilter {
+  accountId: string | undefined
+  keyId: string | undefined
+  model: string | undefined
+  provider: string | undefined
+  state: string | undefined
+  errorCode: string | undefined
+  from: Date | undefined
+  to: Date | undefined
+  /** Only those older than this one: its microseconds and its id. */
+  after: string[] | undefined
+  limit: number
+}
+
+const common = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model, t.state,
+  t.error_code as "errorCode", t.error_message as "errorMessage", t.hold_micros as "holdMicros",
+  t.captured_micros as "capturedMicros", t.created_at as "createdAt",
+  ${microsecondsOf('t.created_at')} as "createdMicroseconds", t.finished_at as "finishedAt"`
+
+const kinds = {
+  video: {
+    tasks: 'video_tasks',
+    open: 'open_tasks',
+    columns: `${common}, 'video' as kind, t.provider, t.progress, t.video_order ->> 'prompt' as prompt`,
+    more: `t.video_order as "order", t.price, t.upstream`,
+    attempts: 'o.submits, o.refusals, o.submitted_at as "submittedAt", o.decision',
+  },
+  transcription: {
+    tasks: 'transcription_tasks',
+    open: 'open_transcriptions',
+    columns: `${common}, 'transcription' as kind, null as provider,
+      least(100, t.done_ms * 100 / t.duration_ms)::smallint as progress, t.transcription_order ->> 'prompt' as prompt`,
+    more: `t.transcription_order as "order", t.price, null::jsonb as upstream`,
+    attempts: '0 as submits, 0 as refusals, null::timestamptz as "submittedAt", null::jsonb as decision',
+  },
+}
+
+const dayOf = (time: string) => `(${time}::timestamptz at time zone 'utc')::date`
+
+/** The newest tasks of one kind that fit. Only what is given is asked, so that each condition can have its index. */
+const selectionOf = (
+  kind: keyof typeof kinds,
+  filter: TaskFilter,
+  place: (value: unknown) => string,
+): string => {
+  const { tasks, open, columns } = kinds[kind]
+  const { accountId, keyId, model, provider, state, errorCode, from, to, after } = filter
+  const conditions = ['true']
+  if (accountId !== undefined) conditions.push(`t.account_id = ${place(accountId)}`)
+  if (keyId !== undefined) conditions.push(`t.key_id = ${place(keyId)}`)
+  if (model !== undefined) conditions.push(`t.model = ${place(model)}`)
+  if (provider !== undefined) conditions.push(`t.provider = ${place(provider)}`)
+  if (state !== undefined) conditions.push(`t.state = ${place(state)}`)
+  // Few are under way, and few fail: both are found without reading the others.
+  if (state === 'pending' || state === 'processing') conditions.push(`t.id in (select task_id from ${open})`)
+  if (state === 'failed' || errorCode !== undefined) conditions.push('t.error_code is not null')
+  if (errorCode !== undefined) conditions.push(`t.error_code = ${place(errorCode)}`)
+  // The day leads to the months that can have them. It is the id's, by another clock than the time of creation.
+  if (from !== undefined) {
+    const time = place(from)
+    conditions.push(`t.day >= ${dayOf(time)} - 1 and t.created_at >= ${time}`)
+  }
+  if (to !== undefined) {
+    const time = place(to)
+    conditions.push(`t.day <= ${dayOf(time)} + 1 and t.created_at < ${time}`)
+  }
+  if (after !== undefined) {
+    const [microseconds, id] = after
+    const time = `(${timeOf(place(microseconds))})`
+    conditions.push(`t.day <= ${dayOf(time)} + 1 and (t.created_at, t.id) < (${time}, ${place(id)})`)
+  }
+  return `(select ${columns} from ${tasks} t where ${conditions.join(' and ')}
+            order by t.created_at desc, t.id desc limit $1)`
+}
+
+export const searchTasks = async (database: Database, filter: TaskFilter): Promise<TaskRecord[]> => {
+  const values: unknown[] = [filter.limit]
+  const place = (value: unknown) => `$${values.push(value)}`
+  const selections = [selectionOf('video', filter, place)]
+  // Whom the pieces of a recording went to is not written down.
+  if (filter.provider === undefined) selections.push(selectionOf('transcription', filter, place))
+  const { rows } = await database.query<TaskRecord & Record<string, unknown>>(
+    `select found.*, coalesce(v.stage, r.stage) as stage
+       from (select * from (${selections.join(' union all ')}) both_kinds
+              order by "createdAt" desc, id desc limit $1) found
+       left join open_tasks v on v.task_id = found.id
+       left join open_transcriptions r on r.task_id = found.id
+      order by found."createdAt" desc, found.id desc`,
+    values,
+  )
+  return rows
+}
+
+export interface TaskDetail extends TaskRecord {
+  order: Record<string, unknown>
+  price: Price
+  upstream: unknown
+  /** Null once it has ended. */
+  runs: number | null
+  submits: number | null
+  refusals: number | null
+  submittedAt: Date | null
+  deadlineAt: Date | null
+  decision: Decision | null
+}
+
+export const findAnyTask = async (
+  database: Database,
+  kind: TaskRecord['kind'],
+  day: string,
+  id: string,
+): Promise<TaskDetail | undefined> => {
+  const { tasks, open, columns, more, attempts } = kinds[kind]
+  const { rows } = await database.query<TaskDetail & Record<string, unknown>>(
+    `select ${columns}, ${more}, o.stage, o.run as runs, ${attempts}, o.deadline_at as "deadlineAt"
+       from ${tasks} t left join ${open} o on o.task_id = t.id
+      where t.day = $1 and t.id = $2`,
+    [day, id],
+  )
+  return rows[0]
+}
+
+/** One time that a provider was asked to take a task. */
+export interface TaskAttempt {
+  attempt: number
+  provider: string
+  upstreamModel: string
+  decision: Decision | null
+  outcome: string
+  isDuplicate: boolean
+  startedAt: Date
+  endedAt: Date
+  exchanges: Exchange[]
+  failureReason: string | null
+}
+
+export const findAttempts = async (database: Database, day: string, id: string): Promise<TaskAttempt[]> => {
+  const { rows } = await database.query<TaskAttempt & Record<string, unknown>>(
+    `select attempt, provider, upstream_model as "upstreamModel", decision, outcome, is_duplicate as "isDuplicate",
+            started_at as "startedAt", ended_at as "endedAt", exchanges, failure_reason as "failureReason"
+       from task_attempts where day = $1 and task_id = $2 order by attempt`,
+    [day, id],
+  )
+  return rows
+}

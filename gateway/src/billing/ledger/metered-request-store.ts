@@ -1,0 +1,119 @@
+import type { Database } from '../../platform/postgres.ts'
+import type { Purse } from '../money/money.ts'
+import type { Price } from '../prices/price.ts'
+
+export interface NewMeteredRequest {
+  id: string
+  day: string
+  accountId: string
+  keyId: string
+  operation: string
+  model: string
+  provider: string
+  purse: Purse
+  heldFor: Price[]
+  holdMicros: number
+}
+
+export type MeteredOutcome = 'completed' | 'aborted' | 'failed' | 'lost'
+
+/** One request whose hold has to be ended. */
+export type OpenRequest = Pick<
+  NewMeteredRequest,
+  'id' | 'day' | 'accountId' | 'keyId' | 'purse' | 'holdMicros'
+>
+
+/** The insert alone, for a statement that does more: of a list in JSON, for so many seconds. */
+export const insertOfRequests = (list: string, lapseSeconds: string): string =>
+  `insert into metered_requests
+     (day, id, account_id, key_id, operation, model, provider, purse, held_for, hold_micros, lapses_at)
+   select day, id, "accountId", "keyId", operation, model, provider, purse, "heldFor", "holdMicros",
+          now() + make_interval(secs => ${lapseSeconds})
+     from jsonb_to_recordset(${list}::jsonb) as request
+       (day date, id text, "accountId" uuid, "keyId" uuid, operation text, model text, provider text, purse text,
+        "heldFor" jsonb, "holdMicros" bigint)`
+
+export const insertMeteredRequests = async (
+  database: Database,
+  requests: NewMeteredRequest[],
+  lapseSeconds: number,
+): Promise<void> => {
+  if (requests.length === 0) return
+  await database.query(insertOfRequests('$1', '$2'), [JSON.stringify(requests), lapseSeconds])
+}
+
+export interface MeteredEnding {
+  request: OpenRequest
+  /** Who was asked in the end; undefined where nobody knows. */
+  provider?: string
+  outcome: MeteredOutcome
+  chargedFor: Price[]
+  capturedMicros: number
+}
+
+/**
+ * Ends requests unless that was done before; answers the ids of those that this ended. One is lost only as long as
+ * nobody says that it is served after all.
+ */
+export const finishMeteredRequests = async (
+  database: Database,
+  endings: MeteredEnding[],
+): Promise<Set<string>> => {
+  const { rows } = await database.query<{ id: string }>(
+    // The days and ids are given apart from the rest so that they are looked up, whatever the planner takes a list for.
+    // They are locked in one order first: a request may be settled and given up at the same moment.
+    `with locked as materialized (
+       select id from metered_requests
+        where day = any($1::date[]) and id = any($2::text[]) and outcome = 'open'
+        order by id for update
+     )
+     update metered_requests r
+        set outcome = e.outcome, charged_for = e."chargedFor", captured_micros = e."capturedMicros",
+            finished_at = now(), provider = coalesce(e.provider, r.provider)
+       from jsonb_to_recordset($3::jsonb) as e
+         (id text, provider text, outcome text, "chargedFor" jsonb, "capturedMicros" bigint)
+       join locked on locked.id = e.id
+      where r.day = any($1::date[]) and r.id = any($2::text[]) and r.id = e.id
+        and r.outcome = 'open' and (e.outcome <> 'lost' or r.lapses_at < now())
+     returning r.id`,
+    [
+      [...new Set(endings.map(({ request }) => request.day))],
+      endings.map(({ request }) => request.id),
+      JSON.stringify(
+        endings.map(({ request: { id }, provider, outcome, chargedFor, capturedMicros }) => {
+          return { id, provider, outcome, chargedFor, capturedMicros }
+        }),
+      ),
+    ],
+  )
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Tells that these are still being served. */
+export const prolongMeteredRequests = async (
+  database: Database,
+  requests: Pick<OpenRequest, 'id' | 'day'>[],
+  lapseSeconds: number,
+): Promise<void> => {
+  await database.query(
+    `with locked as materialized (
+       select r.day, r.id
+         from unnest($1::date[], $2::text[]) as served (day, id)
+         join metered_requests r on r.day = served.day and r.id = served.id and r.outcome = 'open'
+        order by r.id for update of r
+     )
+     update metered_requests r set lapses_at = now() + make_interval(secs => $3)
+       from locked where r.day = locked.day and r.id = locked.id and r.outcome = 'open'`,
+    [requests.map(({ day }) => day), requests.map(({ id }) => id), lapseSeconds],
+  )
+}
+
+/** Requests that nobody serves any more. */
+export const lapsedRequests = async (database: Database, limit: number): Promise<OpenRequest[]> => {
+  const { rows } = await database.query<OpenRequest>(
+    `select id, day, account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros"
+       from metered_requests where outcome = 'open' and lapses_at < now() order by lapses_at limit $1`,
+    [limit],
+  )
+  return rows
+}

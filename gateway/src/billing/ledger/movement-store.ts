@@ -1,0 +1,48 @@
+import type { Database } from '../../platform/postgres.ts'
+import type { Purse } from '../money/money.ts'
+
+export interface AccountMovement {
+  id: string
+  accountId: string
+  purse: Purse
+  kind: 'top_up' | 'grant' | 'adjustment' | 'expiry'
+  /** Negative where money was taken away. */
+  amountMicros: number
+  /** Who did it. */
+  actor: string
+  reason: string
+  /** What makes it recognisable: the same one twice is one movement. */
+  reference: string | null
+  createdAt: Date
+}
+
+const columns = `id, account_id as "accountId", purse, kind, amount_micros as "amountMicros", actor, reason, reference,
+  created_at as "createdAt"`
+
+type Row = AccountMovement & Record<string, unknown>
+
+export const insertAccountMovement = async (
+  database: Database,
+  movement: Omit<AccountMovement, 'createdAt'>,
+): Promise<AccountMovement> => {
+  const { id, accountId, purse, kind, amountMicros, actor, reason, reference } = movement
+  const { rows } = await database.query<Row>(
+    `insert into account_movements (id, account_id, purse, kind, amount_micros, actor, reason, reference)
+     values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${columns}`,
+    [id, accountId, purse, kind, amountMicros, actor, reason, reference],
+  )
+  const [made] = rows
+  if (made === undefined) throw new Error('a movement was not written')
+  return made
+}
+
+export const findAccountMovement = async (
+  database: Database,
+  { accountId, kind, reference }: Pick<AccountMovement, 'accountId' | 'kind' | 'reference'>,
+): Promise<AccountMovement | undefined> => {
+  const { rows } = await database.query<Row>(
+    `select ${columns} from account_movements where account_id = $1 and kind = $2 and reference = $3`,
+    [accountId, kind, reference],
+  )
+  return rows[0]
+}

@@ -1,0 +1,83 @@
+import type { Database } from '../../platform/postgres.ts'
+import type { Price } from '../prices/price.ts'
+import type { Instant } from './ledger-store.ts'
+
+/** What was charged for, whatever it is: a task, or a request that was answered while the caller waited. */
+export interface Charged {
+  accountId: string
+  model: string
+  status: string
+  /** What it is or was charged for, and before that what money is held for. */
+  prices: Price[]
+  holdMicros: number
+  /** Null while it is under way. */
+  capturedMicros: number | null
+}
+
+/**
+ * Finds it by its id and the day it was made on; with an account, only one of that account's. Of what was deleted, or
+ * whose time is over, the usage and the ledger still tell.
+ */
+export const findCharged = async (
+  database: Database,
+  { id, day, accountId }: { id: string; day: string; accountId: string | undefined },
+): Promise<Charged | undefined> => {
+  const { rows } = await database.query<Charged & Record<string, unknown>>(
+    `select * from (
+       select account_id as "accountId", model, state as status, jsonb_build_array(price) as prices,
+              hold_micros as "holdMicros", captured_micros as "capturedMicros", 1 as preference
+         from video_tasks where day = $1 and id = $2
+       union all
+       select account_id, model, state, jsonb_build_array(price), hold_micros, captured_micros, 1
+         from transcription_tasks where day = $1 and id = $2
+       union all
+       select account_id, model, case outcome when 'open' then 'processing' else outcome end,
+              coalesce(charged_for, held_for), hold_micros, captured_micros, 1
+         from metered_requests where day = $1 and id = $2
+       union all
+       select account_id, model, outcome, prices,
+              (select coalesce(sum(amount_micros), 0) from ledger_entries l
+                where l.day = $1 and l.task_id = $2 and l.account_id = u.account_id
+                  and l.movement = 'hold' and l.book = 'held'),
+              captured_micros, 2
+         from usage_entries u where id = $2) charged
+      where $3::uuid is null or "accountId" = $3
+      order by preference limit 1`,
+    [day, id, accountId ?? null],
+  )
+  return rows[0]
+}
+
+export interface ReceiptEntry {
+  movement: string
+  amountMicros: number
+  createdAt: Date
+}
+
+/** When money was held for this task or request; the ledger still knows when the task itself is deleted. */
+export const findHoldTime = async (
+  database: Database,
+  { id, day, accountId }: { id: string; day: string; accountId: string },
+): Promise<Instant | undefined> => {
+  const { rows } = await database.query<{ at: Instant }>(
+    `select created_at::text as at from ledger_entries
+      where day = $1 and task_id = $2 and account_id = $3 and movement = 'hold' and book = 'held'`,
+    [day, id, accountId],
+  )
+  return rows[0]?.at
+}
+
+/** Its movements in the ledger, each by the leg that says where the money went. */
+export const receiptEntries = async (
+  database: Database,
+  { id, day, accountId }: { id: string; day: string; accountId: string },
+): Promise<ReceiptEntry[]> => {
+  const { rows } = await database.query<ReceiptEntry & Record<string, unknown>>(
+    `select movement, amount_micros as "amountMicros", created_at as "createdAt" from ledger_entries
+      where day = $1 and task_id = $2 and account_id = $3
+        and (movement, book) in (('hold', 'held'), ('capture', 'revenue'), ('release', 'available'), ('expiry', 'funding'))
+      order by id`,
+    [day, id, accountId],
+  )
+  return rows
+}

@@ -1,0 +1,64 @@
+/** What a task or request cost and why, from the record and the ledger. */
+import type { PriceLine, Receipt } from '@kinora/contract/operations/account'
+
+import type { Database } from '../../platform/postgres.ts'
+import { timeOfUuidV7 } from '../../platform/uuid.ts'
+import type { Price } from '../prices/price.ts'
+import { findCharged, receiptEntries } from './receipt-store.ts'
+
+// Every id of ours ends in a UUID that carries its time, or has the seconds after the model.
+const uuidAtEnd = /_([0-9a-f-]{36})$/
+const secondsInside = /:(?:remix-)?(\d{10})-/
+
+/** The day (UTC) on which what this id names was made; undefined for text that is no id of ours. */
+const dayOf = (id: string): string | undefined => {
+  const uuid = uuidAtEnd.exec(id)?.[1]
+  const seconds = secondsInside.exec(id)?.[1]
+  const atMs =
+    uuid !== undefined ? timeOfUuidV7(uuid) : seconds === undefined ? undefined : Number(seconds) * 1000
+  if (atMs === undefined) return undefined
+  const at = new Date(atMs)
+  return at.getUTCFullYear() > 9_999 ? undefined : at.toISOString().slice(0, 10)
+}
+
+export const priceLine = (
+  { unit, unitMicros, quantity, totalMicros, version }: Price,
+  currency: string,
+): PriceLine => ({
+  unit,
+  unit_micros: unitMicros,
+  quantity,
+  total_micros: totalMicros,
+  currency,
+  ...(version !== undefined && { version }),
+})
+
+/** The receipt, or nothing where there is no such task or request; with an account, none but that account's. */
+export const readReceipt = async (
+  database: Database,
+  { id, currency, accountId }: { id: string; currency: string; accountId?: string | undefined },
+): Promise<Receipt | undefined> => {
+  const day = dayOf(id)
+  if (day === undefined) return undefined
+  const charged = await findCharged(database, { id, day, accountId })
+  if (charged === undefined) return undefined
+  const { holdMicros, capturedMicros } = charged
+  const entries = await receiptEntries(database, { id, day, accountId: charged.accountId })
+  return {
+    object: 'receipt',
+    id,
+    model: charged.model,
+    status: charged.status,
+    lines: charged.prices.map((price) => priceLine(price, currency)),
+    hold_micros: holdMicros,
+    captured_micros: capturedMicros,
+    released_micros: capturedMicros === null ? null : holdMicros - capturedMicros,
+    currency,
+    entries: entries.map((entry) => ({
+      movement: entry.movement,
+      amount_micros: entry.amountMicros,
+      currency,
+      created_at: Math.floor(entry.createdAt.getTime() / 1000),
+    })),
+  }
+}

@@ -1,0 +1,31 @@
+import { ApiError } from '@kinora/contract/errors'
+
+import { positionOfSecond, type ListPosition } from '../../platform/list-position.ts'
+import type { Database } from '../../platform/postgres.ts'
+import type { Instant } from './ledger-store.ts'
+import { findHoldTime } from './receipt-store.ts'
+
+interface ListedTask {
+  id: string
+  day: string
+  accountId: string
+}
+
+/**
+ * Where a task is in the list of its account. The ledger tells it of one that was deleted meanwhile: its hold has the
+ * same time.
+ */
+export const positionOfTask = async (
+  database: Database,
+  { id, accountId, order }: { id: string; accountId: string; order: 'asc' | 'desc' },
+  /** As its id says; undefined for text that is no id of a task. */
+  createdAt: Date | undefined,
+  findCreationTime: (database: Database, task: ListedTask) => Promise<Instant | undefined>,
+): Promise<ListPosition> => {
+  if (createdAt === undefined) {
+    throw new ApiError('invalid_parameter', { param: 'after', message: "'after' must be the id of a task." })
+  }
+  const task = { id, day: createdAt.toISOString().slice(0, 10), accountId }
+  const at = (await findCreationTime(database, task)) ?? (await findHoldTime(database, task))
+  return at === undefined ? positionOfSecond(createdAt, order) : { at, id }
+}

@@ -1,0 +1,201 @@
+/**
+ * What everything costs now: the newest price that has started of those an operator has set, and the catalog's where
+ * there is none. Every process keeps them in memory, hears at once of a new one, and looks anyway now and then.
+ */
+import type { Catalog, ModelChange } from '../../models/catalog.ts'
+import type {
+  ChatModel,
+  ModelEntry,
+  SpeechModel,
+  TranscriptionModel,
+  VideoModel,
+} from '../../models/model.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { readPrices, type SetPrice } from './price-store.ts'
+import { priceAt, type Price, type PriceUnit, type Rate } from './price.ts'
+
+/** What tokens of each kind cost. */
+export interface TokenRates {
+  textInput: Rate
+  audioInput: Rate
+  textOutput: Rate
+  audioOutput: Rate
+}
+
+/** A price with where it comes from. */
+export interface PriceInForce extends Omit<SetPrice, 'id' | 'startsAt' | 'actor'> {
+  id: string | undefined
+  startsAt: Date | undefined
+  actor: string | undefined
+  source: 'catalog' | 'file' | 'operator'
+}
+
+export interface PriceList {
+  priceOfVideo: (model: VideoModel, video: { seconds: number; width: number; height: number }) => Price
+  /** Of so many seconds of sound. */
+  priceOfMinutes: (model: TranscriptionModel, seconds: number) => Price
+  /** Of characters as they are now; one price for all that a request turns out to need. */
+  priceOfCharacters: (model: SpeechModel) => (characters: number) => Price
+  /** The same for tokens. */
+  tokenPrices: (model: ChatModel) => TokenRates
+  /** Every price that counts now, in a stable order. */
+  inForce: () => PriceInForce[]
+  /** The models of which nothing costs anything now. */
+  freeModels: () => Set<string>
+  /** Those that operators have set, past and coming ones too. */
+  all: () => SetPrice[]
+  /** Reads the record now, for who has just changed it. */
+  refresh: () => Promise<void>
+  stop: () => Promise<void>
+}
+
+const refreshEveryMs = 30_000
+
+/** What the catalog has a price for, by kind of model. */
+const catalogRates = (entry: ModelEntry): Rate[] => {
+  if (entry.kind === 'video') return [{ unit: 'second', unitMicros: entry.pricePerSecondMicros }]
+  if (entry.kind === 'transcription') return [{ unit: 'minute', unitMicros: entry.pricePerMinuteMicros }]
+  if (entry.kind === 'speech') {
+    return [{ unit: 'million_characters', unitMicros: entry.pricePerMillionCharactersMicros }]
+  }
+  const { textInputMicros, audioInputMicros, textOutputMicros, audioOutputMicros } = entry.prices
+  return [
+    { unit: 'million_text_input_tokens', unitMicros: textInputMicros },
+    { unit: 'million_audio_input_tokens', unitMicros: audioInputMicros },
+    { unit: 'million_text_output_tokens', unitMicros: textOutputMicros },
+    { unit: 'million_audio_output_tokens', unitMicros: audioOutputMicros },
+  ]
+}
+
+/** The units that a model can be priced in. */
+export const unitsOf = (entry: ModelEntry): PriceUnit[] => [
+  ...catalogRates(entry).map(({ unit }) => unit),
+  ...(entry.kind === 'video' ? (['call'] as const) : []),
+]
+
+const namesInFile: Partial<Record<PriceUnit, keyof ModelChange>> = {
+  second: 'pricePerSecondMicros',
+  minute: 'pricePerMinuteMicros',
+  million_characters: 'pricePerMillionCharactersMicros',
+}
+
+/** The one that counts: of those that have started the one that did so last, and of several at once the newest. */
+const newestOf = (prices: SetPrice[], nowMs: number): SetPrice | undefined =>
+  prices
+    .filter(({ startsAt }) => startsAt.getTime() <= nowMs)
+    .toSorted((a, b) => b.startsAt.getTime() - a.startsAt.getTime() || b.version - a.version)[0]
+
+/** The price for a size where there is one, else the one for all sizes. A model is sold by whichever unit came last. */
+export const rateAt = (
+  prices: SetPrice[],
+  units: PriceUnit[],
+  resolution: string | null,
+  nowMs: number,
+): Rate | undefined => {
+  const of = (size: string | null) =>
+    newestOf(
+      prices.filter((price) => units.includes(price.unit) && price.resolution === size),
+      nowMs,
+    )
+  const found = (resolution === null ? undefined : of(resolution)) ?? of(null)
+  return found && { unit: found.unit, unitMicros: found.unitMicros, version: found.version }
+}
+
+export const createPriceList = async (
+  { postgres, catalog, log }: { postgres: Postgres; catalog: Catalog; log: Log },
+  changes: () => Record<string, ModelChange> = () => ({}),
+): Promise<PriceList> => {
+  let prices: SetPrice[] = []
+  let byModel = new Map<string, SetPrice[]>()
+  let reading: Promise<void> = Promise.resolve()
+  const read = async () => {
+    prices = await readPrices(postgres)
+    byModel = Map.groupBy(prices, ({ model }) => model)
+  }
+  // One after the other: of two at once the older might be the last to be heard of.
+  const refresh = () => {
+    reading = reading.catch(() => undefined).then(read)
+    return reading
+  }
+  const refreshSoon = () => {
+    refresh().catch((error: unknown) => log.warn({ err: error }, 'prices.not-read'))
+  }
+  // First the ear, then the look: a price set in between is heard.
+  const listening = await postgres.listen('instance_changes', refreshSoon)
+  await refresh()
+  const timer = setInterval(refreshSoon, refreshEveryMs)
+  timer.unref()
+
+  const rateOf = (
+    entry: ModelEntry,
+    fallback: Rate,
+    units = [fallback.unit],
+    resolution: string | null = null,
+  ) => rateAt(byModel.get(entry.id) ?? [], units, resolution, Date.now()) ?? fallback
+
+  const list: PriceList = {
+    priceOfVideo: (model, { seconds, width, height }) => {
+      const fallback: Rate = { unit: 'second', unitMicros: model.pricePerSecondMicros }
+      const rate = rateOf(model, fallback, ['second', 'call'], `${width}x${height}`)
+      return priceAt(rate, rate.unit === 'call' ? 1 : seconds)
+    },
+    priceOfMinutes: (model, seconds) =>
+      priceAt(rateOf(model, { unit: 'minute', unitMicros: model.pricePerMinuteMicros }), seconds),
+    priceOfCharacters: (model) => {
+      const unitMicros = model.pricePerMillionCharactersMicros
+      const rate = rateOf(model, { unit: 'million_characters', unitMicros })
+      return (characters) => priceAt(rate, characters)
+    },
+    tokenPrices: (model) => {
+      const { textInputMicros, audioInputMicros, textOutputMicros, audioOutputMicros } = model.prices
+      return {
+        textInput: rateOf(model, { unit: 'million_text_input_tokens', unitMicros: textInputMicros }),
+        audioInput: rateOf(model, { unit: 'million_audio_input_tokens', unitMicros: audioInputMicros }),
+        textOutput: rateOf(model, { unit: 'million_text_output_tokens', unitMicros: textOutputMicros }),
+        audioOutput: rateOf(model, { unit: 'million_audio_output_tokens', unitMicros: audioOutputMicros }),
+      }
+    },
+    inForce: () =>
+      catalog.available().flatMap((entry): PriceInForce[] => {
+        const nowMs = Date.now()
+        const kinds = Object.values(
+          Object.groupBy(byModel.get(entry.id) ?? [], ({ unit, resolution }) => `${unit}/${resolution}`),
+        )
+        const set = kinds.flatMap((each = []) => newestOf(each, nowMs) ?? [])
+        // A model sold by the call has no price by the second any more, unless that was set later.
+        const counting = set.filter(
+          ({ resolution, unit }) =>
+            rateAt(set, unitsOf(entry), resolution, nowMs)?.unit === unit || entry.kind !== 'video',
+        )
+        const isSet = (unit: PriceUnit) =>
+          counting.some(
+            (price) => price.resolution === null && (price.unit === unit || entry.kind === 'video'),
+          )
+        const given = catalogRates(entry).filter(({ unit }) => !isSet(unit))
+        return [
+          ...given.map(({ unit, unitMicros }) => {
+            const inFile = changes()[entry.id]?.[namesInFile[unit] ?? 'state']
+            const source = typeof inFile === 'number' ? ('file' as const) : ('catalog' as const)
+            return {
+              ...{ id: undefined, startsAt: undefined, actor: undefined, source },
+              ...{ model: entry.id, unit, resolution: null, unitMicros, version: 0 },
+            }
+          }),
+          ...counting.map((price) => ({ ...price, source: 'operator' as const })),
+        ]
+      }),
+    freeModels: () => {
+      const inForce = list.inForce()
+      const costly = new Set(inForce.flatMap(({ model, unitMicros }) => (unitMicros === 0 ? [] : model)))
+      return new Set(inForce.flatMap(({ model }) => (costly.has(model) ? [] : model)))
+    },
+    all: () => prices,
+    refresh,
+    stop: async () => {
+      clearInterval(timer)
+      await listening.stop()
+    },
+  }
+  return list
+}

@@ -1,0 +1,183 @@
+import type { Database } from '../../platform/postgres.ts'
+import type { HeldSince, Instant } from '../ledger/ledger-store.ts'
+import type { Purse } from '../money/money.ts'
+import type { Period } from '../money/period.ts'
+
+/** What decides whether a key may spend from a purse, beside the key's own limits. */
+export interface PursePower {
+  accountId: string
+  purse: Purse
+  /** False for a purse that no money ever came into; it has no row, and so no lock. */
+  hasRow: boolean
+  availableMicros: number
+  /** What was spent in the month that began then. */
+  spentMicros: number
+  spentSince: string
+  spendCapMicros: number | null
+  subscriptionEndsAt: Date | null
+  subscriptionCycleEndsAt: Date | null
+  /** What the next cycle brings; null without a plan. */
+  cycleQuotaMicros: number | null
+  hasPaymentFailed: boolean
+}
+
+/**
+ * The purses, and every other one of an account with a cap, because that counts them together. A purse that no money ever
+ * came into is empty, and has no row to lock. With `isLocked`, all purses of the accounts, locked until the transaction
+ * ends: so the holds of an account follow one another, whichever of its purses they are for. The order is fixed, so any
+ * number of processes may do this at once.
+ */
+export const readPurses = async (
+  database: Database,
+  purses: { accountId: string; purse: Purse }[],
+  { isLocked }: { isLocked: boolean },
+): Promise<PursePower[]> => {
+  const { rows } = await database.query<PursePower & Record<string, unknown>>(
+    `with wanted as (
+       select * from unnest($1::uuid[], $2::text[]) as given (account_id, purse)
+     ), present as materialized (
+       select b.* from accounts a join balances b on b.account_id = a.id
+        where a.id = any($1::uuid[])
+          and ($3 or a.spend_cap_micros is not null
+               or (b.account_id, b.purse) in (select account_id, purse from wanted))
+        order by b.account_id, b.purse${isLocked ? ' for update of b' : ''}
+     )
+     select w.account_id as "accountId", w.purse, b.purse is not null as "hasRow",
+            coalesce(b.available_micros, 0) as "availableMicros",
+            coalesce(b.spent_micros, 0) as "spentMicros", coalesce(b.spent_since, 'epoch') as "spentSince",
+            a.spend_cap_micros as "spendCapMicros",
+            s.ends_at as "subscriptionEndsAt", s.cycle_ends_at as "subscriptionCycleEndsAt",
+            p.cycle_quota_micros as "cycleQuotaMicros", a.payment_state = 'failed' as "hasPaymentFailed"
+       from (select account_id, purse from wanted union select account_id, purse from present) w
+       left join present b on b.account_id = w.account_id and b.purse = w.purse
+       join accounts a on a.id = w.account_id
+       left join subscriptions s on s.account_id = a.id
+       left join plans p on p.id = s.plan_id
+      order by w.account_id, w.purse`,
+    [purses.map(({ accountId }) => accountId), purses.map(({ purse }) => purse), isLocked],
+  )
+  return rows
+}
+
+/** The same for accounts without a purse: they can only hold nothing, and even that in turn. */
+export const lockWithoutPurse = async (database: Database, accountIds: string[]): Promise<void> => {
+  if (accountIds.length === 0) return
+  await database.query(
+    `select pg_advisory_xact_lock(hashtextextended('kinora:holds:' || id, 0)) from unnest($1::text[]) as id`,
+    [accountIds.toSorted()],
+  )
+}
+
+export interface Budget {
+  period: Period
+  limitMicros: number
+  usedMicros: number
+  /** When the period began that was last spent in. */
+  startedAtMs: number
+}
+
+export interface KeyLimits {
+  quota: { limitMicros: number; usedMicros: number } | undefined
+  budgets: Budget[]
+}
+
+/**
+ * The limits of keys and the time by the database's clock. They change only under the lock of their account's purse,
+ * so who has that reads them as they are.
+ */
+export const readKeyLimits = async (
+  database: Database,
+  keyIds: string[],
+): Promise<{ at: Instant; nowMs: number; limits: Map<string, KeyLimits> }> => {
+  type Row = {
+    keyId: string
+    at: Instant
+    nowMs: number
+    quotaMicros: number | null
+    usedMicros: number
+    budgets: Budget[]
+  }
+  const { rows } = await database.query<Row>(
+    `select k.id as "keyId", clock.at::text as at, extract(epoch from clock.at) * 1000 as "nowMs",
+            q.quota_micros as "quotaMicros", q.used_micros as "usedMicros",
+            (select coalesce(jsonb_agg(jsonb_build_object(
+                      'period', b.period, 'limitMicros', b.limit_micros, 'usedMicros', b.used_micros,
+                      'startedAtMs', extract(epoch from b.period_started_at) * 1000)), '[]')
+               from key_budgets b where b.key_id = k.id) as budgets
+       from (select clock_timestamp() as at offset 0) clock, unnest($1::uuid[]) as k (id)
+       left join key_quotas q on q.key_id = k.id`,
+    [keyIds],
+  )
+  const [first] = rows
+  if (first === undefined) throw new Error('limits were read for no key')
+  const limits = rows.map(({ keyId, quotaMicros, usedMicros, budgets }): [string, KeyLimits] => [
+    keyId,
+    { quota: quotaMicros === null ? undefined : { limitMicros: quotaMicros, usedMicros }, budgets },
+  ])
+  return { at: first.at, nowMs: first.nowMs, limits: new Map(limits) }
+}
+
+/**
+ * Locks the purses of holds that are to end, in a fixed order, and answers when each was placed and which of them were
+ * placed in a cycle that is over.
+ */
+export const lockHolds = async (
+  database: Database,
+  holds: { accountId: string; purse: Purse; day: string; taskId: string }[],
+): Promise<{ heldSince: HeldSince; ofEarlierCycles: Set<string> }> => {
+  const { rows } = await database.query<{
+    taskId: string
+    since: Instant | null
+    isOfEarlierCycle: boolean | null
+  }>(
+    `select hold.task_id as "taskId", l.created_at::text as since, l.created_at < b.opened_at as "isOfEarlierCycle"
+       from unnest($1::uuid[], $2::text[], $3::date[], $4::text[]) as hold (account_id, purse, day, task_id)
+       join balances b on b.account_id = hold.account_id and b.purse = hold.purse
+       left join ledger_entries l
+         on l.day = hold.day and l.task_id = hold.task_id and l.movement = 'hold' and l.book = 'held'
+      order by b.account_id, b.purse for update of b`,
+    [
+      holds.map(({ accountId }) => accountId),
+      holds.map(({ purse }) => purse),
+      holds.map(({ day }) => day),
+      holds.map(({ taskId }) => taskId),
+    ],
+  )
+  return {
+    heldSince: new Map(rows.flatMap(({ taskId, since }) => (since === null ? [] : [[taskId, since]]))),
+    ofEarlierCycles: new Set(
+      rows.flatMap(({ taskId, isOfEarlierCycle }) => (isOfEarlierCycle === true ? taskId : [])),
+    ),
+  }
+}
+
+/** Sets what a key may spend, ever and per period. What has been used of a limit that stays is kept. */
+export const setKeyLimits = async (
+  database: Database,
+  keyId: string,
+  limits: {
+    quotaMicros?: number | null | undefined
+    budgets?: { period: Period; limitMicros: number }[] | undefined
+  },
+): Promise<void> => {
+  const { quotaMicros, budgets } = limits
+  if (quotaMicros === null) await database.query('delete from key_quotas where key_id = $1', [keyId])
+  else if (quotaMicros !== undefined) {
+    await database.query(
+      `insert into key_quotas (key_id, quota_micros) values ($1, $2)
+       on conflict (key_id) do update set quota_micros = excluded.quota_micros`,
+      [keyId, quotaMicros],
+    )
+  }
+  if (budgets === undefined) return
+  await database.query('delete from key_budgets where key_id = $1 and period <> all($2::text[])', [
+    keyId,
+    budgets.map(({ period }) => period),
+  ])
+  await database.query(
+    `insert into key_budgets (key_id, period, limit_micros)
+     select $1, period, limit_micros from unnest($2::text[], $3::bigint[]) as b (period, limit_micros)
+     on conflict (key_id, period) do update set limit_micros = excluded.limit_micros`,
+    [keyId, budgets.map(({ period }) => period), budgets.map(({ limitMicros }) => limitMicros)],
+  )
+}

@@ -1,0 +1,75 @@
+import type { Database } from '../../platform/postgres.ts'
+
+export interface Subscription {
+  accountId: string
+  planId: string | null
+  planName: string | null
+  cycleQuotaMicros: number | null
+  cycleDays: number | null
+  cycleStartedAt: Date
+  cycleEndsAt: Date
+  endsAt: Date
+  /** Its end has come and what was left of it is gone. */
+  isOver: boolean
+}
+
+/** A subscription as it is until the transaction ends; its purse has been locked before. */
+export const lockSubscription = async (
+  database: Database,
+  accountId: string,
+): Promise<Subscription | undefined> => {
+  const { rows } = await database.query<Subscription & Record<string, unknown>>(
+    `select s.account_id as "accountId", s.plan_id as "planId", p.name as "planName",
+            p.cycle_quota_micros as "cycleQuotaMicros", p.cycle_days as "cycleDays",
+            s.cycle_started_at as "cycleStartedAt", s.cycle_ends_at as "cycleEndsAt", s.ends_at as "endsAt",
+            s.is_over as "isOver"
+       from subscriptions s left join plans p on p.id = s.plan_id
+      where s.account_id = $1 for update of s`,
+    [accountId],
+  )
+  return rows[0]
+}
+
+export const writeSubscription = async (
+  database: Database,
+  subscription: Pick<
+    Subscription,
+    'accountId' | 'planId' | 'cycleStartedAt' | 'cycleEndsAt' | 'endsAt' | 'isOver'
+  >,
+): Promise<void> => {
+  const { accountId, planId, cycleStartedAt, cycleEndsAt, endsAt, isOver } = subscription
+  await database.query(
+    `insert into subscriptions (account_id, plan_id, cycle_started_at, cycle_ends_at, ends_at, is_over)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (account_id) do update
+       set plan_id = excluded.plan_id, cycle_started_at = excluded.cycle_started_at,
+           cycle_ends_at = excluded.cycle_ends_at, ends_at = excluded.ends_at, is_over = excluded.is_over`,
+    [accountId, planId, cycleStartedAt, cycleEndsAt, endsAt, isOver],
+  )
+}
+
+export interface CyclePlan {
+  id: string
+  name: string
+  cycleQuotaMicros: number
+  cycleDays: number
+}
+
+export const findCyclePlan = async (database: Database, id: string): Promise<CyclePlan | undefined> => {
+  const { rows } = await database.query<CyclePlan & Record<string, unknown>>(
+    `select id, name, cycle_quota_micros as "cycleQuotaMicros", cycle_days as "cycleDays" from plans where id = $1`,
+    [id],
+  )
+  return rows[0]
+}
+
+/** Accounts whose subscription has a cycle to renew or an end to come to, those that wait longest first. */
+export const dueSubscriptions = async (database: Database, limit: number): Promise<string[]> => {
+  const { rows } = await database.query<{ accountId: string }>(
+    `select account_id as "accountId" from subscriptions
+      where not is_over and least(cycle_ends_at, ends_at) <= now() and (plan_id is not null or ends_at <= now())
+      order by least(cycle_ends_at, ends_at) limit $1`,
+    [limit],
+  )
+  return rows.map(({ accountId }) => accountId)
+}

@@ -1,0 +1,113 @@
+/**
+ * Reads a JSON object as fields. The bytes are scanned while they arrive, so that depth, members and size are bounded
+ * before anything is parsed, and long texts go to a file instead of into memory.
+ */
+import type { IncomingMessage } from 'node:http'
+
+import { ApiError } from '@kinora/contract/errors'
+
+import type { Ticket } from '../../admission/admission.ts'
+import { fieldsOf, type Fields } from './fields.ts'
+import { createJsonScan, notJson, spoolingLimits, type ScanLimits } from './json-scan.ts'
+import { receiveBody, type Receiving } from './receive-body.ts'
+import type { Spool } from './spool.ts'
+import { createTextSpool, LongText, type TextSpool } from './spooled-text.ts'
+
+export interface JsonBody {
+  fields: Fields
+  /** Removes what is spooled. */
+  discard: () => Promise<void>
+}
+
+export type BodyReading = Pick<Receiving, 'sizeBytesMax' | 'beforeLarge' | 'minimumRate' | 'inflationMax'> & {
+  ticket: Ticket
+  /** Runs before a form is read, however small it is: its file costs disk and may need a program to look into it. */
+  beforeForm: () => Promise<void>
+}
+
+const tooLarge = (sizeBytesMax: number) => () =>
+  new ApiError('request_too_large', {
+    message: `The body is larger than ${Math.floor(sizeBytesMax / 1_048_576)} MiB.`,
+  })
+
+/** A text of a field that is this short is wanted as a string, although it was put aside while it arrived. */
+const fieldTextBytesMax = 256 * 1024
+
+const parse = (body: Buffer, spool: TextSpool): [string, unknown][] => {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(body.toString('utf8'), (_name, value: unknown) => {
+      const text = spool.find(value)
+      return text === undefined ? value : new LongText(text)
+    })
+  } catch (error) {
+    throw notJson(error)
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed) || parsed instanceof LongText) {
+    throw new ApiError('invalid_request', { message: 'The body must be a JSON object.' })
+  }
+  return Object.entries(parsed)
+}
+
+const withShortTexts = async ([name, value]: [string, unknown]): Promise<[string, unknown]> => {
+  if (!(value instanceof LongText) || value.spooled.sizeBytes > fieldTextBytesMax) return [name, value]
+  return [name, value.spooled.isWellFormed ? await value.spooled.read() : value]
+}
+
+/** What a body may have whose texts all stay in memory. */
+const shortLimits = (sizeBytesMax: number): ScanLimits => ({
+  ...spoolingLimits,
+  textBytesMax: Infinity,
+  keptBytesEnough: Infinity,
+  textBytesMaxThen: Infinity,
+  keptBytesMax: sizeBytesMax,
+})
+
+const withoutGuard = (limits: ScanLimits): ScanLimits => ({
+  ...limits,
+  depthMax: Infinity,
+  membersMax: Infinity,
+  keptBytesMax: Infinity,
+})
+
+export const readJsonBody = async (
+  request: IncomingMessage,
+  { ticket, ...reading }: BodyReading,
+  { spool, spoolsTexts, isGuarded }: { spool: Spool; spoolsTexts: boolean; isGuarded: boolean },
+): Promise<JsonBody> => {
+  const { sizeBytesMax } = reading
+  const texts = createTextSpool(spool.directory, (bytes) => spool.charge(ticket, bytes))
+  const limits = spoolsTexts ? spoolingLimits : shortLimits(sizeBytesMax)
+  const scan = createJsonScan(texts, isGuarded ? limits : withoutGuard(limits), (bytes) =>
+    ticket.take('bodyBytes', bytes),
+  )
+  try {
+    await receiveBody(request, { ...reading, tooLarge: tooLarge(sizeBytesMax), take: scan.take })
+    await texts.finish()
+    const entries = await Promise.all(parse(scan.kept(), texts).map(withShortTexts))
+    // A map, because a name such as __proto__ is only a name there.
+    return { fields: fieldsOf('json', new Map(entries)), discard: texts.discard }
+  } catch (error) {
+    await texts.discard()
+    throw error
+  }
+}
+
+/** Reads a body as the bytes it is, for an operation that verifies a signature over them. */
+export const readBytes = async (
+  request: IncomingMessage,
+  { ticket, ...reading }: BodyReading,
+): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  await receiveBody(request, {
+    ...reading,
+    isRaw: true,
+    tooLarge: tooLarge(reading.sizeBytesMax),
+    take: (chunk) => {
+      ticket.take('bodyBytes', chunk.length)
+      chunks.push(chunk)
+      return undefined
+    },
+  })
+  return Buffer.concat(chunks)
+}

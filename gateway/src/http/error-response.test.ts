@@ -1,0 +1,70 @@
+import { ApiError } from '@kinora/contract/errors'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { TookTooLong } from '../platform/postgres.ts'
+import { apiErrorOf, errorBody } from './error-response.ts'
+
+const withCode = (code: string, message = 'broken') => Object.assign(new Error(message), { code })
+
+test.each([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  '57P01',
+  '57P03',
+  '08006',
+  '53300',
+])('a database that answers %s is away for a moment, not broken', (code) => {
+  expect(apiErrorOf(withCode(code))).toMatchObject({
+    code: 'service_unavailable',
+    headers: { 'retry-after': '1' },
+  })
+})
+
+test.each(['timeout exceeded when trying to connect', 'Connection terminated unexpectedly'])(
+  'so is one of which is said: %s',
+  (message) => {
+    expect(apiErrorOf(new Error(message)).code).toBe('service_unavailable')
+  },
+)
+
+test('a search that was given up is to be narrowed', () => {
+  expect(apiErrorOf(new TookTooLong('a statement took longer than 10 ms'))).toMatchObject({
+    code: 'invalid_parameter',
+    param: 'from',
+  })
+})
+
+test.each(['23505', '42P01', '57014', 'ENOENT'])('%s is a fault of ours', (code) => {
+  expect(apiErrorOf(withCode(code)).code).toBe('internal_error')
+})
+
+test('whatever was thrown leaves as the one error object, and nothing of it but what was meant for the caller', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.object(), fc.constant(undefined), fc.constant(null)), (thrown) => {
+      const error = apiErrorOf(thrown ?? new Error('nothing'))
+      const body = errorBody(error)
+      expect(Object.keys(body)).toEqual(['error'])
+      expect(
+        Object.keys(body.error).every((name) => ['message', 'type', 'code', 'param'].includes(name)),
+      ).toBe(true)
+    }),
+  )
+  const secret = new ApiError('invalid_image', {
+    param: 'images[0]',
+    detail: 'for the log',
+    cause: new Error('inside'),
+  })
+  expect(errorBody(secret)).toEqual({
+    error: {
+      message: 'The image could not be used.',
+      type: 'invalid_request_error',
+      code: 'invalid_image',
+      param: 'images[0]',
+    },
+  })
+})

@@ -1,0 +1,86 @@
+/** Node's HTTP server, with limits on its connections and on what each of them may hold. */
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import type { Socket } from 'node:net'
+
+import { ApiError } from '@kinora/contract/errors'
+
+import { addressPrefixOf } from '../../admission/address-prefix.ts'
+import { createConnectionLimit, type ConnectionRefusal } from '../../admission/connection-limits.ts'
+import { createPacedStarts } from '../../admission/paced-starts.ts'
+import { createStallWatch } from '../../admission/stalled-connections.ts'
+import { isAddressAllowed } from '../../auth/caller.ts'
+import { rawProblem } from '../error-response.ts'
+import { createPipelining } from './pipelining.ts'
+
+export interface ConnectionSettings {
+  connectionsPerAddress: number
+  connections: number
+  /** How long a client may take no byte of a response that waits for it. */
+  responseStallMs: number
+  /** Whether the requests of a connection are handled one after the other. */
+  serialisesRequests: boolean
+  trustedProxies: string[]
+}
+
+const refusals: Record<ConnectionRefusal, ApiError> = {
+  too_many_from_address: new ApiError('rate_limit_exceeded', {
+    message: 'Too many connections from this address. Close some, or use those that are open.',
+    headers: { 'retry-after': '1' },
+  }),
+  too_many_in_total: new ApiError('service_unavailable', {
+    message: 'Too many connections. Try again in a moment.',
+    headers: { 'retry-after': '1' },
+  }),
+}
+
+/** Makes servers that share one set of limits: a host name with two addresses is listened on by two servers. */
+export const createServers = (settings: ConnectionSettings, createRequestId: () => string) => {
+  const { trustedProxies } = settings
+  const isTrustedProxy = (address: string) => isAddressAllowed({ addresses: trustedProxies }, address)
+  const { admit, cutOff } = createConnectionLimit({
+    perAddress: settings.connectionsPerAddress,
+    total: settings.connections,
+    isTrustedProxy,
+  })
+  const stalls = createStallWatch(settings.responseStallMs)
+  const { serialise, isAnswering } = createPipelining(cutOff)
+
+  const begin = createPacedStarts(Infinity)
+  /** Of a burst of connections of one address, one begins per turn of the event loop: each may bring many requests. */
+  const serveInTurn = (socket: Socket, serve: () => void) => {
+    const address = socket.remoteAddress ?? ''
+    if (!settings.serialisesRequests || isTrustedProxy(address)) {
+      serve()
+      return
+    }
+    begin(addressPrefixOf(address), (end) => {
+      end()
+      if (!socket.destroyed) serve()
+    })
+  }
+
+  const create = (handle: RequestListener, options: ServerOptions): Server => {
+    const server = createServer(options, settings.serialisesRequests ? serialise(handle) : handle)
+    // Node's own listener sets up the parser. A connection that is refused never gets one.
+    const serve = server.listeners('connection') as ((socket: Socket) => void)[]
+    server.removeAllListeners('connection').on('connection', (socket: Socket) => {
+      const refusal = admit(socket)
+      if (refusal === undefined) {
+        stalls.watch(socket)
+        serveInTurn(socket, () => {
+          for (const each of serve) each.call(server, socket)
+        })
+        return
+      }
+      socket.on('error', () => undefined)
+      socket.end(rawProblem(refusals[refusal], createRequestId()), () => socket.destroy())
+    })
+    return server
+  }
+
+  return {
+    create,
+    isAnswering,
+    stop: stalls.stop,
+  }
+}

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+
+import { passOn, type Passing } from './tee-stream.ts'
+
+const told = (pieces: AsyncIterator<string>, sizeMax = 100) => {
+  const seen: unknown[] = []
+  const { promise: over, resolve } = Promise.withResolvers<void>()
+  const passing: Passing<string> = {
+    pieces,
+    sizeOf: ({ length }) => length,
+    sizeMax,
+    stop: () => void seen.push('stopped'),
+    onEnd: async (remembered) => {
+      seen.push(remembered)
+      resolve()
+    },
+    onBroken: async () => {
+      seen.push('broken')
+      resolve()
+    },
+  }
+  return { stream: passOn(passing), seen, over }
+}
+
+const all = async (stream: AsyncIterable<string>) => {
+  const pieces: string[] = []
+  for await (const piece of stream) pieces.push(piece)
+  return pieces
+}
+
+async function* letters() {
+  yield* ['a', 'b', 'c']
+}
+
+test('what goes by is remembered before the end is told', async () => {
+  const { stream, seen } = told(letters())
+  expect(await all(stream)).toEqual(['a', 'b', 'c'])
+  expect(seen).toEqual([['a', 'b', 'c']])
+})
+
+test('too much is passed on all the same, and not remembered', async () => {
+  const { stream, seen } = told(letters(), 2)
+  expect(await all(stream)).toEqual(['a', 'b', 'c'])
+  expect(seen).toEqual([undefined])
+})
+
+test('a reader who leaves does not end it', async () => {
+  const { stream, seen, over } = told(letters())
+  for await (const piece of stream) if (piece === 'a') break
+  await over
+  expect(seen).toEqual([['a', 'b', 'c']])
+})
+
+test('a reader who leaves before the first piece does not end it', async () => {
+  const { stream, seen, over } = told(letters())
+  await stream.return()
+  await over
+  expect(seen).toEqual([['a', 'b', 'c']])
+})
+
+test('a reader who leaves what is too much ends it', async () => {
+  const { stream, seen, over } = told(letters(), 2)
+  for await (const piece of stream) if (piece === 'a') break
+  await over
+  expect(seen).toEqual(['stopped', 'broken'])
+})
+
+test('a source that breaks is told, and not remembered', async () => {
+  const failing = async function* () {
+    yield 'a'
+    throw new Error('the source broke')
+  }
+  const { stream, seen } = told(failing())
+  await expect(all(stream)).rejects.toThrow('the source broke')
+  expect(seen).toEqual(['broken'])
+})

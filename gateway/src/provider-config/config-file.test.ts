@@ -1,0 +1,262 @@
+import { Type } from 'typebox'
+import { expect, test } from 'vitest'
+
+import { protocol } from '../providers/kit/protocol.ts'
+import { readSetupFile, SetupError } from './config-file.ts'
+
+const protocols = {
+  acme: protocol({
+    defaultBaseUrl: 'https://api.acme.example',
+    settings: Type.Object({
+      webhooks: Type.Boolean({ default: false }),
+      region: Type.Enum(['east', 'west'], { default: 'east' }),
+      project: Type.Optional(Type.String()),
+      input: Type.Record(Type.String(), Type.Enum(['prompt', 'seconds']), { default: { text: 'prompt' } }),
+      fixed: Type.Record(Type.String(), Type.Unknown(), { default: {} }),
+    }),
+    connect: () => ({}),
+  }),
+  local: protocol({
+    defaultBaseUrl: 'http://127.0.0.1:9190',
+    settings: Type.Object({}),
+    connect: () => ({}),
+  }),
+  anywhere: protocol({ settings: Type.Object({}), connect: () => ({}) }),
+}
+
+const files: Record<string, string> = { '/run/secrets/acme': 'sk-from-a-file\n', '/run/secrets/empty': '\n' }
+
+const read = (text: string) => {
+  const seen: string[] = []
+  const setup = readSetupFile('providers.yaml', {
+    protocols,
+    knownModels: ['vidA-1', 'vidB-2', 'say-1'],
+    environment: { ACME_KEY: 'sk-from-the-environment', EMPTY: '' },
+    readText: (path) => {
+      seen.push(path)
+      const found = path === 'providers.yaml' ? text : files[path]
+      if (found === undefined) throw Object.assign(new Error('not there'), { code: 'ENOENT' })
+      return found
+    },
+  })
+  return { ...setup, seen }
+}
+
+const problemsOf = (text: string): string[] => {
+  try {
+    read(text)
+  } catch (error) {
+    if (error instanceof SetupError) return error.problems
+    throw error
+  }
+  return []
+}
+
+test('a provider has every setting, those of its protocol beside those of all', () => {
+  const { providers } = read(`
+providers:
+  east: { kind: acme, region: west, slots: 7, enabled: false, submitTimeoutMs: 9000,
+          fixed: { fps: 24, deep: [null] } }
+  house:
+    kind: anywhere
+    baseUrl: http://10.0.0.7:8080/v1//
+    apiKey: \${env:ACME_KEY}
+    resultOrigins: [http://10.0.0.8:9000/]
+`)
+  expect(providers).toEqual([
+    {
+      name: 'east',
+      kind: 'acme',
+      baseUrl: 'https://api.acme.example',
+      apiKey: undefined,
+      isEnabled: false,
+      slots: 7,
+      shards: 1,
+      checkEveryMs: { least: 2_000, most: 15_000 },
+      timeoutsMs: { submit: 9_000, check: 15_000, download: 600_000 },
+      connections: 64,
+      resultOrigins: [],
+      own: { webhooks: false, region: 'west', input: { text: 'prompt' }, fixed: { fps: 24, deep: [null] } },
+    },
+    expect.objectContaining({
+      name: 'house',
+      baseUrl: 'http://10.0.0.7:8080/v1',
+      resultOrigins: ['http://10.0.0.8:9000'],
+      own: {},
+    }),
+  ])
+  expect(providers[1]?.apiKey?.reveal()).toBe('sk-from-the-environment')
+})
+
+test('a secret may be in a file, which is named as one the setup depends on; its last line break is no part of it', () => {
+  const { providers, seen } = read("providers: {a: {kind: acme, apiKey: '${file:/run/secrets/acme}'}}")
+  expect(providers[0]?.apiKey?.reveal()).toBe('sk-from-a-file')
+  expect(seen).toEqual(['providers.yaml', '/run/secrets/acme'])
+})
+
+test('a model has routes with their defaults; one provider alone can be written shorter', () => {
+  const { models } = read(`
+providers: { a: { kind: acme }, b: { kind: acme } }
+models:
+  vidA-1:
+    state: deprecated
+    shutdownDate: 2027-01-31
+    successor: vidB-2
+    routes:
+      - { provider: b, model: acme-1, weight: 3, seconds: [4, 8], sizes: [1280x720], slots: 5 }
+      - { provider: a, order: 2 }
+  vidB-2: { upstreamModel: 4, pricePerSecondMicros: 0 }
+`)
+  expect(models['vidA-1']).toMatchObject({
+    state: 'deprecated',
+    shutdownDate: '2027-01-31',
+    successor: 'vidB-2',
+    pricePerSecondMicros: undefined,
+  })
+  const open = { order: 1, weight: 1, seconds: undefined, sizes: undefined, slots: undefined }
+  expect(models['vidA-1']?.routes).toEqual([
+    {
+      ...{ provider: 'b', upstreamModel: 'acme-1', order: 1, weight: 3 },
+      ...{ seconds: [4, 8], sizes: ['1280x720'], slots: 5 },
+    },
+    { ...open, provider: 'a', upstreamModel: 'vidA-1', order: 2 },
+  ])
+  expect(models['vidB-2']).toMatchObject({
+    routes: [{ ...open, provider: 'a', upstreamModel: '4' }],
+    pricePerSecondMicros: 0,
+  })
+})
+
+test.each(['', '# nothing yet\n', 'providers:\n', 'models: {vidB-2: {provider: local}}'])(
+  'a file without providers has the built-in one: %j',
+  (text) => {
+    expect(read(text).providers).toEqual([
+      expect.objectContaining({ name: 'local', kind: 'local', baseUrl: 'http://127.0.0.1:9190', slots: 200 }),
+    ])
+  },
+)
+
+test('every problem is told at once, each with its line', () => {
+  expect(
+    problemsOf(`providers:
+  acme:
+    kind: acme
+    slots: many
+    base_url: https://elsewhere.example
+    webhooks: sometimes
+    region: north
+    input:
+      words: promt
+    fixed: 24
+    apiKey: \${env:NO_SUCH}
+  house:
+    kind: anywhere
+  odd name: { kind: acme }
+  far:
+    kind: acmee
+    webhooks: true
+    baseUrl: ftp://far.example
+    resultOrigins:
+      - http://10.0.0.7:9000
+      - 10.0.0.8
+  slow: { kind: acme, checkEveryMsLeast: 20000 }
+  bare:
+models:
+  vidB-3:
+    pricePerSecondMicros: 1
+  vidA-1:
+    routes:
+      - provider: acme
+        weight: 0
+      - provider: hose
+        seconds: [4, long]
+        sizes: []
+  vidB-2: { provider: house, shutdownDate: 2027-02-31, successor: vidB-9, routes: [{ provider: house }] }
+  say-1: { pricePerMinuteMicros: 0.5, state: gone }
+provider: {}
+`),
+  ).toEqual([
+    'providers.yaml:4: providers.acme.slots must be a whole number from 1 to 100000, not "many"',
+    'providers.yaml:5: providers.acme.base_url is not a setting; did you mean baseUrl?',
+    'providers.yaml:6: providers.acme.webhooks must be true or false, not "sometimes"',
+    'providers.yaml:7: providers.acme.region must be one of east, west, not "north"',
+    'providers.yaml:9: providers.acme.input.words must be one of prompt, seconds, not "promt"',
+    'providers.yaml:10: providers.acme.fixed must be a mapping of names, not 24',
+    'providers.yaml:11: providers.acme.apiKey names ${env:NO_SUCH}, which is not set',
+    'providers.yaml:12: providers.house.baseUrl is required: anywhere is spoken in many places',
+    'providers.yaml:14: providers.odd name must be named with letters, digits, dots, dashes and underscores, 64 of them at most',
+    'providers.yaml:16: providers.far.kind must be one of acme, local, anywhere, not "acmee"; did you mean acme?',
+    'providers.yaml:18: providers.far.baseUrl must be an address such as https://api.example.com/v1, not "ftp://far.example"',
+    'providers.yaml:21: providers.far.resultOrigins[1] must be an origin such as http://10.0.0.7:9000, not "10.0.0.8"',
+    'providers.yaml:22: providers.slow.checkEveryMsMost must not be less than checkEveryMsLeast, 20000',
+    'providers.yaml:23: providers.bare.kind is required: The protocol it speaks.',
+    'providers.yaml:25: models.vidB-3 is not a model of the catalog; did you mean vidB-2?',
+    'providers.yaml:30: models.vidA-1.routes[0].weight must be a whole number of at least 1, not 0',
+    'providers.yaml:31: models.vidA-1.routes[1].provider must be one of acme, house, odd name, far, slow, bare, not "hose"; did you mean house?',
+    'providers.yaml:32: models.vidA-1.routes[1].seconds[1] must be a whole number of at least 1, not "long"',
+    'providers.yaml:33: models.vidA-1.routes[1].sizes must list at least one; leave it out for no restriction',
+    'providers.yaml:34: models.vidB-2.shutdownDate must be a day such as 2027-01-31, not "2027-02-31"',
+    'providers.yaml:34: models.vidB-2.successor must be a model of the catalog, not "vidB-9"; did you mean vidB-2?',
+    'providers.yaml:34: models.vidB-2.routes cannot stand beside provider and upstreamModel; write that as a route too',
+    'providers.yaml:35: models.say-1.state must be one of active, deprecated, retired, not "gone"',
+    'providers.yaml:35: models.say-1.pricePerMinuteMicros must be a whole number of at least 0, not 0.5',
+    'providers.yaml:36: provider is not known here; did you mean providers?',
+  ])
+})
+
+test('a route to a provider that is not there is told with its line', () => {
+  expect(
+    problemsOf(
+      'providers: { house: { kind: acme } }\nmodels:\n  vidB-2:\n    routes:\n      - provider: hose\n',
+    ),
+  ).toEqual([
+    'providers.yaml:5: models.vidB-2.routes[0].provider must be one of house, not "hose"; did you mean house?',
+  ])
+})
+
+test('a name that is there twice, and a text that is no YAML, are told with their lines', () => {
+  expect(problemsOf('providers:\n  a: { kind: acme }\n  a: { kind: acme, slots: 0 }\n')).toEqual([
+    'providers.yaml:3: a is there twice; keep one of them',
+    'providers.yaml:3: providers.a.slots must be a whole number from 1 to 100000, not 0',
+  ])
+  expect(problemsOf('providers:\n  a: { kind: acme\nmodels: {}\n')).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^providers\.yaml:[23]: /)]),
+  )
+  expect(problemsOf('- providers')).toEqual(['providers.yaml:1: must have providers and models at its top'])
+  expect(problemsOf('providers: [acme]')).toEqual([
+    'providers.yaml:1: providers must be a mapping, with a name for each entry',
+  ])
+})
+
+test('a problem with a secret does not show it', () => {
+  const problems = problemsOf(`
+providers:
+  a:
+    kind: acme
+    baseUrl: \${file:/run/secrets/acme}
+    apiKey: [sk-written-here]
+  b: { kind: acme, apiKey: '\${file:/run/secrets/none}' }
+  c: { kind: acme, apiKey: '\${file:/run/secrets/empty}' }
+  d: { kind: acme, apiKey: '\${ACME_KEY}' }
+  e: { kind: acme, apiKey: '\${env:EMPTY}' }
+`)
+  expect(problems).toEqual([
+    'providers.yaml:5: providers.a.baseUrl must be an address such as https://api.example.com/v1, not "${file:/run/secrets/acme}"',
+    'providers.yaml:6: providers.a.apiKey must be text',
+    'providers.yaml:7: providers.b.apiKey names ${file:/run/secrets/none}, which cannot be read (ENOENT)',
+    'providers.yaml:8: providers.c.apiKey names ${file:/run/secrets/empty}, which is empty',
+    'providers.yaml:9: providers.d.apiKey has ${ACME_KEY}; write ${env:NAME} or ${file:/path}',
+    'providers.yaml:10: providers.e.apiKey names ${env:EMPTY}, which is not set',
+  ])
+})
+
+test('a file that cannot be read is named', () => {
+  const open = () =>
+    readSetupFile('/nowhere.yaml', {
+      ...{ protocols, knownModels: [], environment: {} },
+      readText: () => {
+        throw Object.assign(new Error('not there'), { code: 'ENOENT' })
+      },
+    })
+  expect(open).toThrow('PROVIDERS_FILE /nowhere.yaml cannot be read (ENOENT)')
+})

@@ -1,0 +1,114 @@
+import { ProviderFailure } from '../../port/failure.ts'
+import { member, numberOf, textOf } from '../json/lenient-json.ts'
+import { type Complaint, complaintIn, isContentRefused, lengthCodeOf, refusalCodeOf } from './vendor-error.ts'
+
+export type AnswerHeaders = Record<string, string | string[] | undefined>
+
+export interface FailedAnswer {
+  /** Which call it was, for the log: "submit", "check". */
+  what: string
+  status: number
+  headers: AnswerHeaders
+  body: unknown
+}
+
+/** What an answer outside 2xx means for the job. Unlisted answers are `unknown`, which is never repeated. */
+export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => string): ProviderFailure {
+  const { status } = answer
+  const complaint = complaintIn(answer.body)
+  const message = redact(sentenceOf(answer, complaint))
+  if (status === 429 || status === 503) {
+    return new ProviderFailure('busy', message, { retryAfterMs: retryAfterMs(answer.headers) })
+  }
+  // Another gateway of our kind says for certain that nothing came of it.
+  const isOver = complaint?.code === 'upstream_error' && one(answer.headers['x-should-retry']) === 'false'
+  if (status === 502 && isOver) return new ProviderFailure('rejected', message, { code: 'upstream_error' })
+  if (status < 400 || status > 499 || status === 408) return new ProviderFailure('unknown', message)
+  // A submit under the same key is still being worked on: the job may well come to exist.
+  if (status === 409 && /idempoten|request_in_progress/i.test(complaint?.code ?? '')) {
+    return new ProviderFailure('unknown', message, { retryAfterMs: retryAfterMs(answer.headers) })
+  }
+
+  const code = status === 401 || status === 402 ? 'upstream_error' : refusalCodeOf(complaint)
+  if (code === 'content_policy_violation') return new ProviderFailure('moderated', message, { code })
+  // Some vendors refuse content with 403 and a code about permissions.
+  if (status === 403 && isContentRefused(complaint)) {
+    return new ProviderFailure('moderated', message, { code: 'content_policy_violation' })
+  }
+  // Our account was refused, whatever field the vendor names. A 403 without the vendor's own error is that of a firewall,
+  // and about this request.
+  if (status === 401 || (status === 403 && complaint !== undefined)) {
+    return new ProviderFailure('unauthorized', message, { code: 'upstream_error', status })
+  }
+  return new ProviderFailure('rejected', message, { code: lengthCodeOf(complaint) ?? code })
+}
+
+const notNow = /rate_?limit|too_?many|overload|busy|capacity|concurren/i
+const wentWell = /^(success|succeeded|ok|0|200)$/i
+
+/**
+ * The failure that a successful answer tells of, as some vendors do; undefined where it tells of none. A number for a
+ * code is the status that the answer should have had.
+ */
+export function failureInAnswer(
+  answer: FailedAnswer,
+  redact: (text: string) => string,
+): ProviderFailure | undefined {
+  const given = textOf(member(answer.body, 'code'))
+  const isComplaint = given !== undefined && !wentWell.test(given)
+  if (member(answer.body, 'error') === undefined && !isComplaint) return undefined
+  const code = complaintIn(answer.body)?.code ?? given ?? ''
+  const numbered = /^[45]\d\d$/.test(code) ? Number(code) : undefined
+  const status = numbered ?? (notNow.test(code) ? 429 : 400)
+  return failureOfAnswer({ ...answer, status }, redact)
+}
+
+/**
+ * The same for a provider of our own. Its codes are the public ones, and what it says may be shown; weights that are
+ * missing are not coming by themselves, so that is no "not now".
+ */
+export function failureOfOurs(answer: FailedAnswer, redact: (text: string) => string): ProviderFailure {
+  const complaint = complaintIn(answer.body)
+  const message = redact(sentenceOf(answer, complaint))
+  const options = { forCaller: complaint?.message, code: complaint?.code }
+  if (complaint?.code === 'weights_missing') {
+    return new ProviderFailure('rejected', message, { ...options, code: 'service_unavailable' })
+  }
+  if (answer.status === 429 || answer.status === 503) {
+    return new ProviderFailure('busy', message, {
+      forCaller: complaint?.message,
+      retryAfterMs: retryAfterMs(answer.headers),
+    })
+  }
+  // What it says of a fault of its own is for the log.
+  if (answer.status < 400 || answer.status > 499) return new ProviderFailure('unknown', message)
+  const kind = complaint?.code === 'content_policy_violation' ? 'moderated' : 'rejected'
+  return new ProviderFailure(kind, message, options)
+}
+
+function sentenceOf({ what, status }: FailedAnswer, complaint: Complaint | undefined): string {
+  return [`${what} answered ${status}`, complaint?.code ?? complaint?.type, complaint?.message]
+    .filter((part) => part !== undefined)
+    .join(': ')
+}
+
+const longestRetryAfterMs = 24 * 60 * 60 * 1000
+
+/** When the vendor wants to hear from us again: milliseconds where it says so, else seconds or a date. */
+export function retryAfterMs(headers: AnswerHeaders, nowMs: number = Date.now()): number | undefined {
+  const exactMs = numberOf(one(headers['retry-after-ms']))
+  if (exactMs !== undefined) return bounded(exactMs)
+  const given = one(headers['retry-after'])
+  const seconds = numberOf(given)
+  if (seconds !== undefined) return bounded(seconds * 1000)
+  const atMs = Date.parse(given ?? '')
+  return Number.isNaN(atMs) ? undefined : bounded(atMs - nowMs)
+}
+
+function bounded(ms: number): number {
+  return Math.min(Math.max(Math.round(ms), 0), longestRetryAfterMs)
+}
+
+export function one(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}

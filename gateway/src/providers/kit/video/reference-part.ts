@@ -1,0 +1,24 @@
+import type { ReferencePicture, SourceVideo } from '../../port/video.ts'
+import type { FilePart } from '../http/multipart.ts'
+
+const extensions: Record<string, string> = {
+  'image/jpeg': 'jpg',
+  'image/png': 'png',
+  'image/webp': 'webp',
+  'image/gif': 'gif',
+}
+
+/** Vendors tell a picture by its name as often as by its type, so both are always given. */
+export function referencePart(name: string, picture: ReferencePicture, index: number): FilePart {
+  return {
+    name,
+    filename: `${name === 'character' ? name : 'reference'}-${index + 1}.${extensions[picture.contentType] ?? 'bin'}`,
+    contentType: picture.contentType,
+    sizeBytes: picture.sizeBytes,
+    open: picture.open,
+  }
+}
+
+export function sourcePart(name: string, { contentType, sizeBytes, open }: SourceVideo): FilePart {
+  return { name, filename: 'source.mp4', contentType, sizeBytes, open }
+}

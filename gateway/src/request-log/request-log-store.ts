@@ -1,0 +1,89 @@
+import type { AnsweredRequest } from '../http/completed-request.ts'
+import type { Database } from '../platform/postgres.ts'
+
+export const insertRequests = async (database: Database, requests: AnsweredRequest[]): Promise<void> => {
+  if (requests.length === 0) return
+  await database.query(
+    `insert into requests (day, id, at, account_id, key_id, operation, method, path, status, error_code, model,
+                           provider, task_id, took_ms, address, client)
+     select (at at time zone 'utc')::date, id, at, "accountId", "keyId", operation, method, path, status, "errorCode",
+            model, provider, "taskId", "tookMs", address, client
+       from jsonb_to_recordset($1::jsonb) as request
+         (id text, at timestamptz, "accountId" uuid, "keyId" uuid, operation text, method text, path text,
+          status smallint, "errorCode" text, model text, provider text, "taskId" text, "tookMs" integer, address text,
+          client text)`,
+    [JSON.stringify(requests)],
+  )
+}
+
+/** Notes when keys were last used; a key that somebody else is at is left for the next time. */
+export const noteKeysUsed = async (
+  database: Database,
+  uses: { keyId: string; at: Date }[],
+  atMostEverySeconds: number,
+): Promise<void> => {
+  if (uses.length === 0) return
+  await database.query(
+    `update keys k set last_used_at = used.at
+       from (select due.id, given.at
+               from unnest($1::uuid[], $2::timestamptz[]) as given (id, at)
+               join keys due on due.id = given.id
+              where due.last_used_at is null or due.last_used_at < given.at - make_interval(secs => $3)
+                for no key update of due skip locked) used
+      where k.id = used.id`,
+    [uses.map(({ keyId }) => keyId), uses.map(({ at }) => at), atMostEverySeconds],
+  )
+}
+
+interface RequestFilter {
+  accountId: string | undefined
+  keyId: string | undefined
+  operation: string | undefined
+  status: number | undefined
+  errorCode: string | undefined
+  model: string | undefined
+  taskId: string | undefined
+  from: Date | undefined
+  to: Date | undefined
+  /** Only those older than this one. */
+  after: { at: Date; id: string } | undefined
+  limit: number
+}
+
+const columns = `id, at, account_id as "accountId", key_id as "keyId", operation, method, path, status,
+  error_code as "errorCode", model, provider, task_id as "taskId", took_ms as "tookMs", address, client`
+
+/** The newest requests that fit, from one position on. Only conditions that are given are asked, so that each can have its index. */
+export const listRequests = async (
+  database: Database,
+  { after, limit, ...filter }: RequestFilter,
+): Promise<AnsweredRequest[]> => {
+  const values: unknown[] = [limit]
+  const conditions: string[] = ['true']
+  const given = (value: unknown, condition: (place: string) => string) => {
+    if (value === undefined) return
+    values.push(value)
+    conditions.push(condition(`$${values.length}`))
+  }
+  const dayOf = (time: string) => `(${time}::timestamptz at time zone 'utc')::date`
+  given(filter.accountId, (id) => `account_id = ${id}`)
+  given(filter.keyId, (id) => `key_id = ${id}`)
+  given(filter.operation, (operation) => `operation = ${operation}`)
+  given(filter.status, (status) => `status = ${status}`)
+  given(filter.errorCode, (code) => `error_code = ${code}`)
+  given(filter.model, (model) => `model = ${model}`)
+  given(filter.taskId, (id) => `task_id = ${id}`)
+  // The day leads to the months that can have them.
+  given(filter.from, (from) => `day >= ${dayOf(from)} and at >= ${from}`)
+  given(filter.to, (to) => `day <= ${dayOf(to)} and at < ${to}`)
+  given(after?.at, (at) => `day <= ${dayOf(at)} and at <= ${at}`)
+  if (after !== undefined) {
+    values.push(after.id)
+    conditions.push(`(at, id) < ($${values.length - 1}, $${values.length})`)
+  }
+  const { rows } = await database.query<AnsweredRequest & Record<string, unknown>>(
+    `select ${columns} from requests where ${conditions.join(' and ')} order by at desc, id desc limit $1`,
+    values,
+  )
+  return rows
+}

@@ -1,0 +1,395 @@
+import { lookup } from 'node:dns/promises'
+import { connect as connectTcp, isIP, type LookupFunction } from 'node:net'
+import { Readable } from 'node:stream'
+import { connect as connectTls } from 'node:tls'
+
+import { Client, type Dispatcher } from 'undici'
+
+import { atMostEach } from '../platform/concurrency-limit.ts'
+import { isPublicAddress } from './public-address.ts'
+
+/**
+ * Why nothing usable came back from outside.
+ *
+ * - `blocked`: the URL, or a place it led to, is not one we go to. Nothing was sent there.
+ * - `unreachable`: no such host, no connection, or the connection broke.
+ * - `too_large`: more bytes than the caller of the fetcher allowed.
+ * - `bad_status`: the host answered, but not with a plain 200.
+ * - `timeout`: one of the time budgets ran out.
+ */
+type OutsideFetchReason = 'blocked' | 'unreachable' | 'too_large' | 'bad_status' | 'timeout'
+
+/** Messages never name a resolved address: they may reach the person who chose the URL. */
+export class OutsideFetchError extends Error {
+  readonly reason: OutsideFetchReason
+  /** What the host answered, where that was the trouble. */
+  readonly status: number | undefined
+
+  constructor(reason: OutsideFetchReason, message: string, options?: { cause?: unknown; status?: number }) {
+    super(message, options)
+    this.name = 'OutsideFetchError'
+    this.reason = reason
+    this.status = options?.status
+  }
+}
+
+interface ResolvedAddress {
+  address: string
+  family: number
+}
+
+interface OutsideFetcherOptions {
+  /** Exact origins exempt from the port and address rules: the operator's own storage or test servers. */
+  allowOrigins: string[]
+  resolve?: (hostname: string) => Promise<ResolvedAddress[]>
+  /** Ports open to every origin. */
+  ports?: number[]
+  /** Budget for the name lookup, and again for the connection with its TLS handshake. */
+  connectTimeoutMs?: number
+  /** From sending a request, connecting included, to its headers. */
+  headersTimeoutMs?: number
+  /** Bodies open at once from one origin; others wait, so that a burst of large files stays small in memory. */
+  bodiesPerOriginMax?: number
+  /** From `open`, or from its turn, to the last byte, redirects included. */
+  totalTimeoutMs?: number
+  /** What a body must average, once `slowGraceMs` of waiting for it have passed. */
+  minBytesPerSecond?: number
+  /** Also the longest silence tolerated within a body. */
+  slowGraceMs?: number
+}
+
+interface OutsideLimits {
+  sizeBytesMax: number
+  /** For who has followed some already; three otherwise. */
+  redirectsMax?: number
+  signal?: AbortSignal
+}
+
+interface OutsideBody {
+  /** Errors with `OutsideFetchError`, or with the reason of the caller's own signal. */
+  stream: Readable
+  contentType: string | undefined
+  /** Where the body came from in the end, after redirects. */
+  url: string
+}
+
+export interface OutsideFetcher {
+  open: (url: string, limits: OutsideLimits) => Promise<OutsideBody>
+}
+
+const redirectStatuses = new Set([301, 302, 303, 307, 308])
+const mostRedirects = 3
+
+/** The only way to fetch a URL that somebody else chose. */
+export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFetcher {
+  const {
+    resolve = resolveAll,
+    ports = [80, 443],
+    connectTimeoutMs = 3_000,
+    headersTimeoutMs = 10_000,
+    bodiesPerOriginMax = 6,
+    totalTimeoutMs = 60_000,
+    minBytesPerSecond = 8_192,
+    slowGraceMs = 5_000,
+  } = options
+  const exemptOrigins = new Set(options.allowOrigins.map(originOf))
+  // By origin, so that one slow host keeps nobody waiting but those who chose it.
+  const takeTurn = atMostEach(bodiesPerOriginMax)
+
+  async function open(url: string, limits: OutsideLimits): Promise<OutsideBody> {
+    limits.signal?.throwIfAborted()
+    const first = permittedUrl(url)
+    const leave = await takeTurn(first.origin, limits.signal)
+    const stop = new AbortController()
+    const stopForCaller = () => stop.abort(limits.signal?.reason)
+    limits.signal?.addEventListener('abort', stopForCaller)
+    if (limits.signal?.aborted === true) stopForCaller()
+    const total = abortAfter(stop, totalTimeoutMs, 'the whole transfer')
+    const release = () => {
+      clearTimeout(total)
+      limits.signal?.removeEventListener('abort', stopForCaller)
+      leave()
+    }
+    try {
+      const { target, client, answer } = await follow(first, limits, stop)
+      const stream = meteredBody(answer, limits.sizeBytesMax, stop)
+      stream.once('close', () => {
+        release()
+        discard(client)
+      })
+      return { stream, contentType: headerOf(answer, 'content-type'), url: target.href }
+    } catch (error) {
+      release()
+      throw explained(error, stop.signal)
+    }
+  }
+
+  /** Requests a URL and the ones it redirects to, until one answers 200. Leaves only that connection open. */
+  async function follow(first: URL, limits: OutsideLimits, stop: AbortController) {
+    const { sizeBytesMax, redirectsMax = mostRedirects } = limits
+    let target = first
+    for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
+      const addresses = await permittedAddresses(target, stop.signal)
+      const client = connectOnlyTo(target, addresses)
+      let isKept = false
+      try {
+        const answer = await request(client, target, stop)
+        const location = headerOf(answer, 'location')
+        if (!redirectStatuses.has(answer.statusCode) || location === undefined) {
+          assertUsable(answer, sizeBytesMax)
+          isKept = true
+          return { target, client, answer }
+        }
+        target = redirectedUrl(target, location)
+      } finally {
+        if (!isKept) discard(client)
+      }
+    }
+    throw new OutsideFetchError('bad_status', `more than ${redirectsMax} redirects`)
+  }
+
+  function redirectedUrl(from: URL, location: string): URL {
+    const target = permittedUrl(location, from)
+    if (from.protocol === 'https:' && target.protocol !== 'https:') {
+      throw new OutsideFetchError('blocked', 'a redirect may not leave https')
+    }
+    return target
+  }
+
+  /** Everything that can be told from the URL alone. */
+  function permittedUrl(text: string, base?: URL): URL {
+    const url = URL.parse(text, base?.href)
+    if (url === null) throw new OutsideFetchError('blocked', 'not a valid URL')
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+      throw new OutsideFetchError('blocked', 'only http and https URLs are fetched')
+    }
+    if (url.username !== '' || url.password !== '') {
+      throw new OutsideFetchError('blocked', 'a URL may not carry credentials')
+    }
+    url.hash = ''
+    if (exemptOrigins.has(url.origin)) return url
+    if (!ports.includes(portOf(url))) throw new OutsideFetchError('blocked', 'this port is not fetched from')
+    const hostname = hostnameOf(url)
+    // Names of one label, and names ending in a dot, mean something only inside somebody's own network.
+    if (isIP(hostname) === 0 && (!hostname.includes('.') || hostname.endsWith('.'))) {
+      throw new OutsideFetchError('blocked', 'the host is not a full public name')
+    }
+    return url
+  }
+
+  /** Resolves the host, once. One private address among several blocks them all. */
+  async function permittedAddresses(url: URL, signal: AbortSignal): Promise<ResolvedAddress[]> {
+    const hostname = hostnameOf(url)
+    const family = isIP(hostname)
+    const addresses = family === 0 ? await resolveInTime(hostname, signal) : [{ address: hostname, family }]
+    if (addresses.length === 0) throw new OutsideFetchError('unreachable', 'the host has no address')
+    if (!exemptOrigins.has(url.origin) && !addresses.every(({ address }) => isPublicAddress(address))) {
+      throw notPublic()
+    }
+    return addresses
+  }
+
+  async function resolveInTime(hostname: string, signal: AbortSignal): Promise<ResolvedAddress[]> {
+    signal.throwIfAborted()
+    const { promise: cut, reject } = Promise.withResolvers<never>()
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort)
+    const timer = setTimeout(
+      () => reject(new OutsideFetchError('timeout', 'the name lookup took too long')),
+      connectTimeoutMs,
+    )
+    try {
+      return await Promise.race([resolve(hostname), cut])
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /**
+   * A client for one origin and one request whose sockets can only reach the given addresses, while
+   * the Host header and the TLS name stay the URL's own.
+   */
+  function connectOnlyTo(url: URL, addresses: ResolvedAddress[]): Client {
+    // Never asked about literal addresses, which is why those are checked before it comes to this.
+    const pinnedLookup: LookupFunction = (_hostname, lookupOptions, callback) => {
+      const [first] = addresses
+      if (lookupOptions.all === true) callback(null, addresses)
+      else callback(null, first?.address ?? '', first?.family)
+    }
+    const isExempt = exemptOrigins.has(url.origin)
+    return new Client(url.origin, {
+      allowH2: false,
+      pipelining: 1,
+      connect: (_options, callback) => {
+        const isSecure = url.protocol === 'https:'
+        const host = hostnameOf(url)
+        const route = { host, port: portOf(url), lookup: pinnedLookup, autoSelectFamily: true }
+        const socket = isSecure
+          ? connectTls({
+              ...route,
+              ...(isIP(host) === 0 && { servername: host }),
+              ALPNProtocols: ['http/1.1'],
+            })
+          : connectTcp(route)
+        const timer = setTimeout(() => {
+          socket.destroy(new OutsideFetchError('timeout', 'the connection took too long'))
+        }, connectTimeoutMs)
+        let isSettled = false
+        const settle = (finish: () => void) => {
+          if (isSettled) return
+          isSettled = true
+          clearTimeout(timer)
+          finish()
+        }
+        socket.on('error', (error) => settle(() => callback(error, null)))
+        // Belt and braces: whatever the lookup did, this is where the connection really went.
+        socket.once('connect', () => {
+          if (!isExempt && !isPublicAddress(socket.remoteAddress ?? '')) socket.destroy(notPublic())
+        })
+        socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+          if (!socket.destroyed) settle(() => callback(null, socket))
+        })
+      },
+    })
+  }
+
+  async function request(client: Client, url: URL, stop: AbortController): Promise<Dispatcher.ResponseData> {
+    const timer = abortAfter(stop, headersTimeoutMs, 'the answer')
+    try {
+      const answer = await client.request({
+        method: 'GET',
+        path: url.pathname + url.search,
+        headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'kinora' },
+        reset: true,
+        signal: stop.signal,
+        // The budgets of this file count instead: undici's own timers are too coarse for short ones.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      })
+      // A body that is thrown away unread must not bring the process down when its connection goes.
+      answer.body.on('error', ignoreError)
+      return answer
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  function meteredBody(
+    answer: Dispatcher.ResponseData,
+    sizeBytesMax: number,
+    stop: AbortController,
+  ): Readable {
+    const stream = Readable.from(metered(answer.body, sizeBytesMax, stop), { objectMode: false })
+    // The budgets may run out before the caller has attached a listener; whoever reads still sees the error.
+    stream.on('error', ignoreError)
+    const stopReading = () => stream.destroy(asError(stop.signal.reason))
+    stop.signal.addEventListener('abort', stopReading)
+    stream.once('close', () => {
+      stop.signal.removeEventListener('abort', stopReading)
+      answer.body.destroy()
+    })
+    return stream
+  }
+
+  /** Counts bytes and the time spent waiting for them. The time a slow reader takes is not the sender's fault. */
+  async function* metered(
+    body: Readable,
+    sizeBytesMax: number,
+    stop: AbortController,
+  ): AsyncGenerator<Buffer> {
+    const chunks = body[Symbol.asyncIterator]()
+    let receivedBytes = 0
+    let waitedMs = 0
+    try {
+      for (;;) {
+        const earnedMs = (receivedBytes / minBytesPerSecond) * 1_000
+        const patienceMs = Math.min(slowGraceMs, Math.max(slowGraceMs, earnedMs) - waitedMs)
+        const timer = abortAfter(stop, Math.max(0, patienceMs), 'the body')
+        const startedAtMs = performance.now()
+        const { done, value } = await chunks.next().finally(() => clearTimeout(timer))
+        waitedMs += performance.now() - startedAtMs
+        if (done === true) return
+        const chunk: Buffer = value
+        receivedBytes += chunk.length
+        if (receivedBytes > sizeBytesMax) throw tooLarge(sizeBytesMax)
+        yield chunk
+      }
+    } catch (error) {
+      throw explained(error, stop.signal)
+    }
+  }
+
+  return { open }
+}
+
+/** Only a plain, whole, unencoded body is of use: decoding would let a small answer grow without bound. */
+function assertUsable(answer: Dispatcher.ResponseData, sizeBytesMax: number): void {
+  if (answer.statusCode !== 200) {
+    const status = answer.statusCode
+    throw new OutsideFetchError('bad_status', `the host answered with status ${status}`, { status })
+  }
+  const encoding = headerOf(answer, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
+  if (encoding !== 'identity' && encoding !== '') {
+    throw new OutsideFetchError('bad_status', 'the host answered with a content encoding it was not offered')
+  }
+  if (Number(headerOf(answer, 'content-length') ?? 0) > sizeBytesMax) throw tooLarge(sizeBytesMax)
+}
+
+function headerOf(answer: Dispatcher.ResponseData, name: string): string | undefined {
+  const value = answer.headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+function hostnameOf(url: URL): string {
+  return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
+}
+
+function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port)
+  return url.protocol === 'https:' ? 443 : 80
+}
+
+/** Strict, since a mistyped exemption would silently exempt something else. */
+function originOf(text: string): string {
+  const url = URL.parse(text)
+  const isOrigin =
+    (url?.protocol === 'http:' || url?.protocol === 'https:') &&
+    url.href === `${url.origin}/` &&
+    !text.includes('@')
+  if (url === null || !isOrigin) throw new TypeError(`not an http or https origin: ${text}`)
+  return url.origin
+}
+
+async function resolveAll(hostname: string): Promise<ResolvedAddress[]> {
+  return await lookup(hostname, { all: true, order: 'verbatim' })
+}
+
+function abortAfter(stop: AbortController, delayMs: number, subject: string): NodeJS.Timeout {
+  return setTimeout(() => stop.abort(new OutsideFetchError('timeout', `${subject} took too long`)), delayMs)
+}
+
+function notPublic(): OutsideFetchError {
+  return new OutsideFetchError('blocked', 'the host is not on the public internet')
+}
+
+function tooLarge(sizeBytesMax: number): OutsideFetchError {
+  return new OutsideFetchError('too_large', `the body is larger than ${sizeBytesMax} bytes`)
+}
+
+/** What went wrong, in our words. An abort explains every error that follows from it. */
+function explained(error: unknown, signal: AbortSignal): unknown {
+  if (error instanceof OutsideFetchError) return error
+  if (signal.aborted) return signal.reason
+  return new OutsideFetchError('unreachable', 'the host could not be reached', { cause: error })
+}
+
+function discard(client: Client): void {
+  client.destroy().catch(ignoreError)
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error('aborted', { cause: reason })
+}
+
+function ignoreError(): void {}

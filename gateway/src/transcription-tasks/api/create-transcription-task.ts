@@ -1,0 +1,56 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { operations } from '@kinora/contract/operations'
+import { TranscriptionTaskForm } from '@kinora/contract/operations/audio'
+
+import { uploadedFile } from '../../audio/audio-file.ts'
+import { readLanguage } from '../../audio/languages.ts'
+import type { MeasureAudio } from '../../audio/measure-audio.ts'
+import { transcriptionModelFor } from '../../audio/transcribe.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Catalog } from '../../models/catalog.ts'
+import { deprecationHeaders } from '../../models/deprecation.ts'
+import type { AcceptRecording } from '../lifecycle/admit-recording.ts'
+import type { TranscriptionOrder, TranscriptionTask } from '../transcription-task.ts'
+import { presentTranscriptionTask } from './present-transcription-task.ts'
+
+/** How long a recording may play. */
+export const recordingSecondsMax = 86_400
+
+const endpoint = '/v1/audio/transcription-tasks'
+const translations = '/v1/audio/translations'
+
+export interface CreateTranscriptionTaskDependencies {
+  catalog: Catalog
+  measureAudio: MeasureAudio
+  acceptRecording: AcceptRecording
+  /** Whether subscription keys are refused. */
+  requiresPayg: boolean
+}
+
+export const createTranscriptionTask =
+  (dependencies: CreateTranscriptionTaskDependencies): Handler<typeof operations.createTranscriptionTask> =>
+  async (call) => {
+    const { measureAudio, acceptRecording } = dependencies
+    const { caller, fields } = call
+    const model = transcriptionModelFor(dependencies, call, endpoint)
+    const form = call.read(TranscriptionTaskForm)
+    const task = form.task === 'translate' ? 'translate' : 'transcribe'
+    if (task === 'translate' && !model.endpoints.includes(translations)) {
+      throw new ApiError('invalid_parameter', { param: 'task', message: `'${model.id}' does not translate.` })
+    }
+    const order: TranscriptionOrder = {
+      task,
+      ...(form.language !== undefined && { language: readLanguage(form.language) }),
+      ...(form.prompt !== undefined && { prompt: form.prompt }),
+      temperature: form.temperature ?? 0,
+      hasSegments: !model.answersJsonOnly,
+    }
+    const { path } = uploadedFile(fields, 'file')
+    const { durationSeconds } = await measureAudio(path, 'file', call.mediaWork)
+    const admission = { caller, model, order, durationSeconds }
+    const headers = deprecationHeaders(model)
+    if (call.wantsQuote) return { headers, body: await acceptRecording.quote(admission) }
+    const replyOf = (accepted: TranscriptionTask) => ({ headers, body: presentTranscriptionTask(accepted) })
+    const replyToKeep = (accepted: TranscriptionTask) => call.keep(accepted.id, replyOf(accepted))
+    return replyOf(await acceptRecording({ ...admission, path, replyToKeep }))
+  }

@@ -1,0 +1,59 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { operations } from '@kinora/contract/operations'
+import type { TranscriptFormat } from '@kinora/contract/operations/audio'
+
+import { speaksOpenAi } from '../../audio/dialect.ts'
+import { engineHeaders } from '../../audio/provider-problem.ts'
+import { needsSegments, writeTranscript } from '../../audio/transcript-formats.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Database } from '../../platform/postgres.ts'
+import { mergeTranscripts } from '../segments/merge-transcripts.ts'
+import { readTranscripts } from '../segments/segment-store.ts'
+import { isFinal, type TranscriptionTask } from '../transcription-task.ts'
+import { readTranscription } from './read-transcription.ts'
+
+const assertHasTranscript = ({ state, errorMessage, expiresAt, hasTranscript }: TranscriptionTask) => {
+  if (!isFinal(state)) {
+    throw new ApiError('task_not_completed', {
+      message: `This task is ${state}; there is no transcript yet.`,
+    })
+  }
+  if (state === 'failed') {
+    throw new ApiError('task_failed', {
+      message: `This task has failed, so there is no transcript: ${errorMessage ?? ''}`,
+    })
+  }
+  if (!hasTranscript || expiresAt === null || expiresAt.getTime() <= Date.now()) {
+    throw new ApiError('media_expired', { message: 'This transcript is past its retention and was removed.' })
+  }
+}
+
+export const getTranscript =
+  ({ database }: { database: Database }): Handler<typeof operations.getTranscript> =>
+  async ({ path, query, header, caller }) => {
+    const task = await readTranscription(database, path['id'] ?? '', caller.accountId)
+    const format = (query['response_format'] ?? 'json') as TranscriptFormat
+    assertHasTranscript(task)
+    const { order } = task
+    if (needsSegments(format) && !order.hasSegments) {
+      throw new ApiError('invalid_parameter', {
+        param: 'response_format',
+        message: `'${task.model}' does not tell when something is said; use json or text.`,
+      })
+    }
+    const { pieces, endMs } = await readTranscripts(database, task.id)
+    const merged = mergeTranscripts(pieces)
+    const durationSeconds = Math.max(task.durationMs, endMs) / 1000
+    const { headers, body } = writeTranscript(
+      { ...merged, durationSeconds, words: undefined },
+      {
+        task: order.task,
+        format,
+        durationSeconds,
+        language: order.language,
+        wantsWords: false,
+        isOpenAi: speaksOpenAi({ header, caller }),
+      },
+    )
+    return { headers: { ...engineHeaders(merged.engine), ...headers }, body }
+  }

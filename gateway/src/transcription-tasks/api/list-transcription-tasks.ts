@@ -1,0 +1,47 @@
+import type { operations } from '@kinora/contract/operations'
+
+import { positionOfTask } from '../../billing/ledger/task-position.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Database } from '../../platform/postgres.ts'
+import { createdAtOfTranscription } from '../transcription-id.ts'
+import { findCreationTime, listTranscriptions } from '../transcription-task-store.ts'
+import { presentTranscriptionTask } from './present-transcription-task.ts'
+
+export const listTranscriptionTasks =
+  ({
+    database,
+    keptSince,
+  }: {
+    database: Database
+    /** From when on an account's tasks can be read. */
+    keptSince: (accountId: string) => Promise<Date>
+  }): Handler<typeof operations.listTranscriptionTasks> =>
+  async ({ query, caller: { accountId } }) => {
+    const { after } = query
+    const limit = Number(query['limit'])
+    const order = query['order'] === 'asc' ? 'asc' : 'desc'
+    const found = await listTranscriptions(database, accountId, await keptSince(accountId), {
+      order,
+      after:
+        after === undefined
+          ? undefined
+          : await positionOfTask(
+              database,
+              { id: after, accountId, order },
+              createdAtOfTranscription(after),
+              findCreationTime,
+            ),
+      // One more than is shown tells whether there are more.
+      limit: limit + 1,
+    })
+    const data = found.slice(0, limit).map(presentTranscriptionTask)
+    return {
+      body: {
+        object: 'list',
+        data,
+        first_id: data[0]?.id ?? null,
+        last_id: data.at(-1)?.id ?? null,
+        has_more: found.length > limit,
+      },
+    }
+  }

@@ -1,0 +1,18 @@
+import { ApiError } from '@kinora/contract/errors'
+
+import type { Database } from '../../platform/postgres.ts'
+import { dayOfTranscription } from '../transcription-id.ts'
+import { findTranscription } from '../transcription-task-store.ts'
+import type { TranscriptionTask } from '../transcription-task.ts'
+
+/** A task of the account's own; one that is unknown and one that is somebody else's are the same 404. */
+export const readTranscription = async (
+  database: Database,
+  id: string,
+  accountId: string,
+): Promise<TranscriptionTask> => {
+  const day = dayOfTranscription(id)
+  const task = day === undefined ? undefined : await findTranscription(database, day, id)
+  if (task === undefined || task.accountId !== accountId) throw new ApiError('task_not_found')
+  return task
+}

@@ -1,0 +1,110 @@
+/**
+ * The admission of a recording: price, hold and task in one transaction. The file is in its place before the task is,
+ * so that no task is ever without its recording. The answer goes out after the commit; the engine is only nudged.
+ */
+import type { Quote } from '@kinora/contract/operations/account'
+
+import type { Caller } from '../../auth/caller.ts'
+import type { PriceList } from '../../billing/prices/price-list.ts'
+import { quoteOf } from '../../billing/spending/quote.ts'
+import { placeHolds, purseOf } from '../../billing/spending/spend.ts'
+import type { KeepReplies, ReplyToKeep } from '../../http/call.ts'
+import type { TranscriptionModel } from '../../models/model.ts'
+import { CommitOutcomeUnknown, type Postgres } from '../../platform/postgres.ts'
+import type { MediaStore } from '../../storage/media-store.ts'
+import { createTranscriptionId } from '../transcription-id.ts'
+import { findTranscription, insertTranscription } from '../transcription-task-store.ts'
+import type { TranscriptionOrder, TranscriptionTask } from '../transcription-task.ts'
+
+interface Admission {
+  caller: Caller
+  model: TranscriptionModel
+  order: TranscriptionOrder
+  /** A file on this machine that is taken over. */
+  path: string
+  durationSeconds: number
+  /** The reply that tells of the task, where a repeat of the request is to be answered with it. */
+  replyToKeep: (task: TranscriptionTask) => ReplyToKeep | undefined
+}
+
+export interface AcceptRecording {
+  (admission: Admission): Promise<TranscriptionTask>
+  /** What it would cost, and whether it would be accepted. */
+  quote: (admission: Omit<Admission, 'path' | 'replyToKeep'>) => Promise<Quote>
+}
+
+export interface AcceptDependencies {
+  postgres: Postgres
+  mediaStore: MediaStore
+  prices: PriceList
+  /** What a task has beside the time its recording plays, twice. */
+  deadlineMs: number
+  nudgeDispatcher: () => void
+  keepReplies: KeepReplies
+}
+
+export const recordingKeyOf = (day: string, taskId: string): string => `recordings/${day}/${taskId}`
+
+export const createAcceptRecording = (dependencies: AcceptDependencies): AcceptRecording => {
+  const { postgres, mediaStore, prices, deadlineMs, nudgeDispatcher, keepReplies } = dependencies
+  const priceFor = ({ model, durationSeconds }: Pick<Admission, 'model' | 'durationSeconds'>) =>
+    prices.priceOfMinutes(model, durationSeconds)
+  const acceptRecording: AcceptRecording = async (admission) => {
+    const { caller, model, order, path, durationSeconds } = admission
+    const createdAt = new Date()
+    const id = createTranscriptionId(createdAt.getTime())
+    const day = createdAt.toISOString().slice(0, 10)
+    const price = priceFor(admission)
+    const durationMs = Math.ceil(durationSeconds * 1000)
+    let task: TranscriptionTask = {
+      id,
+      day,
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      model: model.id,
+      state: 'pending',
+      order,
+      durationMs,
+      doneMs: 0,
+      purse: purseOf(caller),
+      price,
+      holdMicros: price.totalMicros,
+      errorCode: null,
+      errorMessage: null,
+      recordingKey: recordingKeyOf(day, id),
+      createdAt,
+      finishedAt: null,
+      expiresAt: null,
+      hasTranscript: false,
+    }
+    await mediaStore.adopt(recordingKeyOf(day, id), path)
+    try {
+      await postgres.transaction(async (database) => {
+        const hold = { caller, taskId: id, day, amountMicros: task.holdMicros }
+        const { refusals, at, atMs } = await placeHolds(database, [hold])
+        if (refusals[0] !== undefined) throw refusals[0]
+        task = { ...task, createdAt: new Date(atMs) }
+        await insertTranscription(database, task, new Date(atMs + deadlineMs + 2 * durationMs), at)
+        const reply = admission.replyToKeep(task)
+        if (reply !== undefined) await keepReplies(database, [reply])
+      })
+    } catch (error) {
+      if (!(error instanceof CommitOutcomeUnknown)) {
+        await mediaStore.remove(recordingKeyOf(day, id))
+        throw error
+      }
+      // Even a task that is not found may be committed a moment later, so the file stays; retention removes it where no
+      // task ever comes to own it.
+      const committed = await findTranscription(postgres, day, id).catch(() => undefined)
+      if (committed === undefined) throw error
+    }
+    nudgeDispatcher()
+    return task
+  }
+  acceptRecording.quote = (admission) => {
+    const { caller, model, order, durationSeconds } = admission
+    const parameters = { ...order, seconds: durationSeconds }
+    return quoteOf(postgres, { caller, model: model.id, heldFor: [priceFor(admission)], parameters })
+  }
+  return acceptRecording
+}

@@ -1,0 +1,205 @@
+import type { Instant } from '../billing/ledger/ledger-store.ts'
+import type { ListPosition } from '../platform/list-position.ts'
+import type { Database } from '../platform/postgres.ts'
+import type { Ending, TranscriptionTask } from './transcription-task.ts'
+
+const taskColumns = `id, day, account_id as "accountId", key_id as "keyId", model, state,
+  transcription_order as "order", duration_ms as "durationMs", done_ms as "doneMs", purse, price,
+  hold_micros as "holdMicros", error_code as "errorCode", error_message as "errorMessage",
+  recording_key as "recordingKey", created_at as "createdAt", finished_at as "finishedAt",
+  expires_at as "expiresAt", has_transcript as "hasTranscript"`
+
+type Row = TranscriptionTask & Record<string, unknown>
+
+/**
+ * Writes an accepted task: the record, and the row that makes the dispatcher see it. Lists go by when it was created,
+ * so that is written as `createdAt` says: the task's own time is cut to milliseconds.
+ */
+export const insertTranscription = async (
+  database: Database,
+  task: TranscriptionTask,
+  deadlineAt: Date,
+  createdAt?: Instant,
+): Promise<void> => {
+  await database.query(
+    `with recorded as (
+       insert into transcription_tasks (day, id, account_id, key_id, model, transcription_order, duration_ms, purse,
+                                        price, hold_micros, recording_key, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($14::timestamptz, $12::timestamptz))
+     )
+     insert into open_transcriptions (task_id, day, account_id, accepted_at, not_before, deadline_at, touched_at)
+     values ($2, $1, $3, $12, $12, $13, $12)`,
+    [
+      task.day,
+      task.id,
+      task.accountId,
+      task.keyId,
+      task.model,
+      JSON.stringify(task.order),
+      task.durationMs,
+      task.purse,
+      JSON.stringify(task.price),
+      task.holdMicros,
+      task.recordingKey,
+      task.createdAt,
+      deadlineAt,
+      createdAt ?? null,
+    ],
+  )
+}
+
+/** Reads one task for the engine, whoever's it is. */
+export const findTranscription = async (
+  database: Database,
+  day: string,
+  id: string,
+): Promise<TranscriptionTask | undefined> => {
+  const { rows } = await database.query<Row>(
+    `select ${taskColumns} from transcription_tasks where day = $1 and id = $2`,
+    [day, id],
+  )
+  return rows[0]
+}
+
+/** When a task was created, in full; its position in a list. */
+export const findCreationTime = async (
+  database: Database,
+  { day, id, accountId }: { day: string; id: string; accountId: string },
+): Promise<Instant | undefined> => {
+  const { rows } = await database.query<{ at: Instant }>(
+    'select created_at::text as at from transcription_tasks where day = $1 and id = $2 and account_id = $3',
+    [day, id, accountId],
+  )
+  return rows[0]?.at
+}
+
+/** A page of an account's tasks that were made since then, by the time they were made, from one position on. */
+export const listTranscriptions = async (
+  database: Database,
+  accountId: string,
+  since: Date,
+  page: { order: 'asc' | 'desc'; after: ListPosition | undefined; limit: number },
+): Promise<TranscriptionTask[]> => {
+  const { rows } = await database.query<Row>(
+    `select ${taskColumns} from transcription_tasks
+      where account_id = $1 and created_at >= $5
+        and ($2::timestamptz is null or (created_at, id) ${page.order === 'asc' ? '>' : '<'} ($2, $3))
+      order by created_at ${page.order}, id ${page.order} limit $4`,
+    [accountId, page.after?.at ?? null, page.after?.id ?? null, page.limit, since],
+  )
+  return rows
+}
+
+/** Notes that a worker is at it. Only a pending task becomes one that is processing. */
+export const markProcessing = async (database: Database, day: string, id: string): Promise<void> => {
+  await database.query(
+    `update transcription_tasks set state = 'processing' where day = $1 and id = $2 and state = 'pending'`,
+    [day, id],
+  )
+}
+
+export type FinishedTranscription = Pick<
+  TranscriptionTask,
+  'accountId' | 'keyId' | 'purse' | 'holdMicros' | 'model'
+> & { capturedMicros: number }
+
+/**
+ * Ends a task: status by compare-and-set, the end of its place among the open ones, and for one without a transcript
+ * the end of its pieces. Answers the task for the one caller that won, and nothing for everyone after it.
+ */
+export const finishTranscription = async (
+  database: Database,
+  day: string,
+  id: string,
+  ending: Ending,
+  expiresAt: Date,
+): Promise<FinishedTranscription | undefined> => {
+  const failure = ending.kind === 'failed' ? ending : undefined
+  const { rows } = await database.query<FinishedTranscription & Record<string, unknown>>(
+    `with closed as (
+       delete from open_transcriptions where task_id = $2
+     ), moved as (
+       update transcription_tasks
+          set state = $3, finished_at = now(),
+              done_ms = case when $3 = 'completed' then duration_ms else done_ms end,
+              captured_micros = case
+                when $3 = 'completed' then hold_micros
+                when $7 then ceil(hold_micros * least(done_ms, duration_ms)::numeric / duration_ms)
+                else 0 end,
+              expires_at = case when $3 = 'completed' then $6::timestamptz end,
+              has_transcript = $3 = 'completed', error_code = $4, error_message = $5
+        where day = $1 and id = $2 and state in ('pending', 'processing')
+        returning id, account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros",
+                  captured_micros as "capturedMicros", model, state
+     ), dropped as (
+       delete from transcription_pieces p using moved where p.task_id = moved.id and moved.state = 'failed'
+     )
+     select * from moved`,
+    [
+      day,
+      id,
+      ending.kind,
+      failure?.code ?? null,
+      failure?.message ?? null,
+      expiresAt,
+      failure?.isPartCharged ?? false,
+    ],
+  )
+  return rows[0]
+}
+
+/** Notes that a task's recording was removed. */
+export const forgetRecording = async (database: Database, day: string, id: string): Promise<void> => {
+  await database.query(`update transcription_tasks set recording_key = null where day = $1 and id = $2`, [
+    day,
+    id,
+  ])
+}
+
+/** Tasks that ended a while ago and whose recording is still there, because whoever ended them died. */
+export const recordingsLeft = async (
+  database: Database,
+  atMost: number,
+): Promise<{ day: string; id: string; recordingKey: string }[]> => {
+  const { rows } = await database.query<{ day: string; id: string; recordingKey: string }>(
+    `select day, id, recording_key as "recordingKey" from transcription_tasks
+      where recording_key is not null and finished_at < now() - interval '1 minute' limit $1`,
+    [atMost],
+  )
+  return rows
+}
+
+/** Drops the transcripts that are past their time; the tasks stay. */
+export const dropExpiredTranscripts = async (database: Database, atMost: number): Promise<number> => {
+  const { rows } = await database.query<{ id: string }>(
+    `with expired as (
+       update transcription_tasks t set has_transcript = false
+         from (select day, id from transcription_tasks
+                where has_transcript and expires_at <= now() limit $1) due
+        where t.day = due.day and t.id = due.id returning t.id
+     ), dropped as (
+       delete from transcription_pieces p using expired where p.task_id = expired.id
+     )
+     select id from expired`,
+    [atMost],
+  )
+  return rows.length
+}
+
+/** Removes a task that has ended, with its transcript. Money keeps its own books. False where there was none such. */
+export const deleteFinishedTranscription = async (
+  database: Database,
+  { day, id, accountId }: { day: string; id: string; accountId: string },
+): Promise<boolean> => {
+  const { rows } = await database.query<{ id: string }>(
+    `with gone as (
+       delete from transcription_tasks
+        where day = $1 and id = $2 and account_id = $3 and state in ('completed', 'failed') returning id
+     ), dropped as (
+       delete from transcription_pieces p using gone where p.task_id = gone.id
+     )
+     select id from gone`,
+    [day, id, accountId],
+  )
+  return rows.length > 0
+}

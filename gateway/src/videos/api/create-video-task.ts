@@ -1,0 +1,100 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { operations } from '@kinora/contract/operations'
+import { FamilyBVideoTask, type FamilyAVideoTask } from '@kinora/contract/operations/videos'
+import type { Static } from 'typebox'
+
+import type { Handler } from '../../http/call.ts'
+import type { Catalog } from '../../models/catalog.ts'
+import { chooseVideoModel } from '../../models/choose-model.ts'
+import { deprecationHeaders } from '../../models/deprecation.ts'
+import { frameOf } from '../../models/frame.ts'
+import type { VideoModel } from '../../models/model.ts'
+import {
+  picturesInList,
+  tryPictures,
+  withPictures,
+  type PictureDependencies,
+} from '../images/reference-image.ts'
+import type { PromptEnhancer } from '../prompts/enhance-prompt.ts'
+import type { AcceptVideo } from '../queue/admit-video.ts'
+import { characterWishOf, type WithCharacter } from '../requested-character.ts'
+import type { VideoOrder, VideoTask } from '../task.ts'
+import { presentCreatedVideoTask } from './present-video.ts'
+
+type FormA = Static<typeof FamilyAVideoTask>
+type FormB = Static<typeof FamilyBVideoTask>
+type Form = FormA & Partial<FormB>
+
+const endpoint = '/v1/video/create'
+
+/** Nobody can choose about a watermark in this parameter set, so there is none. */
+const orderOfFamilyA = (form: FormA, model: VideoModel): VideoOrder => ({
+  prompt: form.prompt,
+  seconds: model.defaultSeconds,
+  ...frameOf(
+    form.enable_upsample === true ? 'large' : 'small',
+    form.aspect_ratio === '9:16' ? 'portrait' : 'landscape',
+  ),
+  watermark: false,
+  isPrivate: false,
+})
+
+const orderOfFamilyB = (form: Omit<FormB, 'images'>, model: VideoModel): VideoOrder => ({
+  prompt: form.prompt,
+  seconds: form.duration ?? model.defaultSeconds,
+  ...frameOf(
+    form.size === 'large' ? 'large' : 'small',
+    form.orientation === 'portrait' ? 'portrait' : 'landscape',
+  ),
+  watermark: form.watermark ?? true,
+  isPrivate: form.private ?? false,
+})
+
+export const createVideoTask =
+  ({
+    catalog,
+    acceptVideo,
+    pictures,
+    enhancer,
+    withCharacter,
+  }: {
+    catalog: Catalog
+    acceptVideo: AcceptVideo
+    pictures: PictureDependencies
+    enhancer: PromptEnhancer
+    withCharacter: WithCharacter
+  }): Handler<typeof operations.createVideoTask> =>
+  async (call) => {
+    const { caller, fields, signal } = call
+    const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
+    const form = call.read(model.task ?? FamilyBVideoTask) as Form
+    const images = await picturesInList(fields.value('images'), 'images', model.referencesMax, call.longText)
+    if (images.length === 0 && model.family === 'B') {
+      throw new ApiError('missing_parameter', { param: 'images', message: "'images' is required." })
+    }
+    const enhance = form.enhance_prompt === true && enhancer.canEnhance(form.prompt)
+    if (form.enhance_prompt === true && !enhance) call.ignore('enhance_prompt')
+    const order: VideoOrder = {
+      ...(model.family === 'A' ? orderOfFamilyA(form, model) : orderOfFamilyB(form, model)),
+      ...(model.referenceMode !== undefined && images.length > 0 && { referenceMode: model.referenceMode }),
+      ...(enhance && { enhance }),
+    }
+    const wish = model.family === 'B' ? characterWishOf(form, fields) : undefined
+    const admission = { caller, model, door: 'create', order } as const
+    const headers = deprecationHeaders(model)
+    if (call.wantsQuote) {
+      await withCharacter.check(call, wish)
+      return tryPictures(pictures, images, signal, async (stored) => ({
+        headers,
+        body: await acceptVideo.quote({ ...admission, pictures: stored }),
+      }))
+    }
+    const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideoTask(task) })
+    const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
+    const task = await withCharacter(call, wish, (character) =>
+      withPictures(pictures, images, signal, (stored) =>
+        acceptVideo({ ...admission, pictures: stored, character, replyToKeep }),
+      ),
+    )
+    return replyOf(task)
+  }

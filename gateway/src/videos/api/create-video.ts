@@ -1,0 +1,77 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { operations } from '@kinora/contract/operations'
+import { FamilyBVideoForm, type FamilyAVideoForm } from '@kinora/contract/operations/videos'
+import type { Static } from 'typebox'
+
+import type { Handler } from '../../http/call.ts'
+import type { Catalog } from '../../models/catalog.ts'
+import { chooseVideoModel } from '../../models/choose-model.ts'
+import { deprecationHeaders } from '../../models/deprecation.ts'
+import { picturesOf, tryPictures, withPictures, type PictureDependencies } from '../images/reference-image.ts'
+import type { AcceptVideo } from '../queue/admit-video.ts'
+import { characterWishOf, type WithCharacter } from '../requested-character.ts'
+import type { VideoOrder, VideoTask } from '../task.ts'
+import { dialectOf, presentCreatedVideo } from './present-video.ts'
+import { readMetadata } from './read-metadata.ts'
+
+type Form = Static<typeof FamilyAVideoForm> & Partial<Static<typeof FamilyBVideoForm>>
+
+const endpoint = '/v1/videos'
+
+export const createVideo =
+  ({
+    catalog,
+    acceptVideo,
+    pictures,
+    withCharacter,
+  }: {
+    catalog: Catalog
+    acceptVideo: AcceptVideo
+    pictures: PictureDependencies
+    withCharacter: WithCharacter
+  }): Handler<typeof operations.createVideo> =>
+  async (call) => {
+    const { caller, fields, signal } = call
+    const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
+    const form = call.read(model.form ?? FamilyBVideoForm) as Form
+    const dimensions = model.dimensions[form.size]
+    if (dimensions === undefined) throw new Error(`${model.id} has no dimensions for ${form.size}`)
+    // Only the parameter set of family B has it; for the other it is one more that nobody knows.
+    const metadata = model.family === 'B' ? readMetadata(fields.value('metadata')) : undefined
+    const order: VideoOrder = {
+      prompt: form.prompt,
+      seconds: form.seconds,
+      size: form.size,
+      ...dimensions,
+      watermark: form.watermark ?? true,
+      isPrivate: form.private ?? false,
+      ...(form.style !== undefined && { style: form.style }),
+      ...(metadata !== undefined && { metadata }),
+    }
+    const given = await picturesOf(call, 'input_reference')
+    if (model.family === 'A' && fields.isRepeated('input_reference')) {
+      throw new ApiError('invalid_parameter', {
+        param: 'input_reference',
+        message: `'input_reference' was given more than once. ${model.id} takes one image.`,
+      })
+    }
+    const wish = model.family === 'B' ? characterWishOf(form, fields) : undefined
+    if (wish === undefined && fields.value('character_create') !== undefined) call.ignore('character_create')
+    const admission = { caller, model, door: 'videos', order } as const
+    const headers = deprecationHeaders(model)
+    if (call.wantsQuote) {
+      await withCharacter.check(call, wish)
+      return tryPictures(pictures, given.slice(0, 1), signal, async (stored) => ({
+        headers,
+        body: await acceptVideo.quote({ ...admission, pictures: stored }),
+      }))
+    }
+    const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, dialectOf(call)) })
+    const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
+    const task = await withCharacter(call, wish, (character) =>
+      withPictures(pictures, given.slice(0, 1), signal, (stored) =>
+        acceptVideo({ ...admission, pictures: stored, character, replyToKeep }),
+      ),
+    )
+    return replyOf(task)
+  }

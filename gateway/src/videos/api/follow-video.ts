@@ -1,0 +1,100 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { operations } from '@kinora/contract/operations'
+import type { VideoEvent, VideoStatus } from '@kinora/contract/operations/videos'
+
+import type { Call, Handler } from '../../http/call.ts'
+import type { EventStream } from '../../http/sse.ts'
+import type { Database } from '../../platform/postgres.ts'
+import type { LinkSigner } from '../../storage/signed-link.ts'
+import { isLast, type FollowTask } from '../lifecycle/follow-task.ts'
+import { findLastEvent, type TaskEvent } from '../lifecycle/task-event-store.ts'
+import { dialectOf, videoUrlOf, wordFor, type Dialect } from './present-video.ts'
+import type { ReadTask } from './read-task.ts'
+
+const stateAfter: Record<TaskEvent['kind'], VideoStatus> = {
+  accepted: 'pending',
+  processing: 'processing',
+  progress: 'processing',
+  completed: 'completed',
+  failed: 'failed',
+}
+
+/** Which event the reader had last; a client that comes back by itself says so in the header. */
+const lastEventIdOf = ({ header, query }: Call): { param: string; id: number } | undefined => {
+  const given = header('last-event-id')?.trim() ?? ''
+  if (given === '') {
+    const asked = query['last_event_id']
+    return asked === undefined ? undefined : { param: 'last_event_id', id: Number(asked) }
+  }
+  if (/^\d{1,15}$/.test(given)) return { param: 'Last-Event-ID', id: Number(given) }
+  throw new ApiError('invalid_parameter', {
+    param: 'Last-Event-ID',
+    message: "'Last-Event-ID' must be the id of an event of this task.",
+  })
+}
+
+const viewOf = (taskId: string, event: TaskEvent, progress: number, told: Telling): VideoEvent => {
+  const { mediaId, code, message } = event.data
+  return {
+    id: taskId,
+    status: wordFor(stateAfter[event.kind], told.dialect),
+    progress,
+    video_url: videoUrlOf(told.links, mediaId ?? null),
+    ...(code !== undefined && { error: { code, message: message ?? '' } }),
+  }
+}
+
+interface Telling {
+  follow: FollowTask
+  links: LinkSigner
+  dialect: Dialect
+}
+
+// Those who are sent away together should not come back together.
+const comeBackAfterMs = () => 500 + Math.floor(Math.random() * 2_000)
+
+async function* tell(
+  task: { id: string; day: string },
+  afterEventId: number,
+  told: Telling,
+  signal: AbortSignal,
+): EventStream {
+  let progress = 0
+  for await (const event of told.follow(task, afterEventId, signal)) {
+    progress = Math.max(progress, event.data.progress ?? 0)
+    yield { id: event.id, event: event.kind, data: JSON.stringify(viewOf(task.id, event, progress, told)) }
+  }
+  if (signal.reason instanceof ApiError) yield { retryMs: comeBackAfterMs() }
+}
+
+export const followVideo =
+  ({
+    database,
+    readTask,
+    follow,
+    links,
+  }: {
+    database: Database
+    readTask: ReadTask
+    follow: FollowTask
+    links: LinkSigner
+  }): Handler<typeof operations.followVideo> =>
+  async (call) => {
+    const last = lastEventIdOf(call)
+    const { id, day } = await readTask(call.path['id'] ?? '', call.caller.accountId)
+    if (last !== undefined) {
+      const newest = await findLastEvent(database, day, id)
+      if (last.id > (newest?.id ?? 0)) {
+        throw new ApiError('invalid_parameter', {
+          param: last.param,
+          message: `'${last.param}' must be the id of an event of this task.`,
+        })
+      }
+      // A browser reconnects to a stream that ended until it is told that there is nothing more.
+      if (newest !== undefined && isLast(newest) && last.id === newest.id) {
+        return { status: 204, body: undefined }
+      }
+    }
+    const told = { follow, links, dialect: dialectOf(call) }
+    return { body: tell({ id, day }, last?.id ?? 0, told, call.waitSignal()) }
+  }

@@ -1,0 +1,53 @@
+import type { operations } from '@kinora/contract/operations'
+
+import { positionOfTask } from '../../billing/ledger/task-position.ts'
+import type { Handler } from '../../http/call.ts'
+import type { Database } from '../../platform/postgres.ts'
+import type { LinkSigner } from '../../storage/signed-link.ts'
+import { timeOfTaskId } from '../task-id.ts'
+import { findCreationTime, listTasks } from '../task-store.ts'
+import { dialectOf, presentListedVideo, videoUrlOf } from './present-video.ts'
+
+export const listVideos =
+  ({
+    database,
+    links,
+    taskDays,
+  }: {
+    database: Database
+    links: LinkSigner
+    /** How long tasks can be read, where their account has no term of its own. */
+    taskDays: () => number
+  }): Handler<typeof operations.listVideos> =>
+  async (call) => {
+    const { after, limit: limitText } = call.query
+    const { accountId } = call.caller
+    const order = call.query['order'] === 'asc' ? 'asc' : 'desc'
+    const limit = Number(limitText)
+    const found = await listTasks(database, accountId, taskDays(), {
+      order,
+      after:
+        after === undefined
+          ? undefined
+          : await positionOfTask(
+              database,
+              { id: after, accountId, order },
+              timeOfTaskId(after),
+              findCreationTime,
+            ),
+      // One more than is shown tells whether there are more.
+      limit: limit + 1,
+    })
+    const data = found
+      .slice(0, limit)
+      .map((task) => presentListedVideo(task, videoUrlOf(links, task.mediaId), dialectOf(call)))
+    return {
+      body: {
+        object: 'list',
+        data,
+        has_more: found.length > limit,
+        first_id: data[0]?.id ?? null,
+        last_id: data.at(-1)?.id ?? null,
+      },
+    }
+  }

@@ -1,0 +1,150 @@
+/** A task as its readers see it: the family picks the fields, the dialect picks the words or the whole shape. */
+import type {
+  CreatedVideo,
+  CreatedVideoTask,
+  ListedVideo,
+  OpenAiVideo,
+  RemixedVideo,
+  VideoStatus,
+  VideoTaskView,
+  VideoView,
+} from '@kinora/contract/operations/videos'
+
+import type { Call } from '../../http/call.ts'
+import type { LinkSigner } from '../../storage/signed-link.ts'
+import type { VideoTask } from '../task.ts'
+
+/**
+ * `openai-words`: other words for the first two states, because client libraries that poll by themselves know only
+ * those · `openai`: under `/openai/v1`, also the fields that the openai client declares.
+ */
+export type Dialect = 'reference' | 'openai-words' | 'openai'
+
+export const dialectOf = ({
+  header,
+  caller,
+  isUnderOpenAi,
+}: Pick<Call, 'header' | 'caller' | 'isUnderOpenAi'>): Dialect => {
+  if (isUnderOpenAi) return 'openai'
+  const hasOpenAiWords =
+    header('x-stainless-poll-helper') === 'true' || (header('x-api-dialect') ?? caller.dialect) === 'openai'
+  return hasOpenAiWords ? 'openai-words' : 'reference'
+}
+
+const openAiWords: Record<VideoStatus, string> = {
+  pending: 'queued',
+  processing: 'in_progress',
+  completed: 'completed',
+  failed: 'failed',
+}
+
+export const wordFor = (state: VideoStatus, dialect: Dialect): string =>
+  dialect === 'reference' ? state : openAiWords[state]
+
+/** A link to the task's video, made anew each time; null while there is none. */
+export const videoUrlOf = (links: Pick<LinkSigner, 'link'>, mediaId: string | null): string | null =>
+  mediaId === null ? null : links.link(mediaId, 'video.mp4')
+
+const unixSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
+
+const presentOpenAiVideo = (task: VideoTask, videoUrl: string | null): OpenAiVideo => ({
+  id: task.id,
+  object: 'video',
+  model: task.model,
+  status: openAiWords[task.state],
+  progress: task.progress,
+  created_at: unixSeconds(task.createdAt),
+  completed_at: task.state === 'completed' ? unixSeconds(task.statusUpdatedAt) : null,
+  expires_at: task.mediaExpiresAt === null ? null : unixSeconds(task.mediaExpiresAt),
+  prompt: task.order.prompt,
+  seconds: String(task.order.seconds),
+  size: task.order.size,
+  remixed_from_video_id: task.order.remixOf?.taskId ?? null,
+  error: task.errorCode === null ? null : { code: task.errorCode, message: task.errorMessage ?? '' },
+  video_url: videoUrl,
+  metadata: task.order.metadata ?? {},
+})
+
+export const presentCreatedVideo = (task: VideoTask, dialect: Dialect): CreatedVideo | OpenAiVideo =>
+  dialect === 'openai'
+    ? presentOpenAiVideo(task, null)
+    : {
+        id: task.id,
+        object: 'video',
+        model: task.model,
+        status: task.family === 'A' || dialect === 'openai-words' ? 'queued' : 'pending',
+        progress: 0,
+        created_at: unixSeconds(task.createdAt),
+        seconds: task.order.seconds,
+        size: task.order.size,
+      }
+
+export const presentRemixedVideo = (task: VideoTask, dialect: Dialect): RemixedVideo | OpenAiVideo =>
+  dialect === 'openai'
+    ? presentOpenAiVideo(task, null)
+    : { id: task.id, object: 'video', status: wordFor('pending', dialect), progress: 0 }
+
+const failureOf = ({ errorCode, errorMessage }: VideoTask) =>
+  errorCode === null ? {} : { error: { code: errorCode, message: errorMessage ?? '' } }
+
+export const presentVideo = (
+  task: VideoTask,
+  videoUrl: string | null,
+  dialect: Dialect,
+): VideoView | OpenAiVideo => {
+  if (dialect === 'openai') return presentOpenAiVideo(task, videoUrl)
+  const status = {
+    id: task.id,
+    status: wordFor(task.state, dialect),
+    progress: task.progress,
+    video_url: videoUrl,
+  }
+  const error = failureOf(task)
+  return task.family === 'A'
+    ? {
+        ...status,
+        enhanced_prompt: task.enhancedPrompt,
+        status_update_time: unixSeconds(task.statusUpdatedAt),
+        ...error,
+      }
+    : { ...status, model: task.model, seconds: task.order.seconds, size: task.order.size, ...error }
+}
+
+/** The create-and-query style has one shape for both families and knows no other dialect. */
+export const presentCreatedVideoTask = (task: VideoTask): CreatedVideoTask => ({
+  id: task.id,
+  status: task.state,
+  status_update_time: unixSeconds(task.statusUpdatedAt),
+  enhanced_prompt: task.enhancedPrompt,
+})
+
+export const presentVideoTask = (task: VideoTask, videoUrl: string | null): VideoTaskView => ({
+  id: task.id,
+  status: task.state,
+  video_url: videoUrl,
+  enhanced_prompt: task.enhancedPrompt,
+  status_update_time: unixSeconds(task.statusUpdatedAt),
+  ...failureOf(task),
+})
+
+export const presentListedVideo = (
+  task: VideoTask,
+  videoUrl: string | null,
+  dialect: Dialect,
+): ListedVideo | OpenAiVideo =>
+  dialect === 'openai'
+    ? presentOpenAiVideo(task, videoUrl)
+    : {
+        id: task.id,
+        object: 'video',
+        model: task.model,
+        status: wordFor(task.state, dialect),
+        progress: task.progress,
+        created_at: unixSeconds(task.createdAt),
+        seconds: task.order.seconds,
+        size: task.order.size,
+        video_url: videoUrl,
+        remixed_from_video_id: task.order.remixOf?.taskId ?? null,
+        metadata: task.order.metadata ?? {},
+        ...failureOf(task),
+      }

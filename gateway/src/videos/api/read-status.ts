@@ -1,0 +1,96 @@
+/**
+ * What the reads of a task's status share: the link that is made anew, the tag by which a reader who has seen
+ * this much is told so, when to look again, and the wait for the end or for a change where the reader asks for one.
+ */
+import { createHash } from 'node:crypto'
+
+import type { Call, NotModified, Reply } from '../../http/call.ts'
+import type { Catalog } from '../../models/catalog.ts'
+import { isKnownTag } from '../../platform/entity-tag.ts'
+import type { LinkSigner } from '../../storage/signed-link.ts'
+import { pollAfterMs } from '../polling/poll-schedule.ts'
+import { isFinal, type VideoTask } from '../task.ts'
+import { dialectOf, videoUrlOf, type Dialect } from './present-video.ts'
+import type { ReadTask } from './read-task.ts'
+import type { WaitForTask, WaitUntil } from './wait-for-task.ts'
+
+export interface StatusDependencies {
+  readTask: ReadTask
+  waitForTask: WaitForTask
+  links: LinkSigner
+  catalog: Catalog
+}
+
+const waitSecondsMax = 60
+// Its own time-out for a poll must not run out while we hold it.
+const pollHelperSecondsMax = 10
+
+/** One preference of a `Prefer` header (RFC 7240): the first of its name, without quotes and parameters. */
+const preferenceOf = (prefer: string, name: string, value: RegExp): string | undefined =>
+  new RegExp(`(?:^|[,;])\\s*${name}\\s*=\\s*"?(${value.source})"?\\s*(?:[,;]|$)`, 'i').exec(prefer)?.[1]
+
+export interface Wait {
+  seconds: number
+  until: WaitUntil
+  /** For the reply's `Preference-Applied`; undefined where no preference was. */
+  applied: string | undefined
+}
+
+/** How the reader wants to wait. A preference is cut to what is allowed, a query parameter was checked against it. */
+export const waitOf = ({ header, query }: Pick<Call, 'header' | 'query'>): Wait => {
+  const prefer = header('prefer') ?? ''
+  const preferredSeconds = query['wait'] === undefined ? preferenceOf(prefer, 'wait', /\d{1,9}/) : undefined
+  const preferredUntil =
+    query['until'] === undefined ? preferenceOf(prefer, 'until', /change|final/) : undefined
+  const allowed = header('x-stainless-poll-helper') === 'true' ? pollHelperSecondsMax : waitSecondsMax
+  const seconds = Math.min(allowed, Number(query['wait'] ?? preferredSeconds ?? 0))
+  const until = (query['until'] ?? preferredUntil?.toLowerCase()) === 'change' ? 'change' : 'final'
+  const applied = [
+    ...(preferredSeconds === undefined ? [] : [`wait=${seconds}`]),
+    ...(preferredUntil === undefined || seconds === 0 ? [] : [`until=${until}`]),
+  ]
+  return { seconds, until, applied: applied.length === 0 ? undefined : applied.join(', ') }
+}
+
+export const hintHeaders = (task: VideoTask, catalog: Catalog): Record<string, string> => {
+  if (isFinal(task.state)) return {}
+  const elapsedMs = Date.now() - task.createdAt.getTime()
+  const afterMs = pollAfterMs(elapsedMs, task.progress, catalog.usualSeconds(task.model))
+  return { 'openai-poll-after-ms': String(afterMs), 'retry-after': String(Math.ceil(afterMs / 1000)) }
+}
+
+/** Reads the task for the caller, waits if asked to, and answers it as `present` shows it. */
+export const readStatus = async <Body>(
+  { readTask, waitForTask, links, catalog }: StatusDependencies,
+  call: Call,
+  id: string,
+  present: (task: VideoTask, videoUrl: string | null, dialect: Dialect) => Body,
+): Promise<Reply<Body> | NotModified> => {
+  const dialect = dialectOf(call)
+  const known = call.header('if-none-match')
+  // The link is new on each read, so the tag changes before a link that came with it has run out.
+  const etagOf = (task: VideoTask) => {
+    const shown = [
+      ...[task.state, task.progress, task.statusUpdatedAt.getTime(), task.enhancedPrompt],
+      ...[task.mediaId === null ? '' : links.period(), dialect],
+    ]
+    return `W/"${createHash('sha256').update(shown.join('\n')).digest('base64url').slice(0, 22)}"`
+  }
+  const { seconds, until, applied } = waitOf(call)
+  let task = await readTask(id, call.caller.accountId, { isFresh: seconds > 0 })
+  // To a reader whose tag is out of date, the task has changed already.
+  const hasChanged = until === 'change' && known !== undefined && !isKnownTag(known, etagOf(task))
+  if (seconds > 0 && !hasChanged) task = await waitForTask(task, until, seconds * 1000, call.waitSignal())
+
+  const etag = etagOf(task)
+  const headers = {
+    etag,
+    vary: 'Accept, Prefer, X-API-Dialect',
+    ...(applied !== undefined && { 'preference-applied': applied }),
+    'cache-control': 'private, no-cache',
+    ...hintHeaders(task, catalog),
+    ...(task.mediaExpiresAt !== null && { 'x-media-expires-at': task.mediaExpiresAt.toISOString() }),
+  }
+  if (isKnownTag(known, etag)) return { status: 304, headers, body: undefined }
+  return { headers, body: present(task, videoUrlOf(links, task.mediaId), dialect) }
+}

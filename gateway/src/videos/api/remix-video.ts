@@ -1,0 +1,70 @@
+import { ApiError } from '@kinora/contract/errors'
+import type { operations } from '@kinora/contract/operations'
+import { RemixBody } from '@kinora/contract/operations/videos'
+
+import type { Handler } from '../../http/call.ts'
+import type { Catalog } from '../../models/catalog.ts'
+import { chooseModel } from '../../models/choose-model.ts'
+import { deprecationHeaders } from '../../models/deprecation.ts'
+import type { Providers } from '../../providers/port/provider.ts'
+import type { AcceptVideo } from '../queue/admit-video.ts'
+import type { VideoOrder, VideoTask } from '../task.ts'
+import { dialectOf, presentRemixedVideo } from './present-video.ts'
+import type { ReadTask } from './read-task.ts'
+import { mediaIdOf } from './source-task.ts'
+
+/** The provider that made the source makes the remix; where it cannot, that is said before money is set aside. */
+const assertCanRemix = (providers: Providers, { id, provider }: VideoTask) => {
+  if (providers.find(provider)?.video?.canRemix === true) return
+  throw new ApiError('upstream_error', {
+    message: 'The provider that made this video cannot remix it. Nothing was charged.',
+    detail: `${id} was made by ${provider}`,
+    headers: { 'x-should-retry': 'false' },
+  })
+}
+
+export const remixVideo =
+  ({
+    catalog,
+    providers,
+    readTask,
+    acceptVideo,
+  }: {
+    catalog: Catalog
+    providers: Providers
+    readTask: ReadTask
+    acceptVideo: AcceptVideo
+  }): Handler<typeof operations.remixVideo> =>
+  async (call) => {
+    const { caller, path } = call
+    const source = await readTask(path['id'] ?? '', caller.accountId)
+    const model = chooseModel(catalog, caller, source.model)
+    if (model.kind !== 'video' || source.family !== 'B') {
+      throw new ApiError('invalid_parameter', {
+        param: 'id',
+        message: `A video of '${source.model}' cannot be remixed.`,
+      })
+    }
+    const { prompt, size = source.order.size } = call.read(RemixBody)
+    const mediaId = mediaIdOf(source)
+    assertCanRemix(providers, source)
+    const { seconds, width, height, watermark, isPrivate, style } = source.order
+    const order: VideoOrder = {
+      prompt,
+      seconds,
+      size,
+      width,
+      height,
+      ...model.dimensions[size],
+      watermark,
+      isPrivate,
+      ...(style !== undefined && { style }),
+      remixOf: { taskId: source.id, mediaId },
+    }
+    const admission = { caller, model, door: 'remix', order, pinnedTo: source.provider } as const
+    const headers = deprecationHeaders(model)
+    if (call.wantsQuote) return { headers, body: await acceptVideo.quote({ ...admission, pictures: [] }) }
+    const replyOf = (task: VideoTask) => ({ headers, body: presentRemixedVideo(task, dialectOf(call)) })
+    const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
+    return replyOf(await acceptVideo({ ...admission, pictures: [], replyToKeep }))
+  }

@@ -1,0 +1,293 @@
+/**
+ * Pictures that come with an order: a file of a form, a data URI, or a URL. Whatever the way, the bytes
+ * end in storage with their size counted and their kind decided by content, never by what the sender says.
+ */
+import { open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+
+import { ApiError } from '@kinora/contract/errors'
+import { imageBytesMax } from '@kinora/contract/limits'
+
+import type { ReceivedFile } from '../../http/body/fields.ts'
+import type { SpooledText } from '../../http/body/spooled-text.ts'
+import type { Call } from '../../http/call.ts'
+import { CommitOutcomeUnknown } from '../../platform/postgres.ts'
+import { base64Length, decodeBase64, NotBase64 } from '../../platform/streams/base64.ts'
+import { uuidV7 } from '../../platform/uuid.ts'
+import { OutsideFetchError, type OutsideFetcher } from '../../safe-fetch/safe-fetch.ts'
+import type { FindLinkedFile } from '../../storage/find-linked-file.ts'
+import type { MediaStore } from '../../storage/media-store.ts'
+import { createImageScan, type ImageScan } from './image-scan.ts'
+
+export interface StoredPicture {
+  id: string
+  storageKey: string
+  contentType: string
+  sizeBytes: number
+  sha256: string
+}
+
+export interface PictureDependencies {
+  mediaStore: MediaStore
+  outside: OutsideFetcher
+  findLinkedFile: FindLinkedFile
+}
+
+const invalidImage = (param: string, message: string, cause?: unknown) =>
+  new ApiError('invalid_image', { param, message, cause })
+const tooLarge = (param: string) =>
+  invalidImage(param, `'${param}' must be at most ${imageBytesMax / 1_048_576} MB.`)
+
+const headOf = async (stream: Readable): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+async function* scanned(bytes: AsyncIterable<Buffer>, scan: ImageScan): AsyncGenerator<Buffer, void> {
+  for await (const chunk of bytes) {
+    scan.take(chunk)
+    yield chunk
+  }
+}
+
+/** Reads a file only as far as needed, and through one buffer, so that many at once leave no garbage behind. */
+const scanFile = async (path: string, scan: ImageScan): Promise<void> => {
+  const file = await open(path)
+  try {
+    const buffer = Buffer.allocUnsafe(64 * 1024)
+    while (!scan.isOver()) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length)
+      if (bytesRead === 0) return
+      scan.take(buffer.subarray(0, bytesRead))
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** What the image is; one that is cut off, or none at all, is refused. */
+const assertWhole = (param: string, scan: ImageScan): string => {
+  const contentType = scan.contentType()
+  if (contentType === undefined) throw invalidImage(param, `'${param}' must be a PNG, JPEG, WebP or GIF.`)
+  if (scan.isComplete()) return contentType
+  throw invalidImage(param, `'${param}' is not a whole image: its data is damaged or ends too early.`)
+}
+
+const notDataUri = (param: string) =>
+  invalidImage(param, `'${param}' must be a base64 data URI of a PNG, JPEG, WebP or GIF.`)
+
+const decodeDataUri = (param: string, uri: string): Buffer => {
+  const match = /^data:image\/(?:png|jpe?g|webp|gif);base64,([A-Za-z0-9+/_-]*={0,2})$/.exec(uri)
+  if (match?.[1] === undefined || match[1].length % 4 === 1) throw notDataUri(param)
+  if (match[1].length > (imageBytesMax * 4) / 3 + 4) throw tooLarge(param)
+  return Buffer.from(match[1], 'base64')
+}
+
+/** Where a picture comes from, and the parameter to name when something is wrong with it. */
+export type PictureSource = { param: string } & (
+  | { file: ReceivedFile }
+  | { text: string }
+  | { spooled: SpooledText }
+)
+
+type LongText = Call['longText']
+
+const urlLengthMax = 65_536
+
+/** The picture behind a URL or a data URI, which is spooled where it is long; undefined for anything else. */
+export const pictureFrom = (
+  param: string,
+  text: unknown,
+  longText: LongText,
+): Promise<PictureSource> | undefined => {
+  const spooled = longText(text)
+  if (spooled === undefined) {
+    return typeof text === 'string' && text !== '' ? Promise.resolve({ param, text }) : undefined
+  }
+  // In a body with much else in it, even an address may have been spooled.
+  return spooled.sizeBytes > urlLengthMax
+    ? Promise.resolve({ param, spooled })
+    : spooled.read().then((read) => ({ param, text: read }))
+}
+
+/** What the caller gave for one picture parameter: files, text, or the client library's `{ image_url }`. */
+export const picturesOf = async (
+  { fields, longText }: Pick<Call, 'fields' | 'longText'>,
+  param: string,
+): Promise<PictureSource[]> => {
+  const files = fields.files(param)
+  if (files.length > 0) return files.map((file) => ({ param, file }))
+  const value = fields.value(param)
+  if (value === undefined || (typeof value === 'string' && value.trim() === '')) return []
+  const isWrapped = typeof value === 'object' && value !== null && 'image_url' in value
+  const source = pictureFrom(param, isWrapped ? value.image_url : value, longText)
+  if (source !== undefined) return [await source]
+  throw new ApiError('invalid_parameter', {
+    param,
+    message: `'${param}' must be a file, a data URI or a URL.`,
+  })
+}
+
+/** The pictures of a list of URLs and data URIs; an absent list is an empty one. */
+export const picturesInList = async (
+  value: unknown,
+  param: string,
+  countMax: number,
+  longText: LongText,
+): Promise<PictureSource[]> => {
+  if (value === undefined) return []
+  if (!Array.isArray(value) || value.length > countMax) {
+    const got = Array.isArray(value) ? `got ${value.length}` : 'got something else'
+    throw new ApiError('invalid_parameter', {
+      param,
+      message: `'${param}' must be a list of at most ${countMax} URLs or data URIs (${got}).`,
+    })
+  }
+  const sources = value.map((text: unknown, index) => {
+    const source = pictureFrom(`${param}[${index}]`, text, longText)
+    if (source !== undefined) return source
+    throw new ApiError('invalid_parameter', {
+      param: `${param}[${index}]`,
+      message: `'${param}[${index}]' must be a URL or a data URI.`,
+    })
+  })
+  return Promise.all(sources)
+}
+
+type Put = (bytes: AsyncIterable<Buffer>) => Promise<{ sizeBytes: number; sha256: string }>
+
+/** A copy of the file behind one of our own links; undefined for any other address. */
+const storeLinked = async (
+  { mediaStore, findLinkedFile }: PictureDependencies,
+  param: string,
+  url: string,
+  put: Put,
+) => {
+  const file = await findLinkedFile(url).catch((error: unknown) => {
+    if (!(error instanceof ApiError)) throw error
+    throw invalidImage(param, `'${param}' is a link of ours that does not open: ${error.message}`, error)
+  })
+  if (file === undefined) return undefined
+  if (file.sizeBytes > imageBytesMax) throw tooLarge(param)
+  const stream = await mediaStore.open(file.storageKey)
+  if (stream === undefined) throw invalidImage(param, `'${param}' is a link to a file that was removed.`)
+  return put(stream)
+}
+
+const storeText = async (
+  dependencies: PictureDependencies,
+  param: string,
+  text: string,
+  put: Put,
+  signal: AbortSignal,
+) => {
+  const { outside } = dependencies
+  if (text.startsWith('data:')) {
+    const bytes = decodeDataUri(param, text)
+    if (bytes.length > imageBytesMax) throw tooLarge(param)
+    return put(Readable.from([bytes]))
+  }
+  if (!/^https?:\/\//i.test(text))
+    throw invalidImage(param, `'${param}' must be an http or https URL, a data URI or a file.`)
+  const linked = await storeLinked(dependencies, param, text, put)
+  if (linked !== undefined) return linked
+  try {
+    const { stream } = await outside.open(text, { sizeBytesMax: imageBytesMax, signal })
+    return await put(stream)
+  } catch (error) {
+    if (!(error instanceof OutsideFetchError)) throw error
+    if (error.reason === 'too_large') throw tooLarge(param)
+    throw invalidImage(param, `'${param}' could not be fetched from that URL.`, error)
+  }
+}
+
+/** A text too long to be held can only be a data URI. */
+const storeSpooled = async (param: string, spooled: SpooledText, put: Put) => {
+  const head = (await headOf(spooled.open(0, 64))).toString('latin1')
+  const [start] = /^data:image\/(?:png|jpe?g|webp|gif);base64,/.exec(head) ?? []
+  if (start === undefined) throw notDataUri(param)
+  if (spooled.sizeBytes - start.length > base64Length(imageBytesMax)) throw tooLarge(param)
+  try {
+    return await put(decodeBase64(spooled.open(start.length)))
+  } catch (error) {
+    if (error instanceof RangeError) throw tooLarge(param)
+    throw error instanceof NotBase64 ? notDataUri(param) : error
+  }
+}
+
+const storeFile = async (
+  { mediaStore }: PictureDependencies,
+  param: string,
+  file: ReceivedFile,
+  key: string,
+  scan: ImageScan,
+) => {
+  if (file.isTruncated || file.sizeBytes > imageBytesMax) throw tooLarge(param)
+  await scanFile(file.path, scan)
+  assertWhole(param, scan)
+  await mediaStore.adopt(key, file.path)
+  return { sizeBytes: file.sizeBytes, sha256: file.sha256 }
+}
+
+const storeOne = async (
+  dependencies: PictureDependencies,
+  source: PictureSource,
+  signal: AbortSignal,
+): Promise<StoredPicture> => {
+  const { mediaStore } = dependencies
+  const { param } = source
+  const id = uuidV7()
+  const storageKey = `references/${id}`
+  const scan = createImageScan()
+  const put: Put = (bytes) =>
+    mediaStore.put(storageKey, Readable.from(scanned(bytes, scan), { objectMode: false }), imageBytesMax)
+  const store = () => {
+    if ('file' in source) return storeFile(dependencies, param, source.file, storageKey, scan)
+    if ('spooled' in source) return storeSpooled(param, source.spooled, put)
+    return storeText(dependencies, param, source.text, put, signal)
+  }
+  const stored = await store()
+  try {
+    return { id, storageKey, contentType: assertWhole(param, scan), ...stored }
+  } catch (error) {
+    await mediaStore.remove(storageKey)
+    throw error
+  }
+}
+
+const removePictures = ({ mediaStore }: Pick<PictureDependencies, 'mediaStore'>, pictures: StoredPicture[]) =>
+  Promise.all(pictures.map(({ storageKey }) => mediaStore.remove(storageKey)))
+
+/**
+ * Stores the pictures and gives them to `work`; where the order is not accepted they are removed again. Where that is
+ * unknown they stay, and retention removes those that no order owns.
+ */
+export const withPictures = async <Result>(
+  dependencies: PictureDependencies,
+  sources: PictureSource[],
+  signal: AbortSignal,
+  work: (pictures: StoredPicture[]) => Promise<Result>,
+): Promise<Result> => {
+  const pictures: StoredPicture[] = []
+  try {
+    for (const source of sources) pictures.push(await storeOne(dependencies, source, signal))
+    return await work(pictures)
+  } catch (error) {
+    if (!(error instanceof CommitOutcomeUnknown)) await removePictures(dependencies, pictures)
+    throw error
+  }
+}
+
+/** Looks at the pictures as if they were to stay, and gives them to `work`; nothing of them stays. */
+export const tryPictures = <Result>(
+  dependencies: PictureDependencies,
+  sources: PictureSource[],
+  signal: AbortSignal,
+  work: (pictures: StoredPicture[]) => Promise<Result>,
+): Promise<Result> =>
+  withPictures(dependencies, sources, signal, async (pictures) => {
+    const result = await work(pictures)
+    await removePictures(dependencies, pictures)
+    return result
+  })

@@ -1,0 +1,82 @@
+/** What a provider is told of a task. */
+import type { Postgres } from '../../platform/postgres.ts'
+import { ProviderFailure } from '../../providers/port/failure.ts'
+import type { Opaque, ReferencePicture, SourceVideo, VideoJob } from '../../providers/port/video.ts'
+import type { Route } from '../../routing/route.ts'
+import type { MediaStore } from '../../storage/media-store.ts'
+import { findStoredFile, referencesOfTask, type StoredFile } from '../../storage/stored-file-store.ts'
+import { dayOfTaskId } from '../task-id.ts'
+import { findMaker } from '../task-store.ts'
+import type { VideoTask } from '../task.ts'
+
+export interface JobDependencies {
+  postgres: Postgres
+  mediaStore: MediaStore
+  /** The portraits of these characters; of one that is gone there is none. */
+  portraitsOf: (characterIds: string[]) => Promise<Map<string, StoredFile>>
+  /** Where a provider may bring its news of a task. */
+  newsUrlOf: (provider: string, taskId: string) => string
+}
+
+const readable = (mediaStore: MediaStore, file: StoredFile): ReferencePicture => ({
+  contentType: file.contentType,
+  sizeBytes: file.sizeBytes,
+  open: async () => {
+    const stream = await mediaStore.open(file.storageKey)
+    if (stream === undefined) throw new ProviderFailure('rejected', `${file.kind} ${file.id} is missing`)
+    return stream
+  },
+})
+
+/** The video a remix is made from; the provider that made it is also told which job of its own that was. */
+const sourceOf = async (
+  { postgres, mediaStore }: JobDependencies,
+  { provider, order: { remixOf } }: VideoTask,
+): Promise<SourceVideo | undefined> => {
+  if (remixOf === undefined) return undefined
+  const file = await findStoredFile(postgres, remixOf.mediaId)
+  if (file === undefined) throw new ProviderFailure('rejected', `source ${remixOf.mediaId} is missing`)
+  const maker = await findMaker(postgres, dayOfTaskId(remixOf.taskId) ?? '', remixOf.taskId)
+  const isSameMaker = maker?.provider === provider && maker.upstream !== null
+  return { ...readable(mediaStore, file), ref: isSameMaker ? (maker.upstream as Opaque) : undefined }
+}
+
+/** Each with its portrait. One that was deleted since stays a name in the prompt. */
+const charactersOf = async (
+  { mediaStore, portraitsOf }: JobDependencies,
+  { order: { characters = [] } }: VideoTask,
+): Promise<VideoJob['characters']> => {
+  if (characters.length === 0) return []
+  const portraits = await portraitsOf(characters.map(({ id }) => id))
+  return characters.flatMap(({ id, username }) => {
+    const portrait = portraits.get(id)
+    return portrait === undefined ? [] : { username, picture: readable(mediaStore, portrait) }
+  })
+}
+
+/** The job as its provider is to be told of it. */
+export const jobOf = async (
+  dependencies: JobDependencies,
+  task: VideoTask,
+  { provider, upstreamModel }: Pick<Route, 'provider' | 'upstreamModel'>,
+): Promise<VideoJob> => {
+  const { postgres, mediaStore, newsUrlOf } = dependencies
+  const references = await referencesOfTask(postgres, task.id)
+  const { seconds, width, height, watermark, isPrivate, style, referenceMode } = task.order
+  return {
+    seconds,
+    width,
+    height,
+    watermark,
+    isPrivate,
+    taskId: task.id,
+    model: upstreamModel,
+    prompt: task.enhancedPrompt,
+    style,
+    references: references.map((file) => readable(mediaStore, file)),
+    referenceMode,
+    source: await sourceOf(dependencies, task),
+    characters: await charactersOf(dependencies, task),
+    newsUrl: provider.bringsNews ? newsUrlOf(provider.name, task.id) : undefined,
+  }
+}

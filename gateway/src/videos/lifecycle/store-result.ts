@@ -1,0 +1,145 @@
+/**
+ * The second step of a run: reads how the job ended and, where there is a video, makes it ours. Only when
+ * its bytes are stored, hashed and found to be a playable video does the task count as completed.
+ */
+import { createHash } from 'node:crypto'
+
+import { taskErrors, type TaskErrorCode } from '@kinora/contract/errors'
+
+import type { Log } from '../../platform/log.ts'
+import type { Postgres } from '../../platform/postgres.ts'
+import { uuidV7 } from '../../platform/uuid.ts'
+import { ProviderFailure } from '../../providers/port/failure.ts'
+import { videoOf, type Providers } from '../../providers/port/provider.ts'
+import type { Opaque } from '../../providers/port/video.ts'
+import type { MediaStore } from '../../storage/media-store.ts'
+import type { ProbeVideo } from '../../storage/probe-video.ts'
+import { insertStoredFiles } from '../../storage/stored-file-store.ts'
+import { recordJobFailures, recordOutcome, touchRun, type OpenTask } from '../open-task-store.ts'
+import { findTask } from '../task-store.ts'
+import type { Ending, Outcome, VideoTask } from '../task.ts'
+
+export interface KeepDependencies {
+  postgres: Postgres
+  providers: Providers
+  mediaStore: MediaStore
+  probeVideo: ProbeVideo
+  /** How long the results of an account are kept. */
+  retentionMsOf: (accountId: string) => Promise<number>
+  log: Log
+}
+
+const videoBytesMax = 2 * 1024 ** 3
+const signOfLifeMs = 5_000
+// Vendors have been seen to say that a video is done a little before it can be fetched.
+const resultGraceMs = 30_000
+
+const failed = (code: TaskErrorCode, message = ''): Ending => ({
+  kind: 'failed',
+  code,
+  message: message === '' ? taskErrors[code] : message,
+})
+
+/** The same id and place for every attempt, so that a repeated step leaves one file. */
+const placeOf = (task: VideoTask) => {
+  const entropy = createHash('sha256').update(`video|${task.id}`).digest()
+  const mediaId = uuidV7(task.createdAt.getTime(), entropy)
+  return { mediaId, storageKey: `videos/${task.day}/${mediaId}.mp4` }
+}
+
+/** Tells operators why a job that the provider took came to nothing. */
+const explain = (postgres: Postgres, { taskId, day, provider }: OpenTask, reason: string) =>
+  recordJobFailures(postgres, [{ taskId, day, provider, reason }])
+
+const fetchAndKeep = async (
+  { postgres, providers, mediaStore, probeVideo, retentionMsOf, log }: KeepDependencies,
+  open: OpenTask,
+  task: VideoTask,
+  result: Opaque,
+): Promise<Ending> => {
+  const { mediaId, storageKey } = placeOf(task)
+  const provider = providers.get(open.provider)
+  const signal = AbortSignal.timeout(provider.timeoutsMs.download)
+  const source = await videoOf(provider).openResult(open.upstream as Opaque, result, signal)
+  const { sizeBytes, sha256 } = await mediaStore.put(storageKey, source, videoBytesMax)
+  const probed = await mediaStore.withLocalPath(storageKey, probeVideo)
+  if (probed === undefined) {
+    log.warn({ taskId: task.id, provider: provider.name, sizeBytes }, 'video.unplayable')
+    await explain(postgres, open, `the result of ${sizeBytes} bytes is not a playable video`)
+    await mediaStore.remove(storageKey)
+    return failed('upstream_error', 'The provider delivered a file that is not a playable video.')
+  }
+  const retentionMs = await retentionMsOf(task.accountId)
+  await insertStoredFiles(postgres, [
+    {
+      id: mediaId,
+      accountId: task.accountId,
+      taskId: task.id,
+      kind: 'video',
+      storageKey,
+      contentType: 'video/mp4',
+      sizeBytes,
+      sha256,
+      ...probed,
+      expiresAt: new Date(Date.now() + retentionMs),
+    },
+  ])
+  return { kind: 'completed', mediaId }
+}
+
+/** What a provider says of a job at the last moment, when news of it may have been lost or is just being made. */
+const askOnceMore = async (
+  { postgres, providers, log }: KeepDependencies,
+  open: OpenTask,
+): Promise<Outcome | undefined> => {
+  const { taskId, provider: name, upstream } = open
+  const provider = providers.find(name)
+  if (upstream === null || provider?.video === undefined) return undefined
+  try {
+    const signal = AbortSignal.timeout(provider.timeoutsMs.check)
+    const status = await provider.video.check(upstream as Opaque, signal)
+    if (status.kind === 'refused') await explain(postgres, open, status.message)
+    if (status.kind !== 'done') return undefined
+    // Written down, so that a cancel from here on finds the video made.
+    await recordOutcome(postgres, taskId, { kind: 'done', result: status.result })
+    return status
+  } catch (error) {
+    log.info({ err: error, taskId, provider: name }, 'check.failed')
+    return undefined
+  }
+}
+
+export const keepVideo = async (
+  dependencies: KeepDependencies,
+  taskId: string,
+  run: number,
+): Promise<Ending | { kind: 'over' }> => {
+  const { postgres, log } = dependencies
+  const open = await touchRun(postgres, taskId, run, { stage: 'keeping' })
+  const task = open && (await findTask(postgres, open.day, taskId))
+  if (open === undefined || task === undefined) return { kind: 'over' }
+  const outcome = open.outcome ?? (await askOnceMore(dependencies, open))
+  if (outcome === undefined) return failed('task_timeout')
+  if (outcome.kind === 'refused') return failed(outcome.code, outcome.message)
+
+  const signOfLife = setInterval(() => {
+    touchRun(postgres, taskId, run).catch((error: unknown) =>
+      log.warn({ err: error, taskId }, 'video.silent'),
+    )
+  }, signOfLifeMs)
+  try {
+    return await fetchAndKeep(dependencies, open, task, outcome.result as Opaque)
+  } catch (error) {
+    log.warn({ err: error, taskId, provider: open.provider }, 'video.not-kept')
+    // A result the provider no longer has is gone, once it has had time to find it; anything else may pass, until the
+    // deadline has.
+    const waitedMs = Date.now() - (open.outcomeAt?.getTime() ?? 0)
+    const isRefused = error instanceof ProviderFailure && error.kind === 'rejected'
+    const isGone = isRefused && (waitedMs > resultGraceMs || open.isOverdue)
+    if (!isGone && !open.isOverdue) throw error
+    if (error instanceof ProviderFailure) await explain(postgres, open, error.message)
+    return failed(isGone ? 'upstream_error' : 'task_timeout')
+  } finally {
+    clearInterval(signOfLife)
+  }
+}

@@ -1,0 +1,103 @@
+/** Things that were made long ago, and what clears them away, without a worker. */
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { postMovements } from '../../src/billing/ledger/ledger-store.ts'
+import { priceOf } from '../../src/billing/prices/price.ts'
+import { createLog } from '../../src/platform/log.ts'
+import type { Postgres } from '../../src/platform/postgres.ts'
+import type { ClearDependencies } from '../../src/retention/sweep.ts'
+import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
+import { createTranscriptionId, dayOfTranscription } from '../../src/transcription-tasks/transcription-id.ts'
+import { insertTranscription } from '../../src/transcription-tasks/transcription-task-store.ts'
+import { createUuidTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
+import { insertTasks } from '../../src/videos/task-store.ts'
+import { vendorKey } from './vendor-gateway.ts'
+import { vendorProviders } from './vendor-providers.ts'
+
+export const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000)
+
+/** The usual terms, with files below `directory` and a vendor that keeps jobs to remix them. */
+export const clearingOf = async ({
+  database: { postgres },
+  directory,
+  vendor = { url: 'http://127.0.0.1:9' },
+}: {
+  database: { postgres: Postgres }
+  directory: string
+  vendor?: { url: string }
+}): Promise<ClearDependencies> => ({
+  postgres,
+  mediaStore: await createDiskMediaStore(join(directory, 'media')),
+  providers: vendorProviders(vendor, vendorKey),
+  days: () => ({ media: 7, task: 30, log: 30 }),
+  log: createLog({ level: 'silent' }, 'test'),
+})
+
+export const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+/** A task as if it had been accepted then: its row, its event, its hold and its place among the open ones. */
+export const acceptedAt = async (
+  postgres: Postgres,
+  owner: { accountId: string; keyId: string },
+  createdAt: Date,
+): Promise<{ id: string; day: string }> => {
+  const id = createUuidTaskId(createdAt.getTime())
+  const day = dayOfTaskId(id) ?? ''
+  const price = priceOf('second', 100_000, 4)
+  await postMovements(postgres, [
+    { kind: 'hold', ...owner, purse: 'payg', taskId: id, day, amountMicros: price.totalMicros },
+  ])
+  await insertTasks(postgres, [
+    {
+      ...{ id, day, ...owner, model: 'vidB-2', family: 'B', door: 'videos', state: 'pending', progress: 0 },
+      order: {
+        ...{ prompt: 'A whale', seconds: 4, size: '480x480', width: 480, height: 480 },
+        ...{ watermark: true, isPrivate: false },
+      },
+      ...{
+        enhancedPrompt: 'A whale',
+        provider: 'vendor',
+        purse: 'payg',
+        price,
+        holdMicros: price.totalMicros,
+      },
+      ...{ createdAt, statusUpdatedAt: createdAt, mediaId: null, mediaExpiresAt: null },
+      ...{ errorCode: null, errorMessage: null, shard: 0, deadlineAt: daysAgo(-1) },
+      decision: { provider: 'vendor', because: 'the only route', skipped: [] },
+    },
+  ])
+  return { id, day }
+}
+
+/** A transcription task as if it had been accepted then, for nothing. */
+export const recordingAt = async (
+  postgres: Postgres,
+  owner: { accountId: string; keyId: string },
+  createdAt: Date,
+): Promise<{ id: string; day: string; recordingKey: string }> => {
+  const id = createTranscriptionId(createdAt.getTime())
+  const day = dayOfTranscription(id) ?? ''
+  const recordingKey = `recordings/${day}/${id}`
+  await insertTranscription(
+    postgres,
+    {
+      ...{ id, day, ...owner, model: 'asr-1', state: 'pending', durationMs: 1_000, doneMs: 0 },
+      order: { task: 'transcribe', temperature: 0, hasSegments: true },
+      ...{
+        purse: 'payg',
+        price: priceOf('minute', 0, 1),
+        holdMicros: 0,
+        errorCode: null,
+        errorMessage: null,
+      },
+      ...{ recordingKey, createdAt, finishedAt: null, expiresAt: null, hasTranscript: false },
+    },
+    daysAgo(-1),
+  )
+  return { id, day, recordingKey }
+}

@@ -1,0 +1,28 @@
+import { Readable } from 'node:stream'
+
+import type { ReferencePicture, VideoJob } from '../../src/providers/port/video.ts'
+
+/** A job for a test, with nothing in it that the test does not say. */
+export const jobForTest = (changes: Partial<VideoJob>): VideoJob => ({
+  taskId: 'task-1',
+  model: 'maker-2',
+  prompt: 'a cat',
+  seconds: 4,
+  width: 1280,
+  height: 720,
+  watermark: false,
+  isPrivate: false,
+  style: undefined,
+  references: [],
+  referenceMode: undefined,
+  source: undefined,
+  characters: [],
+  newsUrl: undefined,
+  ...changes,
+})
+
+export const pictureForTest = (content: string | Buffer, contentType = 'image/png'): ReferencePicture => ({
+  contentType,
+  sizeBytes: Buffer.byteLength(content),
+  open: async () => Readable.from([Buffer.from(content)]),
+})

@@ -1,0 +1,115 @@
+/** A gateway in this process whose provider brings its news, with the vendor's pen in the test's own hand. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { createFalSigner, type Claims, type FalSigner } from '../../../dev/vendor/fal-signature.ts'
+import type { Environment } from '../../src/config.ts'
+import { Secret } from '../../src/platform/secret.ts'
+import { recordSubmitted } from '../../src/videos/open-task-store.ts'
+import { dayOfTaskId } from '../../src/videos/task-id.ts'
+import { markProcessing } from '../../src/videos/task-store.ts'
+import { createNewsLinks } from '../../src/webhooks/inbound/webhook-url.ts'
+import { ask, askJson, type Answer } from './answers.ts'
+import { createAccount, createKey, linkSecret } from './factories.ts'
+import { startGateway, type TestGateway } from './start-gateway.ts'
+
+export interface Brought {
+  url: string
+  headers: Record<string, string>
+  body: string
+}
+
+export interface NewsGateway extends TestGateway {
+  signer: FalSigner
+  accountId: string
+  /** Every path that the vendor was asked for, beside its keys. */
+  asked: string[]
+  /** Creates a task at the provider and answers its id. */
+  /** What another gateway on the same record needs to have the same providers. */
+  environment: Environment
+  create: () => Promise<string>
+  /** Notes that the provider took the task as this job, as its submit would have, to be checked in an hour. */
+  submitted: (taskId: string, jobId: string) => Promise<void>
+  refOf: (jobId: string) => { id: string; app: string }
+  /** A genuine delivery of a job's end to the address of a task. */
+  newsOf: (taskId: string, jobId: string, claims?: Partial<Claims>) => Brought
+  bring: (brought: Brought) => Promise<Answer>
+}
+
+const app = 'maker/film'
+
+/** The provider is `queue`; another one of the same kind, `other`, has keys of its own that nobody here holds. */
+export const startNewsGateway = async (): Promise<NewsGateway> => {
+  const signer = createFalSigner()
+  const stranger = createFalSigner()
+  const asked: string[] = []
+  const vendor = createServer((request, response) => {
+    const path = request.url ?? ''
+    const keys = { '/keys': signer, '/other-keys': stranger }[path]?.jwks()
+    if (keys === undefined) asked.push(`${request.method} ${path}`)
+    response.writeHead(keys === undefined ? 202 : 200).end(JSON.stringify(keys ?? {}))
+  })
+  await new Promise<void>((resolve) => {
+    vendor.listen(0, '127.0.0.1', resolve)
+  })
+  const vendorUrl = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`
+  const directory = await mkdtemp(join(tmpdir(), 'kinora-news-'))
+  const file = join(directory, 'providers.yaml')
+  const provider = { kind: 'fal', baseUrl: vendorUrl, apiKey: 'key-of-tests', webhooks: true }
+  const providers = {
+    queue: { ...provider, jwksUrl: `${vendorUrl}/keys` },
+    other: { ...provider, jwksUrl: `${vendorUrl}/other-keys` },
+  }
+  await writeFile(file, JSON.stringify({ providers, models: {} }))
+  const gateway = await startGateway({ PROVIDERS_FILE: file })
+  const { postgres } = gateway.database
+  const accountId = await createAccount(postgres, { balance: 100_000 })
+  const key = await createKey(postgres, accountId)
+  const links = createNewsLinks([new Secret(linkSecret)], gateway.url)
+  const refOf = (jobId: string) => ({ id: jobId, app })
+  return {
+    ...gateway,
+    environment: { PROVIDERS_FILE: file },
+    signer,
+    accountId,
+    asked,
+    refOf,
+    create: async () => {
+      const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
+      return String((await askJson(`${gateway.url}/v1/videos`, key.text, order)).body['id'])
+    },
+    submitted: async (taskId, jobId) => {
+      await recordSubmitted(postgres, { taskId, provider: 'queue' }, refOf(jobId), 3_600_000)
+      await markProcessing(postgres, dayOfTaskId(taskId) ?? '', taskId)
+    },
+    newsOf: (taskId, jobId, claims = {}) => {
+      const body = JSON.stringify({
+        request_id: jobId,
+        status: 'OK',
+        payload: { video: { url: 'https://f/1' } },
+      })
+      return {
+        url: `${links.urlFor('queue', taskId)}&note=${encodeURIComponent(app)}`,
+        headers: signer.headersOf(body, { requestId: jobId, ...claims }),
+        body,
+      }
+    },
+    bring: ({ url, headers, body }) =>
+      ask(url, undefined, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await gateway[Symbol.asyncDispose]()
+      vendor.closeAllConnections()
+      await new Promise<void>((resolve) => {
+        vendor.close(() => resolve())
+      })
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,61 @@
+/** How many tasks of an account may wait; nothing takes any from the line here, because the engine is away. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { lineDefaults } from '../../src/videos/queue/queue-limits.ts'
+import { askJson, expectProblem } from '../kit/answers.ts'
+import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
+import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+let gateway: TestGateway
+let accountId: string
+let key: TestKey
+let other: TestKey
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  accountId = await createAccount(gateway.database.postgres)
+  key = await createKey(gateway.database.postgres, accountId)
+  other = await createKey(gateway.database.postgres, await createAccount(gateway.database.postgres))
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+const create = (by = key) =>
+  askJson(`${gateway.url}/v1/videos`, by.text, {
+    model: 'vidB-2',
+    prompt: 'A whale',
+    seconds: '4',
+    size: '480x480',
+  })
+
+/** Puts tasks of the account in line as if they had been created. */
+const fill = (count: number) =>
+  gateway.database.postgres.query(
+    `insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, accepted_at, not_before,
+                             deadline_at, touched_at)
+     select 'filler-' || n, current_date, $1, $2, 4, 'local', 0, now(), now(), now() + interval '1 hour', now()
+       from generate_series(1, $3) as n`,
+    [accountId, key.id, count],
+  )
+
+test('a line takes as many tasks of an account as its depth, and the next is refused with nothing held', async () => {
+  const depth = lineDefaults.depthPerAccount
+  expect((await create(other)).status).toBe(200)
+  await fill(depth - 1)
+  const startedMs = performance.now()
+  expect((await create()).status).toBe(200)
+  const tookMs = performance.now() - startedMs
+  const before = await recordOf(gateway)
+  const refused = await create()
+  expectProblem(refused, 'rate_limit_exceeded')
+  expect(refused.body).toMatchObject({ error: { message: expect.stringContaining(`${depth} in line`) } })
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+  expect(await recordOf(gateway)).toEqual(before)
+  console.log(`a create beside ${depth - 1} waiting tasks of its account took ${tookMs.toFixed(1)} ms`)
+})
+
+test('other accounts are not concerned, and what was started makes room', async () => {
+  expect((await create(other)).status).toBe(200)
+  await gateway.database.postgres.query(`update open_tasks set stage = 'starting' where task_id = 'filler-1'`)
+  expect((await create()).status).toBe(200)
+  expectProblem(await create(), 'rate_limit_exceeded')
+})

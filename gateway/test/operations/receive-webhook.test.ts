@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { createFalSigner } from '../../../dev/vendor/fal-signature.ts'
+import { Secret } from '../../src/platform/secret.ts'
+import { forgetNews } from '../../src/retention/expired-webhook-receipt-store.ts'
+import { findDueChecks, recordChecks, recordSubmitted, waitOut } from '../../src/videos/open-task-store.ts'
+import { dayOfTaskId } from '../../src/videos/task-id.ts'
+import { createNewsLinks } from '../../src/webhooks/inbound/webhook-url.ts'
+import { ask, expectProblem, randomAddress } from '../kit/answers.ts'
+import { endTask, linkSecret } from '../kit/factories.ts'
+import { recordOf, startGateway, startProxy } from '../kit/start-gateway.ts'
+import { startNewsGateway, type Brought, type NewsGateway } from '../kit/webhook-gateway.ts'
+
+let gateway: NewsGateway
+
+beforeAll(async () => {
+  gateway = await startNewsGateway()
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+let jobs = 0
+const newJobId = () => `job-${(jobs += 1)}`
+
+interface Seen {
+  stage: string
+  upstream: unknown
+  isDue: boolean | null
+  state: string
+  processings: number
+  duplicates: number
+}
+
+const seen = async (taskId: string): Promise<Seen | undefined> => {
+  const { rows } = await gateway.database.postgres.query<Seen & Record<string, unknown>>(
+    `select o.stage, o.upstream, o.next_check_at <= now() as "isDue", t.state,
+            (select count(*) from task_events e where e.task_id = t.id and e.kind = 'processing') as processings,
+            (select count(*) from task_attempts a where a.task_id = t.id and a.is_duplicate) as duplicates
+       from video_tasks t left join open_tasks o on o.task_id = t.id where t.id = $1`,
+    [taskId],
+  )
+  return rows[0]
+}
+
+const waiting = async (jobId = newJobId()) => {
+  const taskId = await gateway.create()
+  await gateway.submitted(taskId, jobId)
+  return { taskId, jobId }
+}
+
+const expectHeard = async (brought: Brought) => {
+  expect(await gateway.bring(brought)).toMatchObject({ status: 200, body: { heard: true } })
+}
+
+/** Is refused, with nothing in the record changed by it. */
+const expectNoEffect = async (brought: Brought, code: Parameters<typeof expectProblem>[1]) => {
+  const before = await recordOf(gateway)
+  expectProblem(await gateway.bring(brought), code)
+  expect(await recordOf(gateway)).toEqual(before)
+}
+
+describe('genuine news', () => {
+  test('make a known job due for a check, and change nothing else', async () => {
+    const { taskId, jobId } = await waiting()
+    const before = await seen(taskId)
+    expect(before).toMatchObject({ isDue: false, state: 'processing' })
+    await expectHeard(gateway.newsOf(taskId, jobId))
+    expect(await seen(taskId)).toEqual({ ...before, isDue: true })
+  })
+
+  test('have an effect once, however often and however late they come', async () => {
+    const { taskId, jobId } = await waiting()
+    const brought = gateway.newsOf(taskId, jobId)
+    await expectHeard(brought)
+    await gateway.database.postgres.query(
+      `update open_tasks set next_check_at = now() + interval '1 hour' where task_id = $1`,
+      [taskId],
+    )
+    await expectHeard(brought)
+    await expectHeard(gateway.newsOf(taskId, jobId, { atSeconds: Math.floor(Date.now() / 1000) + 1 }))
+    expect(await seen(taskId)).toMatchObject({ isDue: false, processings: 1 })
+  })
+
+  test.each(['accepted', 'starting', 'submitting', 'waiting'])(
+    'tell of a job that nobody knew of, with the task %s',
+    async (stage) => {
+      const taskId = await gateway.create()
+      const jobId = newJobId()
+      await gateway.database.postgres.query(
+        `update open_tasks set stage = $2, submits = 1, next_check_at = null where task_id = $1`,
+        [taskId, stage],
+      )
+      await expectHeard(gateway.newsOf(taskId, jobId))
+      expect(await seen(taskId)).toEqual({
+        stage: 'waiting',
+        upstream: gateway.refOf(jobId),
+        isDue: true,
+        state: 'processing',
+        processings: 1,
+        duplicates: 0,
+      })
+    },
+  )
+
+  test('that come before the answer to the submit stand, and the answer, good or lost, changes nothing', async () => {
+    const { postgres } = gateway.database
+    const taskId = await gateway.create()
+    const jobId = newJobId()
+    await postgres.query(`update open_tasks set stage = 'submitting', submits = 1 where task_id = $1`, [
+      taskId,
+    ])
+    await expectHeard(gateway.newsOf(taskId, jobId))
+    const open = { taskId, provider: 'queue' }
+    expect(await recordSubmitted(postgres, open, gateway.refOf(jobId), 60_000)).toBe('known')
+    await waitOut(postgres, taskId, 0)
+    expect(await seen(taskId)).toMatchObject({ upstream: gateway.refOf(jobId), isDue: true, processings: 1 })
+  })
+
+  test('that come while the job is being checked have it checked again', async () => {
+    const { postgres } = gateway.database
+    const { taskId, jobId } = await waiting()
+    await postgres.query('update open_tasks set next_check_at = now() where task_id = $1', [taskId])
+    const due = (await findDueChecks(postgres, 'queue', 0, 1, 1_000)).find((each) => each.taskId === taskId)
+    const found = {
+      taskId,
+      day: dayOfTaskId(taskId) ?? '',
+      nextCheckMs: 60_000,
+      progress: 10,
+      outcome: null,
+      ...(due !== undefined && { dueAt: due.dueAt }),
+    }
+    await expectHeard(gateway.newsOf(taskId, jobId))
+    await recordChecks(postgres, [found])
+    expect(await seen(taskId)).toMatchObject({ isDue: true })
+    const again = (await findDueChecks(postgres, 'queue', 0, 1, 1_000)).find((each) => each.taskId === taskId)
+    await recordChecks(postgres, [{ ...found, dueAt: again?.dueAt ?? '' }])
+    expect(await seen(taskId)).toMatchObject({ isDue: false })
+  })
+
+  test('of a second job are a duplicate: noted, asked to stop, and never the task’s', async () => {
+    const { taskId, jobId } = await waiting()
+    const before = await seen(taskId)
+    const second = newJobId()
+    await expectHeard(gateway.newsOf(taskId, second))
+    expect(await seen(taskId)).toEqual({ ...before, upstream: gateway.refOf(jobId), duplicates: 1 })
+    await expect.poll(() => gateway.asked).toContain(`PUT /maker/film/requests/${second}/cancel`)
+    await expectHeard(gateway.newsOf(taskId, second))
+    expect(await seen(taskId)).toMatchObject({ duplicates: 1 })
+  })
+
+  test('of a job that is another task’s change neither task, and keep nothing from the right one', async () => {
+    const mine = await waiting()
+    const other = await waiting()
+    const unsure = await gateway.create()
+    const before = [await seen(mine.taskId), await seen(other.taskId), await seen(unsure)]
+    await expectHeard(gateway.newsOf(other.taskId, mine.jobId))
+    await expectHeard(gateway.newsOf(unsure, mine.jobId))
+    expect([await seen(mine.taskId), await seen(other.taskId), await seen(unsure)]).toEqual(before)
+    expect(gateway.asked.filter((path) => path.includes(`/${mine.jobId}/`))).toEqual([])
+    await expectHeard(gateway.newsOf(mine.taskId, mine.jobId))
+    expect(await seen(mine.taskId)).toMatchObject({ isDue: true })
+  })
+
+  test('of a provider that the task has left are a duplicate there', async () => {
+    const taskId = await gateway.create()
+    const jobId = newJobId()
+    await gateway.database.postgres.query(`update open_tasks set provider = 'other' where task_id = $1`, [
+      taskId,
+    ])
+    const before = await seen(taskId)
+    await expectHeard(gateway.newsOf(taskId, jobId))
+    expect(await seen(taskId)).toEqual({ ...before, duplicates: 1 })
+    await expect.poll(() => gateway.asked).toContain(`PUT /maker/film/requests/${jobId}/cancel`)
+  })
+
+  test('of a task that has ended, or is long gone, are taken and change nothing', async () => {
+    const { taskId, jobId } = await waiting()
+    await endTask(gateway.database.postgres, taskId, {
+      kind: 'failed',
+      code: 'task_timeout',
+      message: 'Late.',
+    })
+    const before = await recordOf(gateway)
+    await expectHeard(gateway.newsOf(taskId, jobId))
+    await expectHeard(gateway.newsOf('vidB-2:1700000000-00abcdefghijkl', newJobId()))
+    expect(await recordOf(gateway)).toEqual(before)
+  })
+
+  test('are forgotten a day later', async () => {
+    const { postgres } = gateway.database
+    const { taskId, jobId } = await waiting()
+    await expectHeard(gateway.newsOf(taskId, jobId))
+    await postgres.query(
+      `update heard_news set heard_at = now() - interval '25 hours' where id = $1 || ' ' || $2`,
+      [taskId, jobId],
+    )
+    expect(await forgetNews(postgres, 1_000)).toBe(1)
+    expect(await forgetNews(postgres, 1_000)).toBe(0)
+  })
+})
+
+describe('without effect is', () => {
+  test.each<[string, (genuine: Brought) => Brought]>([
+    [
+      'another signature',
+      (genuine) => ({ ...genuine, url: genuine.url.replace(/signature=./, 'signature=!') }),
+    ],
+    ['no signature', (genuine) => ({ ...genuine, url: genuine.url.split('?')[0] ?? '' })],
+    ['another secret', (genuine) => ({ ...genuine, url: genuine.url.replace(/key=\w+/, 'key=00000000') })],
+    [
+      'another provider',
+      (genuine) => ({ ...genuine, url: genuine.url.replace('/news/queue/', '/news/other/') }),
+    ],
+    ['no provider', (genuine) => ({ ...genuine, url: genuine.url.replace('/news/queue/', '/news/nobody/') })],
+  ])('an address with %s', async (_, change) => {
+    const { taskId, jobId } = await waiting()
+    await expectNoEffect(change(gateway.newsOf(taskId, jobId)), 'resource_not_found')
+  })
+
+  test("another task's address with this one's signature, and a signature made for something else", async () => {
+    const { taskId, jobId } = await waiting()
+    const second = await gateway.create()
+    const genuine = gateway.newsOf(taskId, jobId)
+    const [own, foreign] = [taskId, second].map(encodeURIComponent)
+    const url = genuine.url.replace(`/${own}?`, `/${foreign}?`)
+    expect(url).not.toBe(genuine.url)
+    await expectNoEffect({ ...genuine, url }, 'resource_not_found')
+    const links = createNewsLinks([new Secret('a secret that nobody here knows of')], gateway.url)
+    await expectNoEffect({ ...genuine, url: links.urlFor('queue', taskId) }, 'resource_not_found')
+  })
+
+  test.each<[string, (genuine: Brought) => Brought]>([
+    ['unsigned', (genuine) => ({ ...genuine, headers: {} })],
+    ['changed', (genuine) => ({ ...genuine, body: genuine.body.replace('OK', 'KO') })],
+    [
+      'signed by somebody else',
+      (genuine) => ({
+        ...genuine,
+        headers: createFalSigner().headersOf(genuine.body, { requestId: 'job-1' }),
+      }),
+    ],
+    [
+      'old',
+      (genuine) => ({
+        ...genuine,
+        headers: gateway.signer.headersOf(genuine.body, {
+          requestId: 'job-1',
+          atSeconds: Math.floor(Date.now() / 1000) - 400,
+        }),
+      }),
+    ],
+    ['empty', (genuine) => ({ ...genuine, body: '' })],
+  ])('a delivery that is %s', async (_, change) => {
+    const { taskId, jobId } = await waiting()
+    await expectNoEffect(change(gateway.newsOf(taskId, jobId)), 'invalid_signature')
+  })
+
+  test('a body over a mebibyte', async () => {
+    const { taskId, jobId } = await waiting()
+    const genuine = gateway.newsOf(taskId, jobId)
+    const body = JSON.stringify({ request_id: jobId, payload: 'x'.repeat(1_100_000) })
+    const headers = gateway.signer.headersOf(body, { requestId: jobId })
+    await expectNoEffect({ ...genuine, body, headers }, 'request_too_large')
+  })
+})
+
+test('a made-up address never reaches the database, and from one address not without end', async () => {
+  await using proxy = await startProxy(gateway.database.url)
+  await using behind = await startGateway(
+    { DATABASE_URL: proxy.url, LIMIT_ADDRESS_PER_3_MINUTES: '5', TRUSTED_PROXIES: '127.0.0.1' },
+    gateway,
+  )
+  const headers = { 'x-forwarded-for': randomAddress() }
+  const forged = `${behind.url}/news/queue/video_x?key=00000000&signature=${'A'.repeat(43)}`
+  const before = proxy.sentBytes()
+  const codes = []
+  for (let count = 0; count < 7; count += 1) {
+    const { body } = await ask(forged, undefined, { method: 'POST', body: '{}', headers })
+    codes.push((body['error'] as { code: string }).code)
+  }
+  expect(codes).toEqual([
+    ...Array.from({ length: 5 }, () => 'resource_not_found'),
+    ...Array.from({ length: 2 }, () => 'rate_limit_exceeded'),
+  ])
+  expect(proxy.sentBytes()).toBe(before)
+})
+
+test('a delivery that verifies does not count against its address, one that does not is counted', async () => {
+  const limits = { LIMIT_ADDRESS_PER_3_MINUTES: '1', TRUSTED_PROXIES: '127.0.0.1' }
+  await using bounded = await startGateway({ ...gateway.environment, ...limits }, gateway)
+  const { taskId, jobId } = await waiting()
+  const genuine = gateway.newsOf(taskId, jobId)
+  const bring = async (body: string) => {
+    const headers = { ...genuine.headers, 'x-forwarded-for': address }
+    const url = genuine.url.replace(gateway.url, bounded.url)
+    return (await gateway.bring({ url, headers, body })).status
+  }
+  const address = randomAddress()
+  for (let count = 0; count < 3; count += 1) expect(await bring(genuine.body)).toBe(200)
+  expect([await bring('{}'), await bring('{}')]).toEqual([401, 429])
+  expect(await bring(genuine.body)).toBe(200)
+})
+
+test('the door takes nothing but a POST, and no page of any origin', async () => {
+  const url = createNewsLinks([new Secret(linkSecret)], gateway.url).urlFor('queue', await gateway.create())
+  const answer = await ask(url, undefined)
+  expectProblem(answer, 'method_not_allowed')
+  expect(answer.headers.get('allow')).toBe('POST, OPTIONS')
+  expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+})

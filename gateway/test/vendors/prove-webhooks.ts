@@ -1,0 +1,151 @@
+/**
+ * Deliveries of every kind at once, in no order: genuine ones, some of them twice or to the wrong address, and forgeries.
+ * Answers what came of them; how many there are is up to the caller.
+ */
+import { isDeepStrictEqual } from 'node:util'
+
+import { createFalSigner } from '../../../dev/vendor/fal-signature.ts'
+import { Secret } from '../../src/platform/secret.ts'
+import { createNewsLinks } from '../../src/webhooks/inbound/webhook-url.ts'
+import { endTask } from '../kit/factories.ts'
+import type { Brought, NewsGateway } from '../kit/webhook-gateway.ts'
+
+export interface NewsProof {
+  deliveries: number
+  tasks: number
+  forgeries: number
+  forgeriesBelieved: number
+  genuineRefused: number
+  /** Tasks whose record is not what their genuine news make of it. */
+  wrongTasks: unknown[]
+}
+
+/** How a task stands before its news come. */
+const standings = ['known', 'unsure', 'submitting', 'accepted', 'ended'] as const
+
+interface Actor {
+  taskId: string
+  jobId: string
+  standing: (typeof standings)[number]
+}
+
+interface Act {
+  brought: Brought
+  isForged: boolean
+}
+
+const deliveriesPerTask = 10
+const atOnce = 16
+
+/** Numbers from 0 to below 1, the same in every run. */
+const randomFrom = (seed: number) => () => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
+  return seed / 2 ** 32
+}
+
+const shuffled = <Item>(items: Item[], random: () => number): Item[] =>
+  items
+    .map((item) => ({ item, at: random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item)
+
+const setTheScene = async (gateway: NewsGateway, index: number): Promise<Actor> => {
+  const { postgres } = gateway.database
+  const taskId = await gateway.create()
+  const jobId = `proof-${index}`
+  const standing = standings[index % standings.length] ?? 'known'
+  if (standing === 'known' || standing === 'ended') await gateway.submitted(taskId, jobId)
+  if (standing === 'ended') {
+    await endTask(postgres, taskId, { kind: 'failed', code: 'task_timeout', message: 'Late.' })
+  }
+  const stage = { unsure: 'waiting', submitting: 'submitting' }[standing as string]
+  if (stage !== undefined) {
+    await postgres.query(
+      'update open_tasks set stage = $2, submits = 1, next_check_at = null where task_id = $1',
+      [taskId, stage],
+    )
+  }
+  return { taskId, jobId, standing }
+}
+
+/** What is brought of one task: half of it genuine, and of that only one delivery that is to have an effect. */
+const actsOf = (gateway: NewsGateway, { taskId, jobId }: Actor, knownJobId: string): Act[] => {
+  const genuine = gateway.newsOf(taskId, jobId)
+  const now = Math.floor(Date.now() / 1000)
+  const signed = (signer: typeof gateway.signer, atSeconds: number): Brought => ({
+    ...genuine,
+    headers: signer.headersOf(genuine.body, { requestId: jobId, atSeconds }),
+  })
+  const strangers = createNewsLinks([new Secret('a secret that nobody here knows of')], gateway.url)
+  const genuineOnes = [
+    genuine,
+    genuine,
+    signed(gateway.signer, now - 60),
+    gateway.newsOf(taskId, jobId, { atSeconds: now + 60 }),
+    // A job that is another task's by all that is known.
+    gateway.newsOf(taskId, knownJobId),
+  ]
+  const forged = [
+    { ...genuine, url: strangers.urlFor('queue', taskId) },
+    { ...genuine, headers: {} },
+    { ...genuine, body: genuine.body.replace('OK', 'ERROR') },
+    signed(createFalSigner(), now),
+    signed(gateway.signer, now - 3_600),
+  ]
+  return [
+    ...genuineOnes.map((brought) => ({ brought, isForged: false })),
+    ...forged.map((brought) => ({ brought, isForged: true })),
+  ]
+}
+
+const expectedOf = (gateway: NewsGateway, { jobId, standing }: Actor) => {
+  if (standing === 'ended') return { upstream: null, isDue: null, processings: 1, duplicates: 0, heard: 2 }
+  return { upstream: gateway.refOf(jobId), isDue: true, processings: 1, duplicates: 0, heard: 2 }
+}
+
+export const proveNews = async (gateway: NewsGateway, deliveries: number): Promise<NewsProof> => {
+  const { postgres } = gateway.database
+  const random = randomFrom(deliveries)
+  const anchor = `anchor-${deliveries}`
+  const anchored = await gateway.create()
+  await gateway.submitted(anchored, anchor)
+  const tasks = Math.ceil(deliveries / deliveriesPerTask)
+  const actors = await Promise.all(Array.from({ length: tasks }, (_, index) => setTheScene(gateway, index)))
+  const acts = shuffled(
+    actors.flatMap((actor) => actsOf(gateway, actor, anchor)),
+    random,
+  ).slice(0, deliveries)
+
+  let forgeriesBelieved = 0
+  let genuineRefused = 0
+  const left = [...acts]
+  const lane = async () => {
+    for (let act = left.pop(); act !== undefined; act = left.pop()) {
+      const { status } = await gateway.bring(act.brought)
+      if (act.isForged && status < 400) forgeriesBelieved += 1
+      if (!act.isForged && status !== 200) genuineRefused += 1
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, lane))
+
+  const { rows } = await postgres.query<{ id: string }>(
+    `select t.id, o.upstream, o.next_check_at <= now() as "isDue",
+            (select count(*) from task_events e where e.task_id = t.id and e.kind = 'processing') as processings,
+            (select count(*) from task_attempts a where a.task_id = t.id and a.is_duplicate) as duplicates,
+            (select count(*) from heard_news h where starts_with(h.id, t.id || ' ')) as heard
+       from video_tasks t left join open_tasks o on o.task_id = t.id where t.id = any ($1)`,
+    [actors.map(({ taskId }) => taskId)],
+  )
+  const found = new Map(rows.map(({ id, ...rest }) => [id, rest]))
+  const wrongTasks = actors
+    .map((actor) => ({ ...actor, found: found.get(actor.taskId), expected: expectedOf(gateway, actor) }))
+    .filter((each) => !isDeepStrictEqual(each.found, each.expected))
+  return {
+    deliveries: acts.length,
+    tasks: actors.length,
+    forgeries: acts.filter(({ isForged }) => isForged).length,
+    forgeriesBelieved,
+    genuineRefused,
+    wrongTasks,
+  }
+}

@@ -1,0 +1,49 @@
+import type { FilmGraph } from '../drawing/film-graph.ts'
+import { framesPerSecond, type FilmShape } from '../drawing/film-shape.ts'
+import { runFfmpeg } from '../ffmpeg/run-ffmpeg.ts'
+import type { FfmpegTool } from '../ffmpeg/sandbox.ts'
+import { sampleRate } from '../sound/music.ts'
+import { textNote } from './text-note.ts'
+
+export interface EncodeOptions {
+  tool: FfmpegTool
+  directory: string
+  shape: FilmShape
+  graph: FilmGraph
+  soundFileName: string
+  outputFileName: string
+  threads: number
+  onFrame(frame: number): void
+}
+
+/** File names here are ours and relative to the work folder; nothing in them comes from a user. */
+function ffmpegArgs(options: Omit<EncodeOptions, 'tool' | 'directory' | 'onFrame'>): string[] {
+  const { shape, graph } = options
+  const threads = String(options.threads)
+  return [
+    ...graph.inputs.flat(),
+    ...['-f', 's16le', '-ar', String(sampleRate), '-ac', '2', '-i', options.soundFileName],
+    ...['-filter_complex_threads', threads, '-filter_complex', graph.filters.join(';')],
+    ...['-map', `[${graph.picture}]`, '-map', `${graph.inputs.length}:a`],
+    ...['-t', String(shape.seconds), '-r', String(framesPerSecond)],
+    ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '22', '-profile:v', 'high', '-pix_fmt', 'yuv420p'],
+    // Dark skies are where bands would show; this mode spends bits there.
+    ...['-aq-mode', '3', '-g', String(framesPerSecond * 2), '-threads', threads],
+    ...['-colorspace', 'bt709', '-color_primaries', 'bt709', '-color_trc', 'bt709', '-color_range', 'tv'],
+    ...['-c:a', 'aac', '-b:a', '128k', '-map_metadata', '-1', '-map_chapters', '-1'],
+    ...['-metadata', `comment=${textNote(shape, graph.texts)}`],
+    ...['-fflags', '+bitexact', '-flags:v', '+bitexact', '-flags:a', '+bitexact', '-movflags', '+faststart'],
+    ...['-f', 'mp4', options.outputFileName],
+  ]
+}
+
+export async function encodeFilm(options: EncodeOptions): Promise<void> {
+  await runFfmpeg({
+    tool: options.tool,
+    directory: options.directory,
+    args: ffmpegArgs(options),
+    sources: options.graph.sources,
+    onFrame: (frame) => options.onFrame(frame),
+    complaint: 'The video could not be encoded.',
+  })
+}

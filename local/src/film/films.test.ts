@@ -1,0 +1,213 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+import sharp from 'sharp'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { filmShape } from '../drawing/film-shape.ts'
+import { findFfmpeg, type FfmpegTool } from '../ffmpeg/sandbox.ts'
+import type { JobFiles, JobRequest } from '../jobs/job.ts'
+import { watermarkBox } from './overlay.ts'
+import { filmFileName, renderFilm } from './render-film.ts'
+
+const run = promisify(execFile)
+
+// Real renders: a busy machine takes its time.
+const side = 128
+const lastFrame = 23
+const plain: JobRequest = {
+  model: 'm',
+  prompt: 'sand dunes',
+  seconds: 1,
+  width: side,
+  height: side,
+  watermark: false,
+}
+
+let root: string
+let tool: FfmpegTool
+/** A film from sand dunes, for everything that is made from it or compared with it. */
+let dunes: string
+let dunesFrame: Buffer
+
+beforeAll(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'kinora-films-'))
+  tool = await findFfmpeg('ffmpeg')
+  dunes = await render('dunes', {})
+  dunesFrame = await frameOf(dunes, 12)
+})
+afterAll(async () => {
+  await rm(root, { recursive: true, force: true })
+})
+
+async function render(
+  name: string,
+  request: Partial<JobRequest>,
+  files: Partial<JobFiles> = {},
+): Promise<string> {
+  const workDirectory = path.join(root, name)
+  await mkdir(workDirectory)
+  const task = {
+    request: { ...plain, ...request },
+    files: { references: [], characters: [], source: undefined, ...files },
+    workDirectory,
+    tool,
+    threads: 1,
+  }
+  await renderFilm(task, () => {})
+  return path.join(workDirectory, filmFileName)
+}
+
+async function picture(name: string, background: string): Promise<string> {
+  const file = path.join(root, name)
+  const create = { width: side, height: side, channels: 3 as const, background }
+  await sharp({ create }).png().toFile(file)
+  return file
+}
+
+async function frameOf(film: string, frame: number): Promise<Buffer> {
+  const { stdout } = await run(
+    'ffmpeg',
+    [
+      ...['-v', 'error', '-i', film, '-vf', `select=eq(n\\,${frame})`, '-frames:v', '1'],
+      ...['-f', 'rawvideo', '-pix_fmt', 'rgb24', '-'],
+    ],
+    { encoding: 'buffer' },
+  )
+  return stdout
+}
+
+function meanColour(pixels: Buffer): number[] {
+  const sums = [0, 0, 0]
+  for (const [at, value] of pixels.entries()) sums[at % 3]! += value
+  return sums.map((sum) => (sum * 3) / pixels.length)
+}
+
+function distance(one: number[], other: number[]): number {
+  return Math.max(...one.map((channel, index) => Math.abs(channel - other[index]!)))
+}
+
+async function streamsOf(film: string): Promise<unknown> {
+  const entries = 'stream=codec_name,width,height,nb_frames'
+  const { stdout } = await run('ffprobe', ['-v', 'error', '-of', 'json', '-show_entries', entries, film])
+  return (JSON.parse(stdout) as { streams: unknown }).streams
+}
+
+test.concurrent('a remix is the source in another light, in another shape and as long as asked', async () => {
+  const remix = await render(
+    'remix',
+    { prompt: 'make it night', width: 96, height: 160, seconds: 1.5 },
+    { source: dunes },
+  )
+  expect(await streamsOf(remix)).toMatchObject([
+    { codec_name: 'h264', width: 96, height: 160, nb_frames: '36' },
+    { codec_name: 'aac' },
+  ])
+  const before = meanColour(dunesFrame)
+  const after = meanColour(await frameOf(remix, 12))
+  expect(distance(before, after)).toBeGreaterThan(40)
+})
+
+test.concurrent.each([
+  ['a playlist', '#EXTM3U\nfile:///etc/passwd\n'],
+  ['an MP4 in name only', '\u0000\u0000\u0000\u0018ftypmp42\u0000\u0000\u0000\u0000mp42isom'],
+])('a source that is %s fails', async (name, content) => {
+  const source = path.join(root, `${name}.mp4`)
+  await writeFile(source, content)
+  await expect(render(name, {}, { source })).rejects.toMatchObject({ code: 'upstream_error' })
+})
+
+test.concurrent('a character is seen in the film', async () => {
+  const film = await render(
+    'character',
+    { characters: ['mina'] },
+    { characters: [await picture('mina.png', '#00ff00')] },
+  )
+  const withMina = await frameOf(film, 12)
+  const greenCount = (pixels: Buffer) => {
+    let count = 0
+    for (let at = 0; at < pixels.length; at += 3) {
+      if (pixels[at + 1]! > 180 && pixels[at]! < 90 && pixels[at + 2]! < 90) count++
+    }
+    return count
+  }
+  expect(greenCount(dunesFrame)).toBe(0)
+  expect(greenCount(withMina)).toBeGreaterThan(side * side * 0.04)
+})
+
+test.concurrent('a film in frames starts on the first picture and ends on the last', async () => {
+  const references = [await picture('red.png', '#c02020'), await picture('blue.png', '#2040c0')]
+  const film = await render('frames', { referenceMode: 'frames' }, { references })
+  const [first, middle, last] = await Promise.all(
+    [0, 12, lastFrame].map(async (frame) => meanColour(await frameOf(film, frame))),
+  )
+  expect(distance(first!, [0xc0, 0x20, 0x20])).toBeLessThan(6)
+  expect(distance(last!, [0x20, 0x40, 0xc0])).toBeLessThan(6)
+  expect(distance(middle!, first!)).toBeGreaterThan(25)
+  expect(distance(middle!, last!)).toBeGreaterThan(25)
+})
+
+test.concurrent('components stand in a scene', async () => {
+  const references = [await picture('green.png', '#00ff00'), await picture('teal.png', '#00ffff')]
+  const film = await render('components', { referenceMode: 'components' }, { references })
+  const frame = await frameOf(film, 12)
+  const corner = (pixels: Buffer) => [...pixels.subarray(0, 3)]
+  expect(distance(corner(frame), corner(dunesFrame))).toBeLessThan(6)
+  expect(distance(meanColour(frame), meanColour(dunesFrame))).toBeGreaterThan(10)
+})
+
+/** How far two colours are apart for the eye, as the WCAG has it. */
+function contrast(one: number, other: number): number {
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
+}
+
+function luminance(red: number, green: number, blue: number): number {
+  const [r = 0, g = 0, b = 0] = [red, green, blue].map((channel) => {
+    const share = channel / 255
+    return share <= 0.04 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+test.concurrent.each([
+  ['a rabbit in the snow', undefined],
+  ['a cup on a table', undefined],
+  ['sand dunes at noon', undefined],
+  ['night', undefined],
+  ['a white picture', '#ffffff'],
+  ['a yellow picture', '#ffe680'],
+])('the watermark is legible: %s', async (prompt, background) => {
+  const size = { width: 640, height: 360 }
+  const references = background === undefined ? [] : [await picture(`${prompt}.png`, background)]
+  const request = { prompt, ...size, watermark: true, referenceMode: 'frames' as const }
+  const film = await render(`watermark ${prompt}`, request, { references })
+  const pixels = await frameOf(film, 12)
+  const box = watermarkBox(filmShape({ ...size, seconds: 1 }))
+  const values: number[] = []
+  for (let y = Math.ceil(box.y + 2); y < box.y + box.height - 2; y++) {
+    for (let x = Math.ceil(box.x + box.height / 2); x < box.x + box.width - box.height / 2; x++) {
+      const at = (y * size.width + x) * 3
+      values.push(luminance(pixels[at]!, pixels[at + 1]!, pixels[at + 2]!))
+    }
+  }
+  values.sort((one, other) => one - other)
+  const share = (part: number) => values[Math.floor(part * (values.length - 1))]!
+  // Half of the plate is empty; the letters are the brightest part of it.
+  expect(contrast(share(0.97), share(0.5))).toBeGreaterThan(4.5)
+})
+
+test.concurrent('the same prompt and seed make the same film, frame by frame', async () => {
+  const request = { prompt: 'a red car and a dog running', seed: 7, width: 192, height: 108 }
+  const [one, other] = await Promise.all([render('twin 1', request), render('twin 2', request)])
+  expect(await readFile(one)).toEqual(await readFile(other))
+})
+
+test.concurrent('what moves in the scene moves in the film', async () => {
+  const film = await render('cat', { prompt: 'a cat in a garden', width: 320, height: 180 })
+  const [early, late] = await Promise.all([frameOf(film, 8), frameOf(film, 16)])
+  const changed = early.filter((value, at) => Math.abs(value - late[at]!) > 40).length
+  expect(changed).toBeGreaterThan(60)
+})

@@ -1,0 +1,65 @@
+import { open } from 'node:fs/promises'
+
+import sharp, { type Sharp } from 'sharp'
+
+import { RenderFailure } from '../ffmpeg/render-failure.ts'
+
+const pixelLimit = 40e6
+
+type PictureUse = 'reference' | 'character'
+
+/** Decodes a picture that a stranger sent, upright and in plain colours; `change` says what is made of it. */
+export async function decodePicture<T>(
+  file: string,
+  use: PictureUse,
+  change: (picture: Sharp) => Promise<T>,
+): Promise<T> {
+  if (!(await looksLikePicture(file))) {
+    throw new RenderFailure('invalid_image', `The ${use} is not a PNG, JPEG, WebP or GIF image.`)
+  }
+  try {
+    return await change(
+      sharp(file, { limitInputPixels: pixelLimit, failOn: 'error', pages: 1 })
+        .autoOrient()
+        .toColourspace('srgb'),
+    )
+  } catch (error) {
+    throw new RenderFailure('invalid_image', `The ${use} image could not be decoded.`, {
+      detail: String(error),
+      cause: error,
+    })
+  }
+}
+
+/** Fills `size` with the most telling part of the picture. */
+export async function cropReference(
+  reference: string,
+  size: { width: number; height: number },
+  file: string,
+): Promise<void> {
+  await decodePicture(reference, 'reference', (picture) =>
+    picture
+      .resize(size.width, size.height, { fit: 'cover', position: 'attention' })
+      .flatten({ background: '#000000' })
+      .png({ compressionLevel: 1 })
+      .toFile(file),
+  )
+}
+
+/** sharp would also take SVG, PDF and more; only these four are let through to it. */
+async function looksLikePicture(file: string): Promise<boolean> {
+  const handle = await open(file, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(12), 0, 12, 0)
+    const start = buffer.subarray(0, bytesRead).toString('latin1')
+    return (
+      start.startsWith('\x89PNG\r\n\x1a\n') ||
+      start.startsWith('\xff\xd8\xff') ||
+      start.startsWith('GIF87a') ||
+      start.startsWith('GIF89a') ||
+      (start.startsWith('RIFF') && start.slice(8, 12) === 'WEBP')
+    )
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,110 @@
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+import type { FilmGraph } from '../drawing/film-graph.ts'
+import { filmShape, framesPerSecond, type FilmShape } from '../drawing/film-shape.ts'
+import type { FfmpegTool } from '../ffmpeg/sandbox.ts'
+import type { JobFiles, JobRequest } from '../jobs/job.ts'
+import { readPrompt } from '../jobs/simulation.ts'
+import { planScene, type ScenePlan } from '../scenes/scene-plan.ts'
+import { addSprite } from '../scenes/sprite.ts'
+import { composeMusic } from '../sound/music.ts'
+import { mixSound } from '../sound/sound.ts'
+import { captionText, paintCaption } from './caption.ts'
+import { addCharacters } from './character.ts'
+import { paintElements } from './components-film.ts'
+import { encodeFilm } from './encode.ts'
+import { captionFileName, finishFilm } from './film-finish.ts'
+import { filmFrames } from './frames-film.ts'
+import { filmLandscape } from './landscape-film.ts'
+import { filmReferences } from './reference-film.ts'
+import { filmRemix } from './remix-film.ts'
+import { cutSource, type SourceClip } from './source-clip.ts'
+import { characterBand } from './text-areas.ts'
+
+export interface RenderTask {
+  request: JobRequest
+  /** Paths of what was sent along. */
+  files: JobFiles
+  /** An empty folder for everything made on the way. */
+  workDirectory: string
+  tool: FfmpegTool
+  threads: number
+}
+
+/** The film inside the work folder once a render is through. */
+export const filmFileName = 'film.mp4'
+const soundFileName = 'sound.s16'
+
+export async function renderFilm(task: RenderTask, onProgress: (percent: number) => void): Promise<void> {
+  const { request, files, workDirectory: directory, tool, threads } = task
+  const { text } = readPrompt(request.prompt)
+  const shape = filmShape(request)
+  const plan = planScene({ prompt: text, style: request.style, seed: request.seed })
+  const clip =
+    files.source === undefined
+      ? undefined
+      : await cutSource({ source: files.source, shape, directory, tool, threads })
+  const graph = await filmPicture(task, plan, shape, clip)
+  const hasElements =
+    files.references.length > 0 && (clip !== undefined || request.referenceMode === 'components')
+  const shown = captionText(text)
+  const caption =
+    shown === '' ? undefined : await paintCaption(shown, shape, path.join(directory, captionFileName))
+  await addCharacters(graph, {
+    plan,
+    shape,
+    directory,
+    characters: files.characters.map((picture, index) => ({
+      picture,
+      userName: request.characters?.[index] ?? '',
+    })),
+    band: characterBand(shape, { caption, watermark: request.watermark, hasElements }),
+  })
+  const inFrames = !hasElements && files.references.length > 0 && request.referenceMode === 'frames'
+  const music = composeMusic(plan, shape.seconds)
+  const sound = clip === undefined ? music : mixSound(music, clip.sound, clip.frameCount / framesPerSecond)
+  await Promise.all([
+    finishFilm(graph, {
+      shape,
+      caption,
+      watermark: request.watermark,
+      directory,
+      exactStart: inFrames,
+      exactEnd: inFrames && files.references.length > 1,
+    }),
+    writeFile(path.join(directory, soundFileName), sound),
+  ])
+  await encodeFilm({
+    tool,
+    directory,
+    shape,
+    graph,
+    soundFileName,
+    outputFileName: filmFileName,
+    threads,
+    onFrame: (frame) => onProgress(Math.min(99, Math.floor((100 * frame) / shape.frameCount))),
+  })
+}
+
+async function filmPicture(
+  task: RenderTask,
+  plan: ScenePlan,
+  shape: FilmShape,
+  clip: SourceClip | undefined,
+): Promise<FilmGraph> {
+  const { references } = task.files
+  const directory = task.workDirectory
+  if (clip !== undefined) {
+    const graph = await filmRemix(plan, shape, clip, directory)
+    for (const element of await paintElements(plan, shape, task.files, directory)) addSprite(graph, element)
+    return graph
+  }
+  if (references.length === 0) {
+    return await filmLandscape(plan, shape, directory, [], task.files.characters.length > 0)
+  }
+  const { referenceMode } = task.request
+  if (referenceMode === 'frames') return await filmFrames(plan, shape, references, directory)
+  if (referenceMode === undefined) return await filmReferences(plan, shape, references, directory)
+  return await filmLandscape(plan, shape, directory, await paintElements(plan, shape, task.files, directory))
+}

@@ -1,0 +1,120 @@
+import { copyFile, link, open, readFile } from 'node:fs/promises'
+import path from 'node:path'
+
+import type { Box } from '../drawing/film-graph.ts'
+import { framesPerSecond, type FilmShape } from '../drawing/film-shape.ts'
+import { RenderFailure } from '../ffmpeg/render-failure.ts'
+import { runFfmpeg, type FfmpegRun } from '../ffmpeg/run-ffmpeg.ts'
+import type { FfmpegTool } from '../ffmpeg/sandbox.ts'
+import { sampleRate } from '../sound/music.ts'
+import { notedTexts } from './text-note.ts'
+
+const sourceName = 'source.video'
+const clipName = 'clip.mp4'
+const soundName = 'clip.s16'
+const noteName = 'clip.txt'
+const complaint = 'The source video could not be decoded.'
+const pixelLimit = 40_000_000
+/** What MP4 and WebM usually hold; ffmpeg knows hundreds more, and their decoders stay out of reach. */
+const decoders = [
+  ...['h264', 'hevc', 'mpeg4', 'vp8', 'vp9', 'av1', 'libdav1d', 'libaom-av1', 'libvpx', 'libvpx-vp9'],
+  ...['aac', 'mp3', 'mp3float', 'opus', 'libopus', 'vorbis', 'ac3', 'eac3', 'alac', 'flac', 'pcm_s16le'],
+]
+
+/** A film that was sent, cut to the size and frame rate of the new one, in files that we wrote. */
+export interface SourceClip {
+  fileName: string
+  frameCount: number
+  /** Interleaved 16-bit stereo, empty where the film was silent. */
+  sound: Buffer
+}
+
+export interface SourceTask {
+  source: string
+  shape: FilmShape
+  directory: string
+  tool: FfmpegTool
+  threads: number
+}
+
+/**
+ * Decodes the source in a run of its own. Only this run ever sees a stranger's file; the render itself
+ * reads the clip made here, and a failure here is known to be the source's.
+ */
+export async function cutSource(task: SourceTask): Promise<SourceClip> {
+  const { shape, directory } = task
+  const container = await containerOf(task.source)
+  if (container === undefined)
+    throw new RenderFailure('upstream_error', 'The source is no MP4 or WebM video.')
+  const linked = path.join(directory, sourceName)
+  // Only the work folder is visible to ffmpeg, and a link costs nothing even for a gigabyte.
+  await link(task.source, linked).catch(() => copyFile(task.source, linked))
+
+  const input = [
+    ...['-protocol_whitelist', 'file', '-format_whitelist', 'mov,mp4,matroska,webm', '-f', container],
+    ...['-codec_whitelist', decoders.join(','), '-max_pixels', String(pixelLimit)],
+    ...['-threads', String(task.threads), '-t', String(shape.seconds), '-i', sourceName],
+  ]
+  const run = { tool: task.tool, directory, readOnlyFiles: [sourceName], complaint }
+  let frameCount = 0
+  await runFfmpeg({
+    ...run,
+    args: [...input, ...clipArgs(shape, task.threads, await textsOf(run, input, task))],
+    onFrame: (frame) => {
+      frameCount = frame
+    },
+  })
+  if (frameCount === 0) throw new RenderFailure('upstream_error', 'The source video has no frames.')
+  return { fileName: clipName, frameCount, sound: await soundOf(run, input, directory) }
+}
+
+function clipArgs({ width, height, frameCount }: FilmShape, threads: number, texts: Box[]): string[] {
+  const picture = [
+    `fps=${framesPerSecond}`,
+    // Pixels that are not square become so first; for all others this does nothing.
+    "scale=w='max(2,trunc(iw*sar/2)*2)':h=ih,setsar=1",
+    `scale=${width}:${height}:force_original_aspect_ratio=increase:force_divisible_by=2:out_color_matrix=bt709:out_range=tv`,
+    `crop=${width}:${height},setsar=1,format=yuv420p`,
+    ...texts.map((box) => `delogo=x=${box.x}:y=${box.y}:w=${box.width}:h=${box.height}`),
+  ].join(',')
+  return [
+    // A capital V leaves out cover pictures.
+    ...['-map', '0:V:0', '-vf', picture, '-frames:v', String(frameCount), '-an', '-sn', '-dn'],
+    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '12', '-g', String(framesPerSecond)],
+    ...['-threads', String(threads), '-map_metadata', '-1', '-map_chapters', '-1', '-f', 'mp4', clipName],
+  ]
+}
+
+/** Where an older film of ours has its caption and watermark. */
+async function textsOf(run: Omit<FfmpegRun, 'args'>, input: string[], task: SourceTask): Promise<Box[]> {
+  await runFfmpeg({ ...run, args: [...input, '-f', 'ffmetadata', noteName] })
+  const metadata = await readFile(path.join(task.directory, noteName), 'utf8')
+  return notedTexts(/^comment=(.*)$/imu.exec(metadata)?.[1] ?? '', task.shape)
+}
+
+async function soundOf(run: Omit<FfmpegRun, 'args'>, input: string[], directory: string): Promise<Buffer> {
+  const output = [
+    ...['-map', '0:a:0', '-vn', '-sn', '-dn', '-af', 'aresample=async=1:first_pts=0'],
+    ...['-ar', String(sampleRate), '-ac', '2', '-f', 's16le', soundName],
+  ]
+  try {
+    await runFfmpeg({ ...run, args: [...input, ...output] })
+    return await readFile(path.join(directory, soundName))
+  } catch {
+    // Many films have no sound, and one whose sound alone is broken is still worth showing.
+    return Buffer.alloc(0)
+  }
+}
+
+/** Told by the first bytes, so that ffmpeg is never asked to guess. */
+async function containerOf(file: string): Promise<'mov' | 'matroska' | undefined> {
+  const handle = await open(file, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(12), 0, 12, 0)
+    const start = buffer.subarray(0, bytesRead).toString('latin1')
+    if (start.slice(4, 8) === 'ftyp') return 'mov'
+    return start.startsWith('\x1a\x45\xdf\xa3') ? 'matroska' : undefined
+  } finally {
+    await handle.close()
+  }
+}

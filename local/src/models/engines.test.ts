@@ -1,0 +1,128 @@
+import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { chooseRecognition, chooseSpeech, describeEngines, type RecognitionNeed } from './engines.ts'
+import { openModelDirectory } from './model-directory.ts'
+import { modelSet, withNeeds, type ModelSetName } from './model-set.ts'
+
+const everyProgram = {
+  espeakPath: '/usr/bin/espeak-ng',
+  pocketsphinxPath: '/usr/bin/pocketsphinx_continuous',
+}
+const noProgram = { espeakPath: undefined, pocketsphinxPath: undefined }
+
+let path: string
+beforeEach(async () => {
+  path = await mkdtemp(join(tmpdir(), 'kinora-engines-'))
+})
+afterEach(() => rm(path, { recursive: true }))
+
+/** The model directory with these sets in it, of the right sizes and with nothing inside. */
+const directoryWith = async (...names: ModelSetName[]) => {
+  for (const set of withNeeds(names)) {
+    for (const { name, bytes } of modelSet(set).files) {
+      const file = join(path, set, name)
+      await mkdir(dirname(file), { recursive: true })
+      await writeFile(file, '')
+      await truncate(file, bytes)
+    }
+  }
+  return openModelDirectory(path)
+}
+
+const english: RecognitionNeed = { language: 'en', task: 'transcribe', needsTimes: false }
+
+test('the best voice that is there speaks; without espeak-ng none does', async () => {
+  expect(chooseSpeech(await directoryWith(), everyProgram)).toEqual({ engine: 'espeak-ng', wanted: 'kokoro' })
+  expect(chooseSpeech(await directoryWith('kokoro-small'), everyProgram)).toMatchObject({
+    engine: 'kokoro-small',
+  })
+  const directory = await directoryWith('kokoro')
+  expect(chooseSpeech(directory, everyProgram)).toEqual({ engine: 'kokoro', wanted: 'kokoro' })
+  expect(chooseSpeech(directory, noProgram)).toEqual({ missing: 'apt-get install espeak-ng' })
+})
+
+test('each model has its own engines, and a better one takes over once it is there', async () => {
+  const heardBy = async (model: string, ...names: ModelSetName[]) =>
+    chooseRecognition(model, english, await directoryWith(...names), everyProgram)
+  expect(await heardBy('asr-1')).toEqual({ engine: 'pocketsphinx', wanted: 'whisper-small' })
+  expect(await heardBy('asr-1', 'moonshine-tiny')).toMatchObject({ engine: 'pocketsphinx' })
+  expect(await heardBy('asr-large-v3-turbo')).toEqual({ engine: 'moonshine-tiny', wanted: 'moonshine-tiny' })
+  expect(await heardBy('asr-large-v3', 'whisper-tiny')).toEqual({
+    engine: 'whisper-tiny',
+    wanted: 'whisper-small',
+  })
+  expect(await heardBy('chat-4o-transcribe', 'whisper-base')).toMatchObject({ engine: 'whisper-base' })
+  expect(await heardBy('asr-1', 'whisper-small')).toMatchObject({ engine: 'whisper-small' })
+  expect(await heardBy('chat-4o-transcribe')).toEqual({ engine: 'whisper-small', wanted: 'whisper-small' })
+})
+
+test('times, other languages and translation are never asked of an engine that has none', async () => {
+  const directory = await directoryWith('moonshine-tiny')
+  const heard = (need: Partial<RecognitionNeed>) =>
+    chooseRecognition('asr-large-v3-turbo', { ...english, ...need }, directory, everyProgram)
+  const missing = { missing: 'kinora models pull recognition' }
+  expect(heard({ needsTimes: true })).toEqual(missing)
+  expect(heard({ task: 'translate' })).toEqual(missing)
+  expect(heard({ language: 'es' })).toEqual(missing)
+  expect(heard({ language: undefined })).toEqual(missing)
+  await directoryWith('whisper-tiny')
+  const whisper = { engine: 'whisper-tiny', wanted: 'whisper-base' }
+  expect(heard({ needsTimes: true })).toEqual(whisper)
+  expect(heard({ language: 'es' })).toEqual(whisper)
+  expect(heard({ language: undefined })).toEqual(whisper)
+  expect(heard({ task: 'translate' })).toEqual(whisper)
+  await directoryWith('whisper-base')
+  const better = { engine: 'whisper-base', wanted: 'whisper-base' }
+  expect(heard({ language: 'es' })).toEqual(better)
+  expect(heard({ language: undefined })).toEqual(better)
+})
+
+test('every audio model is described, with the command that makes it better', async () => {
+  const bare = describeEngines(await directoryWith(), noProgram)
+  expect(Object.keys(bare).toSorted()).toEqual([
+    'asr-1',
+    'asr-large-v3',
+    'asr-large-v3-turbo',
+    'chat-4o-audio-preview',
+    'chat-4o-mini-transcribe',
+    'chat-4o-mini-tts-2025-12-15',
+    'chat-4o-transcribe',
+    'ttsB-3.1-flash-tts-preview',
+  ])
+  expect(bare['ttsB-3.1-flash-tts-preview']).toEqual({
+    engine: 'none',
+    wanted: 'kokoro',
+    quality: 'Does not answer.',
+    pull: 'apt-get install espeak-ng && kinora models pull kokoro',
+  })
+  expect(bare['chat-4o-audio-preview']).toMatchObject({
+    engine: 'echo',
+    pull: 'kinora models pull tinyllama',
+  })
+
+  const english = describeEngines(await directoryWith('moonshine-tiny'), everyProgram)
+  expect(english['asr-large-v3-turbo']).toMatchObject({
+    engine: 'moonshine-tiny',
+    quality: expect.stringMatching(/Other languages, times and translation: not at all\.$/),
+    pull: 'kinora models pull whisper-base',
+  })
+
+  const full = describeEngines(
+    await directoryWith('kokoro', 'whisper-tiny', 'whisper-base', 'whisper-small', 'tinyllama'),
+    everyProgram,
+  )
+  expect(Object.entries(full).map(([model, { engine, pull }]) => [model, engine, pull])).toEqual([
+    ['asr-1', 'whisper-small', undefined],
+    ['asr-large-v3', 'whisper-small', undefined],
+    ['asr-large-v3-turbo', 'moonshine-tiny', undefined],
+    ['chat-4o-mini-transcribe', 'moonshine-tiny', undefined],
+    ['chat-4o-transcribe', 'whisper-small', undefined],
+    ['chat-4o-mini-tts-2025-12-15', 'kokoro', undefined],
+    ['ttsB-3.1-flash-tts-preview', 'kokoro', undefined],
+    ['chat-4o-audio-preview', 'tinyllama', undefined],
+  ])
+})

@@ -1,0 +1,25 @@
+import type { ChosenEngine, RecognitionOrder } from './recognition-plan.ts'
+import type { SpokenSegment } from './recognition-task.ts'
+import type { SpokenWord } from './whisper/written-words.ts'
+
+export interface Segment extends SpokenSegment {
+  id: number
+}
+
+export interface Recognition extends ChosenEngine {
+  text: string
+  /** An ISO 639-1 code; undefined for silence, or if the engine does not detect languages. */
+  language: string | undefined
+  durationSeconds: number
+  /** Undefined if they were not requested. */
+  segments: Segment[] | undefined
+  words: SpokenWord[] | undefined
+}
+
+/** Events while a recording is recognised; the texts together are the whole text. */
+export type RecognitionEvent = ({ type: 'begun' } & ChosenEngine) | { type: 'spoken'; text: string }
+
+export type Recognise = (
+  order: RecognitionOrder,
+  signal: AbortSignal,
+) => AsyncGenerator<RecognitionEvent, Recognition, undefined>

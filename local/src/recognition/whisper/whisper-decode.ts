@@ -1,0 +1,167 @@
+import { deflateSync } from 'node:zlib'
+
+import { randomFrom, type Random } from '../../drawing/random.ts'
+import type { Tensor } from '../../inference/onnx.ts'
+import type { Spoken, Whisper } from './whisper-model.ts'
+import { applyRules, toLogProbabilities, type Rules } from './whisper-rules.ts'
+import {
+  languageCodes,
+  languageOf,
+  languageToken,
+  mostPromptTokens,
+  mostTokens,
+  secondsPerTime,
+  token,
+} from './whisper-tokens.ts'
+
+export interface Wish {
+  task: 'transcribe' | 'translate'
+  language: string
+  /** Tokens of a text that sets the context and the spelling. */
+  prompt: readonly number[]
+  temperature: number
+}
+
+/** What was made out of one window of sound. */
+export interface Attempt {
+  /** Texts and the times around them. */
+  tokens: number[]
+  /** Whether the model came to an end by itself, and not for want of room. */
+  hasEnded: boolean
+  temperature: number
+  averageLogProbability: number
+  compressionRatio: number
+  noSpeechProbability: number
+}
+
+/** Text that can be packed this tightly repeats itself. */
+const mostCompression = 2.4
+const leastAverageLogProbability = -1
+const temperatureStep = 0.2
+const mostNewTokens = mostTokens / 2
+
+/** The language that is spoken, and how sure that is. */
+export async function detectLanguage(
+  whisper: Whisper,
+  heard: Tensor,
+): Promise<{ language: string; probability: number }> {
+  const { logits } = await whisper.begin(heard, [token.start])
+  const choices = logits.slice(token.firstLanguage, token.firstLanguage + languageCodes.length)
+  toLogProbabilities(choices)
+  const best = likeliest(choices)
+  return { language: languageOf(token.firstLanguage + best), probability: Math.exp(choices[best]!) }
+}
+
+/**
+ * Decodes a window at the wished temperature, and at higher ones while the text repeats itself or the model doubts it.
+ * The higher the temperature, the less likely is a choice that the model is stuck on.
+ */
+export async function decodeWindow(
+  whisper: Whisper,
+  heard: Tensor,
+  soundSeconds: number,
+  wish: Wish,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const before = wish.prompt.length === 0 ? [] : [token.previous, ...wish.prompt.slice(-mostPromptTokens)]
+  let spoken = await whisper.begin(heard, [...before, token.start])
+  const noSpeechProbability = probabilityOf(spoken.logits, token.noSpeech)
+  spoken = await whisper.say(spoken, languageToken(wish.language) ?? token.firstLanguage)
+  spoken = await whisper.say(spoken, token[wish.task])
+
+  const rules: Rules = {
+    suppressed: whisper.suppressed,
+    suppressedFirst: whisper.suppressedFirst,
+    lastTime: token.firstTime + Math.ceil(soundSeconds / secondsPerTime),
+  }
+  const room = Math.min(mostNewTokens, mostTokens - before.length - 3)
+  const attempts: Attempt[] = []
+  for (const temperature of ladder(wish.temperature)) {
+    const said = await speak(whisper, spoken, rules, { temperature, room }, signal)
+    const attempt = {
+      ...said,
+      temperature,
+      compressionRatio: compressionRatio(whisper.text.decode(said.tokens)),
+      noSpeechProbability,
+    }
+    attempts.push(attempt)
+    const repeats = attempt.compressionRatio > mostCompression
+    const doubted = attempt.averageLogProbability < leastAverageLogProbability
+    if (!repeats && (!doubted || isNoSpeech(attempt))) break
+  }
+  const sound = attempts.filter((attempt) => attempt.compressionRatio <= mostCompression)
+  return (sound.length > 0 ? sound : attempts).reduce((best, attempt) =>
+    attempt.averageLogProbability > best.averageLogProbability ? attempt : best,
+  )
+}
+
+/** Doubted text in sound that is probably no speech is none. */
+export function isNoSpeech(attempt: Attempt): boolean {
+  return attempt.noSpeechProbability > 0.6 && attempt.averageLogProbability < leastAverageLogProbability
+}
+
+export function compressionRatio(text: string): number {
+  const bytes = Buffer.from(text)
+  return bytes.length / deflateSync(bytes).length
+}
+
+function ladder(lowest: number): number[] {
+  const rungs = [lowest]
+  for (let rung = lowest + temperatureStep; rung <= 1 + 1e-6; rung += temperatureStep) {
+    rungs.push(Number(rung.toFixed(2)))
+  }
+  return rungs
+}
+
+async function speak(
+  whisper: Whisper,
+  start: Spoken,
+  rules: Rules,
+  { temperature, room }: { temperature: number; room: number },
+  signal: AbortSignal,
+): Promise<Pick<Attempt, 'tokens' | 'hasEnded' | 'averageLogProbability'>> {
+  const tokens: number[] = []
+  let sum = 0
+  let spoken = start
+  let hasEnded = false
+  // The same recording is drawn the same way each time, so that a repeated request has the same text.
+  const random = randomFrom(String(temperature), 'whisper')
+  for (;;) {
+    signal.throwIfAborted()
+    const choices = spoken.logits.slice()
+    applyRules(choices, tokens, rules)
+    const id = temperature === 0 ? likeliest(choices) : draw(choices, temperature, random)
+    sum += choices[id]!
+    hasEnded = id === token.end
+    if (hasEnded) break
+    tokens.push(id)
+    if (tokens.length === room) break
+    spoken = await whisper.say(spoken, id)
+  }
+  return { tokens, hasEnded, averageLogProbability: sum / (tokens.length + 1) }
+}
+
+function likeliest(logProbabilities: Float32Array): number {
+  let best = 0
+  for (let id = 1; id < logProbabilities.length; id++) {
+    if (logProbabilities[id]! > logProbabilities[best]!) best = id
+  }
+  return best
+}
+
+function draw(logProbabilities: Float32Array, temperature: number, random: Random): number {
+  const weights = logProbabilities.map((value) => value / temperature)
+  toLogProbabilities(weights)
+  let left = random.next()
+  for (let id = 0; id < weights.length; id++) {
+    left -= Math.exp(weights[id]!)
+    if (left <= 0) return id
+  }
+  return likeliest(logProbabilities)
+}
+
+function probabilityOf(logits: Float32Array, id: number): number {
+  const all = logits.slice()
+  toLogProbabilities(all)
+  return Math.exp(all[id]!)
+}

@@ -1,0 +1,50 @@
+import sharp from 'sharp'
+
+import { RenderFailure } from '../ffmpeg/render-failure.ts'
+import { stopFfmpeg } from '../ffmpeg/run-ffmpeg.ts'
+import { renderFilm, type RenderTask } from '../film/render-film.ts'
+
+/**
+ * The child process of one render. It takes its task as the first message, sends progress, and ends
+ * after sending its outcome. It never outlives the server.
+ */
+export type RenderMessage =
+  | { type: 'progress'; percent: number }
+  | { type: 'rendered' }
+  | { type: 'failed'; code: string; message: string; detail: string | undefined }
+
+function tell(message: RenderMessage): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.send === undefined) resolve()
+    else process.send(message, () => resolve())
+  })
+}
+
+async function work(task: RenderTask): Promise<void> {
+  let lastPercent = 0
+  try {
+    await renderFilm(task, (percent) => {
+      if (percent === lastPercent) return
+      lastPercent = percent
+      void tell({ type: 'progress', percent })
+    })
+    await tell({ type: 'rendered' })
+  } catch (error) {
+    await tell(
+      error instanceof RenderFailure
+        ? { type: 'failed', code: error.code, message: error.message, detail: error.detail }
+        : {
+            type: 'failed',
+            code: 'upstream_error',
+            message: 'The video could not be rendered.',
+            detail: error instanceof Error ? error.stack : String(error),
+          },
+    )
+  }
+  process.exit(0)
+}
+
+process.once('SIGTERM', () => void stopFfmpeg().then(() => process.exit(1)))
+process.on('disconnect', () => process.exit(1))
+sharp.cache(false)
+process.once('message', (task) => void work(task as RenderTask))

@@ -1,0 +1,286 @@
+import { createReadStream } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { availableParallelism } from 'node:os'
+import { pipeline } from 'node:stream/promises'
+
+import { findPrograms } from '../ffmpeg/programs.ts'
+import { findFfmpeg, findFonts } from '../ffmpeg/sandbox.ts'
+import { openJobDirectory } from '../jobs/job-directory.ts'
+import { drain, receiveJob } from '../jobs/job-upload.ts'
+import { InvalidJob, type JobRecord } from '../jobs/job.ts'
+import { readPrompt } from '../jobs/simulation.ts'
+import type { Log } from '../log.ts'
+import { openModelDirectory } from '../models/model-directory.ts'
+import { createRenderQueue, type LiveJob } from '../rendering/render-queue.ts'
+import { createAudio } from './audio.ts'
+
+const mostWaiting = 1000
+const keepFinishedMs = 24 * 60 * 60 * 1000
+const sweepEveryMs = 60 * 60 * 1000
+const busyRetrySeconds = 5
+
+export interface LocalProviderOptions {
+  host: string
+  port: number
+  /** Where jobs are kept; they survive a restart. */
+  directory: string
+  /** Where pulled models are; nothing is pulled here. */
+  modelDirectory: string
+  ffmpegPath: string
+  /** How many films are rendered at the same time; as many as there are cores unless told otherwise. */
+  renders?: number
+  log: Log
+}
+
+export interface LocalProvider {
+  url: string
+  close(): Promise<void>
+}
+
+interface Answer {
+  status: number
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+export async function startLocalProvider(options: LocalProviderOptions): Promise<LocalProvider> {
+  const { log } = options
+  const [tool, fonts, programs] = await Promise.all([
+    findFfmpeg(options.ffmpegPath),
+    findFonts(),
+    findPrograms(),
+  ])
+  const directory = await openJobDirectory(options.directory, log)
+  const queue = createRenderQueue({
+    directory,
+    tool,
+    renders: options.renders ?? availableParallelism(),
+    threads: Math.min(4, availableParallelism()),
+    log,
+  })
+  const records = await directory.load()
+  const audio = createAudio(
+    { directory: openModelDirectory(options.modelDirectory), ffmpegPath: options.ffmpegPath, log },
+    programs,
+  )
+
+  const sweep = () =>
+    queue
+      .sweep(new Date(Date.now() - keepFinishedMs))
+      .catch((error: unknown) => log('local.sweep_failed', { error: String(error) }, 'error'))
+  const sweeping = setInterval(() => void sweep(), sweepEveryMs)
+  sweeping.unref()
+
+  /** Uploads under way, so that a repeated request waits for the first instead of starting a second job. */
+  const uploads = new Map<string, Promise<Answer>>()
+  const refusalsGiven = new Map<string, number>()
+
+  async function createJob(id: string, request: IncomingMessage): Promise<Answer> {
+    const existing = queue.find(id)
+    if (existing !== undefined) {
+      await drain(request)
+      return { status: 200, body: describe(existing) }
+    }
+    const earlier = uploads.get(id)
+    if (earlier !== undefined) {
+      await drain(request)
+      await earlier.catch(() => {})
+      const job = queue.find(id)
+      return job === undefined
+        ? busy('Another request for this job has just failed.', 1)
+        : { status: 200, body: describe(job) }
+    }
+    if (queue.waitingCount() > mostWaiting) {
+      await drain(request)
+      return busy('Too many jobs are waiting.', busyRetrySeconds)
+    }
+    const upload = takeUpload(id, request)
+    uploads.set(id, upload)
+    try {
+      return await upload
+    } finally {
+      uploads.delete(id)
+    }
+  }
+
+  async function takeUpload(id: string, message: IncomingMessage): Promise<Answer> {
+    const folder = await directory.beginUpload()
+    try {
+      const { request, files } = await receiveJob(message, folder)
+      const refusals = readPrompt(request.prompt).magic.refusals ?? 0
+      const given = refusalsGiven.get(id) ?? 0
+      if (given < refusals) {
+        refusalsGiven.set(id, given + 1)
+        return {
+          ...problem(429, 'rate_limit_exceeded', 'The prompt asked to be refused at first.'),
+          headers: { 'retry-after': '1' },
+        }
+      }
+      refusalsGiven.delete(id)
+      const createdAt = new Date().toISOString()
+      const record: JobRecord = { id, state: 'queued', request, ...files, createdAt }
+      await directory.admit(folder, record)
+      log('local.accepted', { id, seconds: request.seconds, width: request.width, height: request.height })
+      const job = queue.add(record)
+      return { status: 201, body: { ...describe(job), state: 'queued', progress: 0 } }
+    } catch (error) {
+      if (!(error instanceof InvalidJob)) throw error
+      await drain(message)
+      return problem(400, 'invalid_request', error.message)
+    } finally {
+      // After a success the folder is gone from here, and this does nothing.
+      await directory.discardUpload(folder)
+    }
+  }
+
+  async function sendResult(id: string, response: ServerResponse): Promise<Answer | undefined> {
+    const job = queue.find(id)
+    if (job === undefined) return notFound()
+    if (job.record.state !== 'done' || job.record.sizeBytes === undefined) {
+      return problem(409, 'job_not_done', `The job is ${job.record.state}.`)
+    }
+    response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': String(job.record.sizeBytes) })
+    await pipeline(createReadStream(directory.resultPath(id)), response)
+    return undefined
+  }
+
+  async function route(request: IncomingMessage, response: ServerResponse): Promise<Answer | undefined> {
+    const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
+    const sound = audio.find(path)
+    if (sound !== undefined) {
+      if (request.method !== 'POST') return methodNotAllowed('POST')
+      await sound(request, response)
+      return undefined
+    }
+    const segments = path.split('/').slice(1)
+    const [area, encodedId, part, ...rest] = segments
+    if (area === 'engines' && segments.length === 1 && request.method === 'GET') {
+      return { status: 200, body: await audio.engines() }
+    }
+    if (area === 'health' && segments.length === 1 && request.method === 'GET') {
+      return {
+        status: 200,
+        body: {
+          ok: true,
+          ffmpeg: tool.version,
+          sandbox: tool.sandbox,
+          ...(fonts === undefined ? {} : { fonts }),
+        },
+      }
+    }
+    if (
+      area !== 'jobs' ||
+      encodedId === undefined ||
+      rest.length > 0 ||
+      (part !== undefined && part !== 'result')
+    ) {
+      return problem(404, 'not_found', 'There is nothing here.')
+    }
+    const id = decodeId(encodedId)
+    if (id === undefined) return problem(400, 'invalid_request', 'The job id is malformed.')
+    if (part === 'result') {
+      return request.method === 'GET' ? await sendResult(id, response) : methodNotAllowed('GET')
+    }
+    switch (request.method) {
+      case 'PUT':
+        return await createJob(id, request)
+      case 'GET': {
+        const job = queue.find(id)
+        return job === undefined ? notFound() : { status: 200, body: describe(job) }
+      }
+      case 'DELETE':
+        await uploads.get(id)?.catch(() => {})
+        await queue.remove(id)
+        return { status: 204 }
+      default:
+        return methodNotAllowed('GET, PUT, DELETE')
+    }
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const answer = await route(request, response)
+      if (answer !== undefined) send(response, answer)
+    } catch (error) {
+      if (clientLeft(request, error)) return
+      log('local.request_failed', { method: request.method, error: String(error) }, 'error')
+      if (response.headersSent) response.destroy()
+      else send(response, problem(500, 'internal_error', 'The local provider failed.'))
+    }
+  }
+
+  const server = createServer((request, response) => void handle(request, response))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port, options.host, resolve)
+  })
+  // Only now, so that a port already taken does not leave renders behind.
+  for (const record of records) queue.add(record)
+  await sweep()
+  const { port } = server.address() as AddressInfo
+  const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`
+  log('local.listening', { url, ffmpeg: tool.version, sandbox: tool.sandbox })
+
+  return {
+    url,
+    async close() {
+      clearInterval(sweeping)
+      const closing = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeAllConnections()
+      await Promise.all([closing, queue.close(), audio.close()])
+    },
+  }
+}
+
+function clientLeft(request: IncomingMessage, error: unknown): boolean {
+  const left = error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+  return left || (request.destroyed && !request.complete)
+}
+
+function decodeId(encoded: string): string | undefined {
+  try {
+    const id = decodeURIComponent(encoded)
+    return /^[\x21-\x7e]{1,200}$/u.test(id) ? id : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function describe({ record, progress }: LiveJob): Record<string, unknown> {
+  return {
+    id: record.id,
+    state: record.state,
+    progress,
+    ...(record.state === 'failed' ? { error: record.error } : {}),
+    ...(record.state === 'done' ? { sizeBytes: record.sizeBytes } : {}),
+  }
+}
+
+function problem(status: number, code: string, message: string): Answer {
+  return { status, body: { error: { code, message } } }
+}
+
+function notFound(): Answer {
+  return problem(404, 'job_not_found', 'There is no such job.')
+}
+
+function busy(message: string, retrySeconds: number): Answer {
+  return { ...problem(503, 'busy', message), headers: { 'retry-after': String(retrySeconds) } }
+}
+
+function methodNotAllowed(allow: string): Answer {
+  return { ...problem(405, 'method_not_allowed', `Only ${allow} is understood here.`), headers: { allow } }
+}
+
+function send(response: ServerResponse, { status, body, headers }: Answer): void {
+  const text = body === undefined ? '' : JSON.stringify(body)
+  response.writeHead(status, {
+    ...(body === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+    'cache-control': 'no-store',
+    ...headers,
+  })
+  response.end(text)
+}
