@@ -162,13 +162,13 @@ async function formFor(film: Film, filmPath: (name: string) => string): Promise<
   )
   const append = (name: string, content: Buffer) =>
     form.append(name, new Blob([Uint8Array.from(content)]), name)
-  const pictureOf = async (name: string) => {
+  const imageOf = async (name: string) => {
     const drawing = drawings[name]
     if (drawing === undefined) return await frameAt(filmPath(name), plainAt)
     return await sharp(Buffer.from(drawing)).png().toBuffer()
   }
-  for (const name of film.references ?? []) append('reference', await pictureOf(name))
-  for (const name of characters) append('character', await pictureOf(name))
+  for (const name of film.references ?? []) append('reference', await imageOf(name))
+  for (const name of characters) append('character', await imageOf(name))
   if (film.source !== undefined) append('source', await readFile(filmPath(film.source)))
   return form
 }

@@ -15,7 +15,7 @@ import {
 } from '../contract/src/operation.ts'
 import { operations } from '../contract/src/operations.ts'
 import { adminOperations } from '../contract/src/operations/admin-operations.ts'
-import { newsOperations } from '../contract/src/operations/webhooks.ts'
+import { webhookOperations } from '../contract/src/operations/webhooks.ts'
 import { settings } from '../gateway/src/config.ts'
 import { demandOf } from '../gateway/src/provider-config/config-reader.ts'
 import { commonModelSettings, routeSettings } from '../gateway/src/provider-config/model-config.ts'
@@ -36,7 +36,7 @@ const answeredBy = (code: ErrorCode): string => {
   const names = [
     ...Object.values<Operation>(operations),
     ...Object.values<Operation>(adminOperations),
-    ...Object.values<Operation>(newsOperations),
+    ...Object.values<Operation>(webhookOperations),
   ].flatMap((operation) => (errorsOf(operation).includes(code) ? nameOf(operation) : []))
   return names.length === 0 ? 'no operation yet; it is kept for endpoints that are to come' : names.join(', ')
 }

@@ -209,10 +209,10 @@ const lookAround = async () => {
 /** Answers the exit code: 1 where something fails that cannot be done without. */
 export const doctor = async ({ isJson }: { isJson: boolean }): Promise<number> => {
   const { checks, engines } = await lookAround()
-  const isWell = checks.every(({ state }) => state !== 'failed')
+  const isHealthy = checks.every(({ state }) => state !== 'failed')
   process.stdout.write(
     isJson
-      ? `${JSON.stringify({ ok: isWell, checks, engines })}\n`
+      ? `${JSON.stringify({ ok: isHealthy, checks, engines })}\n`
       : `${[
           ...checks.map(showCheck),
           '',
@@ -221,5 +221,5 @@ export const doctor = async ({ isJson }: { isJson: boolean }): Promise<number> =
           ...Object.entries(engines).map(showEngine),
         ].join('\n')}\n`,
   )
-  return isWell ? 0 : 1
+  return isHealthy ? 0 : 1
 }

@@ -107,8 +107,8 @@ program
   .description('Clear away what is past its time, as workers do by themselves.')
   .option('--dry-run', 'only say what would go')
   .action(async ({ dryRun }: { dryRun?: true }) => {
-    const { clear, showPast } = await import('./retention.ts')
-    await (dryRun === true ? showPast() : clear())
+    const { clear, showExpired } = await import('./retention.ts')
+    await (dryRun === true ? showExpired() : clear())
   })
 
 program

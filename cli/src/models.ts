@@ -7,7 +7,7 @@ import { hashFile } from '@kinora/local/models/hash-file'
 import { isPresent } from '@kinora/local/models/model-directory'
 import { modelSets, setsNamed, type ModelSetName } from '@kinora/local/models/model-set'
 import { configuredRegistry } from '@kinora/local/models/npm-registry'
-import type { PullNews } from '@kinora/local/models/pull'
+import type { PullProgress } from '@kinora/local/models/pull'
 import { pullModels } from '@kinora/local/models/pull-models'
 
 const interrupted = 130
@@ -35,7 +35,7 @@ const createTeller = (terminal: { isTTY?: boolean; write: (text: string) => unkn
     say(text)
   }
 
-  const drawBar = (news: Extract<PullNews, { type: 'download' }>, nowMs: number) => {
+  const drawBar = (news: Extract<PullProgress, { type: 'download' }>, nowMs: number) => {
     const { from, receivedBytes, totalBytes } = news
     const rate = megabytes(receivedBytes / Math.max(0.1, (nowMs - startedMs) / 1000), 1)
     const share = totalBytes === undefined ? 0 : receivedBytes / totalBytes
@@ -49,7 +49,7 @@ const createTeller = (terminal: { isTTY?: boolean; write: (text: string) => unkn
 
   return {
     wipe,
-    tell(news: PullNews) {
+    tell(news: PullProgress) {
       const nowMs = performance.now()
       switch (news.type) {
         case 'waiting':
@@ -106,7 +106,7 @@ export const pull = async (words: string[], options: { isSmall: boolean }): Prom
       hubUrl: settings.MODEL_HUB_URL,
       findRegistry: registryUrl === undefined ? configuredRegistry : async () => registryUrl,
       signal,
-      onNews: (news) => teller.tell(news),
+      onProgress: (news) => teller.tell(news),
     })
     teller.wipe()
     for (const { set, reasons } of failed) {

@@ -1,12 +1,12 @@
 /** `kinora retention`: what is past its time, counted or cleared away. */
 import { loadConfig } from '@kinora/gateway/config'
-import { clearNow, foresee } from '@kinora/gateway/main'
+import { clearNow, previewRetention } from '@kinora/gateway/main'
 
 const mebibytes = (bytes: number) => `${(bytes / 1_048_576).toFixed(1)} MiB`
 const say = (lines: string[]) => process.stdout.write(`${lines.join('\n')}\n`)
 
-export const showPast = async (): Promise<void> => {
-  const { media, replies, partitions, stuck, orphans } = await foresee(loadConfig())
+export const showExpired = async (): Promise<void> => {
+  const { media, replies, partitions, stuck, orphans } = await previewRetention(loadConfig())
   say([
     `results past their time: ${media.expired} (${mebibytes(media.expiredBytes)})`,
     `files that a task left behind: ${media.left}`,

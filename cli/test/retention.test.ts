@@ -37,8 +37,8 @@ test('what is past its time is told without being touched, and cleared when that
     }
     const before = await recordOf({ database, directory })
 
-    const foreseen = await kinora('--dry-run')
-    expect(foreseen).toEqual([
+    const preview = await kinora('--dry-run')
+    expect(preview).toEqual([
       'results past their time: 1 (1.0 MiB)',
       'files that a task left behind: 0',
       'replies no longer kept: 0',

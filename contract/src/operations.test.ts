@@ -6,11 +6,11 @@ import { errorsOf, type Operation } from './operation.ts'
 import { operations } from './operations.ts'
 import { Quote } from './operations/account.ts'
 import { adminOperations } from './operations/admin-operations.ts'
-import { newsOperations } from './operations/webhooks.ts'
+import { webhookOperations } from './operations/webhooks.ts'
 
 const described: [string, Operation][] = [...Object.entries(operations), ...Object.entries(adminOperations)]
 // Providers are told their addresses; nobody else needs a description of them.
-const all: [string, Operation][] = [...described, ...Object.entries(newsOperations)]
+const all: [string, Operation][] = [...described, ...Object.entries(webhookOperations)]
 
 test('an operation is known by its id, and no two answer one method of one path', () => {
   for (const [id, operation] of all) expect(operation.id).toBe(id)

@@ -1,12 +1,12 @@
-import type { CreateFace } from './protocol.ts'
-import { createReplicateFace } from './replicate-protocol.ts'
+import type { CreateProtocol } from './protocol.ts'
+import { createReplicateProtocol } from './replicate-protocol.ts'
 
 const kind = 'ai-sdk'
 const prefix = '/ai-sdk'
 
 /** What a package for the AI SDK finds at the other end: the predictions protocol, under a path of its own. */
-export const createAiSdkFace: CreateFace = (book) => {
-  const spoken = createReplicateFace({
+export const createAiSdkProtocol: CreateProtocol = (book) => {
+  const spoken = createReplicateProtocol({
     ...book,
     url: () => `${book.url()}${prefix}`,
     submit: (request, response, order, refuse) => book.submit(request, response, { ...order, kind }, refuse),

@@ -9,9 +9,9 @@ export interface VendorFaults {
   failedSubmits: number
   droppedReplies: number
   garbageReplies: number
-  unavailableChecks: number
+  unavailablePolls: number
   slowReplyMs: number
-  slowCheckMs: number
+  slowPollMs: number
   retryAfterMs: number
   neverFinishes: boolean
   badMedia: boolean
@@ -31,7 +31,7 @@ export interface VendorCounts {
   accepted: number
   repeated: number
   busy: number
-  checks: number
+  polls: number
   downloads: number
   deletes: number
   cancels: number
@@ -53,9 +53,9 @@ export const noFaults: VendorFaults = {
   failedSubmits: 0,
   droppedReplies: 0,
   garbageReplies: 0,
-  unavailableChecks: 0,
+  unavailablePolls: 0,
   slowReplyMs: 0,
-  slowCheckMs: 0,
+  slowPollMs: 0,
   retryAfterMs: 100,
   neverFinishes: false,
   badMedia: false,
@@ -70,7 +70,7 @@ export const noCounts: VendorCounts = {
   accepted: 0,
   repeated: 0,
   busy: 0,
-  checks: 0,
+  polls: 0,
   downloads: 0,
   deletes: 0,
   cancels: 0,

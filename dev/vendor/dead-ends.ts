@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop, setTimeout as wait } from 'node:timers/promises'
 
 /** An address at which nothing good can happen. */
 export interface DeadEnd {
@@ -63,7 +63,7 @@ async function isTaken(port: number, queued: Socket[]): Promise<boolean> {
   )
   await Promise.race([connected, wait(patienceMs)])
   // A process that had to wait for a processor sees the timer before a connection that was made long ago.
-  for (let turn = 0; turn < 3; turn += 1) await nextTurn()
+  for (let turn = 0; turn < 3; turn += 1) await yieldToEventLoop()
   if (isConnected) queued.push(socket.unref())
   else socket.destroy()
   return isConnected

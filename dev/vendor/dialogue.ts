@@ -148,9 +148,9 @@ export function createVendorDialogue(soundOf: SoundOf) {
       const delta = (index: number, given: object, finish: string | null = null) =>
         send(chunk([{ index, delta: given, finish_reason: finish }]))
       for (const index of indexes) delta(index, { role: 'assistant', content: '' })
-      const pieces = isEmpty ? [] : (text.match(/\S+\s*/g) ?? [])
-      for (const [place, piece] of pieces.entries()) {
-        if (place >= pieces.length / 2) {
+      const chunks = isEmpty ? [] : (text.match(/\S+\s*/g) ?? [])
+      for (const [place, chunk] of chunks.entries()) {
+        if (place >= chunks.length / 2) {
           if (words.has('cut')) {
             turn.state = 'cut'
             response.socket?.destroy()
@@ -164,7 +164,7 @@ export function createVendorDialogue(soundOf: SoundOf) {
             return
           }
         }
-        for (const index of indexes) delta(index, { content: piece })
+        for (const index of indexes) delta(index, { content: chunk })
         await wait(Number(words.get('pace') ?? 0))
         if (response.destroyed) return
       }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { answerJson } from './answer-json.ts'
 import { createFalSigner, type FalSigner } from './fal-signature.ts'
 import type { BookedJob, JobBook } from './job-book.ts'
-import type { CreateFace } from './protocol.ts'
+import type { CreateProtocol } from './protocol.ts'
 import { readText } from './read-create.ts'
 
 const kind = 'fal'
@@ -24,7 +24,7 @@ const failures: Record<string, { status: number; type: string; field?: string }>
 }
 
 /** The queue protocol: two steps to a result, results at addresses of their own, and signed webhooks. */
-export const createFalFace: CreateFace = (book) => {
+export const createFalProtocol: CreateProtocol = (book) => {
   const signer = createFalSigner()
   return {
     kind,
@@ -49,7 +49,7 @@ export const createFalFace: CreateFace = (book) => {
       const job = book.find(id)
       if (job === undefined) return refuse(response, 404, 'not_found')
       const asked = `${request.method} ${part}`
-      if (asked === 'GET status') return check(book, job, request, response)
+      if (asked === 'GET status') return poll(book, job, request, response)
       if (asked === 'GET result') return result(book, job, request, response)
       if (asked === 'PUT cancel') return cancel(book, job, request, response)
       refuse(response, 405, 'method_not_allowed')
@@ -78,10 +78,10 @@ async function create(
     clientReference: undefined,
     referenceBytes: bytesOf(input['image_url']),
     remixOf: undefined,
-    newsUrl: url.searchParams.get('fal_webhook') ?? undefined,
+    webhookUrl: url.searchParams.get('fal_webhook') ?? undefined,
   }
   const job = await book.submit(request, response, order, refuse, (booked) =>
-    book.onEnd(booked, () => void bringNews(signer, booked)),
+    book.onEnd(booked, () => void deliverWebhook(signer, booked)),
   )
   if (job === undefined) return
   const place = `${book.url()}/${model.split('/').slice(0, 2).join('/')}/requests/${job.id}`
@@ -96,8 +96,8 @@ async function create(
   })
 }
 
-async function check(book: JobBook, job: BookedJob, request: IncomingMessage, response: ServerResponse) {
-  if (!(await book.isToAnswer('check', job, request, response, refuse))) return
+async function poll(book: JobBook, job: BookedJob, request: IncomingMessage, response: ServerResponse) {
+  if (!(await book.isToAnswer('poll', job, request, response, refuse))) return
   const state = job.state()
   const status = state === 'queued' || state === 'in_progress' ? stateWords[state] : 'COMPLETED'
   const isBroken = failures[job.failCode ?? '']?.status === 500
@@ -147,9 +147,9 @@ const triesMax = 6
  * Tells the address it was given that a job has ended. `vendor:news=` in the prompt makes it go wrong: `lost`, `twice`,
  * `forged`, `stale`, or `bare`, where the payload could not be sent.
  */
-async function bringNews(signer: FalSigner, job: BookedJob): Promise<void> {
+async function deliverWebhook(signer: FalSigner, job: BookedJob): Promise<void> {
   const [, wrong = ''] = /\bvendor:news=([a-z]+)/.exec(job.prompt) ?? []
-  if (wrong === 'lost' || job.newsUrl === undefined) return
+  if (wrong === 'lost' || job.webhookUrl === undefined) return
   const isBare = wrong === 'bare'
   const body = JSON.stringify({
     request_id: job.id,
@@ -161,8 +161,8 @@ async function bringNews(signer: FalSigner, job: BookedJob): Promise<void> {
   const atSeconds = Math.floor(Date.now() / 1000) - (wrong === 'stale' ? 3_600 : 0)
   const signed = wrong === 'forged' ? body.replace(job.id, 'another') : body
   const headers = signer.headersOf(signed, { requestId: job.id, atSeconds })
-  await deliver(job.newsUrl, body, headers)
-  if (wrong === 'twice') await deliver(job.newsUrl, body, headers)
+  await deliver(job.webhookUrl, body, headers)
+  if (wrong === 'twice') await deliver(job.webhookUrl, body, headers)
 }
 
 /** Tries again for a while, as this vendor does for hours; nobody hears of what never arrives. */

@@ -52,7 +52,7 @@ test.each([
 })
 
 test('faults happen where and as often as was asked, by prompt or by control', async () => {
-  const id = await idOf(await submit('a vendor:fault=500@checkx2 vendor:fault=429@download'))
+  const id = await idOf(await submit('a vendor:fault=500@pollx2 vendor:fault=429@download'))
   const statuses = [
     await ask(`/${id}`),
     await ask(`/${id}`),
@@ -62,13 +62,13 @@ test('faults happen where and as often as was asked, by prompt or by control', a
   expect(statuses.map(({ status }) => status)).toEqual([500, 500, 200, 429])
   vendor.faults.fault = '500x2'
   for (const status of [500, 500, 200]) expect((await submit('b')).status).toBe(status)
-  vendor.faults.fault = '429@checkxall'
+  vendor.faults.fault = '429@pollxall'
   for (const _ of [1, 2, 3]) expect((await ask(`/${id}`)).status).toBe(429)
   await expect(submit('a vendor:fault=tea-break')).rejects.toThrow('fetch failed')
 })
 
 test('silence and drip begin, and stop when the client leaves', async () => {
-  const id = await idOf(await submit('a vendor:fault=silence@check vendor:fault=drip@check'))
+  const id = await idOf(await submit('a vendor:fault=silence@poll vendor:fault=drip@poll'))
   for (const bytes of [0, 1]) {
     const answer = await open(`/${id}`)
     expect(answer.statusCode).toBe(200)
@@ -91,7 +91,7 @@ test('a vendor that is silent or drips can be stopped at any time', async () => 
 })
 
 test('a body is cut in half, or is far too large', async () => {
-  const id = await idOf(await submit('a vendor:fault=truncated-json@check vendor:fault=huge@check'))
+  const id = await idOf(await submit('a vendor:fault=truncated-json@poll vendor:fault=huge@poll'))
   expect(await (await ask(`/${id}`)).text()).toMatch(/^\{"id":"video_\w+".*[^}]$/)
   let size = 0
   for await (const chunk of (await open(`/${id}`)) as AsyncIterable<Buffer>) size += chunk.length
@@ -99,7 +99,7 @@ test('a body is cut in half, or is far too large', async () => {
 })
 
 test('a gzip bomb is small on the way and a gigabyte once unpacked', async () => {
-  const id = await idOf(await submit('a vendor:fault=gzip-bomb@check'))
+  const id = await idOf(await submit('a vendor:fault=gzip-bomb@poll'))
   const answer = await open(`/${id}`)
   expect(answer.headers['content-encoding']).toBe('gzip')
   const packed = Buffer.concat(await answer.toArray())

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { catchAnswer } from './catch-answer.ts'
 
 /** What a request to a vendor is about, whatever its protocol calls it. Faults are requested by these names. */
-export type Occasion = 'submit' | 'check' | 'result' | 'download' | 'cancel' | 'lookup'
+export type Occasion = 'submit' | 'poll' | 'result' | 'download' | 'cancel' | 'lookup'
 
 /** Writes an error in the protocol's own format. */
 export type Refuse = (response: ServerResponse, status: number, code: string) => void
@@ -73,9 +73,9 @@ const faults = {
   // A second job is answered with the first one's id.
   'duplicate-id': { only: 'submit', books: true },
   // The job is completed, then in progress, then queued, and only then what the clock says.
-  backwards: { only: 'check', books: true },
+  backwards: { only: 'poll', books: true },
   // The job is unknown once it was seen completed.
-  'done-then-404': { only: 'check', books: true },
+  'done-then-404': { only: 'poll', books: true },
 } satisfies Record<string, Fault>
 
 export type FaultName = keyof typeof faults
@@ -90,7 +90,7 @@ export interface AskedFault {
   times: number
 }
 
-const asked = /([a-z0-9-]+?)(?:@(submit|check|result|download|cancel|lookup))?(?:x(\d+|all))?/
+const asked = /([a-z0-9-]+?)(?:@(submit|poll|result|download|cancel|lookup))?(?:x(\d+|all))?/
 
 /** Reads `name[@occasion][xN]`; a name that nobody knows is a mistake in a test, and said so. */
 export function faultFrom(text: string): AskedFault {

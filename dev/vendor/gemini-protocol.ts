@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { answerJson } from './answer-json.ts'
 import { errorOf, isKnown, refuseGemini } from './gemini-words.ts'
 import type { BookedJob, JobBook } from './job-book.ts'
-import type { CreateFace } from './protocol.ts'
+import type { CreateProtocol } from './protocol.ts'
 import { readText } from './read-create.ts'
 
 const kind = 'gemini'
@@ -13,18 +13,18 @@ const fetched = new RegExp(`^/v1/${model}:fetchPredictOperation$`)
 const operation = /^\/v1beta\/models\/[^/]+\/operations\/([^/]+)$/
 const file = /^\/v1beta\/files\/([^/]+):download$/
 
-interface Picture {
+interface Image {
   bytesBase64Encoded?: string
 }
 interface Instance {
   prompt?: string
-  image?: Picture
-  lastFrame?: Picture
-  referenceImages?: { image?: Picture }[]
+  image?: Image
+  lastFrame?: Image
+  referenceImages?: { image?: Image }[]
 }
 
 /** Operations that run for long, as both APIs have them: one names a link in the end, the other answers the video. */
-export const createGeminiFace: CreateFace = (book) => ({
+export const createGeminiProtocol: CreateProtocol = (book) => ({
   kind,
   takes: (_method, url) => [submitted, fetched, operation, file].some((route) => route.test(url.pathname)),
   answer: async (request, response, url) => {
@@ -39,7 +39,7 @@ export const createGeminiFace: CreateFace = (book) => ({
     const job = book.find(id ?? '')
     if (job === undefined) return refuseGemini(response, 404, 'not_found')
     if (fileId !== undefined) return book.sendVideo(job, request, response, refuseGemini)
-    if (!(await book.isToAnswer('check', job, request, response, refuseGemini))) return
+    if (!(await book.isToAnswer('poll', job, request, response, refuseGemini))) return
     answerJson(response, 200, describe(book, job, isFetch))
   },
 })
@@ -62,7 +62,7 @@ async function create(
   const [instance = {}] = asked.instances ?? []
   const { durationSeconds, aspectRatio, resolution } = asked.parameters ?? {}
   if ((instance.prompt ?? '') === '') return refuseGemini(response, 400, 'missing_prompt')
-  const pictures = [
+  const images = [
     instance.image,
     instance.lastFrame,
     ...(instance.referenceImages ?? []).map(({ image }) => image),
@@ -76,12 +76,12 @@ async function create(
     size: `${aspectRatio} ${resolution}`,
     idempotencyKey: undefined,
     clientReference: undefined,
-    referenceBytes: pictures.reduce(
-      (sum, picture) => sum + Buffer.byteLength(picture?.bytesBase64Encoded ?? '', 'base64'),
+    referenceBytes: images.reduce(
+      (sum, image) => sum + Buffer.byteLength(image?.bytesBase64Encoded ?? '', 'base64'),
       0,
     ),
     remixOf: undefined,
-    newsUrl: undefined,
+    webhookUrl: undefined,
   }
   const job = await book.submit(request, response, order, refuseGemini)
   if (job !== undefined) answerJson(response, 200, { name: `${name}/operations/${job.id}` })

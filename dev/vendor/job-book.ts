@@ -34,7 +34,7 @@ interface JobOrder {
   /** The id of the job it is a remix of. */
   remixOf: string | undefined
   /** Where the vendor is to bring its news. */
-  newsUrl: string | undefined
+  webhookUrl: string | undefined
 }
 
 export interface BookedJob extends JobOrder {
@@ -282,11 +282,11 @@ export function createJobBook(options: BookOptions): VendorBook {
 
   const isToAnswer: JobBook['isToAnswer'] = async (occasion, job, _request, response, refuse) => {
     const entry = entryOf(job)
-    if (occasion === 'check') {
-      counts.checks += 1
-      if (faults.slowCheckMs > 0) await wait(faults.slowCheckMs)
-      if (entry.words.unavailableChecks > 0 || usedUp('unavailableChecks')) {
-        entry.words.unavailableChecks -= 1
+    if (occasion === 'poll') {
+      counts.polls += 1
+      if (faults.slowPollMs > 0) await wait(faults.slowPollMs)
+      if (entry.words.unavailablePolls > 0 || usedUp('unavailablePolls')) {
+        entry.words.unavailablePolls -= 1
         refuse(response, 503, 'overloaded')
         return false
       }
@@ -378,7 +378,7 @@ export function createJobBook(options: BookOptions): VendorBook {
   }
 
   function usedUp(
-    name: 'busySubmits' | 'failedSubmits' | 'droppedReplies' | 'garbageReplies' | 'unavailableChecks',
+    name: 'busySubmits' | 'failedSubmits' | 'droppedReplies' | 'garbageReplies' | 'unavailablePolls',
   ) {
     if (faults[name] <= 0) return false
     faults[name] -= 1
@@ -409,7 +409,7 @@ export function createJobBook(options: BookOptions): VendorBook {
     },
     onEnd: (job, listener) => {
       const entry = entryOf(job)
-      if (job.newsUrl === undefined) return
+      if (job.webhookUrl === undefined) return
       entry.onEnd.push(listener)
       tellAtEnd(entry)
     },

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { answerJson, hasBearer, refuseJson } from './answer-json.ts'
 import type { BookedJob, JobBook, VendorJobState } from './job-book.ts'
-import type { CreateFace } from './protocol.ts'
+import type { CreateProtocol } from './protocol.ts'
 import { readText } from './read-create.ts'
 
 const kind = 'kinora'
@@ -27,7 +27,7 @@ const wordsOfLarge: Record<VendorJobState, string> = {
 }
 
 /** The create-and-query style of our own API. What is below `/v1/videos` is as in the common protocol. */
-export const createKinoraFace: CreateFace = (book) => ({
+export const createKinoraProtocol: CreateProtocol = (book) => ({
   kind,
   takes: (_method, { pathname }) =>
     pathname === '/v1/video/create' ||
@@ -51,13 +51,7 @@ export const createKinoraFace: CreateFace = (book) => ({
     const job = book.find(toCancel ?? url.searchParams.get('id') ?? '')
     if (job === undefined) return refuseJson(response, 404, 'task_not_found')
     if (
-      !(await book.isToAnswer(
-        toCancel === undefined ? 'check' : 'cancel',
-        job,
-        request,
-        response,
-        refuseJson,
-      ))
+      !(await book.isToAnswer(toCancel === undefined ? 'poll' : 'cancel', job, request, response, refuseJson))
     )
       return
     if (toCancel !== undefined) book.cancel(job)
@@ -81,7 +75,7 @@ async function create(book: JobBook, request: IncomingMessage, response: ServerR
     clientReference: undefined,
     referenceBytes: (images as string[]).reduce((sum, image) => sum + bytesOf(image), 0),
     remixOf: undefined,
-    newsUrl: undefined,
+    webhookUrl: undefined,
   }
   const job = await book.submit(request, response, order, refuseJson)
   if (job !== undefined) answerJson(response, 200, describe(book, job))

@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { answerJson, hasBearer, refuseJson } from './answer-json.ts'
 import type { BookedJob, JobBook } from './job-book.ts'
-import type { CreateFace } from './protocol.ts'
+import type { CreateProtocol } from './protocol.ts'
 import { readCreate } from './read-create.ts'
 
 const kind = 'openai'
 const route = /^\/v1\/videos(?:\/([^/]+)(?:\/(content|remix))?)?$/
 
 /** The `/v1/videos` protocol. */
-export const createOpenAiFace: CreateFace = (book) => ({
+export const createOpenAiProtocol: CreateProtocol = (book) => ({
   kind,
   takes: (_method, url) => route.test(url.pathname),
   answer: async (request, response, url) => {
@@ -25,7 +25,7 @@ export const createOpenAiFace: CreateFace = (book) => ({
     if (job === undefined) return refuseJson(response, 404, 'not_found')
     if (asked === 'POST remix') return create(book, request, response, job)
     if (asked === 'GET content') return book.sendVideo(job, request, response, refuseJson)
-    if (asked === 'GET one') return check(book, job, request, response)
+    if (asked === 'GET one') return poll(book, job, request, response)
     if (asked !== 'DELETE one') return refuseJson(response, 405, 'method_not_allowed')
     book.remove(job)
     answerJson(response, 200, { id: job.id, object: 'video.deleted', deleted: true })
@@ -56,19 +56,19 @@ async function create(
     clientReference: asked.fields.get('client_reference'),
     referenceBytes: asked.referenceBytes,
     remixOf: source?.id,
-    newsUrl: undefined,
+    webhookUrl: undefined,
   }
   const job = await book.submit(request, response, order, refuseJson)
   if (job !== undefined) answerJson(response, 200, describe(book, job))
 }
 
-async function check(
+async function poll(
   book: JobBook,
   job: BookedJob,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (!(await book.isToAnswer('check', job, request, response, refuseJson))) return
+  if (!(await book.isToAnswer('poll', job, request, response, refuseJson))) return
   const pollAfterMs = Math.min(Math.max(Math.round(job.durationMs / 5), 20), 5000)
   response.setHeader('openai-poll-after-ms', String(pollAfterMs))
   answerJson(response, 200, describe(book, job))

@@ -19,7 +19,7 @@ export interface PromptWords {
   /** How many of the first submits after those are accepted, but answered with nothing or with nonsense. */
   droppedReplies: number
   garbageReplies: number
-  unavailableChecks: number
+  unavailablePolls: number
   /** How many of the first downloads break off halfway. */
   cutDownloads: number
   /** Say of the job that it stands in a way nobody has heard of. */
@@ -46,7 +46,7 @@ export function wordsIn(prompt: string): PromptWords {
     failedSubmits: given.has('500-then-ok') ? 1 : 0,
     droppedReplies: times('drop-reply'),
     garbageReplies: times('garbage'),
-    unavailableChecks: times('check-503'),
+    unavailablePolls: times('poll-503'),
     cutDownloads: times('cut-media'),
     oddStatus: given.has('odd-status'),
     noOutput: given.has('no-output'),

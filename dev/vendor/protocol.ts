@@ -6,7 +6,7 @@ import type { JobBook } from './job-book.ts'
  * One protocol as a vendor speaks it. All faces show the same jobs: what a job is and how it goes is decided in the job
  * book, and a face only says it in its own words.
  */
-interface Face {
+interface Protocol {
   /** The provider kind that speaks it. */
   kind: string
   /** Whether a request is for this face; the first that says so answers. */
@@ -14,4 +14,4 @@ interface Face {
   answer: (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>
 }
 
-export type CreateFace = (book: JobBook) => Face
+export type CreateProtocol = (book: JobBook) => Protocol

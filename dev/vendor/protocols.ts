@@ -1,17 +1,17 @@
-import { createAiSdkFace } from './ai-sdk-protocol.ts'
-import { createFalFace } from './fal-protocol.ts'
-import { createGeminiFace } from './gemini-protocol.ts'
-import { createKinoraFace } from './kinora-protocol.ts'
-import { createOpenAiFace } from './openai-protocol.ts'
-import type { CreateFace } from './protocol.ts'
-import { createReplicateFace } from './replicate-protocol.ts'
+import { createAiSdkProtocol } from './ai-sdk-protocol.ts'
+import { createFalProtocol } from './fal-protocol.ts'
+import { createGeminiProtocol } from './gemini-protocol.ts'
+import { createKinoraProtocol } from './kinora-protocol.ts'
+import { createOpenAiProtocol } from './openai-protocol.ts'
+import type { CreateProtocol } from './protocol.ts'
+import { createReplicateProtocol } from './replicate-protocol.ts'
 
 /** Every protocol the simulated vendor speaks; the first that takes a request answers it. */
-export const faces: CreateFace[] = [
-  createOpenAiFace,
-  createKinoraFace,
-  createReplicateFace,
-  createAiSdkFace,
-  createFalFace,
-  createGeminiFace,
+export const protocols: CreateProtocol[] = [
+  createOpenAiProtocol,
+  createKinoraProtocol,
+  createReplicateProtocol,
+  createAiSdkProtocol,
+  createFalProtocol,
+  createGeminiProtocol,
 ]

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { answerJson, hasBearer } from './answer-json.ts'
 import type { BookedJob, JobBook, VendorJobState } from './job-book.ts'
-import type { CreateFace } from './protocol.ts'
+import type { CreateProtocol } from './protocol.ts'
 import { readText } from './read-create.ts'
 
 const kind = 'replicate'
@@ -20,7 +20,7 @@ const words: Record<VendorJobState, string> = {
 }
 
 /** The predictions protocol. Its results are links that anybody may open. */
-export const createReplicateFace: CreateFace = (book) => ({
+export const createReplicateProtocol: CreateProtocol = (book) => ({
   kind,
   takes: (_method, url) => [created, existing, delivery].some((route) => route.test(url.pathname)),
   answer: async (request, response, url) => {
@@ -37,7 +37,7 @@ export const createReplicateFace: CreateFace = (book) => ({
     if (id === undefined) return create(book, request, response, url)
     const job = book.find(id)
     if (job === undefined) return refuse(response, 404)
-    const occasion = part === 'cancel' ? 'cancel' : 'check'
+    const occasion = part === 'cancel' ? 'cancel' : 'poll'
     if (!(await book.isToAnswer(occasion, job, request, response, refuse))) return
     if (occasion === 'cancel') book.cancel(job)
     answerJson(response, 200, describe(book, job))
@@ -65,7 +65,7 @@ async function create(
     clientReference: undefined,
     referenceBytes: Buffer.byteLength(data, 'base64'),
     remixOf: undefined,
-    newsUrl: undefined,
+    webhookUrl: undefined,
   }
   const job = await book.submit(request, response, order, refuse)
   if (job !== undefined) answerJson(response, 201, describe(book, job))

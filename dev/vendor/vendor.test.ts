@@ -29,17 +29,18 @@ async function submit(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
-const check = (id: unknown, part = ''): Promise<Response> =>
+const poll = (id: unknown, part = ''): Promise<Response> =>
   fetch(`${vendor.url}/v1/videos/${String(id)}${part}`, { headers: { authorization: 'Bearer any' } })
 
-test('a job is taken as JSON or multipart, and ends by the clock', async () => {
-  await start({ durationMs: 60 })
+test('a job is accepted as JSON or multipart, and ends by the clock', async () => {
+  await start()
+  const long = await submit('a whale vendor:duration=3600000ms')
+  expect(long.body).toMatchObject({ object: 'video', status: 'queued', progress: 0, seconds: '8' })
   const { body } = await submit('a cat')
-  expect(body).toMatchObject({ object: 'video', status: 'queued', progress: 0, seconds: '8' })
   await expect
-    .poll(async () => (await check(body['id'])).json(), { interval: 10 })
+    .poll(async () => (await poll(body['id'])).json(), { interval: 10 })
     .toMatchObject({ status: 'completed', progress: 100, error: null })
-  expect((await check(body['id'], '/content')).headers.get('content-type')).toBe('video/mp4')
+  expect((await poll(body['id'], '/content')).headers.get('content-type')).toBe('video/mp4')
 
   const form = new FormData()
   form.set('prompt', 'a dog')
@@ -47,6 +48,7 @@ test('a job is taken as JSON or multipart, and ends by the clock', async () => {
   const headers = { authorization: 'Bearer any' }
   await fetch(`${vendor.url}/v1/videos`, { method: 'POST', headers, body: form })
   expect(vendor.jobs()).toMatchObject([
+    { prompt: expect.stringContaining('a whale') },
     { prompt: 'a cat', state: 'completed' },
     { prompt: 'a dog', referenceBytes: 3 },
   ])
@@ -70,7 +72,7 @@ test('faults run down as they are used', async () => {
   Object.assign(vendor.faults, { busySubmits: 1, failedSubmits: 1, failCode: 'server_error' })
   expect([(await submit('a')).status, (await submit('a')).status]).toEqual([429, 500])
   const { body } = await submit('a vendor:whatever=1')
-  expect(await (await check(body['id'])).json()).toMatchObject({
+  expect(await (await poll(body['id'])).json()).toMatchObject({
     status: 'failed',
     error: { code: 'server_error' },
   })

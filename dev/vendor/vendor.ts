@@ -7,7 +7,7 @@ import { noFaults, type VendorCounts, type VendorFaults } from './control.ts'
 import { createVendorDialogue, type DialogueRequest, type VendorTurn } from './dialogue.ts'
 import { createGeminiSpeech, isGeminiSpeech } from './gemini-speech.ts'
 import { createJobBook, type VendorJob } from './job-book.ts'
-import { faces } from './protocols.ts'
+import { protocols } from './protocols.ts'
 import { readText } from './read-create.ts'
 import { createVendorSpeech } from './speech.ts'
 import { createVendorTranscription } from './transcription.ts'
@@ -52,7 +52,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
   const geminiSpeech = createGeminiSpeech(speech, options.apiKey)
   const dialogue = createVendorDialogue(speech.soundOf)
   const transcription = createVendorTranscription()
-  const spoken = faces.map((createFace) => createFace(book))
+  const spoken = protocols.map((createProtocol) => createProtocol(book))
 
   const server = createServer((request, response) => {
     answer(request, response).catch(() => request.socket.destroy())
@@ -71,8 +71,10 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     }
     counts.underWay += 1
     response.once('close', () => (counts.underWay -= 1))
-    const face = spoken.find(({ takes }) => takes(request.method ?? '', asked))
-    await (face === undefined ? answerOther(request, response, asked) : face.answer(request, response, asked))
+    const protocol = spoken.find(({ takes }) => takes(request.method ?? '', asked))
+    await (protocol === undefined
+      ? answerOther(request, response, asked)
+      : protocol.answer(request, response, asked))
     if (response.statusCode === 401) counts.unauthorized += 1
   }
 

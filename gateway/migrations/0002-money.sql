@@ -2,11 +2,11 @@
 
 create table balances (
   account_id uuid not null references accounts (id),
-  -- Pay-as-you-go keys spend from one purse, subscription keys from the quota granted each cycle.
-  purse text not null check (purse in ('payg', 'subscription')),
+  -- Pay-as-you-go keys spend from one wallet, subscription keys from the quota granted each cycle.
+  wallet text not null check (wallet in ('payg', 'subscription')),
   available_micros bigint not null default 0 check (available_micros >= 0),
   held_micros bigint not null default 0 check (held_micros >= 0),
-  primary key (account_id, purse)
+  primary key (account_id, wallet)
 ) with (fillfactor = 50);
 
 create table ledger_entries (
@@ -15,7 +15,7 @@ create table ledger_entries (
   day date not null,
   id bigint generated always as identity,
   account_id uuid not null,
-  purse text not null,
+  wallet text not null,
   task_id text,
   movement text not null check (movement in ('top_up', 'grant', 'adjustment', 'hold', 'capture', 'release')),
   book text not null check (book in ('funding', 'available', 'held', 'revenue')),

@@ -9,7 +9,7 @@ create table video_tasks (
   model text not null,
   family text not null check (family in ('A', 'B')),
   -- Which door it came through; it decides nothing but how the task is shown.
-  door text not null check (door in ('videos', 'create', 'remix', 'chat')),
+  created_via text not null check (created_via in ('videos', 'create', 'remix', 'chat')),
   state text not null check (state in ('pending', 'processing', 'completed', 'failed')),
   progress smallint not null default 0 check (progress between 0 and 100),
   -- The order as it was understood: everything resolved, nothing looked up again later.
@@ -17,7 +17,7 @@ create table video_tasks (
   enhanced_prompt text not null,
   provider text not null,
   upstream jsonb,
-  purse text not null,
+  wallet text not null,
   -- The inputs of the price, kept so that a later change of prices does not touch this task.
   price jsonb not null,
   hold_micros bigint not null check (hold_micros >= 0),
@@ -56,9 +56,9 @@ create table open_tasks (
   provider text not null,
   shard smallint not null,
   -- accepted: waiting for a slot · starting: handed to the engine · submitting: a provider is being
-  -- asked · waiting: the provider works on it · keeping: its result is being stored.
+  -- asked · waiting: the provider works on it · storing: its result is being stored.
   stage text not null default 'accepted'
-    check (stage in ('accepted', 'starting', 'submitting', 'waiting', 'keeping')),
+    check (stage in ('accepted', 'starting', 'submitting', 'waiting', 'storing')),
   -- Raised whenever the task is handed to the engine anew; an older run ends at its first step.
   run integer not null default 0,
   accepted_at timestamptz not null,
@@ -72,17 +72,17 @@ create table open_tasks (
   awakeable text,
   upstream jsonb,
   submitted_at timestamptz,
-  next_check_at timestamptz,
+  next_poll_at timestamptz,
   outcome jsonb
 ) with (fillfactor = 50);
 create index open_tasks_accepted on open_tasks (provider, account_id, accepted_at) where stage = 'accepted';
 create index open_tasks_in_flight on open_tasks (provider, account_id) where stage <> 'accepted';
-create index open_tasks_to_check on open_tasks (provider, shard, next_check_at) where stage = 'waiting';
+create index open_tasks_to_poll on open_tasks (provider, shard, next_poll_at) where stage = 'waiting';
 
 -- The last turn of each of the engine's loops. A worker that finds one silent starts it again.
-create table engine_turns (
+create table engine_ticks (
   loop text not null,
   key text not null,
-  turned_at timestamptz not null,
+  ticked_at timestamptz not null,
   primary key (loop, key)
 );

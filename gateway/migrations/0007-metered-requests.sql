@@ -10,7 +10,7 @@ create table metered_requests (
   operation text not null,
   model text not null,
   provider text not null,
-  purse text not null,
+  wallet text not null,
   -- What was held for, and what was charged for: lists of priced quantities.
   held_for jsonb not null,
   charged_for jsonb,

@@ -14,7 +14,7 @@ create table transcription_tasks (
   duration_ms bigint not null check (duration_ms > 0),
   -- How much of it has been written down.
   done_ms bigint not null default 0 check (done_ms >= 0),
-  purse text not null,
+  wallet text not null,
   -- The inputs of the price, kept so that a later change of prices does not touch this task.
   price jsonb not null,
   hold_micros bigint not null check (hold_micros >= 0),
@@ -56,7 +56,7 @@ create index open_transcriptions_by_stage on open_transcriptions (stage, account
 
 -- What a recording was cut into, without gaps and without overlaps. The transcripts of a completed task's pieces
 -- are its transcript; those of any other task go when it ends.
-create table transcription_pieces (
+create table transcription_segments (
   task_id text not null,
   n integer not null check (n >= 0),
   start_ms bigint not null check (start_ms >= 0),

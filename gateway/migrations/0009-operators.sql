@@ -1,7 +1,7 @@
 -- What operators need to run the service for paying customers.
 
 alter table accounts
-  -- The most an account may spend in a calendar month (UTC), over all of its purses.
+  -- The most an account may spend in a calendar month (UTC), over all of its wallets.
   add column spend_cap_micros bigint check (spend_cap_micros >= 0),
   -- Null leaves the instance's settings in force.
   add column concurrency integer check (concurrency > 0),
@@ -54,7 +54,7 @@ create table key_budgets (
 create table account_movements (
   id text primary key,
   account_id uuid not null references accounts (id),
-  purse text not null check (purse in ('payg', 'subscription')),
+  wallet text not null check (wallet in ('payg', 'subscription')),
   kind text not null check (kind in ('top_up', 'grant', 'adjustment', 'expiry')),
   -- Negative where money was taken away.
   amount_micros bigint not null,
@@ -109,7 +109,7 @@ create trigger prices_changed after insert on prices
   for each statement execute function announce_settings_change();
 
 -- Replies to creates, kept so that a repeat of the request is answered with them.
-create table kept_replies (
+create table idempotency_keys (
   account_id uuid not null,
   -- Hash of the caller's key; one of its own for a request that is recognised by nothing but what it asks.
   name bytea not null,
@@ -130,8 +130,8 @@ create table kept_replies (
   expires_at timestamptz not null,
   primary key (account_id, name)
 );
-create index kept_replies_of_request on kept_replies (account_id, fingerprint) where retry is not null;
-create index kept_replies_by_age on kept_replies (expires_at);
+create index idempotency_keys_of_request on idempotency_keys (account_id, fingerprint) where retry is not null;
+create index idempotency_keys_by_age on idempotency_keys (expires_at);
 
 -- Who asked what, for operators; written in batches after the answer.
 create table requests (
@@ -266,14 +266,14 @@ create table ledger_audits (
   whole_at timestamptz not null,
   found_in_whole jsonb not null
 );
--- What a purse's legs came to up to one of them, so that an audit need not add all of them up each time.
-create table audited_purses (
+-- What a wallet's legs came to up to one of them, so that an audit need not add all of them up each time.
+create table audited_wallets (
   account_id uuid not null,
-  purse text not null,
+  wallet text not null,
   entry_id bigint not null,
   available_micros bigint not null,
   held_micros bigint not null,
-  primary key (account_id, purse)
+  primary key (account_id, wallet)
 );
 
 -- When a file's time was over and it was removed. The row stays for as long as there may be a task to ask for it.
@@ -287,12 +287,12 @@ create index media_by_key on media (storage_key);
 -- there, where its keys do. Each line has a clock that counts seconds of video. A start lasts as many of them as the
 -- video has; it begins where the owner's last one ended, but not before the line's newest one began, so that whoever
 -- was away has saved up nothing. The one whose next start begins first is next.
-create table line_shares (
-  line text not null,
+create table queue_shares (
+  queue text not null,
   owner uuid not null,
   began bigint not null,
   ended bigint not null check (ended >= began),
-  primary key (line, owner)
+  primary key (queue, owner)
 ) with (fillfactor = 50);
 
 alter table open_tasks
@@ -305,7 +305,7 @@ drop index open_tasks_accepted;
 drop index open_tasks_in_flight;
 -- Each is read from its first fitting entry on and no further than needed, so that it does not matter how many wait. Only
 -- the line itself starts with the provider: with few statistics, another that did would be taken for it.
-create index open_tasks_in_line on open_tasks (provider, account_id, key_id, accepted_at, task_id) where stage = 'accepted';
+create index open_tasks_in_queue on open_tasks (provider, account_id, key_id, accepted_at, task_id) where stage = 'accepted';
 create index open_tasks_waiting_of_account on open_tasks (account_id) where stage = 'accepted';
 create index open_tasks_put_off on open_tasks (not_before) where stage = 'accepted' and refusals > 0;
 create index open_tasks_overdue on open_tasks (deadline_at) where stage = 'accepted';

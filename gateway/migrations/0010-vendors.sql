@@ -9,7 +9,7 @@ alter table open_tasks
   -- When its provider's final word came.
   add column outcome_at timestamptz,
   -- The first of the submits whose outcome is unknown; as long as there is one, it stays with its provider.
-  add column unsure_since timestamptz;
+  add column outcome_unknown_since timestamptz;
 update open_tasks o set model = t.model from video_tasks t where t.day = o.day and t.id = o.task_id;
 -- Whatever the reason why a task was put back in line, its time is looked for here.
 drop index open_tasks_put_off;
@@ -28,7 +28,7 @@ create table task_attempts (
   decision jsonb,
   started_at timestamptz not null,
   ended_at timestamptz not null default clock_timestamp(),
-  outcome text not null check (outcome in ('taken', 'not_delivered', 'busy', 'rejected', 'moderated', 'unknown')),
+  outcome text not null check (outcome in ('accepted', 'not_delivered', 'busy', 'rejected', 'moderated', 'unknown')),
   -- The provider took a job for this task although another had been taken; nobody is charged for it.
   is_duplicate boolean not null default false,
   -- What was said, with everything secret taken out.
@@ -43,7 +43,7 @@ create table route_health (
   model text not null,
   -- Until then nobody calls; afterwards one call at a time finds out.
   open_until timestamptz not null,
-  -- How often it was found ailing in a row; each time it is left alone for longer.
+  -- How often it was found unhealthy in a row; each time it is left alone for longer.
   openings integer not null default 1,
   because text not null,
   -- The one that tries has until then to say what came of it.
@@ -54,7 +54,7 @@ create table route_health (
 ) with (fillfactor = 50);
 
 -- How long jobs took, in steps of a quarter more each, older ones counting less and less.
-create table job_paces (
+create table job_durations (
   provider text not null,
   model text not null,
   -- Jobs that took about 1.25 ^ step seconds.
@@ -65,28 +65,28 @@ create table job_paces (
 
 -- Which task each job was taken for. A job that a provider names to two tasks is the first one's, and nobody else sees
 -- what comes of it.
-create table taken_jobs (
+create table claimed_jobs (
   provider text not null,
   -- A hash of the provider's reference.
   job uuid not null,
   task_id text not null,
-  taken_at timestamptz not null default now(),
+  claimed_at timestamptz not null default now(),
   primary key (provider, job)
 );
-create index taken_jobs_by_time on taken_jobs (taken_at);
+create index claimed_jobs_by_time on claimed_jobs (claimed_at);
 
 -- News that providers brought; brought again it is known.
-create table heard_news (
+create table webhook_receipts (
   provider text not null,
   id text not null,
-  heard_at timestamptz not null default now(),
+  received_at timestamptz not null default now(),
   primary key (provider, id)
 );
-create index heard_news_by_time on heard_news (heard_at);
+create index webhook_receipts_by_time on webhook_receipts (received_at);
 
 -- Providers that operators set up while the service runs, over those of the file. A removed one stays for as long as it
 -- has tasks to finish.
-create table provider_entries (
+create table provider_configs (
   name text primary key,
   settings jsonb not null,
   -- AES-256-GCM under the newest of CREDENTIAL_SECRETS; null where there is none.
@@ -98,15 +98,15 @@ create table provider_entries (
 );
 
 -- What operators changed about a model's routes, over what the file says.
-create table model_entries (
+create table model_configs (
   model text primary key,
   settings jsonb not null,
   changed_at timestamptz not null default now()
 );
 
-create trigger provider_entries_changed after insert or update or delete on provider_entries
+create trigger provider_configs_changed after insert or update or delete on provider_configs
   for each row execute function announce_settings_change();
-create trigger model_entries_changed after insert or update or delete on model_entries
+create trigger model_configs_changed after insert or update or delete on model_configs
   for each row execute function announce_settings_change();
 
 select ensure_partitions();

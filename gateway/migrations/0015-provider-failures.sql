@@ -5,7 +5,7 @@ alter table task_attempts
   add column failure_reason text,
   drop constraint task_attempts_outcome_check,
   add constraint task_attempts_outcome_check check (
-    outcome in ('taken', 'not_delivered', 'busy', 'unauthorized', 'rejected', 'moderated', 'unknown')
+    outcome in ('accepted', 'not_delivered', 'busy', 'unauthorized', 'rejected', 'moderated', 'unknown')
   );
 
 -- The breaker is open because the provider refused our credential.

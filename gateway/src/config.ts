@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import type { ScopeLimits } from './admission/admission.ts'
 import { knownModels } from './models/catalog.ts'
 import { Secret } from './platform/secret.ts'
-import { builtInSetup, readSetupFile, SetupError } from './provider-config/config-file.ts'
-import type { Setup } from './provider-config/config.ts'
+import { builtInConfig, readConfigFile, ProviderConfigError } from './provider-config/config-file.ts'
+import type { ProviderConfig } from './provider-config/config.ts'
 import type { Protocol } from './providers/kit/protocol.ts'
 import { protocols } from './providers/registry.ts'
 
@@ -467,8 +467,8 @@ export interface Config extends Values {
   warnings: string[]
   /** Every protocol, the built-in provider's with the address it has here. */
   protocols: Record<string, Protocol>
-  /** Reads what operators set up in the file, now; a `SetupError` says what is wrong with it. */
-  readSetup: (readText: (path: string) => string) => Setup
+  /** Reads what operators set up in the file, now; a `ProviderConfigError` says what is wrong with it. */
+  readProviderConfig: (readText: (path: string) => string) => ProviderConfig
 }
 
 export class ConfigError extends Error {}
@@ -532,14 +532,14 @@ const urlOf = (host: string, port: number) => {
 export const loadConfig = (environment: Environment = process.env): Config => {
   const { values, problems } = readSettings(environment, Object.keys(settings) as SettingName[])
   const spoken = protocolsHere(values.LOCAL_URL ?? settings.LOCAL_URL.default)
-  const readSetup: Config['readSetup'] = (readText) =>
+  const readProviderConfig: Config['readProviderConfig'] = (readText) =>
     values.PROVIDERS_FILE === undefined
-      ? builtInSetup(spoken)
-      : readSetupFile(values.PROVIDERS_FILE, { protocols: spoken, knownModels, environment, readText })
+      ? builtInConfig(spoken)
+      : readConfigFile(values.PROVIDERS_FILE, { protocols: spoken, knownModels, environment, readText })
   try {
-    readSetup((path) => readFileSync(path, 'utf8'))
+    readProviderConfig((path) => readFileSync(path, 'utf8'))
   } catch (error) {
-    if (!(error instanceof SetupError)) throw error
+    if (!(error instanceof ProviderConfigError)) throw error
     problems.push(...error.problems)
   }
   for (const name of ['KEY_HASH_SECRETS', 'LINK_SECRETS', 'CREDENTIAL_SECRETS'] as const) {
@@ -563,7 +563,7 @@ export const loadConfig = (environment: Environment = process.env): Config => {
           ]
         : [],
     protocols: spoken,
-    readSetup,
+    readProviderConfig,
   })
 }
 

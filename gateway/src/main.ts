@@ -7,8 +7,8 @@ import { createLog, type Log } from './platform/log.ts'
 import { assertMigrated, migrate as migrateDatabase, migrationProblem } from './platform/migrate.ts'
 import { connectPostgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
-import { foreseeClearing, type Foreseen } from './retention/preview-sweep.ts'
-import { clearPast, type ClearDependencies, type Cleared } from './retention/sweep.ts'
+import { previewSweep, type SweepPreview } from './retention/preview-sweep.ts'
+import { sweep, type ClearDependencies, type Cleared } from './retention/sweep.ts'
 import { wireApi, wireRetention, wireWorker } from './wiring/wiring.ts'
 
 export interface Running {
@@ -59,10 +59,10 @@ const withRetention = async <Result>(
 }
 
 /** Clears away everything past its time, as workers do by themselves. */
-export const clearNow = (config: Config): Promise<Cleared> => withRetention(config, clearPast)
+export const clearNow = (config: Config): Promise<Cleared> => withRetention(config, sweep)
 
 /** What that would be. */
-export const foresee = (config: Config): Promise<Foreseen> => withRetention(config, foreseeClearing)
+export const previewRetention = (config: Config): Promise<SweepPreview> => withRetention(config, previewSweep)
 
 /** Audits the whole ledger, and keeps the result as a worker would. */
 export const auditBooks = async (

@@ -1,7 +1,7 @@
 import { findAccountByName, insertAccount, insertKey, type NewKey } from './auth/key-store.ts'
 import { createKeyText, hashKey, hintOf, type KeyKind } from './auth/key-text.ts'
 /** First keys: the operator's, and for development an account with one key of every kind. */
-import { openPurse, postMovements, upsertSubscription } from './billing/ledger/ledger-store.ts'
+import { openWallet, postMovements, upsertSubscription } from './billing/ledger/ledger-store.ts'
 import { formatAmount } from './billing/money/money.ts'
 import { ConfigError, type Config } from './config.ts'
 import { createLog } from './platform/log.ts'
@@ -103,15 +103,15 @@ export const seedDevelopment = (
         await insertAccount(database, { id: accountId, name: developmentAccount })
         const farAway = new Date('2099-01-01T00:00:00Z')
         await upsertSubscription(database, { accountId, cycleEndsAt: farAway, endsAt: farAway })
-        await openPurse(database, accountId, 'payg')
-        await openPurse(database, accountId, 'subscription')
+        await openWallet(database, accountId, 'payg')
+        await openWallet(database, accountId, 'subscription')
         const day = new Date().toISOString().slice(0, 10)
         await postMovements(database, [
-          { kind: 'top_up', accountId, purse: 'payg', taskId: null, day, amountMicros: generousMicros },
+          { kind: 'top_up', accountId, wallet: 'payg', taskId: null, day, amountMicros: generousMicros },
           {
             kind: 'grant',
             accountId,
-            purse: 'subscription',
+            wallet: 'subscription',
             taskId: null,
             day,
             amountMicros: generousMicros,

@@ -265,7 +265,7 @@ export const adminOperations = {
     id: 'createTopUp',
     method: 'POST',
     path: '/admin/v1/accounts/{id}/top-ups',
-    summary: 'Add money to a purse',
+    summary: 'Add money to a wallet',
     access: 'operator',
     parameters: { path: resourceId },
     body: { form: null, json: [TopUpBody], sizeBytesMax: mebibyte },
@@ -331,8 +331,8 @@ export const adminOperations = {
     answer: { description: 'What was found.', schema: LedgerAudit },
     errors: [],
   },
-  getReceiptOfAny: {
-    id: 'getReceiptOfAny',
+  getAnyReceipt: {
+    id: 'getAnyReceipt',
     method: 'GET',
     path: '/admin/v1/receipts/{id}',
     summary: "The receipt of any account's task or request",
@@ -508,8 +508,8 @@ export const adminOperations = {
     answer: { description: 'The task.', schema: AdminTask },
     errors: ['task_not_found'],
   },
-  getUsageOfAll: {
-    id: 'getUsageOfAll',
+  getTotalUsage: {
+    id: 'getTotalUsage',
     method: 'GET',
     path: '/admin/v1/usage',
     summary: 'Usage by time, model, key and account',

@@ -11,10 +11,10 @@ const common = {
   enabled: Type.Boolean({ description: 'False to give it nothing new; it finishes what it has.' }),
   slots: Type.Integer({ minimum: 1, description: 'Jobs it may have in flight.' }),
   shards: Type.Integer({ minimum: 1, description: 'Over how many watches they are spread.' }),
-  check_every_ms_least: Milliseconds,
-  check_every_ms_most: Milliseconds,
+  poll_interval_ms_min: Milliseconds,
+  poll_interval_ms_max: Milliseconds,
   submit_timeout_ms: Milliseconds,
-  check_timeout_ms: Milliseconds,
+  poll_timeout_ms: Milliseconds,
   download_timeout_ms: Milliseconds,
   connections: Type.Integer({ minimum: 1, description: 'To one origin, at a time.' }),
   result_origins: Type.Array(Type.String({ maxLength: 2_000 }), {
@@ -35,18 +35,23 @@ export const ProviderBody = Type.Object({
     Type.Unsafe<unknown>({
       anyOf: [{ type: 'string', minLength: 1, maxLength: apiKeyCharactersMax }, { type: 'null' }],
       // A refusal quotes what it refuses, and this must not be quoted.
-      'x-read-by-door': true,
+      'x-read-by-endpoint': true,
       description:
         'Kept sealed and never shown again. Not given, the one it has stays; null takes that one away.',
     }),
   ),
   settings: Type.Optional(
-    Type.Unsafe<unknown>({ type: 'object', additionalProperties: true, 'x-read-by-door': true, ...settings }),
+    Type.Unsafe<unknown>({
+      type: 'object',
+      additionalProperties: true,
+      'x-read-by-endpoint': true,
+      ...settings,
+    }),
   ),
 })
 
 const Health = Type.Object({
-  state: Type.String({ enum: ['well', 'ailing'] }),
+  state: Type.String({ enum: ['well', 'unhealthy'] }),
   because: Nullable(Type.String()),
   until: Nullable(Type.Integer({ description: 'Nobody calls before then; Unix time in seconds.' })),
 })
@@ -94,7 +99,7 @@ export const DeletedProvider = Type.Object({
 export const ForgottenHealth = Type.Object({
   name: Type.String(),
   object: Type.Literal('provider.health'),
-  forgotten: Type.Array(Type.String(), { description: 'Models that it was known to be ailing with.' }),
+  forgotten: Type.Array(Type.String(), { description: 'Models that it was known to be unhealthy with.' }),
 })
 
 const route = {

@@ -64,7 +64,7 @@ export const AccountChange = optionals({
   currency: GivenCurrency,
 })
 export const Balance = Type.Object({
-  purse: Type.String({ enum: ['payg', 'subscription'] }),
+  wallet: Type.String({ enum: ['payg', 'subscription'] }),
   available_micros: Micros,
   held_micros: Micros,
   currency: Currency,
@@ -199,7 +199,7 @@ export const OperatorKeyBody = Type.Object({ name: Type.String({ maxLength: 200 
 
 const moneyFields = {
   currency: Type.Optional(GivenCurrency),
-  purse: Type.Optional(Type.String({ enum: ['payg', 'subscription'], default: 'payg' })),
+  wallet: Type.Optional(Type.String({ enum: ['payg', 'subscription'], default: 'payg' })),
   reason: Type.String({ maxLength: 500 }),
   reference: Type.Optional(
     Type.String({
@@ -225,7 +225,7 @@ export const AccountMovement = Type.Object({
   object: Type.Literal('movement'),
   account_id: Type.String(),
   kind: Type.String({ enum: ['top_up', 'grant', 'adjustment', 'expiry'] }),
-  purse: Type.String(),
+  wallet: Type.String(),
   amount_micros: Micros,
   currency: Currency,
   actor: Type.String(),
@@ -239,7 +239,7 @@ export type MadeMovement = Static<typeof MadeMovement>
 export const LedgerEntry = Type.Object({
   id: Type.String(),
   account_id: Type.String(),
-  purse: Type.String(),
+  wallet: Type.String(),
   task_id: Nullable(Type.String({ description: 'The task, request or movement it belongs to.' })),
   movement: Type.String(),
   book: Type.String(),
@@ -369,7 +369,7 @@ const ProviderAttempt = Type.Object({
   because: Nullable(Decision.properties.because),
   skipped: Decision.properties.skipped,
   outcome: Type.String({
-    enum: ['taken', 'not_delivered', 'busy', 'unauthorized', 'rejected', 'moderated', 'unknown'],
+    enum: ['accepted', 'not_delivered', 'busy', 'unauthorized', 'rejected', 'moderated', 'unknown'],
     description:
       'How the submit ended. `unauthorized` where the provider refused our credential, `unknown` where it may have taken the job and nobody could say.',
   }),
@@ -487,7 +487,7 @@ const settingFields = {
       description: 'Tasks in flight, where a key has no own number; null for no cap.',
     }),
   ),
-  line_depth_per_account: Type.Integer({
+  queue_length_per_account: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
     description: 'Tasks that may wait; more are refused with 429.',

@@ -15,7 +15,7 @@ const AudioUpload = Type.Unsafe<unknown>({
   format: 'binary',
   description:
     'The audio: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm. What it is shows by its content.',
-  'x-read-by-door': true,
+  'x-read-by-endpoint': true,
 })
 
 const model = Type.String({ description: 'The model to use.' })
@@ -40,7 +40,7 @@ const granularities = Type.Optional(
     type: 'array',
     items: { type: 'string', enum: ['word', 'segment'] },
     description: '`word` adds the time of each word to `verbose_json`.',
-    'x-read-by-door': true,
+    'x-read-by-endpoint': true,
   }),
 )
 
@@ -77,7 +77,7 @@ export const SpeechBody = Type.Object({
   voice: Type.Unsafe<unknown>({
     anyOf: [{ type: 'string' }, { type: 'object', required: ['id'], properties: { id: { type: 'string' } } }],
     description: "One of the model's voices, exactly as it is written.",
-    'x-read-by-door': true,
+    'x-read-by-endpoint': true,
   }),
   response_format: Type.Optional(
     Type.String({ enum: [...speechFormats], default: 'mp3', description: '`pcm` is 24 kHz, 16 bit, mono.' }),

@@ -16,7 +16,7 @@ export const ChatBody = Type.Object({
     type: 'array',
     items: { type: 'object' },
     description: 'The conversation; a video is made of the last message of the user.',
-    'x-read-by-door': true,
+    'x-read-by-endpoint': true,
   }),
   stream: Type.Optional(
     Type.Boolean({ default: false, description: 'Send the reply as server-sent events.' }),
@@ -50,7 +50,7 @@ export const DialogueBody = Type.Object({
       required: ['role'],
     },
     description: 'The conversation.',
-    'x-read-by-door': true,
+    'x-read-by-endpoint': true,
   }),
   modalities: Type.Optional(
     Type.Unsafe<unknown>({
@@ -58,7 +58,7 @@ export const DialogueBody = Type.Object({
       items: { type: 'string', enum: ['text', 'audio'] },
       default: ['text'],
       description: 'What the reply is made of; `audio` needs `audio`.',
-      'x-read-by-door': true,
+      'x-read-by-endpoint': true,
     }),
   ),
   audio: Type.Optional(
@@ -70,7 +70,7 @@ export const DialogueBody = Type.Object({
       },
       required: ['voice', 'format'],
       description: 'How a spoken reply is to sound.',
-      'x-read-by-door': true,
+      'x-read-by-endpoint': true,
     }),
   ),
   temperature,
@@ -83,7 +83,7 @@ export const DialogueBody = Type.Object({
       items: { type: 'string' },
       maxItems: 4,
       description: 'Texts that end the reply.',
-      'x-read-by-door': true,
+      'x-read-by-endpoint': true,
     }),
   ),
   seed: Type.Optional(
@@ -103,7 +103,7 @@ export const DialogueBody = Type.Object({
     Type.Unsafe<unknown>({
       type: 'object',
       properties: { include_usage: { type: 'boolean' } },
-      'x-read-by-door': true,
+      'x-read-by-endpoint': true,
     }),
   ),
   n: Type.Optional(Type.Integer({ minimum: 1, maximum: 128, default: 1 })),

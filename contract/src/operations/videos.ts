@@ -9,8 +9,8 @@ export const promptCharactersMax = 32_000
  * A file in a form, or in JSON a data URI, a URL, or `{ image_url }`. The reader of parameters knows
  * this mark; OpenAPI shows it as binary.
  */
-export const Picture = (description: string) =>
-  Type.Unsafe<unknown>({ type: 'string', format: 'binary', description, 'x-picture': true })
+export const Image = (description: string) =>
+  Type.Unsafe<unknown>({ type: 'string', format: 'binary', description, 'x-image': true })
 
 const Prompt = Type.String({
   minLength: 1,
@@ -28,11 +28,11 @@ export const secondsOfFamilyB = [4, 8, 10, 12, 15, 25] as const
  * A value that the door which takes it reads by itself, because it may come in several shapes. The reader
  * of parameters only sees whether it is there.
  */
-const ReadByDoor = (schema: object) => Type.Unsafe<unknown>({ ...schema, 'x-read-by-door': true })
+const ReadByEndpoint = (schema: object) => Type.Unsafe<unknown>({ ...schema, 'x-read-by-endpoint': true })
 
 /** Pictures as URLs or data URIs; marked like one picture, read like one picture each. */
-const Pictures = (description: string) =>
-  Type.Unsafe<unknown>({ type: 'array', items: { type: 'string' }, description, 'x-picture': true })
+const Images = (description: string) =>
+  Type.Unsafe<unknown>({ type: 'array', items: { type: 'string' }, description, 'x-image': true })
 
 const Private = Type.Boolean({ default: false, description: 'Keep the video unpublished.' })
 
@@ -52,7 +52,7 @@ export const FamilyAVideoForm = Type.Object(
     prompt: Prompt,
     seconds: Type.Integer({ minimum: 1, maximum: 60, description: 'Duration in seconds.' }),
     size: Type.String({ enum: [...sizesOfFamilyA], description: 'Landscape or portrait.' }),
-    input_reference: Picture('The base image of the video.'),
+    input_reference: Image('The base image of the video.'),
     watermark: Type.Optional(Watermark),
   },
   { title: 'Family A' },
@@ -65,7 +65,7 @@ export const FamilyBVideoForm = Type.Object(
     prompt: Prompt,
     seconds: Type.Integer({ enum: [...secondsOfFamilyB], description: 'Duration in seconds.' }),
     size: Type.String({ enum: [...sizesOfFamilyB], description: 'Width and height.' }),
-    input_reference: Type.Optional(Picture('A reference image.')),
+    input_reference: Type.Optional(Image('A reference image.')),
     watermark: Type.Optional(Watermark),
     private: Type.Optional(Type.Boolean({ default: false, description: 'Keep the video unpublished.' })),
     style: Type.Optional(
@@ -76,7 +76,7 @@ export const FamilyBVideoForm = Type.Object(
       }),
     ),
     metadata: Type.Optional(
-      ReadByDoor({ type: 'string', description: 'A JSON object of up to 16 values of your own.' }),
+      ReadByEndpoint({ type: 'string', description: 'A JSON object of up to 16 values of your own.' }),
     ),
     character_url: Type.Optional(CharacterUrl),
     character_timestamps: Type.Optional(Timestamps),
@@ -84,7 +84,7 @@ export const FamilyBVideoForm = Type.Object(
       Type.String({ maxLength: 256, description: 'A task of yours to take the character from.' }),
     ),
     character_create: Type.Optional(
-      ReadByDoor({
+      ReadByEndpoint({
         type: 'object',
         properties: { create_self_portrait: { type: 'boolean' }, save_to_library: { type: 'boolean' } },
         description: 'What to do with the character beside using it here.',
@@ -168,7 +168,7 @@ export const FamilyAVideoTask = Type.Object(
     aspect_ratio: Type.Optional(
       Type.String({ enum: ['16:9', '9:16'], description: 'Landscape or portrait.' }),
     ),
-    images: Type.Optional(Pictures('Reference images.')),
+    images: Type.Optional(Images('Reference images.')),
   },
   { title: 'Family A' },
 )
@@ -178,7 +178,7 @@ export const FamilyBVideoTask = Type.Object(
   {
     model: Type.String({ description: 'The model to use.' }),
     prompt: Prompt,
-    images: Pictures('Reference images.'),
+    images: Images('Reference images.'),
     orientation: Type.Optional(
       Type.String({
         enum: ['portrait', 'landscape'],

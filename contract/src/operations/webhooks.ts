@@ -5,12 +5,12 @@ import type { Operation } from '../operation.ts'
 const mebibyte = 1_048_576
 
 /** What providers may do here; no customer ever does. They are told the address with each job. */
-export const newsOperations = {
-  bringNews: {
-    id: 'bringNews',
+export const webhookOperations = {
+  receiveWebhook: {
+    id: 'receiveWebhook',
     method: 'POST',
-    path: '/news/{provider}/{id}',
-    summary: 'Bring news of a job that was asked for',
+    path: '/webhooks/{provider}/{id}',
+    summary: 'Deliver a webhook about a job',
     access: 'link',
     parameters: {
       path: {
@@ -24,7 +24,7 @@ export const newsOperations = {
       },
     },
     body: { form: null, json: null, sizeBytesMax: mebibyte, bytes: true },
-    answer: { description: 'The news were heard.', schema: Type.Object({ heard: Type.Boolean() }) },
+    answer: { description: 'Webhook received.', schema: Type.Object({ received: Type.Boolean() }) },
     errors: [
       'resource_not_found',
       'invalid_signature',

@@ -30,7 +30,7 @@ export interface KeySituation {
 export const findSituation = async (
   database: Database,
   keyId: string,
-  purse: 'payg' | 'subscription',
+  wallet: 'payg' | 'subscription',
 ): Promise<KeySituation | undefined> => {
   const { rows } = await database.query<KeySituation & Record<string, unknown>>(
     `select k.name as "keyName", k.hint, k.expires_at as "expiresAt", k.concurrency as "keyConcurrency",
@@ -53,12 +53,12 @@ export const findSituation = async (
             (select count(*) from open_tasks where account_id = a.id and stage = 'accepted') as waiting
        from keys k
        join accounts a on a.id = k.account_id
-       left join balances b on b.account_id = a.id and b.purse = $2
+       left join balances b on b.account_id = a.id and b.wallet = $2
        left join key_quotas q on q.key_id = k.id
        left join subscriptions s on s.account_id = a.id
        left join plans p on p.id = s.plan_id
       where k.id = $1`,
-    [keyId, purse],
+    [keyId, wallet],
   )
   return rows[0]
 }

@@ -2,7 +2,7 @@ import { ApiError } from '@kinora/contract/errors'
 import type { LimitGroup } from '@kinora/contract/operation'
 import type { operations } from '@kinora/contract/operations'
 
-import { purseOf } from '../billing/spending/spend.ts'
+import { walletOf } from '../billing/spending/spend.ts'
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Settings } from '../settings/instance-settings-store.ts'
@@ -58,7 +58,7 @@ export const getMe =
     settings: () => Pick<Settings, 'limits' | 'concurrencyPerAccount' | 'concurrencyPerKey'>
   }): Handler<typeof operations.getMe> =>
   async ({ caller }) => {
-    const found = await findSituation(database, caller.keyId, purseOf(caller))
+    const found = await findSituation(database, caller.keyId, walletOf(caller))
     if (found === undefined) throw new ApiError('invalid_api_key')
     const { limits, concurrencyPerAccount, concurrencyPerKey } = settings()
     const limitOf = (group: LimitGroup) => caller.limits[group] ?? limits[group]

@@ -24,7 +24,7 @@ export const createPacedStarts = (runningMax: number): PacedStarts => {
   const schedule = () => {
     if (isScheduled) return
     isScheduled = true
-    setImmediate(nextTurn)
+    setImmediate(yieldToEventLoop)
   }
   const canStart = (lane: Lane) => lane.running < runningMax && lane.turn !== turn
   const startNow = (lane: Lane, start: Start) => {
@@ -39,7 +39,7 @@ export const createPacedStarts = (runningMax: number): PacedStarts => {
       schedule()
     })
   }
-  const nextTurn = () => {
+  const yieldToEventLoop = () => {
     isScheduled = false
     turn += 1
     for (const [address, lane] of lanes) {

@@ -20,7 +20,7 @@ interface Progress {
 }
 
 const checksPerStall = 10
-const checkEveryMsMost = 5_000
+const pollIntervalMsMax = 5_000
 
 /**
  * How many bytes the operating system has taken for the client. Only the handle knows what was sent of a write that is
@@ -50,7 +50,7 @@ export const createStallWatch = (stallMs: number, nowMs = () => performance.now(
   }
 
   const timer = Number.isFinite(stallMs)
-    ? setInterval(check, Math.min(checkEveryMsMost, stallMs / checksPerStall)).unref()
+    ? setInterval(check, Math.min(pollIntervalMsMax, stallMs / checksPerStall)).unref()
     : undefined
 
   return {

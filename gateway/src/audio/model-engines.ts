@@ -33,7 +33,7 @@ export const createModelEngines = ({
     const known = asked.get(provider.name)
     if (known !== undefined && performance.now() - known.atMs < freshMs) return known.told
     const told = provider.engines(AbortSignal.timeout(patienceMs)).catch((error: unknown) => {
-      log.debug({ err: error, provider: provider.name }, 'engines.not-told')
+      log.debug({ err: error, provider: provider.name }, 'engines.not-published')
       return {}
     })
     asked.set(provider.name, { atMs: performance.now(), told })

@@ -87,10 +87,10 @@ const streamOf = async (
 ): Promise<TranscriptStream> => {
   if (provider.streamTranscript !== undefined) return provider.streamTranscript(job, signal)
   const { text, engine } = await provider.transcribe(job, signal)
-  async function* pieces() {
+  async function* chunks() {
     if (text !== '') yield text
   }
-  return { engine, pieces: pieces() }
+  return { engine, chunks: chunks() }
 }
 
 export const createTranscribe = ({
@@ -191,13 +191,13 @@ export const createTranscribe = ({
       const { view, price, metered, ask, attach, headers } = await begin(call, order)
       const { answer, route } = await ask(async (provider, job, signal) => {
         const stream = await streamOf(provider, job, signal)
-        return { ...stream, first: await stream.pieces.next() }
+        return { ...stream, first: await stream.chunks.next() }
       })
       attach()
-      const { engine, pieces, first } = answer
+      const { engine, chunks, first } = answer
       const body = transcriptEvents({
         first,
-        pieces,
+        chunks,
         signal: call.signal,
         ending: usageOf(view),
         problem: (error) => problemOf(error, { model: order.model.id, input: 'file' }),

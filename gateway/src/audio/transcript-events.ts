@@ -5,12 +5,12 @@ import type { EventStream } from '../http/sse.ts'
 import { withFinalizer } from '../platform/streams/with-finalizer.ts'
 import type { TranscriptStream } from '../providers/port/transcription.ts'
 
-type Pieces = TranscriptStream['pieces']
+type Chunks = TranscriptStream['chunks']
 
 export interface TranscriptUnderWay {
   /** The first piece, which was waited for. */
-  first: Awaited<ReturnType<Pieces['next']>>
-  pieces: Pieces
+  first: Awaited<ReturnType<Chunks['next']>>
+  chunks: Chunks
   /** Aborted when the reader goes away. */
   signal: AbortSignal
   /** What the last event carries beside the text. */
@@ -23,7 +23,7 @@ export interface TranscriptUnderWay {
 /** The pieces, settled before their end is seen, however they end, even where nobody read them. */
 const settled = ({
   first,
-  pieces,
+  chunks,
   signal,
   settle,
 }: TranscriptUnderWay): AsyncGenerator<string, void, undefined> => {
@@ -31,7 +31,7 @@ const settled = ({
   let outcome: Parameters<typeof settle>[0] = 'aborted'
   async function* texts(): AsyncGenerator<string, void, undefined> {
     try {
-      for (let step = first; step.done !== true; step = await pieces.next()) {
+      for (let step = first; step.done !== true; step = await chunks.next()) {
         yield step.value
       }
       outcome = 'completed'
@@ -42,19 +42,19 @@ const settled = ({
   }
   return withFinalizer(texts(), async () => {
     // What goes wrong while the provider is left must not keep the hold open.
-    await pieces.return().catch(() => undefined)
+    await chunks.return().catch(() => undefined)
     await settle(outcome)
   })
 }
 
 export const transcriptEvents = (transcript: TranscriptUnderWay): EventStream => {
-  const pieces = settled(transcript)
+  const chunks = settled(transcript)
   async function* events(): EventStream {
     let text = ''
     try {
-      for await (const piece of pieces) {
-        text += piece
-        yield { data: JSON.stringify({ type: 'transcript.text.delta', delta: piece }) }
+      for await (const chunk of chunks) {
+        text += chunk
+        yield { data: JSON.stringify({ type: 'transcript.text.delta', delta: chunk }) }
       }
       yield { data: JSON.stringify({ type: 'transcript.text.done', text, ...transcript.ending }) }
     } catch (error) {
@@ -67,6 +67,6 @@ export const transcriptEvents = (transcript: TranscriptUnderWay): EventStream =>
     }
   }
   return withFinalizer(events(), async () => {
-    await pieces.return()
+    await chunks.return()
   })
 }

@@ -14,7 +14,7 @@ import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { createSharedWork } from '../platform/shared-work.ts'
 import { uuidV7 } from '../platform/uuid.ts'
-import { OutsideFetchError, type OutsideFetcher } from '../safe-fetch/safe-fetch.ts'
+import { SafeFetchError, type SafeFetch } from '../safe-fetch/safe-fetch.ts'
 import type { FindLinkedFile } from '../storage/find-linked-file.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { createProbeVideo } from '../storage/probe-video.ts'
@@ -38,7 +38,7 @@ import { clipBytesMax, cutClip, portraitSide, type CutClip, type CutTools } from
 export interface MakerDependencies {
   postgres: Postgres
   mediaStore: MediaStore
-  outside: OutsideFetcher
+  safeFetch: SafeFetch
   findLinkedFile: FindLinkedFile
   readTask: ReadTask
   ffmpegPath: string
@@ -111,7 +111,8 @@ const spanOf = ({ timestamps, params }: CharacterRequest): Span | undefined => {
 }
 
 export const createCharacterMaker = (dependencies: MakerDependencies): CharacterMaker => {
-  const { postgres, mediaStore, outside, findLinkedFile, readTask, patienceMs, diskSpace, log } = dependencies
+  const { postgres, mediaStore, safeFetch, findLinkedFile, readTask, patienceMs, diskSpace, log } =
+    dependencies
   const share = createSharedWork<StoredCharacter>()
   let downloads = 0
   const tools: CutTools = {
@@ -175,14 +176,14 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       // Every download under way may still grow to the largest size.
       await diskSpace.assertFree(downloads * sourceBytesMax)
       const inTime = AbortSignal.any([signal, AbortSignal.timeout(workTimeoutMs)])
-      const { stream } = await outside.open(url, { sizeBytesMax: sourceBytesMax, signal: inTime })
+      const { stream } = await safeFetch.open(url, { sizeBytesMax: sourceBytesMax, signal: inTime })
       await mediaStore.put(key, stream, sourceBytesMax)
       return await mediaStore.withLocalPath(key, work)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOSPC') {
         throw unavailable('There is no disk space for this video at the moment.', error)
       }
-      if (!(error instanceof OutsideFetchError)) throw error
+      if (!(error instanceof SafeFetchError)) throw error
       const isTooLarge = error.reason === 'too_large'
       const problem = isTooLarge
         ? `must be a video of at most ${sourceBytesMax / 1_000_000} MB`

@@ -19,13 +19,13 @@ import { uuidV7 } from '../platform/uuid.ts'
 import type {
   DialogueJob,
   DialogueMessage,
-  DialoguePiece,
+  DialogueChunk,
   DialogueProvider,
   DialogueStream,
   DialogueUsage,
 } from '../providers/port/dialogue.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
-import type { Need, Route, Router } from '../routing/route.ts'
+import type { Requirements, Route, Router } from '../routing/route.ts'
 import type { TokenCounter } from './count-tokens.ts'
 import { priceOfTokens } from './dialogue-price.ts'
 import { chunkOf, completionOf, errorEventOf, usageOf, type ReplyHead } from './dialogue-reply.ts'
@@ -135,7 +135,7 @@ interface Turn {
   /** As it is put to a provider, which has names of its own for the model and for earlier replies. */
   jobFor: (route: Route) => DialogueJob
   n: number
-  need: Need
+  need: Requirements
   metered: Metered
   model: ChatModel
   /** Those that held when it began, whatever is set in between. */
@@ -146,15 +146,15 @@ interface Turn {
 const streamed = (
   dependencies: ChatAudioDependencies,
   { head, input, n, metered, model, rates, signal }: Turn,
-  first: IteratorResult<DialoguePiece, void>,
-  pieces: DialogueStream['pieces'],
+  first: IteratorResult<DialogueChunk, void>,
+  chunks: DialogueStream['chunks'],
   provider: string,
   wantsUsage: boolean,
 ): EventStream => {
   const said = Array.from({ length: n }, () => '')
-  const hear = (piece: DialoguePiece) => {
-    if (piece.kind === 'usage') used = piece.usage
-    else if (piece.kind === 'text') said[piece.index] += piece.text
+  const hear = (chunk: DialogueChunk) => {
+    if (chunk.kind === 'usage') used = chunk.usage
+    else if (chunk.kind === 'text') said[chunk.index] += chunk.text
   }
   const noUsage = wantsUsage ? null : undefined
   let used: DialogueUsage | undefined
@@ -176,14 +176,14 @@ const streamed = (
           noUsage,
         )
       }
-      for (let step = first; step.done !== true; step = await pieces.next()) {
-        const piece = step.value
-        if (step !== first) hear(piece)
-        if (piece.kind === 'text') {
-          const { index, text: content } = piece
+      for (let step = first; step.done !== true; step = await chunks.next()) {
+        const chunk = step.value
+        if (step !== first) hear(chunk)
+        if (chunk.kind === 'text') {
+          const { index, text: content } = chunk
           yield chunkOf(head, [{ index, delta: { content }, finish_reason: null }], noUsage)
-        } else if (piece.kind === 'end') {
-          yield chunkOf(head, [{ index: piece.index, delta: {}, finish_reason: piece.finishReason }], noUsage)
+        } else if (chunk.kind === 'end') {
+          yield chunkOf(head, [{ index: chunk.index, delta: {}, finish_reason: chunk.finishReason }], noUsage)
         }
       }
       const usage = usageOf(await settle('completed'))
@@ -199,7 +199,7 @@ const streamed = (
     }
   }
   return withFinalizer(events(), async () => {
-    await pieces.return().catch(() => undefined)
+    await chunks.return().catch(() => undefined)
     if (isSettled) return
     // A client that leaves pays for what went in and what was said until then; nothing where that cannot be counted.
     await settle('aborted').catch(() => undefined)
@@ -250,11 +250,11 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         // Until something has been said, another can be asked, and what goes wrong can still be told by a status.
         const { answer: begun, route } = await ask(async (dialogue, job) => {
           const stream = await dialogue.streamReply(job, work.signal)
-          return { ...stream, first: await stream.pieces.next() }
+          return { ...stream, first: await stream.chunks.next() }
         })
         work.attach()
-        const { engine, pieces, first } = begun
-        const body = streamed(dependencies, turn, first, pieces, route.provider.name, wants.usage)
+        const { engine, chunks, first } = begun
+        const body = streamed(dependencies, turn, first, chunks, route.provider.name, wants.usage)
         return { headers: headers(engine), body }
       }
       const { answer: reply, route } = await ask((dialogue, job) => dialogue.reply(job, work.signal))

@@ -16,16 +16,16 @@ import { withFinalizer } from '../platform/streams/with-finalizer.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
 import type { CancelTask } from '../videos/api/cancel-video.ts'
 import type { ReadTask } from '../videos/api/read-task.ts'
-import { pictureHeadBytes, pictureSizeOf } from '../videos/images/image-size.ts'
+import { imageHeadBytes, imageSizeOf } from '../videos/images/image-size.ts'
 import {
-  tryPictures,
-  withPictures,
-  type PictureDependencies,
-  type StoredPicture,
+  tryImages,
+  withImages,
+  type ImageDependencies,
+  type StoredImage,
 } from '../videos/images/reference-image.ts'
 import type { FollowTask } from '../videos/lifecycle/follow-task.ts'
 import type { TaskEvent } from '../videos/lifecycle/task-event-store.ts'
-import type { AcceptVideo } from '../videos/queue/admit-video.ts'
+import type { AdmitVideo } from '../videos/queue/admit-video.ts'
 import type { VideoTask } from '../videos/task.ts'
 import { readVideoPrompt } from './video-prompt.ts'
 
@@ -41,8 +41,8 @@ interface ReplyDependencies {
 }
 
 export interface ChatVideoDependencies extends ReplyDependencies {
-  acceptVideo: AcceptVideo
-  pictures: PictureDependencies
+  admitVideo: AdmitVideo
+  images: ImageDependencies
   readTask: ReadTask
   /** How long a reply that is not streamed waits for its video. */
   waitMs: number
@@ -62,51 +62,51 @@ interface Told {
 }
 
 const orientationOf = async (
-  { mediaStore }: PictureDependencies,
-  picture: StoredPicture | undefined,
+  { mediaStore }: ImageDependencies,
+  image: StoredImage | undefined,
 ): Promise<'landscape' | 'portrait'> => {
-  if (picture === undefined) return 'landscape'
+  if (image === undefined) return 'landscape'
   const chunks: Buffer[] = []
-  const head = await mediaStore.open(picture.storageKey, { start: 0, end: pictureHeadBytes - 1 })
+  const head = await mediaStore.open(image.storageKey, { start: 0, end: imageHeadBytes - 1 })
   for await (const chunk of (head ?? []) as AsyncIterable<Buffer>) chunks.push(chunk)
-  const size = pictureSizeOf(picture.contentType, Buffer.concat(chunks))
+  const size = imageSizeOf(image.contentType, Buffer.concat(chunks))
   return size !== undefined && size.height > size.width ? 'portrait' : 'landscape'
 }
 
 /** The order a conversation is, given to `work` with its pictures. */
 const ordered = async <Result>(
-  pictures: PictureDependencies,
+  images: ImageDependencies,
   call: Call,
   model: VideoModel,
-  work: (admission: Parameters<AcceptVideo>[0]) => Promise<Result>,
+  work: (admission: Parameters<AdmitVideo>[0]) => Promise<Result>,
 ): Promise<Result> => {
   const { caller, signal } = call
   const asked = await readVideoPrompt(call, model.referencesMax)
-  const takePictures = call.wantsQuote ? tryPictures : withPictures
-  return takePictures(pictures, asked.pictures, signal, async (stored) => {
+  const takeImages = call.wantsQuote ? tryImages : withImages
+  return takeImages(images, asked.images, signal, async (stored) => {
     const order = {
       prompt: asked.prompt,
       seconds: model.defaultSeconds,
-      ...frameOf('small', await orientationOf(pictures, stored[0])),
+      ...frameOf('small', await orientationOf(images, stored[0])),
       watermark: true,
       isPrivate: false,
     }
-    return work({ caller, model, door: 'chat', order, pictures: stored })
+    return work({ caller, model, createdVia: 'chat', order, images: stored })
   })
 }
 
 const accept = async (
-  { acceptVideo, pictures, readTask }: ChatVideoDependencies,
+  { admitVideo, images, readTask }: ChatVideoDependencies,
   call: Call,
   model: VideoModel,
 ): Promise<VideoTask> => {
   const { caller, repeatOf } = call
   // What is told of a task can be told again, and is by then further on.
-  const replyToKeep = (task: VideoTask) =>
+  const responseToStore = (task: VideoTask) =>
     call.keep(task.id, { headers: deprecationHeaders(model), body: undefined })
   const task =
     repeatOf === undefined
-      ? await ordered(pictures, call, model, (admission) => acceptVideo({ ...admission, replyToKeep }))
+      ? await ordered(images, call, model, (admission) => admitVideo({ ...admission, responseToStore }))
       : await readTask(repeatOf, caller.accountId)
   call.note({ taskId: task.id })
   return task
@@ -255,9 +255,9 @@ export const createChatVideo =
   async (call, model) => {
     const body = call.read(ChatBody)
     for (const name of settingsOfText) if (body[name] !== undefined) call.ignore(name)
-    const { acceptVideo, pictures, follow, links, cancelTask, waitMs } = dependencies
+    const { admitVideo, images, follow, links, cancelTask, waitMs } = dependencies
     const headers = deprecationHeaders(model)
-    if (call.wantsQuote) return { headers, body: await ordered(pictures, call, model, acceptVideo.quote) }
+    if (call.wantsQuote) return { headers, body: await ordered(images, call, model, admitVideo.quote) }
     const task = await accept(dependencies, call, model)
     const told: Told = {
       id: task.id,

@@ -55,13 +55,13 @@ const encodedAgain = (path: string, sizeBytes: number): DecodedRecording => ({
 
 /** A short one, which is hardly worth the file that it becomes. */
 const decodeShort = async (param: string, data: string, path: string): Promise<DecodedRecording> => {
-  const pieces: Buffer[] = []
+  const chunks: Buffer[] = []
   try {
-    for await (const piece of decodeBase64([Buffer.from(data)])) pieces.push(piece)
+    for await (const chunk of decodeBase64([Buffer.from(data)])) chunks.push(chunk)
   } catch {
     throw notBase64(param)
   }
-  const bytes = Buffer.concat(pieces)
+  const bytes = Buffer.concat(chunks)
   await writeFile(path, bytes, { mode: 0o600 })
   return encodedAgain(path, bytes.length)
 }

@@ -3,12 +3,12 @@ import { ApiError } from '@kinora/contract/errors'
 import { promptCharactersMax } from '@kinora/contract/operations/videos'
 
 import type { Call } from '../http/call.ts'
-import { pictureFrom, type PictureSource } from '../videos/images/reference-image.ts'
+import { imageFrom, type ImageSource } from '../videos/images/reference-image.ts'
 import { assertWellFormed, invalid, memberOf } from './read-member.ts'
 
 export interface VideoPrompt {
   prompt: string
-  pictures: PictureSource[]
+  images: ImageSource[]
 }
 
 type LongText = Call['longText']
@@ -44,9 +44,9 @@ const lastOfUser = (messages: unknown): { param: string; content: unknown } | un
   return last
 }
 
-const pictureOf = (param: string, value: unknown, longText: LongText): Promise<PictureSource> => {
+const imageOf = (param: string, value: unknown, longText: LongText): Promise<ImageSource> => {
   const text = typeof value === 'object' && value !== null && 'url' in value ? value.url : value
-  const source = pictureFrom(param, text, longText)
+  const source = imageFrom(param, text, longText)
   if (source === undefined) throw invalid(param, 'a URL or a data URI, or an object that has one as its url')
   return source
 }
@@ -55,36 +55,36 @@ const readPart = async (
   param: string,
   value: unknown,
   longText: LongText,
-): Promise<{ text: string } | { picture: PictureSource }> => {
+): Promise<{ text: string } | { image: ImageSource }> => {
   const part = memberOf(param, value)
   if (part['type'] === 'text') return { text: await textOf(`${param}.text`, part['text'], longText) }
   if (part['type'] === 'image_url') {
-    return { picture: await pictureOf(`${param}.image_url`, part['image_url'], longText) }
+    return { image: await imageOf(`${param}.image_url`, part['image_url'], longText) }
   }
   throw invalid(`${param}.type`, 'text or image_url for a video model')
 }
 
 const readContent = async (param: string, content: unknown, longText: LongText) => {
   const texts: string[] = []
-  const pictures: PictureSource[] = []
-  if (content === undefined || content === null) return { texts, pictures }
+  const images: ImageSource[] = []
+  if (content === undefined || content === null) return { texts, images }
   if (typeof content === 'string' || longText(content) !== undefined)
-    return { texts: [await textOf(param, content, longText)], pictures }
+    return { texts: [await textOf(param, content, longText)], images }
   if (!Array.isArray(content)) throw invalid(param, 'text or a list of parts')
   for (const [index, value] of content.entries()) {
     const part = await readPart(`${param}[${index}]`, value, longText)
     if ('text' in part) texts.push(part.text)
-    else pictures.push(part.picture)
+    else images.push(part.image)
   }
-  return { texts, pictures }
+  return { texts, images }
 }
 
 export const readVideoPrompt = async (
   { fields, longText }: Pick<Call, 'fields' | 'longText'>,
-  picturesMax: number,
+  imagesMax: number,
 ): Promise<VideoPrompt> => {
   const message = lastOfUser(fields.value('messages'))
-  const { texts, pictures } = await readContent(message?.param ?? 'messages', message?.content, longText)
+  const { texts, images } = await readContent(message?.param ?? 'messages', message?.content, longText)
   const prompt = texts.join('')
   if (message === undefined || prompt.trim() === '') {
     throw new ApiError('missing_parameter', {
@@ -94,8 +94,8 @@ export const readVideoPrompt = async (
   }
   const length = [...prompt].length
   if (length > promptCharactersMax) throw tooLong(message.param, ` (got ${length})`)
-  if (pictures.length > picturesMax) {
-    throw invalid(message.param, `given at most ${picturesMax} pictures (got ${pictures.length})`)
+  if (images.length > imagesMax) {
+    throw invalid(message.param, `given at most ${imagesMax} pictures (got ${images.length})`)
   }
-  return { prompt, pictures }
+  return { prompt, images }
 }

@@ -13,7 +13,7 @@ import type { Noted } from './completed-request.ts'
 import type { EventStream } from './sse.ts'
 
 /** A reply as it is kept for a repeat of its request. */
-export interface ReplyToKeep {
+export interface ResponseToStore {
   accountId: string
   name: Buffer
   /** Whose reply it is; nothing is kept of one whose claim was taken over. */
@@ -26,7 +26,7 @@ export interface ReplyToKeep {
 }
 
 /** Writes replies down, in the transaction that makes what they tell of. */
-export type KeepReplies = (database: Database, replies: ReplyToKeep[]) => Promise<void>
+export type StoreResponses = (database: Database, replies: ResponseToStore[]) => Promise<void>
 
 /** One request to an operation, after its caller, limits and body were dealt with. */
 export interface Call {
@@ -67,7 +67,7 @@ export interface Call {
    * What is to be written together with the task, so that the reply outlives this process; undefined where this request
    * is not to be recognised. A reply without a body is told anew by its task.
    */
-  keep: (taskId: string, reply: Reply<unknown>) => ReplyToKeep | undefined
+  keep: (taskId: string, reply: Reply<unknown>) => ResponseToStore | undefined
   /** Aborted when the client goes away, unless its reply is kept for it. */
   signal: AbortSignal
   /**

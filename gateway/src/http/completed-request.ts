@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** A request that was answered: who asked for what, and how it went. Nothing of what was in it. */
-export interface AnsweredRequest {
+export interface CompletedRequest {
   id: string
   at: Date
   accountId: string | null
@@ -22,13 +22,13 @@ export interface AnsweredRequest {
 
 /** Keeps what operators may want to know of requests. It is told of every one once it was answered, and must be quick. */
 export interface RequestLog {
-  record: (request: AnsweredRequest) => void
+  record: (request: CompletedRequest) => void
   /** Only counts it: anybody can send such requests without end, and none of them is worth a row. */
-  count: (request: AnsweredRequest) => void
+  count: (request: CompletedRequest) => void
 }
 
 /** Refused, with no key that we know. A 403 is not: it tells of a key that exists. */
-export const isAnonymousRefusal = ({ keyId, status }: Pick<AnsweredRequest, 'keyId' | 'status'>): boolean =>
+export const isAnonymousRefusal = ({ keyId, status }: Pick<CompletedRequest, 'keyId' | 'status'>): boolean =>
   keyId === null && status >= 400 && status < 500 && status !== 403
 
 /** What is known of a request only where it is answered. */
@@ -47,10 +47,10 @@ const pathOf = (url: string): string => {
   return path.includes('sk-') ? path.replace(/sk-[0-9A-Za-z-]{8,}/g, 'sk-…') : path
 }
 
-export const answeredRequest = (
+export const completedRequest = (
   request: FastifyRequest,
   { statusCode, elapsedTime }: Pick<FastifyReply, 'statusCode' | 'elapsedTime'>,
-): AnsweredRequest => {
+): CompletedRequest => {
   const tookMs = Math.round(elapsedTime)
   return {
     id: request.id,

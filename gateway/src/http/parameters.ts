@@ -27,8 +27,8 @@ interface Property {
   pattern?: string
   /** The pattern in words, with an example. */
   'x-demand'?: string
-  'x-picture'?: boolean
-  'x-read-by-door'?: boolean
+  'x-image'?: boolean
+  'x-read-by-endpoint'?: boolean
 }
 
 export interface ReadParameters<Schema extends TObject> {
@@ -179,7 +179,7 @@ export const readParameters = <Schema extends TObject>(
       values[name] = null
     } else if (isAbsent) {
       if (property.default !== undefined) values[name] = property.default
-    } else if (property['x-picture'] !== true && property['x-read-by-door'] !== true) {
+    } else if (property['x-image'] !== true && property['x-read-by-endpoint'] !== true) {
       values[name] = readProperty(name, value, property)
     }
   }

@@ -1,6 +1,6 @@
 /** Tells whether two requests ask the same, by a hash of what they ask. */
 import { createHash, type Hash } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
 import type { Call } from '../http/call.ts'
 
@@ -10,7 +10,7 @@ const sliceLength = 256 * 1024
 const addText = async (hash: Hash, text: string): Promise<void> => {
   hash.update(`s${text.length}:`)
   for (let start = 0; start < text.length; start += sliceLength) {
-    if (start > 0) await nextTurn()
+    if (start > 0) await yieldToEventLoop()
     // As it is in memory, so that no two texts are the same but equal ones.
     hash.update(text.slice(start, start + sliceLength), 'utf16le')
   }

@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 
-import type { KeepReplies, ReplyToKeep } from '../http/call.ts'
+import type { StoreResponses, ResponseToStore } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 
 /** The right to answer a request, held by whoever came first. */
@@ -17,7 +17,7 @@ interface NewClaim extends Claim {
   retry: number | undefined
 }
 
-export interface FoundReply extends Pick<ReplyToKeep, 'headers' | 'body' | 'bodyKind' | 'taskId'> {
+export interface StoredResponse extends Pick<ResponseToStore, 'headers' | 'body' | 'bodyKind' | 'taskId'> {
   fingerprint: Buffer
   /** Null while it is still being answered. */
   status: number | null
@@ -30,10 +30,10 @@ const claimSeconds = 20
  * Claims a request unless somebody has; one that was given up is taken over. It does not wait for the disk: what is
  * written on the strength of it is on disk later, and so is this.
  */
-export const claimRequest = async (database: Database, claim: NewClaim): Promise<boolean> => {
+export const claimKey = async (database: Database, claim: NewClaim): Promise<boolean> => {
   const { rowCount } = await database.query(
     `with quick as materialized (select set_config('synchronous_commit', 'off', true) as mode)
-     insert into kept_replies as k (account_id, name, operation, fingerprint, claim, retry, expires_at)
+     insert into idempotency_keys as k (account_id, name, operation, fingerprint, claim, retry, expires_at)
      select $1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7) from quick where mode = 'off'
      on conflict (account_id, name) do update
         set operation = excluded.operation, fingerprint = excluded.fingerprint, claim = excluded.claim,
@@ -66,8 +66,8 @@ export const joinEarlierTry = async (
     claim.fingerprint,
   ])
   const { rows } = await database.query<{ name: Buffer }>(
-    `update kept_replies k set retry = greatest(k.retry, $3) from (
-       select account_id, name from kept_replies
+    `update idempotency_keys k set retry = greatest(k.retry, $3) from (
+       select account_id, name from idempotency_keys
         where account_id = $1 and fingerprint = $2 and retry is not null and expires_at > now()
         order by retry < $3 desc, retry desc, created_at desc limit 1
      ) earlier where k.account_id = earlier.account_id and k.name = earlier.name
@@ -76,18 +76,18 @@ export const joinEarlierTry = async (
   )
   const [earlier] = rows
   if (earlier !== undefined) return earlier.name
-  await claimRequest(database, claim)
+  await claimKey(database, claim)
   return undefined
 }
 
-export const findReply = async (
+export const findResponse = async (
   database: Database,
   accountId: string,
   name: Buffer,
-): Promise<FoundReply | undefined> => {
-  const { rows } = await database.query<FoundReply>(
+): Promise<StoredResponse | undefined> => {
+  const { rows } = await database.query<StoredResponse>(
     `select fingerprint, status, headers, body, body_kind as "bodyKind", task_id as "taskId"
-       from kept_replies where account_id = $1 and name = $2 and expires_at > now()`,
+       from idempotency_keys where account_id = $1 and name = $2 and expires_at > now()`,
     [accountId, name],
   )
   return rows[0]
@@ -103,7 +103,7 @@ export const mayBeReplay = async (
   { name, operation }: { name: Buffer | undefined; operation: string },
 ): Promise<boolean> => {
   const { rowCount } = await database.query(
-    `select 1 from kept_replies
+    `select 1 from idempotency_keys
       where account_id = $1 and expires_at > now()
         and case when $2::bytea is null then retry is not null and operation = $3 else name = $2 end
       limit 1`,
@@ -113,10 +113,10 @@ export const mayBeReplay = async (
 }
 
 /** A reply under a caller's key is kept for a day; one that only a retry asks for, for ten minutes. */
-export const keepReplies: KeepReplies = async (database, replies) => {
+export const storeResponses: StoreResponses = async (database, replies) => {
   if (replies.length === 0) return
   const { rowCount } = await database.query(
-    `update kept_replies k
+    `update idempotency_keys k
         set status = r.status, headers = r.headers, body = r.body, body_kind = r.body_kind, task_id = r.task_id,
             expires_at = case when k.retry is null then k.created_at + interval '24 hours'
                               else now() + interval '10 minutes' end
@@ -142,7 +142,7 @@ export const keepReplies: KeepReplies = async (database, replies) => {
 /** Says that these are still being answered. */
 export const prolongClaims = async (database: Database, claims: Claim[]): Promise<void> => {
   await database.query(
-    `update kept_replies k set expires_at = now() + make_interval(secs => $4)
+    `update idempotency_keys k set expires_at = now() + make_interval(secs => $4)
        from unnest($1::uuid[], $2::bytea[], $3::uuid[]) as held (account_id, name, claim)
       where k.account_id = held.account_id and k.name = held.name and k.claim = held.claim and k.status is null`,
     [
@@ -157,7 +157,7 @@ export const prolongClaims = async (database: Database, claims: Claim[]): Promis
 /** Gives a request up that was not answered: its next try is a first one. */
 export const releaseClaim = async (database: Database, { accountId, name, claim }: Claim): Promise<void> => {
   await database.query(
-    'delete from kept_replies where account_id = $1 and name = $2 and claim = $3 and status is null',
+    'delete from idempotency_keys where account_id = $1 and name = $2 and claim = $3 and status is null',
     [accountId, name, claim],
   )
 }

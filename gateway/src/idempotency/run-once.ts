@@ -11,21 +11,21 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Caller } from '../auth/caller.ts'
-import type { Call, Reply, ReplyToKeep } from '../http/call.ts'
+import type { Call, Reply, ResponseToStore } from '../http/call.ts'
 import type { EventStream, SentEvent } from '../http/sse.ts'
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { readableFrom } from '../platform/streams/with-finalizer.ts'
 import {
-  claimRequest,
-  findReply,
+  claimKey,
+  findResponse,
   joinEarlierTry,
-  keepReplies,
+  storeResponses,
   mayBeReplay,
   prolongClaims,
   releaseClaim,
   type Claim,
-  type FoundReply,
+  type StoredResponse,
 } from './idempotency-store.ts'
 import { passOn } from './tee-stream.ts'
 
@@ -42,7 +42,7 @@ export interface Attempt {
 /** What an answer needs to know of being one of several. */
 type Standing = Pick<Call, 'keep' | 'repeatOf'>
 
-export type AnswerOnce = (
+export type RunOnce = (
   attempt: Attempt,
   gone: AbortSignal,
   answer: (standing: Standing) => Promise<Reply<unknown>>,
@@ -55,7 +55,7 @@ const lookEveryMs = 100
 
 const stillInProgress = () => new ApiError('request_in_progress', { headers: { 'retry-after': '1' } })
 
-const notKept = () =>
+const notStored = () =>
   new ApiError('conflict', {
     message:
       'This request was answered and charged, and the reply was too large to be kept. A new key asks for it anew.',
@@ -72,7 +72,7 @@ async function* replayed(events: SentEvent[]): EventStream {
 }
 
 /** The reply as it was, but for a reply that its task tells anew. */
-const replyOf = ({ headers, status, body, bodyKind }: FoundReply): Reply<unknown> => {
+const replyOf = ({ headers, status, body, bodyKind }: StoredResponse): Reply<unknown> => {
   const bytes = body ?? Buffer.alloc(0)
   const shared = { status: status ?? 200, headers: { ...headers, 'idempotent-replayed': 'true' } }
   if (bodyKind === 'text') return { ...shared, body: bytes.toString('utf8') }
@@ -82,12 +82,12 @@ const replyOf = ({ headers, status, body, bodyKind }: FoundReply): Reply<unknown
 
 const textOf = (body: unknown) => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 
-export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: Log }) => {
+export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log }) => {
   const held = new Set<Claim>()
   const prolonging = setInterval(() => {
     if (held.size === 0) return
     prolongClaims(postgres, [...held]).catch((error: unknown) =>
-      log.warn({ err: error }, 'replies.not-prolonged'),
+      log.warn({ err: error }, 'idempotency.not-extended'),
     )
   }, prolongEveryMs)
   prolonging.unref()
@@ -105,7 +105,7 @@ export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: L
     if (key !== undefined) {
       const name = createHash('sha256').update(key).digest()
       const wanted = { accountId, name, claim, operation, fingerprint, retry: undefined }
-      return (await claimRequest(postgres, wanted)) ? wanted : { earlier: name }
+      return (await claimKey(postgres, wanted)) ? wanted : { earlier: name }
     }
     // What is recognised by its content alone is recognised among the requests of one key.
     const ofKey = createHash('sha256').update(keyId).update(fingerprint).digest()
@@ -115,16 +115,16 @@ export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: L
       const earlier = await postgres.transaction((database) => joinEarlierTry(database, wanted))
       return earlier === undefined ? wanted : { earlier }
     }
-    await claimRequest(postgres, wanted)
+    await claimKey(postgres, wanted)
     return wanted
   }
 
   /** Waits until this request is ours to answer, or was answered. */
-  const claimOrFind = async (attempt: Attempt, gone: AbortSignal): Promise<Claim | FoundReply> => {
+  const claimOrFind = async (attempt: Attempt, gone: AbortSignal): Promise<Claim | StoredResponse> => {
     const startedMs = Date.now()
     for (let place = await begin(attempt); ;) {
       if ('claim' in place) return place
-      const found = await findReply(postgres, attempt.caller.accountId, place.earlier)
+      const found = await findResponse(postgres, attempt.caller.accountId, place.earlier)
       if (found === undefined) {
         place = await begin(attempt)
         continue
@@ -138,16 +138,16 @@ export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: L
     }
   }
 
-  const keep = (reply: ReplyToKeep): Promise<void> =>
-    keepReplies(postgres, [reply]).catch((error: unknown) =>
+  const keep = (reply: ResponseToStore): Promise<void> =>
+    storeResponses(postgres, [reply]).catch((error: unknown) =>
       // It was made and charged; not to tell would help nobody.
-      log.error({ err: error }, 'replies.not-kept'),
+      log.error({ err: error }, 'idempotency.not-stored'),
     )
 
   const letGo = async (claim: Claim): Promise<void> => {
     held.delete(claim)
     await releaseClaim(postgres, claim).catch((error: unknown) =>
-      log.warn({ err: error }, 'replies.not-released'),
+      log.warn({ err: error }, 'idempotency.not-released'),
     )
   }
 
@@ -157,7 +157,7 @@ export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: L
     body: Buffer | undefined,
     bodyKind: 'text' | 'bytes' | 'events',
     taskId: string | null = null,
-  ): ReplyToKeep => ({
+  ): ResponseToStore => ({
     ...{ accountId, name, claim, status, headers, taskId },
     ...(body === undefined || body.length > bodyBytesMax
       ? { body: null, bodyKind: null }
@@ -165,29 +165,29 @@ export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: L
   })
 
   /** A stream is kept when it has come to its end, whether or not its reader is there to see it. */
-  const keepingStream = (claim: Claim, reply: Reply<unknown>, body: Readable | EventStream) => {
-    const passing = <Piece>(kind: 'bytes' | 'events', joined: (pieces: Piece[]) => Buffer) => ({
+  const storingStream = (claim: Claim, reply: Reply<unknown>, body: Readable | EventStream) => {
+    const passing = <Chunk>(kind: 'bytes' | 'events', joined: (chunks: Chunk[]) => Buffer) => ({
       sizeMax: bodyBytesMax,
-      onEnd: async (pieces: Piece[] | undefined) => {
+      onEnd: async (chunks: Chunk[] | undefined) => {
         held.delete(claim)
-        await keep(toKeep(claim, reply, pieces && joined(pieces), kind))
+        await keep(toKeep(claim, reply, chunks && joined(chunks), kind))
       },
       onBroken: () => letGo(claim),
     })
     if (body instanceof Readable) {
       const bytes = passOn<Buffer>({
-        ...passing<Buffer>('bytes', (pieces) => Buffer.concat(pieces)),
-        pieces: body.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>,
+        ...passing<Buffer>('bytes', (chunks) => Buffer.concat(chunks)),
+        chunks: body.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>,
         sizeOf: ({ length }) => length,
         stop: () => body.destroy(),
       })
       return readableFrom(bytes)
     }
-    const kept = passing<SentEvent>('events', (pieces) => Buffer.from(JSON.stringify(pieces)))
+    const kept = passing<SentEvent>('events', (chunks) => Buffer.from(JSON.stringify(chunks)))
     return passOn<SentEvent>({
       ...kept,
       onEnd: (events) => (events?.some(hasFailed) === true ? kept.onBroken() : kept.onEnd(events)),
-      pieces: body,
+      chunks: body,
       sizeOf: ({ data = '' }) => data.length,
       stop: () => {
         body.return().catch((error: unknown) => log.error({ err: error }, 'stream.failed'))
@@ -198,22 +198,22 @@ export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: L
   const answerFirst = async (
     claim: Claim,
     { key }: Attempt,
-    answer: Parameters<AnswerOnce>[2],
+    answer: Parameters<RunOnce>[2],
   ): Promise<Reply<unknown>> => {
     held.add(claim)
-    let isKeptWithTask = false
-    const keepWithTask: Call['keep'] = (taskId, reply) => {
-      isKeptWithTask = true
+    let isStoredWithTask = false
+    const storeWithTask: Call['keep'] = (taskId, reply) => {
+      isStoredWithTask = true
       const isTold = reply.body === undefined
       return toKeep(claim, reply, isTold ? undefined : textOf(reply.body), 'text', taskId)
     }
     try {
-      const reply = await answer({ keep: keepWithTask, repeatOf: undefined })
+      const reply = await answer({ keep: storeWithTask, repeatOf: undefined })
       const { body } = reply
-      if (isKeptWithTask) held.delete(claim)
+      if (isStoredWithTask) held.delete(claim)
       else if (body instanceof Readable || isEvents(body)) {
         // A client library does not try again what it has begun to read.
-        if (key !== undefined) return { ...reply, body: keepingStream(claim, reply, body) }
+        if (key !== undefined) return { ...reply, body: storingStream(claim, reply, body) }
         await letGo(claim)
       } else {
         const text = textOf(body)
@@ -230,11 +230,11 @@ export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: L
     }
   }
 
-  const answerOnce: AnswerOnce = async (attempt, gone, answer) => {
+  const runOnce: RunOnce = async (attempt, gone, answer) => {
     const place = await claimOrFind(attempt, gone)
     if ('claim' in place) return answerFirst(place, attempt, answer)
     if (place.body !== null) return replyOf(place)
-    if (place.taskId === null) throw notKept()
+    if (place.taskId === null) throw notStored()
     const reply = await answer({ keep: () => undefined, repeatOf: place.taskId })
     return { ...reply, headers: { ...reply.headers, 'idempotent-replayed': 'true' } }
   }
@@ -247,5 +247,5 @@ export const createAnswerOnce = ({ postgres, log }: { postgres: Postgres; log: L
     const name = key === undefined ? undefined : createHash('sha256').update(key).digest()
     return mayBeReplay(postgres, accountId, { name, operation })
   }
-  return { answerOnce, mayReplay, close: () => clearInterval(prolonging) }
+  return { runOnce, mayReplay, close: () => clearInterval(prolonging) }
 }

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 
 import { passOn, type Passing } from './tee-stream.ts'
 
-const told = (pieces: AsyncIterator<string>, sizeMax = 100) => {
+const told = (chunks: AsyncIterator<string>, sizeMax = 100) => {
   const seen: unknown[] = []
   const { promise: over, resolve } = Promise.withResolvers<void>()
   const passing: Passing<string> = {
-    pieces,
+    chunks,
     sizeOf: ({ length }) => length,
     sizeMax,
     stop: () => void seen.push('stopped'),
@@ -23,9 +23,9 @@ const told = (pieces: AsyncIterator<string>, sizeMax = 100) => {
 }
 
 const all = async (stream: AsyncIterable<string>) => {
-  const pieces: string[] = []
-  for await (const piece of stream) pieces.push(piece)
-  return pieces
+  const chunks: string[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return chunks
 }
 
 async function* letters() {
@@ -46,7 +46,7 @@ test('too much is passed on all the same, and not remembered', async () => {
 
 test('a reader who leaves does not end it', async () => {
   const { stream, seen, over } = told(letters())
-  for await (const piece of stream) if (piece === 'a') break
+  for await (const chunk of stream) if (chunk === 'a') break
   await over
   expect(seen).toEqual([['a', 'b', 'c']])
 })
@@ -60,7 +60,7 @@ test('a reader who leaves before the first piece does not end it', async () => {
 
 test('a reader who leaves what is too much ends it', async () => {
   const { stream, seen, over } = told(letters(), 2)
-  for await (const piece of stream) if (piece === 'a') break
+  for await (const chunk of stream) if (chunk === 'a') break
   await over
   expect(seen).toEqual(['stopped', 'broken'])
 })

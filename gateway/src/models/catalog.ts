@@ -6,7 +6,7 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Model, ModelEngine } from '@kinora/contract/operations/models'
 
 import { audioModels } from './audio-models.ts'
-import type { ModelEntry, SpeechModel, TranscriptionModel, VideoModel } from './model.ts'
+import type { ModelConfig, SpeechModel, TranscriptionModel, VideoModel } from './model.ts'
 import { familyAModels } from './video-family-a.ts'
 import { familyBModels } from './video-family-b.ts'
 
@@ -22,9 +22,9 @@ export interface ModelChange {
 
 export interface Catalog {
   /** Every model that can be used, in a stable order. */
-  available: () => ModelEntry[]
+  available: () => ModelConfig[]
   /** The model, or 404; a retired one is as good as unknown, but its successor is named. */
-  find: (id: string) => ModelEntry
+  find: (id: string) => ModelConfig
   /** The model as one that `endpoint` takes, or the right 404 or 400. */
   videoModelFor: (endpoint: string, id: string) => VideoModel
   transcriptionModelFor: (endpoint: string, id: string) => TranscriptionModel
@@ -43,7 +43,7 @@ const nearest = (id: string, ids: string[]): string | undefined => {
   )
 }
 
-const allModels: ModelEntry[] = [...familyAModels, ...familyBModels, ...audioModels]
+const allModels: ModelConfig[] = [...familyAModels, ...familyBModels, ...audioModels]
 
 /** Every model there is, whatever its state. */
 export const knownModels = allModels.map(({ id }) => id)
@@ -53,7 +53,7 @@ const changeable = [
   ...(['pricePerSecondMicros', 'pricePerMinuteMicros', 'pricePerMillionCharactersMicros'] as const),
 ]
 
-const changed = (entry: ModelEntry, change: Partial<ModelChange> = {}): ModelEntry => {
+const changed = (entry: ModelConfig, change: Partial<ModelChange> = {}): ModelConfig => {
   const known = changeable.flatMap((name) => {
     // A price in units this model is not sold by says nothing about it.
     const says = change[name] !== undefined && (!name.startsWith('pricePer') || name in entry)
@@ -67,7 +67,7 @@ const unchanged = {}
 /** `changes` is asked again and again, and answers another object once anything in it is different. */
 export const createCatalog = (changes: () => Record<string, ModelChange> = () => unchanged): Catalog => {
   let seen: Record<string, ModelChange> | undefined
-  let made = new Map<string, ModelEntry>()
+  let made = new Map<string, ModelConfig>()
   const entries = () => {
     const now = changes()
     if (now !== seen) {
@@ -78,7 +78,7 @@ export const createCatalog = (changes: () => Record<string, ModelChange> = () =>
   }
   const available = () => [...entries().values()].filter(({ state }) => state !== 'retired')
 
-  const find = (id: string): ModelEntry => {
+  const find = (id: string): ModelConfig => {
     const entry = entries().get(id)
     if (entry !== undefined && entry.state !== 'retired') return entry
     const instead =
@@ -95,13 +95,13 @@ export const createCatalog = (changes: () => Record<string, ModelChange> = () =>
     throw new ApiError('model_not_found', { param: 'model', message })
   }
 
-  const modelFor = <Kind extends ModelEntry['kind']>(
+  const modelFor = <Kind extends ModelConfig['kind']>(
     endpoint: string,
     id: string,
     kind: Kind,
-  ): Extract<ModelEntry, { kind: Kind }> => {
+  ): Extract<ModelConfig, { kind: Kind }> => {
     const entry = find(id)
-    const isOfKind = (each: ModelEntry): each is Extract<ModelEntry, { kind: Kind }> => each.kind === kind
+    const isOfKind = (each: ModelConfig): each is Extract<ModelConfig, { kind: Kind }> => each.kind === kind
     if (isOfKind(entry) && entry.endpoints.includes(endpoint)) return entry
     const served = available().flatMap((other) => (other.endpoints.includes(endpoint) ? other.id : []))
     throw new ApiError('invalid_parameter', {
@@ -126,7 +126,7 @@ export const createCatalog = (changes: () => Record<string, ModelChange> = () =>
 /** Which engine answers each model now, for those whose provider tells. */
 export type ModelEngines = () => Promise<Map<string, ModelEngine>>
 
-export const presentModel = (entry: ModelEntry, engine: ModelEngine | undefined): Model => ({
+export const presentModel = (entry: ModelConfig, engine: ModelEngine | undefined): Model => ({
   id: entry.id,
   object: 'model',
   created: entry.created,

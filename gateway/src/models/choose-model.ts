@@ -3,10 +3,10 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Caller } from '../auth/caller.ts'
 import type { Catalog } from './catalog.ts'
 import { assertMayUseModel } from './model-access.ts'
-import type { ModelEntry, VideoModel } from './model.ts'
+import type { ModelConfig, VideoModel } from './model.ts'
 
 /** The model a request names, once it is known to exist and this caller may use it. */
-export const chooseModel = (catalog: Catalog, caller: Caller, name: unknown): ModelEntry => {
+export const chooseModel = (catalog: Catalog, caller: Caller, name: unknown): ModelConfig => {
   if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
     throw new ApiError('missing_parameter', { param: 'model', message: "'model' is required." })
   }

@@ -1,7 +1,7 @@
-import type { ModelEntry } from './model.ts'
+import type { ModelConfig } from './model.ts'
 
 /** What a reply says of a model that is on its way out. */
-export const deprecationHeaders = ({ state, shutdownDate }: ModelEntry): Record<string, string> =>
+export const deprecationHeaders = ({ state, shutdownDate }: ModelConfig): Record<string, string> =>
   state === 'deprecated'
     ? {
         deprecation: 'true',

@@ -65,6 +65,6 @@ export interface ChatModel extends AnyModel {
 }
 
 export type AudioModel = TranscriptionModel | SpeechModel | ChatModel
-export type ModelEntry = VideoModel | AudioModel
+export type ModelConfig = VideoModel | AudioModel
 
 export const active = { state: 'active', shutdownDate: undefined, successor: undefined } as const

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
 import { expect, test } from 'vitest'
 
@@ -27,7 +27,7 @@ test('no batch is larger and no more of them are under way than allowed', async 
       inFlight += 1
       inFlightMost = Math.max(inFlightMost, inFlight)
       sizes.push(items.length)
-      await nextTurn()
+      await yieldToEventLoop()
       inFlight -= 1
       return items.map((item) => fulfilled(item))
     },

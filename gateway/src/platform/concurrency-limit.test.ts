@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 
-import { atMost, atMostEach } from './concurrency-limit.ts'
+import { concurrencyLimit, concurrencyLimitPerKey } from './concurrency-limit.ts'
 
 test('no more than so many run at once, in the order they came, and a failure frees its place', async () => {
-  const run = atMost(2)
+  const run = concurrencyLimit(2)
   const started: number[] = []
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
   const all = Promise.allSettled(
@@ -33,7 +33,7 @@ test('no more than so many run at once, in the order they came, and a failure fr
 })
 
 test('whoever has given up before it came takes no place, free or not', async () => {
-  const enter = atMostEach(1)
+  const enter = concurrencyLimitPerKey(1)
   const reason = new Error('gone already')
   const gone = AbortSignal.abort(reason)
   await expect(enter('a', gone)).rejects.toBe(reason)
@@ -46,7 +46,7 @@ test('whoever has given up before it came takes no place, free or not', async ()
 })
 
 test('each key has its own places, and whoever gives up waiting leaves its place to the next', async () => {
-  const enter = atMostEach(1)
+  const enter = concurrencyLimitPerKey(1)
   const leaveFirst = await enter('a')
   const leaveOther = await enter('b')
   const impatient = new AbortController()

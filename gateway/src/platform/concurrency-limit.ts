@@ -1,5 +1,5 @@
 /** Lets so many pieces of work run at once; the others wait their turn in the order they came. */
-export const atMost = (count: number) => {
+export const concurrencyLimit = (count: number) => {
   let running = 0
   const waiting: (() => void)[] = []
   return async <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -17,11 +17,11 @@ export const atMost = (count: number) => {
 }
 
 /** The same for each key on its own. Answers, once it is this one's turn, how to leave again; waiting can be given up. */
-export const atMostEach = (count: number) => {
-  const lanes = new Map<string, { run: ReturnType<typeof atMost>; inside: number }>()
+export const concurrencyLimitPerKey = (count: number) => {
+  const lanes = new Map<string, { run: ReturnType<typeof concurrencyLimit>; inside: number }>()
   return async (key: string, signal?: AbortSignal): Promise<() => void> => {
     signal?.throwIfAborted()
-    const lane = lanes.get(key) ?? { run: atMost(count), inside: 0 }
+    const lane = lanes.get(key) ?? { run: concurrencyLimit(count), inside: 0 }
     lanes.set(key, lane)
     lane.inside += 1
     const entered = Promise.withResolvers<void>()

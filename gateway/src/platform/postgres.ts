@@ -52,7 +52,7 @@ export interface Postgres extends Database {
   /** Calls `onNews` for each notification, and once after every reconnect, when news may have been missed. */
   listen: (
     channel: string,
-    onNews: (payload: string | undefined) => void,
+    onNotification: (payload: string | undefined) => void,
   ) => Promise<{ stop: () => Promise<void> }>
   notify: (channel: string, payload: string) => Promise<void>
   /** Holds a lock for as long as this process lives; false when another process holds it. */
@@ -146,7 +146,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
   const attach = async (): Promise<pg.Client> => {
     const client = await dedicatedClient()
     client.on('notification', ({ channel, payload }) => {
-      for (const onNews of listeners.get(channel) ?? []) onNews(payload)
+      for (const onNotification of listeners.get(channel) ?? []) onNotification(payload)
     })
     for (const channel of listeners.keys()) await hearOn(client, channel)
     client.on('end', () => {
@@ -163,7 +163,8 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
       if (listeners.size === 0) throw new Error('nobody listens any more')
       try {
         const client = await attach()
-        for (const onNews of [...listeners.values()].flatMap((each) => [...each])) onNews(undefined)
+        for (const onNotification of [...listeners.values()].flatMap((each) => [...each]))
+          onNotification(undefined)
         return client
       } catch (error) {
         log.warn({ err: error }, 'postgres.listen-failed')
@@ -171,11 +172,11 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     }
   }
 
-  const listen: Postgres['listen'] = async (channel, onNews) => {
+  const listen: Postgres['listen'] = async (channel, onNotification) => {
     const ofChannel = listeners.get(channel) ?? new Set()
-    listeners.set(channel, ofChannel.add(onNews))
+    listeners.set(channel, ofChannel.add(onNotification))
     const stop = async () => {
-      ofChannel.delete(onNews)
+      ofChannel.delete(onNotification)
       if (ofChannel.size === 0) listeners.delete(channel)
       if (listeners.size > 0) return
       const last = await listening?.catch(() => undefined)

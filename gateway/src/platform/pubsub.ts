@@ -7,10 +7,10 @@ import type { Log } from './log.ts'
 import type { Postgres } from './postgres.ts'
 import type { Redis } from './redis.ts'
 
-export interface News {
+export interface Pubsub {
   /** Never awaited, never failing. */
   publish: (ids: string[]) => void
-  subscribe: (onNews: (ids: string[]) => void) => Promise<{ stop: () => Promise<void> }>
+  subscribe: (onNotification: (ids: string[]) => void) => Promise<{ stop: () => Promise<void> }>
 }
 
 const channel = 'task_news'
@@ -24,32 +24,34 @@ const chunksOf = (ids: string[]): string[] =>
 
 const idsOf = (payload: string | undefined): string[] => payload?.split(' ').filter((id) => id !== '') ?? []
 
-export const postgresNews = (postgres: Postgres, log: Log): News => ({
+export const postgresPubsub = (postgres: Postgres, log: Log): Pubsub => ({
   publish: (ids) => {
     for (const payload of chunksOf(ids)) {
-      postgres.notify(channel, payload).catch((error: unknown) => log.debug({ err: error }, 'news.lost'))
+      postgres
+        .notify(channel, payload)
+        .catch((error: unknown) => log.debug({ err: error }, 'pubsub.publish-failed'))
     }
   },
-  subscribe: (onNews) => postgres.listen(channel, (payload) => onNews(idsOf(payload))),
+  subscribe: (onNotification) => postgres.listen(channel, (payload) => onNotification(idsOf(payload))),
 })
 
-export const redisNews = (redis: Redis, log: Log, keyPrefix = 'kinora'): News => ({
+export const redisPubsub = (redis: Redis, log: Log, keyPrefix = 'kinora'): Pubsub => ({
   publish: (ids) => {
     for (const payload of chunksOf(ids)) {
       redis
         .publish(`${keyPrefix}:${channel}`, payload)
-        .catch((error: unknown) => log.debug({ err: error }, 'news.lost'))
+        .catch((error: unknown) => log.debug({ err: error }, 'pubsub.publish-failed'))
     }
   },
-  subscribe: async (onNews) => {
+  subscribe: async (onNotification) => {
     // A connection that listens can do nothing else.
     const listener = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: null })
     listener.on('error', (error: Error) => log.warn({ err: error }, 'redis.connection-lost'))
-    listener.on('message', (_channel: string, payload: string) => onNews(idsOf(payload)))
+    listener.on('message', (_channel: string, payload: string) => onNotification(idsOf(payload)))
     // Redis being away must not keep a process from starting; it subscribes once it is back.
     listener
       .subscribe(`${keyPrefix}:${channel}`)
-      .catch((error: unknown) => log.warn({ err: error }, 'news.not-subscribed'))
+      .catch((error: unknown) => log.warn({ err: error }, 'pubsub.subscribe-failed'))
     return {
       stop: async () => {
         listener.disconnect()

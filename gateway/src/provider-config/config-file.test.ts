@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 
 import { protocol } from '../providers/kit/protocol.ts'
-import { readSetupFile, SetupError } from './config-file.ts'
+import { readConfigFile, ProviderConfigError } from './config-file.ts'
 
 const protocols = {
   acme: protocol({
@@ -28,7 +28,7 @@ const files: Record<string, string> = { '/run/secrets/acme': 'sk-from-a-file\n',
 
 const read = (text: string) => {
   const seen: string[] = []
-  const setup = readSetupFile('providers.yaml', {
+  const providerConfig = readConfigFile('providers.yaml', {
     protocols,
     knownModels: ['vidA-1', 'vidB-2', 'say-1'],
     environment: { ACME_KEY: 'sk-from-the-environment', EMPTY: '' },
@@ -39,14 +39,14 @@ const read = (text: string) => {
       return found
     },
   })
-  return { ...setup, seen }
+  return { ...providerConfig, seen }
 }
 
 const problemsOf = (text: string): string[] => {
   try {
     read(text)
   } catch (error) {
-    if (error instanceof SetupError) return error.problems
+    if (error instanceof ProviderConfigError) return error.problems
     throw error
   }
   return []
@@ -72,8 +72,8 @@ providers:
       isEnabled: false,
       slots: 7,
       shards: 1,
-      checkEveryMs: { least: 2_000, most: 15_000 },
-      timeoutsMs: { submit: 9_000, check: 15_000, download: 600_000 },
+      pollIntervalMs: { least: 2_000, most: 15_000 },
+      timeoutsMs: { submit: 9_000, poll: 15_000, download: 600_000 },
       connections: 64,
       resultOrigins: [],
       own: { webhooks: false, region: 'west', input: { text: 'prompt' }, fixed: { fps: 24, deep: [null] } },
@@ -159,7 +159,7 @@ test('every problem is told at once, each with its line', () => {
     resultOrigins:
       - http://10.0.0.7:9000
       - 10.0.0.8
-  slow: { kind: acme, checkEveryMsLeast: 20000 }
+  slow: { kind: acme, pollIntervalMsMin: 20000 }
   bare:
 models:
   vidB-3:
@@ -188,7 +188,7 @@ provider: {}
     'providers.yaml:16: providers.far.kind must be one of acme, local, anywhere, not "acmee"; did you mean acme?',
     'providers.yaml:18: providers.far.baseUrl must be an address such as https://api.example.com/v1, not "ftp://far.example"',
     'providers.yaml:21: providers.far.resultOrigins[1] must be an origin such as http://10.0.0.7:9000, not "10.0.0.8"',
-    'providers.yaml:22: providers.slow.checkEveryMsMost must not be less than checkEveryMsLeast, 20000',
+    'providers.yaml:22: providers.slow.pollIntervalMsMax must not be less than pollIntervalMsMin, 20000',
     'providers.yaml:23: providers.bare.kind is required: The protocol it speaks.',
     'providers.yaml:25: models.vidB-3 is not a model of the catalog; did you mean vidB-2?',
     'providers.yaml:30: models.vidA-1.routes[0].weight must be a whole number of at least 1, not 0',
@@ -252,7 +252,7 @@ providers:
 
 test('a file that cannot be read is named', () => {
   const open = () =>
-    readSetupFile('/nowhere.yaml', {
+    readConfigFile('/nowhere.yaml', {
       ...{ protocols, knownModels: [], environment: {} },
       readText: () => {
         throw Object.assign(new Error('not there'), { code: 'ENOENT' })

@@ -6,13 +6,13 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Docum
 
 import type { Protocol } from '../providers/kit/protocol.ts'
 import { isEntry, placeText, type Problem } from './config-reader.ts'
-import type { Setup } from './config.ts'
-import { parseModelEntry } from './model-config.ts'
+import type { ProviderConfig } from './config.ts'
+import { parseModelConfig } from './model-config.ts'
 import { didYouMean } from './nearest-name.ts'
-import { parseProviderEntry } from './provider-config.ts'
+import { parseProviderConfig } from './provider-config.ts'
 
 /** What the file says cannot be used; each problem is one line of text. */
-export class SetupError extends Error {
+export class ProviderConfigError extends Error {
   readonly problems: string[]
 
   constructor(problems: string[]) {
@@ -21,7 +21,7 @@ export class SetupError extends Error {
   }
 }
 
-export interface SetupContext {
+export interface ConfigContext {
   protocols: Record<string, Protocol>
   knownModels: string[]
   environment: Partial<Record<string, string>>
@@ -32,9 +32,9 @@ export interface SetupContext {
 const codeOf = (error: unknown) => (error as { code?: string }).code ?? 'it failed'
 
 /** The built-in provider, where nobody says anything of providers. */
-export const builtInSetup = (protocols: Record<string, Protocol>): Setup => {
-  const entry = { kind: 'local', slots: 200, checkEveryMsLeast: 500, checkEveryMsMost: 5_000 }
-  const { settings, problems } = parseProviderEntry('local', entry, protocols)
+export const builtInConfig = (protocols: Record<string, Protocol>): ProviderConfig => {
+  const entry = { kind: 'local', slots: 200, pollIntervalMsMin: 500, pollIntervalMsMax: 5_000 }
+  const { settings, problems } = parseProviderConfig('local', entry, protocols)
   if (settings === undefined) throw new Error(`the built-in provider: ${JSON.stringify(problems)}`)
   return { providers: [settings], models: {} }
 }
@@ -61,7 +61,7 @@ const lineFinder = (document: Document, lines: LineCounter) => (path: (string | 
 /** Puts secrets in their places, in every text of an entry. */
 const fillIn = (
   given: unknown,
-  { environment, readText }: Pick<SetupContext, 'environment' | 'readText'>,
+  { environment, readText }: Pick<ConfigContext, 'environment' | 'readText'>,
 ): { value: unknown; problems: Problem[] } => {
   const problems: Problem[] = []
   const secretOf = (path: Problem['path'], form: string, source: string, name: string): string => {
@@ -107,18 +107,18 @@ const parseYaml = (file: string, text: string) => {
   })
   // What else is wrong with a text that is no YAML cannot be told.
   if (faults.some(({ code }) => code !== 'DUPLICATE_KEY'))
-    throw new SetupError(faults.map(({ text }) => text))
+    throw new ProviderConfigError(faults.map(({ text }) => text))
   return { content: document.toJS() as unknown, lineOf: lineFinder(document, lines), faults }
 }
 
-/** What the file sets up, or a `SetupError` with everything that is wrong with it. */
-export const readSetupFile = (file: string, context: SetupContext): Setup => {
+/** What the file sets up, or a `ProviderConfigError` with everything that is wrong with it. */
+export const readConfigFile = (file: string, context: ConfigContext): ProviderConfig => {
   const { protocols, knownModels, readText } = context
   let text: string
   try {
     text = readText(file)
   } catch (error) {
-    throw new SetupError([`PROVIDERS_FILE ${file} cannot be read (${codeOf(error)})`])
+    throw new ProviderConfigError([`PROVIDERS_FILE ${file} cannot be read (${codeOf(error)})`])
   }
   const { content, lineOf, faults } = parseYaml(file, text)
   const problems: { line: number; text: string }[] = [...faults]
@@ -150,22 +150,22 @@ export const readSetupFile = (file: string, context: SetupContext): Setup => {
   const entries = sectionOf('providers')
   const providers = Object.entries(entries).flatMap(([name, written]) => {
     const { value, problems: missing } = fillIn(written, context)
-    const { settings, problems: found } = parseProviderEntry(name, value, protocols, written)
+    const { settings, problems: found } = parseProviderConfig(name, value, protocols, written)
     // What is missing is not also wrong.
     const isMissing = ({ path }: Problem) => missing.some((each) => placeText(each.path) === placeText(path))
     complain(['providers', name], [...missing, ...found.filter((problem) => !isMissing(problem))])
     return settings ?? []
   })
-  const builtIn = builtInSetup(protocols).providers
+  const builtIn = builtInConfig(protocols).providers
   const names = Object.keys(entries)
   const known = names.length > 0 ? names : builtIn.map(({ name }) => name)
   const models = Object.entries(sectionOf('models')).flatMap(([id, entry]) => {
-    const { settings, problems: found } = parseModelEntry(id, entry, { providers: known, knownModels })
+    const { settings, problems: found } = parseModelConfig(id, entry, { providers: known, knownModels })
     complain(['models', id], found)
     return settings === undefined ? [] : [[id, settings] as const]
   })
   if (problems.length > 0) {
-    throw new SetupError(problems.toSorted((a, b) => a.line - b.line).map(({ text }) => text))
+    throw new ProviderConfigError(problems.toSorted((a, b) => a.line - b.line).map(({ text }) => text))
   }
   return { providers: names.length > 0 ? providers : builtIn, models: Object.fromEntries(models) }
 }

@@ -150,7 +150,7 @@ const readProperty = (property: Property, given: unknown, written: unknown): Rea
     return readMapping(property, given, written)
   }
   if (property.type === 'object') {
-    const { values, problems } = readEntry(property as TObject, given, written)
+    const { values, problems } = readConfigEntry(property as TObject, given, written)
     return problems.length > 0 ? { problems } : { value: values }
   }
   return Value.Check(property as TSchema, given) ? { value: given } : refuse(property, written)
@@ -160,7 +160,7 @@ const readProperty = (property: Property, given: unknown, written: unknown): Rea
  * The entry's values with every default filled in. They can be relied on only where there are no problems. `written` is
  * the entry as somebody wrote it, where secrets have been put into `given` since: it is what messages show.
  */
-export const readEntry = <Schema extends TObject>(
+export const readConfigEntry = <Schema extends TObject>(
   schema: Schema,
   given: unknown,
   written: unknown = given,

@@ -13,8 +13,8 @@ export interface ProviderSettings {
   /** Jobs it may have in flight. */
   slots: number
   shards: number
-  checkEveryMs: { least: number; most: number }
-  timeoutsMs: { submit: number; check: number; download: number }
+  pollIntervalMs: { least: number; most: number }
+  timeoutsMs: { submit: number; poll: number; download: number }
   connections: number
   resultOrigins: string[]
   /** What its protocol alone knows of, checked against the protocol's schema, every default filled in. */
@@ -48,14 +48,14 @@ export interface ModelSettings {
   pricePerMillionCharactersMicros: number | undefined
 }
 
-export interface Setup {
+export interface ProviderConfig {
   providers: ProviderSettings[]
   models: Record<string, ModelSettings>
 }
 
 /** The setup as it is now, and word of every change of it. */
-export interface LiveSetup {
-  current: () => Setup
+export interface LiveConfig {
+  current: () => ProviderConfig
   /** Calls the listener after every change; answers how to stop that. */
   onChange: (listener: () => void) => () => void
 }

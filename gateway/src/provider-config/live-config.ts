@@ -11,15 +11,15 @@ import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { Protocol } from '../providers/kit/protocol.ts'
-import { SetupError } from './config-file.ts'
-import type { LiveSetup, ProviderSettings, Setup } from './config.ts'
-import { mergeSetup } from './merge-config.ts'
-import { readEntries, type Entries } from './provider-config-store.ts'
+import { ProviderConfigError } from './config-file.ts'
+import type { LiveConfig, ProviderSettings, ProviderConfig } from './config.ts'
+import { mergeConfig } from './merge-config.ts'
+import { readOverrides, type Entries } from './provider-config-store.ts'
 
-export interface LiveSetupDependencies {
+export interface LiveConfigDependencies {
   postgres: Postgres
-  /** Reads what the file sets up, now, or throws a `SetupError`. */
-  readSetup: (readText: (path: string) => string) => Setup
+  /** Reads what the file sets up, now, or throws a `ProviderConfigError`. */
+  readProviderConfig: (readText: (path: string) => string) => ProviderConfig
   credentialSecrets: Secret[]
   protocols: Record<string, Protocol>
   knownModels: string[]
@@ -27,9 +27,9 @@ export interface LiveSetupDependencies {
   lookEveryMs?: number
 }
 
-export interface KeptSetup extends LiveSetup {
+export interface LiveProviderConfig extends LiveConfig {
   /** What the file alone says. */
-  ofFile: () => Setup
+  ofFile: () => ProviderConfig
   /** Reads the record now, for who has just changed it. */
   refresh: () => Promise<void>
   stop: () => Promise<void>
@@ -42,10 +42,10 @@ const settleMs = 250
 /** Secrets hide from every other comparison. */
 const comparable = (settings: ProviderSettings) => ({ ...settings, apiKey: settings.apiKey?.reveal() })
 
-const changesBetween = (earlier: Setup, later: Setup) => {
-  const names = (setup: Setup) => setup.providers.map(({ name }) => name)
-  const providerOf = (setup: Setup, name: string) => {
-    const found = setup.providers.find((each) => each.name === name)
+const changesBetween = (earlier: ProviderConfig, later: ProviderConfig) => {
+  const names = (providerConfig: ProviderConfig) => providerConfig.providers.map(({ name }) => name)
+  const providerOf = (providerConfig: ProviderConfig, name: string) => {
+    const found = providerConfig.providers.find((each) => each.name === name)
     return found && comparable(found)
   }
   const all = (one: string[], other: string[]) => [...new Set([...one, ...other])]
@@ -62,7 +62,7 @@ const changesBetween = (earlier: Setup, later: Setup) => {
 }
 
 /** The file's setup with the texts it was made of, to tell later whether any of them is another one. */
-const createFileReader = (readSetup: LiveSetupDependencies['readSetup']) => {
+const createFileReader = (readProviderConfig: LiveConfigDependencies['readProviderConfig']) => {
   let seen = new Map<string, string | undefined>()
   const lookAgain = async () =>
     new Map(
@@ -75,7 +75,7 @@ const createFileReader = (readSetup: LiveSetupDependencies['readSetup']) => {
   return {
     read: (known = new Map<string, string | undefined>()) => {
       seen = new Map()
-      return readSetup((path) => {
+      return readProviderConfig((path) => {
         seen.set(path, undefined)
         const text = known.get(path) ?? readFileSync(path, 'utf8')
         seen.set(path, text)
@@ -92,10 +92,10 @@ const createFileReader = (readSetup: LiveSetupDependencies['readSetup']) => {
   }
 }
 
-export const createLiveSetup = async (dependencies: LiveSetupDependencies): Promise<KeptSetup> => {
-  const { postgres, readSetup, credentialSecrets, log, lookEveryMs = 2_000 } = dependencies
+export const createLiveConfig = async (dependencies: LiveConfigDependencies): Promise<LiveProviderConfig> => {
+  const { postgres, readProviderConfig, credentialSecrets, log, lookEveryMs = 2_000 } = dependencies
   const listeners = new Set<() => void>()
-  const file = createFileReader(readSetup)
+  const file = createFileReader(readProviderConfig)
   let ofFile = file.read()
   let ofRecord: Entries = { providers: [], models: {} }
   let current = ofFile
@@ -105,25 +105,25 @@ export const createLiveSetup = async (dependencies: LiveSetupDependencies): Prom
     const text = problems.join('\n')
     if (text === saidBefore[source]) return
     saidBefore[source] = text
-    for (const problem of problems) log.error({ source, problem }, 'setup.not-usable')
+    for (const problem of problems) log.error({ source, problem }, 'provider-config.invalid')
   }
 
   const merge = () => {
-    const { setup, problems } = mergeSetup(ofFile, ofRecord, dependencies)
+    const { providerConfig, problems } = mergeConfig(ofFile, ofRecord, dependencies)
     sayOnce('record', problems)
-    return setup
+    return providerConfig
   }
   const settle = () => {
-    const setup = merge()
-    const { providers, models, isReordered } = changesBetween(current, setup)
+    const providerConfig = merge()
+    const { providers, models, isReordered } = changesBetween(current, providerConfig)
     if (providers.length === 0 && models.length === 0 && !isReordered) return
-    current = setup
-    log.info({ providers, models }, 'setup.changed')
+    current = providerConfig
+    log.info({ providers, models }, 'provider-config.changed')
     for (const listener of listeners) {
       try {
         listener()
       } catch (error) {
-        log.error({ err: error }, 'setup.not-taken-up')
+        log.error({ err: error }, 'provider-config.not-applied')
       }
     }
   }
@@ -135,7 +135,7 @@ export const createLiveSetup = async (dependencies: LiveSetupDependencies): Prom
       ofFile = file.read(texts)
       sayOnce('file', [])
     } catch (error) {
-      if (!(error instanceof SetupError)) throw error
+      if (!(error instanceof ProviderConfigError)) throw error
       sayOnce('file', error.problems)
       return
     }
@@ -149,7 +149,7 @@ export const createLiveSetup = async (dependencies: LiveSetupDependencies): Prom
     reading = reading
       .catch(() => undefined)
       .then(async () => {
-        ofRecord = await readEntries(postgres, credentialSecrets)
+        ofRecord = await readOverrides(postgres, credentialSecrets)
         if (isFirst) current = merge()
         else settle()
         isFirst = false
@@ -157,7 +157,7 @@ export const createLiveSetup = async (dependencies: LiveSetupDependencies): Prom
     return reading
   }
   const refreshSoon = () => {
-    refresh().catch((error: unknown) => log.warn({ err: error }, 'setup.not-read'))
+    refresh().catch((error: unknown) => log.warn({ err: error }, 'provider-config.not-read'))
   }
 
   // First the ear, then the look: a change in between is heard.
@@ -171,7 +171,7 @@ export const createLiveSetup = async (dependencies: LiveSetupDependencies): Prom
   const lookAgain = () => {
     fileTimer = setTimeout(() => {
       looking = lookAtFile()
-        .catch((error: unknown) => log.warn({ err: error }, 'setup.not-read'))
+        .catch((error: unknown) => log.warn({ err: error }, 'provider-config.not-read'))
         .then(() => {
           if (!isStopped) lookAgain()
         })

@@ -1,10 +1,10 @@
 /** What operators set up in the record, over what the file says. */
 import type { Protocol } from '../providers/kit/protocol.ts'
 import { placeText, type Problem } from './config-reader.ts'
-import type { ModelSettings, ProviderSettings, Setup } from './config.ts'
-import { parseModelEntry, routedTo } from './model-config.ts'
-import type { Entries, ProviderEntry } from './provider-config-store.ts'
-import { parseProviderEntry } from './provider-config.ts'
+import type { ModelSettings, ProviderSettings, ProviderConfig } from './config.ts'
+import { parseModelConfig, routedTo } from './model-config.ts'
+import type { Entries, ProviderEntryConfig } from './provider-config-store.ts'
+import { parseProviderConfig } from './provider-config.ts'
 
 interface Known {
   protocols: Record<string, Protocol>
@@ -21,14 +21,14 @@ const keyOfFile = ({ baseUrl }: ProviderSettings, inFile: ProviderSettings | und
     : undefined
 
 /** Providers of the file keep their place, so that the first of them stays the first. */
-const mergeProviders = (file: ProviderSettings[], record: ProviderEntry[], { protocols }: Known) => {
+const mergeProviders = (file: ProviderSettings[], record: ProviderEntryConfig[], { protocols }: Known) => {
   const merged = new Map(file.map((settings) => [settings.name, settings]))
   const problems: string[] = []
   for (const { name, entry, apiKey, isSealedShut, isRemoved } of record) {
     const inFile = merged.get(name)
     // Taken out of the record, it is the file's again.
     if (isRemoved && inFile !== undefined) continue
-    const { settings, problems: found } = parseProviderEntry(name, entry, protocols)
+    const { settings, problems: found } = parseProviderConfig(name, entry, protocols)
     problems.push(...told(['providers', name], found))
     if (isSealedShut) {
       problems.push(
@@ -51,16 +51,16 @@ const definedOf = <Settings extends object>(settings: Settings): Partial<Setting
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Partial<Settings>
 
 /** Settles which setup counts. An entry of the record that cannot be used stops no other. */
-export const mergeSetup = (
-  file: Setup,
+export const mergeConfig = (
+  file: ProviderConfig,
   record: Entries,
   known: Known,
-): { setup: Setup; problems: string[] } => {
+): { providerConfig: ProviderConfig; problems: string[] } => {
   const { providers, problems } = mergeProviders(file.providers, record.providers, known)
   const names = providers.map(({ name }) => name)
   const models: Record<string, ModelSettings> = { ...file.models }
   for (const [id, entry] of Object.entries(record.models)) {
-    const { settings, problems: found } = parseModelEntry(id, entry, {
+    const { settings, problems: found } = parseModelConfig(id, entry, {
       providers: [...names, ...routedTo(entry).filter((name) => name !== undefined)],
       knownModels: known.knownModels,
     })
@@ -76,5 +76,5 @@ export const mergeSetup = (
     const changed = { ...settings, routes }
     models[id] = inFile === undefined ? changed : { ...inFile, ...definedOf(changed) }
   }
-  return { setup: { providers, models }, problems }
+  return { providerConfig: { providers, models }, problems }
 }

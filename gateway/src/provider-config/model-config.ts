@@ -1,7 +1,7 @@
 /** What may be set up about a model: its state, its price, and who serves it. */
 import { Type, type Static } from 'typebox'
 
-import { isEntry, readEntry, type Problem } from './config-reader.ts'
+import { isEntry, readConfigEntry, type Problem } from './config-reader.ts'
 import type { ModelSettings, RouteSettings } from './config.ts'
 import { didYouMean } from './nearest-name.ts'
 
@@ -109,12 +109,12 @@ export const routedTo = (entry: unknown): (string | undefined)[] => {
 }
 
 /** A model's settings, or all that is wrong with the entry. `providers` are the names that routes may lead to. */
-export const parseModelEntry = (
+export const parseModelConfig = (
   id: string,
   entry: unknown,
   { providers, knownModels }: { providers: string[]; knownModels: string[] },
 ): { settings: ModelSettings; problems: [] } | { settings: undefined; problems: Problem[] } => {
-  const { values, problems } = readEntry(commonModelSettings, entry)
+  const { values, problems } = readConfigEntry(commonModelSettings, entry)
   const complain = (path: Problem['path'], message: string) => problems.push({ path, message })
 
   if (!knownModels.includes(id)) complain([], `is not a model of the catalog${didYouMean(id, knownModels)}`)

@@ -6,7 +6,7 @@ import { openCredential } from './sealed-credential.ts'
 /** A provider or a model's routes as they are written in the file, and as they were sent. */
 export type Entry = Record<string, unknown>
 
-export interface ProviderEntry {
+export interface ProviderEntryConfig {
   name: string
   entry: Entry
   apiKey: Secret | undefined
@@ -17,7 +17,7 @@ export interface ProviderEntry {
 }
 
 export interface Entries {
-  providers: ProviderEntry[]
+  providers: ProviderEntryConfig[]
   models: Record<string, Entry>
 }
 
@@ -41,13 +41,13 @@ const isThere = `(removed_at is null
 
 export const listProviderRecords = async (database: Database): Promise<ProviderRecord[]> => {
   const { rows } = await database.query<ProviderRecord & Record<string, unknown>>(
-    `select ${columns} from provider_entries where ${isThere} order by name`,
+    `select ${columns} from provider_configs where ${isThere} order by name`,
   )
   return rows
 }
 
 /** Whoever else would change the setup waits until this transaction ends: routes and providers depend on each other. */
-export const lockSetup = async (database: Database): Promise<void> => {
+export const lockProviderConfig = async (database: Database): Promise<void> => {
   await database.query("select pg_advisory_xact_lock(hashtextextended('kinora:setup', 0))")
 }
 
@@ -56,7 +56,7 @@ export const findProviderRecord = async (
   name: string,
 ): Promise<ProviderRecord | undefined> => {
   const { rows } = await database.query<ProviderRecord & Record<string, unknown>>(
-    `select ${columns} from provider_entries where name = $1 and ${isThere}`,
+    `select ${columns} from provider_configs where name = $1 and ${isThere}`,
     [name],
   )
   return rows[0]
@@ -72,7 +72,7 @@ export const writeProviderRecord = async (
   }: Pick<ProviderRecord, 'name' | 'entry' | 'credential' | 'credentialHint'>,
 ): Promise<void> => {
   await database.query(
-    `insert into provider_entries (name, settings, credential, credential_hint) values ($1, $2, $3, $4)
+    `insert into provider_configs (name, settings, credential, credential_hint) values ($1, $2, $3, $4)
      on conflict (name) do update set settings = excluded.settings, credential = excluded.credential,
        credential_hint = excluded.credential_hint, removed_at = null, changed_at = now()`,
     [name, JSON.stringify(entry), credential, credentialHint],
@@ -82,14 +82,14 @@ export const writeProviderRecord = async (
 /** Takes nothing new from now on. */
 export const removeProviderRecord = async (database: Database, name: string): Promise<void> => {
   await database.query(
-    'update provider_entries set removed_at = now(), changed_at = now() where name = $1 and removed_at is null',
+    'update provider_configs set removed_at = now(), changed_at = now() where name = $1 and removed_at is null',
     [name],
   )
 }
 
 /** Forgets it at once, key and all: what the file says of it counts again. */
 export const forgetProviderRecord = async (database: Database, name: string): Promise<void> => {
-  await database.query('delete from provider_entries where name = $1', [name])
+  await database.query('delete from provider_configs where name = $1', [name])
 }
 
 /**
@@ -98,31 +98,31 @@ export const forgetProviderRecord = async (database: Database, name: string): Pr
  */
 export const forgetRemovedProviders = async (database: Database): Promise<void> => {
   await database.query(
-    `delete from provider_entries where removed_at < now() - interval '5 minutes' and not ${isThere}`,
+    `delete from provider_configs where removed_at < now() - interval '5 minutes' and not ${isThere}`,
   )
 }
 
 export const listModelRecords = async (database: Database): Promise<Record<string, Entry>> => {
   const { rows } = await database.query<{ model: string; settings: Entry }>(
-    'select model, settings from model_entries order by model',
+    'select model, settings from model_configs order by model',
   )
   return Object.fromEntries(rows.map(({ model, settings }) => [model, settings]))
 }
 
 export const writeModelRecord = async (database: Database, model: string, entry: Entry): Promise<void> => {
   await database.query(
-    `insert into model_entries (model, settings) values ($1, $2)
+    `insert into model_configs (model, settings) values ($1, $2)
      on conflict (model) do update set settings = excluded.settings, changed_at = now()`,
     [model, JSON.stringify(entry)],
   )
 }
 
 export const removeModelRecord = async (database: Database, model: string): Promise<void> => {
-  await database.query('delete from model_entries where model = $1', [model])
+  await database.query('delete from model_configs where model = $1', [model])
 }
 
 /** All of it, with the keys opened. One that cannot be opened is said to be so, and stops nobody. */
-export const readEntries = async (database: Database, secrets: Secret[]): Promise<Entries> => {
+export const readOverrides = async (database: Database, secrets: Secret[]): Promise<Entries> => {
   const records = await listProviderRecords(database)
   return {
     providers: records.map(({ name, entry, credential, removedAt }) => {

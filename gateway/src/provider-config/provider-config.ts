@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox'
 
 import { Secret } from '../platform/secret.ts'
 import type { Protocol } from '../providers/kit/protocol.ts'
-import { isEntry, readEntry, type Problem } from './config-reader.ts'
+import { isEntry, readConfigEntry, type Problem } from './config-reader.ts'
 import type { ProviderSettings } from './config.ts'
 import { didYouMean } from './nearest-name.ts'
 
@@ -30,11 +30,11 @@ export const commonProviderSettings = Type.Object({
   }),
   slots: wholeNumber(1, 100_000, 100, 'Jobs it may have in flight at once.'),
   shards: wholeNumber(1, 64, 1, 'Loops that its jobs are spread over for being checked.'),
-  checkEveryMsLeast: wholeNumber(1, 600_000, 2_000, 'The shortest time between two checks of a job.'),
-  checkEveryMsMost: wholeNumber(1, 600_000, 15_000, 'The longest time between two checks of a job.'),
+  pollIntervalMsMin: wholeNumber(1, 600_000, 2_000, 'The shortest time between two checks of a job.'),
+  pollIntervalMsMax: wholeNumber(1, 600_000, 15_000, 'The longest time between two checks of a job.'),
   // A submit that is silent for longer is taken for lost and handed to another worker.
   submitTimeoutMs: wholeNumber(100, 60_000, 60_000, 'How long it may take to accept a job.'),
-  checkTimeoutMs: wholeNumber(100, 60_000, 15_000, 'How long it may take to say how a job stands.'),
+  pollTimeoutMs: wholeNumber(100, 60_000, 15_000, 'How long it may take to say how a job stands.'),
   downloadTimeoutMs: wholeNumber(1_000, 3_600_000, 600_000, 'How long copying a result may take.'),
   connections: wholeNumber(1, 10_000, 64, 'Connections that each process may open to one of its addresses.'),
   resultOrigins: Type.Array(Type.String({ 'x-demand': 'an origin such as http://10.0.0.7:9000' }), {
@@ -65,10 +65,10 @@ export const settingsFrom = (
   isEnabled: values.enabled,
   slots: values.slots,
   shards: values.shards,
-  checkEveryMs: { least: values.checkEveryMsLeast, most: values.checkEveryMsMost },
+  pollIntervalMs: { least: values.pollIntervalMsMin, most: values.pollIntervalMsMax },
   timeoutsMs: {
     submit: values.submitTimeoutMs,
-    check: values.checkTimeoutMs,
+    poll: values.pollTimeoutMs,
     download: values.downloadTimeoutMs,
   },
   connections: values.connections,
@@ -80,7 +80,7 @@ export const settingsFrom = (
  * A provider's settings, or all that is wrong with the entry. `written` is the entry as somebody wrote it, where secrets
  * have been put into `entry` since.
  */
-export const parseProviderEntry = (
+export const parseProviderConfig = (
   name: string,
   entry: unknown,
   protocols: Record<string, Protocol>,
@@ -90,7 +90,7 @@ export const parseProviderEntry = (
   const kind = isEntry(entry) ? String(entry['kind']) : ''
   const protocol = Object.hasOwn(protocols, kind) ? protocols[kind] : undefined
   const common = commonProviderSettings.properties
-  const { values, problems: found } = readEntry(
+  const { values, problems: found } = readConfigEntry(
     Type.Object({ ...common, ...protocol?.settings.properties }),
     entry,
     written,
@@ -119,8 +119,8 @@ export const parseProviderEntry = (
       complain(['resultOrigins', index], `must be an origin such as http://10.0.0.7:9000, not "${origin}"`)
     }
   }
-  if (values.checkEveryMsMost < values.checkEveryMsLeast) {
-    complain(['checkEveryMsMost'], `must not be less than checkEveryMsLeast, ${values.checkEveryMsLeast}`)
+  if (values.pollIntervalMsMax < values.pollIntervalMsMin) {
+    complain(['pollIntervalMsMax'], `must not be less than pollIntervalMsMin, ${values.pollIntervalMsMin}`)
   }
   if (problems.length > 0 || baseUrl === undefined || protocol === undefined) {
     return { settings: undefined, problems }

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Type } from 'typebox'
 
 import type { Secret } from '../platform/secret.ts'
-import type { LiveSetup, ProviderSettings } from '../provider-config/config.ts'
+import type { LiveConfig, ProviderSettings } from '../provider-config/config.ts'
 import { aiSdk } from './ai-sdk/ai-sdk.ts'
 import { fal } from './fal/fal.ts'
 import { gemini } from './gemini/gemini.ts'
@@ -58,20 +58,20 @@ const connect = (settings: ProviderSettings, { ffmpegPath }: { ffmpegPath: strin
     takesNew: settings.isEnabled,
     slots: settings.slots,
     shards: settings.shards,
-    checkEveryMs: settings.checkEveryMs,
+    pollIntervalMs: settings.pollIntervalMs,
     timeoutsMs: settings.timeoutsMs,
-    bringsNews: own['webhooks'] === true,
+    sendsWebhooks: own['webhooks'] === true,
   }
 }
 
 /** What is compared to tell whether a provider was changed: secrets hide from every other look at them. */
 const shown = (settings: ProviderSettings) => ({ ...settings, apiKey: settings.apiKey?.reveal() })
 
-export const createProviders = (setup: LiveSetup, settings: { ffmpegPath: string }): Providers => {
+export const createProviders = (providerConfig: LiveConfig, settings: { ffmpegPath: string }): Providers => {
   const known = new Map<string, { settings: ProviderSettings; provider: Provider }>()
   let present: Provider[] = []
   const refresh = () => {
-    present = setup.current().providers.map((entry) => {
+    present = providerConfig.current().providers.map((entry) => {
       const earlier = known.get(entry.name)
       if (earlier !== undefined && isDeepStrictEqual(shown(earlier.settings), shown(entry))) {
         return earlier.provider
@@ -82,7 +82,7 @@ export const createProviders = (setup: LiveSetup, settings: { ffmpegPath: string
     })
   }
   refresh()
-  setup.onChange(refresh)
+  providerConfig.onChange(refresh)
   const find = (name: string) => known.get(name)?.provider
   const get = (name: string) => {
     const provider = find(name)

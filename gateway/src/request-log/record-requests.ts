@@ -5,7 +5,7 @@
  * moment later, so that nobody waits for it. What the database cannot take is kept until it can, up to a most; beyond
  * that it is dropped and counted.
  */
-import type { AnsweredRequest, RequestLog } from '../http/completed-request.ts'
+import type { CompletedRequest, RequestLog } from '../http/completed-request.ts'
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { insertRequests, noteKeysUsed } from './request-log-store.ts'
@@ -34,14 +34,14 @@ export const createRequestRecorder = (
   given: Partial<RecorderSettings> = {},
 ): RequestRecorder => {
   const { waitingMax, everyMs, anonymousRowsPerMinute } = { ...usual, ...given }
-  let waiting: AnsweredRequest[] = []
+  let waiting: CompletedRequest[] = []
   let dropped = 0
   let writing: Promise<void> | undefined
   let isAway = false
   const keysNoted = new Map<string, number>()
 
   /** The newest use of each key that was not noted within the last minute. */
-  const usesOf = (requests: AnsweredRequest[]) => {
+  const usesOf = (requests: CompletedRequest[]) => {
     const uses = new Map<string, Date>()
     for (const { keyId, at } of requests) {
       if (keyId !== null && at.getTime() - (keysNoted.get(keyId) ?? 0) >= keyUsedEverySeconds * 1000) {
@@ -51,7 +51,7 @@ export const createRequestRecorder = (
     return [...uses].map(([keyId, at]) => ({ keyId, at }))
   }
 
-  const write = async (requests: AnsweredRequest[]) => {
+  const write = async (requests: CompletedRequest[]) => {
     const uses = usesOf(requests)
     // Lost with the database's last moments, should it crash: a log need not wait for its disk.
     await postgres.transaction(
@@ -95,7 +95,7 @@ export const createRequestRecorder = (
   let anonymous = new Map<string, { operation: string; status: number; count: number }>()
   let anonymousRows = 0
 
-  const count = ({ operation, status }: AnsweredRequest) => {
+  const count = ({ operation, status }: CompletedRequest) => {
     const name = `${operation} ${status}`
     const counted = anonymous.get(name) ?? { operation, status, count: 0 }
     counted.count += 1

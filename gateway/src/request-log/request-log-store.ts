@@ -1,7 +1,7 @@
-import type { AnsweredRequest } from '../http/completed-request.ts'
+import type { CompletedRequest } from '../http/completed-request.ts'
 import type { Database } from '../platform/postgres.ts'
 
-export const insertRequests = async (database: Database, requests: AnsweredRequest[]): Promise<void> => {
+export const insertRequests = async (database: Database, requests: CompletedRequest[]): Promise<void> => {
   if (requests.length === 0) return
   await database.query(
     `insert into requests (day, id, at, account_id, key_id, operation, method, path, status, error_code, model,
@@ -57,7 +57,7 @@ const columns = `id, at, account_id as "accountId", key_id as "keyId", operation
 export const listRequests = async (
   database: Database,
   { after, limit, ...filter }: RequestFilter,
-): Promise<AnsweredRequest[]> => {
+): Promise<CompletedRequest[]> => {
   const values: unknown[] = [limit]
   const conditions: string[] = ['true']
   const given = (value: unknown, condition: (place: string) => string) => {
@@ -81,7 +81,7 @@ export const listRequests = async (
     values.push(after.id)
     conditions.push(`(at, id) < ($${values.length - 1}, $${values.length})`)
   }
-  const { rows } = await database.query<AnsweredRequest & Record<string, unknown>>(
+  const { rows } = await database.query<CompletedRequest & Record<string, unknown>>(
     `select ${columns} from requests where ${conditions.join(' and ')} order by at desc, id desc limit $1`,
     values,
   )

@@ -10,7 +10,7 @@ import {
   findStrays,
   isNeeded,
   partedTables,
-  pastMonths,
+  expiredMonths,
   replaceDefault,
   takeOut,
   termOf,
@@ -19,36 +19,36 @@ import {
 import type { RetentionDays } from './retention-days.ts'
 
 /** The partitions that can go, and those that hold something past and cannot. */
-export const findPastPartitions = async (
+export const findExpiredPartitions = async (
   database: Database,
   days: RetentionDays,
-): Promise<{ past: Partition[]; stuck: Partition[] }> => {
+): Promise<{ expired: Partition[]; stuck: Partition[] }> => {
   const longest = { task: await longestTaskDays(database, days), log: days.log }
-  const past: Partition[] = []
+  const expired: Partition[] = []
   const stuck: Partition[] = []
   for (const table of partedTables) {
     const tableDays = longest[termOf(table)]
     const strays = await findStrays(database, table, tableDays)
-    const candidates = await pastMonths(database, table, tableDays)
-    if (strays?.allPast === true) candidates.push(strays)
-    else if (strays?.somePast === true) stuck.push(strays)
+    const candidates = await expiredMonths(database, table, tableDays)
+    if (strays?.allExpired === true) candidates.push(strays)
+    else if (strays?.someExpired === true) stuck.push(strays)
     for (const each of candidates) {
-      const list = (await isNeeded(database, each)) ? stuck : past
+      const list = (await isNeeded(database, each)) ? stuck : expired
       list.push(each)
     }
   }
-  return { past, stuck }
+  return { expired, stuck }
 }
 
 const isBusy = (error: unknown) => (error as { code?: unknown }).code === '55P03'
 
-export const dropPastPartitions = async (
+export const dropExpiredPartitions = async (
   { postgres, log }: { postgres: Postgres; log: Log },
   days: RetentionDays,
 ): Promise<string[]> => {
-  const { past, stuck } = await findPastPartitions(postgres, days)
+  const { expired, stuck } = await findExpiredPartitions(postgres, days)
   for (const { name, first, last } of stuck) log.warn({ name, first, last }, 'retention.partition-needed')
-  for (const { table, name } of past) {
+  for (const { table, name } of expired) {
     try {
       await postgres.transaction((database) =>
         name === `${table}_default` ? replaceDefault(database, table) : takeOut(database, { table, name }),

@@ -3,19 +3,19 @@ import { mediaDays } from './expiry-store.ts'
 import type { RetentionDays } from './retention-days.ts'
 
 /** Something whose time is over, and where its files lie. */
-export interface Past {
+export interface Expired {
   id: string
   storageKeys: string[]
 }
 
 /** What is due, batch by batch; what was passed over a moment ago is left for another time. */
 interface Batch {
-  atMost: number
+  limit: number
   except: string[]
 }
 
 /** One kind of what is past: how it is found, locked, and what is noted when its files are gone. */
-export interface PastKind<Each extends Past> {
+export interface ExpiredKind<Each extends Expired> {
   find: (database: Database, batch: Batch) => Promise<Each[]>
   /** Locks those of these that are still due and that nobody else has taken. Goes inside a transaction. */
   take: (database: Database, ids: string[]) => Promise<Each[]>
@@ -23,16 +23,16 @@ export interface PastKind<Each extends Past> {
 }
 
 /** `source` is what follows `from`, with the table `m` or `c` that has the rows to lock, and the conditions. */
-const pastKind = <Each extends Past>(
+const expiredKind = <Each extends Expired>(
   { columns, source, locked, order }: { columns: string; source: string; locked: string; order: string },
-  note: PastKind<Each>['note'],
-): PastKind<Each> => {
+  note: ExpiredKind<Each>['note'],
+): ExpiredKind<Each> => {
   const all = `select ${columns} from ${source}`
   return {
-    find: async (database, { atMost, except }) => {
+    find: async (database, { limit, except }) => {
       const { rows } = await database.query<Each & Record<string, unknown>>(
         `${all} and ${locked}.id <> all($2::uuid[]) order by ${order} limit $1`,
-        [atMost, except],
+        [limit, except],
       )
       return rows
     },
@@ -66,7 +66,7 @@ const forgetCharacters = async (database: Database, ids: string[]): Promise<void
   )
 }
 
-export interface ExpiredFile extends Past {
+export interface ExpiredFile extends Expired {
   taskId: string
   kind: string
 }
@@ -76,7 +76,7 @@ const isExpired = `m.removed_at is null and m.expires_at <= now()
   and not exists (select from open_tasks o where o.source_task_id = m.task_id)`
 
 /** Results past their time; their rows stay, to say so. */
-export const expiredFiles = pastKind<ExpiredFile>(
+export const expiredFiles = expiredKind<ExpiredFile>(
   {
     columns: `m.id, array[m.storage_key] as "storageKeys", m.task_id as "taskId", m.kind`,
     source: `media m where ${isExpired}`,
@@ -90,7 +90,7 @@ export const expiredFiles = pastKind<ExpiredFile>(
 // what is here for longer was left by a process that died in between.
 const isLeft = (made: string, taskId: string) =>
   `${made} < now() - interval '1 hour' and not exists (select from open_tasks o where o.task_id = ${taskId})`
-const isLeftPicture = `m.kind = 'reference' and ${isLeft('m.created_at', 'm.task_id')}`
+const isLeftImage = `m.kind = 'reference' and ${isLeft('m.created_at', 'm.task_id')}`
 const isLeftCharacter = `c.task_id is not null and ${isLeft('c.created_at', 'c.task_id')}`
 
 /**
@@ -112,10 +112,10 @@ export const findUnused = async (database: Database, files: ExpiredFile[]): Prom
 }
 
 /** Pictures whose task has ended without removing them. */
-export const leftPictures = pastKind<Past>(
+export const leftImages = expiredKind<Expired>(
   {
     columns: 'm.id, array[m.storage_key] as "storageKeys"',
-    source: `media m where ${isLeftPicture}`,
+    source: `media m where ${isLeftImage}`,
     locked: 'm',
     order: 'm.created_at',
   },
@@ -123,7 +123,7 @@ export const leftPictures = pastKind<Past>(
 )
 
 /** Characters that were made for a task alone, likewise. */
-export const leftCharacters = pastKind<Past>(
+export const leftCharacters = expiredKind<Expired>(
   {
     columns: 'c.id, array[clip.storage_key, portrait.storage_key] as "storageKeys"',
     source: `characters c join media clip on clip.id = c.clip_media_id
@@ -135,17 +135,13 @@ export const leftCharacters = pastKind<Past>(
 )
 
 /** Forgets files that were removed and that no task leads to any more; answers how many. */
-export const forgetRemoved = async (
-  database: Database,
-  taskDays: number,
-  atMost: number,
-): Promise<number> => {
+export const forgetRemoved = async (database: Database, taskDays: number, limit: number): Promise<number> => {
   const { rowCount } = await database.query(
     `delete from media where id in (
        select id from media
         where removed_at is not null and created_at < now() - make_interval(days => $1::integer)
         limit $2 for update skip locked)`,
-    [taskDays, atMost],
+    [taskDays, limit],
   )
   return rowCount ?? 0
 }
@@ -163,7 +159,7 @@ export const countDueMedia = async (
 ): Promise<DueMedia> => {
   const { rows } = await database.query<DueMedia & Record<string, number>>(
     `select count(*) as expired, coalesce(sum(m.size_bytes), 0) as "expiredBytes",
-            (select count(*) from media m where ${isLeftPicture})
+            (select count(*) from media m where ${isLeftImage})
             + 2 * (select count(*) from characters c where ${isLeftCharacter}) as left
        from media m left join media v on v.task_id = m.task_id and v.kind = 'video'
        left join accounts a on a.id = m.account_id

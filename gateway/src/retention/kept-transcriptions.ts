@@ -10,14 +10,14 @@ import { createdAtOfTranscription } from '../transcription-tasks/transcription-i
 import { tasksKeptSince } from './account-term-store.ts'
 import type { InstanceDays } from './retention-days.ts'
 
-export interface KeptTranscriptions {
+export interface RetainedTranscriptions {
   /** From when on an account's tasks can be read. */
   since: (accountId: string) => Promise<Date>
   /** The same handler for one task, for which a task that is past is unknown. */
   one: <Answer>(handler: (call: Call) => Promise<Answer>) => (call: Call) => Promise<Answer>
 }
 
-export const keptTranscriptions = (database: Database, days: InstanceDays): KeptTranscriptions => {
+export const retainedTranscriptions = (database: Database, days: InstanceDays): RetainedTranscriptions => {
   const since = (accountId: string) => tasksKeptSince(database, accountId, days())
   return {
     since,

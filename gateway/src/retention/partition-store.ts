@@ -31,14 +31,14 @@ const quoted = (name: string) => pg.escapeIdentifier(name)
 /** What its name becomes when it is taken out, so that one that was not dropped is known again. */
 const takenOut = (name: string) => `${name}_past`
 
-const isPast = (day: string) =>
+const isExpired = (day: string) =>
   `(${day} + 1)::timestamp at time zone 'utc' <= now() - make_interval(days => $1::integer)`
 
 const boundary = (word: 'FROM' | 'TO') =>
   `substring(pg_get_expr(c.relpartbound, c.oid) from '${word} \\(''(\\d{4}-\\d\\d-\\d\\d)''\\)')::date`
 
 /** The months of a table whose every day was over so many days ago. */
-export const pastMonths = async (
+export const expiredMonths = async (
   database: Database,
   table: PartedTable,
   days: number,
@@ -49,7 +49,7 @@ export const pastMonths = async (
               pg_total_relation_size(c.oid) as "sizeBytes"
          from pg_inherits i join pg_class p on p.oid = i.inhparent join pg_class c on c.oid = i.inhrelid
         where p.oid = to_regclass($2)
-     ) month where ${isPast('last')} order by last`,
+     ) month where ${isExpired('last')} order by last`,
     [days, table],
   )
   return rows
@@ -57,8 +57,8 @@ export const pastMonths = async (
 
 export interface Strays extends Partition {
   /** Whether some, and whether all of the days were over so many days ago. */
-  somePast: boolean
-  allPast: boolean
+  someExpired: boolean
+  allExpired: boolean
 }
 
 /** What lies where rows of no month go, which is nothing as long as months are made ahead of time. */
@@ -69,7 +69,7 @@ export const findStrays = async (
 ): Promise<Strays | undefined> => {
   const name = `${table}_default`
   const { rows } = await database.query<Strays & Record<string, unknown>>(
-    `select $2 as "table", $3 as name, first, last, ${isPast('first')} as "somePast", ${isPast('last')} as "allPast",
+    `select $2 as "table", $3 as name, first, last, ${isExpired('first')} as "someExpired", ${isExpired('last')} as "allExpired",
             pg_total_relation_size(to_regclass($3)) as "sizeBytes"
        from (select min(day) as first, max(day) as last from ${quoted(name)}) found
       where first is not null`,

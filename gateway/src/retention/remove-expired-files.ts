@@ -5,7 +5,7 @@
 import type { Log } from '../platform/log.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
 import type { MediaStore } from '../storage/media-store.ts'
-import type { Past, PastKind } from './expired-media-store.ts'
+import type { Expired, ExpiredKind } from './expired-media-store.ts'
 
 const perBatch = 100
 const passedOverMax = 1_000
@@ -17,9 +17,9 @@ export interface RemoveDependencies {
 }
 
 /** Answers how many went. `prepare` is given each batch before anything of it is removed, and answers what may go. */
-export const removePastFiles = async <Each extends Past>(
+export const removeExpiredFiles = async <Each extends Expired>(
   { postgres, mediaStore, log }: RemoveDependencies,
-  { find, take, note }: PastKind<Each>,
+  { find, take, note }: ExpiredKind<Each>,
   signal: AbortSignal,
   prepare: (due: Each[]) => Promise<Each[]> = async (due) => due,
 ): Promise<number> => {
@@ -42,7 +42,7 @@ export const removePastFiles = async <Each extends Past>(
   const passedOver: string[] = []
   let count = 0
   while (passedOver.length < passedOverMax && !signal.aborted) {
-    const due = await find(postgres, { atMost: perBatch, except: passedOver })
+    const due = await find(postgres, { limit: perBatch, except: passedOver })
     if (due.length === 0) break
     const ready = (await prepare(due)).map(({ id }) => id)
     const gone = await postgres.transaction((database) => removeBatch(database, ready))

@@ -1,10 +1,10 @@
-import { atMost } from '../platform/concurrency-limit.ts'
+import { concurrencyLimit } from '../platform/concurrency-limit.ts'
 import type { Providers } from '../providers/port/provider.ts'
 import { discardKept } from '../videos/lifecycle/discard-job.ts'
 import { dayOfTaskId } from '../videos/task-id.ts'
 import { findMaker } from '../videos/task-store.ts'
 import { expiredFiles, findUnused, type ExpiredFile } from './expired-media-store.ts'
-import { removePastFiles, type RemoveDependencies } from './remove-expired-files.ts'
+import { removeExpiredFiles, type RemoveDependencies } from './remove-expired-files.ts'
 
 export interface ExpiryDependencies extends RemoveDependencies {
   providers: Providers
@@ -18,8 +18,8 @@ export const removeExpiredMedia = (
   signal: AbortSignal,
 ): Promise<number> => {
   const { postgres, providers, log } = dependencies
-  const inTurn = atMost(discardsAtOnce)
-  const isAnyKept = providers.all().some(({ video }) => video?.remixesOwnJobs === true)
+  const inTurn = concurrencyLimit(discardsAtOnce)
+  const isAnyRetained = providers.all().some(({ video }) => video?.remixesOwnJobs === true)
 
   const discard = async ({ taskId, kind }: ExpiredFile): Promise<void> => {
     const day = dayOfTaskId(taskId)
@@ -33,9 +33,9 @@ export const removeExpiredMedia = (
     }
   }
 
-  return removePastFiles(dependencies, expiredFiles, signal, async (due) => {
+  return removeExpiredFiles(dependencies, expiredFiles, signal, async (due) => {
     const unused = await findUnused(postgres, due)
-    if (isAnyKept) await Promise.all(unused.map((file) => inTurn(() => discard(file))))
+    if (isAnyRetained) await Promise.all(unused.map((file) => inTurn(() => discard(file))))
     return unused
   })
 }

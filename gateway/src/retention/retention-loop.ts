@@ -1,4 +1,4 @@
-import { claimTurn } from './sweep-lease-store.ts'
+import { claimLease } from './sweep-lease-store.ts'
 /** What every worker does beside its tasks: it looks every minute whether something's time is over, and clears it away. */
 import { clearFiles, clearMedia, clearRecords, type ClearDependencies, type Cleared } from './sweep.ts'
 
@@ -15,18 +15,18 @@ const parts: { name: string; everyMs: number; clear: Part }[] = [
 
 const isSomething = (value: unknown) => (Array.isArray(value) ? value.length > 0 : value !== 0)
 
-export const keepClearing = (dependencies: ClearDependencies): { stop: () => Promise<void> } => {
+export const startRetentionLoop = (dependencies: ClearDependencies): { stop: () => Promise<void> } => {
   const { postgres, log } = dependencies
   const stopping = new AbortController()
   const look = async () => {
     for (const { name, everyMs, clear } of parts) {
       if (stopping.signal.aborted) return
       try {
-        if (!(await claimTurn(postgres, name, everyMs))) continue
+        if (!(await claimLease(postgres, name, everyMs))) continue
         const cleared = await clear(dependencies, stopping.signal)
-        if (Object.values(cleared).some(isSomething)) log.info(cleared, 'retention.cleared')
+        if (Object.values(cleared).some(isSomething)) log.info(cleared, 'retention.swept')
       } catch (error) {
-        log.warn({ err: error, part: name }, 'retention.not-cleared')
+        log.warn({ err: error, part: name }, 'retention.sweep-failed')
       }
     }
   }

@@ -1,11 +1,11 @@
 import type { Database } from '../platform/postgres.ts'
 
 /** Whether it is this process's turn, which is nobody else's for so long. */
-export const claimTurn = async (database: Database, key: string, everyMs: number): Promise<boolean> => {
+export const claimLease = async (database: Database, key: string, everyMs: number): Promise<boolean> => {
   const { rowCount } = await database.query(
-    `insert into engine_turns as t (loop, key, turned_at) values ('retention', $1, now())
-     on conflict (loop, key) do update set turned_at = now()
-     where t.turned_at < now() - make_interval(secs => $2 / 1000.0)`,
+    `insert into engine_ticks as t (loop, key, ticked_at) values ('retention', $1, now())
+     on conflict (loop, key) do update set ticked_at = now()
+     where t.ticked_at < now() - make_interval(secs => $2 / 1000.0)`,
     [key, everyMs],
   )
   return rowCount === 1

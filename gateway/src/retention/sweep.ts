@@ -1,12 +1,12 @@
 /** What is done when something's time is over, in three parts by how often each is worth a look. */
 import { longestTaskDays } from './account-term-store.ts'
 import { forgetDeletedCharacters } from './deleted-character-store.ts'
-import { dropPastPartitions } from './drop-expired-partitions.ts'
-import { forgetReplies } from './expired-idempotency-store.ts'
-import { forgetRemoved, leftCharacters, leftPictures } from './expired-media-store.ts'
-import { forgetNews } from './expired-webhook-receipt-store.ts'
+import { dropExpiredPartitions } from './drop-expired-partitions.ts'
+import { removeExpiredResponses } from './expired-idempotency-store.ts'
+import { forgetRemoved, leftCharacters, leftImages } from './expired-media-store.ts'
+import { removeWebhookReceipts } from './expired-webhook-receipt-store.ts'
 import { alignMediaExpiry, alignTranscriptExpiry } from './expiry-store.ts'
-import { removePastFiles } from './remove-expired-files.ts'
+import { removeExpiredFiles } from './remove-expired-files.ts'
 import { removeExpiredMedia, type ExpiryDependencies } from './remove-expired-media.ts'
 import type { InstanceDays } from './retention-days.ts'
 import { sweepFiles } from './sweep-files.ts'
@@ -53,15 +53,15 @@ export const clearRecords = async (
   const days = dependencies.days()
   await alignMediaExpiry(postgres, days)
   await alignTranscriptExpiry(postgres, days)
-  const pictures = await removePastFiles(dependencies, leftPictures, signal)
-  const characters = await removePastFiles(dependencies, leftCharacters, signal)
-  const replies = await untilDone(() => forgetReplies(postgres, rowsPerBatch), signal)
-  await untilDone(() => forgetNews(postgres, rowsPerBatch), signal)
+  const images = await removeExpiredFiles(dependencies, leftImages, signal)
+  const characters = await removeExpiredFiles(dependencies, leftCharacters, signal)
+  const replies = await untilDone(() => removeExpiredResponses(postgres, rowsPerBatch), signal)
+  await untilDone(() => removeWebhookReceipts(postgres, rowsPerBatch), signal)
   const longestDays = await longestTaskDays(postgres, days)
   await untilDone(() => forgetRemoved(postgres, longestDays, rowsPerBatch), signal)
   await untilDone(() => forgetDeletedCharacters(postgres, longestDays, rowsPerBatch), signal)
-  const partitions = signal.aborted ? [] : await dropPastPartitions(dependencies, days)
-  return { left: pictures + 2 * characters, replies, partitions }
+  const partitions = signal.aborted ? [] : await dropExpiredPartitions(dependencies, days)
+  return { left: images + 2 * characters, replies, partitions }
 }
 
 export const clearFiles = async (
@@ -70,7 +70,7 @@ export const clearFiles = async (
 ): Promise<Pick<Cleared, 'orphans'>> => ({ orphans: await sweepFiles(dependencies, signal) })
 
 /** All of it at once. Terms are brought in line first, so that what they make past goes too. */
-export const clearPast = async (dependencies: ClearDependencies, signal: AbortSignal): Promise<Cleared> => ({
+export const sweep = async (dependencies: ClearDependencies, signal: AbortSignal): Promise<Cleared> => ({
   ...(await clearRecords(dependencies, signal)),
   ...(await clearMedia(dependencies, signal)),
   ...(await clearFiles(dependencies, signal)),

@@ -55,7 +55,7 @@ test('half of twenty calls within 30 s open it, of nineteen or over a longer tim
   expect(standingOf(after(['unknown'], 31_000, { from: nineteen }), 31_000).kind).toBe('closed')
 })
 
-test('one that is busy is left alone for as long as it asks, and ailing only where it is nothing but busy', () => {
+test('one that is busy is left alone for as long as it asks, and unhealthy only where it is nothing but busy', () => {
   const busy = { outcome: 'busy', retryAfterMs: 3_000, isProbe: false } as const
   const asked = afterCall(newBreaker(), busy, 0)
   expect(standingOf(asked, 0)).toEqual({ kind: 'waiting', because: 'asked to wait 3 s', forMs: 3_000 })

@@ -23,7 +23,7 @@ export interface Breaker {
 export interface CallEnd {
   outcome: CallOutcome
   retryAfterMs?: number | undefined
-  /** Whether it was the one call that tries an ailing provider. */
+  /** Whether it was the one call that tries an unhealthy provider. */
   isProbe: boolean
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 
 import type { Provider } from '../providers/port/provider.ts'
 import { chooseRoute, type Known } from './choose-route.ts'
-import type { Need, Route, Router } from './route.ts'
+import type { Requirements, Route, Router } from './route.ts'
 
 const video = { canRemix: false } as Provider['video']
 
@@ -21,8 +21,11 @@ const route = (name: string, given: Partial<Route> & { can?: Partial<Provider> }
   }
 }
 
-const need: Need = { capability: 'video', video: { seconds: 5, width: 480, height: 480, isRemix: false } }
-const remix: Need = { ...need, video: { seconds: 5, width: 480, height: 480, isRemix: true } }
+const need: Requirements = {
+  capability: 'video',
+  video: { seconds: 5, width: 480, height: 480, isRemix: false },
+}
+const remix: Requirements = { ...need, video: { seconds: 5, width: 480, height: 480, isRemix: true } }
 
 type State = { health?: ReturnType<Router['healthOf']>; tasks?: number; isOffered?: boolean }
 
@@ -36,8 +39,8 @@ const choose = (routes: Route[], states: Record<string, State> = {}, asked = nee
   return chooseRoute(routes, asked, known)?.decision
 }
 
-const ailing = (forMs: number): State => ({
-  health: { kind: 'ailing', because: `ailing for ${forMs}`, forMs, isUnauthorized: false },
+const unhealthy = (forMs: number): State => ({
+  health: { kind: 'unhealthy', because: `unhealthy for ${forMs}`, forMs, isUnauthorized: false },
 })
 
 test.each([
@@ -66,15 +69,15 @@ test.each([
 const acme = route('acme')
 const bolt = route('bolt', { order: 2 })
 
-test.each<[string, Record<string, State>, Partial<Need>, string, string, string[]]>([
+test.each<[string, Record<string, State>, Partial<Requirements>, string, string, string[]]>([
   ['the lowest order', {}, {}, 'acme', 'order 1', []],
   [
     'one that is well before one that is not',
-    { acme: ailing(12_000) },
+    { acme: unhealthy(12_000) },
     {},
     'bolt',
-    'order 2: acme is ailing',
-    ['ailing for 12000'],
+    'order 2: acme is unhealthy',
+    ['unhealthy for 12000'],
   ],
   [
     'one that has not turned it away',
@@ -101,41 +104,41 @@ test.each<[string, Record<string, State>, Partial<Need>, string, string, string[
     ['all 100 slots taken'],
   ],
   [
-    'a full one before one that is ailing',
-    { acme: ailing(1), bolt: { tasks: 100 } },
+    'a full one before one that is unhealthy',
+    { acme: unhealthy(1), bolt: { tasks: 100 } },
     {},
     'bolt',
     'every route is full, it waits for a slot',
-    ['ailing for 1'],
+    ['unhealthy for 1'],
   ],
   [
     'the soonest to be well where none is',
-    { acme: ailing(9_000), bolt: ailing(2_000) },
+    { acme: unhealthy(9_000), bolt: unhealthy(2_000) },
     {},
     'bolt',
     'the soonest to be well again, in 2 s',
-    ['ailing for 9000'],
+    ['unhealthy for 9000'],
   ],
   [
-    'one again that turned it away, where the other is ailing',
-    { bolt: ailing(2_000) },
+    'one again that turned it away, where the other is unhealthy',
+    { bolt: unhealthy(2_000) },
     { tried: ['acme'] },
     'acme',
     'no other can take it now',
-    ['ailing for 2000'],
+    ['unhealthy for 2000'],
   ],
-  ['one whose time is over, to try it', { acme: ailing(0) }, {}, 'acme', 'order 1', []],
+  ['one whose time is over, to try it', { acme: unhealthy(0) }, {}, 'acme', 'order 1', []],
   [
     'another while somebody is on the way to try it',
-    { acme: { ...ailing(0), isOffered: true } },
+    { acme: { ...unhealthy(0), isOffered: true } },
     {},
     'bolt',
-    'order 2: acme is ailing',
-    ['ailing for 0'],
+    'order 2: acme is unhealthy',
+    ['unhealthy for 0'],
   ],
   [
     'the only one that will do, however it does',
-    { acme: ailing(9_000) },
+    { acme: unhealthy(9_000) },
     { onlyAt: 'acme' },
     'acme',
     'the only one that can',
@@ -148,7 +151,7 @@ test.each<[string, Record<string, State>, Partial<Need>, string, string, string[
 })
 
 test('the only route is chosen whatever is the matter with it, because the work can wait there', () => {
-  for (const state of [{}, ailing(50_000), { tasks: 1_000 }]) {
+  for (const state of [{}, unhealthy(50_000), { tasks: 1_000 }]) {
     expect(choose([acme], { acme: state }, { ...need, tried: ['acme'] })).toEqual({
       provider: 'acme',
       because: 'the only route',
@@ -197,7 +200,7 @@ test('whatever the states, an able route is chosen, a free one where there is on
         const states = Object.fromEntries(
           named.map(({ name, forMs, tasks }) => [
             name,
-            { ...(forMs !== undefined && ailing(forMs + 1)), tasks },
+            { ...(forMs !== undefined && unhealthy(forMs + 1)), tasks },
           ]),
         )
         const tried = named.flatMap(({ name, isTried }) => (isTried ? name : []))

@@ -1,10 +1,10 @@
 /** The choice among a model's routes: by ability, health, load, order and weight. Pure; what is known is handed in. */
 import type { Capability } from '../providers/port/provider.ts'
-import type { Decision, Need, Route, Router } from './route.ts'
+import type { Decision, Requirements, Route, Router } from './route.ts'
 
 export interface Known {
   healthOf: (provider: string) => ReturnType<Router['healthOf']>
-  /** Whether other work is on its way to try an ailing provider whose time is over. */
+  /** Whether other work is on its way to try an unhealthy provider whose time is over. */
   isOffered: (provider: string) => boolean
   /** Tasks that it has or has waiting, of every model and of this one. */
   tasksAt: (provider: string) => { all: number; ofModel: number }
@@ -22,7 +22,7 @@ const listed = (values: (number | string)[]) =>
   values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`
 
 /** Why a route cannot do it, today or tomorrow; undefined where it can. */
-const whyUnable = ({ provider, seconds, sizes }: Route, need: Need): string | undefined => {
+const whyUnable = ({ provider, seconds, sizes }: Route, need: Requirements): string | undefined => {
   if (!provider.takesNew) return 'takes nothing new'
   if (provider[need.capability] === undefined) return inability[need.capability]
   if (need.video === undefined) return undefined
@@ -38,16 +38,21 @@ const whyUnable = ({ provider, seconds, sizes }: Route, need: Need): string | un
 
 /** What stands against a route that is able; `forMs` where time alone will change it. */
 interface Hindrance {
-  kind: 'tried' | 'ailing' | 'full'
+  kind: 'tried' | 'unhealthy' | 'full'
   because: string
   forMs: number
 }
 
-const hindranceOf = (route: Route, need: Need, known: Known, isOnly: boolean): Hindrance | undefined => {
+const hindranceOf = (
+  route: Route,
+  need: Requirements,
+  known: Known,
+  isOnly: boolean,
+): Hindrance | undefined => {
   const { name, slots } = route.provider
   const health = known.healthOf(name)
-  if (health.kind === 'ailing' && (health.forMs > 0 || (!isOnly && known.isOffered(name)))) {
-    return { kind: 'ailing', because: health.because, forMs: Math.max(1, health.forMs) }
+  if (health.kind === 'unhealthy' && (health.forMs > 0 || (!isOnly && known.isOffered(name)))) {
+    return { kind: 'unhealthy', because: health.because, forMs: Math.max(1, health.forMs) }
   }
   if (need.tried?.includes(name) === true) {
     return { kind: 'tried', because: 'turned it away already', forMs: 0 }
@@ -75,7 +80,7 @@ const drawn = (routes: Route[], random: () => number): Route | undefined => {
 
 const whyPassedOver: Record<Hindrance['kind'], string> = {
   tried: 'turned it away',
-  ailing: 'is ailing',
+  unhealthy: 'is unhealthy',
   full: 'has no free slot',
 }
 
@@ -118,7 +123,7 @@ export interface Choice {
 }
 
 /** Routes come in their order. Undefined where none of them could ever do it. */
-export const chooseRoute = (routes: Route[], need: Need, known: Known): Choice | undefined => {
+export const chooseRoute = (routes: Route[], need: Requirements, known: Known): Choice | undefined => {
   const sought = routes.filter(({ provider }) => need.onlyAt === undefined || provider.name === need.onlyAt)
   const judged = sought.map((route) => ({ route, unable: whyUnable(route, need) }))
   const able = judged.flatMap(({ route, unable }) => (unable === undefined ? route : []))

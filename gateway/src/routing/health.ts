@@ -1,5 +1,5 @@
 /**
- * How providers do with each model. Every process counts what it sees for itself; that one is found ailing, or well
+ * How providers do with each model. Every process counts what it sees for itself; that one is found unhealthy, or well
  * again, goes on record and is told to the others at once. With the record away, each process knows what it knows.
  */
 import type { Log } from '../platform/log.ts'
@@ -22,7 +22,7 @@ import { remedyFor, type Leave, type Router } from './route.ts'
 const channel = 'route_health'
 const lookEveryMs = 10_000
 const forgetEveryMs = 60_000
-/** Who tries an ailing provider has so long to say what came of it. */
+/** Who tries an unhealthy provider has so long to say what came of it. */
 const probeMs = 30_000
 /** Somebody else is trying it, or is about to; then it is looked at again. */
 const probeElsewhereMs = 1_000
@@ -231,7 +231,7 @@ export const createHealth = async (
     // Free once the record says so, and everybody is told: until then a look would only find it taken.
     giveProbeBack(postgres, provider, model)
       .then(() => postgres.notify(channel, ''))
-      .catch((error: unknown) => log.warn({ err: error, provider, model }, 'probe.not-given-back'))
+      .catch((error: unknown) => log.warn({ err: error, provider, model }, 'probe.not-released'))
       .finally(() => {
         if (!entry.isProbing) entry.probedUntilMs = 0
       })
@@ -245,10 +245,10 @@ export const createHealth = async (
       const { kind, because, forMs: leftMs } = standingOf(entry.breaker, now())
       if (kind === 'closed') return { kind: 'well' }
       const isUnauthorized = entry.breaker.open?.isUnauthorized === true
-      if (kind !== 'half open') return { kind: 'ailing', because, forMs: leftMs, isUnauthorized }
-      if (!isTried(entry)) return { kind: 'ailing', because, forMs: 0, isUnauthorized }
+      if (kind !== 'half open') return { kind: 'unhealthy', because, forMs: leftMs, isUnauthorized }
+      if (!isTried(entry)) return { kind: 'unhealthy', because, forMs: 0, isUnauthorized }
       const forMs = Math.min(entry.probedUntilMs - now(), probeElsewhereMs)
-      return { kind: 'ailing', because: 'being tried again', forMs, isUnauthorized }
+      return { kind: 'unhealthy', because: 'being tried again', forMs, isUnauthorized }
     },
     isOffered: (provider, model) => entryOf(provider, model).offeredUntilMs > now(),
     noteOffer: (provider, model) => {
@@ -291,7 +291,10 @@ export const createHealth = async (
       entry.changed = changes
       if (after.open === undefined) log.info({ provider, model }, 'route.recovered')
       else if (!after.open.isUnauthorized) {
-        log.warn({ provider, model, because: after.open.because, openings: after.openings }, 'route.ailing')
+        log.warn(
+          { provider, model, because: after.open.because, openings: after.openings },
+          'route.unhealthy',
+        )
       } else if (!refusedBefore) {
         log.error({ provider, model, remedy: remedyFor(provider) }, 'provider.credential-refused')
       }

@@ -24,7 +24,7 @@ export const readHealth = async (database: Database): Promise<RecordedHealth[]> 
   return rows
 }
 
-/** Of two processes that find it ailing at the same time, the one that would leave it alone for longer is followed. */
+/** Of two processes that find it unhealthy at the same time, the one that would leave it alone for longer is followed. */
 export const recordOpening = async (
   database: Database,
   opening: Pick<
@@ -100,12 +100,12 @@ export const forgetOldHealth = async (database: Database): Promise<void> => {
   )
 }
 
-/** Forgets all that is known against a provider, and tells every process; answers with which models it was ailing. */
+/** Forgets all that is known against a provider, and tells every process; answers with which models it was unhealthy. */
 export const forgetHealthOf = async (database: Database, provider: string): Promise<string[]> => {
-  const { rows } = await database.query<{ model: string; isAiling: boolean }>(
-    `delete from route_health where provider = $1 returning model, recovered_at is null as "isAiling"`,
+  const { rows } = await database.query<{ model: string; isUnhealthy: boolean }>(
+    `delete from route_health where provider = $1 returning model, recovered_at is null as "isUnhealthy"`,
     [provider],
   )
   await database.query("select pg_notify('route_health', '')")
-  return rows.flatMap(({ model, isAiling }) => (isAiling ? model : [])).toSorted()
+  return rows.flatMap(({ model, isUnhealthy }) => (isUnhealthy ? model : [])).toSorted()
 }

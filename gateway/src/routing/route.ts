@@ -15,7 +15,7 @@ export interface Route {
 }
 
 /** What a piece of work needs of whoever does it. */
-export interface Need {
+export interface Requirements {
   capability: Capability
   /** Of a video: what every route must be able to make. */
   video?: { seconds: number; width: number; height: number; isRemix: boolean }
@@ -52,19 +52,19 @@ export interface Router {
    * Chooses by order, ability, health, load and weight. Undefined where no route could ever do it; where some could but
    * none is well, the one that will be soonest is chosen, and the work waits there.
    */
-  choose: (model: string, need: Need) => { route: Route; decision: Decision } | undefined
+  choose: (model: string, need: Requirements) => { route: Route; decision: Decision } | undefined
   /**
-   * Asked right before a call; a retry is one for work that was at this provider before. A yes to an ailing provider is
+   * Asked right before a call; a retry is one for work that was at this provider before. A yes to an unhealthy provider is
    * a probe, one at a time in all processes together.
    */
   mayCall: (provider: string, model: string, attempt: 'first' | 'retry') => Promise<Leave>
   /** Told where there was leave for a call that was not made after all, or has an end that tells nothing. */
   letGo: (provider: string, model: string) => void
-  /** How it does, without asking for leave. Ailing for another 0 ms is one that may be tried. */
+  /** How it does, without asking for leave. Unhealthy for another 0 ms is one that may be tried. */
   healthOf: (
     provider: string,
     model: string,
-  ) => { kind: 'well' } | { kind: 'ailing'; because: string; forMs: number; isUnauthorized: boolean }
+  ) => { kind: 'well' } | { kind: 'unhealthy'; because: string; forMs: number; isUnauthorized: boolean }
   /** How many tasks may be started there now; Infinity but for a provider that has just recovered. */
   startsAllowed: (provider: string, model: string) => number
   /** Told how many were, so that they count against what is allowed. */
@@ -77,7 +77,7 @@ export interface Router {
    */
   call: <Answer>(
     model: string,
-    need: Need,
+    need: Requirements,
     signal: AbortSignal,
     work: (route: Route) => Promise<Answer>,
   ) => Promise<{ answer: Answer; route: Route }>

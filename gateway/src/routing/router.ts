@@ -3,17 +3,17 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
-import type { LiveSetup, RouteSettings } from '../provider-config/config.ts'
+import type { LiveConfig, RouteSettings } from '../provider-config/config.ts'
 import { isTurnedAway, ProviderFailure } from '../providers/port/failure.ts'
 import type { Capability, Provider, Providers } from '../providers/port/provider.ts'
 import { chooseRoute } from './choose-route.ts'
 import { backoffMs } from './full-jitter.ts'
 import { createHealth } from './health.ts'
 import { createLoad } from './load.ts'
-import type { Leave, Need, Route, Router } from './route.ts'
+import type { Leave, Requirements, Route, Router } from './route.ts'
 
 export interface RouterDependencies {
-  setup: LiveSetup
+  providerConfig: LiveConfig
   providers: Providers
   postgres: Postgres
   log: Log
@@ -35,7 +35,7 @@ const impliedRoute = (provider: Provider, upstreamModel: string): Route => ({
 })
 
 export const createRouter = async ({
-  setup,
+  providerConfig,
   providers,
   postgres,
   log,
@@ -43,9 +43,10 @@ export const createRouter = async ({
   const health = await createHealth({ postgres, log })
   const load = createLoad({ postgres, log })
 
-  const keysNow = () => new Map(setup.current().providers.map((each) => [each.name, each.apiKey?.reveal()]))
+  const keysNow = () =>
+    new Map(providerConfig.current().providers.map((each) => [each.name, each.apiKey?.reveal()]))
   let keys = keysNow()
-  const stopHearing = setup.onChange(() => {
+  const stopHearing = providerConfig.onChange(() => {
     const earlier = keys
     keys = keysNow()
     for (const [name, key] of keys) if (earlier.has(name) && earlier.get(name) !== key) health.forget(name)
@@ -69,7 +70,7 @@ export const createRouter = async ({
   }
 
   const routesOf: Router['routesOf'] = (model, capability) => {
-    const settings = setup.current().models[model]?.routes
+    const settings = providerConfig.current().models[model]?.routes
     if (settings !== undefined) {
       return settings
         .flatMap((each) => routeOf(each, capability) ?? [])
@@ -80,14 +81,14 @@ export const createRouter = async ({
   }
 
   /** Work that is pinned goes on where it is, whoever serves the model now. */
-  const routesFor = (model: string, { capability, onlyAt }: Need): Route[] => {
+  const routesFor = (model: string, { capability, onlyAt }: Requirements): Route[] => {
     const routes = routesOf(model, capability)
     const pinned = onlyAt === undefined ? undefined : providers.find(onlyAt)
     const isThere = routes.some(({ provider }) => provider.name === onlyAt)
     return pinned === undefined || isThere ? routes : [impliedRoute(pinned, model)]
   }
 
-  const choose = (model: string, need: Need) => {
+  const choose = (model: string, need: Requirements) => {
     const chosen = chooseRoute(routesFor(model, need), need, {
       healthOf: (provider) => health.healthOf(provider, model),
       isOffered: (provider) => health.isOffered(provider, model),
@@ -96,7 +97,7 @@ export const createRouter = async ({
     })
     if (chosen === undefined) return undefined
     const { provider } = chosen.decision
-    if (health.healthOf(provider, model).kind === 'ailing') health.noteOffer(provider, model)
+    if (health.healthOf(provider, model).kind === 'unhealthy') health.noteOffer(provider, model)
     if (need.capability === 'video') load.note(provider, model)
     return chosen
   }
@@ -104,7 +105,7 @@ export const createRouter = async ({
   /** One call, and what it says about the provider. */
   const attempt = async <Answer>(
     model: string,
-    need: Need,
+    need: Requirements,
     route: Route,
     signal: AbortSignal,
     work: (route: Route) => Promise<Answer>,
@@ -133,7 +134,7 @@ export const createRouter = async ({
   /** Once more at the only one there is, where that is worth waiting for. Undefined where it is not. */
   const again = async <Answer>(
     model: string,
-    need: Need,
+    need: Requirements,
     route: Route,
     signal: AbortSignal,
     failure: ProviderFailure,

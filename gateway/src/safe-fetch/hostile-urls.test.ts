@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
-import { createOutsideFetcher, OutsideFetchError } from './safe-fetch.ts'
+import { createSafeFetch, SafeFetchError } from './safe-fetch.ts'
 
 /** Every way we know to write "this machine"; a careless client connects to most of them. */
 const loopbackHosts = [
@@ -330,7 +330,7 @@ describe('a name that changes its address between check and use', () => {
   ])('is resolved once and stays there: %s', async (_order, answers) => {
     for (let attempt = 0; attempt < 10; attempt += 1) {
       let calls = 0
-      const fetcher = createOutsideFetcher({
+      const fetcher = createSafeFetch({
         allowOrigins: [],
         ports: [canaryPort],
         connectTimeoutMs: 100,
@@ -342,7 +342,7 @@ describe('a name that changes its address between check and use', () => {
       })
       await expect(
         fetcher.open(`http://rebind.example.com:${canaryPort}/`, { sizeBytesMax: 100 }),
-      ).rejects.toBeInstanceOf(OutsideFetchError)
+      ).rejects.toBeInstanceOf(SafeFetchError)
       expect(calls).toBe(1)
     }
     expect(canaryConnections).toBe(0)
@@ -357,7 +357,7 @@ describe('a name that changes its address between check and use', () => {
         return reads === 1 ? '93.184.216.34' : '127.0.0.1'
       },
     }
-    const fetcher = createOutsideFetcher({
+    const fetcher = createSafeFetch({
       allowOrigins: [],
       ports: [canaryPort],
       resolve: async () => [shifty],
@@ -371,7 +371,7 @@ describe('a name that changes its address between check and use', () => {
   it('is checked again at every redirect', async () => {
     let calls = 0
     const name = `http://rebind.example.com:${new URL(redirectorOrigin).port}`
-    const fetcher = createOutsideFetcher({
+    const fetcher = createSafeFetch({
       // Exempt for the first hop only: the second has another port, so it is judged by its address.
       allowOrigins: [name],
       ports: [canaryPort],
@@ -422,7 +422,7 @@ function withPort(url: string): string {
 
 /** The canary's port counts as open here, so that nothing but the address rules stands before it. */
 async function reasonFor(url: string, ports: number[] | undefined = [80, 443, canaryPort]): Promise<string> {
-  const fetcher = createOutsideFetcher({
+  const fetcher = createSafeFetch({
     allowOrigins: [redirectorOrigin],
     ports,
     resolve: async (hostname) =>
@@ -433,7 +433,7 @@ async function reasonFor(url: string, ports: number[] | undefined = [80, 443, ca
     stream.destroy()
     return 'fetched'
   } catch (error) {
-    if (error instanceof OutsideFetchError) return error.reason
+    if (error instanceof SafeFetchError) return error.reason
     throw error
   }
 }

@@ -15,9 +15,9 @@ import { gzipSync } from 'node:zlib'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 
-import { createOutsideFetcher, OutsideFetchError } from './safe-fetch.ts'
+import { createSafeFetch, SafeFetchError } from './safe-fetch.ts'
 
-const picture = Buffer.alloc(300_000, 'kinora')
+const image = Buffer.alloc(300_000, 'kinora')
 const roomy = { sizeBytesMax: 1_000_000 }
 
 let server: Server
@@ -41,9 +41,9 @@ afterAll(() => {
 
 describe('a transfer from an exempt origin', () => {
   it('streams the body and says what and where it is', async () => {
-    answer = (_request, response) => response.setHeader('content-type', 'image/png').end(picture)
+    answer = (_request, response) => response.setHeader('content-type', 'image/png').end(image)
     const { stream, contentType, url } = await fetcher().open(`${origin}/a.png?size=1#top`, roomy)
-    expect(await buffer(stream)).toEqual(picture)
+    expect(await buffer(stream)).toEqual(image)
     expect(contentType).toBe('image/png')
     expect(url).toBe(`${origin}/a.png?size=1`)
   })
@@ -54,8 +54,8 @@ describe('a transfer from an exempt origin', () => {
       seen = request.headers
       response.setHeader('set-cookie', 'session=1').end()
     }
-    const outside = fetcher()
-    for (let round = 0; round < 2; round += 1) await text((await outside.open(`${origin}/`, roomy)).stream)
+    const safeFetch = fetcher()
+    for (let round = 0; round < 2; round += 1) await text((await safeFetch.open(`${origin}/`, roomy)).stream)
     expect(seen).toEqual({
       accept: '*/*',
       'accept-encoding': 'identity',
@@ -69,18 +69,18 @@ describe('a transfer from an exempt origin', () => {
     let requests = 0
     answer = (_request, response) => {
       requests += 1
-      response.end(picture)
+      response.end(image)
     }
-    const outside = createOutsideFetcher({ allowOrigins: [origin], bodiesPerOriginMax: 2 })
-    const [one, two] = await Promise.all([1, 2].map(() => outside.open(`${origin}/`, roomy)))
-    const third = outside.open(`${origin}/`, roomy)
+    const safeFetch = createSafeFetch({ allowOrigins: [origin], bodiesPerOriginMax: 2 })
+    const [one, two] = await Promise.all([1, 2].map(() => safeFetch.open(`${origin}/`, roomy)))
+    const third = safeFetch.open(`${origin}/`, roomy)
     const impatient = new AbortController()
-    const fourth = outside.open(`${origin}/`, { ...roomy, signal: impatient.signal })
+    const fourth = safeFetch.open(`${origin}/`, { ...roomy, signal: impatient.signal })
     impatient.abort(new Error('the caller went away'))
     await expect(fourth).rejects.toThrow('the caller went away')
     expect(requests).toBe(2)
     one?.stream.destroy()
-    expect(await buffer((await third).stream)).toEqual(picture)
+    expect(await buffer((await third).stream)).toEqual(image)
     two?.stream.destroy()
     expect(requests).toBe(3)
   })
@@ -107,11 +107,11 @@ describe('a transfer from an exempt origin', () => {
       response.end('by name')
     }
     const named = origin.replace('127.0.0.1', 'media.example.com')
-    const outside = fetcher({
+    const safeFetch = fetcher({
       allowOrigins: [named],
       resolve: async () => [{ address: '127.0.0.1', family: 4 }],
     })
-    expect(await text((await outside.open(named, roomy)).stream)).toBe('by name')
+    expect(await text((await safeFetch.open(named, roomy)).stream)).toBe('by name')
     expect(host).toBe(new URL(named).host)
   })
 
@@ -122,8 +122,8 @@ describe('a transfer from an exempt origin', () => {
       { address: '::1', family: 6 },
       { address: '127.0.0.1', family: 4 },
     ]
-    const outside = fetcher({ allowOrigins: [named], resolve: async () => addresses })
-    expect(await text((await outside.open(named, roomy)).stream)).toBe('second')
+    const safeFetch = fetcher({ allowOrigins: [named], resolve: async () => addresses })
+    expect(await text((await safeFetch.open(named, roomy)).stream)).toBe('second')
   })
 
   it('exempts that origin only', async () => {
@@ -135,7 +135,7 @@ describe('a transfer from an exempt origin', () => {
 
   it('takes nothing but origins as exemptions', () => {
     for (const entry of ['', 'example.com', 'ftp://a', 'http://a/path', 'http://u@a', 'http://a?x', '*']) {
-      expect(() => createOutsideFetcher({ allowOrigins: [entry] }), entry).toThrow(TypeError)
+      expect(() => createSafeFetch({ allowOrigins: [entry] }), entry).toThrow(TypeError)
     }
   })
 })
@@ -168,26 +168,26 @@ describe('an answer that is of no use', () => {
 
 describe('the size limit', () => {
   it('refuses a body that announces to be larger', async () => {
-    answer = (_request, response) => response.setHeader('content-length', picture.length).end(picture)
-    await expectReason(fetcher().open(origin, { sizeBytesMax: picture.length - 1 }), 'too_large')
+    answer = (_request, response) => response.setHeader('content-length', image.length).end(image)
+    await expectReason(fetcher().open(origin, { sizeBytesMax: image.length - 1 }), 'too_large')
   })
 
   it('cuts a body that turns out to be larger', async () => {
     answer = (_request, response) => {
-      response.write(picture)
-      response.end(picture)
+      response.write(image)
+      response.end(image)
     }
-    const { stream } = await fetcher().open(origin, { sizeBytesMax: picture.length })
+    const { stream } = await fetcher().open(origin, { sizeBytesMax: image.length })
     await expectReason(buffer(stream), 'too_large')
   })
 
   it('lets a body of exactly that size through', async () => {
     answer = (_request, response) => {
-      response.write(picture)
+      response.write(image)
       response.end()
     }
-    const { stream } = await fetcher().open(origin, { sizeBytesMax: picture.length })
-    expect(await buffer(stream)).toEqual(picture)
+    const { stream } = await fetcher().open(origin, { sizeBytesMax: image.length })
+    expect(await buffer(stream)).toEqual(image)
   })
 })
 
@@ -198,19 +198,19 @@ describe('the time budgets', () => {
   })
 
   it('cut a name lookup that never ends', async () => {
-    const outside = createOutsideFetcher({
+    const safeFetch = createSafeFetch({
       allowOrigins: [],
       connectTimeoutMs: 50,
       resolve: () => Promise.withResolvers<never>().promise,
     })
-    await expectReason(outside.open('http://slow.example.com/', roomy), 'timeout')
+    await expectReason(safeFetch.open('http://slow.example.com/', roomy), 'timeout')
   })
 
   it('cut a TLS handshake that never ends', async () => {
     const silent = createTcpServer((socket) => socket.resume())
     const secure = `https://127.0.0.1:${await listen(silent)}`
-    const outside = fetcher({ allowOrigins: [secure], connectTimeoutMs: 50 })
-    await expectReason(outside.open(secure, roomy), 'timeout')
+    const safeFetch = fetcher({ allowOrigins: [secure], connectTimeoutMs: 50 })
+    await expectReason(safeFetch.open(secure, roomy), 'timeout')
     await expect.poll(() => connectionCount(silent)).toBe(0)
     silent.close()
   })
@@ -247,7 +247,7 @@ describe('the time budgets', () => {
   })
 
   it('do not blame the sender for a slow reader', async () => {
-    answer = (_request, response) => response.end(picture)
+    answer = (_request, response) => response.end(image)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     const { stream } = await fetcher({ totalTimeoutMs: 86_400_000 }).open(origin, roomy)
     await once(stream, 'readable')
@@ -255,7 +255,7 @@ describe('the time budgets', () => {
     while (stream.readableLength < stream.readableHighWaterMark)
       await new Promise((resolve) => setImmediate(resolve))
     vi.advanceTimersByTime(3_600_000)
-    expect(await buffer(stream)).toEqual(picture)
+    expect(await buffer(stream)).toEqual(image)
   })
 })
 
@@ -268,11 +268,11 @@ describe('a broken transfer', () => {
   })
 
   it('is unreachable when the name does not exist', async () => {
-    const outside = createOutsideFetcher({
+    const safeFetch = createSafeFetch({
       allowOrigins: [],
       resolve: () => Promise.reject(new Error('ENOTFOUND')),
     })
-    await expectReason(outside.open('https://nowhere.example.com/', roomy), 'unreachable')
+    await expectReason(safeFetch.open('https://nowhere.example.com/', roomy), 'unreachable')
   })
 
   it('errors in the stream when the connection is cut half-way', async () => {
@@ -299,7 +299,7 @@ describe('a broken transfer', () => {
   })
 
   it('leaves nothing behind when the reader walks away', async () => {
-    answer = (_request, response) => response.write(picture)
+    answer = (_request, response) => response.write(image)
     const { stream } = await fetcher().open(origin, roomy)
     stream.destroy()
   })
@@ -348,8 +348,8 @@ describe('over TLS', () => {
   })
 })
 
-function fetcher(options: Partial<Parameters<typeof createOutsideFetcher>[0]> = {}) {
-  return createOutsideFetcher({ allowOrigins: [origin], ...options })
+function fetcher(options: Partial<Parameters<typeof createSafeFetch>[0]> = {}) {
+  return createSafeFetch({ allowOrigins: [origin], ...options })
 }
 
 /** Writes one piece after another until the other side has had enough. */
@@ -360,12 +360,12 @@ async function repeat(response: ServerResponse, piece: string, everyMs: number) 
   }
 }
 
-async function expectReason(outcome: Promise<unknown>, reason: OutsideFetchError['reason']) {
+async function expectReason(outcome: Promise<unknown>, reason: SafeFetchError['reason']) {
   const error: unknown = await outcome.then(
     () => 'no error',
     (failure: unknown) => failure,
   )
-  expect(error).toBeInstanceOf(OutsideFetchError)
+  expect(error).toBeInstanceOf(SafeFetchError)
   expect(error).toMatchObject({ reason })
 }
 

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls'
 
 import { Client, type Dispatcher } from 'undici'
 
-import { atMostEach } from '../platform/concurrency-limit.ts'
+import { concurrencyLimitPerKey } from '../platform/concurrency-limit.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /**
@@ -17,17 +17,17 @@ import { isPublicAddress } from './public-address.ts'
  * - `bad_status`: the host answered, but not with a plain 200.
  * - `timeout`: one of the time budgets ran out.
  */
-type OutsideFetchReason = 'blocked' | 'unreachable' | 'too_large' | 'bad_status' | 'timeout'
+type SafeFetchReason = 'blocked' | 'unreachable' | 'too_large' | 'bad_status' | 'timeout'
 
 /** Messages never name a resolved address: they may reach the person who chose the URL. */
-export class OutsideFetchError extends Error {
-  readonly reason: OutsideFetchReason
+export class SafeFetchError extends Error {
+  readonly reason: SafeFetchReason
   /** What the host answered, where that was the trouble. */
   readonly status: number | undefined
 
-  constructor(reason: OutsideFetchReason, message: string, options?: { cause?: unknown; status?: number }) {
+  constructor(reason: SafeFetchReason, message: string, options?: { cause?: unknown; status?: number }) {
     super(message, options)
-    this.name = 'OutsideFetchError'
+    this.name = 'SafeFetchError'
     this.reason = reason
     this.status = options?.status
   }
@@ -38,7 +38,7 @@ interface ResolvedAddress {
   family: number
 }
 
-interface OutsideFetcherOptions {
+interface SafeFetchOptions {
   /** Exact origins exempt from the port and address rules: the operator's own storage or test servers. */
   allowOrigins: string[]
   resolve?: (hostname: string) => Promise<ResolvedAddress[]>
@@ -58,30 +58,30 @@ interface OutsideFetcherOptions {
   slowGraceMs?: number
 }
 
-interface OutsideLimits {
+interface FetchLimits {
   sizeBytesMax: number
   /** For who has followed some already; three otherwise. */
   redirectsMax?: number
   signal?: AbortSignal
 }
 
-interface OutsideBody {
-  /** Errors with `OutsideFetchError`, or with the reason of the caller's own signal. */
+interface FetchedBody {
+  /** Errors with `SafeFetchError`, or with the reason of the caller's own signal. */
   stream: Readable
   contentType: string | undefined
   /** Where the body came from in the end, after redirects. */
   url: string
 }
 
-export interface OutsideFetcher {
-  open: (url: string, limits: OutsideLimits) => Promise<OutsideBody>
+export interface SafeFetch {
+  open: (url: string, limits: FetchLimits) => Promise<FetchedBody>
 }
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 const mostRedirects = 3
 
 /** The only way to fetch a URL that somebody else chose. */
-export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFetcher {
+export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   const {
     resolve = resolveAll,
     ports = [80, 443],
@@ -94,9 +94,9 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
   } = options
   const exemptOrigins = new Set(options.allowOrigins.map(originOf))
   // By origin, so that one slow host keeps nobody waiting but those who chose it.
-  const takeTurn = atMostEach(bodiesPerOriginMax)
+  const takeTurn = concurrencyLimitPerKey(bodiesPerOriginMax)
 
-  async function open(url: string, limits: OutsideLimits): Promise<OutsideBody> {
+  async function open(url: string, limits: FetchLimits): Promise<FetchedBody> {
     limits.signal?.throwIfAborted()
     const first = permittedUrl(url)
     const leave = await takeTurn(first.origin, limits.signal)
@@ -125,7 +125,7 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
   }
 
   /** Requests a URL and the ones it redirects to, until one answers 200. Leaves only that connection open. */
-  async function follow(first: URL, limits: OutsideLimits, stop: AbortController) {
+  async function follow(first: URL, limits: FetchLimits, stop: AbortController) {
     const { sizeBytesMax, redirectsMax = mostRedirects } = limits
     let target = first
     for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
@@ -145,13 +145,13 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
         if (!isKept) discard(client)
       }
     }
-    throw new OutsideFetchError('bad_status', `more than ${redirectsMax} redirects`)
+    throw new SafeFetchError('bad_status', `more than ${redirectsMax} redirects`)
   }
 
   function redirectedUrl(from: URL, location: string): URL {
     const target = permittedUrl(location, from)
     if (from.protocol === 'https:' && target.protocol !== 'https:') {
-      throw new OutsideFetchError('blocked', 'a redirect may not leave https')
+      throw new SafeFetchError('blocked', 'a redirect may not leave https')
     }
     return target
   }
@@ -159,20 +159,20 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
   /** Everything that can be told from the URL alone. */
   function permittedUrl(text: string, base?: URL): URL {
     const url = URL.parse(text, base?.href)
-    if (url === null) throw new OutsideFetchError('blocked', 'not a valid URL')
+    if (url === null) throw new SafeFetchError('blocked', 'not a valid URL')
     if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-      throw new OutsideFetchError('blocked', 'only http and https URLs are fetched')
+      throw new SafeFetchError('blocked', 'only http and https URLs are fetched')
     }
     if (url.username !== '' || url.password !== '') {
-      throw new OutsideFetchError('blocked', 'a URL may not carry credentials')
+      throw new SafeFetchError('blocked', 'a URL may not carry credentials')
     }
     url.hash = ''
     if (exemptOrigins.has(url.origin)) return url
-    if (!ports.includes(portOf(url))) throw new OutsideFetchError('blocked', 'this port is not fetched from')
+    if (!ports.includes(portOf(url))) throw new SafeFetchError('blocked', 'this port is not fetched from')
     const hostname = hostnameOf(url)
     // Names of one label, and names ending in a dot, mean something only inside somebody's own network.
     if (isIP(hostname) === 0 && (!hostname.includes('.') || hostname.endsWith('.'))) {
-      throw new OutsideFetchError('blocked', 'the host is not a full public name')
+      throw new SafeFetchError('blocked', 'the host is not a full public name')
     }
     return url
   }
@@ -182,7 +182,7 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
     const hostname = hostnameOf(url)
     const family = isIP(hostname)
     const addresses = family === 0 ? await resolveInTime(hostname, signal) : [{ address: hostname, family }]
-    if (addresses.length === 0) throw new OutsideFetchError('unreachable', 'the host has no address')
+    if (addresses.length === 0) throw new SafeFetchError('unreachable', 'the host has no address')
     if (!exemptOrigins.has(url.origin) && !addresses.every(({ address }) => isPublicAddress(address))) {
       throw notPublic()
     }
@@ -195,7 +195,7 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
     const onAbort = () => reject(signal.reason)
     signal.addEventListener('abort', onAbort)
     const timer = setTimeout(
-      () => reject(new OutsideFetchError('timeout', 'the name lookup took too long')),
+      () => reject(new SafeFetchError('timeout', 'the name lookup took too long')),
       connectTimeoutMs,
     )
     try {
@@ -233,7 +233,7 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
             })
           : connectTcp(route)
         const timer = setTimeout(() => {
-          socket.destroy(new OutsideFetchError('timeout', 'the connection took too long'))
+          socket.destroy(new SafeFetchError('timeout', 'the connection took too long'))
         }, connectTimeoutMs)
         let isSettled = false
         const settle = (finish: () => void) => {
@@ -327,11 +327,11 @@ export function createOutsideFetcher(options: OutsideFetcherOptions): OutsideFet
 function assertUsable(answer: Dispatcher.ResponseData, sizeBytesMax: number): void {
   if (answer.statusCode !== 200) {
     const status = answer.statusCode
-    throw new OutsideFetchError('bad_status', `the host answered with status ${status}`, { status })
+    throw new SafeFetchError('bad_status', `the host answered with status ${status}`, { status })
   }
   const encoding = headerOf(answer, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
   if (encoding !== 'identity' && encoding !== '') {
-    throw new OutsideFetchError('bad_status', 'the host answered with a content encoding it was not offered')
+    throw new SafeFetchError('bad_status', 'the host answered with a content encoding it was not offered')
   }
   if (Number(headerOf(answer, 'content-length') ?? 0) > sizeBytesMax) throw tooLarge(sizeBytesMax)
 }
@@ -366,22 +366,22 @@ async function resolveAll(hostname: string): Promise<ResolvedAddress[]> {
 }
 
 function abortAfter(stop: AbortController, delayMs: number, subject: string): NodeJS.Timeout {
-  return setTimeout(() => stop.abort(new OutsideFetchError('timeout', `${subject} took too long`)), delayMs)
+  return setTimeout(() => stop.abort(new SafeFetchError('timeout', `${subject} took too long`)), delayMs)
 }
 
-function notPublic(): OutsideFetchError {
-  return new OutsideFetchError('blocked', 'the host is not on the public internet')
+function notPublic(): SafeFetchError {
+  return new SafeFetchError('blocked', 'the host is not on the public internet')
 }
 
-function tooLarge(sizeBytesMax: number): OutsideFetchError {
-  return new OutsideFetchError('too_large', `the body is larger than ${sizeBytesMax} bytes`)
+function tooLarge(sizeBytesMax: number): SafeFetchError {
+  return new SafeFetchError('too_large', `the body is larger than ${sizeBytesMax} bytes`)
 }
 
 /** What went wrong, in our words. An abort explains every error that follows from it. */
 function explained(error: unknown, signal: AbortSignal): unknown {
-  if (error instanceof OutsideFetchError) return error
+  if (error instanceof SafeFetchError) return error
   if (signal.aborted) return signal.reason
-  return new OutsideFetchError('unreachable', 'the host could not be reached', { cause: error })
+  return new SafeFetchError('unreachable', 'the host could not be reached', { cause: error })
 }
 
 function discard(client: Client): void {

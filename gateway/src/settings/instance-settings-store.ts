@@ -9,7 +9,7 @@ export interface Settings {
   concurrencyPerAccount: number | null
   concurrencyPerKey: number | null
   /** Tasks of an account that may wait. */
-  lineDepthPerAccount: number
+  queueLengthPerAccount: number
   mediaRetentionDays: number
   taskRetentionDays: number
   logRetentionDays: number

@@ -23,10 +23,10 @@ export type MakeVariant = (
   call: Pick<Call, 'signal' | 'mediaWork'>,
 ) => Promise<StoredFile | undefined>
 
-const pictureBytesMax = 8 * 1_048_576
-const limits = { timeoutMs: 20_000, outputBytesMax: pictureBytesMax }
-const sheetColumns = 4
-const sheetRows = 4
+const imageBytesMax = 8 * 1_048_576
+const limits = { timeoutMs: 20_000, outputBytesMax: imageBytesMax }
+const spritesheetColumns = 4
+const spritesheetRows = 4
 
 const within = (side: number) =>
   `scale=w='min(${side},iw)':h='min(${side},ih)':force_original_aspect_ratio=decrease:force_divisible_by=2`
@@ -34,7 +34,7 @@ const within = (side: number) =>
 const filterOf: Record<VariantKind, (seconds: number) => string> = {
   thumbnail: () => within(640),
   spritesheet: (seconds) =>
-    `fps=${sheetColumns * sheetRows}/${seconds},${within(320)},tile=${sheetColumns}x${sheetRows}`,
+    `fps=${spritesheetColumns * spritesheetRows}/${seconds},${within(320)},tile=${spritesheetColumns}x${spritesheetRows}`,
 }
 
 const commandFor = (kind: VariantKind, seconds: number) => (path: string) => [
@@ -81,7 +81,7 @@ export const createMakeVariant = ({
     if (drawn === undefined) return undefined
     const id = uuidV7()
     const storageKey = `variants/${id}.jpg`
-    const { sizeBytes, sha256 } = await mediaStore.put(storageKey, Readable.from([drawn]), pictureBytesMax)
+    const { sizeBytes, sha256 } = await mediaStore.put(storageKey, Readable.from([drawn]), imageBytesMax)
     const { accountId, taskId, expiresAt } = video
     await insertStoredFiles(database, [
       {

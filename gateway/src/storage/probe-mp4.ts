@@ -69,11 +69,11 @@ const lastChunkOffset = (table: Buffer): number => {
 const readMovie = (movie: Buffer, fileBytes: number): ProbedVideo | undefined => {
   const header = child(movie, 'mvhd')
   const tracks = boxesIn(movie)?.filter(({ type }) => type === 'trak') ?? []
-  const picture = tracks.find(
+  const image = tracks.find(
     ({ content }) => child(content, 'mdia', 'hdlr')?.toString('latin1', 8, 12) === 'vide',
   )
-  const trackHeader = child(picture?.content, 'tkhd')
-  const samples = child(picture?.content, 'mdia', 'minf', 'stbl')
+  const trackHeader = child(image?.content, 'tkhd')
+  const samples = child(image?.content, 'mdia', 'minf', 'stbl')
   if (header === undefined || trackHeader === undefined || samples === undefined) return undefined
   const sampleCount = child(samples, 'stsz')?.readUInt32BE(8) ?? 0
   const lastChunk = lastChunkOffset(samples)

@@ -29,10 +29,10 @@ export const createProbeVideo = (ffprobePath: string): ProbeVideo => {
       streams?: { codec_type?: string; width?: number; height?: number }[]
       format?: { duration?: string }
     }
-    const picture = streams.find(({ codec_type }) => codec_type === 'video')
+    const image = streams.find(({ codec_type }) => codec_type === 'video')
     const durationMs = Math.round(Number(format.duration) * 1000)
-    if (picture?.width === undefined || picture.height === undefined || !(durationMs > 0)) return undefined
-    return { width: picture.width, height: picture.height, durationMs }
+    if (image?.width === undefined || image.height === undefined || !(durationMs > 0)) return undefined
+    return { width: image.width, height: image.height, durationMs }
   }
   return async (path, signal) => {
     const probed = await probeMp4(path)

@@ -8,7 +8,7 @@ const signOfLifeMs = 2_000
  * Says every few seconds that a run is alive for as long as `work` takes. The signal is aborted when the record has
  * moved past the run, such as when its task was deleted.
  */
-export const stayAlive = async <Result>(
+export const heartbeat = async <Result>(
   { postgres, log }: { postgres: Postgres; log: Log },
   taskId: string,
   run: number,
@@ -20,7 +20,7 @@ export const stayAlive = async <Result>(
       (open) => {
         if (open === undefined) over.abort()
       },
-      (error: unknown) => log.warn({ err: error, taskId }, 'transcription.silent'),
+      (error: unknown) => log.warn({ err: error, taskId }, 'transcription.stalled'),
     )
   }, signOfLifeMs)
   try {

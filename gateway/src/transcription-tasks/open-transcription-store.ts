@@ -15,17 +15,17 @@ const silenceSeconds = { starting: 10, working: 60 }
  * by how much it already has under way plus its place in its own line. The dispatcher is the only one that does this,
  * so nothing needs to be locked.
  */
-export const takeAccepted = async (database: Database, atOnce: number): Promise<Start[]> => {
+export const claimAccepted = async (database: Database, atOnce: number): Promise<Start[]> => {
   const { rows } = await database.query<{ taskId: string; run: number }>(
     `with busy as (
        select account_id, count(*) as under_way from open_transcriptions where stage <> 'accepted' group by account_id
      ), chosen as (
-       select line.task_id
+       select queue.task_id
          from (select task_id, account_id, accepted_at,
                       row_number() over (partition by account_id order by accepted_at, task_id) as place
-                 from open_transcriptions where stage = 'accepted' and not_before <= now()) line
-         left join busy on busy.account_id = line.account_id
-        order by line.place + coalesce(busy.under_way, 0), line.accepted_at
+                 from open_transcriptions where stage = 'accepted' and not_before <= now()) queue
+         left join busy on busy.account_id = queue.account_id
+        order by queue.place + coalesce(busy.under_way, 0), queue.accepted_at
         limit greatest(0, $1 - coalesce((select sum(under_way) from busy), 0))
      )
      update open_transcriptions o set stage = 'starting', run = run + 1, touched_at = now()
@@ -41,7 +41,7 @@ export const takeAccepted = async (database: Database, atOnce: number): Promise<
  * A raised run makes any older one end at its next step; a start that was only not heard of yet is repeated as the same
  * run, which costs nothing.
  */
-export const retakeLost = async (database: Database, atMost: number): Promise<Start[]> => {
+export const requeueStalled = async (database: Database, limit: number): Promise<Start[]> => {
   const { rows } = await database.query<{ taskId: string; run: number }>(
     `update open_transcriptions o
         set run = case when stage = 'starting' and touched_at <> 'epoch' then run else run + 1 end,
@@ -54,13 +54,13 @@ export const retakeLost = async (database: Database, atMost: number): Promise<St
             or (stage = 'accepted' and deadline_at < now())
          limit $1)
      returning o.task_id as "taskId", o.run`,
-    [atMost, silenceSeconds.starting, silenceSeconds.working],
+    [limit, silenceSeconds.starting, silenceSeconds.working],
   )
   return rows
 }
 
 /** Makes every task the engine was carrying count as lost, for an engine that starts empty. */
-export const markAllLost = async (database: Database): Promise<number> => {
+export const markAllStalled = async (database: Database): Promise<number> => {
   const { rowCount } = await database.query(
     `update open_transcriptions set touched_at = 'epoch' where stage <> 'accepted'`,
   )
@@ -100,7 +100,7 @@ export const touchRun = async (
 }
 
 /** Puts a task back in line, to go on after a pause; somebody else may have its place meanwhile. */
-export const returnToLine = async (
+export const returnToQueue = async (
   database: Database,
   taskId: string,
   run: number,

@@ -4,7 +4,7 @@ import type { Database } from '../platform/postgres.ts'
 import type { Ending, TranscriptionTask } from './transcription-task.ts'
 
 const taskColumns = `id, day, account_id as "accountId", key_id as "keyId", model, state,
-  transcription_order as "order", duration_ms as "durationMs", done_ms as "doneMs", purse, price,
+  transcription_order as "order", duration_ms as "durationMs", done_ms as "doneMs", wallet, price,
   hold_micros as "holdMicros", error_code as "errorCode", error_message as "errorMessage",
   recording_key as "recordingKey", created_at as "createdAt", finished_at as "finishedAt",
   expires_at as "expiresAt", has_transcript as "hasTranscript"`
@@ -23,7 +23,7 @@ export const insertTranscription = async (
 ): Promise<void> => {
   await database.query(
     `with recorded as (
-       insert into transcription_tasks (day, id, account_id, key_id, model, transcription_order, duration_ms, purse,
+       insert into transcription_tasks (day, id, account_id, key_id, model, transcription_order, duration_ms, wallet,
                                         price, hold_micros, recording_key, created_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($14::timestamptz, $12::timestamptz))
      )
@@ -37,7 +37,7 @@ export const insertTranscription = async (
       task.model,
       JSON.stringify(task.order),
       task.durationMs,
-      task.purse,
+      task.wallet,
       JSON.stringify(task.price),
       task.holdMicros,
       task.recordingKey,
@@ -100,7 +100,7 @@ export const markProcessing = async (database: Database, day: string, id: string
 
 export type FinishedTranscription = Pick<
   TranscriptionTask,
-  'accountId' | 'keyId' | 'purse' | 'holdMicros' | 'model'
+  'accountId' | 'keyId' | 'wallet' | 'holdMicros' | 'model'
 > & { capturedMicros: number }
 
 /**
@@ -129,10 +129,10 @@ export const finishTranscription = async (
               expires_at = case when $3 = 'completed' then $6::timestamptz end,
               has_transcript = $3 = 'completed', error_code = $4, error_message = $5
         where day = $1 and id = $2 and state in ('pending', 'processing')
-        returning id, account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros",
+        returning id, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros",
                   captured_micros as "capturedMicros", model, state
      ), dropped as (
-       delete from transcription_pieces p using moved where p.task_id = moved.id and moved.state = 'failed'
+       delete from transcription_segments p using moved where p.task_id = moved.id and moved.state = 'failed'
      )
      select * from moved`,
     [
@@ -159,18 +159,18 @@ export const forgetRecording = async (database: Database, day: string, id: strin
 /** Tasks that ended a while ago and whose recording is still there, because whoever ended them died. */
 export const recordingsLeft = async (
   database: Database,
-  atMost: number,
+  limit: number,
 ): Promise<{ day: string; id: string; recordingKey: string }[]> => {
   const { rows } = await database.query<{ day: string; id: string; recordingKey: string }>(
     `select day, id, recording_key as "recordingKey" from transcription_tasks
       where recording_key is not null and finished_at < now() - interval '1 minute' limit $1`,
-    [atMost],
+    [limit],
   )
   return rows
 }
 
 /** Drops the transcripts that are past their time; the tasks stay. */
-export const dropExpiredTranscripts = async (database: Database, atMost: number): Promise<number> => {
+export const dropExpiredTranscripts = async (database: Database, limit: number): Promise<number> => {
   const { rows } = await database.query<{ id: string }>(
     `with expired as (
        update transcription_tasks t set has_transcript = false
@@ -178,10 +178,10 @@ export const dropExpiredTranscripts = async (database: Database, atMost: number)
                 where has_transcript and expires_at <= now() limit $1) due
         where t.day = due.day and t.id = due.id returning t.id
      ), dropped as (
-       delete from transcription_pieces p using expired where p.task_id = expired.id
+       delete from transcription_segments p using expired where p.task_id = expired.id
      )
      select id from expired`,
-    [atMost],
+    [limit],
   )
   return rows.length
 }
@@ -196,7 +196,7 @@ export const deleteFinishedTranscription = async (
        delete from transcription_tasks
         where day = $1 and id = $2 and account_id = $3 and state in ('completed', 'failed') returning id
      ), dropped as (
-       delete from transcription_pieces p using gone where p.task_id = gone.id
+       delete from transcription_segments p using gone where p.task_id = gone.id
      )
      select id from gone`,
     [day, id, accountId],

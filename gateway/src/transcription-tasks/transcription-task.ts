@@ -1,6 +1,6 @@
 import type { TaskErrorCode } from '@kinora/contract/errors'
 
-import type { Purse } from '../billing/money/money.ts'
+import type { Wallet } from '../billing/money/money.ts'
 import type { Price } from '../billing/prices/price.ts'
 import type { Engine } from '../providers/port/engine.ts'
 import type { Segment } from '../providers/port/transcription.ts'
@@ -27,7 +27,7 @@ export interface TranscriptionTask {
   durationMs: number
   /** How much of it has been written down. */
   doneMs: number
-  purse: Purse
+  wallet: Wallet
   price: Price
   holdMicros: number
   errorCode: TaskErrorCode | null
@@ -42,14 +42,14 @@ export interface TranscriptionTask {
 }
 
 /** A stretch of a recording; all of them together are the recording, in order. */
-export interface Piece {
+export interface RecordingSegment {
   n: number
   startMs: number
   endMs: number
 }
 
 /** What is said in a piece. Times count from the beginning of the recording. */
-export interface PieceTranscript {
+export interface SegmentTranscript {
   text: string
   language: string | null
   /** Null where the model gives none. */

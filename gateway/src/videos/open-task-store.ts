@@ -13,17 +13,17 @@ export interface Start {
 
 // How long each stage may be silent before the engine is taken to have lost the task. A stage that calls
 // out allows for its longest call and this much; keeping a result says every few seconds that it is alive.
-const silenceSeconds = { starting: 10, submitting: 30, waiting: 15, keeping: 30 }
+const silenceSeconds = { starting: 10, submitting: 30, waiting: 15, storing: 30 }
 
 /**
  * Hands tasks to the engine again that it seems to have lost: silent for too long, past their deadline, or
  * with an outcome nobody came for. They have their slot already, or need none to end. A raised run makes any older one end at
  * its next step; a start that was only not heard of yet is repeated as the same run, which costs nothing.
  */
-export const retakeLost = async (
+export const requeueStalled = async (
   database: Database,
   provider: string,
-  atMost: number,
+  limit: number,
   submitMsMax: number,
 ): Promise<Start[]> => {
   const { rows } = await database.query<{ taskId: string; run: number }>(
@@ -37,7 +37,7 @@ export const retakeLost = async (
             or (stage = 'starting' and touched_at < now() - make_interval(secs => $3))
             or (stage = 'submitting' and touched_at < now() - make_interval(secs => $4))
             or (stage = 'waiting' and outcome is not null and touched_at < now() - make_interval(secs => $5))
-            or (stage = 'keeping' and touched_at < now() - make_interval(secs => $6))
+            or (stage = 'storing' and touched_at < now() - make_interval(secs => $6))
             or (deadline_at < now() - make_interval(secs => $5) and touched_at < now() - make_interval(secs => $5))))
         union all
         (select task_id from open_tasks
@@ -47,11 +47,11 @@ export const retakeLost = async (
      returning o.task_id as "taskId", o.run`,
     [
       provider,
-      atMost,
+      limit,
       silenceSeconds.starting,
       silenceSeconds.submitting + submitMsMax / 1000,
       silenceSeconds.waiting,
-      silenceSeconds.keeping,
+      silenceSeconds.storing,
     ],
   )
   return rows
@@ -61,7 +61,7 @@ export const retakeLost = async (
  * Makes every task the engine was carrying count as lost, for an engine that starts empty. Also those that
  * wait at a provider: nobody is left to hear their news.
  */
-export const markAllLost = async (database: Database): Promise<number> => {
+export const markAllStalled = async (database: Database): Promise<number> => {
   const { rowCount } = await database.query(
     `update open_tasks set touched_at = 'epoch' where stage <> 'accepted'`,
   )
@@ -78,12 +78,12 @@ export interface OpenTask {
   decision: Decision | null
   /** Providers that turned it away. */
   tried: string[]
-  stage: 'accepted' | 'starting' | 'submitting' | 'waiting' | 'keeping'
+  stage: 'accepted' | 'starting' | 'submitting' | 'waiting' | 'storing'
   run: number
   submits: number
   refusals: number
   /** Since when a submit may have reached its provider without our having heard what came of it. */
-  unsureSince: Date | null
+  outcomeUnknownSince: Date | null
   upstream: unknown
   submittedAt: Date | null
   outcome: Outcome | null
@@ -93,7 +93,7 @@ export interface OpenTask {
 }
 
 const openColumns = `task_id as "taskId", day, account_id as "accountId", provider, model, decision, tried, stage, run,
-  submits, refusals, unsure_since as "unsureSince", upstream, submitted_at as "submittedAt", outcome,
+  submits, refusals, outcome_unknown_since as "outcomeUnknownSince", upstream, submitted_at as "submittedAt", outcome,
   outcome_at as "outcomeAt", deadline_at as "deadlineAt", deadline_at <= now() as "isOverdue"`
 
 /**
@@ -104,7 +104,7 @@ export const touchRun = async (
   database: Database,
   taskId: string,
   run: number,
-  note: { awakeable?: string; stage?: 'keeping' } = {},
+  note: { awakeable?: string; stage?: 'storing' } = {},
 ): Promise<OpenTask | undefined> => {
   const { rows } = await database.query<OpenTask & Record<string, unknown>>(
     `update open_tasks
@@ -119,7 +119,7 @@ export const touchRun = async (
 export const beginSubmit = async (database: Database, taskId: string, run: number): Promise<boolean> => {
   const { rowCount } = await database.query(
     `update open_tasks
-        set stage = 'submitting', submits = submits + 1, unsure_since = coalesce(unsure_since, now()), touched_at = now()
+        set stage = 'submitting', submits = submits + 1, outcome_unknown_since = coalesce(outcome_unknown_since, now()), touched_at = now()
       where task_id = $1 and run = $2 and stage in ('starting', 'submitting') and upstream is null`,
     [taskId, run],
   )
@@ -138,26 +138,26 @@ export const recordSubmitted = async (
   database: Database,
   { taskId, provider }: { taskId: string; provider: string },
   upstream: unknown,
-  firstCheckMs: number,
+  firstPollMs: number,
 ): Promise<Recorded> => {
   const { rows } = await database.query<{ isOurs: boolean; isFirst: boolean }>(
     `with locked as materialized (
        select from open_tasks where task_id = $1 for update
      ), claimed as (
-       insert into taken_jobs (provider, job, task_id)
+       insert into claimed_jobs (provider, job, task_id)
        select $4, md5($2::jsonb::text)::uuid, $1 from (select count(*) from locked) once
-       on conflict (provider, job) do update set taken_at = taken_jobs.taken_at
-         where taken_jobs.task_id = excluded.task_id
+       on conflict (provider, job) do update set claimed_at = claimed_jobs.claimed_at
+         where claimed_jobs.task_id = excluded.task_id
        returning task_id
      ), recorded as (
        update open_tasks
-          set stage = 'waiting', upstream = $2, submitted_at = coalesce(unsure_since, now()), touched_at = now(),
-              unsure_since = null,
-              next_check_at = now() + make_interval(secs => $3 / 1000.0)
+          set stage = 'waiting', upstream = $2, submitted_at = coalesce(outcome_unknown_since, now()), touched_at = now(),
+              outcome_unknown_since = null,
+              next_poll_at = now() + make_interval(secs => $3 / 1000.0)
         where task_id = $1 and upstream is null and exists (select from claimed) returning task_id
      )
      select exists (select from claimed) as "isOurs", exists (select from recorded) as "isFirst"`,
-    [taskId, JSON.stringify(upstream), firstCheckMs, provider],
+    [taskId, JSON.stringify(upstream), firstPollMs, provider],
   )
   if (rows[0]?.isOurs !== true) return "another's"
   return rows[0].isFirst ? 'first' : 'known'
@@ -193,7 +193,7 @@ export interface Attempt {
   upstreamModel: string
   decision: Decision | null
   startedAt: Date
-  outcome: 'taken' | FailureKind
+  outcome: 'accepted' | FailureKind
   /** The provider took a job for it although another was taken before. */
   isDuplicate: boolean
   exchanges: Exchange[]
@@ -244,14 +244,14 @@ export const recordJobFailures = async (database: Database, failures: JobFailure
       where a.day = f.day and a.task_id = f."taskId" and a.attempt = (
         select attempt from task_attempts
          where day = f.day and task_id = f."taskId" and provider = f.provider and not is_duplicate
-           and outcome in ('taken', 'unknown')
-         order by outcome = 'taken' desc, attempt desc limit 1)
+           and outcome in ('accepted', 'unknown')
+         order by outcome = 'accepted' desc, attempt desc limit 1)
         and (a.outcome = 'unknown' or a.failure_reason is null)`,
     [JSON.stringify(failures)],
   )
 }
 
-export interface BackInLine {
+export interface Requeued {
   waitMs: number
   /** It was turned away for certain: no provider has it, and any may be asked. Otherwise it stays with its own. */
   turnedAway: boolean
@@ -260,10 +260,10 @@ export interface BackInLine {
 }
 
 /** Puts a task back in line; its slot is free again. Its record goes along to another provider. */
-export const returnToLine = async (
+export const returnToQueue = async (
   database: Database,
   { taskId, day, run, provider }: Pick<OpenTask, 'taskId' | 'day' | 'run' | 'provider'>,
-  { waitMs, turnedAway, to }: BackInLine,
+  { waitMs, turnedAway, to }: Requeued,
 ): Promise<void> => {
   await database.query(
     `with moved as (
@@ -271,7 +271,7 @@ export const returnToLine = async (
           set stage = 'accepted', touched_at = now(),
               submits = submits - case when $4 then 1 else 0 end, refusals = refusals + case when $4 then 1 else 0 end,
               tried = case when $4 and not $5 = any (tried) then tried || $5::text else tried end,
-              unsure_since = case when $4 then null else unsure_since end,
+              outcome_unknown_since = case when $4 then null else outcome_unknown_since end,
               provider = coalesce($6, provider), shard = coalesce($7, shard), decision = coalesce($8, decision),
               not_before = least(deadline_at, now() + make_interval(secs => $3 / 1000.0))
         where task_id = $1 and run = $2 and upstream is null and stage in ('starting', 'submitting') returning task_id
@@ -293,9 +293,9 @@ export const returnToLine = async (
 }
 
 /** The provider does not have it after all: what was unsure is now known. */
-export const forgetUnsure = async (database: Database, taskId: string, run: number): Promise<void> => {
+export const clearOutcomeUnknown = async (database: Database, taskId: string, run: number): Promise<void> => {
   await database.query(
-    `update open_tasks set unsure_since = null, submits = 0, touched_at = now()
+    `update open_tasks set outcome_unknown_since = null, submits = 0, touched_at = now()
       where task_id = $1 and run = $2 and upstream is null`,
     [taskId, run],
   )
@@ -313,13 +313,13 @@ export const recordOutcome = async (database: Database, taskId: string, outcome:
 /** Leaves a job whose submit may or may not have arrived to its deadline: never repeated, never forgotten. */
 export const waitOut = async (database: Database, taskId: string, run: number): Promise<void> => {
   await database.query(
-    `update open_tasks set stage = 'waiting', next_check_at = null, touched_at = now()
+    `update open_tasks set stage = 'waiting', next_poll_at = null, touched_at = now()
       where task_id = $1 and run = $2 and upstream is null`,
     [taskId, run],
   )
 }
 
-export interface DueCheck {
+export interface DuePoll {
   taskId: string
   day: string
   run: number
@@ -337,28 +337,28 @@ export interface DueCheck {
 // Jobs of a time when there were more shards are the first one's.
 const isOfShard = '(o.shard = $2 or ($2 = 0 and o.shard >= $3))'
 
-export const findDueChecks = async (
+export const findDuePolls = async (
   database: Database,
   provider: string,
   shard: number,
   shards: number,
-  atMost: number,
-): Promise<DueCheck[]> => {
-  const { rows } = await database.query<DueCheck & Record<string, unknown>>(
+  limit: number,
+): Promise<DuePoll[]> => {
+  const { rows } = await database.query<DuePoll & Record<string, unknown>>(
     `select o.task_id as "taskId", o.day, o.run, o.awakeable, o.upstream, o.outcome, t.model,
-            extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs", o.next_check_at::text as "dueAt"
+            extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs", o.next_poll_at::text as "dueAt"
        from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
-      where o.provider = $1 and ${isOfShard} and o.stage = 'waiting' and o.next_check_at <= now()
-      order by o.next_check_at limit $4`,
-    [provider, shard, shards, atMost],
+      where o.provider = $1 and ${isOfShard} and o.stage = 'waiting' and o.next_poll_at <= now()
+      order by o.next_poll_at limit $4`,
+    [provider, shard, shards, limit],
   )
   return rows
 }
 
-export interface CheckNote {
+export interface PollNote {
   taskId: string
   day: string
-  nextCheckMs: number
+  nextPollMs: number
   progress: number | null
   outcome: Outcome | null
   /** Where given and it is due at another time by now, news came during the check: it is checked again then. */
@@ -366,12 +366,12 @@ export interface CheckNote {
 }
 
 /** Writes what a turn of checks found. Progress only grows and stays below 100 until the video is ours. */
-export const recordChecks = async (database: Database, notes: CheckNote[]): Promise<void> => {
+export const recordPolls = async (database: Database, notes: PollNote[]): Promise<void> => {
   if (notes.length === 0) return
   await database.query(
     `with given as (
        select * from jsonb_to_recordset($1::jsonb) as n
-         ("taskId" text, day date, "nextCheckMs" double precision, progress smallint, outcome jsonb, "dueAt" timestamptz)
+         ("taskId" text, day date, "nextPollMs" double precision, progress smallint, outcome jsonb, "dueAt" timestamptz)
      ), shown as (
        update video_tasks t
           set progress = greatest(t.progress, least(99, n.progress)), last_event = t.last_event + 1
@@ -383,8 +383,8 @@ export const recordChecks = async (database: Database, notes: CheckNote[]): Prom
        select day, id, last_event, 'progress', jsonb_build_object('progress', progress) from shown
      )
      update open_tasks o
-        set next_check_at = case when n.outcome is null and o.next_check_at <> n."dueAt" then o.next_check_at
-                                 else now() + make_interval(secs => n."nextCheckMs" / 1000.0) end,
+        set next_poll_at = case when n.outcome is null and o.next_poll_at <> n."dueAt" then o.next_poll_at
+                                 else now() + make_interval(secs => n."nextPollMs" / 1000.0) end,
             outcome = coalesce(o.outcome, n.outcome),
             outcome_at = coalesce(o.outcome_at, case when n.outcome is not null then now() end),
             touched_at = case when n.outcome is null then o.touched_at else now() end
@@ -394,14 +394,14 @@ export const recordChecks = async (database: Database, notes: CheckNote[]): Prom
 }
 
 /** When the next check of this shard is due, in milliseconds from now; undefined when nothing waits. */
-export const nextCheckInMs = async (
+export const nextPollInMs = async (
   database: Database,
   provider: string,
   shard: number,
   shards: number,
 ): Promise<number | undefined> => {
   const { rows } = await database.query<{ ms: number | null }>(
-    `select extract(epoch from min(next_check_at) - now()) * 1000 as ms from open_tasks o
+    `select extract(epoch from min(next_poll_at) - now()) * 1000 as ms from open_tasks o
       where provider = $1 and ${isOfShard} and stage = 'waiting'`,
     [provider, shard, shards],
   )

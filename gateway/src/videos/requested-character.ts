@@ -15,7 +15,7 @@ export type NamedCharacters = (
 ) => Promise<{ id: string; username: string }[]>
 
 /** A character that was made for an order. */
-export interface OrderedCharacter {
+export interface RequestedCharacter {
   id: string
   username: string
   /** Notes it in the admission's own transaction; absent for one that is in the library already. */
@@ -36,7 +36,7 @@ export interface WithCharacter {
   <Result>(
     call: Pick<Call, 'caller' | 'signal' | 'mediaWork' | 'mediaFetch'>,
     wish: CharacterWish | undefined,
-    work: (character: OrderedCharacter | undefined) => Promise<Result>,
+    work: (character: RequestedCharacter | undefined) => Promise<Result>,
   ): Promise<Result>
   /** Refuses a wish that cannot come true; nothing is kept of the attempt. */
   check: (

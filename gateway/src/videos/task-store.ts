@@ -4,8 +4,8 @@ import type { Database } from '../platform/postgres.ts'
 import type { Decision } from '../routing/route.ts'
 import type { Ending, VideoTask } from './task.ts'
 
-const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model, t.family, t.door, t.state,
-  t.progress, t.video_order as "order", t.enhanced_prompt as "enhancedPrompt", t.provider, t.purse, t.price,
+const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model, t.family, t.created_via as "createdVia", t.state,
+  t.progress, t.video_order as "order", t.enhanced_prompt as "enhancedPrompt", t.provider, t.wallet, t.price,
   t.hold_micros as "holdMicros", t.created_at as "createdAt", t.status_updated_at as "statusUpdatedAt",
   t.media_id as "mediaId", t.error_code as "errorCode", t.error_message as "errorMessage"`
 
@@ -28,14 +28,14 @@ export const insertTasks = async (
   await database.query(
     `with given as (
        select * from jsonb_to_recordset($1::jsonb) as t
-         (day date, id text, "accountId" uuid, "keyId" uuid, model text, family text, door text, state text,
-          "order" jsonb, "enhancedPrompt" text, provider text, purse text, price jsonb, "holdMicros" bigint,
+         (day date, id text, "accountId" uuid, "keyId" uuid, model text, family text, "createdVia" text, state text,
+          "order" jsonb, "enhancedPrompt" text, provider text, wallet text, price jsonb, "holdMicros" bigint,
           "createdAt" timestamptz, shard smallint, decision jsonb, "deadlineAt" timestamptz)
      ), recorded as (
-       insert into video_tasks (day, id, account_id, key_id, model, family, door, state, video_order, enhanced_prompt,
-                                provider, purse, price, hold_micros, created_at, status_updated_at, last_event)
-       select day, id, "accountId", "keyId", model, family, door, state, "order", "enhancedPrompt",
-              provider, purse, price, "holdMicros", coalesce($2::timestamptz, "createdAt"),
+       insert into video_tasks (day, id, account_id, key_id, model, family, created_via, state, video_order, enhanced_prompt,
+                                provider, wallet, price, hold_micros, created_at, status_updated_at, last_event)
+       select day, id, "accountId", "keyId", model, family, "createdVia", state, "order", "enhancedPrompt",
+              provider, wallet, price, "holdMicros", coalesce($2::timestamptz, "createdAt"),
               coalesce($2::timestamptz, "createdAt"), 1 from given
      ), told as (
        insert into task_events (day, task_id, id, kind) select day, id, 1, 'accepted' from given
@@ -183,7 +183,7 @@ export const deleteFinishedTask = async (
 export interface FinishedTask {
   accountId: string
   keyId: string
-  purse: VideoTask['purse']
+  wallet: VideoTask['wallet']
   holdMicros: number
   family: VideoTask['family']
   provider: string
@@ -232,14 +232,14 @@ export const finishTask = async (
               upstream = (select upstream from closed)
         where day = $1 and id = $2 and state in ('pending', 'processing')
           and (not $7 or exists (select from closed))
-        returning day, id, account_id, key_id, purse, hold_micros, family, provider, upstream, progress, last_event
+        returning day, id, account_id, key_id, wallet, hold_micros, family, provider, upstream, progress, last_event
      ), told as (
        insert into task_events (day, task_id, id, kind, data)
        select day, id, last_event, $3, jsonb_strip_nulls(jsonb_build_object('progress', progress, 'mediaId', $4::uuid,
                                                                 'code', $5::text, 'message', $6::text))
          from moved
      )
-     select account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros", family, provider,
+     select account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros", family, provider,
             upstream, (select awakeable from closed) as awakeable
        from moved`,
     [

@@ -1,7 +1,7 @@
 import type { TaskErrorCode } from '@kinora/contract/errors'
 import type { VideoStatus } from '@kinora/contract/operations/videos'
 
-import type { Purse } from '../billing/money/money.ts'
+import type { Wallet } from '../billing/money/money.ts'
 import type { Price } from '../billing/prices/price.ts'
 
 /** What was ordered, as it was understood: every default filled in, every name resolved. */
@@ -24,7 +24,7 @@ export interface VideoOrder {
   /** Characters named in the prompt, as they were found at admission. */
   characters?: { id: string; username: string }[]
   /** How many pictures came with it; they go when the task ends. */
-  pictures?: number
+  images?: number
   /** The failed task that this one was ordered again for. */
   retriedFrom?: string
   /** The task this one is made from. */
@@ -40,13 +40,13 @@ export interface VideoTask {
   keyId: string
   model: string
   family: 'A' | 'B'
-  door: 'videos' | 'create' | 'remix' | 'chat'
+  createdVia: 'videos' | 'create' | 'remix' | 'chat'
   state: VideoStatus
   progress: number
   order: VideoOrder
   enhancedPrompt: string
   provider: string
-  purse: Purse
+  wallet: Wallet
   price: Price
   holdMicros: number
   createdAt: Date

@@ -41,12 +41,12 @@ import { setProvider } from '../admin/providers/set-provider.ts'
 import { getSettings } from '../admin/settings/get-settings.ts'
 import { updateSettings } from '../admin/settings/update-settings.ts'
 import type { PriceList } from '../billing/prices/price-list.ts'
-import { implement, type FrontDoor } from '../http/server/bind-operation.ts'
+import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import type { Catalog } from '../models/catalog.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
-import type { KeptSetup } from '../provider-config/live-config.ts'
-import { parseProviderEntry } from '../provider-config/provider-config.ts'
+import type { LiveProviderConfig } from '../provider-config/live-config.ts'
+import { parseProviderConfig } from '../provider-config/provider-config.ts'
 import type { Protocol } from '../providers/kit/protocol.ts'
 import type { Router } from '../routing/route.ts'
 import type { InstanceSettings } from '../settings/instance-settings.ts'
@@ -59,62 +59,62 @@ interface AdminDependencies {
   /** New keys are hashed with the newest of them. */
   keySecrets: Secret[]
   publicUrl: string
-  setup: KeptSetup
+  providerConfig: LiveProviderConfig
   router: Router
   protocols: Record<string, Protocol>
   credentialSecrets: Secret[]
 }
 
-export const wireAdmin = (door: FrontDoor, dependencies: AdminDependencies): void => {
+export const wireAdmin = (server: ApiServer, dependencies: AdminDependencies): void => {
   const { postgres, catalog, prices, settings, keySecrets, publicUrl } = dependencies
   const [keySecret] = keySecrets
   if (keySecret === undefined) throw new Error('at least one secret for hashing keys is needed')
   const database = postgres
-  const forgetKeys = () => door.authenticate.forget()
+  const forgetKeys = () => server.authenticate.forget()
   const description = adminOpenapi(publicUrl)
 
-  implement(door, adminOperations.createAccount, createAccount({ postgres }))
-  implement(door, adminOperations.listAccounts, listAccounts({ database }))
-  implement(door, adminOperations.getAccount, getAccount({ database }))
-  implement(door, adminOperations.updateAccount, updateAccount({ postgres, forgetKeys }))
-  implement(door, adminOperations.createPlan, createPlan({ postgres }))
-  implement(door, adminOperations.listPlans, listPlans({ database }))
-  implement(door, adminOperations.getPlan, getPlan({ database }))
-  implement(door, adminOperations.updatePlan, updatePlan({ postgres }))
-  implement(door, adminOperations.deletePlan, deletePlan({ postgres }))
-  implement(door, adminOperations.setSubscription, setSubscription({ postgres }))
-  implement(door, adminOperations.endSubscription, endSubscription({ postgres }))
-  implement(door, adminOperations.createKey, createKey({ postgres, catalog, keySecret }))
-  implement(door, adminOperations.listKeys, listKeys({ database }))
-  implement(door, adminOperations.getKey, getKey({ database }))
-  implement(door, adminOperations.updateKey, updateKey({ postgres, catalog, forgetKeys }))
-  implement(door, adminOperations.rotateKey, rotateKey({ postgres, keySecret, forgetKeys }))
-  implement(door, adminOperations.deleteKey, deleteKey({ postgres, forgetKeys }))
-  implement(door, adminOperations.createOperatorKey, createOperatorKey({ postgres, keySecret }))
-  implement(door, adminOperations.createTopUp, createTopUp({ postgres }))
-  implement(door, adminOperations.createAdjustment, createAdjustment({ postgres }))
-  implement(door, adminOperations.listMovements, listMovements({ database }))
-  implement(door, adminOperations.listLedgerEntries, listLedgerEntries({ database }))
-  implement(door, adminOperations.getLedgerAudit, getLedgerAudit({ postgres }))
-  implement(door, adminOperations.runLedgerAudit, runLedgerAudit({ postgres }))
-  implement(door, adminOperations.listPrices, listPrices({ prices }))
-  implement(door, adminOperations.setPrice, setPrice({ postgres, catalog, prices }))
-  const { setup, router, protocols, credentialSecrets } = dependencies
+  bindOperation(server, adminOperations.createAccount, createAccount({ postgres }))
+  bindOperation(server, adminOperations.listAccounts, listAccounts({ database }))
+  bindOperation(server, adminOperations.getAccount, getAccount({ database }))
+  bindOperation(server, adminOperations.updateAccount, updateAccount({ postgres, forgetKeys }))
+  bindOperation(server, adminOperations.createPlan, createPlan({ postgres }))
+  bindOperation(server, adminOperations.listPlans, listPlans({ database }))
+  bindOperation(server, adminOperations.getPlan, getPlan({ database }))
+  bindOperation(server, adminOperations.updatePlan, updatePlan({ postgres }))
+  bindOperation(server, adminOperations.deletePlan, deletePlan({ postgres }))
+  bindOperation(server, adminOperations.setSubscription, setSubscription({ postgres }))
+  bindOperation(server, adminOperations.endSubscription, endSubscription({ postgres }))
+  bindOperation(server, adminOperations.createKey, createKey({ postgres, catalog, keySecret }))
+  bindOperation(server, adminOperations.listKeys, listKeys({ database }))
+  bindOperation(server, adminOperations.getKey, getKey({ database }))
+  bindOperation(server, adminOperations.updateKey, updateKey({ postgres, catalog, forgetKeys }))
+  bindOperation(server, adminOperations.rotateKey, rotateKey({ postgres, keySecret, forgetKeys }))
+  bindOperation(server, adminOperations.deleteKey, deleteKey({ postgres, forgetKeys }))
+  bindOperation(server, adminOperations.createOperatorKey, createOperatorKey({ postgres, keySecret }))
+  bindOperation(server, adminOperations.createTopUp, createTopUp({ postgres }))
+  bindOperation(server, adminOperations.createAdjustment, createAdjustment({ postgres }))
+  bindOperation(server, adminOperations.listMovements, listMovements({ database }))
+  bindOperation(server, adminOperations.listLedgerEntries, listLedgerEntries({ database }))
+  bindOperation(server, adminOperations.getLedgerAudit, getLedgerAudit({ postgres }))
+  bindOperation(server, adminOperations.runLedgerAudit, runLedgerAudit({ postgres }))
+  bindOperation(server, adminOperations.listPrices, listPrices({ prices }))
+  bindOperation(server, adminOperations.setPrice, setPrice({ postgres, catalog, prices }))
+  const { providerConfig, router, protocols, credentialSecrets } = dependencies
   const providers = {
-    ...{ postgres, database, catalog, setup, router, credentialSecrets },
-    parseEntry: (name: string, entry: unknown) => parseProviderEntry(name, entry, protocols),
+    ...{ postgres, database, catalog, providerConfig, router, credentialSecrets },
+    parseConfig: (name: string, entry: unknown) => parseProviderConfig(name, entry, protocols),
   }
-  implement(door, adminOperations.listProviders, listProviders(providers))
-  implement(door, adminOperations.getProvider, getProvider(providers))
-  implement(door, adminOperations.setProvider, setProvider(providers))
-  implement(door, adminOperations.deleteProvider, deleteProvider(providers))
-  implement(door, adminOperations.resetProviderHealth, resetProviderHealth(providers))
-  implement(door, adminOperations.getModelRoutes, getModelRoutes(providers))
-  implement(door, adminOperations.setModelRoutes, setModelRoutes(providers))
-  implement(door, adminOperations.deleteModelRoutes, deleteModelRoutes(providers))
-  implement(door, adminOperations.listAuditEntries, listAuditEntries({ database }))
-  implement(door, adminOperations.verifyAuditLog, verifyAuditLog({ database }))
-  implement(door, adminOperations.getSettings, getSettings({ database, settings }))
-  implement(door, adminOperations.updateSettings, updateSettings({ postgres, settings }))
-  implement(door, adminOperations.getAdminOpenapi, async () => ({ body: description }))
+  bindOperation(server, adminOperations.listProviders, listProviders(providers))
+  bindOperation(server, adminOperations.getProvider, getProvider(providers))
+  bindOperation(server, adminOperations.setProvider, setProvider(providers))
+  bindOperation(server, adminOperations.deleteProvider, deleteProvider(providers))
+  bindOperation(server, adminOperations.resetProviderHealth, resetProviderHealth(providers))
+  bindOperation(server, adminOperations.getModelRoutes, getModelRoutes(providers))
+  bindOperation(server, adminOperations.setModelRoutes, setModelRoutes(providers))
+  bindOperation(server, adminOperations.deleteModelRoutes, deleteModelRoutes(providers))
+  bindOperation(server, adminOperations.listAuditEntries, listAuditEntries({ database }))
+  bindOperation(server, adminOperations.verifyAuditLog, verifyAuditLog({ database }))
+  bindOperation(server, adminOperations.getSettings, getSettings({ database, settings }))
+  bindOperation(server, adminOperations.updateSettings, updateSettings({ postgres, settings }))
+  bindOperation(server, adminOperations.getAdminOpenapi, async () => ({ body: description }))
 }

@@ -4,13 +4,13 @@ import { errorsOf, type Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
 /** The object graph of each role and the list of routes, on one page. */
 import { adminOperations } from '@kinora/contract/operations/admin-operations'
-import { newsOperations } from '@kinora/contract/operations/webhooks'
+import { webhookOperations } from '@kinora/contract/operations/webhooks'
 
 import { getMe } from '../account/get-me.ts'
 import { getReceipt } from '../account/get-receipt.ts'
 import { getUsage } from '../account/get-usage.ts'
-import { getUsageOfAll } from '../admin/accounts/get-total-usage.ts'
-import { getReceiptOfAny } from '../admin/ledger/get-any-receipt.ts'
+import { getTotalUsage } from '../admin/accounts/get-total-usage.ts'
+import { getAnyReceipt } from '../admin/ledger/get-any-receipt.ts'
 import { cancelTask as cancelAnyTask } from '../admin/tasks/cancel-task.ts'
 import { getTask } from '../admin/tasks/get-task.ts'
 import { listRequests } from '../admin/tasks/list-requests.ts'
@@ -27,7 +27,7 @@ import { createMeasureAudio } from '../audio/measure-audio.ts'
 import { createModelEngines } from '../audio/model-engines.ts'
 import { createAuthenticate } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
-import { keepBooks } from '../billing/billing-loop.ts'
+import { startBillingLoop } from '../billing/billing-loop.ts'
 import { createMeter } from '../billing/metering/meter.ts'
 import { createPriceList, type PriceList } from '../billing/prices/price-list.ts'
 import { findInsolvency } from '../billing/spending/spend.ts'
@@ -50,24 +50,24 @@ import { createReplyIds } from '../chat/reply-id.ts'
 import { ConfigError, type Config } from '../config.ts'
 import { createSpool } from '../http/body/spool.ts'
 import type { Handler } from '../http/call.ts'
-import { implement } from '../http/server/bind-operation.ts'
+import { bindOperation } from '../http/server/bind-operation.ts'
 import type { ConnectionSettings } from '../http/server/node-server.ts'
 import { createServer } from '../http/server/server.ts'
 import { fingerprintOf } from '../idempotency/fingerprint.ts'
-import { keepReplies } from '../idempotency/idempotency-store.ts'
-import { createAnswerOnce } from '../idempotency/run-once.ts'
+import { storeResponses } from '../idempotency/idempotency-store.ts'
+import { createRunOnce } from '../idempotency/run-once.ts'
 import { createCatalog, knownModels, type Catalog } from '../models/catalog.ts'
 import { getModel } from '../models/get-model.ts'
 import { listModels } from '../models/list-models.ts'
 import { mayUseModel } from '../models/model-access.ts'
-import { keepEngineTurning } from '../platform/engine/engine-supervisor.ts'
+import { superviseEngine } from '../platform/engine/engine-supervisor.ts'
 import { connectEngine, serveDurable, type Engine } from '../platform/engine/restate.ts'
 import type { Log } from '../platform/log.ts'
 import { assertMigrated, ensurePartitions, migrationProblem } from '../platform/migrate.ts'
 import { connectPostgres, type Postgres } from '../platform/postgres.ts'
-import { postgresNews, redisNews } from '../platform/pubsub.ts'
+import { postgresPubsub, redisPubsub } from '../platform/pubsub.ts'
 import { connectRedis } from '../platform/redis.ts'
-import { createLiveSetup } from '../provider-config/live-config.ts'
+import { createLiveConfig } from '../provider-config/live-config.ts'
 import { forgetRemovedProviders } from '../provider-config/provider-config-store.ts'
 import type { Providers } from '../providers/port/provider.ts'
 import { createEnhancerChat, createProviders } from '../providers/registry.ts'
@@ -75,11 +75,11 @@ import { limitAborted } from '../rate-limits/limit-aborted.ts'
 import { createRateLimit } from '../rate-limits/rate-limit.ts'
 import { createRequestRecorder } from '../request-log/record-requests.ts'
 import { mediaDaysOf } from '../retention/account-term-store.ts'
-import { keptTranscriptions } from '../retention/kept-transcriptions.ts'
+import { retainedTranscriptions } from '../retention/kept-transcriptions.ts'
 import type { InstanceDays } from '../retention/retention-days.ts'
-import { keepClearing } from '../retention/retention-loop.ts'
+import { startRetentionLoop } from '../retention/retention-loop.ts'
 import { createRouter } from '../routing/router.ts'
-import { createOutsideFetcher } from '../safe-fetch/safe-fetch.ts'
+import { createSafeFetch } from '../safe-fetch/safe-fetch.ts'
 import { recordCurrency } from '../settings/currency-store.ts'
 import type { Settings } from '../settings/instance-settings-store.ts'
 import { createInstanceSettings, type InstanceSettings } from '../settings/instance-settings.ts'
@@ -97,14 +97,14 @@ import { deleteTranscriptionTask } from '../transcription-tasks/api/delete-trans
 import { getTranscript } from '../transcription-tasks/api/get-transcript.ts'
 import { getTranscriptionTask } from '../transcription-tasks/api/get-transcription-task.ts'
 import { listTranscriptionTasks } from '../transcription-tasks/api/list-transcription-tasks.ts'
-import { createAcceptRecording } from '../transcription-tasks/lifecycle/admit-recording.ts'
+import { createAdmitRecording } from '../transcription-tasks/lifecycle/admit-recording.ts'
 import {
   dispatchRecordings,
   dispatchRecordingsLoop,
 } from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
 import { transcribeRecording } from '../transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
-import { markAllLost as markAllTranscriptionsLost } from '../transcription-tasks/open-transcription-store.ts'
-import { createCutPiece } from '../transcription-tasks/segments/cut-segment.ts'
+import { markAllStalled as markAllTranscriptionsStalled } from '../transcription-tasks/open-transcription-store.ts'
+import { createCutSegment } from '../transcription-tasks/segments/cut-segment.ts'
 import { createReadLevels } from '../transcription-tasks/segments/read-levels.ts'
 import { dayOfTranscription } from '../transcription-tasks/transcription-id.ts'
 import { cancelVideo, createCancelTask } from '../videos/api/cancel-video.ts'
@@ -119,21 +119,21 @@ import { queryVideoTask } from '../videos/api/query-video-task.ts'
 import { createReadTask } from '../videos/api/read-task.ts'
 import { remixVideo } from '../videos/api/remix-video.ts'
 import { createWaitForTask } from '../videos/api/wait-for-task.ts'
-import { discardUpstream } from '../videos/lifecycle/discard-job.ts'
+import { discardJob } from '../videos/lifecycle/discard-job.ts'
 import { createFollow } from '../videos/lifecycle/follow-task.ts'
 import { generateVideo, type GenerateDependencies } from '../videos/lifecycle/generate-video.workflow.ts'
-import { markAllLost } from '../videos/open-task-store.ts'
-import { createPace } from '../videos/polling/job-durations.ts'
-import { watchUpstream, watchUpstreamName } from '../videos/polling/poll-jobs.workflow.ts'
+import { markAllStalled } from '../videos/open-task-store.ts'
+import { createJobDurations } from '../videos/polling/job-durations.ts'
+import { pollJobs, pollJobsName } from '../videos/polling/poll-jobs.workflow.ts'
 import { chatEnhancer } from '../videos/prompts/chat-enhancer.ts'
 import { ruleEnhancer } from '../videos/prompts/rule-enhancer.ts'
-import { createAcceptVideo } from '../videos/queue/admit-video.ts'
+import { createAdmitVideo } from '../videos/queue/admit-video.ts'
 import { dispatchVideos, dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
-import { lineDefaults, type LineLimits } from '../videos/queue/queue-limits.ts'
+import { queueDefaults, type QueueLimits } from '../videos/queue/queue-limits.ts'
 import { shardKey, shardOf } from '../videos/shard.ts'
 import { dayOfTaskId } from '../videos/task-id.ts'
-import { bringNews } from '../webhooks/inbound/receive-webhook.ts'
-import { createNewsLinks } from '../webhooks/inbound/webhook-url.ts'
+import { receiveWebhook } from '../webhooks/inbound/receive-webhook.ts'
+import { createWebhookUrls } from '../webhooks/inbound/webhook-url.ts'
 import { wireAdmin } from './admin.ts'
 import { videoLoops } from './video-loops.ts'
 
@@ -152,9 +152,9 @@ const settingsOf = (config: Config): Settings => ({
     audio: config.LIMIT_AUDIO_PER_MINUTE,
     chat: config.LIMIT_CHAT_PER_MINUTE,
   },
-  concurrencyPerAccount: lineDefaults.concurrencyPerAccount,
-  concurrencyPerKey: lineDefaults.concurrencyPerKey,
-  lineDepthPerAccount: lineDefaults.depthPerAccount,
+  concurrencyPerAccount: queueDefaults.concurrencyPerAccount,
+  concurrencyPerKey: queueDefaults.concurrencyPerKey,
+  queueLengthPerAccount: queueDefaults.depthPerAccount,
   mediaRetentionDays: config.MEDIA_RETENTION_DAYS,
   taskRetentionDays: config.TASK_RETENTION_DAYS,
   logRetentionDays: config.LOG_RETENTION_DAYS,
@@ -179,24 +179,24 @@ const retentionDays =
     return { media: mediaRetentionDays, task: taskRetentionDays, log: logRetentionDays }
   }
 
-const lineLimitsOf = (settings: InstanceSettings) => (): LineLimits => {
-  const { concurrencyPerAccount, concurrencyPerKey, lineDepthPerAccount } = settings.current()
-  return { concurrencyPerAccount, concurrencyPerKey, depthPerAccount: lineDepthPerAccount }
+const queueLimitsOf = (settings: InstanceSettings) => (): QueueLimits => {
+  const { concurrencyPerAccount, concurrencyPerKey, queueLengthPerAccount } = settings.current()
+  return { concurrencyPerAccount, concurrencyPerKey, depthPerAccount: queueLengthPerAccount }
 }
 
-const liveSetupOf = (config: Config, postgres: Postgres, log: Log) =>
-  createLiveSetup({
+const liveConfigOf = (config: Config, postgres: Postgres, log: Log) =>
+  createLiveConfig({
     postgres,
-    readSetup: config.readSetup,
+    readProviderConfig: config.readProviderConfig,
     credentialSecrets: config.CREDENTIAL_SECRETS,
     protocols: config.protocols,
     knownModels,
     log,
   })
 
-const nudgeWatchOf = (engine: Engine, providers: Providers) => (provider: string, taskId: string) => {
+const wakePollerOf = (engine: Engine, providers: Providers) => (provider: string, taskId: string) => {
   const { shards } = providers.get(provider)
-  engine.nudge(watchUpstreamName, shardKey(provider, shardOf(taskId, shards)))
+  engine.wake(pollJobsName, shardKey(provider, shardOf(taskId, shards)))
 }
 
 /** Whether this operation may be for a model that costs nothing, which is known for certain once its body was read. */
@@ -240,31 +240,41 @@ const connect = async (config: Config, log: Log, isApi: boolean) => {
   const postgres = await connectMigrated(config, log, { connectionsMax: config.DATABASE_CONNECTIONS, isApi })
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const enhancerChat = createEnhancerChat(config)
-  const setup = await liveSetupOf(config, postgres, log)
-  const providers = createProviders(setup, { ffmpegPath: config.FFMPEG_PATH })
+  const providerConfig = await liveConfigOf(config, postgres, log)
+  const providers = createProviders(providerConfig, { ffmpegPath: config.FFMPEG_PATH })
   return {
     postgres,
     redis,
-    news: redis === undefined ? postgresNews(postgres, log) : redisNews(redis, log),
+    pubsub: redis === undefined ? postgresPubsub(postgres, log) : redisPubsub(redis, log),
     engine: connectEngine(
       { ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL },
       log,
     ),
-    setup,
-    catalog: createCatalog(() => setup.current().models),
+    providerConfig,
+    catalog: createCatalog(() => providerConfig.current().models),
     providers,
-    router: await createRouter({ setup, providers, postgres, log }),
+    router: await createRouter({ providerConfig, providers, postgres, log }),
     enhancer: enhancerChat === undefined ? ruleEnhancer : chatEnhancer(enhancerChat),
     mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
   }
 }
 
 export const wireApi = async (config: Config, log: Log) => {
-  const { postgres, redis, news, engine, setup, catalog, providers, router, enhancer, mediaStore } =
-    await connect(config, log, true)
+  const {
+    postgres,
+    redis,
+    pubsub,
+    engine,
+    providerConfig,
+    catalog,
+    providers,
+    router,
+    enhancer,
+    mediaStore,
+  } = await connect(config, log, true)
   if (redis === undefined && !(await postgres.holdLock('kinora:api-without-redis'))) {
     await router.stop()
-    await setup.stop()
+    await providerConfig.stop()
     throw new Error(
       'Another API process runs on this database. Set REDIS_URL so that they can share rate limits.',
     )
@@ -272,20 +282,20 @@ export const wireApi = async (config: Config, log: Log) => {
   const settings = await createInstanceSettings(postgres, settingsOf(config), log)
   const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS, config.CURRENCY)
   const links = createLinkSigner(config.LINK_SECRETS, config.publicUrl, config.LINK_SECONDS)
-  const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
-  const prices = await createPriceList({ postgres, catalog, log }, () => setup.current().models)
-  const acceptVideo = createAcceptVideo({
+  const wakeDispatcher = (provider: string) => engine.wake(dispatchVideosName, provider)
+  const prices = await createPriceList({ postgres, catalog, log }, () => providerConfig.current().models)
+  const admitVideo = createAdmitVideo({
     postgres,
     router,
     prices,
     deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
-    lineLimits: lineLimitsOf(settings),
-    nudgeDispatcher,
+    queueLimits: queueLimitsOf(settings),
+    wakeDispatcher,
     namedCharacters: createNamedCharacters(postgres),
-    keepReplies,
+    storeResponses,
   })
-  const outside = createOutsideFetcher({ allowOrigins: config.FETCH_ALLOW_ORIGINS })
-  const pictures = { mediaStore, outside, findLinkedFile: createFindLinkedFile(postgres, links) }
+  const safeFetch = createSafeFetch({ allowOrigins: config.FETCH_ALLOW_ORIGINS })
+  const images = { mediaStore, safeFetch, findLinkedFile: createFindLinkedFile(postgres, links) }
 
   const isGuarded = config.ADMISSION_CONTROL
   const diskSpace = createDiskSpace(mediaStore.spoolDirectory, isGuarded ? config.DISK_FREE_BYTES_MIN : 0)
@@ -321,8 +331,8 @@ export const wireApi = async (config: Config, log: Log) => {
     { record, count: isGuarded ? count : record },
     rateLimit.address,
   )
-  const replies = createAnswerOnce({ postgres, log })
-  const door = {
+  const replies = createRunOnce({ postgres, log })
+  const server = {
     app,
     authenticate,
     rateLimit,
@@ -350,7 +360,7 @@ export const wireApi = async (config: Config, log: Log) => {
     },
     spool: createSpool(mediaStore.spoolDirectory, diskSpace),
     closing,
-    repeats: { fingerprintOf, answerOnce: replies.answerOnce, mayReplay: replies.mayReplay },
+    repeats: { fingerprintOf, runOnce: replies.runOnce, mayReplay: replies.mayReplay },
     isModel: (text: string) => catalog.available().some(({ id }) => id === text),
     isTaskId: (text: string) => dayOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,
     log,
@@ -359,15 +369,15 @@ export const wireApi = async (config: Config, log: Log) => {
   const days = retentionDays(settings)
   const taskDays = () => days().task
   const readTask = createReadTask(postgres, taskDays)
-  const { follow, stop: stopFollowing } = await createFollow(postgres, news, log)
+  const { follow, stop: stopFollowing } = await createFollow(postgres, pubsub, log)
   const cancelTask = createCancelTask({
     postgres,
     providers,
     readTask,
     mediaStore,
     log,
-    announce: news.publish,
-    onSlotFreed: nudgeDispatcher,
+    announce: pubsub.publish,
+    onSlotFreed: wakeDispatcher,
     forgetCharacters: (taskId) => forgetCharactersOfTask(postgres, taskId),
     wakeRun: engine.resolveAwakeable,
   })
@@ -375,8 +385,8 @@ export const wireApi = async (config: Config, log: Log) => {
     postgres,
     mediaStore,
     // A video takes longer than a picture; who asked for it is told to come back.
-    outside: createOutsideFetcher({ allowOrigins: config.FETCH_ALLOW_ORIGINS, totalTimeoutMs: 240_000 }),
-    findLinkedFile: pictures.findLinkedFile,
+    safeFetch: createSafeFetch({ allowOrigins: config.FETCH_ALLOW_ORIGINS, totalTimeoutMs: 240_000 }),
+    findLinkedFile: images.findLinkedFile,
     readTask,
     ffmpegPath: config.FFMPEG_PATH,
     ffprobePath: config.FFPROBE_PATH,
@@ -388,47 +398,51 @@ export const wireApi = async (config: Config, log: Log) => {
   const description = openapi(config.publicUrl)
   const getOpenapi: Handler<typeof operations.getOpenapi> = async () => ({ body: description })
 
-  implement(door, operations.createVideo, createVideo({ catalog, acceptVideo, pictures, withCharacter }))
-  implement(
-    door,
+  bindOperation(server, operations.createVideo, createVideo({ catalog, admitVideo, images, withCharacter }))
+  bindOperation(
+    server,
     operations.createVideoTask,
-    createVideoTask({ catalog, acceptVideo, pictures, enhancer, withCharacter }),
+    createVideoTask({ catalog, admitVideo, images, enhancer, withCharacter }),
   )
   const status = { readTask, waitForTask: createWaitForTask(readTask, follow), links, catalog }
-  implement(door, operations.getVideo, getVideo(status))
-  implement(door, operations.queryVideoTask, queryVideoTask(status))
-  implement(door, operations.listVideos, listVideos({ database: postgres, links, taskDays }))
-  implement(door, operations.deleteVideo, deleteVideo({ postgres, providers, mediaStore, readTask, log }))
+  bindOperation(server, operations.getVideo, getVideo(status))
+  bindOperation(server, operations.queryVideoTask, queryVideoTask(status))
+  bindOperation(server, operations.listVideos, listVideos({ database: postgres, links, taskDays }))
+  bindOperation(
+    server,
+    operations.deleteVideo,
+    deleteVideo({ postgres, providers, mediaStore, readTask, log }),
+  )
   const makeVariant = createMakeVariant({
     database: postgres,
     mediaStore,
     ffmpegPath: config.FFMPEG_PATH,
     log,
   })
-  implement(
-    door,
+  bindOperation(
+    server,
     operations.getVideoContent,
     getVideoContent({ database: postgres, readTask, mediaStore, makeVariant, links, catalog }),
   )
-  implement(door, operations.followVideo, followVideo({ database: postgres, readTask, follow, links }))
+  bindOperation(server, operations.followVideo, followVideo({ database: postgres, readTask, follow, links }))
   const chatVideo = createChatVideo({
-    acceptVideo,
-    pictures,
+    admitVideo,
+    images,
     readTask,
     follow,
     links,
     cancelTask,
     waitMs: config.CHAT_VIDEO_WAIT_SECONDS * 1000,
   })
-  implement(door, operations.remixVideo, remixVideo({ catalog, providers, readTask, acceptVideo }))
-  implement(door, operations.cancelVideo, cancelVideo({ cancelTask, links }))
+  bindOperation(server, operations.remixVideo, remixVideo({ catalog, providers, readTask, admitVideo }))
+  bindOperation(server, operations.cancelVideo, cancelVideo({ cancelTask, links }))
   const characters = { database: postgres, links, publicUrl: config.publicUrl }
-  implement(door, operations.createCharacter, createCharacter({ maker, ...characters }))
-  implement(door, operations.listCharacters, listCharacters(characters))
-  implement(door, operations.getCharacter, getCharacter(characters))
-  implement(door, operations.renameCharacter, renameCharacter(characters))
-  implement(door, operations.deleteCharacter, deleteCharacter({ database: postgres, mediaStore }))
-  implement(door, operations.showCharacter, showCharacter(characters))
+  bindOperation(server, operations.createCharacter, createCharacter({ maker, ...characters }))
+  bindOperation(server, operations.listCharacters, listCharacters(characters))
+  bindOperation(server, operations.getCharacter, getCharacter(characters))
+  bindOperation(server, operations.renameCharacter, renameCharacter(characters))
+  bindOperation(server, operations.deleteCharacter, deleteCharacter({ database: postgres, mediaStore }))
+  bindOperation(server, operations.showCharacter, showCharacter(characters))
   const audio = { catalog, router, prices, meter, requiresPayg: config.AUDIO_REQUIRES_PAYG }
   const measureAudio = createMeasureAudio({
     ffprobePath: config.FFPROBE_PATH,
@@ -446,15 +460,15 @@ export const wireApi = async (config: Config, log: Log) => {
     tokens,
     replyIds: createReplyIds(config.LINK_SECRETS),
   })
-  implement(door, operations.completeChat, completeChat({ catalog, chatVideo, chatAudio }))
-  implement(door, operations.createTranscription, createTranscription({ ...audio, measureAudio }))
-  implement(door, operations.createTranslation, createTranslation({ ...audio, measureAudio }))
-  implement(door, operations.createSpeech, createSpeech(audio))
+  bindOperation(server, operations.completeChat, completeChat({ catalog, chatVideo, chatAudio }))
+  bindOperation(server, operations.createTranscription, createTranscription({ ...audio, measureAudio }))
+  bindOperation(server, operations.createTranslation, createTranslation({ ...audio, measureAudio }))
+  bindOperation(server, operations.createSpeech, createSpeech(audio))
   const retentionMs = () => days().media * dayMs
-  const nudgeRecordings = () => engine.nudge(dispatchRecordings.loop, dispatchRecordings.key)
-  const recordings = { postgres, mediaStore, log, retentionMs, nudgeDispatcher: nudgeRecordings }
-  implement(
-    door,
+  const wakeRecordings = () => engine.wake(dispatchRecordings.loop, dispatchRecordings.key)
+  const recordings = { postgres, mediaStore, log, retentionMs, wakeDispatcher: wakeRecordings }
+  bindOperation(
+    server,
     operations.createTranscriptionTask,
     createTranscriptionTask({
       ...audio,
@@ -463,72 +477,72 @@ export const wireApi = async (config: Config, log: Log) => {
         secondsMax: recordingSecondsMax,
         adviceForLonger: 'Split it.',
       }),
-      acceptRecording: createAcceptRecording({
+      admitRecording: createAdmitRecording({
         ...recordings,
         prices,
-        keepReplies,
+        storeResponses,
         deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
       }),
     }),
   )
-  const kept = keptTranscriptions(postgres, days)
+  const kept = retainedTranscriptions(postgres, days)
   const ofTask = { database: postgres }
-  implement(
-    door,
+  bindOperation(
+    server,
     operations.listTranscriptionTasks,
     listTranscriptionTasks({ ...ofTask, keptSince: kept.since }),
   )
-  implement(door, operations.getTranscriptionTask, kept.one(getTranscriptionTask(ofTask)))
-  implement(door, operations.getTranscript, kept.one(getTranscript(ofTask)))
-  implement(door, operations.deleteTranscriptionTask, kept.one(deleteTranscriptionTask(recordings)))
+  bindOperation(server, operations.getTranscriptionTask, kept.one(getTranscriptionTask(ofTask)))
+  bindOperation(server, operations.getTranscript, kept.one(getTranscript(ofTask)))
+  bindOperation(server, operations.deleteTranscriptionTask, kept.one(deleteTranscriptionTask(recordings)))
   const engines = createModelEngines({ catalog, router, log })
-  implement(door, operations.listModels, listModels({ catalog, engines }))
-  implement(door, operations.getModel, getModel({ catalog, engines }))
-  implement(door, operations.getMe, getMe({ database: postgres, settings: settings.current }))
-  implement(door, operations.getUsage, getUsage({ postgres }))
-  implement(door, operations.getReceipt, getReceipt({ database: postgres }))
-  wireAdmin(door, {
+  bindOperation(server, operations.listModels, listModels({ catalog, engines }))
+  bindOperation(server, operations.getModel, getModel({ catalog, engines }))
+  bindOperation(server, operations.getMe, getMe({ database: postgres, settings: settings.current }))
+  bindOperation(server, operations.getUsage, getUsage({ postgres }))
+  bindOperation(server, operations.getReceipt, getReceipt({ database: postgres }))
+  wireAdmin(server, {
     postgres,
     catalog,
     prices,
     settings,
     keySecrets: config.KEY_HASH_SECRETS,
     publicUrl: config.publicUrl,
-    setup,
+    providerConfig,
     router,
     protocols: config.protocols,
     credentialSecrets: config.CREDENTIAL_SECRETS,
   })
-  implement(door, adminOperations.listTasks, listTasks({ postgres }))
-  implement(door, adminOperations.getTask, getTask({ database: postgres }))
-  implement(
-    door,
+  bindOperation(server, adminOperations.listTasks, listTasks({ postgres }))
+  bindOperation(server, adminOperations.getTask, getTask({ database: postgres }))
+  bindOperation(
+    server,
     adminOperations.retryTask,
     retryTask({
       database: postgres,
       catalog,
-      acceptVideo,
+      admitVideo,
       readTask,
       charactersLeft: async (ids) => new Set((await portraitsOf(postgres, ids)).keys()),
     }),
   )
-  implement(door, adminOperations.cancelTask, cancelAnyTask({ cancelVideo: cancelTask, recordings }))
-  implement(door, adminOperations.getReceiptOfAny, getReceiptOfAny({ database: postgres }))
-  implement(door, adminOperations.getUsageOfAll, getUsageOfAll({ postgres }))
-  implement(door, adminOperations.listRequests, listRequests({ postgres }))
-  implement(door, operations.getMedia, getMedia({ database: postgres, mediaStore, links }))
-  implement(door, operations.getOpenapi, getOpenapi)
-  implement(
-    door,
-    newsOperations.bringNews,
-    bringNews({
+  bindOperation(server, adminOperations.cancelTask, cancelAnyTask({ cancelVideo: cancelTask, recordings }))
+  bindOperation(server, adminOperations.getAnyReceipt, getAnyReceipt({ database: postgres }))
+  bindOperation(server, adminOperations.getTotalUsage, getTotalUsage({ postgres }))
+  bindOperation(server, adminOperations.listRequests, listRequests({ postgres }))
+  bindOperation(server, operations.getMedia, getMedia({ database: postgres, mediaStore, links }))
+  bindOperation(server, operations.getOpenapi, getOpenapi)
+  bindOperation(
+    server,
+    webhookOperations.receiveWebhook,
+    receiveWebhook({
       postgres,
       providers,
-      links: createNewsLinks(config.LINK_SECRETS, config.publicUrl),
+      links: createWebhookUrls(config.LINK_SECRETS, config.publicUrl),
       log,
       countRefused: rateLimit.address,
-      nudgeWatch: nudgeWatchOf(engine, providers),
-      announce: news.publish,
+      wakePoller: wakePollerOf(engine, providers),
+      announce: pubsub.publish,
     }),
   )
 
@@ -549,7 +563,7 @@ export const wireApi = async (config: Config, log: Log) => {
       await prices.stop()
       await settings.stop()
       await router.stop()
-      await setup.stop()
+      await providerConfig.stop()
       await engine.close()
       redis?.disconnect()
       await postgres.close()
@@ -558,12 +572,22 @@ export const wireApi = async (config: Config, log: Log) => {
 }
 
 export const wireWorker = async (config: Config, log: Log) => {
-  const { postgres, redis, news, engine, setup, catalog, providers, router, enhancer, mediaStore } =
-    await connect(config, log, false)
-  const nudgeDispatcher = (provider: string) => engine.nudge(dispatchVideosName, provider)
+  const {
+    postgres,
+    redis,
+    pubsub,
+    engine,
+    providerConfig,
+    catalog,
+    providers,
+    router,
+    enhancer,
+    mediaStore,
+  } = await connect(config, log, false)
+  const wakeDispatcher = (provider: string) => engine.wake(dispatchVideosName, provider)
   const settings = await createInstanceSettings(postgres, settingsOf(config), log)
   const days = retentionDays(settings)
-  const pace = createPace({ postgres, log })
+  const pace = createJobDurations({ postgres, log })
   const steps: GenerateDependencies = {
     postgres,
     providers,
@@ -574,14 +598,14 @@ export const wireWorker = async (config: Config, log: Log) => {
     probeVideo: createProbeVideo(config.FFPROBE_PATH),
     enhancer,
     retentionMsOf: async (accountId) => (await mediaDaysOf(postgres, accountId, days())) * dayMs,
-    nudgeDispatcher,
-    announce: news.publish,
-    onSlotFreed: nudgeDispatcher,
-    nudgeWatch: nudgeWatchOf(engine, providers),
-    discardUpstream: discardUpstream(providers),
+    wakeDispatcher,
+    announce: pubsub.publish,
+    onSlotFreed: wakeDispatcher,
+    wakePoller: wakePollerOf(engine, providers),
+    discardJob: discardJob(providers),
     portraitsOf: (characterIds) => portraitsOf(postgres, characterIds),
     forgetCharacters: (taskId) => forgetCharactersOfTask(postgres, taskId),
-    newsUrlOf: createNewsLinks(config.LINK_SECRETS, config.publicUrl).urlFor,
+    webhookUrlOf: createWebhookUrls(config.LINK_SECRETS, config.publicUrl).urlFor,
   }
   const recordings = {
     postgres,
@@ -589,20 +613,20 @@ export const wireWorker = async (config: Config, log: Log) => {
     mediaStore,
     log,
     readLevels: createReadLevels(config.FFMPEG_PATH),
-    cutPiece: createCutPiece(config.FFMPEG_PATH),
+    cutSegment: createCutSegment(config.FFMPEG_PATH),
     retentionMs: () => days().media * dayMs,
-    nudgeDispatcher: () => engine.nudge(dispatchRecordings.loop, dispatchRecordings.key),
+    wakeDispatcher: () => engine.wake(dispatchRecordings.loop, dispatchRecordings.key),
   }
   const suspendAfterMs = config.ENGINE_SUSPEND_AFTER_MS
   const served = await serveDurable(
     [
       generateVideo(steps, suspendAfterMs),
       dispatchVideos(
-        { postgres, providers, router, catalog, engine, lineLimits: lineLimitsOf(settings), log },
+        { postgres, providers, router, catalog, engine, queueLimits: queueLimitsOf(settings), log },
         suspendAfterMs,
       ),
-      watchUpstream(
-        { postgres, providers, engine, catalog, pace, router, announce: news.publish, log },
+      pollJobs(
+        { postgres, providers, engine, catalog, pace, router, announce: pubsub.publish, log },
         suspendAfterMs,
       ),
       transcribeRecording(recordings, suspendAfterMs),
@@ -611,11 +635,12 @@ export const wireWorker = async (config: Config, log: Log) => {
     { host: config.WORKER_HOST, port: config.WORKER_PORT, identityKeys: config.ENGINE_IDENTITY_KEYS },
     log,
   )
-  const turning = await keepEngineTurning({
+  const turning = await superviseEngine({
     postgres,
     engine,
     loops: () => [...videoLoops(providers), dispatchRecordings],
-    markAllLost: async () => (await markAllLost(postgres)) + (await markAllTranscriptionsLost(postgres)),
+    markAllStalled: async () =>
+      (await markAllStalled(postgres)) + (await markAllTranscriptionsStalled(postgres)),
     workerUrl: config.workerUrl,
     log,
   })
@@ -628,13 +653,15 @@ export const wireWorker = async (config: Config, log: Log) => {
     meter.releaseLapsed().catch((error: unknown) => log.warn({ err: error }, 'meter.not-released'))
   await giveUpLapsed()
   const forgetRemoved = () =>
-    forgetRemovedProviders(postgres).catch((error: unknown) => log.warn({ err: error }, 'setup.not-cleared'))
+    forgetRemovedProviders(postgres).catch((error: unknown) =>
+      log.warn({ err: error }, 'provider-config.not-cleared'),
+    )
   const everyMinute = setInterval(() => {
     void giveUpLapsed()
     void forgetRemoved()
   }, minuteMs)
-  const books = keepBooks({ postgres, log })
-  const clearing = keepClearing({ postgres, mediaStore, providers, days, log })
+  const books = startBillingLoop({ postgres, log })
+  const clearing = startRetentionLoop({ postgres, mediaStore, providers, days, log })
   return {
     close: async () => {
       clearInterval(daily)
@@ -647,7 +674,7 @@ export const wireWorker = async (config: Config, log: Log) => {
       await pace.stop()
       await settings.stop()
       await router.stop()
-      await setup.stop()
+      await providerConfig.stop()
       await engine.close()
       redis?.disconnect()
       await postgres.close()
@@ -659,16 +686,16 @@ export const wireWorker = async (config: Config, log: Log) => {
 export const wireRetention = async (config: Config, log: Log) => {
   const postgres = await connectMigrated(config, log, { connectionsMax: 2 })
   const settings = await createInstanceSettings(postgres, settingsOf(config), log)
-  const setup = await liveSetupOf(config, postgres, log)
+  const providerConfig = await liveConfigOf(config, postgres, log)
   return {
     postgres,
-    providers: createProviders(setup, { ffmpegPath: config.FFMPEG_PATH }),
+    providers: createProviders(providerConfig, { ffmpegPath: config.FFMPEG_PATH }),
     mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
     days: retentionDays(settings),
     log,
     close: async () => {
       await settings.stop()
-      await setup.stop()
+      await providerConfig.stop()
       await postgres.close()
     },
   }

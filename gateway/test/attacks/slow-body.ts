@@ -67,8 +67,8 @@ export const slowBody: Attack = async ({ keys }) => {
       })
     }
     for (let tick = 0; !signal.aborted; tick += 1) {
-      const atMost = opened < connectionsMax ? openedPerTick : reopenedPerTick
-      for (let at = 0; at < atMost && connections < connectionsMax; at += 1) openOne()
+      const limit = opened < connectionsMax ? openedPerTick : reopenedPerTick
+      for (let at = 0; at < limit && connections < connectionsMax; at += 1) openOne()
       if (tick % (1000 / tickMs) === 0) for (const trickle of trickling) trickle()
       await sleep(tickMs, undefined, { signal }).catch(() => undefined)
     }

@@ -20,8 +20,8 @@ export const unreadMedia: Attack = async ({ mediaPath }) => {
     let connections = 0
     let opened = 0
     for (let tick = 0; !signal.aborted; tick += 1) {
-      const atMost = opened < connectionsMax ? openedPerTick : reopenedPerTick
-      for (let at = 0; at < atMost && connections < connectionsMax; at += 1) {
+      const limit = opened < connectionsMax ? openedPerTick : reopenedPerTick
+      for (let at = 0; at < limit && connections < connectionsMax; at += 1) {
         opened += 1
         connections += 1
         const socket = client.openUnread()

@@ -141,8 +141,8 @@ export async function outcomeOf(
   { video, attempt, expectClean }: Bench,
   ref: Opaque,
 ): Promise<VideoJobStatus> {
-  for (let checks = 0; checks < 200; checks += 1) {
-    const status = await attempt((signal) => video.check(ref, signal))
+  for (let polls = 0; polls < 200; polls += 1) {
+    const status = await attempt((signal) => video.poll(ref, signal))
     if (status instanceof ProviderFailure) {
       expect(['unknown', 'busy', 'not_delivered']).toContain(status.kind)
       continue
@@ -157,14 +157,14 @@ export async function outcomeOf(
 
 export function expectProgress({
   progress,
-  checkAfterMs,
+  pollAfterMs,
 }: Extract<VideoJobStatus, { kind: 'running' }>): void {
   if (progress !== undefined) {
     expect(Number.isInteger(progress)).toBe(true)
     expect(progress).toBeGreaterThanOrEqual(0)
     expect(progress).toBeLessThan(100)
   }
-  if (checkAfterMs !== undefined) expect(checkAfterMs).toBeGreaterThanOrEqual(0)
+  if (pollAfterMs !== undefined) expect(pollAfterMs).toBeGreaterThanOrEqual(0)
 }
 
 export async function resultOf(bench: Bench, ref: Opaque): Promise<Opaque> {

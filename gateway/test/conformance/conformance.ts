@@ -102,7 +102,7 @@ const faultGuarantee = (fault: FaultName): Guarantee => ({
 
     await expectVideo(
       bench,
-      await submitted(bench, `vendor:fault=${fault}@check vendor:fault=${fault}@result`),
+      await submitted(bench, `vendor:fault=${fault}@poll vendor:fault=${fault}@result`),
     )
     expect(bench.vendor.counts().faults).toBeGreaterThan(1)
 
@@ -133,7 +133,7 @@ export const guarantees: Guarantee[] = [
       await using bench = await openBench(speaker, { durationMs: 120 })
       const endless = await submitted(bench, 'vendor:never')
       expect(bench.vendor.jobs()).toMatchObject([{ kind: speaker.kind, model: speaker.model }])
-      const status = await bench.succeed((signal) => bench.video.check(endless, signal))
+      const status = await bench.succeed((signal) => bench.video.poll(endless, signal))
       expect(status).toMatchObject({ kind: 'running' })
       await expectVideo(bench, await submitted(bench))
     },
@@ -187,7 +187,7 @@ export const guarantees: Guarantee[] = [
       await using bench = await openBench(speaker)
       const ref = await submitted(bench)
       bench.vendor.faults.forgetful = true
-      expect(await bench.succeed((signal) => bench.video.check(ref, signal))).toEqual({ kind: 'missing' })
+      expect(await bench.succeed((signal) => bench.video.poll(ref, signal))).toEqual({ kind: 'missing' })
     },
   },
   {
@@ -195,7 +195,7 @@ export const guarantees: Guarantee[] = [
     holds: async (speaker) => {
       await using bench = await openBench(speaker)
       const ref = await submitted(bench, 'vendor:odd-status')
-      expect(await bench.succeed((signal) => bench.video.check(ref, signal))).toMatchObject({
+      expect(await bench.succeed((signal) => bench.video.poll(ref, signal))).toMatchObject({
         kind: 'running',
       })
     },
@@ -224,8 +224,8 @@ export const guarantees: Guarantee[] = [
       for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: 'not_delivered' })
       const ref = await submitted(bench)
       const unreachable = bench.connect({ baseUrl: `${blackHole}${speaker.basePath ?? ''}` })
-      const check = bench.attempt((signal) => unreachable.check(ref, signal), AbortSignal.timeout(shortMs))
-      expect(await check).toBeInstanceOf(ProviderFailure)
+      const poll = bench.attempt((signal) => unreachable.poll(ref, signal), AbortSignal.timeout(shortMs))
+      expect(await poll).toBeInstanceOf(ProviderFailure)
     },
   },
   {
@@ -317,7 +317,7 @@ export const guarantees: Guarantee[] = [
         { id: 'a', app: '../..', name: 'models/../../a', url: elsewhere.url, statusUrl: elsewhere.url },
       ]
       for (const other of [...foreign, pointedAt(ref, vendor.url, elsewhere.url)]) {
-        const status = await attempt((signal) => video.check(other, signal))
+        const status = await attempt((signal) => video.poll(other, signal))
         if (!(status instanceof ProviderFailure)) expect(['missing', 'done']).toContain(status.kind)
         for (const act of [video.cancel, video.discard]) {
           if (act !== undefined && JSON.stringify(other) !== JSON.stringify(ref)) {
@@ -340,7 +340,7 @@ export const guarantees: Guarantee[] = [
       bench.vendor.faults.redirectTo = `${elsewhere.url}/moved`
       const wanted = bench.job('vendor:fault=redirect-inside@submit')
       await bench.attempt((signal) => bench.video.submit(wanted, signal))
-      await expectVideo(bench, await submitted(bench, 'vendor:fault=redirect-inside@check'))
+      await expectVideo(bench, await submitted(bench, 'vendor:fault=redirect-inside@poll'))
       const ref = await submitted(bench, 'vendor:fault=redirect-inside@downloadxall')
       const result = await resultOf(bench, ref)
       expect(await download(bench, ref, result)).toBeInstanceOf(ProviderFailure)
@@ -367,7 +367,7 @@ export const guarantees: Guarantee[] = [
         },
       )
       expect(exchanges.map(({ what }) => what)).toEqual(
-        expect.arrayContaining(['submit', 'check', 'download']),
+        expect.arrayContaining(['submit', 'poll', 'download']),
       )
       expect(exchanges.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 500]))
       bench.expectClean(JSON.stringify(exchanges))
@@ -382,7 +382,7 @@ export const guarantees: Guarantee[] = [
       await expectVideo(bench, await submitted(bench, 'vendor:fault=duplicate-id'))
       const ref = await submitted(bench, 'vendor:fault=backwards')
       for (const _ of [1, 2, 3]) {
-        const status = await bench.succeed((signal) => bench.video.check(ref, signal))
+        const status = await bench.succeed((signal) => bench.video.poll(ref, signal))
         if (status.kind === 'running') expectProgress(status)
         else expect(status).toMatchObject({ kind: 'done' })
       }

@@ -31,7 +31,7 @@ test('an engine that lost all its data is filled again: fifty tasks in every sta
   await Promise.all(creates)
   await stack.until('tasks are in every stage', async () => {
     const found: Record<string, number> = { ...(await stack.stages()), ...(await stack.states()) }
-    return ['accepted', 'submitting', 'waiting', 'keeping', 'completed'].every(
+    return ['accepted', 'submitting', 'waiting', 'storing', 'completed'].every(
       (stage) => (found[stage] ?? 0) > 0,
     )
   })

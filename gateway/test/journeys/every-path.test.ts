@@ -10,7 +10,7 @@ const paths = [
   ['the vendor takes the job and its reply is lost', 'A vendor:drop-reply whale', 'completed'],
   ['the vendor takes the job and answers nonsense', 'A vendor:garbage whale', 'completed'],
   ['the vendor fails once before taking it', 'A vendor:500-then-ok whale', 'completed'],
-  ['three checks in a row fail', 'A vendor:check-503=3 whale', 'completed'],
+  ['three checks in a row fail', 'A vendor:poll-503=3 whale', 'completed'],
   [
     'the vendor refuses the content while working',
     'A vendor:fail=content_policy_violation whale',

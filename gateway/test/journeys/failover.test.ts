@@ -16,10 +16,10 @@ beforeAll(async () => {
   second = await startVendor({ apiKey, durationMs: 300 })
   const provider = (url: string) => ({
     ...{ kind: 'openai', baseUrl: url, apiKey, idempotentSubmits: true, slots: 20 },
-    ...{ checkEveryMsLeast: 250, checkEveryMsMost: 1_000, submitTimeoutMs: 60_000 },
+    ...{ pollIntervalMsMin: 250, pollIntervalMsMax: 1_000, submitTimeoutMs: 60_000 },
   })
   stack = await startStack({
-    setup: ({ url }) => ({
+    providerConfig: ({ url }) => ({
       // Nothing listens there, so that nothing can have arrived.
       providers: { first: provider(url), second: provider(second.url), away: provider('http://127.0.0.1:9') },
       models: {
@@ -71,7 +71,7 @@ test('one that says it is busy is passed over at once, and both attempts are on 
   expect(task).toMatchObject({ status: 'completed', provider: 'second' })
   expect(task.provider_attempts).toMatchObject([
     { attempt: 1, provider: 'first', outcome: 'busy', because: expect.stringContaining('order 1') },
-    { attempt: 2, provider: 'second', outcome: 'taken', skipped: [{ provider: 'first' }] },
+    { attempt: 2, provider: 'second', outcome: 'accepted', skipped: [{ provider: 'first' }] },
   ])
   const [refused] = task.provider_attempts[0]?.exchanges ?? []
   expect(refused).toMatchObject({ what: 'submit', method: 'POST', path: '/v1/videos', status: 429 })
@@ -119,8 +119,8 @@ test('what one refuses for what it is, nobody else is asked for', async () => {
 test('however many callers poll, a vendor is asked once per turn of its own pace', async () => {
   const id = await stack.create('A whale vendor:duration=3000ms')
   const { url, key } = stack
-  const before = stack.vendor.counts().checks
-  await stack.until('it has begun', async () => stack.vendor.counts().checks > before)
+  const before = stack.vendor.counts().polls
+  await stack.until('it has begun', async () => stack.vendor.counts().polls > before)
   const polls = Array.from({ length: 200 }, () =>
     fetch(`${url}/v1/videos/${id}`, { headers: { authorization: `Bearer ${key}` } }).then((answer) =>
       answer.json(),
@@ -129,5 +129,5 @@ test('however many callers poll, a vendor is asked once per turn of its own pace
   await Promise.all(polls)
   await ended(id)
   // At least 250 ms lie between two of them.
-  expect(stack.vendor.counts().checks - before).toBeLessThan(16)
+  expect(stack.vendor.counts().polls - before).toBeLessThan(16)
 })

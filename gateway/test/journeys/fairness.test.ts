@@ -26,7 +26,7 @@ beforeAll(async () => {
     slots: 4,
     workers: 2,
     vendorDurationMs,
-    providerSettings: { checkEveryMsLeast: 50, checkEveryMsMost: 200 },
+    providerSettings: { pollIntervalMsMin: 50, pollIntervalMsMax: 200 },
     secondProviderFor: 'vidB-2-pro',
   })
 })

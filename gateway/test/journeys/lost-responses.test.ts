@@ -9,7 +9,7 @@ import OpenAI from 'openai'
 import { expect, inject, test } from 'vitest'
 
 import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
-import { atMost } from '../../src/platform/concurrency-limit.ts'
+import { concurrencyLimit } from '../../src/platform/concurrency-limit.ts'
 import { askJson } from '../kit/answers.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
@@ -80,7 +80,7 @@ test('a thousand replies are lost, the client library tries again, and there are
   const isFirst = (request: IncomingMessage) => request.headers['x-stainless-retry-count'] === '0'
   await using proxy = await startLossyProxy(gateway.url, isFirst)
   const client = new OpenAI({ apiKey: text, baseURL: `${proxy.url}/openai/v1`, maxRetries: 4 })
-  const inTurn = atMost(150)
+  const inTurn = concurrencyLimit(150)
   // Each is asked for twice, and twice is meant.
   const videos = await Promise.all(
     Array.from({ length: 1_000 }, (_, index) =>
@@ -106,17 +106,17 @@ const startSilentProxy = async (targetUrl: string) => {
   let isSilent = false
   const server = createSocketServer((near) => {
     const far = connect({ host: target.hostname, port: Number(target.port) })
-    let isHeldBack = false
+    let isThrottled = false
     for (const socket of [near, far]) {
       sockets.add(socket)
       socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
     }
     near.on('data', (chunk: Buffer) => {
-      if (isSilent && chunk.includes('commit\0')) isHeldBack = true
+      if (isSilent && chunk.includes('commit\0')) isThrottled = true
       far.write(chunk)
     })
     far.on('data', (chunk: Buffer) => {
-      if (!isHeldBack) near.write(chunk)
+      if (!isThrottled) near.write(chunk)
     })
     near.on('close', () => far.destroy())
     far.on('close', () => near.destroy())

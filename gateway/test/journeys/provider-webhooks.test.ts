@@ -4,7 +4,7 @@ import { startStack } from '../kit/stack.ts'
 
 test('a vendor that brings its news: every task ends by them alone, also those whose submit was never answered', async () => {
   await using stack = await startStack({
-    setup: ({ url }) => ({
+    providerConfig: ({ url }) => ({
       providers: {
         queue: {
           kind: 'fal',
@@ -13,8 +13,8 @@ test('a vendor that brings its news: every task ends by them alone, also those w
           webhooks: true,
           jwksUrl: `${url}/.well-known/jwks.json`,
           // Longer than the test may take: who only asked would never hear of an end.
-          checkEveryMsLeast: 120_000,
-          checkEveryMsMost: 120_000,
+          pollIntervalMsMin: 120_000,
+          pollIntervalMsMax: 120_000,
         },
       },
       models: { 'vidB-2': { provider: 'queue', upstreamModel: 'maker/film' } },

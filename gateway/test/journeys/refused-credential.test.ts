@@ -20,7 +20,7 @@ beforeAll(async () => {
   second = await startVendor({ apiKey, durationMs: 300 })
   const provider = (baseUrl: string, key: string) => ({
     ...{ kind: 'openai', baseUrl, apiKey: key, idempotentSubmits: true },
-    ...{ checkEveryMsLeast: 250, checkEveryMsMost: 1_000 },
+    ...{ pollIntervalMsMin: 250, pollIntervalMsMax: 1_000 },
   })
   const routes = [
     { provider: 'first', order: 1 },
@@ -28,7 +28,7 @@ beforeAll(async () => {
   ]
   stack = await startStack({
     environment: { CREDENTIAL_SECRETS: 'a-secret-for-the-keys-of-providers' },
-    setup: ({ url }) => ({
+    providerConfig: ({ url }) => ({
       providers: { first: provider(url, wrongKey), second: provider(second.url, apiKey) },
       models: {
         'vidB-2': { routes },
@@ -78,7 +78,7 @@ const setKey = (key: string) =>
     id: 'first',
     body: {
       ...{ kind: 'openai', base_url: stack.vendor.url, api_key: key },
-      ...{ check_every_ms_least: 250, check_every_ms_most: 1_000 },
+      ...{ poll_interval_ms_min: 250, poll_interval_ms_max: 1_000 },
     },
   })
 const healthOf = async (model: string) => {
@@ -91,7 +91,7 @@ test('it is passed over after one call, reported once with the remedy, and shown
   expect(task).toMatchObject({ status: 'completed', provider: 'second' })
   expect(task.provider_attempts).toMatchObject([
     { provider: 'first', outcome: 'unauthorized', failure_reason: expect.stringContaining('401') },
-    { provider: 'second', outcome: 'taken', failure_reason: null },
+    { provider: 'second', outcome: 'accepted', failure_reason: null },
   ])
   // It stays left alone, however long the rest takes.
   const { postgres } = stack.database
@@ -107,7 +107,7 @@ test('it is passed over after one call, reported once with the remedy, and shown
     .toEqual({
       problem: expect.stringContaining('PUT /admin/v1/providers/first'),
       health: {
-        state: 'ailing',
+        state: 'unhealthy',
         because: expect.stringMatching(/^breaker open for another \d{4} s: credential refused$/),
         until: expect.any(Number),
       },
@@ -152,7 +152,7 @@ test('a task that has no other route waits, and is made once the key is right', 
     health: { state: 'well', because: null, until: null },
   })
   const task = await ended(await stack.create('One more whale'))
-  expect(task.provider_attempts).toMatchObject([{ provider: 'first', outcome: 'taken' }])
+  expect(task.provider_attempts).toMatchObject([{ provider: 'first', outcome: 'accepted' }])
 })
 
 test('a key that is refused while a job is made is noticed by the checks, and the job is not lost', async () => {
@@ -163,7 +163,7 @@ test('a key that is refused while a job is made is noticed by the checks, and th
     .poll(() => healthOf('vidB-2'))
     .toMatchObject({
       problem: expect.stringContaining('refuses its API key'),
-      health: { state: 'ailing', because: expect.stringContaining('credential refused') },
+      health: { state: 'unhealthy', because: expect.stringContaining('credential refused') },
     })
   expect(await taskOf(id)).toMatchObject({ status: 'processing' })
   await setKey(apiKey)

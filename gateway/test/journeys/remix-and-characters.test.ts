@@ -94,7 +94,7 @@ test('a cancel that comes after the vendor has finished does nothing: the video 
   // It would be ten minutes until the job is polled.
   await using stack = await startStack({
     vendorDurationMs: 100,
-    providerSettings: { checkEveryMsLeast: 600_000, checkEveryMsMost: 600_000 },
+    providerSettings: { pollIntervalMsMin: 600_000, pollIntervalMsMax: 600_000 },
   })
   const { url, key, vendor } = stack
   const id = await stack.create('A whale')

@@ -6,7 +6,7 @@ import { audioForm } from '../kit/sound.ts'
 import { startStack, type Stack } from '../kit/stack.ts'
 
 const count = 3
-const piecesEach = 5
+const segmentsEach = 5
 const path = '/v1/audio/transcription-tasks'
 
 /** Cut into five pieces, one more than are written down at once. */
@@ -31,7 +31,7 @@ const counted = async (stack: Stack, text: string): Promise<number> => {
 const completed = (stack: Stack) =>
   counted(stack, `select count(*) from transcription_tasks where state = 'completed'`)
 const written = (stack: Stack) =>
-  counted(stack, `select count(*) from transcription_pieces where transcript is not null`)
+  counted(stack, `select count(*) from transcription_segments where transcript is not null`)
 
 const allCompleted = (stack: Stack) =>
   stack.until('all tasks are completed', async () => (await completed(stack)) === count)
@@ -45,7 +45,7 @@ const expectWhole = async (stack: Stack, ids: string[]) => {
   )
   for (const id of ids) {
     const { body } = await ask(`${stack.url}${path}/${id}/transcript`, stack.key)
-    expect(String(body['text']).match(/vendor transcript of \d+ bytes/g)?.length).toBe(piecesEach)
+    expect(String(body['text']).match(/vendor transcript of \d+ bytes/g)?.length).toBe(segmentsEach)
   }
 }
 
@@ -72,8 +72,8 @@ test('tasks under way survive the death of the worker, of the API, and of all th
   await expectWhole(stack, ids)
   // What was under way at a death is asked for again, and nothing else.
   const asked = stack.vendor.transcriptions().length
-  console.log(`the vendor was asked ${asked} times for ${count * piecesEach} pieces`)
-  expect(asked).toBeLessThanOrEqual(count * piecesEach + 2 * 8)
+  console.log(`the vendor was asked ${asked} times for ${count * segmentsEach} pieces`)
+  expect(asked).toBeLessThanOrEqual(count * segmentsEach + 2 * 8)
 })
 
 test('with every run replayed from its journal at each step, and a vendor that fails at first', async () => {

@@ -15,15 +15,15 @@ const together = 50
 const raiseMibMax = 150
 
 /** As large as a picture may be, and told by its first bytes to be one. */
-const picture = Buffer.concat([pixelBytes, randomBytes(20 * mebibyte - pixelBytes.length)])
+const image = Buffer.concat([pixelBytes, randomBytes(20 * mebibyte - pixelBytes.length)])
 
 test('fifty creates at once with pictures of 20 MB, by form and by URL, stay within 150 MiB', async () => {
   const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-length': String(picture.length) })
+    response.writeHead(200, { 'content-length': String(image.length) })
     Readable.from(
       (function* () {
-        for (let start = 0; start < picture.length; start += 65_536) {
-          yield picture.subarray(start, start + 65_536)
+        for (let start = 0; start < image.length; start += 65_536) {
+          yield image.subarray(start, start + 65_536)
         }
       })(),
     ).pipe(response)
@@ -37,7 +37,7 @@ test('fifty creates at once with pictures of 20 MB, by form and by URL, stay wit
   })
   const { url, key } = stack
   const many = (create: () => Promise<Answer>) => () => Promise.all(Array.from({ length: together }, create))
-  const blob = new Blob([picture], { type: 'image/png' })
+  const blob = new Blob([image], { type: 'image/png' })
   const byForm = () =>
     ask(`${url}/v1/videos`, key, {
       method: 'POST',

@@ -78,10 +78,10 @@ test('a thousand watchers of one api process are cheap, and all of them hear the
 
 test('a chat reply that streams holds nothing of the pictures it was asked with', async () => {
   await using stack = await startStack({ workers: 0, environment: { LOG_LEVEL: 'warn', ...manyRequests } })
-  const picture = Buffer.concat([pixelBytes, Buffer.alloc(10_000_000)])
+  const image = Buffer.concat([pixelBytes, Buffer.alloc(10_000_000)])
   const parts = [
     { type: 'text', text: 'A whale' },
-    { type: 'image_url', image_url: `data:image/png;base64,${picture.toString('base64')}` },
+    { type: 'image_url', image_url: `data:image/png;base64,${image.toString('base64')}` },
   ]
   const body = JSON.stringify({
     model: 'vidB-2',

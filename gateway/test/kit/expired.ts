@@ -50,11 +50,20 @@ export const acceptedAt = async (
   const day = dayOfTaskId(id) ?? ''
   const price = priceOf('second', 100_000, 4)
   await postMovements(postgres, [
-    { kind: 'hold', ...owner, purse: 'payg', taskId: id, day, amountMicros: price.totalMicros },
+    { kind: 'hold', ...owner, wallet: 'payg', taskId: id, day, amountMicros: price.totalMicros },
   ])
   await insertTasks(postgres, [
     {
-      ...{ id, day, ...owner, model: 'vidB-2', family: 'B', door: 'videos', state: 'pending', progress: 0 },
+      ...{
+        id,
+        day,
+        ...owner,
+        model: 'vidB-2',
+        family: 'B',
+        createdVia: 'videos',
+        state: 'pending',
+        progress: 0,
+      },
       order: {
         ...{ prompt: 'A whale', seconds: 4, size: '480x480', width: 480, height: 480 },
         ...{ watermark: true, isPrivate: false },
@@ -62,7 +71,7 @@ export const acceptedAt = async (
       ...{
         enhancedPrompt: 'A whale',
         provider: 'vendor',
-        purse: 'payg',
+        wallet: 'payg',
         price,
         holdMicros: price.totalMicros,
       },
@@ -89,7 +98,7 @@ export const recordingAt = async (
       ...{ id, day, ...owner, model: 'asr-1', state: 'pending', durationMs: 1_000, doneMs: 0 },
       order: { task: 'transcribe', temperature: 0, hasSegments: true },
       ...{
-        purse: 'payg',
+        wallet: 'payg',
         price: priceOf('minute', 0, 1),
         holdMicros: 0,
         errorCode: null,

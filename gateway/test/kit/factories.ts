@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 
 import { insertAccount, insertKey, type NewKey } from '../../src/auth/key-store.ts'
 import { createKeyText, hashKey, hintOf, type KeyKind } from '../../src/auth/key-text.ts'
-import { openPurse, postMovements, upsertSubscription } from '../../src/billing/ledger/ledger-store.ts'
+import { openWallet, postMovements, upsertSubscription } from '../../src/billing/ledger/ledger-store.ts'
 import { settleHold } from '../../src/billing/spending/spend.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
@@ -17,7 +17,7 @@ import type { Ending } from '../../src/videos/task.ts'
 export const keySecret = 'a secret for hashing keys in tests only'
 export const linkSecret = 'a secret for signing links in tests only'
 
-/** An account with money in its pay-as-you-go purse, in whole units. */
+/** An account with money in its pay-as-you-go wallet, in whole units. */
 export const createAccount = async (
   postgres: Postgres,
   { balance = 1000 }: { balance?: number } = {},
@@ -31,14 +31,14 @@ export const createAccount = async (
 const fill = async (
   postgres: Postgres,
   accountId: string,
-  purse: 'payg' | 'subscription',
+  wallet: 'payg' | 'subscription',
   amount: number,
 ) => {
   const day = new Date().toISOString().slice(0, 10)
-  const kind = purse === 'payg' ? 'top_up' : 'grant'
-  await openPurse(postgres, accountId, purse)
+  const kind = wallet === 'payg' ? 'top_up' : 'grant'
+  await openWallet(postgres, accountId, wallet)
   await postMovements(postgres, [
-    { kind, accountId, purse, taskId: null, day, amountMicros: amount * 1_000_000 },
+    { kind, accountId, wallet, taskId: null, day, amountMicros: amount * 1_000_000 },
   ])
 }
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 
-import type { ReferencePicture, VideoJob } from '../../src/providers/port/video.ts'
+import type { ReferenceImage, VideoJob } from '../../src/providers/port/video.ts'
 
 /** A job for a test, with nothing in it that the test does not say. */
 export const jobForTest = (changes: Partial<VideoJob>): VideoJob => ({
@@ -17,11 +17,11 @@ export const jobForTest = (changes: Partial<VideoJob>): VideoJob => ({
   referenceMode: undefined,
   source: undefined,
   characters: [],
-  newsUrl: undefined,
+  webhookUrl: undefined,
   ...changes,
 })
 
-export const pictureForTest = (content: string | Buffer, contentType = 'image/png'): ReferencePicture => ({
+export const imageForTest = (content: string | Buffer, contentType = 'image/png'): ReferenceImage => ({
   contentType,
   sizeBytes: Buffer.byteLength(content),
   open: async () => Readable.from([Buffer.from(content)]),

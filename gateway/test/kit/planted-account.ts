@@ -97,7 +97,7 @@ export const plantAccount = async (
   await transcriber.work()
   // The vendor knows nothing of the account; what was heard is.
   await postgres.query(
-    `update transcription_pieces set transcript = replace(transcript::text, 'vendor transcript', $2)::jsonb where task_id = $1`,
+    `update transcription_segments set transcript = replace(transcript::text, 'vendor transcript', $2)::jsonb where task_id = $1`,
     [written, `They said ${word}`],
   )
 

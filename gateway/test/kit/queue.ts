@@ -1,28 +1,28 @@
 import type { Database, Postgres } from '../../src/platform/postgres.ts'
-import { retakeLost } from '../../src/videos/open-task-store.ts'
-import { lineDefaults, type LineLimits } from '../../src/videos/queue/queue-limits.ts'
-import { enterLine, nextStartInMs, takeAccepted, type Line } from '../../src/videos/queue/queue-store.ts'
+import { requeueStalled } from '../../src/videos/open-task-store.ts'
+import { queueDefaults, type QueueLimits } from '../../src/videos/queue/queue-limits.ts'
+import { lockQueue, nextStartInMs, claimAccepted, type Queue } from '../../src/videos/queue/queue-store.ts'
 
 const manyStarts = 10_000
 
 /** What a dispatcher's turn reads and writes, without an engine: answers the tasks it would start. */
-export const turnOf = async (
+export const tickOf = async (
   database: Database,
-  line: Partial<Line> = {},
-  limits: Partial<LineLimits> = {},
-  atMost = manyStarts,
+  queue: Partial<Queue> = {},
+  limits: Partial<QueueLimits> = {},
+  limit = manyStarts,
 ) => {
-  const whole = { provider: 'vendor', slots: manyStarts, slotsElsewhere: 0, roomOf: new Map(), ...line }
-  await enterLine(database, whole.provider)
-  await retakeLost(database, whole.provider, atMost, 60_000)
-  const taken = await takeAccepted(database, whole, atMost, { ...lineDefaults, ...limits })
+  const whole = { provider: 'vendor', slots: manyStarts, slotsElsewhere: 0, capacityOf: new Map(), ...queue }
+  await lockQueue(database, whole.provider)
+  await requeueStalled(database, whole.provider, limit, 60_000)
+  const taken = await claimAccepted(database, whole, limit, { ...queueDefaults, ...limits })
   await nextStartInMs(database, whole.provider)
   return taken
 }
 
-export const takeTurn = (
+export const dispatchTick = (
   postgres: Postgres,
-  line: Partial<Line> = {},
-  limits: Partial<LineLimits> = {},
-  atMost = manyStarts,
-) => postgres.transaction((database) => turnOf(database, line, limits, atMost))
+  queue: Partial<Queue> = {},
+  limits: Partial<QueueLimits> = {},
+  limit = manyStarts,
+) => postgres.transaction((database) => tickOf(database, queue, limits, limit))

@@ -6,14 +6,14 @@ import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { settleTranscription } from '../../src/transcription-tasks/lifecycle/settle-transcription.ts'
 import type { RecordingDependencies } from '../../src/transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
 import {
-  retakeLost,
-  takeAccepted,
+  requeueStalled,
+  claimAccepted,
   type Start,
 } from '../../src/transcription-tasks/open-transcription-store.ts'
-import { createCutPiece } from '../../src/transcription-tasks/segments/cut-segment.ts'
-import { planPieces } from '../../src/transcription-tasks/segments/plan-segments.ts'
+import { createCutSegment } from '../../src/transcription-tasks/segments/cut-segment.ts'
+import { planSegments } from '../../src/transcription-tasks/segments/plan-segments.ts'
 import { createReadLevels } from '../../src/transcription-tasks/segments/read-levels.ts'
-import { transcribePieces } from '../../src/transcription-tasks/segments/transcribe-segments.ts'
+import { transcribeSegments } from '../../src/transcription-tasks/segments/transcribe-segments.ts'
 import { waveOf } from './sound.ts'
 import { vendorKey, type VendorGateway } from './vendor-gateway.ts'
 import { vendorRouter } from './vendor-providers.ts'
@@ -56,22 +56,22 @@ export const createTranscriber = async ({
     mediaStore: await createDiskMediaStore(join(directory, 'media')),
     router: await vendorRouter(vendor, vendorKey, postgres),
     readLevels: createReadLevels('ffmpeg'),
-    cutPiece: createCutPiece('ffmpeg'),
+    cutSegment: createCutSegment('ffmpeg'),
     retentionMs: () => 7 * 86_400_000,
     log: createLog({ level: 'silent' }, 'test'),
-    nudgeDispatcher: () => undefined,
+    wakeDispatcher: () => undefined,
   }
   const carry = async ({ taskId, run }: Start) => {
-    let worked = await planPieces(dependencies, taskId, run)
-    while (worked.kind === 'more') worked = await planPieces(dependencies, taskId, run)
+    let worked = await planSegments(dependencies, taskId, run)
+    while (worked.kind === 'more') worked = await planSegments(dependencies, taskId, run)
     while (worked.kind === 'done' || worked.kind === 'more')
-      worked = await transcribePieces(dependencies, taskId, run)
+      worked = await transcribeSegments(dependencies, taskId, run)
     if (worked.kind !== 'over') await settleTranscription(dependencies, taskId, worked)
   }
   return {
     dependencies,
     work: async () => {
-      const starts = [...(await retakeLost(postgres, 100)), ...(await takeAccepted(postgres, 16))]
+      const starts = [...(await requeueStalled(postgres, 100)), ...(await claimAccepted(postgres, 16))]
       await Promise.all(starts.map(carry))
       return starts.length
     },

@@ -39,9 +39,9 @@ export const probe = async (source: string): Promise<Probed> => {
     streams: { codec_type: string; codec_name: string; width: number; height: number }[]
     format: { duration?: string }
   }
-  const picture = streams.find(({ codec_type }) => codec_type === 'video')
+  const image = streams.find(({ codec_type }) => codec_type === 'video')
   const sound = streams.find(({ codec_type }) => codec_type === 'audio')
-  if (picture === undefined) throw new Error(`${source} has no picture`)
-  const { codec_name: codec, width, height } = picture
+  if (image === undefined) throw new Error(`${source} has no picture`)
+  const { codec_name: codec, width, height } = image
   return { codec, soundCodec: sound?.codec_name, width, height, seconds: Number(format.duration ?? 0) }
 }

@@ -30,7 +30,7 @@ export const meteredRequestsOf = async (database: Database, account: string) => 
 export const paygBalanceOf = async (database: Database, account: string) => {
   const { rows } = await database.query<Record<string, unknown>>(
     `select available_micros as available, held_micros as held from balances
-      where account_id = $1 and purse = 'payg'`,
+      where account_id = $1 and wallet = 'payg'`,
     [account],
   )
   return rows[0]

@@ -33,7 +33,7 @@ export interface StackOptions {
   /** A model that is served by a second provider, with the same settings and the same upstream. */
   secondProviderFor?: string
   /** The file of providers as a whole, instead of what the options above make. */
-  setup?: (vendor: Vendor) => { providers: Record<string, object>; models: Record<string, object> }
+  providerConfig?: (vendor: Vendor) => { providers: Record<string, object>; models: Record<string, object> }
   environment?: Environment
   /** Has the vendor's chat model rewrite prompts. */
   isEnhancedByVendor?: boolean
@@ -118,8 +118,8 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   const providersFile = join(directory, 'providers.yaml')
   const settings = {
     slots,
-    checkEveryMsLeast: 250,
-    checkEveryMsMost: 2_000,
+    pollIntervalMsMin: 250,
+    pollIntervalMsMax: 2_000,
     ...(provider === 'vendor'
       ? { kind: 'openai', baseUrl: vendor.url, apiKey, idempotentSubmits: true }
       : { kind: 'local' }),
@@ -129,7 +129,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   await writeFile(
     providersFile,
     JSON.stringify(
-      options.setup?.(vendor) ?? {
+      options.providerConfig?.(vendor) ?? {
         providers: { [provider]: settings, ...(second !== undefined && { second: settings }) },
         models: second === undefined ? {} : { [second]: { provider: 'second' } },
       },

@@ -69,7 +69,7 @@ const recordedTables = [
   'metered_requests',
   'transcription_tasks',
   'open_transcriptions',
-  'transcription_pieces',
+  'transcription_segments',
   'ledger_entries',
   'balances',
   'key_quotas',

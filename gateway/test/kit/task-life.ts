@@ -3,9 +3,9 @@ import { inject } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
-import { redisNews } from '../../src/platform/pubsub.ts'
+import { redisPubsub } from '../../src/platform/pubsub.ts'
 import { connectRedis } from '../../src/platform/redis.ts'
-import { recordChecks } from '../../src/videos/open-task-store.ts'
+import { recordPolls } from '../../src/videos/open-task-store.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
 import { markProcessing } from '../../src/videos/task-store.ts'
 import { completeTask, endTask } from './factories.ts'
@@ -23,28 +23,28 @@ export interface TaskLife {
 export const startTaskLife = (gateway: { database: { postgres: Postgres }; directory: string }): TaskLife => {
   const log = createLog({ level: 'silent' }, 'test')
   const redis = connectRedis(inject('redisUrl'), log)
-  const news = redisNews(redis, log)
+  const pubsub = redisPubsub(redis, log)
   const { postgres } = gateway.database
   const dayOf = (taskId: string) => dayOfTaskId(taskId) ?? ''
   return {
     begin: async (taskId) => {
       await markProcessing(postgres, dayOf(taskId), taskId)
-      news.publish([taskId])
+      pubsub.publish([taskId])
     },
     progress: async (taskId, percent) => {
-      await recordChecks(postgres, [
-        { taskId, day: dayOf(taskId), nextCheckMs: 60_000, progress: percent, outcome: null },
+      await recordPolls(postgres, [
+        { taskId, day: dayOf(taskId), nextPollMs: 60_000, progress: percent, outcome: null },
       ])
-      news.publish([taskId])
+      pubsub.publish([taskId])
     },
     complete: async (taskId, accountId) => {
       const { mediaId } = await completeTask(gateway, accountId, taskId)
-      news.publish([taskId])
+      pubsub.publish([taskId])
       return mediaId
     },
     fail: async (taskId, code = 'upstream_error', message = 'It broke.') => {
       await endTask(postgres, taskId, { kind: 'failed', code, message })
-      news.publish([taskId])
+      pubsub.publish([taskId])
     },
     close: () => redis.disconnect(),
   }

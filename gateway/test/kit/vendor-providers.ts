@@ -3,7 +3,7 @@ import type { Vendor } from '../../../dev/vendor/vendor.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
-import type { LiveSetup, ProviderSettings } from '../../src/provider-config/config.ts'
+import type { LiveConfig, ProviderSettings } from '../../src/provider-config/config.ts'
 import type { Providers } from '../../src/providers/port/provider.ts'
 import { createProviders } from '../../src/providers/registry.ts'
 import { createRouter } from '../../src/routing/router.ts'
@@ -21,8 +21,8 @@ export const settingsAt = (
   isEnabled: true,
   slots: 1,
   shards: 1,
-  checkEveryMs: { least: 1, most: 1 },
-  timeoutsMs: { submit: 10_000, check: 5_000, download: 60_000 },
+  pollIntervalMs: { least: 1, most: 1 },
+  timeoutsMs: { submit: 10_000, poll: 5_000, download: 60_000 },
   connections: 64,
   resultOrigins: [],
   own: { idempotentSubmits: true, lookup: false },
@@ -30,16 +30,16 @@ export const settingsAt = (
 })
 
 export const vendorProviders = (vendor: Pick<Vendor, 'url'>, apiKey: string): Providers =>
-  createProviders(setupAt(vendor, apiKey), { ffmpegPath: 'ffmpeg' })
+  createProviders(providerConfigAt(vendor, apiKey), { ffmpegPath: 'ffmpeg' })
 
-const setupAt = ({ url }: Pick<Vendor, 'url'>, apiKey: string): LiveSetup => {
-  const setup = { providers: [settingsAt(url, apiKey)], models: {} }
-  return { current: () => setup, onChange: () => () => {} }
+const providerConfigAt = ({ url }: Pick<Vendor, 'url'>, apiKey: string): LiveConfig => {
+  const providerConfig = { providers: [settingsAt(url, apiKey)], models: {} }
+  return { current: () => providerConfig, onChange: () => () => {} }
 }
 
 /** A router that leads to it, whatever the model. */
 export const vendorRouter = (vendor: Pick<Vendor, 'url'>, apiKey: string, postgres: Postgres) => {
-  const setup = setupAt(vendor, apiKey)
-  const providers = createProviders(setup, { ffmpegPath: 'ffmpeg' })
-  return createRouter({ setup, providers, postgres, log: createLog({ level: 'silent' }, 'test') })
+  const providerConfig = providerConfigAt(vendor, apiKey)
+  const providers = createProviders(providerConfig, { ffmpegPath: 'ffmpeg' })
+  return createRouter({ providerConfig, providers, postgres, log: createLog({ level: 'silent' }, 'test') })
 }

@@ -11,18 +11,18 @@ import { Secret } from '../../src/platform/secret.ts'
 import { recordSubmitted } from '../../src/videos/open-task-store.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
 import { markProcessing } from '../../src/videos/task-store.ts'
-import { createNewsLinks } from '../../src/webhooks/inbound/webhook-url.ts'
+import { createWebhookUrls } from '../../src/webhooks/inbound/webhook-url.ts'
 import { ask, askJson, type Answer } from './answers.ts'
 import { createAccount, createKey, linkSecret } from './factories.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
-export interface Brought {
+export interface Delivered {
   url: string
   headers: Record<string, string>
   body: string
 }
 
-export interface NewsGateway extends TestGateway {
+export interface WebhookGateway extends TestGateway {
   signer: FalSigner
   accountId: string
   /** Every path that the vendor was asked for, beside its keys. */
@@ -35,14 +35,14 @@ export interface NewsGateway extends TestGateway {
   submitted: (taskId: string, jobId: string) => Promise<void>
   refOf: (jobId: string) => { id: string; app: string }
   /** A genuine delivery of a job's end to the address of a task. */
-  newsOf: (taskId: string, jobId: string, claims?: Partial<Claims>) => Brought
-  bring: (brought: Brought) => Promise<Answer>
+  webhookOf: (taskId: string, jobId: string, claims?: Partial<Claims>) => Delivered
+  deliver: (delivered: Delivered) => Promise<Answer>
 }
 
 const app = 'maker/film'
 
 /** The provider is `queue`; another one of the same kind, `other`, has keys of its own that nobody here holds. */
-export const startNewsGateway = async (): Promise<NewsGateway> => {
+export const startWebhookGateway = async (): Promise<WebhookGateway> => {
   const signer = createFalSigner()
   const stranger = createFalSigner()
   const asked: string[] = []
@@ -68,7 +68,7 @@ export const startNewsGateway = async (): Promise<NewsGateway> => {
   const { postgres } = gateway.database
   const accountId = await createAccount(postgres, { balance: 100_000 })
   const key = await createKey(postgres, accountId)
-  const links = createNewsLinks([new Secret(linkSecret)], gateway.url)
+  const links = createWebhookUrls([new Secret(linkSecret)], gateway.url)
   const refOf = (jobId: string) => ({ id: jobId, app })
   return {
     ...gateway,
@@ -85,7 +85,7 @@ export const startNewsGateway = async (): Promise<NewsGateway> => {
       await recordSubmitted(postgres, { taskId, provider: 'queue' }, refOf(jobId), 3_600_000)
       await markProcessing(postgres, dayOfTaskId(taskId) ?? '', taskId)
     },
-    newsOf: (taskId, jobId, claims = {}) => {
+    webhookOf: (taskId, jobId, claims = {}) => {
       const body = JSON.stringify({
         request_id: jobId,
         status: 'OK',
@@ -97,7 +97,7 @@ export const startNewsGateway = async (): Promise<NewsGateway> => {
         body,
       }
     },
-    bring: ({ url, headers, body }) =>
+    deliver: ({ url, headers, body }) =>
       ask(url, undefined, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },

@@ -116,7 +116,7 @@ describe('listAccounts', () => {
 })
 
 describe('getAccount', () => {
-  test('shows both purses', async () => {
+  test('shows both wallets', async () => {
     const id = await createAccount(gateway.database.postgres, { balance: 7 })
     const { text } = await createKey(gateway.database.postgres, id)
     const { status } = await create(text)
@@ -124,7 +124,7 @@ describe('getAccount', () => {
     const { balances } = await operator.call('getAccount', { id })
     expect(balances).toEqual([
       {
-        ...{ purse: 'payg', currency: 'USD' },
+        ...{ wallet: 'payg', currency: 'USD' },
         ...{ available_micros: expect.any(Number), held_micros: expect.any(Number) },
       },
     ])

@@ -41,12 +41,12 @@ describe('createTopUp', () => {
       object: 'movement',
       account_id: id,
       kind: 'top_up',
-      purse: 'payg',
+      wallet: 'payg',
       amount_micros: 5_000_000,
       actor: `night shift …${operator.text.slice(-4)}`,
       reason: 'bank transfer',
       reference: 'INV-1',
-      balance: { purse: 'payg', available_micros: 5_000_000, held_micros: 0 },
+      balance: { wallet: 'payg', available_micros: 5_000_000, held_micros: 0 },
     })
     expect((await create(text)).status).toBe(200)
   })
@@ -68,7 +68,7 @@ describe('createTopUp', () => {
     expectProblem(await topUp(id, { amount_micros: 0 }), 'invalid_parameter', 'amount_micros')
     expectProblem(await topUp(id, { amount_micros: 2 ** 60 }), 'invalid_parameter', 'amount_micros')
     expectProblem(await topUp(id, { reason: '' }), 'missing_parameter', 'reason')
-    expectProblem(await topUp(id, { purse: 'gold' }), 'invalid_parameter', 'purse')
+    expectProblem(await topUp(id, { wallet: 'gold' }), 'invalid_parameter', 'wallet')
   })
 })
 

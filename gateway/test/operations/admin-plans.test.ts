@@ -105,7 +105,7 @@ describe('subscriptions', () => {
       ends_at: endsAt,
     })
     expect(subscribed.balances).toEqual([
-      { purse: 'subscription', available_micros: 5_000_000, held_micros: 0, currency: 'USD' },
+      { wallet: 'subscription', available_micros: 5_000_000, held_micros: 0, currency: 'USD' },
     ])
     expect((await create(secret)).status).toBe(200)
     const ended = await operator.call('endSubscription', { id: account.id })

@@ -56,10 +56,10 @@ describe('a provider of the file', () => {
       enabled: true,
       slots: 100,
       shards: 1,
-      check_every_ms_least: 2_000,
-      check_every_ms_most: 15_000,
+      poll_interval_ms_min: 2_000,
+      poll_interval_ms_max: 15_000,
       submit_timeout_ms: 60_000,
-      check_timeout_ms: 15_000,
+      poll_timeout_ms: 15_000,
       download_timeout_ms: 600_000,
       connections: 64,
       result_origins: [],
@@ -168,7 +168,7 @@ describe('setProvider', () => {
       [{ base_url: 'https://me:word@acme.example' }, 'base_url', /must be an address/],
       [{ slots: 0 }, 'slots', /whole number/],
       [{ slots: 10_000_000 }, 'slots', /from 1 to/],
-      [{ check_every_ms_most: 5 }, 'check_every_ms_most', /not be less than check_every_ms_least/],
+      [{ poll_interval_ms_max: 5 }, 'poll_interval_ms_max', /not be less than poll_interval_ms_min/],
       [{ result_origins: ['nowhere'] }, 'result_origins[0]', /must be an origin/],
       [{ settings: { idempotent_submit: true } }, 'settings.idempotent_submit', /idempotent_submits\?/],
       [{ settings: { lookup: 'yes' } }, 'settings.lookup', /true or false/],
@@ -217,10 +217,10 @@ describe('deleteProvider', () => {
     expectProblem(routed, 'invalid_parameter', 'routes[0].provider')
     const { postgres } = gateway.database
     await postgres.query(
-      `update provider_entries set removed_at = now() - interval '1 hour' where name = 'leaving'`,
+      `update provider_configs set removed_at = now() - interval '1 hour' where name = 'leaving'`,
     )
     const isKept = async () =>
-      (await postgres.query(`select from provider_entries where name = 'leaving'`)).rowCount === 1
+      (await postgres.query(`select from provider_configs where name = 'leaving'`)).rowCount === 1
     await forgetRemovedProviders(postgres)
     expect(await isKept()).toBe(true)
     await end(task)
@@ -242,7 +242,7 @@ test('an entry that a later version cannot use is shown with its problem, and st
   const { postgres } = gateway.database
   await set('older', acme)
   await route('vidA3.1', { provider: 'older' }, { provider: 'vendor' })
-  const change = `update provider_entries set settings = settings || '{"kind": "gone"}' where name = 'older'`
+  const change = `update provider_configs set settings = settings || '{"kind": "gone"}' where name = 'older'`
   await postgres.query(change)
   expect(await find('older')).toMatchObject({
     kind: 'gone',
@@ -277,7 +277,7 @@ test('resetProviderHealth forgets what is known against a provider', async () =>
   const healthOf = async () =>
     (await find('vendor')).models.find(({ model }: { model: string }) => model === 'vidB-2').health
   await expect.poll(healthOf).toEqual({
-    state: 'ailing',
+    state: 'unhealthy',
     because: expect.stringContaining('5 failures in a row'),
     until: expect.closeTo(Date.now() / 1000 + 60, -1),
   })

@@ -25,7 +25,7 @@ test('are what the environment says until they are changed', async () => {
     limits: { create: 60, read: 1_000, audio: 120, chat: 120 },
     concurrency_per_account: null,
     concurrency_per_key: null,
-    line_depth_per_account: 20_000,
+    queue_length_per_account: 20_000,
     media_retention_days: 5,
     task_retention_days: 30,
     log_retention_days: 30,
@@ -64,10 +64,10 @@ test('the depth of the line is followed', async () => {
   const accountId = await createAccount(gateway.database.postgres)
   const { text } = await createKey(gateway.database.postgres, accountId)
   const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
-  await update({ line_depth_per_account: 1 })
+  await update({ queue_length_per_account: 1 })
   expect((await askJson(`${gateway.url}/v1/videos`, text, order)).status).toBe(200)
   expectProblem(await askJson(`${gateway.url}/v1/videos`, text, order), 'rate_limit_exceeded')
-  await update({ line_depth_per_account: 20_000 })
+  await update({ queue_length_per_account: 20_000 })
   expect((await askJson(`${gateway.url}/v1/videos`, text, order)).status).toBe(200)
 })
 

@@ -199,7 +199,7 @@ describe('detail', () => {
     const { key } = await account()
     const id = await create(key)
     const skipped = [{ provider: 'acme', because: 'asked to wait 3 s' }]
-    const decision = { provider: 'vendor', because: 'order 2: acme is ailing', skipped }
+    const decision = { provider: 'vendor', because: 'order 2: acme is unhealthy', skipped }
     await postgres.query('update open_tasks set decision = $2 where task_id = $1', [id, decision])
     const [{ day }] = (await query('select day from open_tasks where task_id = $1', [id])) as [
       { day: string },
@@ -316,7 +316,7 @@ describe('retry', () => {
     expect(await auditOf(id)).toEqual([])
   })
 
-  test('402 where the purse does not cover it', async () => {
+  test('402 where the wallet does not cover it', async () => {
     const { accountId, key } = await account(1)
     const id = await create(key)
     await fail(id)
@@ -371,9 +371,9 @@ describe('retry', () => {
       body: form({ ...order, seconds: '4', input_reference: pixel }),
     })
     expect(posted.status).toBe(200)
-    const withPicture = String(posted.body['id'])
-    expect((await post(`/${withPicture}/cancel`)).status).toBe(200)
-    expectProblem(await post(`/${withPicture}/retry`), 'conflict')
+    const withImage = String(posted.body['id'])
+    expect((await post(`/${withImage}/cancel`)).status).toBe(200)
+    expectProblem(await post(`/${withImage}/retry`), 'conflict')
     const owner = { accountId, keyId: key.id }
     const { id: recording } = await recordingAt(gateway.database.postgres, owner, new Date())
     expect((await post(`/${recording}/cancel`)).status).toBe(200)

@@ -203,7 +203,7 @@ describe('200', () => {
       await expectCharged(id)
     })
 
-    test.each(['waiting', 'keeping'])('and that is being stored (%s): the cancel loses', async (stage) => {
+    test.each(['waiting', 'storing'])('and that is being stored (%s): the cancel loses', async (stage) => {
       const id = await underWay()
       await maker.gateway.database.postgres.query(
         `update open_tasks set stage = $2, outcome = '{"kind":"done","result":null}' where task_id = $1`,

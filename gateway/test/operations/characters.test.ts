@@ -201,9 +201,9 @@ describe('an order that names characters', () => {
     })
     // The link leads to a video, which is no picture; what matters is that the door refuses it as such.
     expectProblem(task, 'invalid_image', 'images[0]')
-    const picture = (await call('GET', anna().id)).body['profile_picture_url']
+    const image = (await call('GET', anna().id)).body['profile_picture_url']
     const created = await askJson(`${gateway.url}/v1/video/create`, key.text, {
-      ...{ model: 'vidB-2', prompt: `@${username} swims`, images: [picture] },
+      ...{ model: 'vidB-2', prompt: `@${username} swims`, images: [image] },
     })
     expect(await orderOf(created.body['id'])).toMatchObject({ characters: [{ username }] })
     const remix = await askJson(`${gateway.url}/v1/videos/${taskId}/remix`, key.text, {

@@ -67,14 +67,14 @@ const stream = (
 
 interface TaskRow extends Record<string, unknown> {
   id: string
-  door: string
+  createdVia: string
   state: string
   order: Record<string, unknown>
 }
 
 const tasksOf = async ({ accountId }: Customer): Promise<TaskRow[]> => {
   const { rows } = await gateway.database.postgres.query<TaskRow>(
-    'select id, door, state, video_order as "order" from video_tasks where account_id = $1',
+    'select id, created_via as "createdVia", state, video_order as "order" from video_tasks where account_id = $1',
     [accountId],
   )
   return rows
@@ -322,7 +322,7 @@ describe('what is ordered', () => {
   }
 
   test('the text of the last message of the user, with the defaults of the family', async () => {
-    const { door, order } = await orderOf({
+    const { createdVia, order } = await orderOf({
       model: 'vidB-2',
       messages: [
         { role: 'system', content: 'Be brief.' },
@@ -338,7 +338,7 @@ describe('what is ordered', () => {
         { role: 'assistant', content: 'Very well.' },
       ],
     })
-    expect(door).toBe('chat')
+    expect(createdVia).toBe('chat')
     expect(order).toEqual({
       prompt: 'A whale at sunset',
       seconds: 10,
@@ -374,14 +374,14 @@ describe('what is ordered', () => {
   })
 
   test('a picture or a prompt too long to be held is ordered like any other', async () => {
-    const picture = Buffer.concat([pixelBytes, Buffer.alloc(300_000)])
-    picture.writeUInt32BE(400, 16)
-    picture.writeUInt32BE(700, 20)
+    const image = Buffer.concat([pixelBytes, Buffer.alloc(300_000)])
+    image.writeUInt32BE(400, 16)
+    image.writeUInt32BE(700, 20)
     const prompt = '🐳'.repeat(32_000)
     const { id, order } = await orderOf(
       said([
         { type: 'text', text: prompt },
-        { type: 'image_url', image_url: { url: `data:image/png;base64,${picture.toString('base64')}` } },
+        { type: 'image_url', image_url: { url: `data:image/png;base64,${image.toString('base64')}` } },
       ]),
     )
     expect(order).toMatchObject({ prompt, size: '720x1280' })
@@ -389,9 +389,7 @@ describe('what is ordered', () => {
       `select size_bytes as bytes, encode(sha256, 'hex') as sha256 from media where task_id = $1 and kind = 'reference'`,
       [id],
     )
-    expect(rows).toEqual([
-      { bytes: picture.length, sha256: createHash('sha256').update(picture).digest('hex') },
-    ])
+    expect(rows).toEqual([{ bytes: image.length, sha256: createHash('sha256').update(image).digest('hex') }])
   })
 
   test('what chat has and video has not is named and passed over', async () => {

@@ -11,7 +11,7 @@ import { makeVideo, probe } from '../kit/sample-video.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway
-let outside: FileServer
+let safeFetch: FileServer
 let accountId: string
 let key: TestKey
 let video: Buffer
@@ -45,7 +45,7 @@ const clipOf = async (username: unknown) => {
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-samples-'))
   video = await makeVideo(directory)
-  outside = await serveFiles({
+  safeFetch = await serveFiles({
     '/five.mp4': video,
     '/five.mp4?again': video,
     '/late.mp4': video,
@@ -56,19 +56,19 @@ beforeAll(async () => {
     '/cut.mp4': video.subarray(0, 5_000),
     '/empty.mp4': Buffer.alloc(0),
   })
-  gateway = await startGateway({ FETCH_ALLOW_ORIGINS: outside.url })
+  gateway = await startGateway({ FETCH_ALLOW_ORIGINS: safeFetch.url })
   accountId = await createAccount(gateway.database.postgres)
   key = await createKey(gateway.database.postgres, accountId)
 })
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]()
-  await outside[Symbol.asyncDispose]()
+  await safeFetch[Symbol.asyncDispose]()
   await rm(directory, { recursive: true })
 })
 
 describe('200', () => {
   test('of a URL: four fields, a square portrait, three seconds of clip', async () => {
-    const { status, body } = await make({ url: `${outside.url}/five.mp4` })
+    const { status, body } = await make({ url: `${safeFetch.url}/five.mp4` })
     expect(status).toBe(200)
     expect(body).toEqual({
       id: expect.stringMatching(/^char_[0-9a-f-]{36}$/),
@@ -77,10 +77,10 @@ describe('200', () => {
       profile_picture_url: expect.stringMatching(/\/media\/[0-9a-f-]{36}\/portrait\.jpg\?/),
     })
     const { pathname, search } = new URL(String(body['profile_picture_url']))
-    const picture = await fetch(`${gateway.url}${pathname}${search}`)
-    expect(picture.headers.get('content-type')).toBe('image/jpeg')
+    const image = await fetch(`${gateway.url}${pathname}${search}`)
+    expect(image.headers.get('content-type')).toBe('image/jpeg')
     const file = join(directory, 'portrait.jpg')
-    await writeFile(file, Buffer.from(await picture.arrayBuffer()))
+    await writeFile(file, Buffer.from(await image.arrayBuffer()))
     expect(await probe(file)).toMatchObject({ codec: 'mjpeg', width: 256, height: 256 })
     const clip = await probe(await clipOf(body['username']))
     expect(clip).toMatchObject({ codec: 'h264', width: 320, height: 180 })
@@ -88,12 +88,12 @@ describe('200', () => {
   })
 
   test('the same request gives the same character and fetches nothing; another part gives another', async () => {
-    const url = `${outside.url}/five.mp4?again`
+    const url = `${safeFetch.url}/five.mp4?again`
     const first = await make({ url, timestamps: '1,2.5' })
     const second = await make({ url, timestamps: ' 1.0 , 2.5', model: 'vidB-2' })
     expect(second.body).toMatchObject({ id: first.body['id'], username: first.body['username'] })
     expect(second.headers.get('x-ignored-params')).toBe('model')
-    expect(outside.asked.filter((path) => path === '/five.mp4?again')).toHaveLength(1)
+    expect(safeFetch.asked.filter((path) => path === '/five.mp4?again')).toHaveLength(1)
     expect((await probe(await clipOf(first.body['username']))).seconds).toBeCloseTo(1.5, 1)
     const third = await make({ url, timestamps: '2,4' })
     expect(third.body['id']).not.toBe(first.body['id'])
@@ -108,7 +108,7 @@ describe('200', () => {
   test('many at once are one', async () => {
     const before = await countOf()
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => make({ url: `${outside.url}/tall.mp4` })),
+      Array.from({ length: 8 }, () => make({ url: `${safeFetch.url}/tall.mp4` })),
     )
     expect(new Set(answers.map(({ body }) => body['id'])).size).toBe(1)
     expect(await countOf()).toBe(Number(before) + 1)
@@ -117,13 +117,13 @@ describe('200', () => {
 
   test('of a task, and of the link to its video, is the same one; neither is fetched', async () => {
     const id = await completed()
-    const asked = outside.asked.length
+    const asked = safeFetch.asked.length
     const { status, body } = await make({ from_task: id, timestamps: '0,2' })
     expect(status).toBe(200)
     const { body: task } = await ask(`${gateway.url}/v1/videos/${id}`, key.text)
     const linked = await make({ url: task['video_url'], timestamps: '0,2' })
     expect(linked.body).toMatchObject({ id: body['id'] })
-    expect(outside.asked).toHaveLength(asked)
+    expect(safeFetch.asked).toHaveLength(asked)
   })
 
   test('of a private task has a page that only its link opens', async () => {
@@ -150,18 +150,18 @@ describe('400', () => {
   test.each(['0,0.5', '0,4', '3,1', '1', 'a,b', '-1,1'])(
     'invalid_parameter for timestamps %s',
     async (given) => {
-      const asked = outside.asked.length
+      const asked = safeFetch.asked.length
       expectProblem(
-        await make({ url: `${outside.url}/five.mp4`, timestamps: given }),
+        await make({ url: `${safeFetch.url}/five.mp4`, timestamps: given }),
         'invalid_parameter',
         'timestamps',
       )
-      expect(outside.asked).toHaveLength(asked)
+      expect(safeFetch.asked).toHaveLength(asked)
     },
   )
 
   test('invalid_parameter for a part that the video does not have', async () => {
-    const body = { url: `${outside.url}/five.mp4`, timestamps: '4,6' }
+    const body = { url: `${safeFetch.url}/five.mp4`, timestamps: '4,6' }
     expectProblem(await make(body), 'invalid_parameter', 'timestamps')
   })
 
@@ -169,7 +169,7 @@ describe('400', () => {
     'invalid_parameter for %s, and nothing is left behind',
     async (path) => {
       const before = await recordOf(gateway)
-      expectProblem(await make({ url: `${outside.url}${path}` }), 'invalid_parameter', 'url')
+      expectProblem(await make({ url: `${safeFetch.url}${path}` }), 'invalid_parameter', 'url')
       expect(await recordOf(gateway)).toEqual(before)
     },
   )
@@ -237,14 +237,14 @@ describe('410', () => {
 describe('503', () => {
   test('service_unavailable with Retry-After while it is made, and the same request gets it later', async () => {
     await using hurried = await startGateway(
-      { FETCH_ALLOW_ORIGINS: outside.url, CHARACTER_WAIT_SECONDS: '0' },
+      { FETCH_ALLOW_ORIGINS: safeFetch.url, CHARACTER_WAIT_SECONDS: '0' },
       gateway,
     )
-    const url = `${outside.url}/late.mp4`
+    const url = `${safeFetch.url}/late.mp4`
     const first = await make({ url }, key.text, hurried.url)
     expectProblem(first, 'service_unavailable')
     expect(first.headers.get('retry-after')).toBe('10')
     await expect.poll(async () => (await make({ url }, key.text, hurried.url)).status).toBe(200)
-    expect(outside.asked.filter((path) => path === '/late.mp4')).toHaveLength(1)
+    expect(safeFetch.asked.filter((path) => path === '/late.mp4')).toHaveLength(1)
   })
 })

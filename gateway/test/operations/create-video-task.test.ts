@@ -13,7 +13,7 @@ import { dayOfTaskId } from '../../src/videos/task-id.ts'
 import { findTask } from '../../src/videos/task-store.ts'
 import { ask, askJson, expectProblem, form, pixelBytes, pixelUri, type Answer } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, linkSecret, type TestKey } from '../kit/factories.ts'
-import { takeTurn } from '../kit/queue.ts'
+import { dispatchTick } from '../kit/queue.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 const publicUrl = 'https://videos.example'
@@ -22,13 +22,13 @@ const megabyte = 1_048_576
 let gateway: TestGateway
 let accountId: string
 let key: TestKey
-let pictures: Server
-let picturesUrl: string
+let images: Server
+let imagesUrl: string
 let fetched: string[]
 
 beforeAll(async () => {
   fetched = []
-  pictures = createServer((request, response) => {
+  images = createServer((request, response) => {
     fetched.push(request.url ?? '')
     if (request.url === '/large.png') {
       response.writeHead(200).end(Buffer.concat([pixelBytes, Buffer.alloc(20 * megabyte)]))
@@ -36,15 +36,15 @@ beforeAll(async () => {
     }
     response.writeHead(request.url === '/pixel.png' ? 200 : 404).end(pixelBytes)
   })
-  await new Promise<void>((resolve) => pictures.listen({ host: '127.0.0.1', port: 0 }, resolve))
-  picturesUrl = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}`
-  gateway = await startGateway({ FETCH_ALLOW_ORIGINS: picturesUrl, PUBLIC_URL: publicUrl })
+  await new Promise<void>((resolve) => images.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  imagesUrl = `http://127.0.0.1:${(images.address() as AddressInfo).port}`
+  gateway = await startGateway({ FETCH_ALLOW_ORIGINS: imagesUrl, PUBLIC_URL: publicUrl })
   accountId = await createAccount(gateway.database.postgres, { balance: 100_000 })
   key = await createKey(gateway.database.postgres, accountId)
 })
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]()
-  pictures.close()
+  images.close()
 })
 
 const familyA = { model: 'vidA3', prompt: 'A whale at sunset' }
@@ -91,7 +91,7 @@ describe('200', () => {
       status_update_time: expect.closeTo(Date.now() / 1000, -1),
       enhanced_prompt: 'A whale at sunset',
     })
-    expect(await taskOf(answer)).toMatchObject({ family, door: 'create', state: 'pending' })
+    expect(await taskOf(answer)).toMatchObject({ family, createdVia: 'create', state: 'pending' })
   })
 
   test('no dialect changes its words', async () => {
@@ -165,7 +165,7 @@ describe('200', () => {
   })
 
   test('pictures come as data URIs and from URLs, in their order', async () => {
-    const answer = await create({ ...familyB, images: [pixelUri, `${picturesUrl}/pixel.png`] })
+    const answer = await create({ ...familyB, images: [pixelUri, `${imagesUrl}/pixel.png`] })
     const one = { content_type: 'image/png', size_bytes: pixelBytes.length }
     expect(await referencesOf(answer)).toEqual([one, one])
   })
@@ -198,7 +198,7 @@ describe('200, with a prompt to enhance', () => {
     expect(answer.body['enhanced_prompt']).toBe(familyA.prompt)
     expect(needsEnhancing(await taskOf(answer))).toBe(true)
 
-    const { starts: runs } = await takeTurn(postgres, { provider: 'local' })
+    const { starts: runs } = await dispatchTick(postgres, { provider: 'local' })
     const run = runs.find(({ taskId }) => taskId === id)?.run ?? 0
     const log = createLog({ level: 'silent' }, 'test')
     await enhancePrompt({ postgres, enhancer: ruleEnhancer, log }, id, run)
@@ -223,7 +223,7 @@ describe('200, with a prompt to enhance', () => {
     const { postgres } = gateway.database
     const answer = await create({ ...familyA, enhance_prompt: true })
     const id = String(answer.body['id'])
-    const { starts: runs } = await takeTurn(postgres, { provider: 'local' })
+    const { starts: runs } = await dispatchTick(postgres, { provider: 'local' })
     const run = runs.find(({ taskId }) => taskId === id)?.run ?? 0
     const log = createLog({ level: 'silent' }, 'test')
     await enhancePrompt({ postgres, enhancer: { canEnhance: () => true, enhance }, log }, id, run)
@@ -243,36 +243,33 @@ describe('200, with a link of ours', () => {
   const linkTo = (mediaId: string, secret = linkSecret, url = publicUrl) =>
     createLinkSigner([new Secret(secret)], url, 3_600).link(mediaId, 'picture.png')
 
-  const storedPicture = async (bytes = pixelBytes) => {
+  const storedImage = async (bytes = pixelBytes) => {
     const answer = await create(familyA)
     return completeTask(gateway, accountId, String(answer.body['id']), { bytes })
   }
 
   test('it is read from storage and never fetched', async () => {
-    const { mediaId } = await storedPicture()
+    const { mediaId } = await storedImage()
     const answer = await create({ ...familyB, images: [linkTo(mediaId)] })
     expect(answer.status).toBe(200)
     expect(await referencesOf(answer)).toEqual([{ content_type: 'image/png', size_bytes: pixelBytes.length }])
   })
 
   test('one that is forged, over, or no picture is refused and not fetched either', async () => {
-    await using own = await startGateway(
-      { FETCH_ALLOW_ORIGINS: picturesUrl, PUBLIC_URL: picturesUrl },
-      gateway,
-    )
-    const { mediaId } = await storedPicture(Buffer.from('not a picture at all'))
+    await using own = await startGateway({ FETCH_ALLOW_ORIGINS: imagesUrl, PUBLIC_URL: imagesUrl }, gateway)
+    const { mediaId } = await storedImage(Buffer.from('not a picture at all'))
     const before = fetched.length
     for (const link of [
-      linkTo(mediaId, linkSecret, picturesUrl),
-      linkTo(mediaId, 'a secret of somebody else', picturesUrl),
-      `${picturesUrl}/media/${mediaId}/picture.png`,
-      createLinkSigner([new Secret(linkSecret)], picturesUrl, -1).link(mediaId, 'picture.png'),
+      linkTo(mediaId, linkSecret, imagesUrl),
+      linkTo(mediaId, 'a secret of somebody else', imagesUrl),
+      `${imagesUrl}/media/${mediaId}/picture.png`,
+      createLinkSigner([new Secret(linkSecret)], imagesUrl, -1).link(mediaId, 'picture.png'),
     ]) {
       const answer = await askJson(`${own.url}/v1/video/create`, key.text, { ...familyB, images: [link] })
       expectProblem(answer, 'invalid_image', 'images[0]')
     }
     expect(fetched).toHaveLength(before)
-    const elsewhere = { ...familyB, images: [`${picturesUrl}/pixel.png`] }
+    const elsewhere = { ...familyB, images: [`${imagesUrl}/pixel.png`] }
     expect((await askJson(`${own.url}/v1/video/create`, key.text, elsewhere)).status).toBe(200)
     expect(fetched).toHaveLength(before + 1)
   })
@@ -355,7 +352,7 @@ describe('400 invalid_image', () => {
   test('an address that answers 404, and a picture of more than 20 MB', async () => {
     for (const path of ['/missing.png', '/large.png']) {
       await expectRefused(
-        () => create({ ...familyB, images: [`${picturesUrl}${path}`] }),
+        () => create({ ...familyB, images: [`${imagesUrl}${path}`] }),
         'invalid_image',
         'images[0]',
       )

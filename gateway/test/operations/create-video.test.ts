@@ -26,22 +26,22 @@ import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.t
 let gateway: TestGateway
 let accountId: string
 let key: TestKey
-let pictures: Server
-let picturesUrl: string
+let images: Server
+let imagesUrl: string
 
 beforeAll(async () => {
-  pictures = createServer((request, response) => {
+  images = createServer((request, response) => {
     response.writeHead(request.url === '/pixel.png' ? 200 : 404).end(pixelBytes)
   })
-  await new Promise<void>((resolve) => pictures.listen({ host: '127.0.0.1', port: 0 }, resolve))
-  picturesUrl = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}`
-  gateway = await startGateway({ FETCH_ALLOW_ORIGINS: picturesUrl })
+  await new Promise<void>((resolve) => images.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  imagesUrl = `http://127.0.0.1:${(images.address() as AddressInfo).port}`
+  gateway = await startGateway({ FETCH_ALLOW_ORIGINS: imagesUrl })
   accountId = await createAccount(gateway.database.postgres)
   key = await createKey(gateway.database.postgres, accountId)
 })
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]()
-  pictures.close()
+  images.close()
 })
 
 type FormFields = Record<string, string | Blob>
@@ -265,7 +265,7 @@ describe('200', () => {
   })
 
   test('a picture may come as { image_url } in JSON, and as a URL that is fetched', async () => {
-    const url = `${picturesUrl}/pixel.png`
+    const url = `${imagesUrl}/pixel.png`
     for (const input_reference of [{ image_url: pixelUri }, url, { image_url: url }]) {
       const answer = await createJson({ ...familyAJson, input_reference })
       expect(answer.status).toBe(200)
@@ -329,9 +329,9 @@ describe('200', () => {
         state: 'pending',
         progress: 0,
         family: 'A',
-        door: 'videos',
+        created_via: 'videos',
         enhanced_prompt: 'A whale at sunset',
-        purse: 'payg',
+        wallet: 'payg',
         price: { unit: 'second', unitMicros: 200_000, quantity: 5, totalMicros: 1_000_000 },
         hold_micros: 1_000_000,
         captured_micros: null,
@@ -370,12 +370,12 @@ describe('200', () => {
     const subscriber = await createKey(postgres, account, { kind: 'subscription' })
     expect((await create(familyB, { text: subscriber.text })).status).toBe(200)
     const { rows } = await postgres.query<Record<string, unknown>>(
-      'select purse, available_micros, held_micros from balances where account_id = $1 order by purse',
+      'select wallet, available_micros, held_micros from balances where account_id = $1 order by wallet',
       [account],
     )
     expect(rows).toEqual([
-      { purse: 'payg', available_micros: 0, held_micros: 0 },
-      { purse: 'subscription', available_micros: 0, held_micros: 400_000 },
+      { wallet: 'payg', available_micros: 0, held_micros: 0 },
+      { wallet: 'subscription', available_micros: 0, held_micros: 400_000 },
     ])
   })
 
@@ -683,7 +683,7 @@ describe('400 invalid_image', () => {
   })
 
   test('a URL that does not answer with a picture', async () => {
-    const send = () => createJson({ ...familyAJson, input_reference: `${picturesUrl}/missing.png` })
+    const send = () => createJson({ ...familyAJson, input_reference: `${imagesUrl}/missing.png` })
     await expectRefused(send, 'invalid_image', 'input_reference')
   })
 })
@@ -967,7 +967,7 @@ describe('200, money under pressure', () => {
     await spend([gateway, second])
   })
 
-  test('creates of several accounts on two gateways, while tasks end, leave every purse exact', async () => {
+  test('creates of several accounts on two gateways, while tasks end, leave every wallet exact', async () => {
     await using second = await startGateway({}, gateway)
     const { postgres } = gateway.database
     const accounts = await Promise.all(

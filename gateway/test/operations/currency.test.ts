@@ -101,10 +101,10 @@ describe('an instance with CURRENCY=EUR', () => {
     expectEuros(await operator.call('getAccount', { id: accountId }))
     expectEuros(await operator.call('listMovements', { id: accountId }))
     expectEuros((await operator.ask('getTask', { id: taskId })).body)
-    expectEuros(await operator.call('getReceiptOfAny', { id: taskId }))
+    expectEuros(await operator.call('getAnyReceipt', { id: taskId }))
     for (const list of [
       ...(['listAccounts', 'listKeys', 'listPlans', 'listPrices', 'listLedgerEntries'] as const),
-      ...(['listTasks', 'getUsageOfAll', 'listAuditEntries'] as const),
+      ...(['listTasks', 'getTotalUsage', 'listAuditEntries'] as const),
     ]) {
       expectEuros(await operator.call(list))
     }

@@ -236,7 +236,7 @@ const leave = async (
 
 const claimsOf = async (accountId: string) => {
   const { rows } = await gateway.database.postgres.query<{ status: number | null }>(
-    'select status from kept_replies where account_id = $1',
+    'select status from idempotency_keys where account_id = $1',
     [accountId],
   )
   return rows

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-import { retakeLost, returnToLine } from '../../src/videos/open-task-store.ts'
+import { requeueStalled, returnToQueue } from '../../src/videos/open-task-store.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
-import { takeTurn, turnOf } from '../kit/queue.ts'
+import { dispatchTick, tickOf } from '../kit/queue.ts'
 
 let database: TestDatabase
 const [many, few, late] = [randomUUID(), randomUUID(), randomUUID()]
@@ -15,9 +15,9 @@ beforeAll(async () => {
   database = await createDatabase()
 })
 afterAll(() => database[Symbol.asyncDispose]())
-beforeEach(() => database.postgres.query('truncate open_tasks, line_shares'))
+beforeEach(() => database.postgres.query('truncate open_tasks, queue_shares'))
 
-interface LineTraits {
+interface QueueTraits {
   secondsAgo?: number
   deadlineSeconds?: number
   key?: string
@@ -39,7 +39,7 @@ const line = async (
     provider = 'vendor',
     model = 'any',
     seconds = 4,
-  }: LineTraits = {},
+  }: QueueTraits = {},
 ) => {
   lines += 1
   await database.postgres.query(
@@ -51,13 +51,13 @@ const line = async (
     [account, count, secondsAgo, deadlineSeconds, key, provider, seconds, lines, model],
   )
 }
-const take = async (slots: number, atMost?: number) =>
-  (await takeTurn(database.postgres, { slots }, {}, atMost)).starts
+const take = async (slots: number, limit?: number) =>
+  (await dispatchTick(database.postgres, { slots }, {}, limit)).starts
 /** Starts tasks on `slots` slots and ends them at once, turn by turn; answers who was started in each. */
 const serve = async (slots: number, turns: number, limits = {}) => {
   const served: string[][] = []
   for (let turn = 0; turn < turns; turn += 1) {
-    const { starts } = await takeTurn(database.postgres, { slots }, limits)
+    const { starts } = await dispatchTick(database.postgres, { slots }, limits)
     served.push(starts.map(({ taskId }) => taskId))
     await end(starts)
   }
@@ -130,7 +130,7 @@ describe('the order', () => {
     for (const account of [few, late]) await line(account, 1)
     await serve(1, 20)
     const { rows } = await database.postgres.query<{ owner: string }>(
-      `select owner from line_shares where line = 'vendor'`,
+      `select owner from queue_shares where queue = 'vendor'`,
     )
     expect(rows.map(({ owner }) => owner)).toEqual([many])
   })
@@ -151,16 +151,16 @@ describe('the order', () => {
       day: '2026-01-01',
       provider: 'vendor',
     }
-    await returnToLine(database.postgres, started, { waitMs: 60_000, turnedAway: true })
+    await returnToQueue(database.postgres, started, { waitMs: 60_000, turnedAway: true })
     expect((await take(1)).map(({ taskId }) => taskId.slice(-2))).toEqual(['/1'])
     expect(await take(2)).toEqual([])
     await line(few, 1)
     expect(countOf(await take(2), few)).toBe(1)
 
     await database.postgres.query(`update open_tasks set not_before = now() where stage = 'accepted'`)
-    const before = await database.postgres.query(`select * from line_shares where owner = $1`, [many])
+    const before = await database.postgres.query(`select * from queue_shares where owner = $1`, [many])
     expect((await take(3)).map(({ taskId }) => taskId)).toEqual([first?.taskId])
-    const after = await database.postgres.query(`select * from line_shares where owner = $1`, [many])
+    const after = await database.postgres.query(`select * from queue_shares where owner = $1`, [many])
     expect(after.rows.map(({ ended }) => Number(ended))).toEqual(
       before.rows.map(({ ended }) => Number(ended)),
     )
@@ -168,13 +168,13 @@ describe('the order', () => {
 
   test('a task waiting past its deadline is handed over without a slot, so that it can end', async () => {
     await line(many, 1, { deadlineSeconds: -20 })
-    expect((await retakeLost(database.postgres, 'vendor', 10, 60_000)).length).toBe(1)
+    expect((await requeueStalled(database.postgres, 'vendor', 10, 60_000)).length).toBe(1)
   })
 
   test('how many wait changes nothing in what a turn reads', async () => {
     const others = Array.from({ length: 10 }, () => randomUUID())
     const readBy = async (waiting: number) => {
-      await database.postgres.query('truncate open_tasks, line_shares')
+      await database.postgres.query('truncate open_tasks, queue_shares')
       await line(many, waiting, { secondsAgo: 3_000 })
       for (const other of others) await line(other, 5)
       return database.postgres.transaction(async (inside) => {
@@ -187,7 +187,7 @@ describe('the order', () => {
           return rows[0]?.read ?? Number.NaN
         }
         const before = await readSoFar()
-        const { starts } = await turnOf(inside, { slots: 4 })
+        const { starts } = await tickOf(inside, { slots: 4 })
         expect(starts.length).toBe(4)
         return (await readSoFar()) - before
       })
@@ -206,16 +206,16 @@ describe('caps', () => {
     await line(few, 10, { secondsAgo: 100, key, model: 'scarce' })
     const modelsOf = (starts: { model: string }[]) =>
       ['scarce', 'plain'].map((model) => starts.filter((start) => start.model === model).length)
-    const turn = (room: number) =>
-      takeTurn(database.postgres, { slots: 100, roomOf: new Map([['scarce', room]]) }, {}, 40)
+    const turn = (capacity: number) =>
+      dispatchTick(database.postgres, { slots: 100, capacityOf: new Map([['scarce', capacity]]) }, {}, 40)
     const first = await turn(4)
     expect(modelsOf(first.starts)).toEqual([4, 20])
-    expect(first.isHeldBack).toBe(true)
+    expect(first.isThrottled).toBe(true)
     expect(countOf(first.starts, few)).toBe(2)
     expect(modelsOf((await turn(0)).starts)).toEqual([0, 0])
-    const most = await takeTurn(
+    const most = await dispatchTick(
       database.postgres,
-      { slots: 100, roomOf: new Map([['scarce', 3]]) },
+      { slots: 100, capacityOf: new Map([['scarce', 3]]) },
       {
         concurrencyPerKey: 3,
       },
@@ -273,7 +273,7 @@ describe('caps', () => {
     const limits = { concurrencyPerAccount: 2, concurrencyPerKey: 3 }
     await line(account, 10)
     await line(many, 10)
-    const { starts } = await takeTurn(database.postgres, {}, limits)
+    const { starts } = await dispatchTick(database.postgres, {}, limits)
     expect([account, many].map((owner) => countOf(starts, owner))).toEqual([3, 2])
   })
 
@@ -281,14 +281,14 @@ describe('caps', () => {
     const account = await capped(2)
     await line(account, 2, { provider: 'other' })
     await line(account, 5)
-    const takeAt = (provider: string) => takeTurn(database.postgres, { provider, slotsElsewhere: 10 })
+    const takeAt = (provider: string) => dispatchTick(database.postgres, { provider, slotsElsewhere: 10 })
     const elsewhere = await takeAt('other')
-    expect([elsewhere.starts.length, elsewhere.isHeldBack]).toEqual([2, false])
-    expect(await takeAt('vendor')).toEqual({ starts: [], isHeldBack: true })
+    expect([elsewhere.starts.length, elsewhere.isThrottled]).toEqual([2, false])
+    expect(await takeAt('vendor')).toEqual({ starts: [], isThrottled: true })
     await end(elsewhere.starts.slice(1))
     const here = await takeAt('vendor')
-    expect([here.starts.length, here.isHeldBack]).toEqual([1, false])
-    expect(await takeAt('vendor')).toEqual({ starts: [], isHeldBack: true })
+    expect([here.starts.length, here.isThrottled]).toEqual([1, false])
+    expect(await takeAt('vendor')).toEqual({ starts: [], isThrottled: true })
   })
 
   test('the dispatchers of three providers at the same time never take an account or key over its cap', async () => {
@@ -297,13 +297,15 @@ describe('caps', () => {
     const key = await createKey(database.postgres, account)
     await database.postgres.query('update keys set concurrency = 2 where id = $1', [key.id])
     for (let round = 0; round < 30; round += 1) {
-      await database.postgres.query('truncate open_tasks, line_shares')
+      await database.postgres.query('truncate open_tasks, queue_shares')
       for (const provider of providers) {
         await line(account, 3, { provider })
         await line(account, 3, { provider, key: key.id })
       }
       const taken = await Promise.all(
-        providers.map((provider) => takeTurn(database.postgres, { provider, slots: 20, slotsElsewhere: 40 })),
+        providers.map((provider) =>
+          dispatchTick(database.postgres, { provider, slots: 20, slotsElsewhere: 40 }),
+        ),
       )
       const starts = taken.flatMap((each) => each.starts)
       expect(countOf(starts, key.id)).toBeLessThanOrEqual(2)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
-import { postgresNews } from '../../src/platform/pubsub.ts'
+import { postgresPubsub } from '../../src/platform/pubsub.ts'
 import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
 import { markProcessing } from '../../src/videos/task-store.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
@@ -136,7 +136,7 @@ describe('200', () => {
     const events = eventsIn((await open(id, { url: alone.url, text })).body)
     await nextOf(events)
     await markProcessing(postgres, dayOfTaskId(id) ?? '', id)
-    postgresNews(postgres, createLog({ level: 'silent' }, 'test')).publish([id])
+    postgresPubsub(postgres, createLog({ level: 'silent' }, 'test')).publish([id])
     expect((await nextOf(events)).event).toBe('processing')
     await events.return(undefined)
   })

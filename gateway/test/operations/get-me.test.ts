@@ -91,7 +91,7 @@ describe('GET /v1/me', () => {
     ])
   })
 
-  test("a subscription's key sees the subscription's purse, another does not see the subscription", async () => {
+  test("a subscription's key sees the subscription's wallet, another does not see the subscription", async () => {
     const { postgres } = gateway.database
     const accountId = await createAccount(postgres, { balance: 1 })
     const endsAt = new Date(Math.ceil(Date.now() / 1000) * 1000 + 86_400_000)

@@ -99,7 +99,7 @@ const madeFor = async ({ accountId }: Customer) => {
 const keptFor = async ({ accountId }: Customer) => {
   const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
     `select operation, status, extract(epoch from expires_at - created_at)::integer as seconds
-       from kept_replies where account_id = $1`,
+       from idempotency_keys where account_id = $1`,
     [accountId],
   )
   return rows
@@ -288,16 +288,16 @@ describe('Idempotency-Key', () => {
 
   test('a file counts by its content', async () => {
     const who = await customer()
-    const withPicture = (bytes: Buffer): Sent => ({
+    const withImage = (bytes: Buffer): Sent => ({
       path: '/v1/videos',
       body: form({
         ...{ model: 'vidB-2', prompt: 'A whale', seconds: '4', size: '480x480' },
         input_reference: new Blob([new Uint8Array(bytes)]),
       }),
     })
-    await send(who, withPicture(pixelBytes), named('file'))
+    await send(who, withImage(pixelBytes), named('file'))
     const other = await answerOf(
-      await send(who, withPicture(Buffer.concat([pixelBytes, Buffer.from('more')])), named('file')),
+      await send(who, withImage(Buffer.concat([pixelBytes, Buffer.from('more')])), named('file')),
     )
     expectProblem(other, 'idempotency_key_reused')
   })
@@ -405,9 +405,9 @@ describe('Idempotency-Key', () => {
   /** What a process leaves that has claimed a request and not answered it. */
   const claimedElsewhere = async ({ accountId }: Customer, key: string, seconds: number) => {
     await gateway.database.postgres.query(
-      `insert into kept_replies (account_id, name, operation, fingerprint, expires_at)
+      `insert into idempotency_keys (account_id, name, operation, fingerprint, expires_at)
        select $1, $2, operation, fingerprint, now() + make_interval(secs => $3)
-         from kept_replies where account_id = $1 limit 1`,
+         from idempotency_keys where account_id = $1 limit 1`,
       [accountId, createHash('sha256').update(key).digest(), seconds],
     )
   }
@@ -520,7 +520,7 @@ describe('a client library that tries again', () => {
     await expect
       .poll(async () => {
         const { rows } = await gateway.database.postgres.query<{ retry: number }>(
-          'select retry from kept_replies where account_id = $1',
+          'select retry from idempotency_keys where account_id = $1',
           [who.accountId],
         )
         return rows

@@ -24,8 +24,8 @@ import { createCatalog } from '../../src/models/catalog.ts'
 import { createLog, type Log } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
-import { createAcceptVideo, type AcceptVideo } from '../../src/videos/queue/admit-video.ts'
-import { lineDefaults } from '../../src/videos/queue/queue-limits.ts'
+import { createAdmitVideo, type AdmitVideo } from '../../src/videos/queue/admit-video.ts'
+import { queueDefaults } from '../../src/videos/queue/queue-limits.ts'
 import { finishTask } from '../../src/videos/task-store.ts'
 import type { Ending } from '../../src/videos/task.ts'
 import { crashing, isCrash, randomOf, type CrashPlan } from '../kit/crashes.ts'
@@ -79,7 +79,7 @@ interface Lane {
   random: () => number
   plan: CrashPlan
   postgres: Postgres
-  acceptVideo: AcceptVideo
+  admitVideo: AdmitVideo
   meter: Meter
   /** Requests whose end could not be written, or was not heard of. */
   unsettled: Set<string>
@@ -165,7 +165,7 @@ const found = async (histories: History[]): Promise<void> => {
        select "accountId", $2, now(), now() + interval '30 days', now() + interval '900 days'
          from given where kind = 'subscription'
      )
-     insert into balances (account_id, purse) select "accountId", kind from given`,
+     insert into balances (account_id, wallet) select "accountId", kind from given`,
     [rows, planId],
   )
   const day = new Date().toISOString().slice(0, 10)
@@ -173,7 +173,7 @@ const found = async (histories: History[]): Promise<void> => {
     await postMovements(
       database.postgres,
       some.map(({ caller: { accountId, kind }, available }) => ({
-        ...{ kind: kind === 'payg' ? 'top_up' : 'grant', accountId, purse: kind, taskId: null, day },
+        ...{ kind: kind === 'payg' ? 'top_up' : 'grant', accountId, wallet: kind, taskId: null, day },
         amountMicros: available,
       })),
     )
@@ -196,11 +196,11 @@ const newLane = (histories: History[], number: number): Lane => {
   return {
     ...{ histories, random, plan, postgres, unsettled },
     meter: createMeter({ postgres, log }, { lapseSeconds: 3_600, prolongEveryMs: 3_600_000 }),
-    acceptVideo: createAcceptVideo({
-      ...{ postgres, router, prices, deadlineMs: 3_600_000, lineLimits: () => lineDefaults },
-      nudgeDispatcher: () => undefined,
+    admitVideo: createAdmitVideo({
+      ...{ postgres, router, prices, deadlineMs: 3_600_000, queueLimits: () => queueDefaults },
+      wakeDispatcher: () => undefined,
       namedCharacters: async () => [],
-      keepReplies: async () => undefined,
+      storeResponses: async () => undefined,
     }),
   }
 }
@@ -271,7 +271,7 @@ const findUnknown = async (histories: History[], table: 'video_tasks' | 'metered
   })
 }
 
-const createTasks = async ({ acceptVideo }: Lane, histories: History[]) => {
+const createTasks = async ({ admitVideo }: Lane, histories: History[]) => {
   for (const some of chunks(histories, together)) {
     const orders = some.map((history) => {
       renewedByHold(history)
@@ -285,8 +285,8 @@ const createTasks = async ({ acceptVideo }: Lane, histories: History[]) => {
     })
     const results = await Promise.allSettled(
       orders.map(({ history: { caller }, seconds }) =>
-        acceptVideo({
-          ...{ caller, model, door: 'create', pictures: [] },
+        admitVideo({
+          ...{ caller, model, createdVia: 'create', images: [] },
           order: { prompt: 'A whale', ...size(seconds), size: '', watermark: false, isPrivate: false },
         }),
       ),
@@ -452,7 +452,7 @@ const moveMoney = async (lane: Lane, histories: History[], round: number) => {
         history.random() < 0.5
           ? between(history.random, 1, 1_500)
           : -Math.min(history.available, between(history.random, 0, 900))
-      return { history, move: amountMicros > 0 ? topUp : adjust, accountId, purse: kind, amountMicros }
+      return { history, move: amountMicros > 0 ? topUp : adjust, accountId, wallet: kind, amountMicros }
     })
     await delivered(lane, (postgres) =>
       postgres.transaction(async (each) => {

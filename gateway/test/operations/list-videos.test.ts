@@ -137,7 +137,7 @@ describe('200', () => {
     }
   })
 
-  test('nor one that is created by another process or paid from another purse at the same time', async () => {
+  test('nor one that is created by another process or paid from another wallet at the same time', async () => {
     await using other = await startGateway({}, gateway)
     const { accountId, text } = await account()
     await subscribe(gateway.database.postgres, accountId)

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { knownModels } from '../../src/models/catalog.ts'
 import { Secret } from '../../src/platform/secret.ts'
-import { createLiveSetup, type KeptSetup } from '../../src/provider-config/live-config.ts'
+import { createLiveConfig, type LiveProviderConfig } from '../../src/provider-config/live-config.ts'
 import {
   removeModelRecord,
   removeProviderRecord,
@@ -37,11 +37,11 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 beforeEach(async () => {
-  await database.postgres.query('delete from provider_entries')
-  await database.postgres.query('delete from model_entries')
+  await database.postgres.query('delete from provider_configs')
+  await database.postgres.query('delete from model_configs')
 })
 
-interface Followed extends KeptSetup, AsyncDisposable {
+interface Followed extends LiveProviderConfig, AsyncDisposable {
   /** What was logged: which event, and of what. */
   lines: { msg: string; problem?: string; providers?: string[]; models?: string[] }[]
   logText: () => string
@@ -62,10 +62,10 @@ const follow = async (text: string, { lookEveryMs = 20 } = {}): Promise<Followed
       },
     },
   )
-  const setup = await withoutIntervals(() =>
-    createLiveSetup({
+  const providerConfig = await withoutIntervals(() =>
+    createLiveConfig({
       postgres: database.postgres,
-      readSetup: config.readSetup,
+      readProviderConfig: config.readProviderConfig,
       credentialSecrets,
       protocols: config.protocols,
       knownModels,
@@ -74,11 +74,11 @@ const follow = async (text: string, { lookEveryMs = 20 } = {}): Promise<Followed
     }),
   )
   return {
-    ...setup,
+    ...providerConfig,
     lines,
     logText: () => written.join(''),
-    slotsOf: (name) => setup.current().providers.find((each) => each.name === name)?.slots,
-    [Symbol.asyncDispose]: setup.stop,
+    slotsOf: (name) => providerConfig.current().providers.find((each) => each.name === name)?.slots,
+    [Symbol.asyncDispose]: providerConfig.stop,
   }
 }
 
@@ -89,54 +89,60 @@ const putProvider = (name: string, entry: Record<string, unknown>, credential: B
   writeProviderRecord(database.postgres, { name, entry, credential, credentialHint: null })
 
 test('a changed file counts soon, and who listens is told once', async () => {
-  await using setup = await follow(acme(5))
+  await using providerConfig = await follow(acme(5))
   let told = 0
-  setup.onChange(() => {
+  providerConfig.onChange(() => {
     told += 1
   })
-  expect(setup.lines).toEqual([])
+  expect(providerConfig.lines).toEqual([])
   await writeFile(file, `${acme(6)}models: {vidB-2: {pricePerSecondMicros: 7}}\n`)
-  await expect.poll(() => setup.slotsOf('acme')).toBe(6)
-  expect(setup.current().models['vidB-2']?.pricePerSecondMicros).toBe(7)
-  expect(setup.lines).toEqual([
-    expect.objectContaining({ msg: 'setup.changed', providers: ['acme'], models: ['vidB-2'] }),
+  await expect.poll(() => providerConfig.slotsOf('acme')).toBe(6)
+  expect(providerConfig.current().models['vidB-2']?.pricePerSecondMicros).toBe(7)
+  expect(providerConfig.lines).toEqual([
+    expect.objectContaining({ msg: 'provider-config.changed', providers: ['acme'], models: ['vidB-2'] }),
   ])
   await writeFile(join(directory, 'next.yaml'), acme(8))
   await rename(join(directory, 'next.yaml'), file)
-  await expect.poll(() => setup.slotsOf('acme')).toBe(8)
+  await expect.poll(() => providerConfig.slotsOf('acme')).toBe(8)
   expect(told).toBe(2)
 })
 
 test('a file that is being written is not taken for one without providers', async () => {
-  await using setup = await follow(acme(5), { lookEveryMs: 1 })
+  await using providerConfig = await follow(acme(5), { lookEveryMs: 1 })
   const seen = new Set<string>()
-  setup.onChange(() => {
-    for (const { name } of setup.current().providers) seen.add(name)
+  providerConfig.onChange(() => {
+    for (const { name } of providerConfig.current().providers) seen.add(name)
   })
   for (const slots of [11, 12]) {
     await writeFile(file, '')
     await stat(file)
     await writeFile(file, acme(slots))
-    await expect.poll(() => setup.slotsOf('acme'), { interval: 5 }).toBe(slots)
+    await expect.poll(() => providerConfig.slotsOf('acme'), { interval: 5 }).toBe(slots)
   }
   expect([...seen]).toEqual(['acme'])
 })
 
 test('a file that is not usable changes nothing, and each of its problems is said once', async () => {
-  await using setup = await follow(acme(5))
+  await using providerConfig = await follow(acme(5))
   await writeFile(file, `${acme(0)}models: {vidB-9: {}}\n`)
-  await expect.poll(() => setup.lines.length).toBe(2)
-  expect(setup.lines.map(({ msg, problem }) => [msg, problem])).toEqual([
-    ['setup.not-usable', `${file}:1: providers.acme.slots must be a whole number from 1 to 100000, not 0`],
-    ['setup.not-usable', expect.stringContaining(`${file}:2: models.vidB-9 is not a model of the catalog`)],
+  await expect.poll(() => providerConfig.lines.length).toBe(2)
+  expect(providerConfig.lines.map(({ msg, problem }) => [msg, problem])).toEqual([
+    [
+      'provider-config.invalid',
+      `${file}:1: providers.acme.slots must be a whole number from 1 to 100000, not 0`,
+    ],
+    [
+      'provider-config.invalid',
+      expect.stringContaining(`${file}:2: models.vidB-9 is not a model of the catalog`),
+    ],
   ])
-  expect(setup.slotsOf('acme')).toBe(5)
+  expect(providerConfig.slotsOf('acme')).toBe(5)
   await rm(file)
-  await expect.poll(() => setup.lines.at(-1)?.problem).toContain('cannot be read')
-  expect(setup.slotsOf('acme')).toBe(5)
+  await expect.poll(() => providerConfig.lines.at(-1)?.problem).toContain('cannot be read')
+  expect(providerConfig.slotsOf('acme')).toBe(5)
   await writeFile(file, acme(9))
-  await expect.poll(() => setup.slotsOf('acme')).toBe(9)
-  expect(setup.lines).toHaveLength(4)
+  await expect.poll(() => providerConfig.slotsOf('acme')).toBe(9)
+  expect(providerConfig.lines).toHaveLength(4)
 })
 
 test('directories that are swapped by a link are followed, secrets too, and no secret is logged', async () => {
@@ -150,13 +156,15 @@ test('directories that are swapped by a link are followed, secrets too, and no s
   }
   const mounted = join(directory, 'mounted')
   await rename(join(directory, 'to-one'), mounted)
-  await using setup = await follow(acme(5, `, apiKey: '\${file:${mounted}/key}'`))
-  const keyNow = () => setup.current().providers[0]?.apiKey?.reveal()
+  await using providerConfig = await follow(acme(5, `, apiKey: '\${file:${mounted}/key}'`))
+  const keyNow = () => providerConfig.current().providers[0]?.apiKey?.reveal()
   expect(keyNow()).toBe('sk-the-first')
   await rename(join(directory, 'to-two'), mounted)
   await expect.poll(keyNow).toBe('sk-the-second')
-  expect(setup.lines).toEqual([expect.objectContaining({ msg: 'setup.changed', providers: ['acme'] })])
-  expect(setup.logText()).not.toContain('sk-the')
+  expect(providerConfig.lines).toEqual([
+    expect.objectContaining({ msg: 'provider-config.changed', providers: ['acme'] }),
+  ])
+  expect(providerConfig.logText()).not.toContain('sk-the')
 })
 
 test('what the record holds counts over the file as soon as it is written, and the file again when it goes', async () => {
@@ -165,31 +173,31 @@ test('what the record holds counts over the file as soon as it is written, and t
     { kind: 'local' },
     sealCredential(credentialSecrets, 'house', new Secret('sk-1')),
   )
-  await using setup = await follow(acme(5, ', apiKey: sk-of-the-file'))
+  await using providerConfig = await follow(acme(5, ', apiKey: sk-of-the-file'))
   const keyOf = (name: string) =>
-    setup
+    providerConfig
       .current()
       .providers.find((each) => each.name === name)
       ?.apiKey?.reveal()
-  expect(setup.current().providers.map(({ name }) => name)).toEqual(['acme', 'house'])
+  expect(providerConfig.current().providers.map(({ name }) => name)).toEqual(['acme', 'house'])
   expect(keyOf('house')).toBe('sk-1')
-  expect(setup.lines).toEqual([])
+  expect(providerConfig.lines).toEqual([])
 
   await putProvider('acme', { kind: 'openai', baseUrl: 'https://acme.example/v2', slots: 3, enabled: false })
   await writeModelRecord(database.postgres, 'vidB-2', { routes: [{ provider: 'house', order: 2 }] })
-  await expect.poll(() => setup.current().models['vidB-2']?.routes?.[0]?.provider).toBe('house')
-  expect(setup.current().providers[0]).toMatchObject({ name: 'acme', slots: 3, isEnabled: false })
+  await expect.poll(() => providerConfig.current().models['vidB-2']?.routes?.[0]?.provider).toBe('house')
+  expect(providerConfig.current().providers[0]).toMatchObject({ name: 'acme', slots: 3, isEnabled: false })
   // Whoever may change a provider must not be able to have the file's key sent to them.
   expect(keyOf('acme')).toBe('sk-of-the-file')
   await putProvider('acme', { kind: 'openai', baseUrl: 'https://elsewhere.example', slots: 2 })
-  await expect.poll(() => setup.slotsOf('acme')).toBe(2)
+  await expect.poll(() => providerConfig.slotsOf('acme')).toBe(2)
   expect(keyOf('acme')).toBeUndefined()
-  expect(setup.ofFile().providers.map(({ name, slots }) => [name, slots])).toEqual([['acme', 5]])
+  expect(providerConfig.ofFile().providers.map(({ name, slots }) => [name, slots])).toEqual([['acme', 5]])
 
   await removeProviderRecord(database.postgres, 'acme')
   await removeModelRecord(database.postgres, 'vidB-2')
-  await expect.poll(() => setup.slotsOf('acme')).toBe(5)
-  await expect.poll(() => setup.current().models).toEqual({})
+  await expect.poll(() => providerConfig.slotsOf('acme')).toBe(5)
+  await expect.poll(() => providerConfig.current().models).toEqual({})
 })
 
 test('a provider that was removed with tasks of its own stays, and takes nothing new', async () => {
@@ -198,13 +206,13 @@ test('a provider that was removed with tasks of its own stays, and takes nothing
     `insert into open_tasks (day, task_id, account_id, key_id, provider, shard, model, accepted_at, not_before, touched_at, deadline_at)
      values (current_date, 'task_of_house', gen_random_uuid(), gen_random_uuid(), 'house', 0, 'vidB-2', now(), now(), now(), now())`,
   )
-  await using setup = await follow(acme(5))
-  const house = () => setup.current().providers.find(({ name }) => name === 'house')
+  await using providerConfig = await follow(acme(5))
+  const house = () => providerConfig.current().providers.find(({ name }) => name === 'house')
   expect(house()?.isEnabled).toBe(true)
   await removeProviderRecord(database.postgres, 'house')
   await expect.poll(() => house()?.isEnabled).toBe(false)
   await database.postgres.query('delete from open_tasks')
-  await setup.refresh()
+  await providerConfig.refresh()
   expect(house()).toBeUndefined()
 })
 
@@ -218,16 +226,16 @@ test('an entry of the record that cannot be used is told once and stops no other
   await putProvider('acme', { kind: 'telepathy' })
   await putProvider('house', { kind: 'local' })
   await writeModelRecord(database.postgres, 'vidB-2', { routes: [{ provider: 'gone' }] })
-  await using setup = await follow(acme(5))
-  await setup.refresh()
-  expect(setup.current().providers.map(({ name, isEnabled }) => [name, isEnabled])).toEqual([
+  await using providerConfig = await follow(acme(5))
+  await providerConfig.refresh()
+  expect(providerConfig.current().providers.map(({ name, isEnabled }) => [name, isEnabled])).toEqual([
     ['acme', false],
     ['house', true],
     ['shut', false],
   ])
   // It falls to nobody else.
-  expect(setup.current().models['vidB-2']?.routes).toEqual([])
-  expect(setup.lines.map(({ problem }) => problem)).toEqual([
+  expect(providerConfig.current().models['vidB-2']?.routes).toEqual([])
+  expect(providerConfig.lines.map(({ problem }) => problem)).toEqual([
     expect.stringMatching(/^providers\.acme\.kind must be one of/),
     expect.stringMatching(/^providers\.shut has a key that none of CREDENTIAL_SECRETS opens/),
     'models.vidB-2 has a route to gone, which is not there',

@@ -152,7 +152,7 @@ describe.each(creates)('%s', (_, create) => {
     const files = await filesIn(create.folder)
     const { postgres } = gateway.database
     const setBalance = (micros: unknown) =>
-      postgres.query(`update balances set available_micros = $2 where account_id = $1 and purse = 'payg'`, [
+      postgres.query(`update balances set available_micros = $2 where account_id = $1 and wallet = 'payg'`, [
         who.account,
         micros,
       ])

@@ -216,7 +216,7 @@ describe('a process that is gone', () => {
     const caller = await callerWith(1)
     const metered = await open(meterWith(), caller, 1_000)
     const day = new Date().toISOString().slice(0, 10)
-    const request = { id: metered.id, day, ...caller, purse: 'payg' as const, holdMicros: 1_000 }
+    const request = { id: metered.id, day, ...caller, wallet: 'payg' as const, holdMicros: 1_000 }
     const ended = await finishMeteredRequests(database.postgres, [
       { request, outcome: 'lost', chargedFor: [], capturedMicros: 0 },
     ])
@@ -230,7 +230,7 @@ test('the same requests ended by several at once, in other orders, are ended onc
   const meter = meterWith(gone)
   const requests = await Promise.all(Array.from({ length: 120 }, () => open(meter, caller, 10)))
   const { rows } = await database.postgres.query<OpenRequest & Record<string, unknown>>(
-    `select id, day, account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros"
+    `select id, day, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros"
        from metered_requests where id = any($1) order by id`,
     [requests.map(({ id }) => id)],
   )

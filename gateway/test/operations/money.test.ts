@@ -1,9 +1,9 @@
-/** Purses, limits, cycles, prices, receipts and the audit, on a real database: the money under every operation. */
+/** Wallets, limits, cycles, prices, receipts and the audit, on a real database: the money under every operation. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { Caller } from '../../src/auth/caller.ts'
 import { insertAccount } from '../../src/auth/key-store.ts'
-import { auditRecent, auditWhole, createAuditTurn, isSound } from '../../src/billing/ledger/audit-ledger.ts'
+import { auditRecent, auditWhole, createAuditTick, isSound } from '../../src/billing/ledger/audit-ledger.ts'
 import { adjust, expire, topUp, type OperatorOrder } from '../../src/billing/ledger/movements.ts'
 import { readReceipt } from '../../src/billing/ledger/receipt.ts'
 import type { Period } from '../../src/billing/money/period.ts'
@@ -61,14 +61,14 @@ const hold = async (caller: Caller, amountMicros: number) => {
 }
 const settle = (caller: Caller, taskId: string, holdMicros: number, captureMicros: number) =>
   database.postgres.transaction((each) =>
-    settleHolds(each, [{ ...caller, purse: caller.kind, taskId, day, holdMicros, captureMicros }]),
+    settleHolds(each, [{ ...caller, wallet: caller.kind, taskId, day, holdMicros, captureMicros }]),
   )
 
-const purseOf = async (accountId: string, purse = 'payg') => {
+const walletOf = async (accountId: string, wallet = 'payg') => {
   const { rows } = await database.postgres.query<{ available: number; held: number; spent: number }>(
     `select available_micros as available, held_micros as held, spent_micros as spent from balances
-      where account_id = $1 and purse = $2`,
-    [accountId, purse],
+      where account_id = $1 and wallet = $2`,
+    [accountId, wallet],
   )
   return rows[0]
 }
@@ -98,11 +98,11 @@ const complaintsAbout = async (...names: string[]) => {
 
 describe('movements', () => {
   const order = (accountId: string, amountMicros: number, reference?: string): OperatorOrder => ({
-    ...{ accountId, purse: 'payg', amountMicros, actor: 'operator …abcd', reason: 'a test', reference },
+    ...{ accountId, wallet: 'payg', amountMicros, actor: 'operator …abcd', reason: 'a test', reference },
     currency: 'EUR',
   })
 
-  test('add and take back, and say what the purse has then', async () => {
+  test('add and take back, and say what the wallet has then', async () => {
     const accountId = await createAccount(database.postgres, { balance: 0 })
     const within = database.postgres.transaction
     const added = await within((each) => topUp(each, order(accountId, 1_000)))
@@ -115,7 +115,7 @@ describe('movements', () => {
     expect(taken.balance).toEqual({ availableMicros: 700, heldMicros: 0 })
     await within((each) => adjust(each, order(accountId, 50)))
     await within((each) => expire(each, order(accountId, 0)))
-    expect(await purseOf(accountId)).toEqual({ available: 0, held: 0, spent: 0 })
+    expect(await walletOf(accountId)).toEqual({ available: 0, held: 0, spent: 0 })
     expect(await complaintsAbout(accountId)).toEqual([])
   })
 
@@ -128,17 +128,17 @@ describe('movements', () => {
     )
     expect(new Set(made.map(({ movement }) => movement.id)).size).toBe(1)
     expect(made.filter(({ isRepeat }) => !isRepeat)).toHaveLength(1)
-    expect(await purseOf(accountId)).toMatchObject({ available: 1_000 })
+    expect(await walletOf(accountId)).toMatchObject({ available: 1_000 })
     await expect(
       database.postgres.transaction((each) => topUp(each, order(accountId, 999, 'invoice 7'))),
     ).rejects.toMatchObject({
       code: 'conflict',
       param: 'reference',
-      message: "'invoice 7' stands for another movement: 0.001 EUR in the purse 'payg'.",
+      message: "'invoice 7' stands for another movement: 0.001 EUR in the wallet 'payg'.",
     })
     // Another kind of movement may refer to the same thing.
     await database.postgres.transaction((each) => adjust(each, order(accountId, -1_000, 'invoice 7')))
-    expect(await purseOf(accountId)).toMatchObject({ available: 0 })
+    expect(await walletOf(accountId)).toMatchObject({ available: 0 })
   })
 
   test('never take back more than is available: what is held is spoken for', async () => {
@@ -151,7 +151,7 @@ describe('movements', () => {
       message: 'Only 0.60 EUR is available; no more can be taken back.',
     })
     expect(await movementsOf(accountId)).toEqual([])
-    expect(await purseOf(accountId)).toMatchObject({ available: 600_000, held: 400_000 })
+    expect(await walletOf(accountId)).toMatchObject({ available: 600_000, held: 400_000 })
   })
 
   test('stay countable, and are for accounts there are', async () => {
@@ -240,7 +240,7 @@ describe('limits', () => {
     expect(await complaintsAbout(caller.accountId, caller.keyId)).toEqual([])
   })
 
-  test("an account's spend cap counts all of its purses in a month, held and captured", async () => {
+  test("an account's spend cap counts all of its wallets in a month, held and captured", async () => {
     const accountId = await createAccount(database.postgres)
     const payg = await callerOf(accountId)
     const first = await hold(payg, 400)
@@ -324,7 +324,7 @@ describe('cycles', () => {
       ['expiry', -700],
       ['grant', 1_000],
     ])
-    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 1_000, held: 0 })
+    expect(await walletOf(accountId, 'subscription')).toMatchObject({ available: 1_000, held: 0 })
     const { rows } = await database.postgres.query<Record<string, unknown>>(
       `select cycle_started_at between now() - interval '25 hours' and now() - interval '23 hours' as "isSinceItsTime",
               cycle_ends_at - cycle_started_at = interval '30 days' as "isWhole"
@@ -366,12 +366,12 @@ describe('cycles', () => {
     await passDays(accountId, 31)
     await renewCycles({ postgres: database.postgres, log })
     const fresh = await hold(caller, 400)
-    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 600, held: 900 })
+    expect(await walletOf(accountId, 'subscription')).toMatchObject({ available: 600, held: 900 })
     await settle(caller, old.taskId, 300, 0)
     await settle(caller, spent.taskId, 200, 150)
-    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 600, held: 400 })
+    expect(await walletOf(accountId, 'subscription')).toMatchObject({ available: 600, held: 400 })
     await settle(caller, fresh.taskId, 400, 100)
-    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 900, held: 0 })
+    expect(await walletOf(accountId, 'subscription')).toMatchObject({ available: 900, held: 0 })
     expect(await complaintsAbout(accountId, old.taskId, spent.taskId)).toEqual([])
   })
 
@@ -389,7 +389,7 @@ describe('cycles', () => {
       ['expiry', -900],
     ])
     await settle(caller, taskId, 100, 0)
-    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 0, held: 0 })
+    expect(await walletOf(accountId, 'subscription')).toMatchObject({ available: 0, held: 0 })
     // It may begin anew.
     await subscribed(accountId, { quota: 50 })
     expect((await hold(caller, 50)).refusal).toBeUndefined()
@@ -407,13 +407,13 @@ describe('cycles', () => {
     expect(await movementsOf(accountId)).toEqual([['grant', 1_000]])
     const other = await createAccount(database.postgres)
     expect(await set(await subscribed(other, { quota: 20 }))).toMatchObject({ cycleQuotaMicros: 20 })
-    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 20 })
+    expect(await walletOf(accountId, 'subscription')).toMatchObject({ available: 20 })
 
     const ended = await database.postgres.transaction((each) =>
       endSubscription(each, { accountId, actor: 'a test' }),
     )
     expect(ended.endsAt.getTime()).toBeLessThanOrEqual(Date.now())
-    expect(await purseOf(accountId, 'subscription')).toMatchObject({ available: 0 })
+    expect(await walletOf(accountId, 'subscription')).toMatchObject({ available: 0 })
     await expect(
       database.postgres.transaction((each) => endSubscription(each, { accountId, actor: 'a test' })),
     ).rejects.toMatchObject({ code: 'resource_not_found' })
@@ -501,9 +501,9 @@ describe('prices', () => {
 
 describe('holds of one account', () => {
   test.each([
-    ['of one purse', { isFunded: true, kinds: ['payg', 'payg'] }],
-    ['of two purses', { isFunded: true, kinds: ['payg', 'subscription'] }],
-    ['without a purse', { isFunded: false, kinds: ['payg', 'payg'] }],
+    ['of one wallet', { isFunded: true, kinds: ['payg', 'payg'] }],
+    ['of two wallets', { isFunded: true, kinds: ['payg', 'subscription'] }],
+    ['without a wallet', { isFunded: false, kinds: ['payg', 'payg'] }],
   ] as const)('%s follow one another, and their times do', async (_, { isFunded, kinds }) => {
     const { postgres } = database
     const accountId = isFunded ? await createAccount(postgres) : uuidV7()
@@ -583,8 +583,8 @@ describe('the audit', () => {
       ],
       [
         'capture_at_most_hold',
-        `insert into ledger_entries (day, account_id, purse, task_id, movement, book, amount_micros)
-         select day, account_id, purse, task_id, 'capture', b.book, b.sign * 400001
+        `insert into ledger_entries (day, account_id, wallet, task_id, movement, book, amount_micros)
+         select day, account_id, wallet, task_id, 'capture', b.book, b.sign * 400001
            from ledger_entries, (values ('held', -1), ('revenue', 1)) b (book, sign)
           where task_id = '${id}' and movement = 'hold' and ledger_entries.book = 'held'`,
         `delete from ledger_entries where task_id = '${id}' and movement = 'capture'`,
@@ -655,7 +655,7 @@ describe('the audit', () => {
     )
     const cries: unknown[] = []
     const loud = { ...log, error: (finding: unknown) => cries.push(finding) } as unknown as Log
-    const turn = createAuditTurn({ postgres, log: loud }, 0)
+    const turn = createAuditTick({ postgres, log: loud }, 0)
     await turn()
     await turn()
     expect(cries).toEqual([

@@ -114,7 +114,7 @@ const rows: Record<string, () => Promise<Given>> = {
   listLedgerEntries: async () => ({}),
   getLedgerAudit: async () => ({}),
   runLedgerAudit: async () => ({}),
-  getReceiptOfAny: async () => ({ id: await task() }),
+  getAnyReceipt: async () => ({ id: await task() }),
   listPrices: async () => ({}),
   setPrice: async () => ({ body: { model: 'vidB-2', unit: 'second', unit_micros: 1 } }),
   listProviders: async () => ({}),
@@ -129,12 +129,12 @@ const rows: Record<string, () => Promise<Given>> = {
   getTask: async () => ({ id: await task() }),
   retryTask: async () => ({ id: await failedTask() }),
   cancelTask: async () => ({ id: await task() }),
-  getUsageOfAll: async () => ({}),
+  getTotalUsage: async () => ({}),
   listRequests: async () => ({}),
   listAuditEntries: async () => ({}),
   verifyAuditLog: async () => ({}),
   getSettings: async () => ({}),
-  updateSettings: async () => ({ body: { line_depth_per_account: 500 } }),
+  updateSettings: async () => ({ body: { queue_length_per_account: 500 } }),
 }
 
 const closed = (Object.entries(adminOperations) as [AdminOperationId, Operation][]).filter(

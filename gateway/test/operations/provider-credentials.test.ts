@@ -120,9 +120,9 @@ test('it is in no answer, no table and no log of requests, in whatever form', as
     expect(await tablesWith(gateway, form)).toEqual([])
   }
   // What is there is found: the hint as text, and the seal as bytes.
-  expect(await tablesWith(gateway, '…4963')).toEqual(['audit_log', 'provider_entries'])
+  expect(await tablesWith(gateway, '…4963')).toEqual(['audit_log', 'provider_configs'])
   const { rows } = await gateway.database.postgres.query<{ seal: string }>(
-    "select encode(credential, 'hex') as seal from provider_entries where name = 'vendor'",
+    "select encode(credential, 'hex') as seal from provider_configs where name = 'vendor'",
   )
-  expect(await tablesWith(gateway, rows[0]?.seal ?? '')).toEqual(['provider_entries'])
+  expect(await tablesWith(gateway, rows[0]?.seal ?? '')).toEqual(['provider_configs'])
 })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
-import { postgresNews } from '../../src/platform/pubsub.ts'
-import { recordChecks } from '../../src/videos/open-task-store.ts'
+import { postgresPubsub } from '../../src/platform/pubsub.ts'
+import { recordPolls } from '../../src/videos/open-task-store.ts'
 import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
 import { markProcessing } from '../../src/videos/task-store.ts'
 import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'
@@ -31,15 +31,15 @@ const query = (id: string, headers: Record<string, string> = {}, more = '') =>
   ask(`${gateway.url}/v1/video/query?id=${encodeURIComponent(id)}${more}`, key.text, { headers })
 
 const tell = (id: string) =>
-  postgresNews(gateway.database.postgres, createLog({ level: 'silent' }, 'test')).publish([id])
+  postgresPubsub(gateway.database.postgres, createLog({ level: 'silent' }, 'test')).publish([id])
 const begin = async (id: string) => {
   await markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
   tell(id)
 }
 const progressTo = async (id: string, progress: number) => {
   const day = dayOfTaskId(id) ?? ''
-  await recordChecks(gateway.database.postgres, [
-    { taskId: id, day, nextCheckMs: 60_000, progress, outcome: null },
+  await recordPolls(gateway.database.postgres, [
+    { taskId: id, day, nextPollMs: 60_000, progress, outcome: null },
   ])
   tell(id)
 }

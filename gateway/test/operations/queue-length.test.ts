@@ -1,7 +1,7 @@
 /** How many tasks of an account may wait; nothing takes any from the line here, because the engine is away. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { lineDefaults } from '../../src/videos/queue/queue-limits.ts'
+import { queueDefaults } from '../../src/videos/queue/queue-limits.ts'
 import { askJson, expectProblem } from '../kit/answers.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
@@ -38,7 +38,7 @@ const fill = (count: number) =>
   )
 
 test('a line takes as many tasks of an account as its depth, and the next is refused with nothing held', async () => {
-  const depth = lineDefaults.depthPerAccount
+  const depth = queueDefaults.depthPerAccount
   expect((await create(other)).status).toBe(200)
   await fill(depth - 1)
   const startedMs = performance.now()

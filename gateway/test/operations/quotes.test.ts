@@ -449,11 +449,11 @@ describe('a character', () => {
     const order = characters({ from_task: await source(who), timestamps: '1,3' })
     const empty = () =>
       gateway.database.postgres.query(
-        `update balances set available_micros = $2 where account_id = $1 and purse = 'payg'`,
+        `update balances set available_micros = $2 where account_id = $1 and wallet = 'payg'`,
         [who.accountId, 0],
       )
     const { rows } = await gateway.database.postgres.query<{ micros: number }>(
-      `select available_micros as micros from balances where account_id = $1 and purse = 'payg'`,
+      `select available_micros as micros from balances where account_id = $1 and wallet = 'payg'`,
       [who.accountId],
     )
     await empty()
@@ -461,7 +461,7 @@ describe('a character', () => {
     expect(body).toMatchObject({ total_micros: 0, fits: false, refusal: { code: 'insufficient_balance' } })
     expect((await send(who, order)).status).toBe(402)
     await gateway.database.postgres.query(
-      `update balances set available_micros = $2 where account_id = $1 and purse = 'payg'`,
+      `update balances set available_micros = $2 where account_id = $1 and wallet = 'payg'`,
       [who.accountId, rows[0]?.micros],
     )
     expect((await send(who, order)).status).toBe(200)

@@ -2,19 +2,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createFalSigner } from '../../../dev/vendor/fal-signature.ts'
 import { Secret } from '../../src/platform/secret.ts'
-import { forgetNews } from '../../src/retention/expired-webhook-receipt-store.ts'
-import { findDueChecks, recordChecks, recordSubmitted, waitOut } from '../../src/videos/open-task-store.ts'
+import { removeWebhookReceipts } from '../../src/retention/expired-webhook-receipt-store.ts'
+import { findDuePolls, recordPolls, recordSubmitted, waitOut } from '../../src/videos/open-task-store.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
-import { createNewsLinks } from '../../src/webhooks/inbound/webhook-url.ts'
+import { createWebhookUrls } from '../../src/webhooks/inbound/webhook-url.ts'
 import { ask, expectProblem, randomAddress } from '../kit/answers.ts'
 import { endTask, linkSecret } from '../kit/factories.ts'
 import { recordOf, startGateway, startProxy } from '../kit/start-gateway.ts'
-import { startNewsGateway, type Brought, type NewsGateway } from '../kit/webhook-gateway.ts'
+import { startWebhookGateway, type Delivered, type WebhookGateway } from '../kit/webhook-gateway.ts'
 
-let gateway: NewsGateway
+let gateway: WebhookGateway
 
 beforeAll(async () => {
-  gateway = await startNewsGateway()
+  gateway = await startWebhookGateway()
 })
 afterAll(() => gateway[Symbol.asyncDispose]())
 
@@ -32,7 +32,7 @@ interface Seen {
 
 const seen = async (taskId: string): Promise<Seen | undefined> => {
   const { rows } = await gateway.database.postgres.query<Seen & Record<string, unknown>>(
-    `select o.stage, o.upstream, o.next_check_at <= now() as "isDue", t.state,
+    `select o.stage, o.upstream, o.next_poll_at <= now() as "isDue", t.state,
             (select count(*) from task_events e where e.task_id = t.id and e.kind = 'processing') as processings,
             (select count(*) from task_attempts a where a.task_id = t.id and a.is_duplicate) as duplicates
        from video_tasks t left join open_tasks o on o.task_id = t.id where t.id = $1`,
@@ -47,14 +47,14 @@ const waiting = async (jobId = newJobId()) => {
   return { taskId, jobId }
 }
 
-const expectHeard = async (brought: Brought) => {
-  expect(await gateway.bring(brought)).toMatchObject({ status: 200, body: { heard: true } })
+const expectHeard = async (delivered: Delivered) => {
+  expect(await gateway.deliver(delivered)).toMatchObject({ status: 200, body: { received: true } })
 }
 
 /** Is refused, with nothing in the record changed by it. */
-const expectNoEffect = async (brought: Brought, code: Parameters<typeof expectProblem>[1]) => {
+const expectNoEffect = async (delivered: Delivered, code: Parameters<typeof expectProblem>[1]) => {
   const before = await recordOf(gateway)
-  expectProblem(await gateway.bring(brought), code)
+  expectProblem(await gateway.deliver(delivered), code)
   expect(await recordOf(gateway)).toEqual(before)
 }
 
@@ -63,20 +63,20 @@ describe('genuine news', () => {
     const { taskId, jobId } = await waiting()
     const before = await seen(taskId)
     expect(before).toMatchObject({ isDue: false, state: 'processing' })
-    await expectHeard(gateway.newsOf(taskId, jobId))
+    await expectHeard(gateway.webhookOf(taskId, jobId))
     expect(await seen(taskId)).toEqual({ ...before, isDue: true })
   })
 
   test('have an effect once, however often and however late they come', async () => {
     const { taskId, jobId } = await waiting()
-    const brought = gateway.newsOf(taskId, jobId)
-    await expectHeard(brought)
+    const delivered = gateway.webhookOf(taskId, jobId)
+    await expectHeard(delivered)
     await gateway.database.postgres.query(
-      `update open_tasks set next_check_at = now() + interval '1 hour' where task_id = $1`,
+      `update open_tasks set next_poll_at = now() + interval '1 hour' where task_id = $1`,
       [taskId],
     )
-    await expectHeard(brought)
-    await expectHeard(gateway.newsOf(taskId, jobId, { atSeconds: Math.floor(Date.now() / 1000) + 1 }))
+    await expectHeard(delivered)
+    await expectHeard(gateway.webhookOf(taskId, jobId, { atSeconds: Math.floor(Date.now() / 1000) + 1 }))
     expect(await seen(taskId)).toMatchObject({ isDue: false, processings: 1 })
   })
 
@@ -86,10 +86,10 @@ describe('genuine news', () => {
       const taskId = await gateway.create()
       const jobId = newJobId()
       await gateway.database.postgres.query(
-        `update open_tasks set stage = $2, submits = 1, next_check_at = null where task_id = $1`,
+        `update open_tasks set stage = $2, submits = 1, next_poll_at = null where task_id = $1`,
         [taskId, stage],
       )
-      await expectHeard(gateway.newsOf(taskId, jobId))
+      await expectHeard(gateway.webhookOf(taskId, jobId))
       expect(await seen(taskId)).toEqual({
         stage: 'waiting',
         upstream: gateway.refOf(jobId),
@@ -108,7 +108,7 @@ describe('genuine news', () => {
     await postgres.query(`update open_tasks set stage = 'submitting', submits = 1 where task_id = $1`, [
       taskId,
     ])
-    await expectHeard(gateway.newsOf(taskId, jobId))
+    await expectHeard(gateway.webhookOf(taskId, jobId))
     const open = { taskId, provider: 'queue' }
     expect(await recordSubmitted(postgres, open, gateway.refOf(jobId), 60_000)).toBe('known')
     await waitOut(postgres, taskId, 0)
@@ -118,21 +118,21 @@ describe('genuine news', () => {
   test('that come while the job is being checked have it checked again', async () => {
     const { postgres } = gateway.database
     const { taskId, jobId } = await waiting()
-    await postgres.query('update open_tasks set next_check_at = now() where task_id = $1', [taskId])
-    const due = (await findDueChecks(postgres, 'queue', 0, 1, 1_000)).find((each) => each.taskId === taskId)
+    await postgres.query('update open_tasks set next_poll_at = now() where task_id = $1', [taskId])
+    const due = (await findDuePolls(postgres, 'queue', 0, 1, 1_000)).find((each) => each.taskId === taskId)
     const found = {
       taskId,
       day: dayOfTaskId(taskId) ?? '',
-      nextCheckMs: 60_000,
+      nextPollMs: 60_000,
       progress: 10,
       outcome: null,
       ...(due !== undefined && { dueAt: due.dueAt }),
     }
-    await expectHeard(gateway.newsOf(taskId, jobId))
-    await recordChecks(postgres, [found])
+    await expectHeard(gateway.webhookOf(taskId, jobId))
+    await recordPolls(postgres, [found])
     expect(await seen(taskId)).toMatchObject({ isDue: true })
-    const again = (await findDueChecks(postgres, 'queue', 0, 1, 1_000)).find((each) => each.taskId === taskId)
-    await recordChecks(postgres, [{ ...found, dueAt: again?.dueAt ?? '' }])
+    const again = (await findDuePolls(postgres, 'queue', 0, 1, 1_000)).find((each) => each.taskId === taskId)
+    await recordPolls(postgres, [{ ...found, dueAt: again?.dueAt ?? '' }])
     expect(await seen(taskId)).toMatchObject({ isDue: false })
   })
 
@@ -140,23 +140,23 @@ describe('genuine news', () => {
     const { taskId, jobId } = await waiting()
     const before = await seen(taskId)
     const second = newJobId()
-    await expectHeard(gateway.newsOf(taskId, second))
+    await expectHeard(gateway.webhookOf(taskId, second))
     expect(await seen(taskId)).toEqual({ ...before, upstream: gateway.refOf(jobId), duplicates: 1 })
     await expect.poll(() => gateway.asked).toContain(`PUT /maker/film/requests/${second}/cancel`)
-    await expectHeard(gateway.newsOf(taskId, second))
+    await expectHeard(gateway.webhookOf(taskId, second))
     expect(await seen(taskId)).toMatchObject({ duplicates: 1 })
   })
 
   test('of a job that is another task’s change neither task, and keep nothing from the right one', async () => {
     const mine = await waiting()
     const other = await waiting()
-    const unsure = await gateway.create()
-    const before = [await seen(mine.taskId), await seen(other.taskId), await seen(unsure)]
-    await expectHeard(gateway.newsOf(other.taskId, mine.jobId))
-    await expectHeard(gateway.newsOf(unsure, mine.jobId))
-    expect([await seen(mine.taskId), await seen(other.taskId), await seen(unsure)]).toEqual(before)
+    const outcomeUnknown = await gateway.create()
+    const before = [await seen(mine.taskId), await seen(other.taskId), await seen(outcomeUnknown)]
+    await expectHeard(gateway.webhookOf(other.taskId, mine.jobId))
+    await expectHeard(gateway.webhookOf(outcomeUnknown, mine.jobId))
+    expect([await seen(mine.taskId), await seen(other.taskId), await seen(outcomeUnknown)]).toEqual(before)
     expect(gateway.asked.filter((path) => path.includes(`/${mine.jobId}/`))).toEqual([])
-    await expectHeard(gateway.newsOf(mine.taskId, mine.jobId))
+    await expectHeard(gateway.webhookOf(mine.taskId, mine.jobId))
     expect(await seen(mine.taskId)).toMatchObject({ isDue: true })
   })
 
@@ -167,7 +167,7 @@ describe('genuine news', () => {
       taskId,
     ])
     const before = await seen(taskId)
-    await expectHeard(gateway.newsOf(taskId, jobId))
+    await expectHeard(gateway.webhookOf(taskId, jobId))
     expect(await seen(taskId)).toEqual({ ...before, duplicates: 1 })
     await expect.poll(() => gateway.asked).toContain(`PUT /maker/film/requests/${jobId}/cancel`)
   })
@@ -180,26 +180,26 @@ describe('genuine news', () => {
       message: 'Late.',
     })
     const before = await recordOf(gateway)
-    await expectHeard(gateway.newsOf(taskId, jobId))
-    await expectHeard(gateway.newsOf('vidB-2:1700000000-00abcdefghijkl', newJobId()))
+    await expectHeard(gateway.webhookOf(taskId, jobId))
+    await expectHeard(gateway.webhookOf('vidB-2:1700000000-00abcdefghijkl', newJobId()))
     expect(await recordOf(gateway)).toEqual(before)
   })
 
   test('are forgotten a day later', async () => {
     const { postgres } = gateway.database
     const { taskId, jobId } = await waiting()
-    await expectHeard(gateway.newsOf(taskId, jobId))
+    await expectHeard(gateway.webhookOf(taskId, jobId))
     await postgres.query(
-      `update heard_news set heard_at = now() - interval '25 hours' where id = $1 || ' ' || $2`,
+      `update webhook_receipts set received_at = now() - interval '25 hours' where id = $1 || ' ' || $2`,
       [taskId, jobId],
     )
-    expect(await forgetNews(postgres, 1_000)).toBe(1)
-    expect(await forgetNews(postgres, 1_000)).toBe(0)
+    expect(await removeWebhookReceipts(postgres, 1_000)).toBe(1)
+    expect(await removeWebhookReceipts(postgres, 1_000)).toBe(0)
   })
 })
 
 describe('without effect is', () => {
-  test.each<[string, (genuine: Brought) => Brought]>([
+  test.each<[string, (genuine: Delivered) => Delivered]>([
     [
       'another signature',
       (genuine) => ({ ...genuine, url: genuine.url.replace(/signature=./, 'signature=!') }),
@@ -208,27 +208,30 @@ describe('without effect is', () => {
     ['another secret', (genuine) => ({ ...genuine, url: genuine.url.replace(/key=\w+/, 'key=00000000') })],
     [
       'another provider',
-      (genuine) => ({ ...genuine, url: genuine.url.replace('/news/queue/', '/news/other/') }),
+      (genuine) => ({ ...genuine, url: genuine.url.replace('/webhooks/queue/', '/webhooks/other/') }),
     ],
-    ['no provider', (genuine) => ({ ...genuine, url: genuine.url.replace('/news/queue/', '/news/nobody/') })],
+    [
+      'no provider',
+      (genuine) => ({ ...genuine, url: genuine.url.replace('/webhooks/queue/', '/webhooks/nobody/') }),
+    ],
   ])('an address with %s', async (_, change) => {
     const { taskId, jobId } = await waiting()
-    await expectNoEffect(change(gateway.newsOf(taskId, jobId)), 'resource_not_found')
+    await expectNoEffect(change(gateway.webhookOf(taskId, jobId)), 'resource_not_found')
   })
 
   test("another task's address with this one's signature, and a signature made for something else", async () => {
     const { taskId, jobId } = await waiting()
     const second = await gateway.create()
-    const genuine = gateway.newsOf(taskId, jobId)
+    const genuine = gateway.webhookOf(taskId, jobId)
     const [own, foreign] = [taskId, second].map(encodeURIComponent)
     const url = genuine.url.replace(`/${own}?`, `/${foreign}?`)
     expect(url).not.toBe(genuine.url)
     await expectNoEffect({ ...genuine, url }, 'resource_not_found')
-    const links = createNewsLinks([new Secret('a secret that nobody here knows of')], gateway.url)
+    const links = createWebhookUrls([new Secret('a secret that nobody here knows of')], gateway.url)
     await expectNoEffect({ ...genuine, url: links.urlFor('queue', taskId) }, 'resource_not_found')
   })
 
-  test.each<[string, (genuine: Brought) => Brought]>([
+  test.each<[string, (genuine: Delivered) => Delivered]>([
     ['unsigned', (genuine) => ({ ...genuine, headers: {} })],
     ['changed', (genuine) => ({ ...genuine, body: genuine.body.replace('OK', 'KO') })],
     [
@@ -251,12 +254,12 @@ describe('without effect is', () => {
     ['empty', (genuine) => ({ ...genuine, body: '' })],
   ])('a delivery that is %s', async (_, change) => {
     const { taskId, jobId } = await waiting()
-    await expectNoEffect(change(gateway.newsOf(taskId, jobId)), 'invalid_signature')
+    await expectNoEffect(change(gateway.webhookOf(taskId, jobId)), 'invalid_signature')
   })
 
   test('a body over a mebibyte', async () => {
     const { taskId, jobId } = await waiting()
-    const genuine = gateway.newsOf(taskId, jobId)
+    const genuine = gateway.webhookOf(taskId, jobId)
     const body = JSON.stringify({ request_id: jobId, payload: 'x'.repeat(1_100_000) })
     const headers = gateway.signer.headersOf(body, { requestId: jobId })
     await expectNoEffect({ ...genuine, body, headers }, 'request_too_large')
@@ -270,7 +273,7 @@ test('a made-up address never reaches the database, and from one address not wit
     gateway,
   )
   const headers = { 'x-forwarded-for': randomAddress() }
-  const forged = `${behind.url}/news/queue/video_x?key=00000000&signature=${'A'.repeat(43)}`
+  const forged = `${behind.url}/webhooks/queue/video_x?key=00000000&signature=${'A'.repeat(43)}`
   const before = proxy.sentBytes()
   const codes = []
   for (let count = 0; count < 7; count += 1) {
@@ -288,20 +291,20 @@ test('a delivery that verifies does not count against its address, one that does
   const limits = { LIMIT_ADDRESS_PER_3_MINUTES: '1', TRUSTED_PROXIES: '127.0.0.1' }
   await using bounded = await startGateway({ ...gateway.environment, ...limits }, gateway)
   const { taskId, jobId } = await waiting()
-  const genuine = gateway.newsOf(taskId, jobId)
-  const bring = async (body: string) => {
+  const genuine = gateway.webhookOf(taskId, jobId)
+  const deliver = async (body: string) => {
     const headers = { ...genuine.headers, 'x-forwarded-for': address }
     const url = genuine.url.replace(gateway.url, bounded.url)
-    return (await gateway.bring({ url, headers, body })).status
+    return (await gateway.deliver({ url, headers, body })).status
   }
   const address = randomAddress()
-  for (let count = 0; count < 3; count += 1) expect(await bring(genuine.body)).toBe(200)
-  expect([await bring('{}'), await bring('{}')]).toEqual([401, 429])
-  expect(await bring(genuine.body)).toBe(200)
+  for (let count = 0; count < 3; count += 1) expect(await deliver(genuine.body)).toBe(200)
+  expect([await deliver('{}'), await deliver('{}')]).toEqual([401, 429])
+  expect(await deliver(genuine.body)).toBe(200)
 })
 
 test('the door takes nothing but a POST, and no page of any origin', async () => {
-  const url = createNewsLinks([new Secret(linkSecret)], gateway.url).urlFor('queue', await gateway.create())
+  const url = createWebhookUrls([new Secret(linkSecret)], gateway.url).urlFor('queue', await gateway.create())
   const answer = await ask(url, undefined)
   expectProblem(answer, 'method_not_allowed')
   expect(answer.headers.get('allow')).toBe('POST, OPTIONS')

@@ -28,7 +28,7 @@ const remix = (id: string, body: unknown, text = key.text, headers: Record<strin
 const read = async (id: string) => (await ask(`${gateway.url}/v1/videos/${id}`, key.text)).body
 const rowOf = async (id: unknown) => {
   const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
-    `select door, provider, video_order as "order", hold_micros as "holdMicros" from video_tasks where id = $1`,
+    `select created_via as "createdVia", provider, video_order as "order", hold_micros as "holdMicros" from video_tasks where id = $1`,
     [id],
   )
   return rows[0]
@@ -68,7 +68,7 @@ describe('200', () => {
     const { id, video } = await completed({ ...order, watermark: false })
     const { body } = await remix(id, { prompt: 'At night' })
     expect(await rowOf(body['id'])).toEqual({
-      door: 'remix',
+      createdVia: 'remix',
       provider: 'local',
       order: {
         prompt: 'At night',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import type { AnsweredRequest } from '../../src/http/completed-request.ts'
+import type { CompletedRequest } from '../../src/http/completed-request.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { connectPostgres } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
@@ -177,8 +177,8 @@ describe('the log of requests', () => {
   test('a key says when it was last used, and nobody has to look it up again for that', async () => {
     const { postgres } = gateway.database
     const used = await createKey(postgres, accountId)
-    const news: (string | undefined)[] = []
-    const ear = await postgres.listen('key_changes', (payload) => news.push(payload))
+    const pubsub: (string | undefined)[] = []
+    const ear = await postgres.listen('key_changes', (payload) => pubsub.push(payload))
     await ask(`${gateway.url}/v1/models`, used.text)
     const lastUsed = async () => {
       const { rows } = await postgres.query<{ at: Date | null }>(
@@ -194,12 +194,12 @@ describe('the log of requests', () => {
     expect(await lastUsed()).toEqual(first)
     // What is announced after it has been heard, so nothing was announced before.
     await postgres.query('update keys set name = name where id = $1', [used.id])
-    await expect.poll(() => news).toHaveLength(1)
+    await expect.poll(() => pubsub).toHaveLength(1)
     await ear.stop()
   })
 })
 
-const answered = (given: Partial<AnsweredRequest>): AnsweredRequest => ({
+const answered = (given: Partial<CompletedRequest>): CompletedRequest => ({
   ...{ id: `req_${uuidV7()}`, at: new Date(), accountId, keyId: key.id, operation: 'listModels' },
   ...{ method: 'GET', path: '/v1/models', status: 200, errorCode: null, model: null },
   ...{ provider: null, taskId: null, tookMs: 1, address: '127.0.0.1', client: null },

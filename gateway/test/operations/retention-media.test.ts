@@ -8,8 +8,8 @@ import { createLog } from '../../src/platform/log.ts'
 import { connectPostgres } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { mediaDaysOf } from '../../src/retention/account-term-store.ts'
-import { keepClearing } from '../../src/retention/retention-loop.ts'
-import { claimTurn } from '../../src/retention/sweep-lease-store.ts'
+import { startRetentionLoop } from '../../src/retention/retention-loop.ts'
+import { claimLease } from '../../src/retention/sweep-lease-store.ts'
 import { clearFiles, clearMedia, clearRecords, type ClearDependencies } from '../../src/retention/sweep.ts'
 import { insertStoredFiles, lockSources } from '../../src/storage/stored-file-store.ts'
 import { createTranscriptionId } from '../../src/transcription-tasks/transcription-id.ts'
@@ -99,10 +99,10 @@ describe('a result past its time', () => {
       await expect
         .poll(async () => {
           const { body, headers } = await read(`/v1/videos/${id}`)
-          const isPast = Date.parse(headers.get('x-media-expires-at') ?? '') < Date.now()
-          return { status: body['status'], isPast }
+          const isExpired = Date.parse(headers.get('x-media-expires-at') ?? '') < Date.now()
+          return { status: body['status'], isExpired }
         })
-        .toEqual({ status: 'completed', isPast: true })
+        .toEqual({ status: 'completed', isExpired: true })
       expectProblem(await read(await linkOf(id)), 'media_expired')
       expectProblem(await read(`/v1/videos/${id}/content?variant=thumbnail`), 'media_expired')
     }
@@ -374,13 +374,13 @@ describe('what an ended task left behind', () => {
 
   test('kept replies go when no repeat is answered with them any more', async () => {
     await query(
-      `insert into kept_replies (account_id, name, operation, fingerprint, expires_at)
+      `insert into idempotency_keys (account_id, name, operation, fingerprint, expires_at)
        select $1, decode(lpad(to_hex(n), 8, '0'), 'hex'), 'createVideo', '', now() + make_interval(hours => n - 3)
          from generate_series(1, 5) n`,
       [accountId],
     )
     expect(await clearRecords(clearing, live)).toMatchObject({ replies: 3 })
-    expect(await query('select from kept_replies where account_id = $1', [accountId])).toHaveLength(2)
+    expect(await query('select from idempotency_keys where account_id = $1', [accountId])).toHaveLength(2)
   })
 })
 
@@ -443,17 +443,17 @@ describe('files without a record', () => {
 
 test('of several workers one has its turn, until the next is due', async () => {
   const { postgres } = gateway.database
-  const turns = await Promise.all([1, 2, 3].map(() => claimTurn(postgres, 'a part', 60_000)))
+  const turns = await Promise.all([1, 2, 3].map(() => claimLease(postgres, 'a part', 60_000)))
   expect(turns.filter(Boolean)).toHaveLength(1)
-  await query(`update engine_turns set turned_at = now() - interval '61 seconds' where key = 'a part'`)
-  expect(await claimTurn(postgres, 'a part', 60_000)).toBe(true)
+  await query(`update engine_ticks set ticked_at = now() - interval '61 seconds' where key = 'a part'`)
+  expect(await claimLease(postgres, 'a part', 60_000)).toBe(true)
 })
 
 test('a worker clears by itself, beside another that does the same, and stops when it is told to', async () => {
-  await query(`delete from engine_turns where loop = 'retention'`)
+  await query(`delete from engine_ticks where loop = 'retention'`)
   const { id, path } = await complete()
   await age(id, 2)
-  const workers = [keepClearing(clearing), keepClearing(clearing)]
+  const workers = [startRetentionLoop(clearing), startRetentionLoop(clearing)]
   await expect.poll(() => mediaOf(id)).toEqual([{ kind: 'video', removed: true }])
   await Promise.all(workers.map(({ stop }) => stop()))
   expect(await exists(path)).toBe(false)

@@ -33,9 +33,9 @@ const completedAt = async (createdAt: Date) => {
   return task
 }
 test('a video task is unknown from its last day on, however it is asked for', async () => {
-  const past = await completedAt(daysAgo(30.01))
+  const expired = await completedAt(daysAgo(30.01))
   const kept = await completedAt(daysAgo(29.99))
-  const { id } = past
+  const { id } = expired
   const paths = [`/v1/videos/${id}`, `/v1/video/query?id=${id}`, `/v1/videos/${id}/content`]
   for (const path of [...paths, `/v1/videos/${id}/events`]) expectProblem(await read(path), 'task_not_found')
   expectProblem(await ask(`${gateway.url}/v1/videos/${id}`, key.text, { method: 'DELETE' }), 'task_not_found')
@@ -63,17 +63,17 @@ test("an account's own term counts at once", async () => {
 test('a transcription task likewise', async () => {
   const { postgres } = gateway.database
   const path = '/v1/audio/transcription-tasks'
-  const [oldest, past, older, kept] = [
+  const [oldest, expired, older, kept] = [
     await recordingAt(postgres, owner, daysAgo(50)),
     await recordingAt(postgres, owner, daysAgo(30.01)),
     await recordingAt(postgres, owner, daysAgo(29)),
     await recordingAt(postgres, owner, daysAgo(1)),
   ]
-  for (const each of [`${path}/${past.id}`, `${path}/${past.id}/transcript`]) {
+  for (const each of [`${path}/${expired.id}`, `${path}/${expired.id}/transcript`]) {
     expectProblem(await read(each), 'task_not_found')
   }
   expectProblem(
-    await ask(`${gateway.url}${path}/${past.id}`, key.text, { method: 'DELETE' }),
+    await ask(`${gateway.url}${path}/${expired.id}`, key.text, { method: 'DELETE' }),
     'task_not_found',
   )
   expect((await read(`${path}/${kept.id}`)).status).toBe(200)
@@ -88,5 +88,5 @@ test('a transcription task likewise', async () => {
   const next = await read(`${path}?limit=2&after=${older.id}`)
   expect(next.body).toMatchObject({ data: [], first_id: null, last_id: null, has_more: false })
   await setTerm(40)
-  expect(await idsIn(path)).toEqual([kept.id, older.id, past.id])
+  expect(await idsIn(path)).toEqual([kept.id, older.id, expired.id])
 })

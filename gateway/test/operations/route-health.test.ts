@@ -44,7 +44,7 @@ const fail = (health: Health, times: number) => {
   for (let call = 0; call < times; call += 1) health.report('acme', model, 'not_delivered')
 }
 const kindOf = (health: Health) => health.healthOf('acme', model).kind
-const bothAre = (kind: 'well' | 'ailing') =>
+const bothAre = (kind: 'well' | 'unhealthy') =>
   expect.poll(() => [kindOf(one), kindOf(other)], often).toEqual([kind, kind])
 
 /** As if the time had passed for which it is left alone; both processes have heard of it. */
@@ -67,9 +67,9 @@ const leaves = async (asked: Health[]) => {
 const many = () => Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? one : other))
 
 describe('several processes', () => {
-  test('hear at once of one that is ailing, and of its recovery', async () => {
+  test('hear at once of one that is unhealthy, and of its recovery', async () => {
     fail(one, 5)
-    await bothAre('ailing')
+    await bothAre('unhealthy')
     expect(await leaves(many())).toEqual([])
     await letTimePass()
     const [leave] = await leaves([other])
@@ -87,7 +87,7 @@ describe('several processes', () => {
 
   test('try it with one call at a time; one that comes to nothing lets the next try', async () => {
     fail(one, 5)
-    await bothAre('ailing')
+    await bothAre('unhealthy')
     await letTimePass()
     expect(await leaves(many())).toHaveLength(1)
     // Only who has it can let it go.
@@ -101,21 +101,21 @@ describe('several processes', () => {
     }
     for (const health of [one, other]) health.report('acme', model, 'unknown')
     await expect.poll(() => openings(), often).toEqual([{ openings: 2 }])
-    await bothAre('ailing')
+    await bothAre('unhealthy')
     expect(await leaves(many())).toEqual([])
   })
 
   test('that start later know of it', async () => {
     fail(one, 5)
-    await bothAre('ailing')
+    await bothAre('unhealthy')
     const late = await createHealth({ postgres: database.postgres, log })
-    expect(kindOf(late)).toBe('ailing')
+    expect(kindOf(late)).toBe('unhealthy')
     await late.stop()
   })
 
   test('forget what has long been well', async () => {
     fail(one, 5)
-    await bothAre('ailing')
+    await bothAre('unhealthy')
     const known = async () => {
       await forgetOldHealth(database.postgres)
       const { rows } = await database.postgres.query('select model from route_health where model = $1', [
@@ -139,11 +139,11 @@ test('with the database away a process knows what it knows, and tells it when it
   await proxy.cut()
   expect((await cutOff.mayCall('acme', model, 'first')).kind).toBe('yes')
   fail(cutOff, 5)
-  expect(kindOf(cutOff)).toBe('ailing')
+  expect(kindOf(cutOff)).toBe('unhealthy')
   expect((await cutOff.mayCall('acme', model, 'first')).kind).toBe('no')
   expect(kindOf(one)).toBe('well')
   await proxy.mend()
-  await bothAre('ailing')
+  await bothAre('unhealthy')
   await cutOff.stop()
   await postgres.close()
 })
@@ -173,11 +173,11 @@ test('what is sent to a provider counts as its load at once, until the record is
     { ...route, provider: 'first' },
     { ...route, provider: 'second', order: 2 },
   ]
-  const setup = { providers, models: { video: { routes } } as never }
-  const live = { current: () => setup, onChange: () => () => {} }
+  const providerConfig = { providers, models: { video: { routes } } as never }
+  const live = { current: () => providerConfig, onChange: () => () => {} }
   const { postgres } = database
   const router = await createRouter({
-    ...{ setup: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+    ...{ providerConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
   })
   const video = { seconds: 4, width: 480, height: 480, isRemix: false }
   const choose = () => router.choose('video', { capability: 'video', video })?.decision
@@ -194,27 +194,33 @@ test('what is sent to a provider counts as its load at once, until the record is
 test('a changed key, wherever it was changed, is a new start in every process; another setting is none', async () => {
   const { postgres } = database
   const listeners = new Set<() => void>()
-  let setup = { providers: [settingsAt('http://127.0.0.1:9', 'old-key', { name: 'acme' })], models: {} }
+  let providerConfig = {
+    providers: [settingsAt('http://127.0.0.1:9', 'old-key', { name: 'acme' })],
+    models: {},
+  }
   const live = {
-    current: () => setup,
+    current: () => providerConfig,
     onChange: (listener: () => void) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
   }
   const change = (key: string, slots: number) => {
-    setup = { ...setup, providers: [settingsAt('http://127.0.0.1:9', key, { name: 'acme', slots })] }
+    providerConfig = {
+      ...providerConfig,
+      providers: [settingsAt('http://127.0.0.1:9', key, { name: 'acme', slots })],
+    }
     for (const listener of listeners) listener()
   }
   const router = await createRouter({
-    ...{ setup: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+    ...{ providerConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
   })
   router.report('acme', model, 'unauthorized')
   await expect
     .poll(() => other.healthOf('acme', model), often)
-    .toMatchObject({ kind: 'ailing', isUnauthorized: true })
+    .toMatchObject({ kind: 'unhealthy', isUnauthorized: true })
   change('old-key', 2)
-  expect(router.healthOf('acme', model)).toMatchObject({ kind: 'ailing', isUnauthorized: true })
+  expect(router.healthOf('acme', model)).toMatchObject({ kind: 'unhealthy', isUnauthorized: true })
   change('new-key', 2)
   expect(router.healthOf('acme', model)).toEqual({ kind: 'well' })
   await expect.poll(() => other.healthOf('acme', model), often).toEqual({ kind: 'well' })
@@ -222,18 +228,18 @@ test('a changed key, wherever it was changed, is a new start in every process; a
 })
 
 test.each([
-  ['that goes on without its client counts', true, 'ailing'],
+  ['that goes on without its client counts', true, 'unhealthy'],
   ['that ends with its client does not', false, 'well'],
 ] as const)('a failure of work %s', async (_, outlivesClient, kind) => {
   const { postgres } = database
   const route = { provider: 'acme', upstreamModel: 'speech', order: 1, weight: 1 }
-  const setup = {
+  const providerConfig = {
     providers: [settingsAt('http://127.0.0.1:9', 'a-key', { name: 'acme' })],
     models: { [model]: { routes: [route] } } as never,
   }
-  const live = { current: () => setup, onChange: () => () => {} }
+  const live = { current: () => providerConfig, onChange: () => () => {} }
   const router = await createRouter({
-    ...{ setup: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+    ...{ providerConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
   })
   for (let call = 0; call < 5; call += 1) {
     const client = new AbortController()

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway[Symbol.asyncDispose]())
 
-const picture = { input_reference: { image_url: pixelUri } }
+const image = { input_reference: { image_url: pixelUri } }
 const create = (order: object, query = '') => askJson(`${gateway.url}/v1/videos${query}`, key, order)
 
 test.each([
@@ -29,7 +29,7 @@ test.each([
   { asked: '5', made: '6' },
   { asked: '7', made: '8' },
 ])('$asked seconds become $made, on the quote and on the task alike', async ({ asked, made }) => {
-  const order = { model: 'vidA_3_1', prompt: 'A whale', seconds: asked, size: '16x9', ...picture }
+  const order = { model: 'vidA_3_1', prompt: 'A whale', seconds: asked, size: '16x9', ...image }
   const quote = await create(order, '?dry_run=true')
   expect(quote.body).toMatchObject({ parameters: { seconds: Number(made) } })
   const { body } = await create(order)
@@ -46,7 +46,7 @@ test('a length that nobody makes is refused, with the longest there is', async (
     prompt: 'A whale',
     seconds: '9',
     size: '16x9',
-    ...picture,
+    ...image,
   })
   expect(status).toBe(400)
   expect(body['error']).toMatchObject({

@@ -138,7 +138,7 @@ const ask = (given: object = {}) =>
 
 const healthOf = async (provider: string) => {
   const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
-    `select openings, because, recovered_at is not null as "isWell" from route_health where provider = $1`,
+    `select openings, because, recovered_at is not null as "isHealthy" from route_health where provider = $1`,
     [provider],
   )
   return rows[0]
@@ -158,7 +158,7 @@ describe('a provider that is not there', () => {
     await using other = await startGateway(environment, gateway)
     await first.leave()
     for (let call = 0; call < 5; call += 1) expect(await saidBy()).toBe('second')
-    await becomes('first', { openings: 1, because: '5 failures in a row (not delivered)', isWell: false })
+    await becomes('first', { openings: 1, because: '5 failures in a row (not delivered)', isHealthy: false })
 
     // Both processes pass it over although it is there again.
     await first.comeBack()
@@ -179,7 +179,7 @@ describe('a provider that is not there', () => {
         await letTimePass()
         return [await saidBy(), await healthOf('first')]
       }, often)
-      .toMatchObject(['second', { openings: 2, isWell: false }])
+      .toMatchObject(['second', { openings: 2, isHealthy: false }])
     await first.comeBack()
 
     const { promise, resolve: release } = Promise.withResolvers<void>()
@@ -198,7 +198,7 @@ describe('a provider that is not there', () => {
     expect(first.calls).toBe(1)
     release()
     expect((await Promise.all(tries)).filter((name) => name === 'first')).toHaveLength(1)
-    await becomes('first', { isWell: true })
+    await becomes('first', { isHealthy: true })
     for (const url of [gateway.url, other.url]) {
       await expect.poll(() => saidBy(url), often).toBe('first')
     }

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
 import { clearAway } from '../../src/transcription-tasks/lifecycle/remove-expired.ts'
-import { retakeLost, takeAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
-import { planPieces } from '../../src/transcription-tasks/segments/plan-segments.ts'
-import { transcribePieces } from '../../src/transcription-tasks/segments/transcribe-segments.ts'
+import { requeueStalled, claimAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
+import { planSegments } from '../../src/transcription-tasks/segments/plan-segments.ts'
+import { transcribeSegments } from '../../src/transcription-tasks/segments/transcribe-segments.ts'
 import { createTranscriptionId } from '../../src/transcription-tasks/transcription-id.ts'
 import { ask, askJson, askRaw, expectProblem, type Answer } from '../kit/answers.ts'
 import { recordingAt } from '../kit/expired.ts'
@@ -65,7 +65,7 @@ const transcriptText = async (id: string, format: string) => {
 const waitIsOver = async () => {
   const { postgres } = gateway.database
   await postgres.query('update open_transcriptions set not_before = now()')
-  await postgres.query('update transcription_pieces set not_before = now() where not_before > now()')
+  await postgres.query('update transcription_segments set not_before = now() where not_before > now()')
 }
 /** How many turns it takes is no matter: a provider may ask for a pause, or have too few retries left. */
 const until = async (id: string, status: 'completed' | 'failed') => {
@@ -80,13 +80,13 @@ const until = async (id: string, status: 'completed' | 'failed') => {
   return body
 }
 
-const piecesOf = async (id: string) => {
+const segmentsOf = async (id: string) => {
   const { rows } = await gateway.database.postgres.query<{
     startMs: number
     endMs: number
     failures: number
   }>(
-    `select start_ms as "startMs", end_ms as "endMs", failures from transcription_pieces where task_id = $1 order by n`,
+    `select start_ms as "startMs", end_ms as "endMs", failures from transcription_segments where task_id = $1 order by n`,
     [id],
   )
   return rows
@@ -155,7 +155,7 @@ describe('a recording of twelve minutes', () => {
     expect(await movementsOf(id)).toEqual({ hold: 72_000 })
 
     expect(await transcriber.work()).toBe(1)
-    const pieces = await piecesOf(id)
+    const pieces = await segmentsOf(id)
     expect(pieces).toEqual([
       { startMs: 0, endMs: 271_000, failures: 0 },
       { startMs: 271_000, endMs: 500_750, failures: 0 },
@@ -250,7 +250,7 @@ describe('what a provider does', () => {
   ])('a piece is asked for again after %s', async (word, bytes) => {
     const id = await accept({ ...plain, prompt: `vendor:${word}` }, bytes)
     await until(id, 'completed')
-    expect((await piecesOf(id)).map(({ failures }) => failures)).toEqual([word === '500-once' ? 1 : 0])
+    expect((await segmentsOf(id)).map(({ failures }) => failures)).toEqual([word === '500-once' ? 1 : 0])
     expect((await transcript(id)).body['text']).toContain('vendor transcript of')
     await expectBalanced()
   })
@@ -290,7 +290,7 @@ describe('what a provider does', () => {
       const asked = gateway.vendor.transcriptions().slice(before)
       expect(asked.filter(({ fields }) => fields['prompt']?.[0] === prompt).length).toBe(requests)
       expect(await movementsOf(id)).toEqual({ hold: 200, release: 200 })
-      expect(await piecesOf(id)).toEqual([])
+      expect(await segmentsOf(id)).toEqual([])
       expectProblem(await transcript(id), 'task_failed')
     }
     expect(await recordings()).toEqual([])
@@ -332,9 +332,9 @@ describe('a run', () => {
       [id],
     )
     await waitIsOver()
-    const [retaken] = await retakeLost(postgres, 1)
-    expect(retaken).toEqual({ taskId: id, run: 2 })
-    for (const step of [planPieces, transcribePieces])
+    const [requeued] = await requeueStalled(postgres, 1)
+    expect(requeued).toEqual({ taskId: id, run: 2 })
+    for (const step of [planSegments, transcribeSegments])
       expect(await step(transcriber.dependencies, id, 1)).toEqual({ kind: 'over' })
     await postgres.query(`update open_transcriptions set touched_at = 'epoch' where task_id = $1`, [id])
     expect(await transcriber.work()).toBe(1)
@@ -347,7 +347,7 @@ describe('a run', () => {
     const other = await createKey(postgres, await createAccount(postgres))
     const many = [await accept(), await accept(), await accept()]
     const one = String((await create(plain, { text: other.text })).body['id'])
-    const taken = await takeAccepted(postgres, 2)
+    const taken = await claimAccepted(postgres, 2)
     expect(taken.map(({ taskId }) => taskId).toSorted()).toEqual([many[0] ?? '', one].toSorted())
     await postgres.query(`update open_transcriptions set touched_at = 'epoch' where stage = 'starting'`)
     await transcriber.work()
@@ -362,7 +362,7 @@ describe('a recording with a gap in its times', () => {
   test('is written down to its end, and charged for the sound it has', async () => {
     const id = await accept(plain, await withGap(40))
     await until(id, 'completed')
-    const [piece, ...others] = await piecesOf(id)
+    const [piece, ...others] = await segmentsOf(id)
     expect(others).toEqual([])
     expect(piece).toMatchObject({ startMs: 0, endMs: expect.closeTo(50_000, -2) })
     expect((await movementsOf(id))['capture']).toBeLessThan(1_010)
@@ -416,7 +416,7 @@ describe('GET transcript', () => {
     )
     expectProblem(await transcript(id), 'media_expired')
     await clearAway(transcriber.dependencies)
-    expect(await piecesOf(id)).toEqual([])
+    expect(await segmentsOf(id)).toEqual([])
     expectProblem(await transcript(id), 'media_expired')
     expect((await read(id)).body['status']).toBe('completed')
   })
@@ -446,7 +446,7 @@ describe('DELETE', () => {
     expectProblem(await read(id), 'task_not_found')
     expectProblem(await transcript(id), 'task_not_found')
     expectProblem(await remove(id), 'task_not_found')
-    expect(await piecesOf(id)).toEqual([])
+    expect(await segmentsOf(id)).toEqual([])
     expect(await movementsOf(id)).toEqual({ hold: 200, capture: 200 })
     await expectBalanced()
   })
@@ -481,14 +481,14 @@ describe('DELETE', () => {
     await transcriber.work()
     // Each part has failed once. The first is tried again now, the others much later.
     await postgres.query(
-      `update transcription_pieces set not_before = now() + case when n = 0 then interval '0' else interval '1 hour' end
+      `update transcription_segments set not_before = now() + case when n = 0 then interval '0' else interval '1 hour' end
         where task_id = $1`,
       [id],
     )
     await postgres.query('update open_transcriptions set not_before = now() where task_id = $1', [id])
     await transcriber.work()
     const { rows } = await postgres.query<{ doneMs: number }>(
-      `select sum(end_ms - start_ms)::bigint as "doneMs" from transcription_pieces
+      `select sum(end_ms - start_ms)::bigint as "doneMs" from transcription_segments
         where task_id = $1 and transcript is not null`,
       [id],
     )

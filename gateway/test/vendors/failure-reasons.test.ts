@@ -17,9 +17,9 @@ beforeAll(async () => {
   stack = await startStack({
     // Starts the built-in provider as well.
     provider: 'local',
-    setup: (vendor) => {
+    providerConfig: (vendor) => {
       adapters = adaptersAt(vendor)
-      const pace = { checkEveryMsLeast: 250, checkEveryMsMost: 1_000 }
+      const pace = { pollIntervalMsMin: 250, pollIntervalMsMax: 1_000 }
       return {
         providers: {
           ...Object.fromEntries(
@@ -76,7 +76,7 @@ test.for(['openai', 'openai-lookup', 'openai-plain', 'kinora', 'gemini', 'fal', 
     )
     expect(task).toMatchObject({ status: 'failed', error: { code: 'upstream_error' } })
     expect(task.provider_attempts).toMatchObject([
-      { provider: name, outcome: 'taken', failure_reason: expect.stringContaining('simulated vendor') },
+      { provider: name, outcome: 'accepted', failure_reason: expect.stringContaining('simulated vendor') },
     ])
     const told = JSON.stringify(task.provider_attempts)
     for (const secret of [apiKey, new URL(stack.vendor.url).host, ...accountWords]) {
@@ -90,7 +90,7 @@ test.for(['openai', 'openai-lookup', 'openai-plain', 'kinora', 'gemini', 'fal', 
 test('the built-in provider', async () => {
   const { task, seen } = await ended('vidB-2', 'A whale sim:fail=upstream_error')
   expect(task.provider_attempts).toMatchObject([
-    { outcome: 'taken', failure_reason: expect.stringContaining('asked for this failure') },
+    { outcome: 'accepted', failure_reason: expect.stringContaining('asked for this failure') },
   ])
   expect(seen).not.toContain('asked for this failure')
 })
@@ -98,7 +98,7 @@ test('the built-in provider', async () => {
 test('a result that is no video; nothing where the video was made', async () => {
   const unplayable = await ended('vidA3.1', 'A whale vendor:bad-media')
   expect(unplayable.task.provider_attempts).toMatchObject([
-    { outcome: 'taken', failure_reason: expect.stringContaining('not a playable video') },
+    { outcome: 'accepted', failure_reason: expect.stringContaining('not a playable video') },
   ])
   const well = await ended('vidA3.1', 'A whale')
   expect(well.task).toMatchObject({ status: 'completed', provider_attempts: [{ failure_reason: null }] })

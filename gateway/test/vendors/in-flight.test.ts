@@ -39,11 +39,11 @@ const memory = async (): Promise<Memory> => {
   return Object.fromEntries(parts.map((part, index) => [part, sizes[index]])) as Memory
 }
 
-const setupOf = (vendor: Vendor) => {
+const providerConfigOf = (vendor: Vendor) => {
   const common = {
     apiKey,
     slots: 20_000,
-    ...(!isFull && { checkEveryMsLeast: 250, checkEveryMsMost: 2_000 }),
+    ...(!isFull && { pollIntervalMsMin: 250, pollIntervalMsMax: 2_000 }),
   }
   const jwksUrl = `${vendor.url}/.well-known/jwks.json`
   return {
@@ -86,7 +86,7 @@ const isOver = async () =>
 beforeAll(async () => {
   polled = await startVendor({ apiKey })
   stack = await startStack({
-    setup: setupOf,
+    providerConfig: providerConfigOf,
     environment: { LIMIT_CREATES_PER_MINUTE: '1000000' },
   })
   fresh = await memory()
@@ -131,7 +131,7 @@ test('a task that waits costs next to no memory', ({ task }) => {
 
 test('their vendors are asked little', async ({ task }) => {
   const { rows } = await stack.database.postgres.query<{ heard: number; minutes: number }>(
-    `select (select count(*) from heard_news where provider = 'brings') as heard,
+    `select (select count(*) from webhook_receipts where provider = 'brings') as heard,
             (select extract(epoch from avg(ended.created_at - taken.created_at)) / 60
                from video_tasks t
                join task_events taken on taken.day = t.day and taken.task_id = t.id and taken.kind = 'processing'
@@ -139,7 +139,7 @@ test('their vendors are asked little', async ({ task }) => {
               where t.provider = 'brings')::float8 as minutes`,
   )
   const { heard, minutes } = rows[0] ?? { heard: 0, minutes: 0 }
-  const [bringing, silent] = vendors().map((vendor) => vendor.counts().checks / vendor.jobs().length) as [
+  const [bringing, silent] = vendors().map((vendor) => vendor.counts().polls / vendor.jobs().length) as [
     number,
     number,
   ]

@@ -18,7 +18,7 @@ import { isFull } from './findings.ts'
 
 interface Misbehaviour {
   fault: FaultName
-  on: 'submit' | 'check' | 'download'
+  on: 'submit' | 'poll' | 'download'
   /** What becomes of the task, where that is not for the adapter to say. */
   ends?: Wanted
 }
@@ -32,17 +32,17 @@ const misbehaviours: Misbehaviour[] = [
   { fault: '429', on: 'submit', ends: 'completed' },
   { fault: '429-retry-after', on: 'submit', ends: 'completed' },
   { fault: 'silence', on: 'submit' },
-  { fault: 'drip', on: 'check', ends: 'completed' },
+  { fault: 'drip', on: 'poll', ends: 'completed' },
   { fault: 'truncated-json', on: 'submit' },
   { fault: 'garbage', on: 'submit' },
-  { fault: 'huge', on: 'check', ends: 'completed' },
-  { fault: 'gzip-bomb', on: 'check', ends: 'completed' },
-  { fault: 'wrong-type', on: 'check', ends: 'completed' },
+  { fault: 'huge', on: 'poll', ends: 'completed' },
+  { fault: 'gzip-bomb', on: 'poll', ends: 'completed' },
+  { fault: 'wrong-type', on: 'poll', ends: 'completed' },
   { fault: 'redirect-inside', on: 'download', ends: 'completed' },
   { fault: 'drop', on: 'submit' },
   { fault: 'duplicate-id', on: 'submit', ends: 'either' },
-  { fault: 'backwards', on: 'check', ends: 'completed' },
-  { fault: 'done-then-404', on: 'check', ends: 'failed' },
+  { fault: 'backwards', on: 'poll', ends: 'completed' },
+  { fault: 'done-then-404', on: 'poll', ends: 'failed' },
 ]
 
 /** One round after the other, so that nothing waits in line for longer than its deadline. */
@@ -88,11 +88,11 @@ let ended: Ended[]
 let confused: Set<string>
 let tookMs: number
 
-const setupOf = (vendor: Vendor) => {
+const providerConfigOf = (vendor: Vendor) => {
   const common = {
     ...{ apiKey: 'vendor-key-of-tests', slots: 200, shards: 1, resultOrigins: [vendor.url] },
-    ...{ checkEveryMsLeast: 250, checkEveryMsMost: 2_000 },
-    ...{ submitTimeoutMs: 10_000, checkTimeoutMs: 8_000, downloadTimeoutMs: 30_000 },
+    ...{ pollIntervalMsMin: 250, pollIntervalMsMax: 2_000 },
+    ...{ submitTimeoutMs: 10_000, pollTimeoutMs: 8_000, downloadTimeoutMs: 30_000 },
   }
   const behind = (url: string) => ({ ...common, kind: 'openai', baseUrl: url, idempotentSubmits: false })
   const accountsOf = ({ name }: Adapter) =>
@@ -201,7 +201,7 @@ const wantedOf = (prompt: string): Wanted => {
 /** Whether every open task was sent to its vendor, and need not be completed. */
 const isLeftToTheDeadline = async (): Promise<boolean> => {
   const { rows } = await stack.database.postgres.query<{ id: string; prompt: string; isSent: boolean }>(
-    `select t.id, t.video_order ->> 'prompt' as prompt, o.unsure_since is not null or o.upstream is not null as "isSent"
+    `select t.id, t.video_order ->> 'prompt' as prompt, o.outcome_unknown_since is not null or o.upstream is not null as "isSent"
        from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id`,
   )
   const confusedNow = new Set(await readConfused())
@@ -217,9 +217,9 @@ beforeAll(async () => {
   const bytes = await readFile(new URL('../../../dev/vendor/sample.mp4', import.meta.url))
   sample = createHash('sha256').update(bytes).digest('hex')
   stack = await startStack({
-    setup: (vendor) => {
+    providerConfig: (vendor) => {
       adapters = adaptersAt(vendor)
-      return setupOf(vendor)
+      return providerConfigOf(vendor)
     },
     environment: {
       TASK_DEADLINE_SECONDS: String(deadlineSeconds),
@@ -237,8 +237,8 @@ beforeAll(async () => {
   const orders = shuffled([...adapters.flatMap(ordersOf), ...unreachable])
   for (let round = 0; round < rounds; round += 1) {
     await createAll(orders.filter((_, at) => at % rounds === round))
-    const inLine = async () => (await stack.stages())['accepted'] ?? 0
-    await stack.until('few are left in line', async () => (await inLine()) < 200)
+    const inQueue = async () => (await stack.stages())['accepted'] ?? 0
+    await stack.until('few are left in line', async () => (await inQueue()) < 200)
   }
   if (!isFull) {
     await stack.until('only the deadline can end the others', isLeftToTheDeadline)

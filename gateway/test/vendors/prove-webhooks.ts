@@ -6,11 +6,11 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { createFalSigner } from '../../../dev/vendor/fal-signature.ts'
 import { Secret } from '../../src/platform/secret.ts'
-import { createNewsLinks } from '../../src/webhooks/inbound/webhook-url.ts'
+import { createWebhookUrls } from '../../src/webhooks/inbound/webhook-url.ts'
 import { endTask } from '../kit/factories.ts'
-import type { Brought, NewsGateway } from '../kit/webhook-gateway.ts'
+import type { Delivered, WebhookGateway } from '../kit/webhook-gateway.ts'
 
-export interface NewsProof {
+export interface WebhookProof {
   deliveries: number
   tasks: number
   forgeries: number
@@ -30,7 +30,7 @@ interface Actor {
 }
 
 interface Act {
-  brought: Brought
+  delivered: Delivered
   isForged: boolean
 }
 
@@ -49,7 +49,7 @@ const shuffled = <Item>(items: Item[], random: () => number): Item[] =>
     .toSorted((a, b) => a.at - b.at)
     .map(({ item }) => item)
 
-const setTheScene = async (gateway: NewsGateway, index: number): Promise<Actor> => {
+const setTheScene = async (gateway: WebhookGateway, index: number): Promise<Actor> => {
   const { postgres } = gateway.database
   const taskId = await gateway.create()
   const jobId = `proof-${index}`
@@ -58,10 +58,10 @@ const setTheScene = async (gateway: NewsGateway, index: number): Promise<Actor> 
   if (standing === 'ended') {
     await endTask(postgres, taskId, { kind: 'failed', code: 'task_timeout', message: 'Late.' })
   }
-  const stage = { unsure: 'waiting', submitting: 'submitting' }[standing as string]
+  const stage = { outcomeUnknown: 'waiting', submitting: 'submitting' }[standing as string]
   if (stage !== undefined) {
     await postgres.query(
-      'update open_tasks set stage = $2, submits = 1, next_check_at = null where task_id = $1',
+      'update open_tasks set stage = $2, submits = 1, next_poll_at = null where task_id = $1',
       [taskId, stage],
     )
   }
@@ -69,21 +69,21 @@ const setTheScene = async (gateway: NewsGateway, index: number): Promise<Actor> 
 }
 
 /** What is brought of one task: half of it genuine, and of that only one delivery that is to have an effect. */
-const actsOf = (gateway: NewsGateway, { taskId, jobId }: Actor, knownJobId: string): Act[] => {
-  const genuine = gateway.newsOf(taskId, jobId)
+const actsOf = (gateway: WebhookGateway, { taskId, jobId }: Actor, knownJobId: string): Act[] => {
+  const genuine = gateway.webhookOf(taskId, jobId)
   const now = Math.floor(Date.now() / 1000)
-  const signed = (signer: typeof gateway.signer, atSeconds: number): Brought => ({
+  const signed = (signer: typeof gateway.signer, atSeconds: number): Delivered => ({
     ...genuine,
     headers: signer.headersOf(genuine.body, { requestId: jobId, atSeconds }),
   })
-  const strangers = createNewsLinks([new Secret('a secret that nobody here knows of')], gateway.url)
+  const strangers = createWebhookUrls([new Secret('a secret that nobody here knows of')], gateway.url)
   const genuineOnes = [
     genuine,
     genuine,
     signed(gateway.signer, now - 60),
-    gateway.newsOf(taskId, jobId, { atSeconds: now + 60 }),
+    gateway.webhookOf(taskId, jobId, { atSeconds: now + 60 }),
     // A job that is another task's by all that is known.
-    gateway.newsOf(taskId, knownJobId),
+    gateway.webhookOf(taskId, knownJobId),
   ]
   const forged = [
     { ...genuine, url: strangers.urlFor('queue', taskId) },
@@ -93,17 +93,17 @@ const actsOf = (gateway: NewsGateway, { taskId, jobId }: Actor, knownJobId: stri
     signed(gateway.signer, now - 3_600),
   ]
   return [
-    ...genuineOnes.map((brought) => ({ brought, isForged: false })),
-    ...forged.map((brought) => ({ brought, isForged: true })),
+    ...genuineOnes.map((delivered) => ({ delivered, isForged: false })),
+    ...forged.map((delivered) => ({ delivered, isForged: true })),
   ]
 }
 
-const expectedOf = (gateway: NewsGateway, { jobId, standing }: Actor) => {
+const expectedOf = (gateway: WebhookGateway, { jobId, standing }: Actor) => {
   if (standing === 'ended') return { upstream: null, isDue: null, processings: 1, duplicates: 0, heard: 2 }
   return { upstream: gateway.refOf(jobId), isDue: true, processings: 1, duplicates: 0, heard: 2 }
 }
 
-export const proveNews = async (gateway: NewsGateway, deliveries: number): Promise<NewsProof> => {
+export const proveWebhooks = async (gateway: WebhookGateway, deliveries: number): Promise<WebhookProof> => {
   const { postgres } = gateway.database
   const random = randomFrom(deliveries)
   const anchor = `anchor-${deliveries}`
@@ -121,7 +121,7 @@ export const proveNews = async (gateway: NewsGateway, deliveries: number): Promi
   const left = [...acts]
   const lane = async () => {
     for (let act = left.pop(); act !== undefined; act = left.pop()) {
-      const { status } = await gateway.bring(act.brought)
+      const { status } = await gateway.deliver(act.delivered)
       if (act.isForged && status < 400) forgeriesBelieved += 1
       if (!act.isForged && status !== 200) genuineRefused += 1
     }
@@ -129,10 +129,10 @@ export const proveNews = async (gateway: NewsGateway, deliveries: number): Promi
   await Promise.all(Array.from({ length: atOnce }, lane))
 
   const { rows } = await postgres.query<{ id: string }>(
-    `select t.id, o.upstream, o.next_check_at <= now() as "isDue",
+    `select t.id, o.upstream, o.next_poll_at <= now() as "isDue",
             (select count(*) from task_events e where e.task_id = t.id and e.kind = 'processing') as processings,
             (select count(*) from task_attempts a where a.task_id = t.id and a.is_duplicate) as duplicates,
-            (select count(*) from heard_news h where starts_with(h.id, t.id || ' ')) as heard
+            (select count(*) from webhook_receipts h where starts_with(h.id, t.id || ' ')) as heard
        from video_tasks t left join open_tasks o on o.task_id = t.id where t.id = any ($1)`,
     [actors.map(({ taskId }) => taskId)],
   )

@@ -19,10 +19,10 @@ beforeAll(async () => {
   const limited = await createKey(postgres, inner.accountId, { limits: { create: 1 } })
   const provider = (apiKey: string) => ({
     ...{ kind: 'kinora', baseUrl: inner.url, apiKey },
-    ...{ checkEveryMsLeast: 250, checkEveryMsMost: 1_000 },
+    ...{ pollIntervalMsMin: 250, pollIntervalMsMax: 1_000 },
   })
   outer = await startStack({
-    setup: () => ({
+    providerConfig: () => ({
       providers: { inner: provider(inner.key), poor: provider(poor.text), limited: provider(limited.text) },
       models: { 'vidB-2-pro': { provider: 'poor' }, 'vidA2-fast': { provider: 'limited' } },
     }),
@@ -61,7 +61,7 @@ const innerTask = async (prompt: string) => {
     state: string
     order: Record<string, unknown>
   }>(
-    `select id, model, door, state, video_order as "order" from video_tasks where video_order ->> 'prompt' = $1`,
+    `select id, model, created_via as door, state, video_order as "order" from video_tasks where video_order ->> 'prompt' = $1`,
     [prompt],
   )
   expect(rows).toHaveLength(1)

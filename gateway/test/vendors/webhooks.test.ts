@@ -1,14 +1,14 @@
 /** Webhooks that are forged, stale, brought twice, out of order, too early or too late. */
 import { expect, test } from 'vitest'
 
-import { startNewsGateway } from '../kit/webhook-gateway.ts'
+import { startWebhookGateway } from '../kit/webhook-gateway.ts'
 import { isFull } from './findings.ts'
-import { proveNews } from './prove-webhooks.ts'
+import { proveWebhooks } from './prove-webhooks.ts'
 
 test('each job has its one effect, and no forgery has any', async ({ task }) => {
   const count = isFull ? 2_000 : 200
-  await using gateway = await startNewsGateway()
-  const proof = await proveNews(gateway, count)
+  await using gateway = await startWebhookGateway()
+  const proof = await proveWebhooks(gateway, count)
   const { deliveries, tasks, forgeries, forgeriesBelieved, wrongTasks } = proof
   task.meta.line = `${deliveries} deliveries for ${tasks} tasks, ${forgeries} of them forged or stale`
   task.meta.findings = {

@@ -1,11 +1,11 @@
 import { serveInference } from '../inference/serve-inference.ts'
-import type { DialoguePiece, DialogueTask } from './dialogue-task.ts'
+import type { DialogueChunk, DialogueTask } from './dialogue-task.ts'
 import { loadTinyLlama, type TinyLlama } from './tinyllama.ts'
 
 let loading: Promise<TinyLlama> | undefined
 
 /** The program of the dialogue model's process. */
-serveInference<DialogueTask, DialoguePiece>(async function* reply(task, signal) {
+serveInference<DialogueTask, DialogueChunk>(async function* reply(task, signal) {
   loading ??= loadTinyLlama(task.weights, task.runtime)
   const model = await loading.catch((error: unknown) => {
     loading = undefined

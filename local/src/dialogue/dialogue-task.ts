@@ -19,7 +19,7 @@ export interface DialogueTask {
 }
 
 /** What it answers, piece by piece: once what it read, then one choice after the other. */
-export type DialoguePiece =
+export type DialogueChunk =
   | { kind: 'read'; textTokens: number; heardSeconds: number }
   /** With the tokens that were made of its choice up to here. */
   | { kind: 'text'; choice: number; text: string; tokens: number }

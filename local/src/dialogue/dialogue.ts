@@ -20,7 +20,7 @@ import {
   type FinishedChoice,
 } from './completion.ts'
 import { problemOf } from './dialogue-problem.ts'
-import type { DialoguePiece, DialogueTask, Turn } from './dialogue-task.ts'
+import type { DialogueChunk, DialogueTask, Turn } from './dialogue-task.ts'
 import { echo } from './echo.ts'
 import { createHearing, type Recognise } from './hearing.ts'
 import { receiveChat } from './receive-chat.ts'
@@ -51,12 +51,12 @@ export interface Dialogue {
 
 interface Reply {
   headers: Record<string, string>
-  pieces: AsyncGenerator<DialoguePiece, void, undefined>
+  chunks: AsyncGenerator<DialogueChunk, void, undefined>
 }
 
 export function createDialogue(options: DialogueOptions): Dialogue {
   const { directory, log } = options
-  const model = createInference<DialogueTask, DialoguePiece>({
+  const model = createInference<DialogueTask, DialogueChunk>({
     name: 'tinyllama',
     program: new URL('dialogue-process.ts', import.meta.url),
     mostWaiting,
@@ -81,14 +81,14 @@ export function createDialogue(options: DialogueOptions): Dialogue {
     const runtime = directory.find('llama-runtime')
     if (weights === undefined || runtime === undefined) {
       const headers = { 'x-engine': 'echo', 'x-engine-wanted': 'tinyllama' }
-      return { headers, pieces: echo(turns, settings) }
+      return { headers, chunks: echo(turns, settings) }
     }
     const task = { weights, runtime, turns, settings }
-    return { headers: { 'x-engine': 'tinyllama' }, pieces: model.run(task, signal) }
+    return { headers: { 'x-engine': 'tinyllama' }, chunks: model.run(task, signal) }
   }
 
   async function finish(
-    { pieces }: Reply,
+    { chunks }: Reply,
     { speech, settings }: ChatOrder,
     folder: string,
     signal: AbortSignal,
@@ -98,12 +98,12 @@ export function createDialogue(options: DialogueOptions): Dialogue {
     const made: Counted = { textTokens: 0, soundSeconds: 0 }
     let read: Counted | undefined
     let steps: ReplyStep[] = []
-    for await (const piece of pieces) {
+    for await (const chunk of chunks) {
       const text = steps.at(-1)?.text ?? ''
-      if (piece.kind === 'read') read = { textTokens: piece.textTokens, soundSeconds: piece.heardSeconds }
-      else if (piece.kind === 'text') steps.push({ text: text + piece.text, tokens: piece.tokens })
+      if (chunk.kind === 'read') read = { textTokens: chunk.textTokens, soundSeconds: chunk.heardSeconds }
+      else if (chunk.kind === 'text') steps.push({ text: text + chunk.text, tokens: chunk.tokens })
       else {
-        choices.push({ text, reason: piece.reason, audio: undefined, tokens: piece.tokens, steps })
+        choices.push({ text, reason: chunk.reason, audio: undefined, tokens: chunk.tokens, steps })
         steps = []
       }
     }
@@ -128,7 +128,7 @@ export function createDialogue(options: DialogueOptions): Dialogue {
   }
 
   async function stream(
-    { headers, pieces }: Reply,
+    { headers, chunks }: Reply,
     order: ChatOrder,
     response: ServerResponse,
     signal: AbortSignal,
@@ -149,19 +149,19 @@ export function createDialogue(options: DialogueOptions): Dialogue {
       }
       if (!response.write(`data: ${data}\n\n`)) await drained(response, signal)
     }
-    for await (const piece of pieces) {
-      if (piece.kind === 'read') {
-        read = { textTokens: piece.textTokens, soundSeconds: piece.heardSeconds }
+    for await (const chunk of chunks) {
+      if (chunk.kind === 'read') {
+        read = { textTokens: chunk.textTokens, soundSeconds: chunk.heardSeconds }
         continue
       }
-      const { choice } = piece
+      const { choice } = chunk
       const role = begun < choice ? { role: 'assistant' as const } : {}
       begun = choice
-      if (piece.kind === 'text') {
-        await send(JSON.stringify(chunkOf(head, choice, { ...role, content: piece.text }, null)))
+      if (chunk.kind === 'text') {
+        await send(JSON.stringify(chunkOf(head, choice, { ...role, content: chunk.text }, null)))
       } else {
-        await send(JSON.stringify(chunkOf(head, choice, role, piece.reason)))
-        made.textTokens += piece.tokens
+        await send(JSON.stringify(chunkOf(head, choice, role, chunk.reason)))
+        made.textTokens += chunk.tokens
       }
     }
     if (order.streamUsage && read !== undefined) {

@@ -1,5 +1,5 @@
 import type { ReplySettings } from './chat-order.ts'
-import type { DialoguePiece, Turn } from './dialogue-task.ts'
+import type { DialogueChunk, Turn } from './dialogue-task.ts'
 
 const mostCharacters = 500
 
@@ -10,7 +10,7 @@ const echoTokens = (text: string): string[] => text.match(/\s?\S{1,4}|\s+/gu) ??
 export async function* echo(
   turns: Turn[],
   { choices, maxTokens = Infinity }: Pick<ReplySettings, 'choices' | 'maxTokens'>,
-): AsyncGenerator<DialoguePiece, void, undefined> {
+): AsyncGenerator<DialogueChunk, void, undefined> {
   const heard = turns.findLast(({ role }) => role === 'user')?.text ?? ''
   const characters = [...heard]
   const shown = characters.slice(0, mostCharacters).join('') + (characters.length > mostCharacters ? '…' : '')

@@ -95,14 +95,14 @@ test.each(['', '{', '{"data":"QUJD', '{"data":"QUJD"', '{"data":"QUJD\\q"', 'no'
 )
 
 test('too much of anything is refused', async () => {
-  async function* endless(piece: string) {
+  async function* endless(chunk: string) {
     yield Buffer.from('{"data":"')
-    if (piece === 't') yield Buffer.from('","text":"')
-    for (;;) yield Buffer.alloc(65_536, piece)
+    if (chunk === 't') yield Buffer.from('","text":"')
+    for (;;) yield Buffer.alloc(65_536, chunk)
   }
-  for (const piece of ['t', 'A']) {
+  for (const chunk of ['t', 'A']) {
     const own = await mkdtemp(path.join(folder, 'much-'))
-    await expect(receiveChat(endless(piece), own)).rejects.toMatchObject({
+    await expect(receiveChat(endless(chunk), own)).rejects.toMatchObject({
       status: 413,
       code: 'request_too_large',
     })

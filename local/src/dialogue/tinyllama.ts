@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 
 import type { ReplySettings } from './chat-order.ts'
-import type { DialoguePiece, DialogueTask } from './dialogue-task.ts'
+import type { DialogueChunk, DialogueTask } from './dialogue-task.ts'
 import { loadLlamaAddon, type LlamaAddon, type LlamaContext, type LlamaModel } from './llama-addon.ts'
 import { writePrompt } from './prompt.ts'
 import { createReplyText } from './reply-text.ts'
@@ -30,7 +30,7 @@ const mostReplyTokens = 96
 
 /** TinyLlama in memory. One reply at a time. */
 export interface TinyLlama {
-  reply: (task: DialogueTask, signal: AbortSignal) => AsyncGenerator<DialoguePiece, void, undefined>
+  reply: (task: DialogueTask, signal: AbortSignal) => AsyncGenerator<DialogueChunk, void, undefined>
 }
 
 export async function loadTinyLlama(weights: string, runtime: string): Promise<TinyLlama> {
@@ -49,7 +49,7 @@ export async function loadTinyLlama(weights: string, runtime: string): Promise<T
   async function* reply(
     { turns, settings }: DialogueTask,
     signal: AbortSignal,
-  ): AsyncGenerator<DialoguePiece, void, undefined> {
+  ): AsyncGenerator<DialogueChunk, void, undefined> {
     const mostTokens = Math.min(settings.maxTokens ?? defaultReplyTokens, mostReplyTokens)
     const prompt = writePrompt(turns, contextTokens - mostTokens, {
       begin: model.tokenBos(),
@@ -88,7 +88,7 @@ export async function loadTinyLlama(weights: string, runtime: string): Promise<T
     promptLength: number,
     { stops, mostTokens }: { stops: string[]; mostTokens: number },
     signal: AbortSignal,
-  ): AsyncGenerator<DialoguePiece, void, undefined> {
+  ): AsyncGenerator<DialogueChunk, void, undefined> {
     const { tokens } = choice
     const reply = createReplyText(stops)
     for (;;) {

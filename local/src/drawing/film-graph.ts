@@ -21,7 +21,7 @@ export interface FilmGraph {
   inputs: string[][]
   filters: string[]
   sources: FrameSource[]
-  picture: string
+  image: string
   /** Where text is burnt into the picture. */
   texts: Box[]
 }
@@ -30,7 +30,7 @@ export interface FilmGraph {
 export const firstSourceDescriptor = 4
 
 export function emptyGraph(): FilmGraph {
-  return { inputs: [], filters: [], sources: [], picture: '', texts: [] }
+  return { inputs: [], filters: [], sources: [], image: '', texts: [] }
 }
 
 export function addInput(graph: FilmGraph, ...args: string[]): number {
@@ -76,8 +76,8 @@ export function addLoop(graph: FilmGraph, fileName: string, loop: Loop): string 
 
 export function overlay(graph: FilmGraph, label: string, options: string): void {
   const result = `blend${graph.filters.length}`
-  graph.filters.push(`[${graph.picture}][${label}]overlay=${options}:format=yuv420[${result}]`)
-  graph.picture = result
+  graph.filters.push(`[${graph.image}][${label}]overlay=${options}:format=yuv420[${result}]`)
+  graph.image = result
 }
 
 /** Colours the source and enlarges it to `size`; merging while small keeps the cost down. */

@@ -16,10 +16,10 @@ import {
   type Band,
   type CharacterLayout,
 } from './character-layout.ts'
-import { decodePicture } from './image.ts'
+import { decodeImage } from './image.ts'
 
 export interface Character {
-  picture: string
+  image: string
   userName: string
 }
 
@@ -76,10 +76,10 @@ async function paintCharacter(
   const round = Buffer.from(
     `<svg xmlns="http://www.w3.org/2000/svg" width="${diameter}" height="${diameter}"><circle cx="${diameter / 2}" cy="${diameter / 2}" r="${diameter / 2}"/></svg>`,
   )
-  const portrait = await decodePicture(character.picture, 'character', async (picture) =>
+  const portrait = await decodeImage(character.image, 'character', async (image) =>
     // Twice, because sharp masks before it flattens when both are asked of one pipeline.
     sharp(
-      await picture
+      await image
         .resize(diameter, diameter, { fit: 'cover', position: 'attention' })
         .flatten({ background: mix(palette.sky, palette.horizon, 0.5) })
         .png()

@@ -8,7 +8,7 @@ import type { JobFiles } from '../jobs/job.ts'
 import type { ScenePlan } from '../scenes/scene-plan.ts'
 import { swaying, type Sprite } from '../scenes/sprite.ts'
 import { cutOut } from './cut-out.ts'
-import { decodePicture } from './image.ts'
+import { decodeImage } from './image.ts'
 
 /** One picture as a thing in the scene. */
 export interface Element extends Sprite {
@@ -109,27 +109,27 @@ async function paintElement(
   file: string,
 ): Promise<{ width: number; height: number }> {
   const box = { width: Math.round(spot.width * shape.width), height: Math.round(spot.height * shape.height) }
-  const picture = await decodePicture(reference, 'reference', (decoded) =>
+  const image = await decodeImage(reference, 'reference', (decoded) =>
     decoded
       .resize({ ...box, fit: 'inside' })
       .ensureAlpha()
       .png()
       .toBuffer(),
   )
-  const cut = await cutOut(picture)
-  const body = cut ?? (await framed(picture, shape, spot.degrees))
+  const cut = await cutOut(image)
+  const body = cut ?? (await framed(image, shape, spot.degrees))
   const blur = Math.max(1, shape.unit * (7 + 9 * spot.nearness))
   const { data, info } = await withShadow(body, blur)
   await sharp(data).png({ compressionLevel: 1 }).toFile(file)
   return info
 }
 
-async function framed(picture: Buffer, shape: FilmShape, degrees: number): Promise<Buffer> {
-  const { width, height } = await sharp(picture).metadata()
+async function framed(image: Buffer, shape: FilmShape, degrees: number): Promise<Buffer> {
+  const { width, height } = await sharp(image).metadata()
   const border = Math.max(2, Math.round(Math.min(width, height) * 0.035))
   const radius = Math.max(2, 14 * shape.unit)
   const mask = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="${width}" height="${height}" rx="${radius * 0.55}"/></svg>`
-  const rounded = await sharp(picture)
+  const rounded = await sharp(image)
     .composite([{ input: Buffer.from(mask), blend: 'dest-in' }])
     .png()
     .toBuffer()

@@ -8,13 +8,13 @@ const clearAlpha = 128
  * The thing in a picture without what is around it: where the picture came with transparency, or where
  * it stands before a plain background. Undefined for all other pictures; guessing there would tear them.
  */
-export async function cutOut(picture: Buffer): Promise<Buffer | undefined> {
-  const { data, info } = await sharp(picture).ensureAlpha().raw().toBuffer({ resolveWithObject: true })
+export async function cutOut(image: Buffer): Promise<Buffer | undefined> {
+  const { data, info } = await sharp(image).ensureAlpha().raw().toBuffer({ resolveWithObject: true })
   const { width, height } = info
   const count = width * height
   let clear = 0
   for (let pixel = 0; pixel < count; pixel++) if (data[pixel * 4 + 3]! < clearAlpha) clear++
-  if (clear > count * 0.05) return await sharp(picture).trim().png().toBuffer()
+  if (clear > count * 0.05) return await sharp(image).trim().png().toBuffer()
 
   const border = borderPixels(width, height)
   const background = [0, 1, 2].map((channel) => medianOf(border.map((pixel) => data[pixel * 4 + channel]!)))

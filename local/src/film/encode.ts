@@ -24,7 +24,7 @@ function ffmpegArgs(options: Omit<EncodeOptions, 'tool' | 'directory' | 'onFrame
     ...graph.inputs.flat(),
     ...['-f', 's16le', '-ar', String(sampleRate), '-ac', '2', '-i', options.soundFileName],
     ...['-filter_complex_threads', threads, '-filter_complex', graph.filters.join(';')],
-    ...['-map', `[${graph.picture}]`, '-map', `${graph.inputs.length}:a`],
+    ...['-map', `[${graph.image}]`, '-map', `${graph.inputs.length}:a`],
     ...['-t', String(shape.seconds), '-r', String(framesPerSecond)],
     ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '22', '-profile:v', 'high', '-pix_fmt', 'yuv420p'],
     // Dark skies are where bands would show; this mode spends bits there.

@@ -51,6 +51,6 @@ export async function finishFilm(graph: FilmGraph, film: Finish): Promise<void> 
     ...(film.exactEnd ? [] : [`fade=t=out:st=${(seconds - fadeOut).toFixed(3)}:d=${fadeOut.toFixed(3)}`]),
   ]
   const last = [...fades, 'setsar=1', `trim=end_frame=${shape.frameCount}`]
-  graph.filters.push(`[${graph.picture}]${last.join(',')}[film]`)
-  graph.picture = 'film'
+  graph.filters.push(`[${graph.image}]${last.join(',')}[film]`)
+  graph.image = 'film'
 }

@@ -61,7 +61,7 @@ async function render(
   return path.join(workDirectory, filmFileName)
 }
 
-async function picture(name: string, background: string): Promise<string> {
+async function image(name: string, background: string): Promise<string> {
   const file = path.join(root, name)
   const create = { width: side, height: side, channels: 3 as const, background }
   await sharp({ create }).png().toFile(file)
@@ -124,7 +124,7 @@ test.concurrent('a character is seen in the film', async () => {
   const film = await render(
     'character',
     { characters: ['mina'] },
-    { characters: [await picture('mina.png', '#00ff00')] },
+    { characters: [await image('mina.png', '#00ff00')] },
   )
   const withMina = await frameOf(film, 12)
   const greenCount = (pixels: Buffer) => {
@@ -139,7 +139,7 @@ test.concurrent('a character is seen in the film', async () => {
 })
 
 test.concurrent('a film in frames starts on the first picture and ends on the last', async () => {
-  const references = [await picture('red.png', '#c02020'), await picture('blue.png', '#2040c0')]
+  const references = [await image('red.png', '#c02020'), await image('blue.png', '#2040c0')]
   const film = await render('frames', { referenceMode: 'frames' }, { references })
   const [first, middle, last] = await Promise.all(
     [0, 12, lastFrame].map(async (frame) => meanColour(await frameOf(film, frame))),
@@ -151,7 +151,7 @@ test.concurrent('a film in frames starts on the first picture and ends on the la
 })
 
 test.concurrent('components stand in a scene', async () => {
-  const references = [await picture('green.png', '#00ff00'), await picture('teal.png', '#00ffff')]
+  const references = [await image('green.png', '#00ff00'), await image('teal.png', '#00ffff')]
   const film = await render('components', { referenceMode: 'components' }, { references })
   const frame = await frameOf(film, 12)
   const corner = (pixels: Buffer) => [...pixels.subarray(0, 3)]
@@ -181,7 +181,7 @@ test.concurrent.each([
   ['a yellow picture', '#ffe680'],
 ])('the watermark is legible: %s', async (prompt, background) => {
   const size = { width: 640, height: 360 }
-  const references = background === undefined ? [] : [await picture(`${prompt}.png`, background)]
+  const references = background === undefined ? [] : [await image(`${prompt}.png`, background)]
   const request = { prompt, ...size, watermark: true, referenceMode: 'frames' as const }
   const film = await render(`watermark ${prompt}`, request, { references })
   const pixels = await frameOf(film, 12)

@@ -54,7 +54,7 @@ export async function filmFrames(
     graph.filters.push(
       `[${input}:v]scale=out_color_matrix=bt709:out_range=tv,format=yuv420p,zoompan=z='max(1,${zoom})':x='(iw-iw/zoom)/2':y='(ih-ih/zoom)/2':d=${shape.frameCount + 1}:s=${shape.width}x${shape.height}:fps=${framesPerSecond},setsar=1[${label}]`,
     )
-    if (index === 0) graph.picture = label
+    if (index === 0) graph.image = label
     else dissolve(graph, plan, shape, { index, legs, label })
   }
   return graph

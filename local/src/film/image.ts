@@ -6,15 +6,15 @@ import { RenderFailure } from '../ffmpeg/render-failure.ts'
 
 const pixelLimit = 40e6
 
-type PictureUse = 'reference' | 'character'
+type ImageUse = 'reference' | 'character'
 
 /** Decodes a picture that a stranger sent, upright and in plain colours; `change` says what is made of it. */
-export async function decodePicture<T>(
+export async function decodeImage<T>(
   file: string,
-  use: PictureUse,
-  change: (picture: Sharp) => Promise<T>,
+  use: ImageUse,
+  change: (image: Sharp) => Promise<T>,
 ): Promise<T> {
-  if (!(await looksLikePicture(file))) {
+  if (!(await looksLikeImage(file))) {
     throw new RenderFailure('invalid_image', `The ${use} is not a PNG, JPEG, WebP or GIF image.`)
   }
   try {
@@ -37,8 +37,8 @@ export async function cropReference(
   size: { width: number; height: number },
   file: string,
 ): Promise<void> {
-  await decodePicture(reference, 'reference', (picture) =>
-    picture
+  await decodeImage(reference, 'reference', (image) =>
+    image
       .resize(size.width, size.height, { fit: 'cover', position: 'attention' })
       .flatten({ background: '#000000' })
       .png({ compressionLevel: 1 })
@@ -47,7 +47,7 @@ export async function cropReference(
 }
 
 /** sharp would also take SVG, PDF and more; only these four are let through to it. */
-async function looksLikePicture(file: string): Promise<boolean> {
+async function looksLikeImage(file: string): Promise<boolean> {
   const handle = await open(file, 'r')
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(12), 0, 12, 0)

@@ -6,7 +6,7 @@ import { mix } from '../drawing/colour.ts'
 import { addSource, addStill, emptyGraph, overlay, type FilmGraph } from '../drawing/film-graph.ts'
 import { evenCeil, framesPerSecond, type FilmShape } from '../drawing/film-shape.ts'
 import type { Light } from '../scenes/celestial.ts'
-import { landscapeLayers, paintLayers, type LayerPicture } from '../scenes/landscape.ts'
+import { landscapeLayers, paintLayers, type LayerImage } from '../scenes/landscape.ts'
 import { driftingMist, mistFramesPerSecond } from '../scenes/mist.ts'
 import type { ScenePlan } from '../scenes/scene-plan.ts'
 import { glitterFramesPerSecond, seaGlitter } from '../scenes/seascape.ts'
@@ -39,7 +39,7 @@ export async function filmLandscape(
     ...elements.map((element) => elementDepth(element, plan)),
   ])
   const merged = stillLayers(layers, plan, covered)
-  graph.picture = addStill(graph, await mergeBackdrop(layers.slice(0, merged), directory), 'yuv420p')
+  graph.image = addStill(graph, await mergeBackdrop(layers.slice(0, merged), directory), 'yuv420p')
   layers.forEach((layer, index) => {
     if (index < merged) return
     // The nearest layer stays in front of the mist, which is what gives the mist its depth.
@@ -56,7 +56,7 @@ export async function filmLandscape(
 }
 
 /** How many of the farthest layers stay where they are, with nothing moving between them. */
-function stillLayers(layers: LayerPicture[], plan: ScenePlan, covered: ReadonlySet<number>): number {
+function stillLayers(layers: LayerImage[], plan: ScenePlan, covered: ReadonlySet<number>): number {
   const moving = layers.findIndex(
     (layer, index) =>
       layer.speed > 0 ||
@@ -68,7 +68,7 @@ function stillLayers(layers: LayerPicture[], plan: ScenePlan, covered: ReadonlyS
 }
 
 /** Sky and still scenery as one picture: one blend less per frame for each layer. */
-async function mergeBackdrop(layers: LayerPicture[], directory: string): Promise<string> {
+async function mergeBackdrop(layers: LayerImage[], directory: string): Promise<string> {
   if (layers.length === 0) return 'sky.png'
   const parts = layers.map(({ fileName, top }) => ({ input: path.join(directory, fileName), left: 0, top }))
   await sharp(path.join(directory, 'sky.png'))
@@ -84,7 +84,7 @@ function elementDepth(element: Element, plan: ScenePlan): number {
   return element.nearness >= 1 || plan.biome === 'forest' ? 4 : element.nearness >= 0.5 ? 3 : 2
 }
 
-function passingBy(layer: LayerPicture, plan: ScenePlan, shape: FilmShape): string {
+function passingBy(layer: LayerImage, plan: ScenePlan, shape: FilmShape): string {
   if (layer.speed === 0) return `x=0:y=${layer.top}`
   const passed = `mod(n*${layer.speed},${layer.period})`
   const x = plan.direction === 'left' ? `-${passed}` : `${passed}-${layer.width - shape.width}`

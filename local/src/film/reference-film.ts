@@ -40,14 +40,14 @@ export async function filmReferences(
       `[${input}:v]scale=out_color_matrix=bt709:out_range=tv,format=yuv420p,zoompan=z='${zoom}':x='(iw-iw/zoom)*${x}':y='(ih-ih/zoom)*${y}':d=${partFrames}:s=${shape.width}x${shape.height}:fps=${framesPerSecond},setsar=1[part${index}]`,
     )
     if (index === 0) {
-      graph.picture = 'part0'
+      graph.image = 'part0'
       continue
     }
     const offset = index * (partSeconds - overlapSeconds)
     graph.filters.push(
-      `[${graph.picture}][part${index}]xfade=transition=${transitions[(index - 1) % transitions.length]}:duration=${overlapSeconds.toFixed(3)}:offset=${offset.toFixed(3)}[joined${index}]`,
+      `[${graph.image}][part${index}]xfade=transition=${transitions[(index - 1) % transitions.length]}:duration=${overlapSeconds.toFixed(3)}:offset=${offset.toFixed(3)}[joined${index}]`,
     )
-    graph.picture = `joined${index}`
+    graph.image = `joined${index}`
   }
   return graph
 }

@@ -50,7 +50,7 @@ export async function filmRemix(
   graph.filters.push(
     `[${input}:v]setpts=N/${framesPerSecond}/TB,scale=in_color_matrix=bt709:in_range=tv,format=gbrp,lut3d=file=grade.cube,scale=out_color_matrix=bt709:out_range=tv,format=yuv420p[graded]`,
   )
-  graph.picture = 'graded'
+  graph.image = 'graded'
   overlay(graph, addStill(graph, 'atmosphere.png', 'yuva420p'), 'x=0:y=0')
   if (misty.has(plan.paletteName) || plan.mistStrength > 1) addMist(graph, plan, shape, 0.6)
   addWeather(graph, plan.weather ?? usualWeather[plan.paletteName], plan, shape)

@@ -45,7 +45,7 @@ export async function renderFilm(task: RenderTask, onProgress: (percent: number)
     files.source === undefined
       ? undefined
       : await cutSource({ source: files.source, shape, directory, tool, threads })
-  const graph = await filmPicture(task, plan, shape, clip)
+  const graph = await filmImage(task, plan, shape, clip)
   const hasElements =
     files.references.length > 0 && (clip !== undefined || request.referenceMode === 'components')
   const shown = captionText(text)
@@ -55,8 +55,8 @@ export async function renderFilm(task: RenderTask, onProgress: (percent: number)
     plan,
     shape,
     directory,
-    characters: files.characters.map((picture, index) => ({
-      picture,
+    characters: files.characters.map((image, index) => ({
+      image,
       userName: request.characters?.[index] ?? '',
     })),
     band: characterBand(shape, { caption, watermark: request.watermark, hasElements }),
@@ -87,7 +87,7 @@ export async function renderFilm(task: RenderTask, onProgress: (percent: number)
   })
 }
 
-async function filmPicture(
+async function filmImage(
   task: RenderTask,
   plan: ScenePlan,
   shape: FilmShape,

@@ -69,7 +69,7 @@ export async function cutSource(task: SourceTask): Promise<SourceClip> {
 }
 
 function clipArgs({ width, height, frameCount }: FilmShape, threads: number, texts: Box[]): string[] {
-  const picture = [
+  const image = [
     `fps=${framesPerSecond}`,
     // Pixels that are not square become so first; for all others this does nothing.
     "scale=w='max(2,trunc(iw*sar/2)*2)':h=ih,setsar=1",
@@ -79,7 +79,7 @@ function clipArgs({ width, height, frameCount }: FilmShape, threads: number, tex
   ].join(',')
   return [
     // A capital V leaves out cover pictures.
-    ...['-map', '0:V:0', '-vf', picture, '-frames:v', String(frameCount), '-an', '-sn', '-dn'],
+    ...['-map', '0:V:0', '-vf', image, '-frames:v', String(frameCount), '-an', '-sn', '-dn'],
     ...['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '12', '-g', String(framesPerSecond)],
     ...['-threads', String(threads), '-map_metadata', '-1', '-map_chapters', '-1', '-f', 'mp4', clipName],
   ]

@@ -7,9 +7,9 @@ export type ToModel<Task> =
   | { type: 'stop'; run: number }
 
 export type FromModel<Piece> =
-  | { type: 'piece'; run: number; piece: Piece }
+  | { type: 'chunk'; run: number; chunk: Piece }
   | { type: 'end'; run: number }
   | { type: 'failed'; run: number; message: string; code: string | undefined }
 
 /** How many pieces may be under way to a reader that has not asked for them yet. */
-export const piecesAhead = 2
+export const chunksAhead = 2

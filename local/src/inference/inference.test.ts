@@ -26,9 +26,9 @@ function open(options: Partial<InferenceOptions> = {}): Inference<CountingTask, 
 }
 
 async function all(inference: Inference<CountingTask, Count>, task: CountingTask): Promise<Count[]> {
-  const pieces: Count[] = []
-  for await (const piece of inference.run(task, never)) pieces.push(piece)
-  return pieces
+  const chunks: Count[] = []
+  for await (const chunk of inference.run(task, never)) chunks.push(chunk)
+  return chunks
 }
 
 function numbers(counts: Count[]): number[] {

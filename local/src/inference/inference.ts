@@ -46,7 +46,7 @@ export interface Inference<Task, Piece> {
 
 interface Running<Piece> {
   model: ChildProcess
-  pieces: Piece[]
+  chunks: Piece[]
   ended: boolean
   failure: Error | undefined
   wake: () => void
@@ -112,7 +112,7 @@ export function createInference<Task, Piece>(options: InferenceOptions): Inferen
   function receive(message: FromModel<Piece>): void {
     const state = running.get(message.run)
     if (state === undefined) return
-    if (message.type === 'piece') state.pieces.push(message.piece)
+    if (message.type === 'chunk') state.chunks.push(message.chunk)
     else state.ended = true
     if (message.type === 'failed') state.failure = new InferenceFailure(message.message, message.code)
     state.wake()
@@ -140,7 +140,7 @@ export function createInference<Task, Piece>(options: InferenceOptions): Inferen
     if (closed) throw new InferenceFailure(`The process of ${name} was closed.`)
     const id = ++runs
     const model = start()
-    const state: Running<Piece> = { model, pieces: [], ended: false, failure: undefined, wake: () => {} }
+    const state: Running<Piece> = { model, chunks: [], ended: false, failure: undefined, wake: () => {} }
     running.set(id, state)
     const tell = (message: ToModel<Task>) => {
       // A process that just ended is told of by its exit.
@@ -152,10 +152,10 @@ export function createInference<Task, Piece>(options: InferenceOptions): Inferen
       tell({ type: 'run', run: id, task })
       for (;;) {
         signal.throwIfAborted()
-        const piece = state.pieces.shift()
-        if (piece !== undefined) {
+        const chunk = state.chunks.shift()
+        if (chunk !== undefined) {
           tell({ type: 'more', run: id })
-          yield piece
+          yield chunk
         } else if (state.failure !== undefined) throw state.failure
         else if (state.ended) return
         else await news(state)

@@ -1,4 +1,4 @@
-import { piecesAhead, type FromModel, type ToModel } from './inference-message.ts'
+import { chunksAhead, type FromModel, type ToModel } from './inference-message.ts'
 
 /** A failure whose code and words may be shown to whoever asked. */
 export class RefusedTask extends Error {
@@ -22,17 +22,17 @@ export function serveInference<Task, Piece>(
   const send = (message: FromModel<Piece>) => process.send?.(message)
 
   async function work(id: number, task: Task): Promise<void> {
-    const state = { stop: new AbortController(), room: piecesAhead, wake: () => {} }
+    const state = { stop: new AbortController(), room: chunksAhead, wake: () => {} }
     const { signal } = state.stop
     running.set(id, state)
     try {
-      for await (const piece of run(task, signal)) {
+      for await (const chunk of run(task, signal)) {
         while (state.room === 0 && !signal.aborted) {
           await new Promise<void>((resolve) => (state.wake = resolve))
         }
         if (signal.aborted) break
         state.room--
-        send({ type: 'piece', run: id, piece })
+        send({ type: 'chunk', run: id, chunk })
       }
       send({ type: 'end', run: id })
     } catch (error) {

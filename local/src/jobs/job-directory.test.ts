@@ -53,7 +53,7 @@ test('a finished job keeps its film, and removing it leaves nothing', async () =
   await directory.admit(await directory.beginUpload(), record)
   const film = path.join(await directory.beginWork('video_1'), 'film.mp4')
   await writeFile(film, 'a film')
-  const sizeBytes = await directory.keepResult('video_1', film)
+  const sizeBytes = await directory.storeResult('video_1', film)
   await directory.save({ ...record, state: 'done', sizeBytes })
   await directory.tidy(record)
   expect(await (await openJobDirectory(root, log)).load()).toMatchObject([{ state: 'done', sizeBytes: 6 }])

@@ -91,7 +91,7 @@ export async function openJobDirectory(root: string, log: Log) {
     },
 
     /** Puts a finished film in its place and answers its size. */
-    async keepResult(id: string, film: string): Promise<number> {
+    async storeResult(id: string, film: string): Promise<number> {
       await rename(film, path.join(folderOf(id), resultName))
       return (await stat(path.join(folderOf(id), resultName))).size
     },

@@ -12,7 +12,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import type { ModelFile, ModelSet, Source } from './model-set.ts'
 import { pullModels } from './pull-models.ts'
-import type { PullNews, PullOptions } from './pull.ts'
+import type { PullProgress, PullOptions } from './pull.ts'
 
 // Long enough for a busy machine; where the waiting itself is the point, it is shorter.
 const limits = { answerMs: 120_000, stallMs: 120_000 }
@@ -87,7 +87,7 @@ const inPackage = (name: string, path: string): Source => ({ package: name, vers
 
 let directory: string
 let sources: Awaited<ReturnType<typeof startSources>>
-let news: PullNews[]
+let news: PullProgress[]
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-models-'))
   sources = await startSources()
@@ -106,7 +106,7 @@ const pull = (sets: ModelSet[], given: Partial<PullOptions> = {}) =>
     findRegistry: async () => sources.url,
     signal: new AbortController().signal,
     limits,
-    onNews: (each) => news.push(each),
+    onProgress: (each) => news.push(each),
     ...given,
   })
 
@@ -364,7 +364,7 @@ test('a pull that is stopped half way leaves nothing, and the next one brings it
   const set = setOf('set', fileOf('one.bin', one, inPackage('weights', 'one.bin')))
   const pulling = pull([set], {
     signal: stop.signal,
-    onNews: (each) => each.type === 'download' && stop.abort(new Error('enough')),
+    onProgress: (each) => each.type === 'download' && stop.abort(new Error('enough')),
   })
   await expect(pulling).rejects.toThrow('enough')
   expect(await readdir(directory)).toEqual([])

@@ -25,7 +25,7 @@ export interface PullResult {
 const createFetch = (
   limits: DownloadLimits,
   pullSignal: AbortSignal,
-  onNews: Pull['onNews'],
+  onProgress: Pull['onProgress'],
 ): Pull['fetch'] => {
   const origins = new Map<string, 'answers' | NoAnswer>()
   return async function* fetch(url, { from, signal } = {}) {
@@ -39,7 +39,7 @@ const createFetch = (
         signal: signal === undefined ? pullSignal : AbortSignal.any([pullSignal, signal]),
         onProgress: (receivedBytes, totalBytes) => {
           origins.set(origin, 'answers')
-          if (from !== undefined) onNews({ type: 'download', from, receivedBytes, totalBytes })
+          if (from !== undefined) onProgress({ type: 'download', from, receivedBytes, totalBytes })
         },
       })
     } catch (error) {
@@ -49,7 +49,7 @@ const createFetch = (
   }
 }
 
-async function* atMost(
+async function* atMostBytes(
   bytes: number,
   chunks: AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer, void, undefined> {
@@ -66,7 +66,11 @@ const pullFromHub = async (pull: Pull, { file, target }: WantedFile, address: st
   const url = `${pull.hubUrl}/${owner}/${repository}/resolve/main/${rest.join('/')}`
   const path = join(pull.workFolder, 'from-hub')
   await rm(path, { force: true })
-  await writeAt(pull.directory, [{ path, offset: 0 }], atMost(file.bytes, pull.fetch(url, { from: address })))
+  await writeAt(
+    pull.directory,
+    [{ path, offset: 0 }],
+    atMostBytes(file.bytes, pull.fetch(url, { from: address })),
+  )
   const found = await putInPlace(pull.directory, { path, sha256: file.sha256, target }, pull.signal)
   if (found !== undefined) throw new Error(`is another ${file.name} (its sha256 is ${found})`)
 }
@@ -91,7 +95,7 @@ const pullFile = async (pull: Pull, wanted: WantedFile): Promise<string[]> => {
       if (error instanceof DirectoryFailure || pull.signal.aborted) throw error
       const reason = error instanceof Error ? error.message : String(error)
       reasons.push(`${nameOf(source)}: ${reason}`)
-      pull.onNews({ type: 'passed-over', from: nameOf(source), reason })
+      pull.onProgress({ type: 'passed-over', from: nameOf(source), reason })
     }
   }
   return reasons
@@ -104,7 +108,7 @@ const pullSet = async (pull: Pull, set: ModelSet, wanted: WantedFile[]): Promise
     const reasons = await pullFile(pull, each)
     if (reasons.length > 0) return reasons
   }
-  pull.onNews({
+  pull.onProgress({
     type: 'complete',
     set: set.name,
     bytes: set.files.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -113,9 +117,17 @@ const pullSet = async (pull: Pull, set: ModelSet, wanted: WantedFile[]): Promise
 }
 
 export async function pullModels(options: PullOptions): Promise<PullResult> {
-  const { directory, sets, hubUrl, findRegistry, signal, limits = usualLimits, onNews = () => {} } = options
+  const {
+    directory,
+    sets,
+    hubUrl,
+    findRegistry,
+    signal,
+    limits = usualLimits,
+    onProgress = () => {},
+  } = options
   const lock = await onDisk(directory, () =>
-    takePullLock(directory, signal, () => onNews({ type: 'waiting' })),
+    takePullLock(directory, signal, () => onProgress({ type: 'waiting' })),
   )
   try {
     const wanted = sets.flatMap((set) =>
@@ -139,8 +151,8 @@ export async function pullModels(options: PullOptions): Promise<PullResult> {
       assemblies: planAssemblies(wanted, lock.workFolder),
       tarballs: new Map(),
       registry: () => (registry ??= findRegistry()),
-      fetch: createFetch(limits, signal, onNews),
-      onNews,
+      fetch: createFetch(limits, signal, onProgress),
+      onProgress,
     }
     const result: PullResult = { pulled: [], failed: [] }
     for (const set of sets) {

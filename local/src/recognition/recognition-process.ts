@@ -3,7 +3,7 @@ import { serveInference } from '../inference/serve-inference.ts'
 import { openMoonshine, type Moonshine } from './moonshine.ts'
 import { recogniseWithMoonshine } from './recognise-moonshine.ts'
 import { recogniseWithWhisper } from './recognise-whisper.ts'
-import type { RecognitionPiece, RecognitionTask } from './recognition-task.ts'
+import type { RecognitionChunk, RecognitionTask } from './recognition-task.ts'
 import { windowSeconds } from './samples/mel.ts'
 import { openSamples, type SamplesFile } from './samples/samples-file.ts'
 import { nextWindow } from './samples/sound-window.ts'
@@ -31,7 +31,7 @@ const whisperFrom = createHolder<Whisper>(openWhisper)
 const moonshineFrom = createHolder<Moonshine>(openMoonshine)
 const detectorFrom = createHolder<Detector>(openDetector)
 
-serveInference<RecognitionTask, RecognitionPiece>(async function* recognise(task, signal) {
+serveInference<RecognitionTask, RecognitionChunk>(async function* recognise(task, signal) {
   const onnx = loadOnnx(task.runtime)
   const detector = await detectorFrom(onnx, task.detector)
   const samples = await openSamples(task.samplesPath)

@@ -29,7 +29,7 @@ export interface SpokenSegment {
   no_speech_prob: number
 }
 
-export type RecognitionPiece =
+export type RecognitionChunk =
   | { type: 'begun'; engine: 'whisper' | 'moonshine' }
   /** One window's worth; empty for silence, which also tells that the work goes on. */
   | {

@@ -20,7 +20,7 @@ import {
   type RecognitionPlan,
 } from './recognition-plan.ts'
 import type { Recognise, Recognition, RecognitionEvent, Segment } from './recognition-result.ts'
-import type { RecognitionPiece, RecognitionTask } from './recognition-task.ts'
+import type { RecognitionChunk, RecognitionTask } from './recognition-task.ts'
 import { openSamples } from './samples/samples-file.ts'
 import type { SpokenWord } from './whisper/written-words.ts'
 
@@ -55,7 +55,7 @@ const recordingName = 'recording'
 export function createRecognition(options: RecognitionOptions): Recogniser {
   const { directory, programs, log } = options
   const closing = new AbortController()
-  const inference = createInference<RecognitionTask, RecognitionPiece>({
+  const inference = createInference<RecognitionTask, RecognitionChunk>({
     name: 'recognition',
     program: new URL('recognition-process.ts', import.meta.url),
     mostWaiting: mostRecordings,
@@ -117,16 +117,16 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
     const durationSeconds = await secondsOf(samplesPath)
     const heard = { text: '', language: order.language, segments: [] as Segment[], words: [] as SpokenWord[] }
     let chosen: ChosenEngine | undefined
-    for await (const piece of piecesOf(order, plan, samplesPath, ffmpeg, signal)) {
-      if (piece.type === 'begun') {
-        chosen = plan[piece.engine]!
+    for await (const chunk of piecesOf(order, plan, samplesPath, ffmpeg, signal)) {
+      if (chunk.type === 'begun') {
+        chosen = plan[chunk.engine]!
         yield { type: 'begun', ...chosen }
         continue
       }
-      heard.language ??= piece.language
-      for (const segment of piece.segments) heard.segments.push({ id: heard.segments.length, ...segment })
-      heard.words.push(...piece.words)
-      const text = heard.text === '' ? piece.text.trimStart() : piece.text
+      heard.language ??= chunk.language
+      for (const segment of chunk.segments) heard.segments.push({ id: heard.segments.length, ...segment })
+      heard.words.push(...chunk.words)
+      const text = heard.text === '' ? chunk.text.trimStart() : chunk.text
       heard.text += text
       if (text !== '') yield { type: 'spoken', text }
     }
@@ -153,7 +153,7 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
     samplesPath: string,
     ffmpeg: FfmpegTool,
     signal: AbortSignal,
-  ): AsyncGenerator<RecognitionPiece | PocketsphinxPiece> {
+  ): AsyncGenerator<RecognitionChunk | PocketsphinxChunk> {
     const { pocketsphinxPath } = programs
     if (plan.pocketsphinx !== undefined && pocketsphinxPath !== undefined) {
       yield { type: 'begun', engine: 'pocketsphinx' }
@@ -196,7 +196,7 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
   }
 }
 
-interface PocketsphinxPiece {
+interface PocketsphinxChunk {
   type: 'begun'
   engine: 'pocketsphinx'
 }

@@ -7,7 +7,7 @@ import type { JobError, JobRecord } from '../jobs/job.ts'
 import { readPrompt, type MagicWords } from '../jobs/simulation.ts'
 import type { Log } from '../log.ts'
 import { startRenderProcess } from './render-process.ts'
-import { jumpyPercent, needsRehearsal, rehearse } from './run-simulation.ts'
+import { jumpyPercent, needsSimulation, simulate } from './run-simulation.ts'
 
 export interface LiveJob {
   record: JobRecord
@@ -54,7 +54,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
     }
     jobs.set(record.id, job)
     if (finished) return job
-    if (needsRehearsal(job.magic)) job.busy = play(job)
+    if (needsSimulation(job.magic)) job.busy = play(job)
     else enqueue(job)
     return job
   }
@@ -81,13 +81,13 @@ export function createRenderQueue(options: RenderQueueOptions) {
     job.stop = () => controller.abort()
     job.record.state = 'running'
     try {
-      const outcome = await rehearse(job.magic, (percent) => advance(job, percent), controller.signal)
+      const outcome = await simulate(job.magic, (percent) => advance(job, percent), controller.signal)
       if (outcome.type === 'fail') return await fail(job, outcome.error, 'rehearsed')
       job.fromPercent = outcome.fromPercent
       enqueue(job)
     } catch (error) {
       if (!controller.signal.aborted)
-        log('local.rehearsal_broken', { id: job.record.id, error: String(error) }, 'error')
+        log('local.simulation_failed', { id: job.record.id, error: String(error) }, 'error')
     }
   }
 
@@ -112,7 +112,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
       const outcome = await rendering.outcome
       if (job.removed || outcome.type === 'stopped') return
       if (outcome.type === 'failed') return await fail(job, outcome, outcome.detail)
-      record.sizeBytes = await directory.keepResult(record.id, path.join(workDirectory, filmFileName))
+      record.sizeBytes = await directory.storeResult(record.id, path.join(workDirectory, filmFileName))
       record.finishedAt = new Date().toISOString()
       await directory.save({ ...record, state: 'done' })
       record.state = 'done'

@@ -1,7 +1,7 @@
 import type { JobError } from '../jobs/job.ts'
 import type { MagicWords } from '../jobs/simulation.ts'
 
-export type RehearsalOutcome = { type: 'render'; fromPercent: number } | { type: 'fail'; error: JobError }
+export type SimulationOutcome = { type: 'render'; fromPercent: number } | { type: 'fail'; error: JobError }
 
 /** How far the progress of a slow job creeps before the real render takes over. */
 const slowShare = 40
@@ -9,7 +9,7 @@ const tickMs = 100
 const climbMs = 1200
 
 /** Whether the job is to be played rather than rendered, at least at first. */
-export function needsRehearsal(magic: MagicWords): boolean {
+export function needsSimulation(magic: MagicWords): boolean {
   return magic.fail !== undefined || magic.slowMs !== undefined || magic.stall === true
 }
 
@@ -17,11 +17,11 @@ export function needsRehearsal(magic: MagicWords): boolean {
  * Plays the trouble a prompt asked for. This needs neither a process nor a render slot, so a stalled
  * rehearsal does not hold up real work. Resolves never for a stall; `signal` ends it by rejecting.
  */
-export async function rehearse(
+export async function simulate(
   magic: MagicWords,
   onProgress: (percent: number) => void,
   signal: AbortSignal,
-): Promise<RehearsalOutcome> {
+): Promise<SimulationOutcome> {
   let reached = 0
   if (magic.slowMs !== undefined) {
     await climb(0, slowShare, magic.slowMs, onProgress, signal)

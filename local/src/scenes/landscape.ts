@@ -40,11 +40,11 @@ export function landscapeLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
   return plan.surface === undefined ? layers : [...layers.slice(0, 3), groundLayer(plan, plan.surface, shape)]
 }
 
-export interface LayerPicture extends Omit<Layer, 'svg'> {
+export interface LayerImage extends Omit<Layer, 'svg'> {
   fileName: string
 }
 
-export async function paintLayers(layers: Layer[], directory: string): Promise<LayerPicture[]> {
+export async function paintLayers(layers: Layer[], directory: string): Promise<LayerImage[]> {
   return await Promise.all(
     layers.map(async ({ svg, ...place }, index) => {
       const fileName = `layer-${index}.png`

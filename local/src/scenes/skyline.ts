@@ -46,11 +46,11 @@ function cityLayer(plan: ScenePlan, shape: FilmShape, speed: number, index: numb
   const body = mix(palette.far, palette.near, [0.18, 0.52, 0.8, 1][index]!)
   const foot = index === 3 ? mix(body, '#000000', 0.3) : mix(body, palette.horizon, 0.3 - 0.06 * index)
   const glow = [0, 0.5, 0.75, 0.85][index]!
-  const picture = `<defs>${verticalGradient('body', art.highest, height, [
+  const image = `<defs>${verticalGradient('body', art.highest, height, [
     [0, body],
     [1, foot],
   ])}</defs><path d="${art.walls}" fill="url(#body)"/><path d="${art.edges}" fill="${mix(body, palette.light, 0.5)}" opacity="${0.22 - 0.03 * index}"/><path d="${art.warm}" fill="#ffd595" opacity="${glow}"/><path d="${art.cool}" fill="${mix(palette.light, '#9fe8ff', 0.5)}" opacity="${glow}"/>${art.signs}`
-  return layerOf(strip, art.highest - 4 * unit, height, picture)
+  return layerOf(strip, art.highest - 4 * unit, height, image)
 }
 
 interface Site {

@@ -115,8 +115,8 @@ test.each([
 })
 
 test('four references and bodies that are no form are refused', async () => {
-  const picture = new Blob(['x'])
-  expect(await put('video_bad', plainJob, [picture, picture, picture, picture])).toMatchObject({
+  const image = new Blob(['x'])
+  expect(await put('video_bad', plainJob, [image, image, image, image])).toMatchObject({
     status: 400,
   })
   expect(await call('PUT', '/jobs/video_bad', 'hello')).toMatchObject({ status: 400 })

@@ -45,13 +45,13 @@ async function paintSubject(
   const width = Math.max(2, evenCeil(box.width))
   const height = Math.max(2, evenCeil(box.height))
   const fileName = `subject-${index}.rgba`
-  const pictures = await Promise.all(
+  const images = await Promise.all(
     Array.from({ length: frameCount }, async (_, frame) => {
       const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><g transform="translate(${(placement.x - box.x).toFixed(1)} ${(placement.y - box.y).toFixed(1)}) scale(${placement.scale.toFixed(4)})">${groupArt(plan, shape, placement, frame / frameCount)}</g></svg>`
       return await sharp(Buffer.from(svg)).ensureAlpha().raw().toBuffer()
     }),
   )
-  await writeFile(path.join(directory, fileName), Buffer.concat(pictures))
+  await writeFile(path.join(directory, fileName), Buffer.concat(images))
   const x = evenFloor(box.x)
   const y = evenFloor(box.y)
   const step = placement.travel / shape.frameCount

@@ -15,7 +15,7 @@ export interface AccountRecord extends AccountSettings {
   id: string
   createdAt: Date
   createdMicroseconds: number
-  balances: { purse: 'payg' | 'subscription'; available_micros: number; held_micros: number }[]
+  balances: { wallet: 'payg' | 'subscription'; available_micros: number; held_micros: number }[]
   planId: string | null
   cycleQuotaMicros: number
   cycleStartedAt: Date | null
@@ -34,8 +34,8 @@ const accountsWhere = (where: string) =>
      left join subscriptions s on s.account_id = a.id
      left join plans p on p.id = s.plan_id
     cross join lateral (
-      select coalesce(jsonb_agg(jsonb_build_object('purse', purse, 'available_micros', available_micros,
-                                                   'held_micros', held_micros) order by purse), '[]') as balances
+      select coalesce(jsonb_agg(jsonb_build_object('wallet', wallet, 'available_micros', available_micros,
+                                                   'held_micros', held_micros) order by wallet), '[]') as balances
         from balances where account_id = a.id) b
     ${where}`
 

@@ -5,8 +5,8 @@ import type { Postgres } from '../../platform/postgres.ts'
 import { groupsOfAll, readUsage } from '../../usage/read-usage.ts'
 import { givenOwner } from './given-owner.ts'
 
-export const getUsageOfAll =
-  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.getUsageOfAll> =>
+export const getTotalUsage =
+  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.getTotalUsage> =>
   async (call) => {
     const scope = {
       ...(await givenOwner(postgres, call)),

@@ -5,8 +5,8 @@ import { readReceipt } from '../../billing/ledger/receipt.ts'
 import type { Handler } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
 
-export const getReceiptOfAny =
-  ({ database }: { database: Database }): Handler<typeof adminOperations.getReceiptOfAny> =>
+export const getAnyReceipt =
+  ({ database }: { database: Database }): Handler<typeof adminOperations.getAnyReceipt> =>
   async ({ path: { id = '' }, operator: { currency } }) => {
     const body = await readReceipt(database, { id, currency })
     if (body === undefined) throw new ApiError('task_not_found')

@@ -16,7 +16,7 @@ export const listMovementRecords = async (
     [`(created_at, id) < (${timeOf('?')}, ?)`, ...(given.after ?? [])],
   ])
   const { rows } = await database.query<ListedMovement & Record<string, unknown>>(
-    `select id, account_id as "accountId", purse, kind, amount_micros as "amountMicros", actor, reason, reference,
+    `select id, account_id as "accountId", wallet, kind, amount_micros as "amountMicros", actor, reason, reference,
             created_at as "createdAt", ${microsecondsOf('created_at')} as "createdMicroseconds"
        from account_movements ${where} order by created_at desc, id desc limit $${values.length + 1}`,
     [...values, given.limit],
@@ -28,7 +28,7 @@ export interface LedgerRecord {
   day: string
   id: number
   accountId: string
-  purse: string
+  wallet: string
   taskId: string | null
   movement: string
   book: string
@@ -61,7 +61,7 @@ export const listLedgerRecords = async (
     ['(day, id) < (?::date, ?::bigint)', ...(given.after ?? [])],
   ])
   const { rows } = await database.query<LedgerRecord & Record<string, unknown>>(
-    `select day, id, account_id as "accountId", purse, task_id as "taskId", movement, book,
+    `select day, id, account_id as "accountId", wallet, task_id as "taskId", movement, book,
             amount_micros as "amountMicros", created_at as "createdAt"
        from ledger_entries ${where} order by day desc, id desc limit $${values.length + 1}`,
     [...values, given.limit],

@@ -13,7 +13,7 @@ import { listLedgerRecords, type LedgerRecord } from './ledger-list-store.ts'
 const presentEntry = (entry: LedgerRecord, currency: string): LedgerEntry => ({
   id: String(entry.id),
   account_id: entry.accountId,
-  purse: entry.purse,
+  wallet: entry.wallet,
   task_id: entry.taskId,
   movement: entry.movement,
   book: entry.book,

@@ -2,7 +2,7 @@ import type { AdjustmentBody, MadeMovement } from '@kinora/contract/operations/a
 import type { Static } from 'typebox'
 
 import type { MovementMade, OperatorOrder } from '../../billing/ledger/movements.ts'
-import type { Purse } from '../../billing/money/money.ts'
+import type { Wallet } from '../../billing/money/money.ts'
 import type { Call } from '../../http/call.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { findAccount } from '../accounts/account-store.ts'
@@ -13,7 +13,7 @@ import { presentMovement } from './present-movement.ts'
 const presentMade = ({ movement, balance }: MovementMade, currency: string): MadeMovement => ({
   ...presentMovement(movement, currency),
   balance: {
-    purse: movement.purse,
+    wallet: movement.wallet,
     available_micros: balance.availableMicros,
     held_micros: balance.heldMicros,
     currency,
@@ -33,7 +33,7 @@ export const makeMovement = async (
     if ((await findAccount(database, accountId)) === undefined) throw notFound('account')
     const made = await move(database, {
       accountId,
-      purse: (given.purse ?? 'payg') as Purse,
+      wallet: (given.wallet ?? 'payg') as Wallet,
       amountMicros: given.amount_micros,
       currency: call.operator.currency,
       actor: actorOf(call.operator),

@@ -1,10 +1,10 @@
 import type { LedgerAudit } from '@kinora/contract/operations/admin'
 
 import { isSound } from '../../billing/ledger/audit-ledger.ts'
-import type { KeptAudit } from '../../billing/ledger/ledger-audit-store.ts'
+import type { StoredAudit } from '../../billing/ledger/ledger-audit-store.ts'
 import { secondsOf } from '../unix-time.ts'
 
-export const presentLedgerAudit = ({ checkedAt, tookMs, findings }: KeptAudit): LedgerAudit => ({
+export const presentLedgerAudit = ({ checkedAt, tookMs, findings }: StoredAudit): LedgerAudit => ({
   object: 'ledger.audit',
   is_sound: isSound(findings),
   checked_at: secondsOf(checkedAt),

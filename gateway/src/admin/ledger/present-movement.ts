@@ -8,7 +8,7 @@ export const presentMovement = (movement: MovementRecord, currency: string): Acc
   object: 'movement',
   account_id: movement.accountId,
   kind: movement.kind,
-  purse: movement.purse,
+  wallet: movement.wallet,
   amount_micros: movement.amountMicros,
   currency,
   actor: movement.actor,

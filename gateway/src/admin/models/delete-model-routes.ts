@@ -4,7 +4,7 @@ import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import {
   listModelRecords,
-  lockSetup,
+  lockProviderConfig,
   removeModelRecord,
   writeModelRecord,
 } from '../../provider-config/provider-config-store.ts'
@@ -19,7 +19,7 @@ export const deleteModelRoutes =
     const { postgres, catalog } = dependencies
     const model = catalog.find(call.path['id'] ?? '')
     await postgres.transaction(async (database) => {
-      await lockSetup(database)
+      await lockProviderConfig(database)
       const { routes, ...rest } = (await listModelRecords(database))[model.id] ?? {}
       if (routes === undefined) return
       if (Object.keys(rest).length === 0) await removeModelRecord(database, model.id)

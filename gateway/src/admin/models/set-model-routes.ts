@@ -6,11 +6,11 @@ import type { Handler } from '../../http/call.ts'
 import { knownModels } from '../../models/catalog.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { placeText } from '../../provider-config/config-reader.ts'
-import { parseModelEntry } from '../../provider-config/model-config.ts'
+import { parseModelConfig } from '../../provider-config/model-config.ts'
 import {
   listModelRecords,
   listProviderRecords,
-  lockSetup,
+  lockProviderConfig,
   writeModelRecord,
   type Entry,
 } from '../../provider-config/provider-config-store.ts'
@@ -20,9 +20,9 @@ import { viewRoutes, type RouteDependencies } from './view-routes.ts'
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
 
 /** Providers that a route may lead to: none that is about to go. */
-const providersNow = async (database: Database, { setup }: RouteDependencies): Promise<string[]> => {
+const providersNow = async (database: Database, { providerConfig }: RouteDependencies): Promise<string[]> => {
   const records = await listProviderRecords(database)
-  const inFile = setup.ofFile().providers.map(({ name }) => name)
+  const inFile = providerConfig.ofFile().providers.map(({ name }) => name)
   const inRecord = records.flatMap(({ name, removedAt }) => (removedAt === null ? name : []))
   return [...new Set([...inFile, ...inRecord])]
 }
@@ -39,9 +39,9 @@ export const setModelRoutes =
       throw refuse('routes', `'routes' must have at least one. DELETE them for those of the configuration.`)
     }
     await postgres.transaction(async (database) => {
-      await lockSetup(database)
+      await lockProviderConfig(database)
       const providers = await providersNow(database, dependencies)
-      const { problems } = parseModelEntry(model.id, { routes }, { providers, knownModels })
+      const { problems } = parseModelConfig(model.id, { routes }, { providers, knownModels })
       const [first] = problems
       if (first !== undefined) {
         const texts = problems.map(({ path, message }) => `'${placeText(path)}' ${message}`)

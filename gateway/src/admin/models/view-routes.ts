@@ -1,33 +1,33 @@
 import type { ModelRoutes } from '@kinora/contract/operations/admin-providers'
 
 import { knownModels } from '../../models/catalog.ts'
-import type { ModelEntry } from '../../models/model.ts'
+import type { ModelConfig } from '../../models/model.ts'
 import type { Database } from '../../platform/postgres.ts'
 import { placeText } from '../../provider-config/config-reader.ts'
-import { parseModelEntry, routedTo } from '../../provider-config/model-config.ts'
+import { parseModelConfig, routedTo } from '../../provider-config/model-config.ts'
 import { listModelRecords } from '../../provider-config/provider-config-store.ts'
 import { capabilityFor } from '../providers/capability-for.ts'
 import { presentHealth } from '../providers/present-health.ts'
 import type { ProviderDependencies } from '../providers/view-providers.ts'
 
-export type RouteDependencies = Pick<ProviderDependencies, 'setup' | 'catalog' | 'router'>
+export type RouteDependencies = Pick<ProviderDependencies, 'providerConfig' | 'catalog' | 'router'>
 
 /** Who serves a model now, and who says so. */
 export const viewRoutes = async (
   database: Database,
-  { id, kind }: Pick<ModelEntry, 'id' | 'kind'>,
-  { setup, router }: RouteDependencies,
+  { id, kind }: Pick<ModelConfig, 'id' | 'kind'>,
+  { providerConfig, router }: RouteDependencies,
 ): Promise<ModelRoutes> => {
-  await setup.refresh()
+  await providerConfig.refresh()
   const entry = (await listModelRecords(database))[id]
-  const providers = setup.current().providers.map(({ name }) => name)
+  const providers = providerConfig.current().providers.map(({ name }) => name)
   const named = routedTo(entry).filter((name) => name !== undefined)
-  const { problems } = parseModelEntry(id, entry, { providers: [...providers, ...named], knownModels })
+  const { problems } = parseModelConfig(id, entry, { providers: [...providers, ...named], knownModels })
   const problem = [
     ...problems.map(({ path, message }) => `'${placeText(path)}' ${message}`),
     ...named.flatMap((name) => (providers.includes(name) ? [] : `There is no provider named ${name}`)),
   ].join('. ')
-  const isInFile = setup.ofFile().models[id]?.routes !== undefined
+  const isInFile = providerConfig.ofFile().models[id]?.routes !== undefined
   const isInRecord = named.length > 0 && problems.length === 0
   return {
     object: 'model.routes',

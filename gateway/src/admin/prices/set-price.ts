@@ -6,7 +6,7 @@ import { unitsOf, type PriceList } from '../../billing/prices/price-list.ts'
 import { insertPrice } from '../../billing/prices/price-store.ts'
 import type { Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
-import type { ModelEntry } from '../../models/model.ts'
+import type { ModelConfig } from '../../models/model.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import { actorOf, audited } from '../audit-log/audit.ts'
@@ -19,7 +19,7 @@ const patienceMs = 60_000
 
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
 
-const unitOf = (entry: ModelEntry, given: string) => {
+const unitOf = (entry: ModelConfig, given: string) => {
   const units = unitsOf(entry)
   const unit = units.find((each) => each === given)
   if (unit === undefined)
@@ -27,7 +27,7 @@ const unitOf = (entry: ModelEntry, given: string) => {
   return unit
 }
 
-const resolutionOf = (entry: ModelEntry, given: string | null | undefined): string | null => {
+const resolutionOf = (entry: ModelConfig, given: string | null | undefined): string | null => {
   if (given === undefined || given === null) return null
   const sizes = entry.kind === 'video' ? Object.values(entry.dimensions) : []
   const names = [...new Set(sizes.map(({ width, height }) => `${width}x${height}`))]

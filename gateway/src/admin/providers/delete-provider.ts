@@ -8,7 +8,7 @@ import {
   findProviderRecord,
   forgetProviderRecord,
   listModelRecords,
-  lockSetup,
+  lockProviderConfig,
   removeProviderRecord,
 } from '../../provider-config/provider-config-store.ts'
 import { audited } from '../audit-log/audit.ts'
@@ -30,14 +30,14 @@ const assertNotRouted = async (database: Database, name: string) => {
 export const deleteProvider =
   ({
     postgres,
-    setup,
-    parseEntry,
+    providerConfig,
+    parseConfig,
   }: ProviderDependencies & { postgres: Postgres }): Handler<typeof adminOperations.deleteProvider> =>
   async (call) => {
     const name = call.path['name'] ?? ''
-    const isOfFile = setup.ofFile().providers.some((each) => each.name === name)
+    const isOfFile = providerConfig.ofFile().providers.some((each) => each.name === name)
     const openTasks = await postgres.transaction(async (database) => {
-      await lockSetup(database)
+      await lockProviderConfig(database)
       const record = await findProviderRecord(database, name)
       if (record === undefined && isOfFile) {
         throw new ApiError('conflict', {
@@ -51,7 +51,7 @@ export const deleteProvider =
         await removeProviderRecord(database, name)
       }
       const load = (await readProviderLoads(database)).get(name)
-      const { settings } = parseEntry(name, record.entry)
+      const { settings } = parseConfig(name, record.entry)
       await audited(database, call, {
         action: 'deleteProvider',
         target: name,
@@ -60,6 +60,6 @@ export const deleteProvider =
       })
       return (load?.inFlight ?? 0) + (load?.waiting ?? 0)
     })
-    await setup.refresh()
+    await providerConfig.refresh()
     return { body: { name, deleted: true, is_of_file: isOfFile, open_tasks: openTasks } }
   }

@@ -4,7 +4,7 @@ export const presentHealth = (health: ReturnType<Router['healthOf']>) =>
   health.kind === 'well'
     ? { state: 'well', because: null, until: null }
     : {
-        state: 'ailing',
+        state: 'unhealthy',
         because: health.because,
         until: Math.ceil((Date.now() + health.forMs) / 1000),
       }

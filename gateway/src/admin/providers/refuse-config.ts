@@ -17,7 +17,7 @@ export const problemText = ({ path, message }: Problem): string =>
   `'${paramOf(path)}' ${snakeCaseIn(message)}`
 
 /** The first problem by name, and the others along with it. */
-export const refuseEntry = (problems: Problem[]): ApiError =>
+export const refuseConfig = (problems: Problem[]): ApiError =>
   new ApiError('invalid_parameter', {
     param: paramOf(problems[0]?.path ?? []),
     message: `${problems.map(problemText).join('. ')}.`,

@@ -18,7 +18,7 @@ export const resetProviderHealth =
       await audited(database, call, {
         action: 'resetProviderHealth',
         target: name,
-        before: { ailing_with: models },
+        before: { unhealthy_models: models },
       })
       return models
     })

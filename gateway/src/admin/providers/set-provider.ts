@@ -7,7 +7,7 @@ import type { Secret } from '../../platform/secret.ts'
 import type { ProviderSettings } from '../../provider-config/config.ts'
 import {
   findProviderRecord,
-  lockSetup,
+  lockProviderConfig,
   writeProviderRecord,
   type ProviderRecord,
 } from '../../provider-config/provider-config-store.ts'
@@ -15,7 +15,7 @@ import { sealCredential } from '../../provider-config/sealed-credential.ts'
 import { audited } from '../audit-log/audit.ts'
 import { credentialHintOf, presentProviderSettings } from './present-provider.ts'
 import { readProviderBody } from './read-provider-body.ts'
-import { refuseEntry } from './refuse-config.ts'
+import { refuseConfig } from './refuse-config.ts'
 import { viewProvider, type ProviderDependencies } from './view-providers.ts'
 
 type Sealed = Pick<ProviderRecord, 'credential' | 'credentialHint'>
@@ -49,17 +49,17 @@ export const setProvider =
     dependencies: ProviderDependencies & { postgres: Postgres },
   ): Handler<typeof adminOperations.setProvider> =>
   async (call) => {
-    const { postgres, setup, credentialSecrets, parseEntry } = dependencies
+    const { postgres, providerConfig, credentialSecrets, parseConfig } = dependencies
     const name = call.path['name'] ?? ''
     const { entry, apiKey } = readProviderBody(call)
-    const { settings, problems } = parseEntry(name, entry)
-    if (settings === undefined) throw refuseEntry(problems)
+    const { settings, problems } = parseConfig(name, entry)
+    if (settings === undefined) throw refuseConfig(problems)
 
     const keyFor = (record: ProviderRecord | undefined, inFile: ProviderSettings | undefined): Sealed => {
       if (apiKey === null) return noKey
       if (apiKey !== undefined) return sealed(credentialSecrets, name, apiKey)
       if (record !== undefined && record.credential !== null) {
-        assertSameOrigin(parseEntry(name, record.entry).settings, settings)
+        assertSameOrigin(parseConfig(name, record.entry).settings, settings)
         return record
       }
       if (inFile?.apiKey !== undefined) assertSameOrigin(inFile, settings)
@@ -67,12 +67,12 @@ export const setProvider =
     }
 
     await postgres.transaction(async (database) => {
-      await lockSetup(database)
+      await lockProviderConfig(database)
       const record = await findProviderRecord(database, name)
-      const inFile = setup.ofFile().providers.find((each) => each.name === name)
+      const inFile = providerConfig.ofFile().providers.find((each) => each.name === name)
       const { credential, credentialHint } = keyFor(record, inFile)
       await writeProviderRecord(database, { name, entry, credential, credentialHint })
-      const earlier = record === undefined ? inFile : parseEntry(name, record.entry).settings
+      const earlier = record === undefined ? inFile : parseConfig(name, record.entry).settings
       await audited(database, call, {
         action: 'setProvider',
         target: name,

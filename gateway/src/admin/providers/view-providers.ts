@@ -5,9 +5,9 @@ import type { Provider } from '@kinora/contract/operations/admin-providers'
 import type { Catalog } from '../../models/catalog.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Secret } from '../../platform/secret.ts'
-import { readEntry } from '../../provider-config/config-reader.ts'
+import { readConfigEntry } from '../../provider-config/config-reader.ts'
 import type { ProviderSettings } from '../../provider-config/config.ts'
-import type { KeptSetup } from '../../provider-config/live-config.ts'
+import type { LiveProviderConfig } from '../../provider-config/live-config.ts'
 import {
   listProviderRecords,
   type Entry,
@@ -16,7 +16,7 @@ import {
 import {
   commonProviderSettings,
   settingsFrom,
-  type parseProviderEntry,
+  type parseProviderConfig,
 } from '../../provider-config/provider-config.ts'
 import { openCredential } from '../../provider-config/sealed-credential.ts'
 import { remedyFor, type Router } from '../../routing/route.ts'
@@ -28,13 +28,13 @@ import { readProviderLoads } from './provider-load-store.ts'
 import { problemText } from './refuse-config.ts'
 
 export interface ProviderDependencies {
-  setup: Pick<KeptSetup, 'current' | 'ofFile' | 'refresh'>
+  providerConfig: Pick<LiveProviderConfig, 'current' | 'ofFile' | 'refresh'>
   catalog: Catalog
   router: Pick<Router, 'routesOf' | 'healthOf'>
   /** Opens with any of them; the first seals. */
   credentialSecrets: Secret[]
   /** With every protocol there is. */
-  parseEntry: (name: string, entry: unknown) => ReturnType<typeof parseProviderEntry>
+  parseConfig: (name: string, entry: unknown) => ReturnType<typeof parseProviderConfig>
 }
 
 const modelsOf = (name: string, { catalog, router }: ProviderDependencies): Provider['models'] =>
@@ -54,9 +54,9 @@ const modelsOf = (name: string, { catalog, router }: ProviderDependencies): Prov
 /** What is wrong with what operators set up; an entry of the file that is wrong is not taken at all. */
 const problemWith = (
   { name, entry, credential }: ProviderRecord,
-  { credentialSecrets, parseEntry }: ProviderDependencies,
+  { credentialSecrets, parseConfig }: ProviderDependencies,
 ): string | null => {
-  const { problems } = parseEntry(name, entry)
+  const { problems } = parseConfig(name, entry)
   if (problems.length > 0) {
     return `This entry cannot be used any more, so set it up again: ${problems.map(problemText).join(', ')}.`
   }
@@ -67,7 +67,7 @@ const problemWith = (
 const refusesUs = (name: string, { catalog, router }: ProviderDependencies): boolean =>
   catalog.available().some(({ id }) => {
     const health = router.healthOf(name, id)
-    return health.kind === 'ailing' && health.isUnauthorized
+    return health.kind === 'unhealthy' && health.isUnauthorized
   })
 
 const problemOf = (
@@ -81,9 +81,11 @@ const problemOf = (
 
 /** As much of an entry as is understood, where not all of it is. It gets nothing new. */
 const settingsOfRest = (name: string, entry: Entry): ProviderSettings => {
-  const wrong = new Set(readEntry(commonProviderSettings, entry).problems.map(({ path: [first] }) => first))
+  const wrong = new Set(
+    readConfigEntry(commonProviderSettings, entry).problems.map(({ path: [first] }) => first),
+  )
   const rest = Object.fromEntries(Object.entries(entry).filter(([setting]) => !wrong.has(setting)))
-  const { values } = readEntry(commonProviderSettings, rest)
+  const { values } = readConfigEntry(commonProviderSettings, rest)
   return { ...settingsFrom(name, values, values.baseUrl ?? '', {}), isEnabled: false }
 }
 
@@ -91,11 +93,11 @@ export const viewProviders = async (
   database: Database,
   dependencies: ProviderDependencies,
 ): Promise<Provider[]> => {
-  const { setup } = dependencies
-  await setup.refresh()
+  const { providerConfig } = dependencies
+  await providerConfig.refresh()
   const records = new Map((await listProviderRecords(database)).map((record) => [record.name, record]))
   const loads = await readProviderLoads(database)
-  const live = new Map(setup.current().providers.map((settings) => [settings.name, settings]))
+  const live = new Map(providerConfig.current().providers.map((settings) => [settings.name, settings]))
 
   const view = (settings: ProviderSettings): Provider => {
     const { name } = settings

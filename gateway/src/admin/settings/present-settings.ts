@@ -7,7 +7,7 @@ export const presentSettings = (settings: Settings): InstanceSettings => ({
   limits: settings.limits,
   concurrency_per_account: settings.concurrencyPerAccount,
   concurrency_per_key: settings.concurrencyPerKey,
-  line_depth_per_account: settings.lineDepthPerAccount,
+  queue_length_per_account: settings.queueLengthPerAccount,
   media_retention_days: settings.mediaRetentionDays,
   task_retention_days: settings.taskRetentionDays,
   log_retention_days: settings.logRetentionDays,

@@ -19,7 +19,9 @@ const changeOf = (given: Static<typeof SettingsChange>): Change => ({
     concurrencyPerAccount: given.concurrency_per_account,
   }),
   ...(given.concurrency_per_key !== undefined && { concurrencyPerKey: given.concurrency_per_key }),
-  ...(given.line_depth_per_account !== undefined && { lineDepthPerAccount: given.line_depth_per_account }),
+  ...(given.queue_length_per_account !== undefined && {
+    queueLengthPerAccount: given.queue_length_per_account,
+  }),
   ...(given.media_retention_days !== undefined && { mediaRetentionDays: given.media_retention_days }),
   ...(given.task_retention_days !== undefined && { taskRetentionDays: given.task_retention_days }),
   ...(given.log_retention_days !== undefined && { logRetentionDays: given.log_retention_days }),

@@ -2,7 +2,7 @@ import type { LoggedRequest } from '@kinora/contract/operations/admin'
 import type { adminOperations } from '@kinora/contract/operations/admin-operations'
 
 import type { Handler } from '../../http/call.ts'
-import type { AnsweredRequest } from '../../http/completed-request.ts'
+import type { CompletedRequest } from '../../http/completed-request.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { listRequests as findRequests } from '../../request-log/request-log-store.ts'
 import { givenFilterId } from '../given-id.ts'
@@ -11,7 +11,7 @@ import { givenTime, secondsOf } from '../unix-time.ts'
 
 const patienceMs = 10_000
 
-const present = (request: AnsweredRequest): LoggedRequest => ({
+const present = (request: CompletedRequest): LoggedRequest => ({
   id: request.id,
   object: 'request',
   at: secondsOf(request.at),

@@ -14,7 +14,7 @@ import { chooseModel } from '../../models/choose-model.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { ReadTask } from '../../videos/api/read-task.ts'
 import { mediaIdOf } from '../../videos/api/source-task.ts'
-import type { AcceptVideo } from '../../videos/queue/admit-video.ts'
+import type { AdmitVideo } from '../../videos/queue/admit-video.ts'
 import { findTask } from '../../videos/task-store.ts'
 import type { VideoOrder, VideoTask } from '../../videos/task.ts'
 import { audited } from '../audit-log/audit.ts'
@@ -24,7 +24,7 @@ import { readAnyTask } from './read-any-task.ts'
 export interface RetryDependencies {
   database: Database
   catalog: Catalog
-  acceptVideo: AcceptVideo
+  admitVideo: AdmitVideo
   readTask: ReadTask
   /** Which of these characters are still there. */
   charactersLeft: (ids: string[]) => Promise<Set<string>>
@@ -49,8 +49,8 @@ const orderOf = async (
   { charactersLeft, readTask }: RetryDependencies,
   { id, accountId, order }: VideoTask,
 ): Promise<VideoOrder> => {
-  const { isEnhanced: _, pictures = 0, characters = [], remixOf, ...given } = order
-  if (pictures > 0) throw conflict('The pictures of this order were removed when its task ended.')
+  const { isEnhanced: _, images = 0, characters = [], remixOf, ...given } = order
+  if (images > 0) throw conflict('The pictures of this order were removed when its task ended.')
   const left = await charactersLeft(characters.map((character) => character.id))
   if (characters.some((character) => !left.has(character.id))) {
     throw conflict('A character of this order is gone.')
@@ -73,7 +73,7 @@ const orderOf = async (
 export const retryTask =
   (dependencies: RetryDependencies): Handler<typeof adminOperations.retryTask> =>
   async (call) => {
-    const { database, catalog, acceptVideo } = dependencies
+    const { database, catalog, admitVideo } = dependencies
     const { id, day, kind, state } = await readAnyTask(database, call.path['id'] ?? '')
     if (state !== 'failed') throw new ApiError('task_not_failed')
     if (kind === 'transcription') throw conflict('The recording of this task was removed when it ended.')
@@ -83,12 +83,12 @@ export const retryTask =
     const model = chooseModel(catalog, caller, task.model)
     if (model.kind !== 'video') throw new ApiError('model_not_found', { param: 'model' })
     const order = await orderOf(dependencies, task)
-    const ordered = await acceptVideo({
+    const ordered = await admitVideo({
       caller,
       model,
-      door: task.door,
+      createdVia: task.createdVia,
       order,
-      pictures: [],
+      images: [],
       ...(order.remixOf !== undefined && { pinnedTo: task.provider }),
       alongside: (within, { id: orderedId }) =>
         audited(within, call, { action: 'retryTask', target: id, after: { id: orderedId } }),

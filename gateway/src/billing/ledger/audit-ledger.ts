@@ -11,7 +11,7 @@ import {
   readAudit,
   writeAudit,
   type Finding,
-  type KeptAudit,
+  type StoredAudit,
 } from './ledger-audit-store.ts'
 
 const wholeEveryMs = 86_400_000
@@ -33,7 +33,7 @@ const withStanding = (
   })
 
 /** Looks at everything. */
-export const auditWhole = (postgres: Postgres): Promise<KeptAudit> =>
+export const auditWhole = (postgres: Postgres): Promise<StoredAudit> =>
   postgres.transaction(async (database) => {
     await lockAudits(database)
     const checkedAt = new Date()
@@ -45,7 +45,7 @@ export const auditWhole = (postgres: Postgres): Promise<KeptAudit> =>
   })
 
 /** Looks at what has changed since the last audit, and at everything where that was more than a day ago. */
-export const auditRecent = async (postgres: Postgres): Promise<KeptAudit> => {
+export const auditRecent = async (postgres: Postgres): Promise<StoredAudit> => {
   const last = await readAudit(postgres)
   if (last === undefined || last.wholeAt.getTime() < Date.now() - wholeEveryMs) return auditWhole(postgres)
   return postgres.transaction(async (database) => {
@@ -61,11 +61,11 @@ export const auditRecent = async (postgres: Postgres): Promise<KeptAudit> => {
 }
 
 /** The last audit; the first one where there was none yet. */
-export const lastAudit = async (postgres: Postgres): Promise<KeptAudit> =>
+export const lastAudit = async (postgres: Postgres): Promise<StoredAudit> =>
   (await readAudit(postgres)) ?? auditWhole(postgres)
 
 /** What a worker does every minute: it looks, and cries out once for each thing it finds. */
-export const createAuditTurn = ({ postgres, log }: { postgres: Postgres; log: Log }, everyMs = 50_000) => {
+export const createAuditTick = ({ postgres, log }: { postgres: Postgres; log: Log }, everyMs = 50_000) => {
   let told = new Set<string>()
   return async (): Promise<void> => {
     const last = await readAudit(postgres)

@@ -77,32 +77,32 @@ const ofTasks: Invariant[] = [
 const ofNow: Invariant[] = [
   {
     name: 'no_negative_balance',
-    meaning: 'No purse has less than nothing, available or held.',
+    meaning: 'No wallet has less than nothing, available or held.',
     breaches: () =>
-      `select account_id || ' ' || purse as example from balances where available_micros < 0 or held_micros < 0`,
+      `select account_id || ' ' || wallet as example from balances where available_micros < 0 or held_micros < 0`,
   },
   {
     name: 'held_equals_open_holds',
-    meaning: 'What a purse holds is what its tasks and requests under way hold, added up.',
+    meaning: 'What a wallet holds is what its tasks and requests under way hold, added up.',
     breaches: () =>
-      `select b.account_id || ' ' || b.purse as example
+      `select b.account_id || ' ' || b.wallet as example
          from balances b
-         left join (select account_id, purse, sum(hold_micros) as open
-                      from (select t.account_id, t.purse, t.hold_micros
+         left join (select account_id, wallet, sum(hold_micros) as open
+                      from (select t.account_id, t.wallet, t.hold_micros
                               from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
                             union all
-                            select t.account_id, t.purse, t.hold_micros
+                            select t.account_id, t.wallet, t.hold_micros
                               from open_transcriptions o
                               join transcription_tasks t on t.day = o.day and t.id = o.task_id
                             union all
-                            select account_id, purse, hold_micros from metered_requests where outcome = 'open') o
-                     group by account_id, purse) o on o.account_id = b.account_id and o.purse = b.purse
+                            select account_id, wallet, hold_micros from metered_requests where outcome = 'open') o
+                     group by account_id, wallet) o on o.account_id = b.account_id and o.wallet = b.wallet
         where b.held_micros <> coalesce(o.open, 0)`,
   },
 ]
 
 /** What keys used, by their holds: the time of each, and what was given back of it. */
-const uses = `select hold.account_id, hold.purse, hold.key_id, hold.created_at as at,
+const uses = `select hold.account_id, hold.wallet, hold.key_id, hold.created_at as at,
                      hold.amount_micros - coalesce(release.amount_micros, 0) as amount
                 from ledger_entries hold
                 left join ledger_entries release
@@ -134,13 +134,13 @@ const ofHistory: Invariant[] = [
   },
   {
     name: 'monthly_spending_matches',
-    meaning: 'What a purse says was spent of its month is what was held then and not given back.',
+    meaning: 'What a wallet says was spent of its month is what was held then and not given back.',
     breaches: () =>
-      `select b.account_id || ' ' || b.purse as example
+      `select b.account_id || ' ' || b.wallet as example
          from balances b
-         left join (${uses}) u on u.account_id = b.account_id and u.purse = b.purse
+         left join (${uses}) u on u.account_id = b.account_id and u.wallet = b.wallet
               and date_trunc('month', u.at at time zone 'utc')::date = b.spent_since
-        group by b.account_id, b.purse, b.spent_micros having b.spent_micros <> coalesce(sum(u.amount), 0)`,
+        group by b.account_id, b.wallet, b.spent_micros having b.spent_micros <> coalesce(sum(u.amount), 0)`,
   },
   {
     name: 'movements_match_ledger',
@@ -150,7 +150,7 @@ const ofHistory: Invariant[] = [
          from account_movements m
          left join ledger_entries l
            on l.task_id = m.id and l.movement = m.kind and l.book = 'available' and l.account_id = m.account_id
-          and l.purse = m.purse
+          and l.wallet = m.wallet
         where l.amount_micros is distinct from m.amount_micros`,
   },
 ]
@@ -184,51 +184,51 @@ const compareAllBalances = (database: Database): Promise<Finding> =>
   look(
     database,
     balancesMatchLegs,
-    `select coalesce(b.account_id, s.account_id) || ' ' || coalesce(b.purse, s.purse) as example
-       from balances b full join sums s on s.account_id = b.account_id and s.purse = b.purse
+    `select coalesce(b.account_id, s.account_id) || ' ' || coalesce(b.wallet, s.wallet) as example
+       from balances b full join sums s on s.account_id = b.account_id and s.wallet = b.wallet
       where coalesce(b.available_micros, 0) <> coalesce(s.available, 0)
          or coalesce(b.held_micros, 0) <> coalesce(s.held, 0)`,
     {
       before: `sums as (
-       select account_id, purse, max(id) as entry_id,
+       select account_id, wallet, max(id) as entry_id,
               coalesce(sum(amount_micros) filter (where book = 'available'), 0) as available,
               coalesce(sum(amount_micros) filter (where book = 'held'), 0) as held
-         from ledger_entries group by account_id, purse
+         from ledger_entries group by account_id, wallet
      ), noted as (
-       insert into audited_purses (account_id, purse, entry_id, available_micros, held_micros)
-       select account_id, purse, entry_id, available, held from sums
-       on conflict (account_id, purse) do update
+       insert into audited_wallets (account_id, wallet, entry_id, available_micros, held_micros)
+       select account_id, wallet, entry_id, available, held from sums
+       on conflict (account_id, wallet) do update
          set entry_id = excluded.entry_id, available_micros = excluded.available_micros,
              held_micros = excluded.held_micros
      ),`,
     },
   )
 
-/** The same by what was noted and the legs since: those of a purse come in the order of their ids. */
+/** The same by what was noted and the legs since: those of a wallet come in the order of their ids. */
 const compareNotedBalances = (database: Database, since: Date): Promise<Finding> =>
   look(
     database,
     balancesMatchLegs,
-    `select b.account_id || ' ' || b.purse as example
+    `select b.account_id || ' ' || b.wallet as example
        from balances b
-       left join audited_purses p on p.account_id = b.account_id and p.purse = b.purse
-       left join newer n on n.account_id = b.account_id and n.purse = b.purse
+       left join audited_wallets p on p.account_id = b.account_id and p.wallet = b.wallet
+       left join newer n on n.account_id = b.account_id and n.wallet = b.wallet
       where b.available_micros <> coalesce(p.available_micros, 0) + coalesce(n.available, 0)
          or b.held_micros <> coalesce(p.held_micros, 0) + coalesce(n.held, 0)`,
     {
       values: [since],
       before: `newer as (
-       select l.account_id, l.purse, max(l.id) as entry_id,
+       select l.account_id, l.wallet, max(l.id) as entry_id,
               coalesce(sum(l.amount_micros) filter (where l.book = 'available'), 0) as available,
               coalesce(sum(l.amount_micros) filter (where l.book = 'held'), 0) as held
          from ledger_entries l
-         left join audited_purses p on p.account_id = l.account_id and p.purse = l.purse
+         left join audited_wallets p on p.account_id = l.account_id and p.wallet = l.wallet
         where l.created_at >= $1 and l.id > coalesce(p.entry_id, 0)
-        group by l.account_id, l.purse
+        group by l.account_id, l.wallet
      ), noted as (
-       insert into audited_purses as p (account_id, purse, entry_id, available_micros, held_micros)
-       select account_id, purse, entry_id, available, held from newer
-       on conflict (account_id, purse) do update
+       insert into audited_wallets as p (account_id, wallet, entry_id, available_micros, held_micros)
+       select account_id, wallet, entry_id, available, held from newer
+       on conflict (account_id, wallet) do update
          set entry_id = excluded.entry_id, available_micros = p.available_micros + excluded.available_micros,
              held_micros = p.held_micros + excluded.held_micros
      ),`,
@@ -262,7 +262,7 @@ export const findRecent = async (
 }
 
 /** What an audit found and when; what the last one of everything found stands until the next. */
-export interface KeptAudit {
+export interface StoredAudit {
   checkedAt: Date
   tookMs: number
   findings: Finding[]
@@ -270,15 +270,15 @@ export interface KeptAudit {
   foundInWhole: Finding[]
 }
 
-export const readAudit = async (database: Database): Promise<KeptAudit | undefined> => {
-  const { rows } = await database.query<KeptAudit & Record<string, unknown>>(
+export const readAudit = async (database: Database): Promise<StoredAudit | undefined> => {
+  const { rows } = await database.query<StoredAudit & Record<string, unknown>>(
     `select checked_at as "checkedAt", took_ms as "tookMs", findings, whole_at as "wholeAt",
             found_in_whole as "foundInWhole" from ledger_audits`,
   )
   return rows[0]
 }
 
-export const writeAudit = async (database: Database, audit: KeptAudit): Promise<void> => {
+export const writeAudit = async (database: Database, audit: StoredAudit): Promise<void> => {
   const { checkedAt, tookMs, findings, wholeAt, foundInWhole } = audit
   await database.query(
     `insert into ledger_audits (checked_at, took_ms, findings, whole_at, found_in_whole) values ($1, $2, $3, $4, $5)

@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/postgres.ts'
-import { legsOf, type Movement, type Purse } from '../money/money.ts'
+import { legsOf, type Movement, type Wallet } from '../money/money.ts'
 import { insertOfRequests, type NewMeteredRequest } from './metered-request-store.ts'
 
 /** Text of a time as the database wrote it: a Date would cut it to milliseconds, and order is told by what is below. */
@@ -8,7 +8,7 @@ export type Instant = string
 /** What counts against the limits of a key and an account, when it was held: a release gives back what it can. */
 interface Counted {
   accountId: string
-  purse: Purse
+  wallet: Wallet
   keyId: string
   at: Instant
   amountMicros: number
@@ -18,11 +18,11 @@ interface Counted {
 export type HeldSince = Map<string, Instant>
 
 const countedOf = (movements: Movement[], at: Instant | undefined, heldSince: HeldSince): Counted[] =>
-  movements.flatMap(({ kind, accountId, purse, taskId, keyId, amountMicros }) => {
+  movements.flatMap(({ kind, accountId, wallet, taskId, keyId, amountMicros }) => {
     if (keyId === undefined || (kind !== 'hold' && kind !== 'release')) return []
-    if (kind === 'hold') return { accountId, purse, keyId, at: at ?? 'now', amountMicros }
+    if (kind === 'hold') return { accountId, wallet, keyId, at: at ?? 'now', amountMicros }
     const since = heldSince.get(taskId ?? '')
-    return since === undefined ? [] : { accountId, purse, keyId, at: since, amountMicros: -amountMicros }
+    return since === undefined ? [] : { accountId, wallet, keyId, at: since, amountMicros: -amountMicros }
   })
 
 /**
@@ -30,7 +30,7 @@ const countedOf = (movements: Movement[], at: Instant | undefined, heldSince: He
  * counts of those, in one statement. This is the only place that changes a balance. A movement that was made before
  * breaks a unique index, a balance that would go below zero breaks a check; both undo the caller's whole transaction.
  * A count that would go below zero stays there: it is no reason for a task not to end. Whoever holds or releases has
- * locked the purses before.
+ * locked the wallets before.
  */
 export const postMovements = async (
   database: Database,
@@ -41,16 +41,16 @@ export const postMovements = async (
   await database.query(
     `with legs as (
        select * from jsonb_to_recordset($1::jsonb) as leg
-         (day date, "accountId" uuid, purse text, "taskId" text, "keyId" uuid, movement text, book text,
+         (day date, "accountId" uuid, wallet text, "taskId" text, "keyId" uuid, movement text, book text,
           "amountMicros" bigint)
      ), written as (
-       insert into ledger_entries (day, account_id, purse, task_id, key_id, movement, book, amount_micros, created_at)
-       select day, "accountId", purse, "taskId", "keyId", movement, book, "amountMicros",
+       insert into ledger_entries (day, account_id, wallet, task_id, key_id, movement, book, amount_micros, created_at)
+       select day, "accountId", wallet, "taskId", "keyId", movement, book, "amountMicros",
               coalesce($3::timestamptz, clock_timestamp())
          from legs
      ), counted as materialized (
        select * from jsonb_to_recordset($2::jsonb) as c
-         ("accountId" uuid, purse text, "keyId" uuid, at timestamptz, "amountMicros" bigint)
+         ("accountId" uuid, wallet text, "keyId" uuid, at timestamptz, "amountMicros" bigint)
      ), in_quotas as (
        update key_quotas q set used_micros = greatest(0, q.used_micros + c.amount)
          from (select q.key_id, sum(c."amountMicros") as amount
@@ -79,22 +79,22 @@ export const postMovements = async (
             spent_since = coalesce(spending.starts_on, b.spent_since),
             spent_micros = greatest(0, case when b.spent_since < spending.starts_on then 0 else b.spent_micros end
                                        + coalesce(spending.amount, 0))
-       from (select "accountId", purse,
+       from (select "accountId", wallet,
                     coalesce(sum("amountMicros") filter (where book = 'available'), 0) as available,
                     coalesce(sum("amountMicros") filter (where book = 'held'), 0) as held
-               from legs group by "accountId", purse) change
-       left join (select account_id, purse, starts_on,
+               from legs group by "accountId", wallet) change
+       left join (select account_id, wallet, starts_on,
                          coalesce(sum(amount) filter (where held_in = starts_on), 0) as amount
-                    from (select b.account_id, b.purse, c."amountMicros" as amount,
+                    from (select b.account_id, b.wallet, c."amountMicros" as amount,
                                  date_trunc('month', c.at at time zone 'utc')::date as held_in,
                                  greatest(b.spent_since, max(date_trunc('month', c.at at time zone 'utc')::date)
-                                          filter (where c."amountMicros" > 0) over (partition by b.account_id, b.purse)
+                                          filter (where c."amountMicros" > 0) over (partition by b.account_id, b.wallet)
                                          ) as starts_on
                             from counted c
-                            join balances b on b.account_id = c."accountId" and b.purse = c.purse) each
-                   group by account_id, purse, starts_on) spending
-         on spending.account_id = change."accountId" and spending.purse = change.purse
-      where b.account_id = change."accountId" and b.purse = change.purse`,
+                            join balances b on b.account_id = c."accountId" and b.wallet = c.wallet) each
+                   group by account_id, wallet, starts_on) spending
+         on spending.account_id = change."accountId" and spending.wallet = change.wallet
+      where b.account_id = change."accountId" and b.wallet = change.wallet`,
     [
       JSON.stringify(movements.flatMap(legsOf)),
       JSON.stringify(countedOf(movements, at, heldSince)),
@@ -104,19 +104,19 @@ export const postMovements = async (
 }
 
 /**
- * Holds money of one purse for these requests and writes them down, in a single statement: the first byte of a speech
- * waits for it. False where the purse does not cover all of them, or where there is more to look at than the purse:
+ * Holds money of one wallet for these requests and writes them down, in a single statement: the first byte of a speech
+ * waits for it. False where the wallet does not cover all of them, or where there is more to look at than the wallet:
  * a limit of a key or a cap of the account; then nothing has happened. Like any hold of a request it does not wait for
  * the disk.
  */
 export const holdForRequests = async (
   database: Database,
-  { accountId, purse }: { accountId: string; purse: Purse },
+  { accountId, wallet }: { accountId: string; wallet: Wallet },
   requests: NewMeteredRequest[],
   lapseSeconds: number,
 ): Promise<boolean> => {
   const legs = requests.flatMap(({ id, day, holdMicros, keyId }) =>
-    legsOf({ kind: 'hold', accountId, purse, taskId: id, day, amountMicros: holdMicros, keyId }),
+    legsOf({ kind: 'hold', accountId, wallet, taskId: id, day, amountMicros: holdMicros, keyId }),
   )
   const { rows } = await database.query<{ taken: number }>(
     `with quick as materialized (
@@ -128,13 +128,13 @@ export const holdForRequests = async (
                                        then 0 else spent_micros end,
               spent_since = greatest(spent_since, date_trunc('month', clock_timestamp() at time zone 'utc')::date)
          from quick
-        where account_id = $1 and purse = $2 and available_micros >= $3 and quick.mode = 'off'
+        where account_id = $1 and wallet = $2 and available_micros >= $3 and quick.mode = 'off'
           and not exists (select from accounts where id = $1 and spend_cap_micros is not null)
           and not exists (select from key_quotas where key_id = any($7::uuid[]))
           and not exists (select from key_budgets where key_id = any($7::uuid[]))
        returning account_id, clock_timestamp() as at
      ), written as (
-       insert into ledger_entries (day, account_id, purse, task_id, key_id, movement, book, amount_micros, created_at)
+       insert into ledger_entries (day, account_id, wallet, task_id, key_id, movement, book, amount_micros, created_at)
        select day, $1, $2, "taskId", "keyId", movement, book, "amountMicros", taken.at
          from taken, jsonb_to_recordset($4::jsonb) as leg
            (day date, "taskId" text, "keyId" uuid, movement text, book text, "amountMicros" bigint)
@@ -144,7 +144,7 @@ export const holdForRequests = async (
      select count(*) as taken from taken`,
     [
       accountId,
-      purse,
+      wallet,
       requests.reduce((sum, { holdMicros }) => sum + holdMicros, 0),
       JSON.stringify(legs),
       JSON.stringify(requests),
@@ -155,38 +155,38 @@ export const holdForRequests = async (
   return rows[0]?.taken === 1
 }
 
-/** Sees that a purse is there to be filled; an account's first money makes it. */
-export const openPurse = async (database: Database, accountId: string, purse: Purse): Promise<void> => {
+/** Sees that a wallet is there to be filled; an account's first money makes it. */
+export const openWallet = async (database: Database, accountId: string, wallet: Wallet): Promise<void> => {
   await database.query(
-    'insert into balances (account_id, purse) select id, $2 from accounts where id = $1 on conflict do nothing',
-    [accountId, purse],
+    'insert into balances (account_id, wallet) select id, $2 from accounts where id = $1 on conflict do nothing',
+    [accountId, wallet],
   )
 }
 
-export interface PurseState {
+export interface WalletState {
   availableMicros: number
   heldMicros: number
 }
 
-/** A purse as it is until the transaction ends, or nothing where the account has none or another has it already. */
-export const lockPurse = async (
+/** A wallet as it is until the transaction ends, or nothing where the account has none or another has it already. */
+export const lockWallet = async (
   database: Database,
   accountId: string,
-  purse: Purse,
+  wallet: Wallet,
   { waits = true }: { waits?: boolean } = {},
-): Promise<PurseState | undefined> => {
-  const { rows } = await database.query<PurseState & Record<string, unknown>>(
+): Promise<WalletState | undefined> => {
+  const { rows } = await database.query<WalletState & Record<string, unknown>>(
     `select available_micros as "availableMicros", held_micros as "heldMicros" from balances
-      where account_id = $1 and purse = $2 for update${waits ? '' : ' skip locked'}`,
-    [accountId, purse],
+      where account_id = $1 and wallet = $2 for update${waits ? '' : ' skip locked'}`,
+    [accountId, wallet],
   )
   return rows[0]
 }
 
-/** Begins a cycle in a purse that is locked: what was held until now is of an earlier one. */
+/** Begins a cycle in a wallet that is locked: what was held until now is of an earlier one. */
 export const beginCycle = async (database: Database, accountId: string): Promise<void> => {
   await database.query(
-    `update balances set opened_at = clock_timestamp() where account_id = $1 and purse = 'subscription'`,
+    `update balances set opened_at = clock_timestamp() where account_id = $1 and wallet = 'subscription'`,
     [accountId],
   )
 }
@@ -208,7 +208,7 @@ export const auditLedger = async (database: Database): Promise<LedgerAudit> => {
               left join lateral (
                 select coalesce(sum(amount_micros) filter (where book = 'available'), 0) as available,
                        coalesce(sum(amount_micros) filter (where book = 'held'), 0) as held
-                  from ledger_entries l where l.account_id = b.account_id and l.purse = b.purse) l on true
+                  from ledger_entries l where l.account_id = b.account_id and l.wallet = b.wallet) l on true
               where l.available <> b.available_micros or l.held <> b.held_micros) as "driftedBalances",
             (select count(*) from (
               select l.task_id from ledger_entries l

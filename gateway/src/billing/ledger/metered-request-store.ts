@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/postgres.ts'
-import type { Purse } from '../money/money.ts'
+import type { Wallet } from '../money/money.ts'
 import type { Price } from '../prices/price.ts'
 
 export interface NewMeteredRequest {
@@ -10,7 +10,7 @@ export interface NewMeteredRequest {
   operation: string
   model: string
   provider: string
-  purse: Purse
+  wallet: Wallet
   heldFor: Price[]
   holdMicros: number
 }
@@ -20,17 +20,17 @@ export type MeteredOutcome = 'completed' | 'aborted' | 'failed' | 'lost'
 /** One request whose hold has to be ended. */
 export type OpenRequest = Pick<
   NewMeteredRequest,
-  'id' | 'day' | 'accountId' | 'keyId' | 'purse' | 'holdMicros'
+  'id' | 'day' | 'accountId' | 'keyId' | 'wallet' | 'holdMicros'
 >
 
 /** The insert alone, for a statement that does more: of a list in JSON, for so many seconds. */
 export const insertOfRequests = (list: string, lapseSeconds: string): string =>
   `insert into metered_requests
-     (day, id, account_id, key_id, operation, model, provider, purse, held_for, hold_micros, lapses_at)
-   select day, id, "accountId", "keyId", operation, model, provider, purse, "heldFor", "holdMicros",
+     (day, id, account_id, key_id, operation, model, provider, wallet, held_for, hold_micros, lapses_at)
+   select day, id, "accountId", "keyId", operation, model, provider, wallet, "heldFor", "holdMicros",
           now() + make_interval(secs => ${lapseSeconds})
      from jsonb_to_recordset(${list}::jsonb) as request
-       (day date, id text, "accountId" uuid, "keyId" uuid, operation text, model text, provider text, purse text,
+       (day date, id text, "accountId" uuid, "keyId" uuid, operation text, model text, provider text, wallet text,
         "heldFor" jsonb, "holdMicros" bigint)`
 
 export const insertMeteredRequests = async (
@@ -111,7 +111,7 @@ export const prolongMeteredRequests = async (
 /** Requests that nobody serves any more. */
 export const lapsedRequests = async (database: Database, limit: number): Promise<OpenRequest[]> => {
   const { rows } = await database.query<OpenRequest>(
-    `select id, day, account_id as "accountId", key_id as "keyId", purse, hold_micros as "holdMicros"
+    `select id, day, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros"
        from metered_requests where outcome = 'open' and lapses_at < now() order by lapses_at limit $1`,
     [limit],
   )

@@ -1,10 +1,10 @@
 import type { Database } from '../../platform/postgres.ts'
-import type { Purse } from '../money/money.ts'
+import type { Wallet } from '../money/money.ts'
 
 export interface AccountMovement {
   id: string
   accountId: string
-  purse: Purse
+  wallet: Wallet
   kind: 'top_up' | 'grant' | 'adjustment' | 'expiry'
   /** Negative where money was taken away. */
   amountMicros: number
@@ -16,7 +16,7 @@ export interface AccountMovement {
   createdAt: Date
 }
 
-const columns = `id, account_id as "accountId", purse, kind, amount_micros as "amountMicros", actor, reason, reference,
+const columns = `id, account_id as "accountId", wallet, kind, amount_micros as "amountMicros", actor, reason, reference,
   created_at as "createdAt"`
 
 type Row = AccountMovement & Record<string, unknown>
@@ -25,11 +25,11 @@ export const insertAccountMovement = async (
   database: Database,
   movement: Omit<AccountMovement, 'createdAt'>,
 ): Promise<AccountMovement> => {
-  const { id, accountId, purse, kind, amountMicros, actor, reason, reference } = movement
+  const { id, accountId, wallet, kind, amountMicros, actor, reason, reference } = movement
   const { rows } = await database.query<Row>(
-    `insert into account_movements (id, account_id, purse, kind, amount_micros, actor, reason, reference)
+    `insert into account_movements (id, account_id, wallet, kind, amount_micros, actor, reason, reference)
      values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${columns}`,
-    [id, accountId, purse, kind, amountMicros, actor, reason, reference],
+    [id, accountId, wallet, kind, amountMicros, actor, reason, reference],
   )
   const [made] = rows
   if (made === undefined) throw new Error('a movement was not written')

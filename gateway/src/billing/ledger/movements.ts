@@ -3,13 +3,13 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Database } from '../../platform/postgres.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
-import { formatAmount, type Purse } from '../money/money.ts'
-import { lockPurse, openPurse, postMovements, type PurseState } from './ledger-store.ts'
+import { formatAmount, type Wallet } from '../money/money.ts'
+import { lockWallet, openWallet, postMovements, type WalletState } from './ledger-store.ts'
 import { findAccountMovement, insertAccountMovement, type AccountMovement } from './movement-store.ts'
 
 export interface MovementOrder {
   accountId: string
-  purse: Purse
+  wallet: Wallet
   amountMicros: number
   actor: string
   reason: string
@@ -22,8 +22,8 @@ export type OperatorOrder = MovementOrder & { currency: string }
 
 export interface MovementMade {
   movement: AccountMovement
-  /** The purse after it. */
-  balance: PurseState
+  /** The wallet after it. */
+  balance: WalletState
   /** It had been made before; no money moved this time. */
   isRepeat: boolean
 }
@@ -40,29 +40,29 @@ const inMicros: AmountText = (micros) => `${micros} micros`
 const madeBefore = async (
   database: Database,
   kind: AccountMovement['kind'],
-  { accountId, reference, amountMicros, purse }: MovementOrder,
+  { accountId, reference, amountMicros, wallet }: MovementOrder,
   amountText: AmountText,
 ): Promise<AccountMovement | undefined> => {
   if (reference === undefined) return undefined
   const earlier = await findAccountMovement(database, { accountId, kind, reference })
   if (earlier === undefined) return undefined
-  if (earlier.amountMicros === amountMicros && earlier.purse === purse) return earlier
+  if (earlier.amountMicros === amountMicros && earlier.wallet === wallet) return earlier
   throw new ApiError('conflict', {
     param: 'reference',
-    message: `'${reference}' stands for another movement: ${amountText(earlier.amountMicros)} in the purse '${earlier.purse}'.`,
+    message: `'${reference}' stands for another movement: ${amountText(earlier.amountMicros)} in the wallet '${earlier.wallet}'.`,
   })
 }
 
-/** Makes a movement inside the caller's transaction, under the lock of the purse. */
+/** Makes a movement inside the caller's transaction, under the lock of the wallet. */
 const move = async (
   database: Database,
   kind: AccountMovement['kind'],
   order: MovementOrder,
   amountText: AmountText,
 ): Promise<MovementMade> => {
-  const { accountId, purse, amountMicros, actor, reason, reference } = order
-  await openPurse(database, accountId, purse)
-  const state = await lockPurse(database, accountId, purse)
+  const { accountId, wallet, amountMicros, actor, reason, reference } = order
+  await openWallet(database, accountId, wallet)
+  const state = await lockWallet(database, accountId, wallet)
   if (state === undefined) throw new ApiError('resource_not_found')
   const earlier = await madeBefore(database, kind, order, amountText)
   if (earlier !== undefined) return { movement: earlier, balance: state, isRepeat: true }
@@ -76,18 +76,18 @@ const move = async (
   if (!Number.isSafeInteger(availableMicros + state.heldMicros)) {
     throw new ApiError('conflict', {
       param: 'amount_micros',
-      message: 'The purse cannot hold that much: its sum could no longer be counted exactly.',
+      message: 'The wallet cannot hold that much: its sum could no longer be counted exactly.',
     })
   }
   const nowMs = Date.now()
   const id = `mov_${uuidV7(nowMs)}`
   const movement = await insertAccountMovement(database, {
-    ...{ id, accountId, purse, kind, amountMicros, actor, reason, reference: reference ?? null },
+    ...{ id, accountId, wallet, kind, amountMicros, actor, reason, reference: reference ?? null },
   })
   const day = new Date(nowMs).toISOString().slice(0, 10)
   // An expiry takes away by its nature: in the ledger its amount is what went.
   const movedMicros = kind === 'expiry' ? -amountMicros : amountMicros
-  await postMovements(database, [{ kind, accountId, purse, taskId: id, day, amountMicros: movedMicros }])
+  await postMovements(database, [{ kind, accountId, wallet, taskId: id, day, amountMicros: movedMicros }])
   return { movement, balance: { ...state, availableMicros }, isRepeat: false }
 }
 
@@ -108,7 +108,7 @@ export const expire = async (
   database: Database,
   order: Omit<MovementOrder, 'amountMicros'>,
 ): Promise<MovementMade | undefined> => {
-  const state = await lockPurse(database, order.accountId, order.purse)
+  const state = await lockWallet(database, order.accountId, order.wallet)
   if (state === undefined || state.availableMicros === 0) return undefined
   return move(database, 'expiry', { ...order, amountMicros: -state.availableMicros }, inMicros)
 }

@@ -23,7 +23,7 @@ import {
 } from '../ledger/metered-request-store.ts'
 import { totalOf, type Price } from '../prices/price.ts'
 import { quoteOf } from '../spending/quote.ts'
-import { placeHolds, purseOf, settleHolds } from '../spending/spend.ts'
+import { placeHolds, walletOf, settleHolds } from '../spending/spend.ts'
 
 /** What a meter is given in tests alone; a minute is too long to wait there. */
 export interface MeterTimes {
@@ -82,7 +82,7 @@ const newRequest = ({
     day: new Date(timeOfUuidV7(id.slice('req_'.length)) ?? Date.now()).toISOString().slice(0, 10),
     accountId: caller.accountId,
     keyId: caller.keyId,
-    purse: purseOf(caller),
+    wallet: walletOf(caller),
     heldFor,
     holdMicros: totalOf(heldFor),
   }
@@ -103,14 +103,14 @@ export const createMeter = (
 
   type Candidate = { request: NewMeteredRequest; caller: Caller }
 
-  /** The short way, for requests that spend from one purse with nothing but its balance to look at. */
+  /** The short way, for requests that spend from one wallet with nothing but its balance to look at. */
   const openAtOnce = async (candidates: Candidate[]): Promise<boolean> => {
     const [first, ...others] = candidates.map(({ caller }) => caller)
     if (first === undefined || others.some(({ accountId }) => accountId !== first.accountId)) return false
     if (candidates.some(({ caller }) => caller.kind !== 'payg' || caller.hasQuota)) return false
     return holdForRequests(
       postgres,
-      { accountId: first.accountId, purse: 'payg' },
+      { accountId: first.accountId, wallet: 'payg' },
       candidates.map(({ request }) => request),
       lapseSeconds,
     )
@@ -177,7 +177,7 @@ export const createMeter = (
   const prolonging = setInterval(() => {
     if (served.size === 0) return
     prolongMeteredRequests(postgres, [...served.values()], lapseSeconds).catch((error: unknown) =>
-      log.warn({ err: error }, 'meter.not-prolonged'),
+      log.warn({ err: error }, 'meter.not-extended'),
     )
     for (const ending of unwritten.values()) void settle(ending)
   }, prolongEveryMs)

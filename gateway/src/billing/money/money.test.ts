@@ -14,7 +14,7 @@ const kinds = Object.keys(movementBooks) as MovementKind[]
 const movement: fc.Arbitrary<Movement> = fc.record({
   kind: fc.constantFrom(...kinds),
   accountId: fc.uuid(),
-  purse: fc.constantFrom('payg', 'subscription'),
+  wallet: fc.constantFrom('payg', 'subscription'),
   taskId: fc.option(fc.string()),
   day: fc.constant('2026-01-31'),
   amountMicros: fc.maxSafeNat(),
@@ -32,7 +32,7 @@ test('the two legs of any movement sum to zero and leave one book for another', 
         expect(leg).toMatchObject({
           movement: given.kind,
           accountId: given.accountId,
-          purse: given.purse,
+          wallet: given.wallet,
           taskId: given.taskId,
           day: given.day,
         })

@@ -2,7 +2,7 @@
  * Money is whole micro-units (a millionth of the currency). A movement takes from one book and gives to
  * another, so its two legs sum to zero; this table is the only place that says which books those are.
  */
-export type Purse = 'payg' | 'subscription'
+export type Wallet = 'payg' | 'subscription'
 export type Book = 'funding' | 'available' | 'held' | 'revenue'
 export type MovementKind = 'top_up' | 'grant' | 'adjustment' | 'expiry' | 'hold' | 'capture' | 'release'
 
@@ -20,7 +20,7 @@ export const movementBooks: Record<MovementKind, { from: Book; to: Book }> = {
 export interface Movement {
   kind: MovementKind
   accountId: string
-  purse: Purse
+  wallet: Wallet
   /** The task, request or movement of the account it is about and the day that was made, or null and today. */
   taskId: string | null
   day: string

@@ -5,7 +5,7 @@
 import type { Catalog, ModelChange } from '../../models/catalog.ts'
 import type {
   ChatModel,
-  ModelEntry,
+  ModelConfig,
   SpeechModel,
   TranscriptionModel,
   VideoModel,
@@ -53,7 +53,7 @@ export interface PriceList {
 const refreshEveryMs = 30_000
 
 /** What the catalog has a price for, by kind of model. */
-const catalogRates = (entry: ModelEntry): Rate[] => {
+const catalogRates = (entry: ModelConfig): Rate[] => {
   if (entry.kind === 'video') return [{ unit: 'second', unitMicros: entry.pricePerSecondMicros }]
   if (entry.kind === 'transcription') return [{ unit: 'minute', unitMicros: entry.pricePerMinuteMicros }]
   if (entry.kind === 'speech') {
@@ -69,7 +69,7 @@ const catalogRates = (entry: ModelEntry): Rate[] => {
 }
 
 /** The units that a model can be priced in. */
-export const unitsOf = (entry: ModelEntry): PriceUnit[] => [
+export const unitsOf = (entry: ModelConfig): PriceUnit[] => [
   ...catalogRates(entry).map(({ unit }) => unit),
   ...(entry.kind === 'video' ? (['call'] as const) : []),
 ]
@@ -128,7 +128,7 @@ export const createPriceList = async (
   timer.unref()
 
   const rateOf = (
-    entry: ModelEntry,
+    entry: ModelConfig,
     fallback: Rate,
     units = [fallback.unit],
     resolution: string | null = null,

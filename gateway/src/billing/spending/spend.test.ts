@@ -35,7 +35,7 @@ const limits = fc.record({
   quota: fc.option(fc.record({ limitMicros, usedMicros }), { nil: undefined }),
   budgets: fc.uniqueArray(budget, { selector: ({ period }) => period }),
 })
-const purse = fc.constantFrom('payg' as const, 'subscription' as const)
+const wallet = fc.constantFrom('payg' as const, 'subscription' as const)
 
 /** The rule once more, as the contract words it. */
 const expectedCode = (
@@ -55,10 +55,10 @@ const expectedCode = (
   return given?.hasPaymentFailed === true ? 'payment_failed' : 'insufficient_balance'
 }
 
-test('a hold stands exactly when subscription, limits and purse all allow it, and the refusal is the first that does not', () => {
+test('a hold stands exactly when subscription, limits and wallet all allow it, and the refusal is the first that does not', () => {
   fc.assert(
-    fc.property(amount, purse, power, limits, (amountMicros, from, given, of) => {
-      const refusal = refusalOf({ amountMicros, purse: from, currency: 'USD' }, given, of, nowMs)
+    fc.property(amount, wallet, power, limits, (amountMicros, from, given, of) => {
+      const refusal = refusalOf({ amountMicros, wallet: from, currency: 'USD' }, given, of, nowMs)
       expect(refusal?.code).toBe(expectedCode(amountMicros, from === 'subscription', given, of))
       if (refusal !== undefined) {
         expect(refusal.headers).toEqual({ 'x-should-retry': 'false' })
@@ -117,7 +117,7 @@ test.each<[string, KeyLimits, Partial<SpendingPower>]>([
   ],
 ])('a refusal says which limit it is, what is left and when it resets: %s', (message, of, given) => {
   const refusal = refusalOf(
-    { amountMicros: 400_000, purse: 'payg', currency: 'USD' },
+    { amountMicros: 400_000, wallet: 'payg', currency: 'USD' },
     { ...rich, ...given },
     of,
     nowMs,
@@ -131,7 +131,7 @@ test("a subscription's refusal says when its cycle is renewed, or that it ends b
     subscriptionEndsAt: new Date(nowMs + 10 * 86_400_000),
     subscriptionCycleEndsAt: new Date(nowMs + cycleDays * 86_400_000),
   })
-  const hold = { amountMicros: 400_000, purse: 'subscription' as const, currency: 'EUR' }
+  const hold = { amountMicros: 400_000, wallet: 'subscription' as const, currency: 'EUR' }
   expect(refusalOf(hold, given(1), noLimits, nowMs)?.message).toBe(
     "This cycle's quota has 0.10 EUR left; this request needs 0.40 EUR. It resets at 2026-11-19T13:45:30.000Z.",
   )

@@ -3,20 +3,20 @@ import { ApiError, type ErrorCode } from '@kinora/contract/errors'
 import type { Caller } from '../../auth/caller.ts'
 import type { Database } from '../../platform/postgres.ts'
 import { postMovements, type Instant } from '../ledger/ledger-store.ts'
-import { formatAmount, formatShare, type Movement, type Purse } from '../money/money.ts'
+import { formatAmount, formatShare, type Movement, type Wallet } from '../money/money.ts'
 import { endOf, periods, startOf } from '../money/period.ts'
 import { renewCycle } from '../subscriptions/subscriptions.ts'
 import {
   lockHolds,
-  lockWithoutPurse,
+  lockWithoutWallet,
   readKeyLimits,
-  readPurses,
+  readWallets,
   type Budget,
   type KeyLimits,
-  type PursePower,
+  type WalletPower,
 } from './spending-store.ts'
 
-export const purseOf = (caller: Pick<Caller, 'kind'>): Purse => caller.kind
+export const walletOf = (caller: Pick<Caller, 'kind'>): Wallet => caller.kind
 
 /** One request to set money aside for a task. */
 export interface Hold {
@@ -28,7 +28,7 @@ export interface Hold {
 
 const doNotRetry = { 'x-should-retry': 'false' }
 
-/** What an account may spend this month, over all of its purses. */
+/** What an account may spend this month, over all of its wallets. */
 interface MonthlySpending {
   capMicros: number
   spentMicros: number
@@ -36,7 +36,7 @@ interface MonthlySpending {
 
 /** What there is to spend, as far as it is no matter of the key. */
 export type SpendingPower = Pick<
-  PursePower,
+  WalletPower,
   'availableMicros' | 'subscriptionEndsAt' | 'subscriptionCycleEndsAt' | 'hasPaymentFailed'
 > & { monthly: MonthlySpending | undefined }
 
@@ -46,8 +46,8 @@ export const usedNow = ({ period, usedMicros, startedAtMs }: Budget, nowMs: numb
 
 const time = (atMs: number) => new Date(atMs).toISOString()
 
-/** What is asked of a purse. */
-type AskedHold = Pick<Hold, 'amountMicros'> & { purse: Purse; currency: string }
+/** What is asked of a wallet. */
+type AskedHold = Pick<Hold, 'amountMicros'> & { wallet: Wallet; currency: string }
 
 /** Which limit is too tight for this amount, in words: whose it is, what it has left, when it starts anew. */
 const tightLimit = (
@@ -88,13 +88,13 @@ export const refusalOf = (
   const inWords = (micros: number) => formatAmount(micros, hold.currency)
   const availableMicros = power?.availableMicros ?? 0
   const endsAtMs = power?.subscriptionEndsAt?.getTime() ?? 0
-  if (hold.purse === 'subscription' && endsAtMs <= nowMs) {
+  if (hold.wallet === 'subscription' && endsAtMs <= nowMs) {
     return new ApiError('subscription_expired', { headers: doNotRetry })
   }
   const tight = tightLimit(hold, limits, power?.monthly, nowMs)
   if (tight !== undefined) return new ApiError('quota_exceeded', { message: tight, headers: doNotRetry })
   if (hold.amountMicros <= availableMicros) return undefined
-  if (hold.purse === 'subscription') {
+  if (hold.wallet === 'subscription') {
     const cycleEndsAtMs = power?.subscriptionCycleEndsAt?.getTime() ?? endsAtMs
     const then =
       cycleEndsAtMs < endsAtMs
@@ -112,52 +112,54 @@ export const refusalOf = (
   })
 }
 
-/** Each purse once. */
-const pursesOf = (spent: { accountId: string; purse: Purse }[]) => [
-  ...new Map(spent.map(({ accountId, purse }) => [`${accountId}/${purse}`, { accountId, purse }])).values(),
+/** Each wallet once. */
+const walletsOf = (spent: { accountId: string; wallet: Wallet }[]) => [
+  ...new Map(
+    spent.map(({ accountId, wallet }) => [`${accountId}/${wallet}`, { accountId, wallet }]),
+  ).values(),
 ]
 
-/** The powers by purse; what an account has spent this month is one number for all of its purses. */
-const powersOf = (purses: PursePower[], nowMs: number): Map<string, SpendingPower> => {
+/** The powers by wallet; what an account has spent this month is one number for all of its wallets. */
+const powersOf = (wallets: WalletPower[], nowMs: number): Map<string, SpendingPower> => {
   const monthly = new Map<string, MonthlySpending>()
   const thisMonthMs = startOf('month', nowMs)
-  for (const { accountId, spendCapMicros, spentMicros, spentSince } of purses) {
+  for (const { accountId, spendCapMicros, spentMicros, spentSince } of wallets) {
     if (spendCapMicros === null) continue
     const sum = monthly.get(accountId) ?? { capMicros: spendCapMicros, spentMicros: 0 }
     if (Date.parse(spentSince) >= thisMonthMs) sum.spentMicros += spentMicros
     monthly.set(accountId, sum)
   }
   return new Map(
-    purses.map((purse) => [
-      `${purse.accountId}/${purse.purse}`,
-      { ...purse, monthly: monthly.get(purse.accountId) },
+    wallets.map((wallet) => [
+      `${wallet.accountId}/${wallet.wallet}`,
+      { ...wallet, monthly: monthly.get(wallet.accountId) },
     ]),
   )
 }
 
 const hasCycleToRenew = (
-  { purse, cycleQuotaMicros, subscriptionEndsAt, subscriptionCycleEndsAt }: PursePower,
+  { wallet, cycleQuotaMicros, subscriptionEndsAt, subscriptionCycleEndsAt }: WalletPower,
   nowMs: number,
 ) =>
-  purse === 'subscription' &&
+  wallet === 'subscription' &&
   cycleQuotaMicros !== null &&
   (subscriptionCycleEndsAt?.getTime() ?? Infinity) <= nowMs &&
   (subscriptionEndsAt?.getTime() ?? 0) > nowMs
 
-/** The purses under their locks. A cycle that is over is renewed here too, so that none waits for a worker. */
-const lockPurses = async (database: Database, wanted: { accountId: string; purse: Purse }[]) => {
-  const purses = await readPurses(database, wanted, { isLocked: true })
-  const withPurse = new Set(purses.flatMap(({ accountId, hasRow }) => (hasRow ? accountId : [])))
-  await lockWithoutPurse(
+/** The wallets under their locks. A cycle that is over is renewed here too, so that none waits for a worker. */
+const lockWallets = async (database: Database, wanted: { accountId: string; wallet: Wallet }[]) => {
+  const wallets = await readWallets(database, wanted, { isLocked: true })
+  const withWallet = new Set(wallets.flatMap(({ accountId, hasRow }) => (hasRow ? accountId : [])))
+  await lockWithoutWallet(
     database,
-    wanted.flatMap(({ accountId }) => (withPurse.has(accountId) ? [] : accountId)),
+    wanted.flatMap(({ accountId }) => (withWallet.has(accountId) ? [] : accountId)),
   )
-  const isWanted = ({ accountId, purse }: PursePower) =>
-    wanted.some((each) => each.accountId === accountId && each.purse === purse)
-  const due = purses.filter((purse) => isWanted(purse) && hasCycleToRenew(purse, Date.now()))
-  if (due.length === 0) return purses
+  const isWanted = ({ accountId, wallet }: WalletPower) =>
+    wanted.some((each) => each.accountId === accountId && each.wallet === wallet)
+  const due = wallets.filter((wallet) => isWanted(wallet) && hasCycleToRenew(wallet, Date.now()))
+  if (due.length === 0) return wallets
   for (const { accountId } of due) await renewCycle(database, accountId)
-  return readPurses(database, wanted, { isLocked: true })
+  return readWallets(database, wanted, { isLocked: true })
 }
 
 const noLimits: KeyLimits = { quota: undefined, budgets: [] }
@@ -172,13 +174,13 @@ const insolvencyMessages: Partial<Record<ErrorCode, string>> = {
  * holds nothing: it only keeps work from being done for a caller who is certain to be refused in the end.
  */
 export const findInsolvency = async (database: Database, caller: Caller): Promise<ApiError | undefined> => {
-  const purse = purseOf(caller)
-  const purses = await readPurses(database, [{ accountId: caller.accountId, purse }], { isLocked: false })
+  const wallet = walletOf(caller)
+  const wallets = await readWallets(database, [{ accountId: caller.accountId, wallet }], { isLocked: false })
   // The next hold renews the cycle, and may fit then.
-  if (purses.some((each) => hasCycleToRenew(each, Date.now()))) return undefined
+  if (wallets.some((each) => hasCycleToRenew(each, Date.now()))) return undefined
   const { nowMs, limits } = await readKeyLimits(database, [caller.keyId])
-  const power = powersOf(purses, nowMs).get(`${caller.accountId}/${purse}`)
-  const hold = { amountMicros: 1, purse, currency: caller.currency }
+  const power = powersOf(wallets, nowMs).get(`${caller.accountId}/${wallet}`)
+  const hold = { amountMicros: 1, wallet, currency: caller.currency }
   const refusal = refusalOf(hold, power, limits.get(caller.keyId) ?? noLimits, nowMs)
   if (refusal === undefined) return undefined
   const { code, headers } = refusal
@@ -198,25 +200,25 @@ export interface PlacedHolds {
 }
 
 /**
- * Places as many of these holds as fit, in order, inside the caller's transaction; there must be at least one. Purses
+ * Places as many of these holds as fit, in order, inside the caller's transaction; there must be at least one. Wallets
  * are locked in a fixed order first, so any number of processes may do this at once.
  */
 export const placeHolds = async (database: Database, holds: Hold[]): Promise<PlacedHolds> => {
-  const purses = await lockPurses(
+  const wallets = await lockWallets(
     database,
-    pursesOf(holds.map(({ caller }) => ({ accountId: caller.accountId, purse: purseOf(caller) }))),
+    walletsOf(holds.map(({ caller }) => ({ accountId: caller.accountId, wallet: walletOf(caller) }))),
   )
   const { at, nowMs, limits } = await readKeyLimits(database, [
     ...new Set(holds.map(({ caller }) => caller.keyId)),
   ])
-  const powers = powersOf(purses, nowMs)
+  const powers = powersOf(wallets, nowMs)
   const movements: Movement[] = []
   const refusals = holds.map(({ caller, taskId, day, amountMicros }) => {
     const { accountId, keyId, currency } = caller
-    const purse = purseOf(caller)
-    const power = powers.get(`${accountId}/${purse}`)
+    const wallet = walletOf(caller)
+    const power = powers.get(`${accountId}/${wallet}`)
     const { quota, budgets } = limits.get(keyId) ?? noLimits
-    const refusal = refusalOf({ amountMicros, purse, currency }, power, { quota, budgets }, nowMs)
+    const refusal = refusalOf({ amountMicros, wallet, currency }, power, { quota, budgets }, nowMs)
     if (refusal !== undefined) return refusal
     // What comes after it in the same batch finds less.
     if (power !== undefined) power.availableMicros -= amountMicros
@@ -226,7 +228,7 @@ export const placeHolds = async (database: Database, holds: Hold[]): Promise<Pla
       budget.usedMicros = usedNow(budget, nowMs) + amountMicros
       budget.startedAtMs = Math.max(budget.startedAtMs, startOf(budget.period, nowMs))
     }
-    movements.push({ kind: 'hold', accountId, purse, taskId, day, amountMicros, keyId })
+    movements.push({ kind: 'hold', accountId, wallet, taskId, day, amountMicros, keyId })
     return undefined
   })
   await postMovements(database, movements, { at })
@@ -237,7 +239,7 @@ export const placeHolds = async (database: Database, holds: Hold[]): Promise<Pla
 export interface Settlement {
   accountId: string
   keyId: string
-  purse: Purse
+  wallet: Wallet
   taskId: string
   day: string
   holdMicros: number
@@ -253,10 +255,10 @@ export const settleHolds = async (database: Database, settlements: Settlement[])
   if (settlements.length === 0) return
   const { heldSince, ofEarlierCycles } = await lockHolds(database, settlements)
   const movements: Movement[] = []
-  for (const { accountId, purse, taskId, day, keyId, holdMicros, captureMicros } of settlements) {
+  for (const { accountId, wallet, taskId, day, keyId, holdMicros, captureMicros } of settlements) {
     if (captureMicros > holdMicros) throw new RangeError(`${taskId} would capture more than it holds`)
     const move = (kind: Movement['kind'], amountMicros: number) => {
-      if (amountMicros > 0) movements.push({ kind, accountId, purse, taskId, day, amountMicros, keyId })
+      if (amountMicros > 0) movements.push({ kind, accountId, wallet, taskId, day, amountMicros, keyId })
     }
     move('capture', captureMicros)
     move('release', holdMicros - captureMicros)

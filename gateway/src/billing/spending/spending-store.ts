@@ -1,13 +1,13 @@
 import type { Database } from '../../platform/postgres.ts'
 import type { HeldSince, Instant } from '../ledger/ledger-store.ts'
-import type { Purse } from '../money/money.ts'
+import type { Wallet } from '../money/money.ts'
 import type { Period } from '../money/period.ts'
 
-/** What decides whether a key may spend from a purse, beside the key's own limits. */
-export interface PursePower {
+/** What decides whether a key may spend from a wallet, beside the key's own limits. */
+export interface WalletPower {
   accountId: string
-  purse: Purse
-  /** False for a purse that no money ever came into; it has no row, and so no lock. */
+  wallet: Wallet
+  /** False for a wallet that no money ever came into; it has no row, and so no lock. */
   hasRow: boolean
   availableMicros: number
   /** What was spent in the month that began then. */
@@ -22,45 +22,45 @@ export interface PursePower {
 }
 
 /**
- * The purses, and every other one of an account with a cap, because that counts them together. A purse that no money ever
- * came into is empty, and has no row to lock. With `isLocked`, all purses of the accounts, locked until the transaction
- * ends: so the holds of an account follow one another, whichever of its purses they are for. The order is fixed, so any
+ * The wallets, and every other one of an account with a cap, because that counts them together. A wallet that no money ever
+ * came into is empty, and has no row to lock. With `isLocked`, all wallets of the accounts, locked until the transaction
+ * ends: so the holds of an account follow one another, whichever of its wallets they are for. The order is fixed, so any
  * number of processes may do this at once.
  */
-export const readPurses = async (
+export const readWallets = async (
   database: Database,
-  purses: { accountId: string; purse: Purse }[],
+  wallets: { accountId: string; wallet: Wallet }[],
   { isLocked }: { isLocked: boolean },
-): Promise<PursePower[]> => {
-  const { rows } = await database.query<PursePower & Record<string, unknown>>(
+): Promise<WalletPower[]> => {
+  const { rows } = await database.query<WalletPower & Record<string, unknown>>(
     `with wanted as (
-       select * from unnest($1::uuid[], $2::text[]) as given (account_id, purse)
+       select * from unnest($1::uuid[], $2::text[]) as given (account_id, wallet)
      ), present as materialized (
        select b.* from accounts a join balances b on b.account_id = a.id
         where a.id = any($1::uuid[])
           and ($3 or a.spend_cap_micros is not null
-               or (b.account_id, b.purse) in (select account_id, purse from wanted))
-        order by b.account_id, b.purse${isLocked ? ' for update of b' : ''}
+               or (b.account_id, b.wallet) in (select account_id, wallet from wanted))
+        order by b.account_id, b.wallet${isLocked ? ' for update of b' : ''}
      )
-     select w.account_id as "accountId", w.purse, b.purse is not null as "hasRow",
+     select w.account_id as "accountId", w.wallet, b.wallet is not null as "hasRow",
             coalesce(b.available_micros, 0) as "availableMicros",
             coalesce(b.spent_micros, 0) as "spentMicros", coalesce(b.spent_since, 'epoch') as "spentSince",
             a.spend_cap_micros as "spendCapMicros",
             s.ends_at as "subscriptionEndsAt", s.cycle_ends_at as "subscriptionCycleEndsAt",
             p.cycle_quota_micros as "cycleQuotaMicros", a.payment_state = 'failed' as "hasPaymentFailed"
-       from (select account_id, purse from wanted union select account_id, purse from present) w
-       left join present b on b.account_id = w.account_id and b.purse = w.purse
+       from (select account_id, wallet from wanted union select account_id, wallet from present) w
+       left join present b on b.account_id = w.account_id and b.wallet = w.wallet
        join accounts a on a.id = w.account_id
        left join subscriptions s on s.account_id = a.id
        left join plans p on p.id = s.plan_id
-      order by w.account_id, w.purse`,
-    [purses.map(({ accountId }) => accountId), purses.map(({ purse }) => purse), isLocked],
+      order by w.account_id, w.wallet`,
+    [wallets.map(({ accountId }) => accountId), wallets.map(({ wallet }) => wallet), isLocked],
   )
   return rows
 }
 
-/** The same for accounts without a purse: they can only hold nothing, and even that in turn. */
-export const lockWithoutPurse = async (database: Database, accountIds: string[]): Promise<void> => {
+/** The same for accounts without a wallet: they can only hold nothing, and even that in turn. */
+export const lockWithoutWallet = async (database: Database, accountIds: string[]): Promise<void> => {
   if (accountIds.length === 0) return
   await database.query(
     `select pg_advisory_xact_lock(hashtextextended('kinora:holds:' || id, 0)) from unnest($1::text[]) as id`,
@@ -82,7 +82,7 @@ export interface KeyLimits {
 }
 
 /**
- * The limits of keys and the time by the database's clock. They change only under the lock of their account's purse,
+ * The limits of keys and the time by the database's clock. They change only under the lock of their account's wallet,
  * so who has that reads them as they are.
  */
 export const readKeyLimits = async (
@@ -118,12 +118,12 @@ export const readKeyLimits = async (
 }
 
 /**
- * Locks the purses of holds that are to end, in a fixed order, and answers when each was placed and which of them were
+ * Locks the wallets of holds that are to end, in a fixed order, and answers when each was placed and which of them were
  * placed in a cycle that is over.
  */
 export const lockHolds = async (
   database: Database,
-  holds: { accountId: string; purse: Purse; day: string; taskId: string }[],
+  holds: { accountId: string; wallet: Wallet; day: string; taskId: string }[],
 ): Promise<{ heldSince: HeldSince; ofEarlierCycles: Set<string> }> => {
   const { rows } = await database.query<{
     taskId: string
@@ -131,14 +131,14 @@ export const lockHolds = async (
     isOfEarlierCycle: boolean | null
   }>(
     `select hold.task_id as "taskId", l.created_at::text as since, l.created_at < b.opened_at as "isOfEarlierCycle"
-       from unnest($1::uuid[], $2::text[], $3::date[], $4::text[]) as hold (account_id, purse, day, task_id)
-       join balances b on b.account_id = hold.account_id and b.purse = hold.purse
+       from unnest($1::uuid[], $2::text[], $3::date[], $4::text[]) as hold (account_id, wallet, day, task_id)
+       join balances b on b.account_id = hold.account_id and b.wallet = hold.wallet
        left join ledger_entries l
          on l.day = hold.day and l.task_id = hold.task_id and l.movement = 'hold' and l.book = 'held'
-      order by b.account_id, b.purse for update of b`,
+      order by b.account_id, b.wallet for update of b`,
     [
       holds.map(({ accountId }) => accountId),
-      holds.map(({ purse }) => purse),
+      holds.map(({ wallet }) => wallet),
       holds.map(({ day }) => day),
       holds.map(({ taskId }) => taskId),
     ],

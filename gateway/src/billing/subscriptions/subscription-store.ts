@@ -13,7 +13,7 @@ export interface Subscription {
   isOver: boolean
 }
 
-/** A subscription as it is until the transaction ends; its purse has been locked before. */
+/** A subscription as it is until the transaction ends; its wallet has been locked before. */
 export const lockSubscription = async (
   database: Database,
   accountId: string,

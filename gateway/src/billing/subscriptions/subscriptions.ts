@@ -1,13 +1,13 @@
 /**
  * Subscriptions and their cycles. A cycle is a grant that expires: when it is over, what is left goes and the plan's
  * quota comes. Money that a task still held then belongs to the old cycle: captured it is spent, given back it expires.
- * Purse first, then subscription, is the order of locks everywhere.
+ * Wallet first, then subscription, is the order of locks everywhere.
  */
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Log } from '../../platform/log.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
-import { beginCycle, lockPurse, openPurse } from '../ledger/ledger-store.ts'
+import { beginCycle, lockWallet, openWallet } from '../ledger/ledger-store.ts'
 import { expire, grant } from '../ledger/movements.ts'
 import {
   dueSubscriptions,
@@ -19,11 +19,11 @@ import {
 } from './subscription-store.ts'
 
 const dayMs = 86_400_000
-const accountsPerTurn = 200
+const accountsPerTick = 200
 /** How movements name the one who made them where nobody did. */
 const itself = 'kinora'
 
-const purse = 'subscription' as const
+const wallet = 'subscription' as const
 
 /** Begins a cycle: what is left of the one before goes, and the plan's quota comes. */
 const startCycle = async (
@@ -43,10 +43,10 @@ const startCycle = async (
   },
 ): Promise<void> => {
   const reference = `cycle:${startedAt.toISOString()}`
-  await expire(database, { accountId, purse, actor, reason: 'Left of the cycle before', reference })
+  await expire(database, { accountId, wallet, actor, reason: 'Left of the cycle before', reference })
   await beginCycle(database, accountId)
   await grant(database, {
-    ...{ accountId, purse, amountMicros: plan.cycleQuotaMicros, actor, reference },
+    ...{ accountId, wallet, amountMicros: plan.cycleQuotaMicros, actor, reference },
     reason: `A cycle of the plan '${plan.name}'`,
   })
   await writeSubscription(database, {
@@ -59,7 +59,7 @@ const startCycle = async (
 const finish = async (database: Database, subscription: Subscription, actor: string): Promise<void> => {
   const { accountId, endsAt } = subscription
   await expire(database, {
-    ...{ accountId, purse, actor, reason: 'Left when the subscription ended' },
+    ...{ accountId, wallet, actor, reason: 'Left when the subscription ended' },
     reference: `end:${endsAt.toISOString()}`,
   })
   await beginCycle(database, accountId)
@@ -96,13 +96,13 @@ export const renewCycle = async (database: Database, accountId: string): Promise
 export const renewCycles = async ({ postgres, log }: { postgres: Postgres; log: Log }): Promise<number> => {
   let renewed = 0
   for (;;) {
-    const due = await dueSubscriptions(postgres, accountsPerTurn)
+    const due = await dueSubscriptions(postgres, accountsPerTick)
     let moved = 0
     for (const accountId of due) {
       try {
         const isRenewed = await postgres.transaction(async (database) => {
-          await openPurse(database, accountId, purse)
-          const isMine = await lockPurse(database, accountId, purse, { waits: false })
+          await openWallet(database, accountId, wallet)
+          const isMine = await lockWallet(database, accountId, wallet, { waits: false })
           return isMine !== undefined && renewCycle(database, accountId)
         })
         if (isRenewed) moved += 1
@@ -113,7 +113,7 @@ export const renewCycles = async ({ postgres, log }: { postgres: Postgres; log: 
     }
     renewed += moved
     // The rest is being done by others, or cannot be.
-    if (due.length < accountsPerTurn || moved === 0) return renewed
+    if (due.length < accountsPerTick || moved === 0) return renewed
   }
 }
 
@@ -132,8 +132,8 @@ export const setSubscription = async (
   if (endsAt.getTime() <= Date.now()) {
     throw new ApiError('invalid_parameter', { param: 'ends_at', message: "'ends_at' must be in the future." })
   }
-  await openPurse(database, accountId, purse)
-  if ((await lockPurse(database, accountId, purse)) === undefined) throw new ApiError('resource_not_found')
+  await openWallet(database, accountId, wallet)
+  if ((await lockWallet(database, accountId, wallet)) === undefined) throw new ApiError('resource_not_found')
   const current = await lockSubscription(database, accountId)
   const goesOn =
     current !== undefined &&
@@ -152,7 +152,7 @@ export const endSubscription = async (
   database: Database,
   { accountId, actor }: { accountId: string; actor: string },
 ): Promise<Subscription> => {
-  await lockPurse(database, accountId, purse)
+  await lockWallet(database, accountId, wallet)
   const current = await lockSubscription(database, accountId)
   if (current === undefined || current.isOver) {
     throw new ApiError('resource_not_found', { message: 'The account has no subscription.' })

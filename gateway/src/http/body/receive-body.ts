@@ -8,7 +8,7 @@ import { createGunzip } from 'node:zlib'
 import { ApiError } from '@kinora/contract/errors'
 
 import { bufferPassed } from '../../platform/streams/buffer-garbage.ts'
-import { nextTurn } from '../../platform/streams/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../platform/streams/yield-to-event-loop.ts'
 import { createRateWindow, type MinimumRate } from './minimum-rate.ts'
 
 /** Bodies up to this size are small: they are parsed before anything else is known about their sender's money. */
@@ -67,7 +67,7 @@ export const discardBody = (request: IncomingMessage): void => {
   request.on('data', ({ length }: Buffer) => {
     bufferPassed(length)
     request.pause()
-    void nextTurn().then(() => request.resume())
+    void yieldToEventLoop().then(() => request.resume())
   })
   // It was paused where its last chunk was being taken.
   request.resume()
@@ -135,12 +135,12 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
       rate.received(chunk.length)
       bufferPassed(chunk.length)
     }
-    const takeInTurn = async (chunk: Buffer) => {
+    const yieldBetweenChunks = async (chunk: Buffer) => {
       if (!isLarge) {
         isLarge = true
         await beforeLarge()
       }
-      await nextTurn()
+      await yieldToEventLoop()
       await take(chunk)
     }
     request.on('close', onClose)
@@ -155,7 +155,7 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
         return refuse(inflatesTooMuch(inflationMax))
       let busy: Promise<void> | undefined
       try {
-        busy = isLarge || sizeBytes > smallBodyBytesMax ? takeInTurn(chunk) : take(chunk)
+        busy = isLarge || sizeBytes > smallBodyBytesMax ? yieldBetweenChunks(chunk) : take(chunk)
       } catch (error) {
         return refuse(error)
       }

@@ -15,7 +15,7 @@ import type { Admission, Ticket } from '../../admission/admission.ts'
 import type { MediaWork } from '../../admission/media-work.ts'
 import type { Authenticate } from '../../auth/authenticate.ts'
 import type { Caller, Operator } from '../../auth/caller.ts'
-import type { AnswerOnce, Attempt } from '../../idempotency/run-once.ts'
+import type { RunOnce, Attempt } from '../../idempotency/run-once.ts'
 import type { Log } from '../../platform/log.ts'
 import type { RateLimit } from '../../rate-limits/rate-limit.ts'
 import { fieldsOf, noFields, type Fields } from '../body/fields.ts'
@@ -32,7 +32,7 @@ import { isEventStream, sendEvents } from '../sse.ts'
 import { bindMediaWork } from './bind-media-work.ts'
 import type { Closing } from './closing.ts'
 
-export interface FrontDoor {
+export interface ApiServer {
   app: FastifyInstance
   authenticate: Authenticate
   rateLimit: RateLimit
@@ -53,7 +53,7 @@ export interface FrontDoor {
   repeats: {
     /** The same for two requests that ask the same. */
     fingerprintOf: (operation: string, call: Pick<Call, 'path' | 'fields' | 'longText'>) => Promise<Buffer>
-    answerOnce: AnswerOnce
+    runOnce: RunOnce
     /** Whether this may be a request that was answered before; it is not refused for want of money. */
     mayReplay: (caller: Caller, operation: string, names: RequestNames) => Promise<boolean>
   }
@@ -68,22 +68,27 @@ const headerOf = (request: FastifyRequest, name: string) => {
   return Array.isArray(value) ? value[0] : value
 }
 
-const admit = async (operation: Operation, request: FastifyRequest, reply: FastifyReply, door: FrontDoor) => {
+const admit = async (
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  server: ApiServer,
+) => {
   const credentials = {
     authorization: request.headers.authorization,
     apiKey: headerOf(request, 'x-api-key'),
     address: request.ip,
   }
   if (operation.access === 'operator') {
-    const operator = await door.authenticate.operator(credentials)
+    const operator = await server.authenticate.operator(credentials)
     request.operator = operator
     const group = operation.method === 'GET' ? 'read' : 'create'
-    reply.headers(await door.rateLimit(group, operator, request.addressStanding))
+    reply.headers(await server.rateLimit(group, operator, request.addressStanding))
     return
   }
-  const caller = await door.authenticate(credentials)
+  const caller = await server.authenticate(credentials)
   request.caller = caller
-  reply.headers(await door.rateLimit(operation.limit ?? 'read', caller, request.addressStanding))
+  reply.headers(await server.rateLimit(operation.limit ?? 'read', caller, request.addressStanding))
 }
 
 const overloaded = () =>
@@ -143,13 +148,13 @@ const formPartsOf = ({ body }: Operation): FormParts => {
     new Set(properties.filter(([, property]) => isWanted(property)).map(([name]) => name))
   return {
     fileNames: namesOfThose(({ format }) => format === 'binary'),
-    singleNames: namesOfThose((property) => property['x-picture'] !== true).add(dryRun),
+    singleNames: namesOfThose((property) => property['x-image'] !== true).add(dryRun),
   }
 }
 
 interface FormProperty {
   format?: string
-  'x-picture'?: boolean
+  'x-image'?: boolean
 }
 
 const readBody = async (
@@ -157,13 +162,13 @@ const readBody = async (
   request: FastifyRequest,
   reading: BodyReading,
   parts: FormParts,
-  door: FrontDoor,
+  server: ApiServer,
 ): Promise<Body> => {
   const { body } = operation
   if (body === undefined || body.bytes === true) {
     return { fields: noFields, discard: () => Promise.resolve() }
   }
-  const { form, spool, isGuarded } = door
+  const { form, spool, isGuarded } = server
   const mediaType = mediaTypeOf(request.headers['content-type'])
   if (mediaType === 'application/json' && body.json !== null) {
     return readJsonBody(request.raw, reading, { spool, isGuarded, spoolsTexts: body.spoolsTexts === true })
@@ -308,14 +313,18 @@ const namesOf = ({ creates, answer }: Operation, { headers }: FastifyRequest): R
 
 /** What a request says about itself, in its path, its query, its body or its answer. */
 const notedOf = (
-  { isModel, isTaskId }: Pick<FrontDoor, 'isModel' | 'isTaskId'>,
+  { isModel, isTaskId }: Pick<ApiServer, 'isModel' | 'isTaskId'>,
   { id, model }: { id?: unknown; model?: unknown },
 ): Noted => ({
   ...(typeof model === 'string' && isModel(model) && { model }),
   ...(typeof id === 'string' && isTaskId(id) && { taskId: id }),
 })
 
-export const implement = <O extends Operation>(door: FrontDoor, operation: O, handler: Handler<O>): void => {
+export const bindOperation = <O extends Operation>(
+  server: ApiServer,
+  operation: O,
+  handler: Handler<O>,
+): void => {
   const readQuery = queryReader(operation)
   const formParts = formPartsOf(operation)
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -331,11 +340,11 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
     const assertSolvent = async (): Promise<void> => {
       const { caller } = request
       if (operation.creates !== true || wantsQuote || caller === undefined) return
-      const endChecks = await door.beginChecks(request)
+      const endChecks = await server.beginChecks(request)
       try {
-        if (givenNames !== undefined && (await door.repeats.mayReplay(caller, operation.id, givenNames)))
+        if (givenNames !== undefined && (await server.repeats.mayReplay(caller, operation.id, givenNames)))
           return
-        const insolvency = await door.findInsolvency(caller, operation)
+        const insolvency = await server.findInsolvency(caller, operation)
         if (insolvency !== undefined) throw insolvency
       } finally {
         endChecks()
@@ -343,7 +352,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
     }
     const beforeExpensive = () => (solvency ??= assertSolvent())
     const reading: BodyReading = {
-      ...door.body,
+      ...server.body,
       ticket,
       sizeBytesMax: operation.body?.sizeBytesMax ?? 0,
       beforeLarge: async () => {
@@ -352,7 +361,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       },
       beforeForm: beforeExpensive,
     }
-    const { fields, discard } = await readBody(operation, request, reading, formParts, door)
+    const { fields, discard } = await readBody(operation, request, reading, formParts, server)
     try {
       wantsQuote = asksForQuote(operation, fields) || wantsQuote
     } catch (error) {
@@ -360,12 +369,12 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       throw error
     }
     const names = wantsQuote ? undefined : givenNames
-    const gone = goneOf(reply.raw, door.closing)
+    const gone = goneOf(reply.raw, server.closing)
     const note = (noted: Noted) => {
       request.noted = { ...request.noted, ...noted }
     }
     const { id = query['id'] } = request.params as Record<string, string>
-    note(notedOf(door, { id, model: fields.value('model') }))
+    note(notedOf(server, { id, model: fields.value('model') }))
     const ignored = new Set<string>()
     const call: Call = {
       path: request.params as Record<string, string>,
@@ -390,16 +399,16 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       ignore: (name) => ignored.add(name),
       requestId: request.id,
       wantsQuote,
-      findInsolvency: () => door.findInsolvency(call.caller, operation),
+      findInsolvency: () => server.findInsolvency(call.caller, operation),
       repeatOf: undefined,
       keep: () => undefined,
       // Who gave the request a name may come back for the reply.
       signal: names?.key === undefined ? gone.signal : new AbortController().signal,
       waitSignal: () => {
-        door.closing.tell(gone)
+        server.closing.tell(gone)
         return gone.signal
       },
-      ...bindMediaWork(door.mediaWork, beforeExpensive, () => call),
+      ...bindMediaWork(server.mediaWork, beforeExpensive, () => call),
     }
     const withIgnored = ({ headers, ...replied }: Reply<unknown>): Reply<unknown> => ({
       ...replied,
@@ -408,22 +417,22 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
         ...(ignored.size > 0 && { 'x-ignored-params': headerText([...ignored].slice(0, 20)) }),
       },
     })
-    const answerOnce = async (named: RequestNames): Promise<Reply<unknown>> => {
-      const fingerprint = await door.repeats.fingerprintOf(operation.id, call)
+    const runOnce = async (named: RequestNames): Promise<Reply<unknown>> => {
+      const fingerprint = await server.repeats.fingerprintOf(operation.id, call)
       const attempt = { ...named, caller: call.caller, operation: operation.id, fingerprint }
-      return door.repeats.answerOnce(attempt, gone.signal, async ({ keep, repeatOf }) => {
+      return server.repeats.runOnce(attempt, gone.signal, async ({ keep, repeatOf }) => {
         const keepAll: Call['keep'] = (taskId, replied) => keep(taskId, withIgnored(replied))
         return withIgnored(await handler({ ...call, repeatOf, keep: keepAll }))
       })
     }
     try {
-      const replied = names === undefined ? withIgnored(await handler(call)) : await answerOnce(names)
+      const replied = names === undefined ? withIgnored(await handler(call)) : await runOnce(names)
       const { body } = replied
       try {
-        if (typeof body === 'object' && body !== null) note(notedOf(door, body))
-        return await send(reply, operation, replied, door.log)
+        if (typeof body === 'object' && body !== null) note(notedOf(server, body))
+        return await send(reply, operation, replied, server.log)
       } catch (error) {
-        discardBody(body, door.log)
+        discardBody(body, server.log)
         throw error
       }
     } finally {
@@ -433,7 +442,7 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
       ticket.release('uploads')
     }
   }
-  door.app.route({
+  server.app.route({
     // A HEAD is answered as its GET would be, by what answers the GET; the server leaves the body out.
     method: operation.method === 'GET' ? ['GET', 'HEAD'] : operation.method,
     exposeHeadRoute: false,
@@ -441,10 +450,10 @@ export const implement = <O extends Operation>(door: FrontDoor, operation: O, ha
     config: { operation: operation.id },
     // Before the framework looks at the body's headers: a stranger learns nothing but that they are one.
     onRequest: async (request, reply) => {
-      if (operation.creates === true && door.isOverloaded()) throw overloaded()
+      if (operation.creates === true && server.isOverloaded()) throw overloaded()
       if (operation.access === 'key' || operation.access === 'operator')
-        await admit(operation, request, reply, door)
-      request.ticket = openTicket(request, reply, door.admission)
+        await admit(operation, request, reply, server)
+      request.ticket = openTicket(request, reply, server.admission)
       request.endChecks?.()
     },
     handler: async (request, reply) => {

@@ -10,21 +10,21 @@ export interface Closing {
 
 export const createClosing = (): Closing => {
   const waitingCalls = new Set<AbortController>()
-  let hasBegun = false
+  let firstByteOf = false
   const abort = (waiting: AbortController) =>
     waiting.abort(
       new ApiError('service_unavailable', { message: 'This server is being restarted; connect again.' }),
     )
   return {
     tell: (waiting) => {
-      if (hasBegun) abort(waiting)
+      if (firstByteOf) abort(waiting)
       else waitingCalls.add(waiting)
     },
     forget: (waiting) => {
       waitingCalls.delete(waiting)
     },
     begin: () => {
-      hasBegun = true
+      firstByteOf = true
       for (const waiting of waitingCalls) abort(waiting)
       waitingCalls.clear()
     },

@@ -7,7 +7,7 @@ import { notOffered, operations } from '@kinora/contract/operations'
  * drops nobody. It knows nothing of video, audio or money.
  */
 import { adminOperations } from '@kinora/contract/operations/admin-operations'
-import { newsOperations } from '@kinora/contract/operations/webhooks'
+import { webhookOperations } from '@kinora/contract/operations/webhooks'
 import fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
 import { addressPrefixOf } from '../../admission/address-prefix.ts'
@@ -16,7 +16,7 @@ import type { Log } from '../../platform/log.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import { rateLimitHeaders, type LimitStanding, type RateLimit } from '../../rate-limits/rate-limit.ts'
 import { discardBody } from '../body/receive-body.ts'
-import { answeredRequest, isAnonymousRefusal, type RequestLog } from '../completed-request.ts'
+import { completedRequest, isAnonymousRefusal, type RequestLog } from '../completed-request.ts'
 import { rawProblem, sendProblem } from '../error-response.ts'
 import { isUnderOpenAi, withoutOpenAiBase } from '../openai-base.ts'
 import { createClosing } from './closing.ts'
@@ -53,7 +53,7 @@ const exposedHeaders = [
 const createRequestId = () => `req_${uuidV7()}`
 
 /** Pages of any origin may call with a customer's key; an operator's is for pages of our own, and news for none. */
-const isForEveryOrigin = (url: string) => !/^\/(?:admin|news)(?:\/|$)/i.test(url)
+const isForEveryOrigin = (url: string) => !/^\/(?:admin|webhooks)(?:\/|$)/i.test(url)
 
 const isForOperators = (url: string) => /^\/admin(?:\/|$)/i.test(url)
 
@@ -67,7 +67,7 @@ const headersOfEveryReply = (requestId: string, url: string) => ({
   'cache-control': 'no-store',
 })
 
-const everyOperation: Operation[] = [operations, adminOperations, newsOperations].flatMap(Object.values)
+const everyOperation: Operation[] = [operations, adminOperations, webhookOperations].flatMap(Object.values)
 const patternOf = (path: string) =>
   new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`)
 const pathPatterns = everyOperation.map(({ path, method }) => ({
@@ -147,7 +147,7 @@ const probes = new Set(['/livez', '/readyz', '/healthz'])
 const checksPerAddress = 8
 
 /** A webhook that verifies does not count against its address; its handler counts the others. */
-const webhooks = new Set<string | undefined>(Object.values(newsOperations).map(({ id }) => id))
+const webhooks = new Set<string | undefined>(Object.values(webhookOperations).map(({ id }) => id))
 
 export const createServer = (
   settings: ServerSettings,
@@ -262,7 +262,7 @@ export const createServer = (
   app.addHook('onResponse', async (request, reply) => {
     stopLingering(request)
     if (probes.has(request.routeOptions.url ?? '')) return
-    const answered = answeredRequest(request, reply)
+    const answered = completedRequest(request, reply)
     const isCountedOnly = isAnonymousRefusal(answered)
     const level = isCountedOnly ? 'debug' : 'info'
     log[level](logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')

@@ -8,18 +8,18 @@ import type { Postgres } from '../postgres.ts'
 import { silentLoops } from './engine-tick-store.ts'
 import type { Engine } from './restate.ts'
 
-export interface KeptLoop {
+export interface SupervisedLoop {
   loop: string
   key: string
 }
 
-export interface KeepTurningDependencies {
+export interface EngineSupervisorDependencies {
   postgres: Postgres
   engine: Engine
   /** Asked at every look: providers come and go. */
-  loops: () => KeptLoop[]
+  loops: () => SupervisedLoop[]
   /** Makes everything the engine was carrying count as lost; answers how much that was. */
-  markAllLost: () => Promise<number>
+  markAllStalled: () => Promise<number>
   workerUrl: string
   log: Log
 }
@@ -28,26 +28,26 @@ const lookEveryMs = 5_000
 // Idle loops turn every fifteen seconds; twice that and a margin is silence.
 const silenceMs = 40_000
 
-export const keepEngineTurning = async (
-  dependencies: KeepTurningDependencies,
+export const superviseEngine = async (
+  dependencies: EngineSupervisorDependencies,
 ): Promise<{ stop: () => Promise<void> }> => {
-  const { postgres, engine, loops, markAllLost, workerUrl, log } = dependencies
-  const nudgeAll = (which: KeptLoop[]) => {
-    for (const { loop, key } of which) engine.nudge(loop, key)
+  const { postgres, engine, loops, markAllStalled, workerUrl, log } = dependencies
+  const wakeAll = (which: SupervisedLoop[]) => {
+    for (const { loop, key } of which) engine.wake(loop, key)
   }
 
   const look = async (isFirst: boolean) => {
     if (!(await engine.isRegistered(workerUrl))) {
       await engine.register(workerUrl)
-      const lost = await markAllLost()
+      const lost = await markAllStalled()
       log.info({ workerUrl, lost }, 'engine.registered')
-      nudgeAll(loops())
+      wakeAll(loops())
     } else if (isFirst) {
       // The code behind a known address may be newer than what the engine was told of it.
       await engine.register(workerUrl)
-      nudgeAll(loops())
+      wakeAll(loops())
     } else {
-      nudgeAll(await silentLoops(postgres, loops(), silenceMs))
+      wakeAll(await silentLoops(postgres, loops(), silenceMs))
     }
   }
 

@@ -1,10 +1,10 @@
 import type { Database } from '../postgres.ts'
 
 /** Notes that a loop of the engine has turned, for workers to see that it is alive. */
-export const noteTurn = async (database: Database, loop: string, key: string): Promise<void> => {
+export const noteTick = async (database: Database, loop: string, key: string): Promise<void> => {
   await database.query(
-    `insert into engine_turns (loop, key, turned_at) values ($1, $2, now())
-     on conflict (loop, key) do update set turned_at = now()`,
+    `insert into engine_ticks (loop, key, ticked_at) values ($1, $2, now())
+     on conflict (loop, key) do update set ticked_at = now()`,
     [loop, key],
   )
 }
@@ -17,8 +17,8 @@ export const silentLoops = async (
 ): Promise<{ loop: string; key: string }[]> => {
   const { rows } = await database.query<{ loop: string; key: string }>(
     `select wanted.loop, wanted.key from unnest($1::text[], $2::text[]) as wanted (loop, key)
-       left join engine_turns t on t.loop = wanted.loop and t.key = wanted.key
-      where t.turned_at is null or t.turned_at < now() - make_interval(secs => $3 / 1000.0)`,
+       left join engine_ticks t on t.loop = wanted.loop and t.key = wanted.key
+      where t.ticked_at is null or t.ticked_at < now() - make_interval(secs => $3 / 1000.0)`,
     [loops.map(({ loop }) => loop), loops.map(({ key }) => key), silenceMs],
   )
   return rows

@@ -14,7 +14,7 @@ export interface Engine {
   /** Starts a run; starting the same key again is the same start. */
   start: (workflow: string, key: string) => Promise<void>
   /** Makes a loop turn soon: at most once per 100 ms and key, never awaited, never failing. */
-  nudge: (loop: string, key: string) => void
+  wake: (loop: string, key: string) => void
   /** Brings a waiting run its news. News for a run that is over is taken and dropped by the engine. */
   resolveAwakeable: (id: string) => Promise<void>
   isRegistered: (workerUrl: string) => Promise<boolean>
@@ -22,7 +22,7 @@ export interface Engine {
   close: () => Promise<void>
 }
 
-const nudgeEveryMs = 100
+const wakeEveryMs = 100
 
 export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }, log: Log): Engine => {
   const ingress = new Pool(settings.ingressUrl, {
@@ -31,7 +31,7 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
     bodyTimeout: 15_000,
   })
   const admin = new Pool(settings.adminUrl, { connections: 2, headersTimeout: 30_000, bodyTimeout: 30_000 })
-  const nudges = new Map<string, { atMs: number; timer: NodeJS.Timeout | undefined }>()
+  const wakeUps = new Map<string, { atMs: number; timer: NodeJS.Timeout | undefined }>()
 
   const call = async (pool: Pool, method: 'GET' | 'POST', path: string, body?: unknown): Promise<string> => {
     const response = await pool.request({
@@ -50,7 +50,7 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
 
   const turnNow = (loop: string, key: string) => {
     call(ingress, 'POST', `/restate/send/${loop}/${encodeURIComponent(key)}/turn`).catch((error: unknown) =>
-      log.debug({ err: error, loop, key }, 'engine.nudge-lost'),
+      log.debug({ err: error, loop, key }, 'engine.wake-failed'),
     )
   }
 
@@ -58,22 +58,22 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
     start: async (workflow, key) => {
       await call(ingress, 'POST', `/restate/send/${workflow}/${encodeURIComponent(key)}/run`)
     },
-    nudge: (loop, key) => {
+    wake: (loop, key) => {
       const id = `${loop}/${key}`
-      const last = nudges.get(id)
+      const last = wakeUps.get(id)
       if (last?.timer !== undefined) return
-      const waitMs = (last?.atMs ?? 0) + nudgeEveryMs - Date.now()
+      const waitMs = (last?.atMs ?? 0) + wakeEveryMs - Date.now()
       if (waitMs <= 0) {
-        nudges.set(id, { atMs: Date.now(), timer: undefined })
+        wakeUps.set(id, { atMs: Date.now(), timer: undefined })
         turnNow(loop, key)
         return
       }
       // One more after the pause, so that the last of a burst is not forgotten.
       const timer = setTimeout(() => {
-        nudges.set(id, { atMs: Date.now(), timer: undefined })
+        wakeUps.set(id, { atMs: Date.now(), timer: undefined })
         turnNow(loop, key)
       }, waitMs)
-      nudges.set(id, { atMs: last?.atMs ?? 0, timer: timer.unref() })
+      wakeUps.set(id, { atMs: last?.atMs ?? 0, timer: timer.unref() })
     },
     resolveAwakeable: async (id) => {
       await call(ingress, 'POST', `/restate/awakeables/${id}/resolve`, null)

@@ -1,4 +1,4 @@
-import { nextTurn } from './yield-to-event-loop.ts'
+import { yieldToEventLoop } from './yield-to-event-loop.ts'
 
 /** The text was not base64. */
 export class NotBase64 extends Error {
@@ -67,7 +67,7 @@ export async function* encodeBase64(source: AsyncIterable<Buffer>): AsyncGenerat
     const wholeLength = bytes.length - (bytes.length % 3)
     rest = Buffer.from(bytes.subarray(wholeLength))
     if (wholeLength > 0) {
-      await nextTurn()
+      await yieldToEventLoop()
       yield encodeBytes(bytes.subarray(0, wholeLength))
     }
   }

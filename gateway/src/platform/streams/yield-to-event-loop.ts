@@ -7,7 +7,7 @@ let last: Promise<unknown> = Promise.resolve()
  * each piece: however many such works are under way, a turn has one piece of one of them, and everybody else is
  * served in between.
  */
-export const nextTurn = (): Promise<unknown> => {
+export const yieldToEventLoop = (): Promise<unknown> => {
   last = last.then(() => setImmediate())
   return last
 }

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
-import { jobForTest, pictureForTest } from '../../../test/kit/job-for-test.ts'
+import { jobForTest, imageForTest } from '../../../test/kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import { type Exchange, withExchanges } from '../port/exchange.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
@@ -43,7 +43,7 @@ describe('with a package as it is published, against the simulated vendor', () =
 
   async function ended(ref: Opaque): Promise<VideoJobStatus> {
     for (;;) {
-      const status = await provider.check(ref, soon())
+      const status = await provider.poll(ref, soon())
       if (status.kind !== 'running') return status
       await wait(10)
     }
@@ -53,7 +53,7 @@ describe('with a package as it is published, against the simulated vendor', () =
     const exchanges: Exchange[] = []
     const note = (exchange: Exchange) => exchanges.push(exchange)
     const submitted = await withExchanges(note, () =>
-      provider.submit(job('a lighthouse', { references: [pictureForTest('pixels')] }), soon()),
+      provider.submit(job('a lighthouse', { references: [imageForTest('pixels')] }), soon()),
     )
     const ref = JSON.parse(JSON.stringify(submitted)) as Opaque
     expect(vendor.jobs()).toMatchObject([
@@ -96,7 +96,7 @@ describe('with a package as it is published, against the simulated vendor', () =
     const ref = (await provider.submit(job('a short-lived job'), soon())) as Record<string, Opaque>
     const operation = JSON.stringify(ref['operation']).replace(/video_\w+/, 'unheard-of')
     const other = { ...ref, operation: JSON.parse(operation) as Opaque }
-    expect(await provider.check(other, soon())).toEqual({ kind: 'missing' })
+    expect(await provider.poll(other, soon())).toEqual({ kind: 'missing' })
   })
 
   test('a reference that leads elsewhere is not followed, and nobody there sees the key', async () => {
@@ -106,7 +106,7 @@ describe('with a package as it is published, against the simulated vendor', () =
       response.end('{}')
     })
     const ref = { model: 'maker/video-1', operation: { getUrl: `${elsewhere.url}/v1/predictions/1` } }
-    expect(await failureOf(provider.check(ref, soon()))).toMatchObject({ name: 'ProviderFailure' })
+    expect(await failureOf(provider.poll(ref, soon()))).toMatchObject({ name: 'ProviderFailure' })
     expect(asked).toEqual([])
   })
 
@@ -181,7 +181,7 @@ test.each([
   const videos = [{ type, data, mediaType: 'video/mp4' }]
   const doStatus = async () => ({ status: 'completed', videos, warnings: [], response })
   const provider = packaged({ doStart: async () => ({}), doStatus })
-  const status = await provider.check(ref, soon())
+  const status = await provider.poll(ref, soon())
   expect(status).toEqual({ kind: 'done', result: { isInline: true } })
   const bytes = await buffer(await provider.openResult(ref, { isInline: true }, soon()))
   expect(bytes.toString()).toBe('a video')
@@ -192,7 +192,7 @@ test.each([[[]], [[{ type: 'uploaded', mediaType: 'video/mp4' }]]])(
   async (videos) => {
     const doStatus = async () => ({ status: 'completed', videos, warnings: [], response })
     const provider = packaged({ doStart: async () => ({}), doStatus })
-    expect(await provider.check(ref, soon())).toMatchObject({ kind: 'refused', code: 'upstream_error' })
+    expect(await provider.poll(ref, soon())).toMatchObject({ kind: 'refused', code: 'upstream_error' })
   },
 )
 
@@ -203,7 +203,7 @@ test('pictures are told as first and last frame, or as references', async () => 
     return { operation: 'o' }
   }
   const provider = packaged({ doStart, doStatus: async () => ({}) })
-  const references = [pictureForTest('one'), pictureForTest('two')]
+  const references = [imageForTest('one'), imageForTest('two')]
   await provider.submit(job('a pier', { references, referenceMode: 'frames' }), soon())
   await provider.submit(job('a pier', { references, referenceMode: 'components' }), soon())
   expect(told).toMatchObject([
@@ -224,6 +224,6 @@ test.each([[null], ['o'], [{ id: 'a' }], [{ model: 'm' }]] as Opaque[][])(
   'the reference %j is not of this provider',
   async (other) => {
     const provider = packaged({ doStart: async () => ({}), doStatus: async () => ({}) })
-    expect(await failureOf(provider.check(other ?? null, soon()))).toMatchObject({ kind: 'rejected' })
+    expect(await failureOf(provider.poll(other ?? null, soon()))).toMatchObject({ kind: 'rejected' })
   },
 )

@@ -22,7 +22,7 @@ import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type {
   Opaque,
-  ReferencePicture,
+  ReferenceImage,
   RefusalCode,
   VideoJob,
   VideoJobStatus,
@@ -128,8 +128,8 @@ export function aiSdkVideo(settings: AiSdkSettings, load: Load = loadInstalled):
     }
   }
 
-  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
-    const { trail, status } = await readStatus(ref, 'check', signal)
+  async function poll(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+    const { trail, status } = await readStatus(ref, 'poll', signal)
     if (trail.lastStatus() === 404) return { kind: 'missing' }
     if (status.status === 'pending') return { kind: 'running', progress: undefined }
     if (status.status === 'completed') {
@@ -164,7 +164,7 @@ export function aiSdkVideo(settings: AiSdkSettings, load: Load = loadInstalled):
     throw new ProviderFailure('unknown', 'download found no video')
   }
 
-  return { submitsAreIdempotent: false, canRemix: false, submit, check, openResult }
+  return { submitsAreIdempotent: false, canRemix: false, submit, poll, openResult }
 }
 
 async function factoryOf(settings: AiSdkSettings, load: Load): Promise<Factory> {
@@ -240,9 +240,9 @@ function resultOf(video: VideoData | undefined): Opaque | undefined {
 }
 
 async function optionsOf(job: VideoJob, settings: AiSdkSettings): Promise<CallOptions> {
-  const pictures = await Promise.all(job.references.map(fileOf))
-  const [first, last] = pictures
-  const isFrames = job.referenceMode === 'frames' && pictures.length === 2
+  const images = await Promise.all(job.references.map(fileOf))
+  const [first, last] = images
+  const isFrames = job.referenceMode === 'frames' && images.length === 2
   return {
     prompt: job.prompt,
     n: 1,
@@ -251,7 +251,7 @@ async function optionsOf(job: VideoJob, settings: AiSdkSettings): Promise<CallOp
     duration: job.seconds,
     fps: undefined,
     seed: undefined,
-    image: pictures.length === 1 ? first : undefined,
+    image: images.length === 1 ? first : undefined,
     frameImages:
       isFrames && first !== undefined && last !== undefined
         ? [
@@ -259,7 +259,7 @@ async function optionsOf(job: VideoJob, settings: AiSdkSettings): Promise<CallOp
             { image: last, frameType: 'last_frame' },
           ]
         : undefined,
-    inputReferences: pictures.length > 1 && !isFrames ? pictures : undefined,
+    inputReferences: images.length > 1 && !isFrames ? images : undefined,
     generateAudio: undefined,
     providerOptions: settings.providerOptions as ProviderOptions,
     headers: { 'idempotency-key': job.taskId },
@@ -267,7 +267,7 @@ async function optionsOf(job: VideoJob, settings: AiSdkSettings): Promise<CallOp
 }
 
 /** The AI SDK takes pictures whole. */
-async function fileOf({ contentType, open }: ReferencePicture) {
+async function fileOf({ contentType, open }: ReferenceImage) {
   try {
     const data = new Uint8Array(await buffer(await open()))
     return { type: 'file' as const, mediaType: contentType, data }

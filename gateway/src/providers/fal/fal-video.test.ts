@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createFalSigner } from '../../../../dev/vendor/fal-signature.ts'
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
-import { jobForTest, pictureForTest } from '../../../test/kit/job-for-test.ts'
+import { jobForTest, imageForTest } from '../../../test/kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { falVideo, type FalVideoSettings } from './fal-video.ts'
@@ -23,7 +23,7 @@ const connect = (baseUrl: string, changes: Partial<FalVideoSettings> = {}): Vide
     input: usualInput,
     inputs: {},
     fixed: {},
-    withPicture: {},
+    withImage: {},
     jwksUrl: `${baseUrl}/.well-known/jwks.json`,
     userId: '',
     ...changes,
@@ -42,13 +42,13 @@ describe('against the simulated vendor', () => {
   async function ended(ref: Opaque): Promise<VideoJobStatus> {
     let status: VideoJobStatus = { kind: 'missing' }
     await expect
-      .poll(async () => (status = await provider.check(ref, soon())).kind, { interval: 5 })
+      .poll(async () => (status = await provider.poll(ref, soon())).kind, { interval: 5 })
       .not.toBe('running')
     return status
   }
 
   test('a video goes all the way', async () => {
-    const wanted = job('a cat', { references: [pictureForTest('a picture')] })
+    const wanted = job('a cat', { references: [imageForTest('a picture')] })
     const ref = await provider.submit(wanted, soon())
     const known = vendor.jobs().find(({ id }) => id === (ref as { id: string }).id)
     expect(known).toMatchObject({
@@ -60,7 +60,7 @@ describe('against the simulated vendor', () => {
     })
     expect(ref).toEqual({ id: known?.id, app: 'maker/film' })
     const never = await provider.submit(job('a cat vendor:never'), soon())
-    expect(await provider.check(never, soon())).toEqual({ kind: 'running', progress: undefined })
+    expect(await provider.poll(never, soon())).toEqual({ kind: 'running', progress: undefined })
     const status = await ended(ref)
     expect(status).toEqual({ kind: 'done', result: { url: expect.stringContaining('/fal-files/') } })
     const { result } = JSON.parse(JSON.stringify(status)) as { result: Opaque }
@@ -79,7 +79,7 @@ describe('against the simulated vendor', () => {
     ['vendor:nsfw', 'content_policy_violation'],
   ])('%s refuses the job in the end', async (prompt, code) => {
     const ref = await provider.submit(job(`${prompt} vendor:duration=0ms`), soon())
-    expect(await provider.check(ref, soon())).toEqual({ kind: 'refused', code, message: expect.any(String) })
+    expect(await provider.poll(ref, soon())).toEqual({ kind: 'refused', code, message: expect.any(String) })
   })
 
   test.each([
@@ -96,37 +96,37 @@ describe('against the simulated vendor', () => {
   test('a job is stopped; one that has ended, or is unknown, is none to stop', async () => {
     const ref = await provider.submit(job('vendor:duration=60000ms'), soon())
     await provider.cancel?.(ref, soon())
-    expect(await provider.check(ref, soon())).toMatchObject({ kind: 'refused', code: 'upstream_error' })
+    expect(await provider.poll(ref, soon())).toMatchObject({ kind: 'refused', code: 'upstream_error' })
     await provider.cancel?.(ref, soon())
     await provider.cancel?.({ id: 'unknown', app: 'maker/film' }, soon())
   })
 
   test('an unknown job is missing, and a wrong key is our own problem', async () => {
-    expect(await provider.check({ id: 'unknown', app: 'maker/film' }, soon())).toEqual({ kind: 'missing' })
+    expect(await provider.poll({ id: 'unknown', app: 'maker/film' }, soon())).toEqual({ kind: 'missing' })
     const stranger = connect(vendor.url, { apiKey: 'someone-else' })
     const failure = await failureOf(stranger.submit(job('a cat'), soon()))
     expect(failure).toMatchObject({ kind: 'unauthorized', code: 'upstream_error' })
     const ref = await provider.submit(job('vendor:duration=0ms'), soon())
-    expect(await failureOf(stranger.check(ref, soon()))).toMatchObject({ kind: 'unauthorized' })
+    expect(await failureOf(stranger.poll(ref, soon()))).toMatchObject({ kind: 'unauthorized' })
   })
 
   test('its news are read, and are of the job that was submitted', async () => {
     const { promise: brought, resolve } =
-      Promise.withResolvers<Parameters<NonNullable<VideoProvider['readNews']>>[0]>()
+      Promise.withResolvers<Parameters<NonNullable<VideoProvider['readWebhook']>>[0]>()
     await using door = await listenForTest((request, response, body) => {
       const query = new URL(request.url ?? '/', 'http://door').searchParams
       expect(query.get('signature')).toBe('a+b')
       resolve({ headers: request.headers, note: query.get('note') ?? undefined, body })
       response.end()
     })
-    const newsUrl = `${door.url}/news/fal/task-1?key=k&signature=a%2Bb`
-    const ref = await provider.submit(job('vendor:news=bare vendor:duration=0ms', { newsUrl }), soon())
+    const webhookUrl = `${door.url}/webhooks/fal/task-1?key=k&signature=a%2Bb`
+    const ref = await provider.submit(job('vendor:news=bare vendor:duration=0ms', { webhookUrl }), soon())
     const delivery = await brought
     expect(delivery.note).toBe('maker/film')
-    const news = await provider.readNews?.(delivery, soon())
+    const news = await provider.readWebhook?.(delivery, soon())
     expect(news).toEqual({ ref, id: (ref as { id: string }).id })
     const forged = { ...delivery, body: Buffer.from(`${delivery.body.toString()} `) }
-    expect(await failureOf(Promise.resolve(provider.readNews?.(forged, soon())))).toMatchObject({
+    expect(await failureOf(Promise.resolve(provider.readWebhook?.(forged, soon())))).toMatchObject({
       kind: 'rejected',
     })
   })
@@ -151,19 +151,19 @@ test('the submit says what the protocol asks for, in the words of the model', as
         high: 'height',
         exact: 'size',
         look: 'style',
-        start: 'picture',
-        end: 'last-picture',
-        refs: 'pictures',
+        start: 'image',
+        end: 'last-image',
+        refs: 'images',
       },
     },
     fixed: { generate_audio: false },
-    withPicture: { 'maker/film': 'maker/still' },
+    withImage: { 'maker/film': 'maker/still' },
   })
-  const references = [pictureForTest('one'), pictureForTest('three')]
+  const references = [imageForTest('one'), imageForTest('three')]
   const ref = await provider.submit(job('a cat', { model: 'maker/film', references, style: 'noir' }), soon())
   expect(ref).toEqual({ id: 'r1', app: 'maker/still' })
   await provider.submit(
-    job('a "cat"', { width: 1024, height: 1792, newsUrl: 'https://us.example/news?a=1' }),
+    job('a "cat"', { width: 1024, height: 1792, webhookUrl: 'https://us.example/news?a=1' }),
     soon(),
   )
   const uri = (text: string) => `data:image/png;base64,${Buffer.from(text).toString('base64')}`
@@ -200,12 +200,12 @@ test('the submit says what the protocol asks for, in the words of the model', as
 
 test('what it cannot do is refused before anything is sent', async () => {
   const provider = connect('http://127.0.0.1:9')
-  const tooMany = job('a cat', { references: [pictureForTest('one'), pictureForTest('two')] })
+  const tooMany = job('a cat', { references: [imageForTest('one'), imageForTest('two')] })
   expect(await failureOf(provider.submit(tooMany, soon()))).toMatchObject({
     kind: 'rejected',
     code: 'invalid_image',
   })
-  const remix = job('a cat', { source: { ...pictureForTest('film'), ref: undefined } })
+  const remix = job('a cat', { source: { ...imageForTest('film'), ref: undefined } })
   expect(provider.canRemix).toBe(false)
   expect(await failureOf(provider.submit(remix, soon()))).toMatchObject({ kind: 'rejected' })
   for (const model of ['film', '../admin', 'maker/../x', 'maker/film?x=1', '']) {
@@ -306,7 +306,7 @@ test.each<[object, number, unknown, object]>([
     const isStatus = request.url?.endsWith('/status') === true
     response.writeHead(isStatus ? 200 : code).end(JSON.stringify(isStatus ? status : result))
   })
-  expect(await connect(server.url).check({ id: 'r1', app: 'maker/film' }, soon())).toEqual(expected)
+  expect(await connect(server.url).poll({ id: 'r1', app: 'maker/film' }, soon())).toEqual(expected)
 })
 
 test.each([401, 403, 429, 500, 503])('a result that answers %i says nothing of the job', async (code) => {
@@ -314,8 +314,8 @@ test.each([401, 403, 429, 500, 503])('a result that answers %i says nothing of t
     const isStatus = request.url?.endsWith('/status') === true
     response.writeHead(isStatus ? 200 : code).end(JSON.stringify(isStatus ? done : {}))
   })
-  const check = connect(server.url).check({ id: 'r1', app: 'maker/film' }, soon())
-  expect(await failureOf(check)).toMatchObject({ name: 'ProviderFailure' })
+  const poll = connect(server.url).poll({ id: 'r1', app: 'maker/film' }, soon())
+  expect(await failureOf(poll)).toMatchObject({ name: 'ProviderFailure' })
 })
 
 test('a reference that is not ours is a failure, and never part of an address', async () => {
@@ -328,7 +328,7 @@ test('a reference that is not ours is a failure, and never part of an address', 
     { id: 'a', app: '../b' },
     { id: 'a', app: 'b' },
   ]) {
-    expect(await failureOf(provider.check(ref, soon()))).toMatchObject({ kind: 'rejected' })
+    expect(await failureOf(provider.poll(ref, soon()))).toMatchObject({ kind: 'rejected' })
   }
   expect(await failureOf(provider.openResult({ id: 'a', app: 'a/b' }, null, soon()))).toMatchObject({
     kind: 'rejected',
@@ -349,7 +349,7 @@ test('a genuine delivery whose address names no model is none of ours', async ()
   const body = Buffer.from('{"request_id":"r1"}')
   const headers = signer.headersOf(body, { requestId: 'r1' })
   const provider = connect(server.url)
-  const read = async (note?: string) => provider.readNews?.({ headers, note, body }, soon())
+  const read = async (note?: string) => provider.readWebhook?.({ headers, note, body }, soon())
   expect(await read('maker/film')).toEqual({ ref: { id: 'r1', app: 'maker/film' }, id: 'r1' })
   for (const note of [undefined, '', '../x', 'film']) {
     expect(await failureOf(read(note))).toMatchObject({ kind: 'rejected' })

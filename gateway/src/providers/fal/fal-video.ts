@@ -2,14 +2,14 @@ import type { Readable } from 'node:stream'
 
 import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
-import { complaintIn, refusalCodeOf } from '../kit/http/vendor-error.ts'
+import { vendorErrorIn, refusalCodeOf } from '../kit/http/vendor-error.ts'
 import { member, textOf } from '../kit/json/lenient-json.ts'
 import { inputOf, type ModelInput } from '../kit/video/model-input.ts'
 import { openOrAskAnew } from '../kit/video/result-link.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type {
   Delivery,
-  News,
+  WebhookEvent,
   Opaque,
   RefusalCode,
   VideoJob,
@@ -29,7 +29,7 @@ export interface FalVideoSettings {
   /** Sent with every job as they are. */
   fixed: Record<string, unknown>
   /** The vendor's name of the model that takes a picture, by that of the one that takes none. */
-  withPicture: Record<string, string>
+  withImage: Record<string, string>
   jwksUrl: string
   userId: string
 }
@@ -56,10 +56,10 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
   })
   const base = new URL(settings.baseUrl)
   const basePath = base.pathname.replace(/\/+$/, '')
-  const readWebhook = falWebhook(settings)
+  const verify = falWebhook(settings)
 
   function modelOf(job: VideoJob): string {
-    const model = (job.references.length > 0 ? settings.withPicture[job.model] : undefined) ?? job.model
+    const model = (job.references.length > 0 ? settings.withImage[job.model] : undefined) ?? job.model
     if (!modelShape.test(model)) {
       throw new ProviderFailure('rejected', `${model} is not of the form owner/app`, {
         code: 'upstream_error',
@@ -87,7 +87,7 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
     const { body } = await upstream.callJson({
       what: 'submit',
       method: 'POST',
-      path: `/${model}${newsQuery(job.newsUrl, appOf(model))}`,
+      path: `/${model}${webhookQuery(job.webhookUrl, appOf(model))}`,
       // What is tried again, and when, is decided here.
       headers: { 'x-fal-no-retry': '1' },
       body: jsonWithTexts((insert) => ({ ...settings.fixed, ...inputOf(job, input, insert) })),
@@ -99,9 +99,9 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
     return { id, app: placeIn(body, id) ?? appOf(model) }
   }
 
-  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+  async function poll(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
     const path = `${pathOf(ref)}/status`
-    const answer = await upstream.callJson({ what: 'check', method: 'GET', path, alsoFine: [404], signal })
+    const answer = await upstream.callJson({ what: 'poll', method: 'GET', path, alsoFine: [404], signal })
     if (answer.status === 404) return { kind: 'missing' }
     const word = textOf(member(answer.body, 'status'))?.toUpperCase()
     if (word === undefined) throw new ProviderFailure('unknown', 'check answered without a status')
@@ -135,12 +135,14 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
   }
 
   function refused(answer: unknown): VideoJobStatus {
-    const complaint = complaintIn(answer)
-    const kind = complaint?.code ?? complaint?.type ?? textOf(member(answer, 'error_type'))
-    const message = ['failed', kind, complaint?.message].filter((part) => part !== undefined).join(': ')
+    const vendorError = vendorErrorIn(answer)
+    const kind = vendorError?.code ?? vendorError?.type ?? textOf(member(answer, 'error_type'))
+    const message = ['failed', kind, vendorError?.message].filter((part) => part !== undefined).join(': ')
     const code: RefusalCode = ownFault.test(kind ?? '')
       ? 'upstream_error'
-      : refusalCodeOf(complaint === undefined ? undefined : { ...complaint, type: complaint.type ?? kind })
+      : refusalCodeOf(
+          vendorError === undefined ? undefined : { ...vendorError, type: vendorError.type ?? kind },
+        )
     return { kind: 'refused', code, message: upstream.redact(message) }
   }
 
@@ -149,7 +151,7 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
     const url = textOf(member(result, 'url'))
     if (url === undefined) throw notOurs()
     const open = (link: string) => upstream.openLink({ what: 'download', url: link, signal })
-    return openOrAskAnew(open, url, () => check(ref, signal))
+    return openOrAskAnew(open, url, () => poll(ref, signal))
   }
 
   async function cancel(ref: Opaque, signal: AbortSignal): Promise<void> {
@@ -157,8 +159,8 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
     await upstream.callJson({ what: 'cancel', method: 'PUT', path, alsoFine: [400, 404], signal })
   }
 
-  async function readNews(delivery: Delivery): Promise<News> {
-    const { jobId } = await readWebhook(delivery)
+  async function readWebhook(delivery: Delivery): Promise<WebhookEvent> {
+    const { jobId } = await verify(delivery)
     const app = delivery.note ?? ''
     if (!modelShape.test(app)) throw new ProviderFailure('rejected', 'the delivery names no model')
     return { ref: { id: jobId, app }, id: jobId }
@@ -168,18 +170,18 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
     submitsAreIdempotent: false,
     canRemix: false,
     submit,
-    check,
+    poll,
     openResult,
     cancel,
-    readNews,
+    readWebhook,
     isSameJob: (one, other) => placeOf(one).id === placeOf(other).id,
   }
 }
 
 /** A webhook does not say which model it is of, so its address does. */
-function newsQuery(newsUrl: string | undefined, app: string): string {
-  if (newsUrl === undefined) return ''
-  const url = new URL(newsUrl)
+function webhookQuery(webhookUrl: string | undefined, app: string): string {
+  if (webhookUrl === undefined) return ''
+  const url = new URL(webhookUrl)
   url.searchParams.set('note', app)
   return `?fal_webhook=${encodeURIComponent(url.href)}`
 }
@@ -218,7 +220,7 @@ function hasError(answer: unknown): boolean {
 
 /** A result that is asked for too early is a 400 like any other, but for its sentence. */
 function isTooEarly(answer: unknown): boolean {
-  return /still in (progress|queue)/i.test(complaintIn(answer)?.message ?? '')
+  return /still in (progress|queue)/i.test(vendorErrorIn(answer)?.message ?? '')
 }
 
 /** One word for each thing made, or one for all. */

@@ -10,7 +10,7 @@ export const usualInput: ModelInput = {
   duration: 'seconds',
   aspect_ratio: 'aspect-ratio',
   resolution: 'resolution',
-  image_url: 'picture',
+  image_url: 'image',
 }
 
 /** A queue with a model behind each path, and webhooks that are signed for all to see. */
@@ -45,7 +45,7 @@ export const fal = protocol({
       default: {},
       description: 'Fields of the input that are the same for every job, such as `{generate_audio: false}`.',
     }),
-    withPicture: Type.Record(Type.String(), Type.String(), {
+    withImage: Type.Record(Type.String(), Type.String(), {
       default: {},
       description:
         'Models that stand in for others where a picture is given, such as `{owner/app/text-to-video: owner/app/image-to-video}`.',

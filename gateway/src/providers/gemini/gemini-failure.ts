@@ -1,5 +1,5 @@
 import { type FailedAnswer, failureOfAnswer } from '../kit/http/classify.ts'
-import type { Complaint } from '../kit/http/vendor-error.ts'
+import type { VendorError } from '../kit/http/vendor-error.ts'
 import { member, numberOf, textOf } from '../kit/json/lenient-json.ts'
 import { ProviderFailure } from '../port/failure.ts'
 
@@ -20,11 +20,11 @@ const aboutContent =
   /responsible ai|usage guidelines|safety (filter|setting|polic|system|reason)|prohibited (use|content)|content polic|sensitive words|violat\w+ .{0,60}(polic|guideline|practice)/i
 const aboutKey = /api[ _-]?key|credential|billing/i
 const invalidKey = /api[ _-]?key (not valid|expired|not found)/i
-const aboutPicture =
+const aboutImage =
   /(process|read|decode|invalid|unsupported|corrupt).{0,40}\bimages?\b|\bimages?\b.{0,60}(invalid|unsupported|not supported|could not|cannot|corrupt|too (large|small))/i
 
 /** What the vendor says is wrong, in the words that the kit knows. */
-export function complaintOf(error: unknown): Complaint | undefined {
+export function vendorErrorOf(error: unknown): VendorError | undefined {
   if (error === undefined) return undefined
   const message = textOf(member(error, 'message'))
   return {
@@ -49,7 +49,7 @@ function codeOf(word: string | undefined, reason: string | undefined, message: s
   if (aboutContent.test(message)) return 'content_policy_violation'
   if (word !== 'INVALID_ARGUMENT') return reason ?? word
   if (aboutKey.test(`${reason} ${message}`)) return reason ?? 'credential_refused'
-  return aboutPicture.test(message) ? 'invalid_image' : word
+  return aboutImage.test(message) ? 'invalid_image' : word
 }
 
 /** What an answer outside 2xx means. */
@@ -61,7 +61,7 @@ export function failureOfGemini(answer: FailedAnswer, redact: (text: string) => 
     .find((seconds) => seconds !== undefined)
   // No header says when to come back.
   const headers = { ...(delay !== undefined && { 'retry-after': String(delay) }), ...answer.headers }
-  const failure = failureOfAnswer({ ...answer, headers, body: { error: complaintOf(error) } }, redact)
+  const failure = failureOfAnswer({ ...answer, headers, body: { error: vendorErrorOf(error) } }, redact)
   return isKeyRefused(error)
     ? new ProviderFailure('unauthorized', failure.message, { code: 'upstream_error' })
     : failure

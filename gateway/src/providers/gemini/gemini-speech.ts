@@ -2,11 +2,11 @@ import { decodeBase64, NotBase64 } from '../../platform/streams/base64.ts'
 import { jsonBody } from '../kit/http/multipart.ts'
 import { sentData } from '../kit/http/sse-data.ts'
 import { isJson } from '../kit/http/upstream-http.ts'
-import { type JsonPiece, jsonPieces } from '../kit/json/json-tokens.ts'
+import { type JsonToken, jsonTokens } from '../kit/json/json-tokens.ts'
 import { member, numberOf, textOf } from '../kit/json/lenient-json.ts'
-import { madeFrom } from '../kit/streams/derived-stream.ts'
+import { derivedStream } from '../kit/streams/derived-stream.ts'
 import { encodeSpeech, samplesPerSecond } from '../kit/streams/encode-speech.ts'
-import { hasBegun } from '../kit/streams/first-byte.ts'
+import { firstByteOf } from '../kit/streams/first-byte.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Speech, SpeechJob, SpeechProvider } from '../port/speech.ts'
 import { geminiApi, type GeminiSettings } from './gemini-api.ts'
@@ -73,12 +73,12 @@ export function geminiSpeech(settings: GeminiSpeechSettings): SpeechProvider {
       signal,
     })
     const isStream = streaming && !isJson(headers)
-    const sounds = soundsIn(jsonPieces(isStream ? sentData(bytes) : bytes, toldNames, what), isStream)
+    const sounds = soundsIn(jsonTokens(isStream ? sentData(bytes) : bytes, toldNames, what), isStream)
     try {
       const first = await sounds.next()
       if (first.done !== true) {
         const { rate } = first.value
-        return { rate, pcm: madeFrom(bytes, samplesOf(first.value, sounds)) }
+        return { rate, pcm: derivedStream(bytes, samplesOf(first.value, sounds)) }
       }
     } catch (error) {
       bytes.destroy()
@@ -90,7 +90,7 @@ export function geminiSpeech(settings: GeminiSpeechSettings): SpeechProvider {
 
   /** The sound in an answer as it comes, and a failure where the answer says that there is no more for a reason. */
   async function* soundsIn(
-    pieces: AsyncGenerator<JsonPiece, void, undefined>,
+    chunks: AsyncGenerator<JsonToken, void, undefined>,
     isStream: boolean,
   ): AsyncGenerator<Sound, void, undefined> {
     let type = ''
@@ -98,21 +98,21 @@ export function geminiSpeech(settings: GeminiSpeechSettings): SpeechProvider {
     let hasSound = false
     let hasEnded = !isStream
     for (;;) {
-      const next = await pieces.next()
+      const next = await chunks.next()
       if (next.done === true) break
-      const piece = next.value
-      if (piece.kind === 'document') {
-        const documents: unknown[] = Array.isArray(piece.value) ? piece.value : [piece.value]
+      const chunk = next.value
+      if (chunk.kind === 'document') {
+        const documents: unknown[] = Array.isArray(chunk.value) ? chunk.value : [chunk.value]
         for (const document of documents) hasEnded = endsWith(document) || hasEnded
-      } else if (piece.name === 'data') {
+      } else if (chunk.name === 'data') {
         const rate = rateIn(type)
-        for await (const bytes of decoded(piece, pieces)) {
+        for await (const bytes of decoded(chunk, chunks)) {
           hasSound = true
           yield { rate, bytes }
         }
       } else {
-        type = (isTypeWhole ? '' : type) + piece.bytes.toString()
-        isTypeWhole = piece.isEnd
+        type = (isTypeWhole ? '' : type) + chunk.bytes.toString()
+        isTypeWhole = chunk.isEnd
       }
     }
     if (hasSound && !hasEnded) throw new ProviderFailure('unknown', `${what} stopped before its end`)
@@ -154,7 +154,7 @@ export function geminiSpeech(settings: GeminiSpeechSettings): SpeechProvider {
       if (begun === undefined) throw new ProviderFailure('unknown', `${what} answered no sound`)
       const { rate, pcm } = begun
       const bytes = encodeSpeech(pcm, { rate, format: job.format, speed: job.speed }, ffmpegPath, stopped)
-      if (!(await hasBegun(bytes))) throw new ProviderFailure('unknown', `${what} answered no sound`)
+      if (!(await firstByteOf(bytes))) throw new ProviderFailure('unknown', `${what} answered no sound`)
       return { bytes, engine: undefined }
     } finally {
       clearTimeout(timer)
@@ -170,16 +170,16 @@ function textFor({ input, instructions }: SpeechJob): string {
 
 /** One text of base64, from its first piece on. Each has an end of its own, where base64 may have padding. */
 async function* decoded(
-  first: Extract<JsonPiece, { kind: 'text' }>,
-  pieces: AsyncGenerator<JsonPiece, void, undefined>,
+  first: Extract<JsonToken, { kind: 'text' }>,
+  chunks: AsyncGenerator<JsonToken, void, undefined>,
 ): AsyncGenerator<Buffer, void, undefined> {
   async function* letters(): AsyncGenerator<Buffer> {
-    let piece: JsonPiece | undefined = first
-    while (piece?.kind === 'text') {
-      yield piece.bytes
-      if (piece.isEnd) return
-      const next: IteratorResult<JsonPiece, void> = await pieces.next()
-      piece = next.value ?? undefined
+    let chunk: JsonToken | undefined = first
+    while (chunk?.kind === 'text') {
+      yield chunk.bytes
+      if (chunk.isEnd) return
+      const next: IteratorResult<JsonToken, void> = await chunks.next()
+      chunk = next.value ?? undefined
     }
   }
   try {

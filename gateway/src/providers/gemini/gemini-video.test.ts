@@ -10,7 +10,7 @@ import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
-import { jobForTest, pictureForTest } from '../../../test/kit/job-for-test.ts'
+import { jobForTest, imageForTest } from '../../../test/kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoProvider } from '../port/video.ts'
 import { geminiVideo, type GeminiVideoSettings } from './gemini-video.ts'
@@ -35,9 +35,9 @@ describe('against the simulated vendor', () => {
 
   const ended = async (provider: VideoProvider, ref: Opaque) => {
     await expect
-      .poll(async () => (await provider.check(ref, soon())).kind, { interval: 10 })
+      .poll(async () => (await provider.poll(ref, soon())).kind, { interval: 10 })
       .not.toBe('running')
-    return provider.check(ref, soon())
+    return provider.poll(ref, soon())
   }
 
   test.each([
@@ -45,7 +45,7 @@ describe('against the simulated vendor', () => {
     ['enterprise', '/v1', enterprise, { inline: true }],
   ])('a video goes all the way through the %s API', async (_, path, settings, result) => {
     const provider = connect(`${vendor.url}${path}`, settings)
-    const references = [pictureForTest('first'), pictureForTest('second')]
+    const references = [imageForTest('first'), imageForTest('second')]
     const ref = await provider.submit(job('a cat vendor:never', { references }), soon())
     expect(vendor.jobs().at(-1)).toMatchObject({
       kind: 'gemini',
@@ -54,7 +54,7 @@ describe('against the simulated vendor', () => {
       size: '16:9 720p',
       referenceBytes: 11,
     })
-    expect(await provider.check(ref, soon())).toEqual({ kind: 'running', progress: undefined })
+    expect(await provider.poll(ref, soon())).toEqual({ kind: 'running', progress: undefined })
     vendor.release(0)
     const status = await ended(provider, ref)
     expect(status).toEqual({ kind: 'done', result })
@@ -92,16 +92,16 @@ describe('against the simulated vendor', () => {
 
   test('a job that is not there is missing, and no reference leads elsewhere', async () => {
     const name = 'models/veo-3/operations/none'
-    expect(await connect(vendor.url).check({ name }, soon())).toEqual({ kind: 'missing' })
+    expect(await connect(vendor.url).poll({ name }, soon())).toEqual({ kind: 'missing' })
     const place = 'projects/ours/locations/here/publishers/google'
     const there = connect(vendor.url, enterprise)
-    expect(await there.check({ name: `${place}/${name}` }, soon())).toEqual({ kind: 'missing' })
+    expect(await there.poll({ name: `${place}/${name}` }, soon())).toEqual({ kind: 'missing' })
     for (const ref of [null, { id: 'x' }, { name: 'models/../files' }, { name: 'a/?b' }, { name: '//x' }]) {
       for (const provider of [connect(vendor.url), there]) {
-        expect(await failureOf(provider.check(ref, soon()))).toMatchObject({ kind: 'rejected' })
+        expect(await failureOf(provider.poll(ref, soon()))).toMatchObject({ kind: 'rejected' })
       }
     }
-    expect(await failureOf(there.check({ name }, soon()))).toMatchObject({ kind: 'rejected' })
+    expect(await failureOf(there.poll({ name }, soon()))).toMatchObject({ kind: 'rejected' })
   })
 
   test('the wrong key is no fault of the caller', async () => {
@@ -127,14 +127,14 @@ describe('what is sent', () => {
     mimeType,
   })
   const asset = (content: string) => ({ image: image(content), referenceType: 'asset' })
-  const [one, two] = [pictureForTest('one'), pictureForTest('two')]
-  const characters = [{ username: 'anna', picture: pictureForTest('face') }]
+  const [one, two] = [imageForTest('one'), imageForTest('two')]
+  const characters = [{ username: 'anna', image: imageForTest('face') }]
 
   test.each<[string, Partial<VideoJob>, object]>([
     ['no picture', {}, {}],
     [
       'one to begin with',
-      { references: [pictureForTest('one', 'image/jpeg')] },
+      { references: [imageForTest('one', 'image/jpeg')] },
       { image: image('one', 'image/jpeg') },
     ],
     [
@@ -224,7 +224,7 @@ describe('what is sent', () => {
     const large = {
       contentType: 'image/png',
       sizeBytes: size,
-      open: async () => Readable.from(pieces(size, Buffer.alloc(64 * 1024, 7)), { objectMode: false }),
+      open: async () => Readable.from(chunks(size, Buffer.alloc(64 * 1024, 7)), { objectMode: false }),
     }
     await connect(vendor.url).submit(job('a cat', { references: [large] }), soon())
     expect(received).toBe(size)
@@ -304,7 +304,7 @@ describe('what is understood', () => {
     ],
   ])('%s', async (_, answer, status) => {
     await using vendor = await vendorSaying(answer)
-    expect(await connect(vendor.url).check(ref, soon())).toEqual(status)
+    expect(await connect(vendor.url).poll(ref, soon())).toEqual(status)
   })
 
   test.each([
@@ -320,7 +320,7 @@ describe('what is understood', () => {
   ])('%s is no news of the job', async (_, answer, status, kind) => {
     await using vendor = await vendorSaying(answer, status)
     const retryAfterMs = kind === 'busy' ? 7500 : undefined
-    expect(await failureOf(connect(vendor.url).check(ref, soon()))).toMatchObject({ kind, retryAfterMs })
+    expect(await failureOf(connect(vendor.url).poll(ref, soon()))).toMatchObject({ kind, retryAfterMs })
   })
 
   test.each([
@@ -374,16 +374,16 @@ describe('a result', () => {
     const size = 30 * 1024 * 1024
     const block = randomBytes(96 * 1024)
     const sent = createHash('sha256')
-    for (const piece of pieces(size, block)) sent.update(piece)
+    for (const chunk of chunks(size, block)) sent.update(chunk)
     let writtenBytes = 0
     await using vendor = await listenForTest((_request, response) => {
       writtenBytes = 0
-      void writeSlowly(response, pieces(size, block), (count) => (writtenBytes += count))
+      void writeSlowly(response, chunks(size, block), (count) => (writtenBytes += count))
     })
     const provider = connect(vendor.url)
     const before = await liveBytes()
 
-    expect(await provider.check(ref, soon())).toEqual({ kind: 'done', result: { inline: true } })
+    expect(await provider.poll(ref, soon())).toEqual({ kind: 'done', result: { inline: true } })
     // What is in the buffers of the connection is all that was sent by then.
     expect(writtenBytes).toBeLessThan(8 * 1024 * 1024)
 
@@ -416,7 +416,7 @@ describe('a result', () => {
   })
 })
 
-function* pieces(size: number, block: Buffer): Generator<Buffer> {
+function* chunks(size: number, block: Buffer): Generator<Buffer> {
   for (let left = size; left > 0; left -= block.length) yield block.subarray(0, Math.min(left, block.length))
 }
 
@@ -428,9 +428,9 @@ async function writeSlowly(
 ): Promise<void> {
   async function* text() {
     yield '{"name":"models/veo-3/operations/1","done":true,"response":{"videos":[{"bytesBase64Encoded":"'
-    for (const piece of video) {
-      count(piece.length)
-      yield piece.toString('base64')
+    for (const chunk of video) {
+      count(chunk.length)
+      yield chunk.toString('base64')
     }
     yield '","mimeType":"video/mp4"}]}}'
   }

@@ -4,15 +4,15 @@ import { decodeBase64, NotBase64 } from '../../platform/streams/base64.ts'
 import { type InsertedText, jsonWithTexts } from '../kit/http/json-with-texts.ts'
 import { jsonBody } from '../kit/http/multipart.ts'
 import { refusalCodeOf } from '../kit/http/vendor-error.ts'
-import { type JsonPiece, jsonPieces } from '../kit/json/json-tokens.ts'
+import { type JsonToken, jsonTokens } from '../kit/json/json-tokens.ts'
 import { member, numberOf, textOf } from '../kit/json/lenient-json.ts'
-import { madeFrom } from '../kit/streams/derived-stream.ts'
+import { derivedStream } from '../kit/streams/derived-stream.ts'
 import { base64Of } from '../kit/video/image-text.ts'
 import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
-import type { Opaque, ReferencePicture, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
+import type { Opaque, ReferenceImage, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { geminiApi, type GeminiSettings } from './gemini-api.ts'
-import { complaintOf, errorIn, failureOfGemini } from './gemini-failure.ts'
+import { vendorErrorOf, errorIn, failureOfGemini } from './gemini-failure.ts'
 
 export interface GeminiVideoSettings extends GeminiSettings {
   /** Undefined to leave both to the model. */
@@ -41,7 +41,7 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
       path,
       headers: await authorization(signal),
       body: jsonWithTexts((insert) => ({
-        instances: [{ prompt: job.prompt, ...picturesOf(job, insert) }],
+        instances: [{ prompt: job.prompt, ...imagesOf(job, insert) }],
         parameters: {
           sampleCount: 1,
           durationSeconds: job.seconds,
@@ -77,19 +77,19 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
       takesJson: true,
       signal,
     })
-    if (status !== 404) return { bytes, pieces: jsonPieces(bytes, inlineNames, what) }
+    if (status !== 404) return { bytes, chunks: jsonTokens(bytes, inlineNames, what) }
     bytes.destroy()
     return undefined
   }
 
-  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
-    const opened = await openOperation('check', ref, signal)
+  async function poll(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+    const opened = await openOperation('poll', ref, signal)
     if (opened === undefined) return { kind: 'missing' }
     try {
       let toldBytes = 0
-      for await (const piece of opened.pieces) {
-        if (piece.kind === 'text') toldBytes += piece.bytes.length
-        else if (piece.value !== undefined) return statusOf(piece.value)
+      for await (const chunk of opened.chunks) {
+        if (chunk.kind === 'text') toldBytes += chunk.bytes.length
+        else if (chunk.value !== undefined) return statusOf(chunk.value)
         // Nothing but a video is as long as that, and there is one only when all is done: no need to hear the rest.
         if (toldBytes > surelyVideoBytes) return { kind: 'done', result: { inline: true } }
       }
@@ -108,9 +108,11 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
     }
     const error = errorIn(operation)
     if (error !== undefined) {
-      const complaint = complaintOf(error)
-      const message = [complaint?.code, complaint?.message].filter((part) => part !== undefined).join(': ')
-      return { kind: 'refused', code: refusalCodeOf(complaint), message: upstream.redact(message) }
+      const vendorError = vendorErrorOf(error)
+      const message = [vendorError?.code, vendorError?.message]
+        .filter((part) => part !== undefined)
+        .join(': ')
+      return { kind: 'refused', code: refusalCodeOf(vendorError), message: upstream.redact(message) }
     }
     const response = member(operation, 'response')
     const result = resultIn(response)
@@ -125,20 +127,20 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
     if (opened === undefined) {
       throw new ProviderFailure('rejected', 'download found no operation', { code: 'upstream_error' })
     }
-    return madeFrom(opened.bytes, videoIn(opened.pieces))
+    return derivedStream(opened.bytes, videoIn(opened.chunks))
   }
 
-  return { submitsAreIdempotent: false, canRemix: false, submit, check, openResult }
+  return { submitsAreIdempotent: false, canRemix: false, submit, poll, openResult }
 }
 
 /**
  * A picture to begin with, or two to go between, or several that lend what they show. Characters can only be the last,
  * and where the pictures are something else they stay words of the prompt.
  */
-function picturesOf(job: VideoJob, insert: (text: InsertedText) => string) {
-  const imageOf = (picture: ReferencePicture) => ({
-    bytesBase64Encoded: insert(base64Of(picture)),
-    mimeType: picture.contentType,
+function imagesOf(job: VideoJob, insert: (text: InsertedText) => string) {
+  const imageOf = (image: ReferenceImage) => ({
+    bytesBase64Encoded: insert(base64Of(image)),
+    mimeType: image.contentType,
   })
   const [first, last, ...others] = job.references
   const isFrames = job.referenceMode === 'frames' || (job.referenceMode === undefined && last === undefined)
@@ -150,10 +152,10 @@ function picturesOf(job: VideoJob, insert: (text: InsertedText) => string) {
     }
     return { image: imageOf(first), ...(last !== undefined && { lastFrame: imageOf(last) }) }
   }
-  const assets = [...job.references, ...job.characters.map(({ picture }) => picture)]
+  const assets = [...job.references, ...job.characters.map(({ image }) => image)]
   if (assets.length === 0) return {}
   return {
-    referenceImages: assets.map((picture) => ({ image: imageOf(picture), referenceType: 'asset' })),
+    referenceImages: assets.map((image) => ({ image: imageOf(image), referenceType: 'asset' })),
   }
 }
 
@@ -236,12 +238,12 @@ function reasonIn(response: unknown, redact: (text: string) => string) {
 }
 
 /** The first video in an answer, decoded as it comes. */
-async function* videoIn(pieces: AsyncGenerator<JsonPiece>): AsyncGenerator<Buffer> {
+async function* videoIn(chunks: AsyncGenerator<JsonToken>): AsyncGenerator<Buffer> {
   async function* text(): AsyncGenerator<Buffer> {
-    for await (const piece of pieces) {
-      if (piece.kind === 'document') break
-      yield piece.bytes
-      if (piece.isEnd) return
+    for await (const chunk of chunks) {
+      if (chunk.kind === 'document') break
+      yield chunk.bytes
+      if (chunk.isEnd) return
     }
     throw new ProviderFailure('rejected', 'download found no video in the operation', {
       code: 'upstream_error',

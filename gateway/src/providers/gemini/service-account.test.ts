@@ -117,6 +117,6 @@ test('a token opens the enterprise API, and is had only once', async () => {
     ...{ api: 'enterprise', project: 'ours', location: 'here' },
   })
   const name = 'projects/ours/locations/here/publishers/google/models/veo-3/operations/1'
-  for (const _ of [1, 2]) await provider.check({ name }, soon())
+  for (const _ of [1, 2]) await provider.poll({ name }, soon())
   expect(asked).toEqual([undefined, 'Bearer token-1', 'Bearer token-1'])
 })

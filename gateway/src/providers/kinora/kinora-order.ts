@@ -6,7 +6,7 @@ import { referencePart } from '../kit/video/reference-part.ts'
 import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { VideoJob } from '../port/video.ts'
-import type { Doors } from './kinora-endpoints.ts'
+import type { Endpoints } from './kinora-endpoints.ts'
 
 interface Order {
   path: string
@@ -23,8 +23,10 @@ const sizeOf = ({ width, height }: VideoJob) => `${width}x${height}`
 const isLarge = ({ width, height }: VideoJob) => Math.min(width, height) > 720
 
 /** The order for a job, through the door that can say all of it. */
-export function orderOf(job: VideoJob, doors: Doors): Order {
-  return doors.create && (!doors.videos || fitsCreate(job)) ? createOrder(job) : videosOrder(job, doors)
+export function orderOf(job: VideoJob, endpoints: Endpoints): Order {
+  return endpoints.create && (!endpoints.videos || fitsCreate(job))
+    ? createOrder(job)
+    : videosOrder(job, endpoints)
 }
 
 /** Models that both doors take have there only some lengths and frames, no style, and at least one picture. */
@@ -42,7 +44,7 @@ function createOrder(job: VideoJob): Order {
     model: job.model,
     prompt: job.prompt,
     ...(job.references.length > 0 && {
-      images: job.references.map((picture) => insert(dataUriOf(picture))),
+      images: job.references.map((image) => insert(dataUriOf(image))),
     }),
     aspect_ratio: aspectRatioOf(job),
     enable_upsample: upsamples,
@@ -57,12 +59,12 @@ function createOrder(job: VideoJob): Order {
   return { path: '/v1/video/create', body, upsamples }
 }
 
-function videosOrder(job: VideoJob, doors: Doors): Order {
+function videosOrder(job: VideoJob, endpoints: Endpoints): Order {
   if (job.references.length > 1) {
     throw new ProviderFailure('rejected', 'this model takes one picture there', { code: 'upstream_error' })
   }
   // Models that only this door takes have another word for a landscape.
-  const size = !doors.create && aspectRatioOf(job) === '16:9' ? '16x9' : sizeOf(job)
+  const size = !endpoints.create && aspectRatioOf(job) === '16:9' ? '16x9' : sizeOf(job)
   const fields = [
     { name: 'model', value: job.model },
     { name: 'prompt', value: job.prompt },
@@ -72,7 +74,7 @@ function videosOrder(job: VideoJob, doors: Doors): Order {
     { name: 'private', value: String(job.isPrivate) },
     ...(job.style === undefined ? [] : [{ name: 'style', value: job.style }]),
   ]
-  const files = job.references.map((picture, index) => referencePart('input_reference', picture, index))
+  const files = job.references.map((image, index) => referencePart('input_reference', image, index))
   return { path: '/v1/videos', body: multipart([...fields, ...files]), upsamples: false }
 }
 

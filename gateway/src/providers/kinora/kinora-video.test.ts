@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { jobForTest, pictureForTest } from '../../../test/kit/job-for-test.ts'
+import { jobForTest, imageForTest } from '../../../test/kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import type { VideoJob, VideoProvider } from '../port/video.ts'
 import { kinoraVideo, type KinoraVideoSettings } from './kinora-video.ts'
@@ -12,7 +12,7 @@ const job = (changes: Partial<VideoJob> = {}): VideoJob =>
 
 const connect = (baseUrl: string, changes: Partial<KinoraVideoSettings> = {}): VideoProvider =>
   kinoraVideo({
-    ...{ baseUrl, apiKey: 'inner-secret', idempotentSubmits: true, doors: 'ask', results: 'link' },
+    ...{ baseUrl, apiKey: 'inner-secret', idempotentSubmits: true, endpoints: 'ask', results: 'link' },
     ...changes,
   })
 
@@ -45,7 +45,7 @@ async function fieldsOf({ contentType, body }: { contentType: string; body: stri
 
 test('what the create door can say goes there, with the pictures inside', async () => {
   await using server = await listenAsGateway(both)
-  const references = [pictureForTest('first'), pictureForTest('second')]
+  const references = [imageForTest('first'), imageForTest('second')]
   const wanted = job({ references, width: 1080, height: 1920, watermark: false, isPrivate: true })
   const ref = await connect(`${server.url}/v1`).submit(wanted, soon())
   expect(ref).toEqual({ id: 'inner-1', upsamples: true })
@@ -73,7 +73,7 @@ test.each([
   ['of its style', { style: 'anime' }],
 ])('what that door cannot say, because %s, goes through the other', async (_why, changes) => {
   await using server = await listenAsGateway(both)
-  const wanted = job({ references: [pictureForTest('first')], isPrivate: true, ...changes })
+  const wanted = job({ references: [imageForTest('first')], isPrivate: true, ...changes })
   expect(await connect(server.url).submit(wanted, soon())).toEqual({ id: 'inner-1' })
   expect(server.asked()).toEqual(['GET /v1/models/vidB-2', 'POST /v1/videos'])
   expect(await fieldsOf(server.seen[1] ?? { contentType: '', body: '' })).toEqual({
@@ -106,7 +106,7 @@ test('doors are asked for once, or not at all', async () => {
   await using server = await listenAsGateway(both)
   const asking = connect(server.url)
   for (const _ of [1, 2]) await asking.submit(job(), soon())
-  await connect(server.url, { doors: 'create' }).submit(job(), soon())
+  await connect(server.url, { endpoints: 'create' }).submit(job(), soon())
   expect(server.asked()).toEqual([
     'GET /v1/models/vidB-2',
     'POST /v1/videos',
@@ -117,7 +117,7 @@ test('doors are asked for once, or not at all', async () => {
 
 test('no picture is left out in silence', async () => {
   await using server = await listenAsGateway(videosOnly)
-  const wanted = job({ references: [pictureForTest('first'), pictureForTest('second')] })
+  const wanted = job({ references: [imageForTest('first'), imageForTest('second')] })
   expect(await failureOf(connect(server.url).submit(wanted, soon()))).toMatchObject({ kind: 'rejected' })
   expect(server.asked()).toEqual(['GET /v1/models/vidB-2'])
 })
@@ -139,7 +139,7 @@ test.each([
 test('a remix names its source, and its size where the door knows that one', async () => {
   await using server = await listenAsGateway(both)
   const provider = connect(server.url)
-  const source = { ...pictureForTest('never sent'), ref: { id: 'inner/0' } }
+  const source = { ...imageForTest('never sent'), ref: { id: 'inner/0' } }
   await provider.submit(job({ source, width: 480, height: 480 }), soon())
   await provider.submit(job({ source, width: 1920, height: 1080 }), soon())
   expect(server.asked()).toEqual(['POST /v1/videos/inner%2F0/remix', 'POST /v1/videos/inner%2F0/remix'])
@@ -174,12 +174,12 @@ test.each([
   await using server = await listenForTest((_request, response) => {
     response.writeHead(status, { 'retry-after': '3' }).end(JSON.stringify({ error: { code, message: '…' } }))
   })
-  const failure = await failureOf(connect(server.url, { doors: 'create' }).submit(job(), soon()))
+  const failure = await failureOf(connect(server.url, { endpoints: 'create' }).submit(job(), soon()))
   expect(failure).toMatchObject({ kind, code: public_ })
   if (kind === 'busy' || status === 409) expect(failure).toMatchObject({ retryAfterMs: 3000 })
 })
 
-const running = (progress?: number) => ({ kind: 'running', progress, checkAfterMs: undefined })
+const running = (progress?: number) => ({ kind: 'running', progress, pollAfterMs: undefined })
 const done = { kind: 'done', result: { url: 'https://files.example/a.mp4' } }
 const refused = (code: string, message: string) => ({ kind: 'refused', code, message })
 const video_url = 'https://files.example/a.mp4'
@@ -230,7 +230,7 @@ test.each([
     asked = request.url
     response.end(JSON.stringify({ id: 'data' in reply ? undefined : 'a', ...reply }))
   })
-  expect(await connect(server.url).check({ id: 'a&b' }, soon())).toEqual(status)
+  expect(await connect(server.url).poll({ id: 'a&b' }, soon())).toEqual(status)
   expect(asked).toBe('/v1/video/query?id=a%26b')
 })
 
@@ -240,9 +240,9 @@ test('a video that is to be made larger is not done before it is', async () => {
     response.end(JSON.stringify({ id: 'a', status, video_url })),
   )
   const ref = { id: 'a', upsamples: true }
-  expect(await connect(server.url).check(ref, soon())).toEqual(running())
+  expect(await connect(server.url).poll(ref, soon())).toEqual(running())
   status = 'video_upsampling_completed'
-  expect(await connect(server.url).check(ref, soon())).toEqual(done)
+  expect(await connect(server.url).poll(ref, soon())).toEqual(done)
 })
 
 test('bytes can be had without a link', async () => {
@@ -251,7 +251,7 @@ test('bytes can be had without a link', async () => {
     else response.end(request.headers.accept?.startsWith('video/mp4') ? 'bytes' : 'no')
   })
   const provider = connect(server.url, { results: 'bytes' })
-  expect(await provider.check({ id: 'a' }, soon())).toEqual({ kind: 'done', result: null })
+  expect(await provider.poll({ id: 'a' }, soon())).toEqual({ kind: 'done', result: null })
   const film = await provider.openResult({ id: 'a' }, null, soon())
   expect(Buffer.concat(await film.toArray()).toString()).toBe('bytes')
 })

@@ -8,7 +8,7 @@ import { statusIn } from '../kit/video/job-status.ts'
 import { openVideo } from '../kit/video/result-link.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
-import { createDoorOnly, doorsAt } from './kinora-endpoints.ts'
+import { createOnly, endpointsAt } from './kinora-endpoints.ts'
 import { orderOf, remixOrder } from './kinora-order.ts'
 
 export interface KinoraVideoSettings {
@@ -17,7 +17,7 @@ export interface KinoraVideoSettings {
   apiKey: string | undefined
   /** Whether a repeated `Idempotency-Key` is answered with the job that is there already. */
   idempotentSubmits: boolean
-  doors: 'ask' | 'create'
+  endpoints: 'ask' | 'create'
   results: 'link' | 'bytes'
   connections?: number | undefined
   resultOrigins?: string[] | undefined
@@ -39,12 +39,12 @@ export function kinoraVideo(settings: KinoraVideoSettings): VideoProvider {
     connections: settings.connections,
     resultOrigins: settings.resultOrigins,
   })
-  const doorsOf = settings.doors === 'ask' ? doorsAt(upstream) : async () => createDoorOnly
+  const endpointsOf = settings.endpoints === 'ask' ? endpointsAt(upstream) : async () => createOnly
 
   async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
     const { upsamples, ...order } =
       job.source === undefined
-        ? orderOf(job, await doorsOf(job.model, signal))
+        ? orderOf(job, await endpointsOf(job.model, signal))
         : remixOrder(job, idIn(job.source.ref))
     const answer = await upstream.callJson({
       ...order,
@@ -60,9 +60,9 @@ export function kinoraVideo(settings: KinoraVideoSettings): VideoProvider {
     throw refusal ?? new ProviderFailure('unknown', 'submit answered without an id')
   }
 
-  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+  async function poll(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
     const path = `/v1/video/query?id=${encodeURIComponent(idIn(ref))}`
-    const answer = await upstream.callJson({ what: 'check', method: 'GET', path, alsoFine: [404], signal })
+    const answer = await upstream.callJson({ what: 'poll', method: 'GET', path, alsoFine: [404], signal })
     if (answer.status === 404) return { kind: 'missing' }
     return statusIn(answer, {
       isDone: (word) => doneWords.has(word) || (word === generatedWord && member(ref, 'upsamples') !== true),
@@ -74,7 +74,7 @@ export function kinoraVideo(settings: KinoraVideoSettings): VideoProvider {
 
   async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {
     const contentPath = () => `${taskPath(ref)}/content`
-    return openVideo(upstream, { result, contentPath, check: () => check(ref, signal), signal })
+    return openVideo(upstream, { result, contentPath, poll: () => poll(ref, signal), signal })
   }
 
   async function cancel(ref: Opaque, signal: AbortSignal): Promise<void> {
@@ -92,7 +92,7 @@ export function kinoraVideo(settings: KinoraVideoSettings): VideoProvider {
     canRemix: true,
     remixesOwnJobs: true,
     submit,
-    check,
+    poll,
     openResult,
     cancel,
     discard,

@@ -10,7 +10,7 @@ export const kinora = protocol({
       default: true,
       description: 'Whether it answers a repeated Idempotency-Key with the job it already has.',
     }),
-    doors: Type.Union([Type.Literal('ask'), Type.Literal('create')], {
+    endpoints: Type.Union([Type.Literal('ask'), Type.Literal('create')], {
       default: 'ask',
       description:
         'Where jobs go: `ask` looks up in its list of models whether /v1/video/create or /v1/videos takes a model, as ' +

@@ -24,7 +24,7 @@ const job: VideoJob = {
   referenceMode: undefined,
   source: undefined,
   characters: [],
-  newsUrl: undefined,
+  webhookUrl: undefined,
 }
 
 test('a job is put under our task id', async () => {
@@ -67,8 +67,8 @@ test('a source, characters and how references relate go along', async () => {
       references: [],
       referenceMode: 'frames',
       characters: [
-        { username: 'anna', picture: file('image/jpeg', 'face') },
-        { username: 'bob', picture: file('image/png', 'nose') },
+        { username: 'anna', image: file('image/jpeg', 'face') },
+        { username: 'bob', image: file('image/png', 'nose') },
       ],
       source: { ...file('video/mp4', 'film'), ref: { id: 'earlier' } },
     },
@@ -114,7 +114,7 @@ test.each([
   ['{"state":"failed"}', { kind: 'refused', code: 'upstream_error', message: 'failed' }],
 ])('a check that finds %s', async (reply, status) => {
   await using server = await listenForTest((_request, response) => response.end(reply))
-  expect(await localVideo({ baseUrl: server.url }).check({ id: 'task/1' }, soon())).toEqual(status)
+  expect(await localVideo({ baseUrl: server.url }).poll({ id: 'task/1' }, soon())).toEqual(status)
 })
 
 test('a job that is not there is missing for checks and nothing for discards and cancels', async () => {
@@ -124,8 +124,8 @@ test('a job that is not there is missing for checks and nothing for discards and
     response.writeHead(404).end('{"error":{"code":"job_not_found"}}')
   })
   const provider = localVideo({ baseUrl: server.url })
-  expect(await provider.check({ id: 'a' }, soon())).toEqual({ kind: 'missing' })
-  expect(await failureOf(provider.check(null, soon()))).toMatchObject({ kind: 'rejected' })
+  expect(await provider.poll({ id: 'a' }, soon())).toEqual({ kind: 'missing' })
+  expect(await failureOf(provider.poll(null, soon()))).toMatchObject({ kind: 'rejected' })
   await provider.discard?.({ id: 'a' }, soon())
   await provider.cancel?.({ id: 'b' }, soon())
   expect(seen).toEqual(['GET /jobs/a', 'DELETE /jobs/a', 'DELETE /jobs/b'])

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 
 import { multipart } from '../kit/http/multipart.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
-import { complaintIn, refusalCodeOf } from '../kit/http/vendor-error.ts'
+import { vendorErrorIn, refusalCodeOf } from '../kit/http/vendor-error.ts'
 import { member, numberOf, textOf } from '../kit/json/lenient-json.ts'
 import { referencePart, sourcePart } from '../kit/video/reference-part.ts'
 import { ProviderFailure } from '../port/failure.ts'
@@ -22,8 +22,8 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
       job.characters.length === 0 ? undefined : job.characters.map(({ username }) => username)
     const described = { model, prompt, seconds, width, height, watermark, style, referenceMode, characters }
     const files = [
-      ...job.references.map((picture, index) => referencePart('reference', picture, index)),
-      ...job.characters.map(({ picture }, index) => referencePart('character', picture, index)),
+      ...job.references.map((image, index) => referencePart('reference', image, index)),
+      ...job.characters.map(({ image }, index) => referencePart('character', image, index)),
       ...(source === undefined ? [] : [sourcePart('source', source)]),
     ]
     const answer = await upstream.callJson({
@@ -39,9 +39,9 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
     return { id: job.taskId }
   }
 
-  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+  async function poll(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
     const answer = await upstream.callJson({
-      what: 'check',
+      what: 'poll',
       method: 'GET',
       path: pathOf(ref),
       alsoFine: [404],
@@ -52,9 +52,9 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
     if (state === undefined) throw new ProviderFailure('unknown', 'check answered without a state')
     if (state === 'done') return { kind: 'done', result: null }
     if (state === 'failed') {
-      const complaint = complaintIn(answer.body)
-      const said = ['failed', complaint?.code, complaint?.message].filter((part) => part !== undefined)
-      return { kind: 'refused', code: refusalCodeOf(complaint), message: upstream.redact(said.join(': ')) }
+      const vendorError = vendorErrorIn(answer.body)
+      const said = ['failed', vendorError?.code, vendorError?.message].filter((part) => part !== undefined)
+      return { kind: 'refused', code: refusalCodeOf(vendorError), message: upstream.redact(said.join(': ')) }
     }
     return { kind: 'running', progress: numberOf(member(answer.body, 'progress')) }
   }
@@ -71,7 +71,7 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
     submitsAreIdempotent: true,
     canRemix: true,
     submit,
-    check,
+    poll,
     openResult,
     // A job that goes takes its render with it.
     discard: (ref, signal) => remove('discard', ref, signal),

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 
 import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
-import type { DialogueJob, DialoguePiece } from '../port/dialogue.ts'
+import type { DialogueJob, DialogueChunk } from '../port/dialogue.ts'
 import { openAiDialogue } from './openai-dialogue.ts'
 
 const job = (changes: Partial<DialogueJob> = {}): DialogueJob => ({
@@ -34,12 +34,12 @@ const replyOf = (url: string, changes: Partial<DialogueJob> = {}, isOurs = false
   openAiDialogue({ baseUrl: `${url}/v1`, apiKey: 'k', isOurs }).reply(job(changes), soon())
 
 const piecesOf = async (url: string, changes: Partial<DialogueJob> = {}) => {
-  const { pieces } = await openAiDialogue({ baseUrl: url, apiKey: 'k', isOurs: false }).streamReply(
+  const { chunks } = await openAiDialogue({ baseUrl: url, apiKey: 'k', isOurs: false }).streamReply(
     job(changes),
     soon(),
   )
-  const found: DialoguePiece[] = []
-  for await (const piece of pieces) found.push(piece)
+  const found: DialogueChunk[] = []
+  for await (const chunk of chunks) found.push(chunk)
   return found
 }
 

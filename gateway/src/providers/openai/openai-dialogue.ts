@@ -6,13 +6,13 @@ import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
 import type { StreamedBody } from '../kit/http/multipart.ts'
 import { sentEvents } from '../kit/http/sse-events.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
-import { complaintIn } from '../kit/http/vendor-error.ts'
+import { vendorErrorIn } from '../kit/http/vendor-error.ts'
 import { member, numberOf, parseJson, textOf } from '../kit/json/lenient-json.ts'
 import type {
   DialogueChoice,
   DialogueJob,
   DialogueMessage,
-  DialoguePiece,
+  DialogueChunk,
   DialogueProvider,
   DialogueReply,
   DialogueStream,
@@ -68,10 +68,10 @@ export function openAiDialogue(settings: OpenAiDialogueSettings): DialogueProvid
     const given: unknown = member(body, 'choices')
     const choices = Array.isArray(given) ? given.map((choice) => choiceOf(choice, job)) : []
     if (choices.length === 0) {
-      const complaint = complaintIn(member(body, 'error'))
+      const vendorError = vendorErrorIn(member(body, 'error'))
       throw new ProviderFailure(
         'unknown',
-        upstream.redact(`${what} answered nothing: ${complaint?.message ?? ''}`),
+        upstream.redact(`${what} answered nothing: ${vendorError?.message ?? ''}`),
       )
     }
     const isUsable = choices.some(({ text, audio }) => text !== '' || audio !== undefined)
@@ -79,7 +79,7 @@ export function openAiDialogue(settings: OpenAiDialogueSettings): DialogueProvid
     return { choices, usage: usageOf(member(body, 'usage')), engine: isOurs ? engineIn(headers) : undefined }
   }
 
-  async function* piecesIn(bytes: Readable, job: DialogueJob): DialogueStream['pieces'] {
+  async function* chunksIn(bytes: Readable, job: DialogueJob): DialogueStream['chunks'] {
     const ended = new Set<number>()
     let isSilent = true
     for await (const data of sentEvents(bytes, what)) {
@@ -104,7 +104,7 @@ export function openAiDialogue(settings: OpenAiDialogueSettings): DialogueProvid
         yield { kind: 'end', index, finishReason }
       }
       const usage = usageOf(member(event, 'usage'))
-      if (usage !== undefined) yield { kind: 'usage', usage } satisfies DialoguePiece
+      if (usage !== undefined) yield { kind: 'usage', usage } satisfies DialogueChunk
     }
     if (ended.size < job.n) throw new ProviderFailure('unknown', `${what} stopped before its end`)
   }
@@ -116,7 +116,7 @@ export function openAiDialogue(settings: OpenAiDialogueSettings): DialogueProvid
       headers: { accept: 'text/event-stream' },
       stalledMs,
     })
-    return { engine: isOurs ? engineIn(headers) : undefined, pieces: piecesIn(bytes, job) }
+    return { engine: isOurs ? engineIn(headers) : undefined, chunks: chunksIn(bytes, job) }
   }
 
   return { reply, streamReply }

@@ -2,7 +2,7 @@ import { engineIn } from '../kit/engine.ts'
 import { one } from '../kit/http/classify.ts'
 import { jsonBody } from '../kit/http/multipart.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
-import { hasBegun } from '../kit/streams/first-byte.ts'
+import { firstByteOf } from '../kit/streams/first-byte.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Speech, SpeechJob, SpeechProvider } from '../port/speech.ts'
 
@@ -72,7 +72,7 @@ export function openAiSpeech(settings: OpenAiSpeechSettings): SpeechProvider {
         bytes.destroy()
         throw new ProviderFailure('unknown', upstream.redact(`speech answered ${contentType}`))
       }
-      if (!(await hasBegun(bytes))) throw new ProviderFailure('unknown', 'speech answered no sound')
+      if (!(await firstByteOf(bytes))) throw new ProviderFailure('unknown', 'speech answered no sound')
       return { bytes, engine: isOurs ? engineIn(headers) : undefined }
     } finally {
       clearTimeout(timer)

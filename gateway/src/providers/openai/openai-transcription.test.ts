@@ -36,7 +36,7 @@ const answered = async (body: unknown, changes: Partial<TranscriptionJob> = {}) 
   return await connect(vendor.url).transcribe(job(changes), soon())
 }
 
-/** The pieces of a stream that comes in these chunks. */
+/** The transcript chunks of a stream whose bytes arrive in these chunks. */
 const streamed = async (chunks: string[], isOurs = false) => {
   await using vendor = await listenForTest((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-engine': 'an-engine' })
@@ -48,9 +48,10 @@ const streamed = async (chunks: string[], isOurs = false) => {
     }
     next()
   })
-  const { pieces, engine } = (await connect(vendor.url, isOurs).streamTranscript?.(job(), soon())) ?? {}
+  const { chunks: transcript, engine } =
+    (await connect(vendor.url, isOurs).streamTranscript?.(job(), soon())) ?? {}
   const heard: string[] = []
-  for await (const piece of pieces ?? []) heard.push(piece)
+  for await (const chunk of transcript ?? []) heard.push(chunk)
   return { heard, engine }
 }
 
@@ -155,8 +156,8 @@ describe('reading a stream', () => {
   })
 
   test("a vendor's complaint stays in the log, our own provider's may be shown, and only that one tells its engine", async () => {
-    const complaint = event({ error: { code: 'server_error', message: 'host 10.0.0.1 is out of memory' } })
-    expect(await failureOf(streamed([complaint]))).toMatchObject({ forCaller: undefined })
+    const vendorError = event({ error: { code: 'server_error', message: 'host 10.0.0.1 is out of memory' } })
+    expect(await failureOf(streamed([vendorError]))).toMatchObject({ forCaller: undefined })
     const own = event({ error: { code: 'invalid_file_format', message: 'That is no sound.' } })
     expect(await failureOf(streamed([own], true))).toMatchObject({
       code: 'invalid_file_format',

@@ -3,7 +3,7 @@ import { failureOfAnswer, failureOfOurs } from '../kit/http/classify.ts'
 import { type FieldPart, type FilePart, multipart } from '../kit/http/multipart.ts'
 import { sentEvents } from '../kit/http/sse-events.ts'
 import { isJson, readText, upstreamAt } from '../kit/http/upstream-http.ts'
-import { complaintIn } from '../kit/http/vendor-error.ts'
+import { vendorErrorIn } from '../kit/http/vendor-error.ts'
 import { member, numberOf, parseJson, textOf } from '../kit/json/lenient-json.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type {
@@ -59,19 +59,19 @@ export function openAiTranscription(settings: OpenAiTranscriptionSettings): Tran
       signal,
     })
 
-    async function* pieces(): AsyncGenerator<string, void, undefined> {
+    async function* chunks(): AsyncGenerator<string, void, undefined> {
       try {
         // A vendor whose model cannot stream answers as if it had not been asked to.
         if (isJson(headers)) {
           const text = await readText(bytes, longestAnswerBytes)
           yield transcriptIn(text === undefined ? undefined : parseJson(text), job).text
-        } else yield* piecesIn(sentEvents(bytes, what(job)))
+        } else yield* chunksIn(sentEvents(bytes, what(job)))
       } finally {
         bytes.destroy()
       }
     }
 
-    async function* piecesIn(events: AsyncGenerator<string>): AsyncGenerator<string, void, undefined> {
+    async function* chunksIn(events: AsyncGenerator<string>): AsyncGenerator<string, void, undefined> {
       let told = ''
       for await (const data of events) {
         const event = parseJson(data)
@@ -88,7 +88,7 @@ export function openAiTranscription(settings: OpenAiTranscriptionSettings): Tran
             yield text.slice(told.length)
           }
           return
-        } else if (complaintIn(event)?.message !== undefined && member(event, 'error') !== undefined) {
+        } else if (vendorErrorIn(event)?.message !== undefined && member(event, 'error') !== undefined) {
           throw failureIn(event)
         }
       }
@@ -101,7 +101,7 @@ export function openAiTranscription(settings: OpenAiTranscriptionSettings): Tran
       return isOurs ? failureOfOurs(answer, upstream.redact) : failureOfAnswer(answer, upstream.redact)
     }
 
-    return { engine: isOurs ? engineIn(headers) : undefined, pieces: pieces() }
+    return { engine: isOurs ? engineIn(headers) : undefined, chunks: chunks() }
   }
 
   return { transcribe, streamTranscript }

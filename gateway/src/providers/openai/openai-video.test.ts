@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
-import { jobForTest, pictureForTest } from '../../../test/kit/job-for-test.ts'
+import { jobForTest, imageForTest } from '../../../test/kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { openAiVideo, type OpenAiVideoSettings } from './openai-video.ts'
@@ -31,7 +31,7 @@ describe('against the simulated vendor', () => {
 
   async function ended(ref: Opaque): Promise<VideoJobStatus> {
     for (;;) {
-      const status = await provider.check(ref, soon())
+      const status = await provider.poll(ref, soon())
       if (status.kind !== 'running') return status
       await wait(10)
     }
@@ -39,7 +39,7 @@ describe('against the simulated vendor', () => {
 
   test('a video goes all the way', async () => {
     const wanted = job('a cat vendor:never vendor:duration=200ms', {
-      references: [pictureForTest('first'), pictureForTest('second')],
+      references: [imageForTest('first'), imageForTest('second')],
     })
     const ref = await provider.submit(wanted, soon())
     expect(jobsOf(wanted.taskId)).toEqual([
@@ -51,10 +51,10 @@ describe('against the simulated vendor', () => {
         submits: 1,
       }),
     ])
-    expect(await provider.check(ref, soon())).toEqual({
+    expect(await provider.poll(ref, soon())).toEqual({
       kind: 'running',
       progress: expect.any(Number),
-      checkAfterMs: 40,
+      pollAfterMs: 40,
     })
     vendor.release(0)
     expect(await ended(ref)).toEqual({ kind: 'done', result: null })
@@ -63,7 +63,7 @@ describe('against the simulated vendor', () => {
     expect(video.length).toBeGreaterThan(10_000)
     await provider.discard?.(ref, soon())
     await provider.discard?.(ref, soon())
-    expect(await provider.check(ref, soon())).toEqual({ kind: 'missing' })
+    expect(await provider.poll(ref, soon())).toEqual({ kind: 'missing' })
   })
 
   test('the same task submitted twice is one job', async () => {
@@ -76,10 +76,10 @@ describe('against the simulated vendor', () => {
     const first = job('a cat vendor:duration=0ms', { model: 'maker-2', seconds: 8, width: 720, height: 1280 })
     const ref = await provider.submit(first, soon())
     expect(await ended(ref)).toMatchObject({ kind: 'done' })
-    const source = { ...pictureForTest('never sent'), ref }
+    const source = { ...imageForTest('never sent'), ref }
     const wanted = job('at night', {
       source,
-      characters: [{ username: 'anna', picture: pictureForTest('face') }],
+      characters: [{ username: 'anna', image: imageForTest('face') }],
     })
     const remix = await provider.submit(wanted, soon())
     expect(await provider.submit(wanted, soon())).toEqual(remix)
@@ -97,12 +97,12 @@ describe('against the simulated vendor', () => {
 
   test('a source that was made elsewhere cannot be remixed, nor one that is gone', async () => {
     expect(provider.canRemix).toBe(true)
-    const foreign = job('at night', { source: { ...pictureForTest('film'), ref: undefined } })
+    const foreign = job('at night', { source: { ...imageForTest('film'), ref: undefined } })
     expect(await failureOf(provider.submit(foreign, soon()))).toMatchObject({
       kind: 'rejected',
       code: 'upstream_error',
     })
-    const gone = job('at night', { source: { ...pictureForTest('film'), ref: { id: 'video_gone' } } })
+    const gone = job('at night', { source: { ...imageForTest('film'), ref: { id: 'video_gone' } } })
     expect(await failureOf(provider.submit(gone, soon()))).toMatchObject({ kind: 'rejected' })
     expect([...jobsOf(foreign.taskId), ...jobsOf(gone.taskId)]).toEqual([])
   })
@@ -144,14 +144,14 @@ describe('against the simulated vendor', () => {
   test('vendor:never keeps running', async () => {
     const ref = await provider.submit(job('vendor:never vendor:duration=1ms'), soon())
     await wait(5)
-    expect(await provider.check(ref, soon())).toMatchObject({ kind: 'running', progress: 50 })
+    expect(await provider.poll(ref, soon())).toMatchObject({ kind: 'running', progress: 50 })
   })
 
-  test('vendor:check-503 is busy for that many checks', async () => {
-    const ref = await provider.submit(job('vendor:check-503=3 vendor:duration=0ms'), soon())
+  test('vendor:poll-503 is busy for that many checks', async () => {
+    const ref = await provider.submit(job('vendor:poll-503=3 vendor:duration=0ms'), soon())
     for (const _ of [1, 2, 3])
-      expect(await failureOf(provider.check(ref, soon()))).toMatchObject({ kind: 'busy' })
-    expect(await provider.check(ref, soon())).toMatchObject({ kind: 'done' })
+      expect(await failureOf(provider.poll(ref, soon()))).toMatchObject({ kind: 'busy' })
+    expect(await provider.poll(ref, soon())).toMatchObject({ kind: 'done' })
   })
 
   test('vendor:bad-media and vendor:cut-media show in the download', async () => {
@@ -209,7 +209,7 @@ test('the create request says what the protocol asks for', async () => {
   })
   const provider = connect(`${server.url}/v1/`, { lookup: true })
   expect(
-    await provider.submit(job('a "cat"', { taskId: 'task-a', references: [pictureForTest('PNG')] }), soon()),
+    await provider.submit(job('a "cat"', { taskId: 'task-a', references: [imageForTest('PNG')] }), soon()),
   ).toEqual({
     id: 'v1',
   })
@@ -257,7 +257,7 @@ test.each([
   expect(await failureOf(connect(server.url).submit(job('a cat'), soon()))).toMatchObject({ kind })
 })
 
-const running = (progress?: number) => ({ kind: 'running', progress, checkAfterMs: undefined })
+const running = (progress?: number) => ({ kind: 'running', progress, pollAfterMs: undefined })
 const refused = (code: string, message: string) => ({ kind: 'refused', code, message })
 
 test.each([
@@ -316,15 +316,15 @@ test.each([
   [{ id: 'a', status: 'expired' }, refused('upstream_error', 'expired')],
 ])('a fork that says %j', async (reply, status) => {
   await using server = await listenForTest((_request, response) => response.end(JSON.stringify(reply)))
-  expect(await connect(server.url).check({ id: 'a' }, soon())).toEqual(status)
+  expect(await connect(server.url).poll({ id: 'a' }, soon())).toEqual(status)
 })
 
 test('a check without a status, and a reference that is not ours, are failures', async () => {
   await using server = await listenForTest((_request, response) => response.end('{"id":"a"}'))
   const provider = connect(server.url)
-  expect(await failureOf(provider.check({ id: 'a' }, soon()))).toMatchObject({ kind: 'unknown' })
+  expect(await failureOf(provider.poll({ id: 'a' }, soon()))).toMatchObject({ kind: 'unknown' })
   for (const ref of [null, 'a', { name: 'a' }, { id: '..' }]) {
-    expect(await failureOf(provider.check(ref, soon()))).toMatchObject({ kind: 'rejected' })
+    expect(await failureOf(provider.poll(ref, soon()))).toMatchObject({ kind: 'rejected' })
   }
 })
 
@@ -348,7 +348,7 @@ test.each([
     else response.end(JSON.stringify({ id: 'a', status: 'completed', ...place }))
   })
   const provider = connect(server.url, { results: 'link' })
-  const status = await provider.check({ id: 'a' }, soon())
+  const status = await provider.poll({ id: 'a' }, soon())
   expect(status).toEqual({ kind: 'done', result: { url: '/film' } })
   const film = await provider.openResult({ id: 'a' }, { url: '/film' }, soon())
   expect(Buffer.concat(await film.toArray()).toString()).toBe('bytes')
@@ -361,7 +361,7 @@ test.each([{}, { url: null }, { video_url: 'javascript:1' }, { output: [] }, { u
     await using server = await listenForTest((_request, response) => {
       response.end(JSON.stringify({ id: 'a', status: 'completed', ...place }))
     })
-    expect(await connect(server.url, { results: 'link' }).check({ id: 'a' }, soon())).toMatchObject({
+    expect(await connect(server.url, { results: 'link' }).poll({ id: 'a' }, soon())).toMatchObject({
       kind: 'refused',
       code: 'upstream_error',
     })
@@ -393,7 +393,7 @@ test('bytes are asked for by name, and the vendor says when to look again', asyn
   const provider = connect(server.url)
   const film = await provider.openResult({ id: 'a' }, null, soon())
   expect(Buffer.concat(await film.toArray()).toString()).toMatch(/^video\/mp4,/)
-  expect(await provider.check({ id: 'a' }, soon())).toMatchObject({ kind: 'running', checkAfterMs: 7000 })
+  expect(await provider.poll({ id: 'a' }, soon())).toMatchObject({ kind: 'running', pollAfterMs: 7000 })
 })
 
 test('an id is only ever one step of the path', async () => {
@@ -403,7 +403,7 @@ test('an id is only ever one step of the path', async () => {
     response.writeHead(404).end()
   })
   const provider = connect(`${server.url}/openai`)
-  expect(await provider.check({ id: '../a?b#c' }, soon())).toEqual({ kind: 'missing' })
+  expect(await provider.poll({ id: '../a?b#c' }, soon())).toEqual({ kind: 'missing' })
   expect(urls).toEqual(['/openai/v1/videos/..%2Fa%3Fb%23c'])
 })
 

@@ -63,7 +63,7 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
       { name: 'size', value: `${job.width}x${job.height}` },
     ]
     if (settings.lookup === true) fields.push({ name: 'client_reference', value: job.taskId })
-    const files = job.references.map((picture, index) => referencePart('input_reference', picture, index))
+    const files = job.references.map((image, index) => referencePart('input_reference', image, index))
     return { path: '/v1/videos', body: multipart([...fields, ...files]) }
   }
 
@@ -83,9 +83,9 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     throw refusal ?? new ProviderFailure('unknown', 'submit answered without an id')
   }
 
-  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+  async function poll(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
     const answer = await upstream.callJson({
-      what: 'check',
+      what: 'poll',
       method: 'GET',
       path: pathOf(ref),
       alsoFine: [404],
@@ -102,7 +102,7 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
 
   async function openResult(ref: Opaque, result: Opaque, signal: AbortSignal): Promise<Readable> {
     const contentPath = () => `${pathOf(ref)}/content`
-    return openVideo(upstream, { result, contentPath, check: () => check(ref, signal), signal })
+    return openVideo(upstream, { result, contentPath, poll: () => poll(ref, signal), signal })
   }
 
   async function lookup(taskId: string, signal: AbortSignal): Promise<Opaque | undefined> {
@@ -127,7 +127,7 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     canRemix: true,
     remixesOwnJobs: true,
     submit,
-    check,
+    poll,
     openResult,
     ...(settings.lookup === true ? { lookup } : {}),
     discard,

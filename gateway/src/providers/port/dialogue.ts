@@ -64,14 +64,14 @@ export interface DialogueReply {
   engine: Engine | undefined
 }
 
-export type DialoguePiece =
+export type DialogueChunk =
   | { kind: 'text'; index: number; text: string }
   | { kind: 'end'; index: number; finishReason: DialogueChoice['finishReason'] }
   | { kind: 'usage'; usage: DialogueUsage }
 
 export interface DialogueStream {
   engine: Engine | undefined
-  pieces: AsyncGenerator<DialoguePiece, void, undefined>
+  chunks: AsyncGenerator<DialogueChunk, void, undefined>
 }
 
 /** A provider that talks, with text or with sound. Throws only `ProviderFailure`. */

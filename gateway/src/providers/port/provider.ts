@@ -35,10 +35,10 @@ export interface Provider extends Capabilities {
   slots: number
   /** Over how many watches its jobs are spread. */
   shards: number
-  checkEveryMs: { least: number; most: number }
-  timeoutsMs: { submit: number; check: number; download: number }
+  pollIntervalMs: { least: number; most: number }
+  timeoutsMs: { submit: number; poll: number; download: number }
   /** True where it is told an address to bring its news to; its jobs are then seldom checked unasked. */
-  bringsNews: boolean
+  sendsWebhooks: boolean
 }
 
 export interface Providers {

@@ -59,7 +59,7 @@ export interface Transcript {
 export interface TranscriptStream {
   engine: Engine | undefined
   /** Pieces of the text in their order; together they are the whole text. Throws only `ProviderFailure`. */
-  pieces: AsyncGenerator<string, void, undefined>
+  chunks: AsyncGenerator<string, void, undefined>
 }
 
 /** A provider that writes down speech. Throws only `ProviderFailure`. */

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 export type Opaque = null | boolean | number | string | Opaque[] | { [name: string]: Opaque }
 
 /** A picture the caller sent along, readable as often as needed. */
-export interface ReferencePicture {
+export interface ReferenceImage {
   contentType: string
   sizeBytes: number
   open: () => Promise<Readable>
@@ -32,18 +32,18 @@ export interface VideoJob {
   watermark: boolean
   isPrivate: boolean
   style: string | undefined
-  references: ReferencePicture[]
+  references: ReferenceImage[]
   /** What several references are to each other; undefined where they only lend their look. */
   referenceMode: 'frames' | 'components' | undefined
   /** Set for a remix. */
   source: SourceVideo | undefined
   /** Those that the prompt names as `@username`, each with its portrait. */
-  characters: { username: string; picture: ReferencePicture }[]
+  characters: { username: string; image: ReferenceImage }[]
   /**
    * Where the provider may bring its news of this job; undefined where it is not to. What an adapter needs to read them
    * it may add to the query as `note`.
    */
-  newsUrl: string | undefined
+  webhookUrl: string | undefined
 }
 
 /** A delivery to a job's news address, as it came. */
@@ -55,7 +55,7 @@ export interface Delivery {
 }
 
 /** What a genuine delivery tells. It is a hint: the job is checked before anything is believed of it. */
-export interface News {
+export interface WebhookEvent {
   /** The job it is about. */
   ref: Opaque
   /** The delivery's own id: the same news brought twice has the same. */
@@ -63,7 +63,7 @@ export interface News {
 }
 
 export type VideoJobStatus =
-  | { kind: 'running'; progress: number | undefined; checkAfterMs?: number | undefined }
+  | { kind: 'running'; progress: number | undefined; pollAfterMs?: number | undefined }
   | { kind: 'done'; result: Opaque }
   | { kind: 'refused'; code: RefusalCode; message: string }
   /** The provider has no such job: right after a submit that may still change, later it is final. */
@@ -88,7 +88,7 @@ export interface VideoProvider {
   /** True when a remix needs the job that made its source to be there still; such a job is not discarded. */
   readonly remixesOwnJobs?: boolean
   submit: (job: VideoJob, signal: AbortSignal) => Promise<Opaque>
-  check: (ref: Opaque, signal: AbortSignal) => Promise<VideoJobStatus>
+  poll: (ref: Opaque, signal: AbortSignal) => Promise<VideoJobStatus>
   /** Opens the finished video as a stream; the signal covers the whole download. */
   openResult: (ref: Opaque, result: Opaque, signal: AbortSignal) => Promise<Readable>
   /** Finds a job by our task id after a submit with an unknown outcome; `undefined` when there is none. */
@@ -96,7 +96,7 @@ export interface VideoProvider {
   /** Tells the provider that its job and result are no longer needed. */
   discard?: (ref: Opaque, signal: AbortSignal) => Promise<void>
   /** Reads a delivery to a job's news address; throws a `rejected` failure where it is forged, stale or unreadable. */
-  readNews?: (delivery: Delivery, signal: AbortSignal) => Promise<News>
+  readWebhook?: (delivery: Delivery, signal: AbortSignal) => Promise<WebhookEvent>
   /** Whether two references are of one job; absent where that is so when they are equal. */
   isSameJob?: (one: Opaque, other: Opaque) => boolean
   /** Asks the provider to stop a job; best effort, it may finish all the same. */

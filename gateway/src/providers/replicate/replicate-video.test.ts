@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
-import { jobForTest, pictureForTest } from '../../../test/kit/job-for-test.ts'
+import { jobForTest, imageForTest } from '../../../test/kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { replicateVideo, type ReplicateSettings } from './replicate-video.ts'
@@ -22,7 +22,7 @@ const connect = (baseUrl: string, changes: Partial<ReplicateSettings> = {}): Vid
       prompt: 'prompt',
       duration: 'seconds-number',
       aspect_ratio: 'aspect-ratio',
-      image: 'picture',
+      image: 'image',
     },
     fixed: {},
     ...changes,
@@ -40,14 +40,14 @@ describe('against the simulated vendor', () => {
 
   async function ended(ref: Opaque): Promise<VideoJobStatus> {
     for (;;) {
-      const status = await provider.check(ref, soon())
+      const status = await provider.poll(ref, soon())
       if (status.kind !== 'running') return status
       await wait(10)
     }
   }
 
   test('a video goes all the way, with its picture', async () => {
-    const ref = await provider.submit(job('a lighthouse', { references: [pictureForTest('pixels')] }), soon())
+    const ref = await provider.submit(job('a lighthouse', { references: [imageForTest('pixels')] }), soon())
     const [booked] = vendor.jobs()
     expect(booked).toMatchObject({ model: 'maker/video-1', seconds: '4', size: '16:9', referenceBytes: 6 })
     const status = await ended(ref)
@@ -63,7 +63,7 @@ describe('against the simulated vendor', () => {
   })
 
   test('a job that nobody knows is missing', async () => {
-    expect(await provider.check({ id: 'unheard-of' }, soon())).toEqual({ kind: 'missing' })
+    expect(await provider.poll({ id: 'unheard-of' }, soon())).toEqual({ kind: 'missing' })
   })
 })
 
@@ -99,10 +99,10 @@ test.each([
 test('fields are filled as the operator said, beside those that are always the same', async () => {
   await using server = await answering({ id: 'p1' })
   const provider = connect(server.url, {
-    input: { text: 'prompt', quality: 'resolution', dimensions: 'size', frames: 'pictures' },
+    input: { text: 'prompt', quality: 'resolution', dimensions: 'size', frames: 'images' },
     fixed: { fps: 24 },
   })
-  await provider.submit(job('a pier', { references: [pictureForTest('one'), pictureForTest('two')] }), soon())
+  await provider.submit(job('a pier', { references: [imageForTest('one'), imageForTest('two')] }), soon())
   expect(server.asked[0]?.body).toEqual({
     input: {
       fps: 24,
@@ -116,7 +116,7 @@ test('fields are filled as the operator said, beside those that are always the s
 
 test('a picture that has no place in the input is never left out in silence', async () => {
   await using server = await answering({ id: 'p1' })
-  const references = [pictureForTest('one'), pictureForTest('two')]
+  const references = [imageForTest('one'), imageForTest('two')]
   const failure = await failureOf(connect(server.url).submit(job('a pier', { references }), soon()))
   expect(failure).toMatchObject({ kind: 'rejected', code: 'invalid_image' })
   expect(server.asked).toEqual([])
@@ -128,7 +128,7 @@ test.each([
   [{ video: 'https://files.example/a.mp4' }, { url: 'https://files.example/a.mp4' }],
 ])('the output %j has a link', async (output, result) => {
   await using server = await answering({ id: 'p1', status: 'succeeded', output })
-  expect(await connect(server.url).check({ id: 'p1' }, soon())).toEqual({ kind: 'done', result })
+  expect(await connect(server.url).poll({ id: 'p1' }, soon())).toEqual({ kind: 'done', result })
 })
 
 test.each([
@@ -138,7 +138,7 @@ test.each([
   [{}],
 ])('success with %j is none', async (rest) => {
   await using server = await answering({ id: 'p1', status: 'succeeded', ...rest })
-  expect(await connect(server.url).check({ id: 'p1' }, soon())).toMatchObject({
+  expect(await connect(server.url).poll({ id: 'p1' }, soon())).toMatchObject({
     kind: 'refused',
     code: 'upstream_error',
   })
@@ -153,12 +153,12 @@ test.each([
   ['aborted', null, 'upstream_error'],
 ])('%s with "%s" is %s', async (status, error, code) => {
   await using server = await answering({ id: 'p1', status, error })
-  expect(await connect(server.url).check({ id: 'p1' }, soon())).toMatchObject({ kind: 'refused', code })
+  expect(await connect(server.url).poll({ id: 'p1' }, soon())).toMatchObject({ kind: 'refused', code })
 })
 
 test('a status that nobody knows is still running', async () => {
   await using server = await answering({ id: 'p1', status: 'dreaming' })
-  expect(await connect(server.url).check({ id: 'p1' }, soon())).toEqual({
+  expect(await connect(server.url).poll({ id: 'p1' }, soon())).toEqual({
     kind: 'running',
     progress: undefined,
   })
@@ -167,7 +167,7 @@ test('a status that nobody knows is still running', async () => {
 test.each([[null], ['p1'], [{ id: '../models' }], [{ name: 'p1' }]] as Opaque[][])(
   'the reference %j is not of this provider',
   async (ref) => {
-    const failure = await failureOf(connect('http://127.0.0.1:9').check(ref ?? null, soon()))
+    const failure = await failureOf(connect('http://127.0.0.1:9').poll(ref ?? null, soon()))
     expect(failure).toMatchObject({ kind: 'rejected', message: 'not a reference of this provider' })
   },
 )

@@ -17,7 +17,7 @@ const usualInput: ModelInput = {
   prompt: 'prompt',
   duration: 'seconds-number',
   aspect_ratio: 'aspect-ratio',
-  image: 'picture',
+  image: 'image',
 }
 
 export const replicate = protocol({
@@ -77,9 +77,9 @@ export function replicateVideo(settings: ReplicateSettings): VideoProvider {
     return { id }
   }
 
-  async function check(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
+  async function poll(ref: Opaque, signal: AbortSignal): Promise<VideoJobStatus> {
     const path = pathOf(ref)
-    const answer = await upstream.callJson({ what: 'check', method: 'GET', path, alsoFine: [404], signal })
+    const answer = await upstream.callJson({ what: 'poll', method: 'GET', path, alsoFine: [404], signal })
     if (answer.status === 404) return { kind: 'missing' }
     const word = textOf(member(answer.body, 'status'))?.toLowerCase()
     if (word === undefined) throw new ProviderFailure('unknown', 'check answered without a status')
@@ -110,7 +110,7 @@ export function replicateVideo(settings: ReplicateSettings): VideoProvider {
   }
 
   // Inputs and outputs are removed by the vendor itself after an hour, so there is nothing to discard.
-  return { submitsAreIdempotent: false, canRemix: false, submit, check, openResult, cancel }
+  return { submitsAreIdempotent: false, canRemix: false, submit, poll, openResult, cancel }
 }
 
 /** `owner/name` is run as its owner keeps it; with `:version`, or as a version alone, it is that one for good. */

@@ -22,7 +22,7 @@ const translations = '/v1/audio/translations'
 export interface CreateTranscriptionTaskDependencies {
   catalog: Catalog
   measureAudio: MeasureAudio
-  acceptRecording: AcceptRecording
+  admitRecording: AcceptRecording
   /** Whether subscription keys are refused. */
   requiresPayg: boolean
 }
@@ -30,7 +30,7 @@ export interface CreateTranscriptionTaskDependencies {
 export const createTranscriptionTask =
   (dependencies: CreateTranscriptionTaskDependencies): Handler<typeof operations.createTranscriptionTask> =>
   async (call) => {
-    const { measureAudio, acceptRecording } = dependencies
+    const { measureAudio, admitRecording } = dependencies
     const { caller, fields } = call
     const model = transcriptionModelFor(dependencies, call, endpoint)
     const form = call.read(TranscriptionTaskForm)
@@ -49,8 +49,8 @@ export const createTranscriptionTask =
     const { durationSeconds } = await measureAudio(path, 'file', call.mediaWork)
     const admission = { caller, model, order, durationSeconds }
     const headers = deprecationHeaders(model)
-    if (call.wantsQuote) return { headers, body: await acceptRecording.quote(admission) }
+    if (call.wantsQuote) return { headers, body: await admitRecording.quote(admission) }
     const replyOf = (accepted: TranscriptionTask) => ({ headers, body: presentTranscriptionTask(accepted) })
-    const replyToKeep = (accepted: TranscriptionTask) => call.keep(accepted.id, replyOf(accepted))
-    return replyOf(await acceptRecording({ ...admission, path, replyToKeep }))
+    const responseToStore = (accepted: TranscriptionTask) => call.keep(accepted.id, replyOf(accepted))
+    return replyOf(await admitRecording({ ...admission, path, responseToStore }))
   }

@@ -41,8 +41,8 @@ export const getTranscript =
         message: `'${task.model}' does not tell when something is said; use json or text.`,
       })
     }
-    const { pieces, endMs } = await readTranscripts(database, task.id)
-    const merged = mergeTranscripts(pieces)
+    const { segments, endMs } = await readTranscripts(database, task.id)
+    const merged = mergeTranscripts(segments)
     const durationSeconds = Math.max(task.durationMs, endMs) / 1000
     const { headers, body } = writeTranscript(
       { ...merged, durationSeconds, words: undefined },

@@ -7,8 +7,8 @@ import type { Quote } from '@kinora/contract/operations/account'
 import type { Caller } from '../../auth/caller.ts'
 import type { PriceList } from '../../billing/prices/price-list.ts'
 import { quoteOf } from '../../billing/spending/quote.ts'
-import { placeHolds, purseOf } from '../../billing/spending/spend.ts'
-import type { KeepReplies, ReplyToKeep } from '../../http/call.ts'
+import { placeHolds, walletOf } from '../../billing/spending/spend.ts'
+import type { StoreResponses, ResponseToStore } from '../../http/call.ts'
 import type { TranscriptionModel } from '../../models/model.ts'
 import { CommitOutcomeUnknown, type Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
@@ -24,13 +24,13 @@ interface Admission {
   path: string
   durationSeconds: number
   /** The reply that tells of the task, where a repeat of the request is to be answered with it. */
-  replyToKeep: (task: TranscriptionTask) => ReplyToKeep | undefined
+  responseToStore: (task: TranscriptionTask) => ResponseToStore | undefined
 }
 
 export interface AcceptRecording {
   (admission: Admission): Promise<TranscriptionTask>
   /** What it would cost, and whether it would be accepted. */
-  quote: (admission: Omit<Admission, 'path' | 'replyToKeep'>) => Promise<Quote>
+  quote: (admission: Omit<Admission, 'path' | 'responseToStore'>) => Promise<Quote>
 }
 
 export interface AcceptDependencies {
@@ -39,17 +39,17 @@ export interface AcceptDependencies {
   prices: PriceList
   /** What a task has beside the time its recording plays, twice. */
   deadlineMs: number
-  nudgeDispatcher: () => void
-  keepReplies: KeepReplies
+  wakeDispatcher: () => void
+  storeResponses: StoreResponses
 }
 
 export const recordingKeyOf = (day: string, taskId: string): string => `recordings/${day}/${taskId}`
 
-export const createAcceptRecording = (dependencies: AcceptDependencies): AcceptRecording => {
-  const { postgres, mediaStore, prices, deadlineMs, nudgeDispatcher, keepReplies } = dependencies
+export const createAdmitRecording = (dependencies: AcceptDependencies): AcceptRecording => {
+  const { postgres, mediaStore, prices, deadlineMs, wakeDispatcher, storeResponses } = dependencies
   const priceFor = ({ model, durationSeconds }: Pick<Admission, 'model' | 'durationSeconds'>) =>
     prices.priceOfMinutes(model, durationSeconds)
-  const acceptRecording: AcceptRecording = async (admission) => {
+  const admitRecording: AcceptRecording = async (admission) => {
     const { caller, model, order, path, durationSeconds } = admission
     const createdAt = new Date()
     const id = createTranscriptionId(createdAt.getTime())
@@ -66,7 +66,7 @@ export const createAcceptRecording = (dependencies: AcceptDependencies): AcceptR
       order,
       durationMs,
       doneMs: 0,
-      purse: purseOf(caller),
+      wallet: walletOf(caller),
       price,
       holdMicros: price.totalMicros,
       errorCode: null,
@@ -85,8 +85,8 @@ export const createAcceptRecording = (dependencies: AcceptDependencies): AcceptR
         if (refusals[0] !== undefined) throw refusals[0]
         task = { ...task, createdAt: new Date(atMs) }
         await insertTranscription(database, task, new Date(atMs + deadlineMs + 2 * durationMs), at)
-        const reply = admission.replyToKeep(task)
-        if (reply !== undefined) await keepReplies(database, [reply])
+        const reply = admission.responseToStore(task)
+        if (reply !== undefined) await storeResponses(database, [reply])
       })
     } catch (error) {
       if (!(error instanceof CommitOutcomeUnknown)) {
@@ -98,13 +98,13 @@ export const createAcceptRecording = (dependencies: AcceptDependencies): AcceptR
       const committed = await findTranscription(postgres, day, id).catch(() => undefined)
       if (committed === undefined) throw error
     }
-    nudgeDispatcher()
+    wakeDispatcher()
     return task
   }
-  acceptRecording.quote = (admission) => {
+  admitRecording.quote = (admission) => {
     const { caller, model, order, durationSeconds } = admission
     const parameters = { ...order, seconds: durationSeconds }
     return quoteOf(postgres, { caller, model: model.id, heldFor: [priceFor(admission)], parameters })
   }
-  return acceptRecording
+  return admitRecording
 }

@@ -22,6 +22,6 @@ export const clearAway = async ({
       await forgetRecording(postgres, day, id)
     }
   } catch (error) {
-    log.warn({ err: error }, 'transcription.not-cleared')
+    log.warn({ err: error }, 'transcription.not-removed')
   }
 }

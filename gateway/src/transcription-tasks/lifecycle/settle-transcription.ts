@@ -18,12 +18,12 @@ export interface SettleDependencies {
   retentionMs: () => number
   log: Log
   /** Its place is free for another task. */
-  nudgeDispatcher: () => void
+  wakeDispatcher: () => void
 }
 
 /** Ends a task, unless it had ended before; what is to be written alongside is written with its end. */
 export const settleTranscription = async (
-  { postgres, mediaStore, retentionMs, log, nudgeDispatcher }: SettleDependencies,
+  { postgres, mediaStore, retentionMs, log, wakeDispatcher }: SettleDependencies,
   taskId: string,
   ending: Ending,
   alongside?: (database: Database) => Promise<void>,
@@ -42,12 +42,12 @@ export const settleTranscription = async (
     const { accountId, model } = finished
     const code = ending.kind === 'failed' ? ending.code : undefined
     log.info({ taskId, accountId, model, code }, `transcription.${ending.kind}`)
-    nudgeDispatcher()
+    wakeDispatcher()
   }
   try {
     await mediaStore.remove(recordingKeyOf(day, taskId))
     await forgetRecording(postgres, day, taskId)
   } catch (error) {
-    log.warn({ err: error, taskId }, 'transcription.not-cleared')
+    log.warn({ err: error, taskId }, 'transcription.not-removed')
   }
 }

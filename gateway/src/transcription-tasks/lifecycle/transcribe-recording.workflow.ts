@@ -12,8 +12,8 @@ import * as restate from '@restatedev/restate-sdk'
 
 import { durable } from '../../platform/engine/restate.ts'
 import { parseRunKey } from '../../platform/engine/run-key.ts'
-import { planPieces, type PlanDependencies } from '../segments/plan-segments.ts'
-import { transcribePieces, type TranscribeDependencies } from '../segments/transcribe-segments.ts'
+import { planSegments, type PlanDependencies } from '../segments/plan-segments.ts'
+import { transcribeSegments, type TranscribeDependencies } from '../segments/transcribe-segments.ts'
 import { settleTranscription, type SettleDependencies } from './settle-transcription.ts'
 
 export const transcribeRecordingName = 'transcribeRecording'
@@ -29,13 +29,13 @@ export const transcribeRecording = (dependencies: RecordingDependencies, suspend
         const { taskId, run } = parseRunKey(ctx.key)
 
         // 1. Find out where to cut, an hour of the recording at a time.
-        let worked = await ctx.run('plan', () => planPieces(dependencies, taskId, run))
+        let worked = await ctx.run('plan', () => planSegments(dependencies, taskId, run))
         while (worked.kind === 'more')
-          worked = await ctx.run('plan', () => planPieces(dependencies, taskId, run))
+          worked = await ctx.run('plan', () => planSegments(dependencies, taskId, run))
 
         // 2. Have the pieces written down, a few minutes of that at a time.
         while (worked.kind === 'done' || worked.kind === 'more')
-          worked = await ctx.run('transcribe', () => transcribePieces(dependencies, taskId, run))
+          worked = await ctx.run('transcribe', () => transcribeSegments(dependencies, taskId, run))
 
         // 3. Status and money, together and once.
         if (worked.kind === 'over') return

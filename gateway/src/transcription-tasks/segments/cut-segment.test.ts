@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { createCutPiece } from './cut-segment.ts'
+import { createCutSegment } from './cut-segment.ts'
 import { levelMs } from './plan-cuts.ts'
 import { atRate, createReadLevels } from './read-levels.ts'
 
@@ -39,16 +39,16 @@ const samplesOf = async (path: string): Promise<Int16Array> => {
 
 const lengthMs = 16_000
 const cutsMs = [0, 3_500, 9_437, lengthMs]
-const pieces = cutsMs.slice(1).map((endMs, n) => ({ n, startMs: cutsMs[n] ?? 0, endMs }))
+const segments = cutsMs.slice(1).map((endMs, n) => ({ n, startMs: cutsMs[n] ?? 0, endMs }))
 
 /** How much of a piece is not what the whole has there, moved by at most two milliseconds. */
-const offOf = (piece: Int16Array, whole: Int16Array, at: number): number => {
+const offOf = (segment: Int16Array, whole: Int16Array, at: number): number => {
   const offBy = (lag: number) => {
     let off = 0
     let energy = 0
-    for (let index = 0; index < piece.length; index += 3) {
+    for (let index = 0; index < segment.length; index += 3) {
       const wanted = whole[at + index + lag] ?? 0
-      off += ((piece[index] ?? 0) - wanted) ** 2
+      off += ((segment[index] ?? 0) - wanted) ** 2
       energy += wanted ** 2
     }
     return off / energy
@@ -70,24 +70,27 @@ test.each([
     const path = join(directory, `recording.${extension}`)
     await ffmpeg('-i', original, ...options, path)
     const whole = await samplesOf(path)
-    const cutPiece = createCutPiece('ffmpeg')
-    for (const piece of pieces) {
-      const piecePath = join(directory, 'piece.flac')
-      await writeFile(piecePath, await cutPiece(path, piece))
-      const samples = await samplesOf(piecePath)
-      expect(samples.length).toBe((piece.endMs - piece.startMs) * 16)
+    const cutSegment = createCutSegment('ffmpeg')
+    for (const segment of segments) {
+      const segmentPath = join(directory, 'piece.flac')
+      await writeFile(segmentPath, await cutSegment(path, segment))
+      const samples = await samplesOf(segmentPath)
+      expect(samples.length).toBe((segment.endMs - segment.startMs) * 16)
       // What differs is what a decoder has not settled yet when it starts anywhere but at the beginning.
-      expect(offOf(samples, whole, piece.startMs * 16)).toBeLessThan(0.01)
+      expect(offOf(samples, whole, segment.startMs * 16)).toBeLessThan(0.01)
     }
   },
   60_000,
 )
 
 test('a piece says how long it is, although it was made in one go', async () => {
-  const piecePath = join(directory, 'said.flac')
-  await writeFile(piecePath, await createCutPiece('ffmpeg')(original, { n: 0, startMs: 1_000, endMs: 4_321 }))
+  const segmentPath = join(directory, 'said.flac')
+  await writeFile(
+    segmentPath,
+    await createCutSegment('ffmpeg')(original, { n: 0, startMs: 1_000, endMs: 4_321 }),
+  )
   const { stdout } = await run('ffprobe', [
-    ...['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', piecePath],
+    ...['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', segmentPath],
   ])
   expect(Number(stdout)).toBeCloseTo(3.321, 3)
 })

@@ -1,9 +1,9 @@
 /** Cuts one piece out of a recording, as the small file that every provider reads: mono, 16 kHz, nothing lost. */
 import { createSandbox } from '../../storage/sandbox.ts'
-import type { Piece } from '../transcription-task.ts'
+import type { RecordingSegment } from '../transcription-task.ts'
 import { atRate, openedAs } from './read-levels.ts'
 
-export type CutPiece = (path: string, piece: Piece) => Promise<Buffer>
+export type CutSegment = (path: string, segment: RecordingSegment) => Promise<Buffer>
 
 const sampleRate = 16_000
 const samplesPerMs = sampleRate / 1000
@@ -15,7 +15,7 @@ const limits = { timeoutMs: 60_000, outputBytesMax: 32 * 1_048_576 }
 /** Where the head of a FLAC file says how many samples it has. Through a pipe nobody could go back to fill it in. */
 const sampleCountAt = 22
 
-export const createCutPiece = (ffmpegPath: string): CutPiece => {
+export const createCutSegment = (ffmpegPath: string): CutSegment => {
   const runOnFile = createSandbox(ffmpegPath)
   return async (path, { startMs, endMs }) => {
     const opened = await openedAs(path)

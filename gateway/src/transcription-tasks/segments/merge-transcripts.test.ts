@@ -25,11 +25,11 @@ const transcript = (text: string, segments?: Segment[], language?: string): Tran
   engine: undefined,
 })
 
-const piece = (startMs: number, endMs: number) => ({ n: 0, startMs, endMs })
+const part = (startMs: number, endMs: number) => ({ n: 0, startMs, endMs })
 
 test('times count from the beginning of the recording, and all figures are kept', () => {
   const given = transcript(' One two. ', [segment(0, 1.5, ' One'), segment(1.5, 2.25, ' two.')], 'en')
-  expect(placedTranscript(given, piece(60_000, 90_000))).toEqual({
+  expect(placedTranscript(given, part(60_000, 90_000))).toEqual({
     text: 'One two.',
     language: 'en',
     engine: null,
@@ -37,7 +37,7 @@ test('times count from the beginning of the recording, and all figures are kept'
   })
 })
 
-test('whatever times a provider gives, they stay inside their piece and never go back', () => {
+test('whatever times a provider gives, they stay inside their part and never go back', () => {
   const seconds = fc.double({ min: -100, max: 1_000, noNaN: true })
   fc.assert(
     fc.property(
@@ -45,23 +45,23 @@ test('whatever times a provider gives, they stay inside their piece and never go
         minLength: 1,
         maxLength: 6,
       }),
-      (pieces) => {
-        const placed = pieces.map(([times], n) =>
+      (parts) => {
+        const placed = parts.map(([times], n) =>
           placedTranscript(
             transcript(
               '',
               times.map(([start, end]) => segment(start, end, 'x')),
             ),
-            piece(n * 300_000, (n + 1) * 300_000),
+            part(n * 300_000, (n + 1) * 300_000),
           ),
         )
         const { segments = [] } = mergeTranscripts(placed)
-        expect(segments.length).toBe(pieces.flatMap(([times]) => times).length)
+        expect(segments.length).toBe(parts.flatMap(([times]) => times).length)
         let earliest = 0
         for (const { start, end } of segments) {
           expect(start).toBeGreaterThanOrEqual(earliest)
           expect(end).toBeGreaterThanOrEqual(start)
-          expect(end).toBeLessThanOrEqual(pieces.length * 300)
+          expect(end).toBeLessThanOrEqual(parts.length * 300)
           earliest = start
         }
       },
@@ -69,9 +69,9 @@ test('whatever times a provider gives, they stay inside their piece and never go
   )
 })
 
-describe('all pieces together', () => {
+describe('all parts together', () => {
   const merge = (...texts: string[]) =>
-    mergeTranscripts(texts.map((text) => placedTranscript(transcript(text), piece(0, 1_000)))).text
+    mergeTranscripts(texts.map((text) => placedTranscript(transcript(text), part(0, 1_000)))).text
 
   test('have one space between them, and none where the script has none', () => {
     expect(merge('One.', ' Two. ', 'Three.')).toBe('One. Two. Three.')
@@ -90,8 +90,8 @@ describe('all pieces together', () => {
   })
 
   test('are in the language that most of the text is in', () => {
-    const pieces = [transcript('Ja.', [], 'de'), transcript('A long sentence.', [], 'en')]
-    expect(mergeTranscripts(pieces.map((each) => placedTranscript(each, piece(0, 1)))).language).toBe('en')
+    const parts = [transcript('Ja.', [], 'de'), transcript('A long sentence.', [], 'en')]
+    expect(mergeTranscripts(parts.map((each) => placedTranscript(each, part(0, 1)))).language).toBe('en')
   })
 
   test('of a model without times have none', () => {

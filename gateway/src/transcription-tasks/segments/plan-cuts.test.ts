@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { levelMs, pieceMsMax, planCuts, type PlannedCut } from './plan-cuts.ts'
+import { levelMs, segmentMsMax, planCuts, type PlannedCut } from './plan-cuts.ts'
 
 const perMinute = 60_000 / levelMs
 
@@ -29,7 +29,7 @@ const expectWhole = (cuts: PlannedCut[], startMs: number, endMs: number) => {
   for (const cut of cuts) {
     expect(cut.startMs).toBe(atMs)
     expect(cut.endMs).toBeGreaterThan(cut.startMs)
-    expect(cut.endMs - cut.startMs).toBeLessThanOrEqual(pieceMsMax)
+    expect(cut.endMs - cut.startMs).toBeLessThanOrEqual(segmentMsMax)
     atMs = cut.endMs
   }
   expect(atMs).toBe(endMs)
@@ -56,7 +56,7 @@ test('a recording measured a stretch at a time is as whole as one measured at on
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 4_000_000 }),
-      fc.integer({ min: 2 * pieceMsMax, max: 2_000_000 }),
+      fc.integer({ min: 2 * segmentMsMax, max: 2_000_000 }),
       fc.array(pause, { maxLength: 60 }),
       (lengthMs, stretchMs, pauses) => {
         const levels = levelsOf(lengthMs, pauses)
@@ -91,14 +91,14 @@ describe('where a cut goes', () => {
   })
 
   test('never so that next to nothing is left for the last piece', () => {
-    const lengthMs = pieceMsMax + 1_500
-    const cuts = whole(lengthMs, [{ atMs: pieceMsMax - 300, lengthMs: 600 }])
+    const lengthMs = segmentMsMax + 1_500
+    const cuts = whole(lengthMs, [{ atMs: segmentMsMax - 300, lengthMs: 600 }])
     expect(cuts.length).toBe(2)
     expect(lengthMs - (cuts[1]?.startMs ?? 0)).toBeGreaterThanOrEqual(10_000)
   })
 
   test('a recording that a provider takes whole is not cut', () => {
-    expect(whole(pieceMsMax, [{ atMs: 1_000, lengthMs: 5_000 }]).length).toBe(1)
+    expect(whole(segmentMsMax, [{ atMs: 1_000, lengthMs: 5_000 }]).length).toBe(1)
   })
 })
 

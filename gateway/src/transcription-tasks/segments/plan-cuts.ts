@@ -6,9 +6,9 @@
 
 /** How long one measure of loudness lasts. */
 export const levelMs = 50
-export const pieceMsMax = 300_000
+export const segmentMsMax = 300_000
 /** No piece is shorter, but that of a short recording and a last one, which is still long enough to be heard. */
-const pieceMsMin = pieceMsMax / 2
+const segmentMsMin = segmentMsMax / 2
 const tailMsMin = 10_000
 
 /** Loudness below which nobody is heard, of 32768: some 60 decibels under the loudest. */
@@ -68,9 +68,9 @@ export const planCuts = ({ startMs, levels, endMs, isLast }: Measured): PlannedC
     return toMs
   }
   let atMs = startMs
-  while (endMs - atMs > pieceMsMax) {
-    const latestMs = Math.min(atMs + pieceMsMax, endMs - tailMsMin)
-    atMs = add(atMs, pauseWithin(atMs + pieceMsMin, latestMs))
+  while (endMs - atMs > segmentMsMax) {
+    const latestMs = Math.min(atMs + segmentMsMax, endMs - tailMsMin)
+    atMs = add(atMs, pauseWithin(atMs + segmentMsMin, latestMs))
   }
   if (isLast && endMs > atMs) add(atMs, endMs)
   return cuts

@@ -1,32 +1,32 @@
 import type { Database } from '../../platform/postgres.ts'
-import type { Piece, PieceTranscript } from '../transcription-task.ts'
+import type { RecordingSegment, SegmentTranscript } from '../transcription-task.ts'
 
 /** How far a recording has been cut into pieces. */
 export const plannedUntilMs = async (
   database: Database,
   taskId: string,
-): Promise<{ pieces: number; endMs: number }> => {
-  const { rows } = await database.query<{ pieces: number; endMs: number }>(
-    `select count(*) as pieces, coalesce(max(end_ms), 0) as "endMs" from transcription_pieces where task_id = $1`,
+): Promise<{ segments: number; endMs: number }> => {
+  const { rows } = await database.query<{ segments: number; endMs: number }>(
+    `select count(*) as pieces, coalesce(max(end_ms), 0) as "endMs" from transcription_segments where task_id = $1`,
     [taskId],
   )
-  return rows[0] ?? { pieces: 0, endMs: 0 }
+  return rows[0] ?? { segments: 0, endMs: 0 }
 }
 
-export type PlannedPiece = Piece & { transcript: PieceTranscript | null }
+export type PlannedSegment = RecordingSegment & { transcript: SegmentTranscript | null }
 
 /**
  * Notes pieces of a task that is under way, and counts those that need nobody to write them down. A piece that is
  * noted already stays as it is, so a repeated step changes nothing.
  */
-export const insertPieces = async (
+export const insertSegments = async (
   database: Database,
   { day, id }: { day: string; id: string },
-  pieces: PlannedPiece[],
+  segments: PlannedSegment[],
 ): Promise<void> => {
   await database.query(
     `with noted as (
-       insert into transcription_pieces (task_id, n, start_ms, end_ms, transcript)
+       insert into transcription_segments (task_id, n, start_ms, end_ms, transcript)
        select $2, piece.n, piece."startMs", piece."endMs", piece.transcript
          from jsonb_to_recordset($3::jsonb) as piece (n integer, "startMs" bigint, "endMs" bigint, transcript jsonb)
         where exists (select from open_transcriptions where task_id = $2)
@@ -36,11 +36,11 @@ export const insertPieces = async (
      update transcription_tasks
         set done_ms = done_ms + (select coalesce(sum(end_ms - start_ms), 0) from noted where transcript is not null)
       where day = $1 and id = $2`,
-    [day, id, JSON.stringify(pieces)],
+    [day, id, JSON.stringify(segments)],
   )
 }
 
-export interface OpenPiece extends Piece {
+export interface OpenSegment extends RecordingSegment {
   /** How long it has to wait before it may be tried again; zero or less when it may be now. */
   waitMs: number
   /** Requests that came to nothing although they may have arrived, and those that were turned away. */
@@ -49,25 +49,25 @@ export interface OpenPiece extends Piece {
 }
 
 /** The pieces that are still to be written down, in their order. */
-export const unfinishedPieces = async (database: Database, taskId: string): Promise<OpenPiece[]> => {
-  const { rows } = await database.query<OpenPiece & Record<string, unknown>>(
+export const unfinishedSegments = async (database: Database, taskId: string): Promise<OpenSegment[]> => {
+  const { rows } = await database.query<OpenSegment & Record<string, unknown>>(
     `select n, start_ms as "startMs", end_ms as "endMs", failures, refusals,
             coalesce(extract(epoch from not_before - now()) * 1000, 0)::double precision as "waitMs"
-       from transcription_pieces where task_id = $1 and transcript is null order by n`,
+       from transcription_segments where task_id = $1 and transcript is null order by n`,
     [taskId],
   )
   return rows
 }
 
 /** Notes that a request came to nothing, and for how long the piece is to wait. */
-export const postponePiece = async (
+export const postponeSegment = async (
   database: Database,
   taskId: string,
   n: number,
   { isRefusal, waitMs }: { isRefusal: boolean; waitMs: number },
 ): Promise<void> => {
   await database.query(
-    `update transcription_pieces
+    `update transcription_segments
         set not_before = now() + make_interval(secs => $3 / 1000.0),
             failures = failures + case when $4 then 0 else 1 end,
             refusals = refusals + case when $4 then 1 else 0 end
@@ -84,13 +84,13 @@ export const recordTranscript = async (
   database: Database,
   { day, id }: { day: string; id: string },
   n: number,
-  transcript: PieceTranscript,
+  transcript: SegmentTranscript,
 ): Promise<void> => {
   await database.query(
     `with task as materialized (
        select from transcription_tasks where day = $1 and id = $2 for update
      ), written as (
-       update transcription_pieces set transcript = $4
+       update transcription_segments set transcript = $4
         where task_id = $2 and n = $3 and transcript is null and exists (select from task)
         returning end_ms - start_ms as ms
      )
@@ -103,11 +103,11 @@ export const recordTranscript = async (
 export const readTranscripts = async (
   database: Database,
   taskId: string,
-): Promise<{ pieces: PieceTranscript[]; endMs: number }> => {
-  const { rows } = await database.query<{ transcript: PieceTranscript; endMs: number }>(
-    `select transcript, end_ms as "endMs" from transcription_pieces
+): Promise<{ segments: SegmentTranscript[]; endMs: number }> => {
+  const { rows } = await database.query<{ transcript: SegmentTranscript; endMs: number }>(
+    `select transcript, end_ms as "endMs" from transcription_segments
       where task_id = $1 and transcript is not null order by n`,
     [taskId],
   )
-  return { pieces: rows.map(({ transcript }) => transcript), endMs: rows.at(-1)?.endMs ?? 0 }
+  return { segments: rows.map(({ transcript }) => transcript), endMs: rows.at(-1)?.endMs ?? 0 }
 }

@@ -25,7 +25,7 @@ export type CancelTask = (
   alongside?: (database: Database) => Promise<void>,
 ) => Promise<VideoTask>
 
-export type CancelDependencies = Omit<SettleDependencies, 'discardUpstream'> & {
+export type CancelDependencies = Omit<SettleDependencies, 'discardJob'> & {
   providers: Providers
   readTask: ReadTask
   log: Log
@@ -34,7 +34,7 @@ export type CancelDependencies = Omit<SettleDependencies, 'discardUpstream'> & {
 }
 
 // A provider that does not answer must not keep a cancel waiting for as long as a poll may take.
-const checkTimeoutMs = 5_000
+const pollTimeoutMs = 5_000
 
 /**
  * A cancelled task is one that failed: the same compare-and-set ends it and the same settlement gives its hold back, so
@@ -55,12 +55,12 @@ export const createCancelTask = (dependencies: CancelDependencies): CancelTask =
     const provider = job && providers.find(job.provider)
     if (job === undefined || provider?.video === undefined) return
     try {
-      const signal = AbortSignal.timeout(Math.min(provider.timeoutsMs.check, checkTimeoutMs))
-      const status = await provider.video.check(job.upstream as Opaque, signal)
+      const signal = AbortSignal.timeout(Math.min(provider.timeoutsMs.poll, pollTimeoutMs))
+      const status = await provider.video.poll(job.upstream as Opaque, signal)
       if (status.kind !== 'done') return
       await recordOutcome(postgres, taskId, { kind: 'done', result: status.result })
     } catch (error) {
-      log.info({ err: error, taskId, provider: provider.name }, 'check.failed')
+      log.info({ err: error, taskId, provider: provider.name }, 'poll.failed')
       return
     }
     if (job.awakeable !== null) tell(taskId, wakeRun(job.awakeable))
@@ -73,8 +73,7 @@ export const createCancelTask = (dependencies: CancelDependencies): CancelTask =
     const finished = await settleVideo(
       {
         ...dependencies,
-        discardUpstream: async ({ provider, upstream }) =>
-          tell(id, stopUpstream(providers, provider, upstream)),
+        discardJob: async ({ provider, upstream }) => tell(id, stopUpstream(providers, provider, upstream)),
       },
       id,
       { kind: 'failed', code: 'task_cancelled', message: taskErrors.task_cancelled },

@@ -9,14 +9,9 @@ import { chooseVideoModel } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
 import { frameOf } from '../../models/frame.ts'
 import type { VideoModel } from '../../models/model.ts'
-import {
-  picturesInList,
-  tryPictures,
-  withPictures,
-  type PictureDependencies,
-} from '../images/reference-image.ts'
+import { imagesInList, tryImages, withImages, type ImageDependencies } from '../images/reference-image.ts'
 import type { PromptEnhancer } from '../prompts/enhance-prompt.ts'
-import type { AcceptVideo } from '../queue/admit-video.ts'
+import type { AdmitVideo } from '../queue/admit-video.ts'
 import { characterWishOf, type WithCharacter } from '../requested-character.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
 import { presentCreatedVideoTask } from './present-video.ts'
@@ -53,14 +48,14 @@ const orderOfFamilyB = (form: Omit<FormB, 'images'>, model: VideoModel): VideoOr
 export const createVideoTask =
   ({
     catalog,
-    acceptVideo,
-    pictures,
+    admitVideo,
+    images,
     enhancer,
     withCharacter,
   }: {
     catalog: Catalog
-    acceptVideo: AcceptVideo
-    pictures: PictureDependencies
+    admitVideo: AdmitVideo
+    images: ImageDependencies
     enhancer: PromptEnhancer
     withCharacter: WithCharacter
   }): Handler<typeof operations.createVideoTask> =>
@@ -68,32 +63,32 @@ export const createVideoTask =
     const { caller, fields, signal } = call
     const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
     const form = call.read(model.task ?? FamilyBVideoTask) as Form
-    const images = await picturesInList(fields.value('images'), 'images', model.referencesMax, call.longText)
-    if (images.length === 0 && model.family === 'B') {
+    const sources = await imagesInList(fields.value('images'), 'images', model.referencesMax, call.longText)
+    if (sources.length === 0 && model.family === 'B') {
       throw new ApiError('missing_parameter', { param: 'images', message: "'images' is required." })
     }
     const enhance = form.enhance_prompt === true && enhancer.canEnhance(form.prompt)
     if (form.enhance_prompt === true && !enhance) call.ignore('enhance_prompt')
     const order: VideoOrder = {
       ...(model.family === 'A' ? orderOfFamilyA(form, model) : orderOfFamilyB(form, model)),
-      ...(model.referenceMode !== undefined && images.length > 0 && { referenceMode: model.referenceMode }),
+      ...(model.referenceMode !== undefined && sources.length > 0 && { referenceMode: model.referenceMode }),
       ...(enhance && { enhance }),
     }
     const wish = model.family === 'B' ? characterWishOf(form, fields) : undefined
-    const admission = { caller, model, door: 'create', order } as const
+    const admission = { caller, model, createdVia: 'create', order } as const
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
       await withCharacter.check(call, wish)
-      return tryPictures(pictures, images, signal, async (stored) => ({
+      return tryImages(images, sources, signal, async (stored) => ({
         headers,
-        body: await acceptVideo.quote({ ...admission, pictures: stored }),
+        body: await admitVideo.quote({ ...admission, images: stored }),
       }))
     }
     const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideoTask(task) })
-    const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
+    const responseToStore = (task: VideoTask) => call.keep(task.id, replyOf(task))
     const task = await withCharacter(call, wish, (character) =>
-      withPictures(pictures, images, signal, (stored) =>
-        acceptVideo({ ...admission, pictures: stored, character, replyToKeep }),
+      withImages(images, sources, signal, (stored) =>
+        admitVideo({ ...admission, images: stored, character, responseToStore }),
       ),
     )
     return replyOf(task)

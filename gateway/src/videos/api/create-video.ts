@@ -7,8 +7,8 @@ import type { Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { chooseVideoModel } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
-import { picturesOf, tryPictures, withPictures, type PictureDependencies } from '../images/reference-image.ts'
-import type { AcceptVideo } from '../queue/admit-video.ts'
+import { imagesOf, tryImages, withImages, type ImageDependencies } from '../images/reference-image.ts'
+import type { AdmitVideo } from '../queue/admit-video.ts'
 import { characterWishOf, type WithCharacter } from '../requested-character.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
 import { dialectOf, presentCreatedVideo } from './present-video.ts'
@@ -21,13 +21,13 @@ const endpoint = '/v1/videos'
 export const createVideo =
   ({
     catalog,
-    acceptVideo,
-    pictures,
+    admitVideo,
+    images,
     withCharacter,
   }: {
     catalog: Catalog
-    acceptVideo: AcceptVideo
-    pictures: PictureDependencies
+    admitVideo: AdmitVideo
+    images: ImageDependencies
     withCharacter: WithCharacter
   }): Handler<typeof operations.createVideo> =>
   async (call) => {
@@ -48,7 +48,7 @@ export const createVideo =
       ...(form.style !== undefined && { style: form.style }),
       ...(metadata !== undefined && { metadata }),
     }
-    const given = await picturesOf(call, 'input_reference')
+    const given = await imagesOf(call, 'input_reference')
     if (model.family === 'A' && fields.isRepeated('input_reference')) {
       throw new ApiError('invalid_parameter', {
         param: 'input_reference',
@@ -57,20 +57,20 @@ export const createVideo =
     }
     const wish = model.family === 'B' ? characterWishOf(form, fields) : undefined
     if (wish === undefined && fields.value('character_create') !== undefined) call.ignore('character_create')
-    const admission = { caller, model, door: 'videos', order } as const
+    const admission = { caller, model, createdVia: 'videos', order } as const
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
       await withCharacter.check(call, wish)
-      return tryPictures(pictures, given.slice(0, 1), signal, async (stored) => ({
+      return tryImages(images, given.slice(0, 1), signal, async (stored) => ({
         headers,
-        body: await acceptVideo.quote({ ...admission, pictures: stored }),
+        body: await admitVideo.quote({ ...admission, images: stored }),
       }))
     }
     const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, dialectOf(call)) })
-    const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
+    const responseToStore = (task: VideoTask) => call.keep(task.id, replyOf(task))
     const task = await withCharacter(call, wish, (character) =>
-      withPictures(pictures, given.slice(0, 1), signal, (stored) =>
-        acceptVideo({ ...admission, pictures: stored, character, replyToKeep }),
+      withImages(images, given.slice(0, 1), signal, (stored) =>
+        admitVideo({ ...admission, images: stored, character, responseToStore }),
       ),
     )
     return replyOf(task)

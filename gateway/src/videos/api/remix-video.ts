@@ -7,7 +7,7 @@ import type { Catalog } from '../../models/catalog.ts'
 import { chooseModel } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
 import type { Providers } from '../../providers/port/provider.ts'
-import type { AcceptVideo } from '../queue/admit-video.ts'
+import type { AdmitVideo } from '../queue/admit-video.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
 import { dialectOf, presentRemixedVideo } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
@@ -28,12 +28,12 @@ export const remixVideo =
     catalog,
     providers,
     readTask,
-    acceptVideo,
+    admitVideo,
   }: {
     catalog: Catalog
     providers: Providers
     readTask: ReadTask
-    acceptVideo: AcceptVideo
+    admitVideo: AdmitVideo
   }): Handler<typeof operations.remixVideo> =>
   async (call) => {
     const { caller, path } = call
@@ -61,10 +61,10 @@ export const remixVideo =
       ...(style !== undefined && { style }),
       remixOf: { taskId: source.id, mediaId },
     }
-    const admission = { caller, model, door: 'remix', order, pinnedTo: source.provider } as const
+    const admission = { caller, model, createdVia: 'remix', order, pinnedTo: source.provider } as const
     const headers = deprecationHeaders(model)
-    if (call.wantsQuote) return { headers, body: await acceptVideo.quote({ ...admission, pictures: [] }) }
+    if (call.wantsQuote) return { headers, body: await admitVideo.quote({ ...admission, images: [] }) }
     const replyOf = (task: VideoTask) => ({ headers, body: presentRemixedVideo(task, dialectOf(call)) })
-    const replyToKeep = (task: VideoTask) => call.keep(task.id, replyOf(task))
-    return replyOf(await acceptVideo({ ...admission, pictures: [], replyToKeep }))
+    const responseToStore = (task: VideoTask) => call.keep(task.id, replyOf(task))
+    return replyOf(await admitVideo({ ...admission, images: [], responseToStore }))
   }

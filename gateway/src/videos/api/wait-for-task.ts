@@ -16,7 +16,7 @@ export type WaitForTask = (
 ) => Promise<VideoTask>
 
 /** Whether this event is news to somebody who has seen the task like this. */
-export const isNewsTo = (
+export const isChangeSince = (
   { state, progress }: Pick<VideoTask, 'state' | 'progress'>,
   { kind, data }: Pick<TaskEvent, 'kind' | 'data'>,
 ): boolean => {
@@ -39,6 +39,7 @@ export const createWaitForTask =
     if (isFinal(task.state) || waitMs <= 0) return task
     const enough = AbortSignal.any([signal, AbortSignal.timeout(waitMs)])
     // The events end by themselves with the task.
-    for await (const event of follow(task, 0, enough)) if (until === 'change' && isNewsTo(task, event)) break
+    for await (const event of follow(task, 0, enough))
+      if (until === 'change' && isChangeSince(task, event)) break
     return readTask(task.id, task.accountId, { isFresh: true })
   }

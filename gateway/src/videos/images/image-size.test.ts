@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 
 import { expect, test } from 'vitest'
 
-import { pictureHeadBytes, pictureSizeOf } from './image-size.ts'
+import { imageHeadBytes, imageSizeOf } from './image-size.ts'
 
 const program = 'ffmpeg'
 
@@ -32,18 +32,18 @@ test.each([
   ['image/webp', drawn(['-c:v', 'libwebp', '-lossless', '0', '-f', 'webp'], '320x200')],
   ['image/webp', drawn(['-c:v', 'libwebp', '-lossless', '1', '-f', 'webp'], '320x200')],
 ])('the size of %s is read off its head', (contentType, bytes) => {
-  expect(pictureSizeOf(contentType, bytes.subarray(0, pictureHeadBytes))).toEqual({ width: 320, height: 200 })
+  expect(imageSizeOf(contentType, bytes.subarray(0, imageHeadBytes))).toEqual({ width: 320, height: 200 })
 })
 
 test('a photograph that lies on its side has the size it is shown with', () => {
-  expect(pictureSizeOf('image/jpeg', turned(6))).toEqual({ width: 200, height: 320 })
+  expect(imageSizeOf('image/jpeg', turned(6))).toEqual({ width: 200, height: 320 })
 })
 
 test.each(['image/png', 'image/gif', 'image/jpeg', 'image/webp', 'image/tiff'])(
   'what ends too soon, or says nothing, has no size: %s',
   (contentType) => {
-    expect(pictureSizeOf(contentType, Buffer.from('RIFF----WEBPVP8 '.slice(0, 4)))).toBeUndefined()
-    expect(pictureSizeOf('image/jpeg', jpeg.subarray(0, 40))).toBeUndefined()
-    expect(pictureSizeOf('image/webp', Buffer.from('RIFF----WEBPVP8?'))).toBeUndefined()
+    expect(imageSizeOf(contentType, Buffer.from('RIFF----WEBPVP8 '.slice(0, 4)))).toBeUndefined()
+    expect(imageSizeOf('image/jpeg', jpeg.subarray(0, 40))).toBeUndefined()
+    expect(imageSizeOf('image/webp', Buffer.from('RIFF----WEBPVP8?'))).toBeUndefined()
   },
 )

@@ -1,12 +1,12 @@
 /** How large a picture is shown, read off its first bytes; undefined where they do not say. */
 
-export interface PictureSize {
+export interface ImageSize {
   width: number
   height: number
 }
 
 /** Enough for what cameras write before they come to the size. */
-export const pictureHeadBytes = 65_536
+export const imageHeadBytes = 65_536
 
 const orientationTag = 0x01_12
 
@@ -22,7 +22,7 @@ const isTurned = (block: Buffer): boolean => {
   return entry !== undefined && short(entry + 8) >= 5
 }
 
-const sizeOfJpeg = (head: Buffer): PictureSize | undefined => {
+const sizeOfJpeg = (head: Buffer): ImageSize | undefined => {
   let turned = false
   for (let at = 2; at + 9 < head.length; at += 2 + head.readUInt16BE(at + 2)) {
     const marker = head.readUInt8(at + 1)
@@ -37,7 +37,7 @@ const sizeOfJpeg = (head: Buffer): PictureSize | undefined => {
   return undefined
 }
 
-const sizeOfWebp = (head: Buffer): PictureSize | undefined => {
+const sizeOfWebp = (head: Buffer): ImageSize | undefined => {
   const form = head.toString('latin1', 12, 16)
   if (form === 'VP8X') return { width: head.readUIntLE(24, 3) + 1, height: head.readUIntLE(27, 3) + 1 }
   if (form === 'VP8 ')
@@ -47,14 +47,14 @@ const sizeOfWebp = (head: Buffer): PictureSize | undefined => {
   return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 }
 }
 
-const sizers: Record<string, (head: Buffer) => PictureSize | undefined> = {
+const sizers: Record<string, (head: Buffer) => ImageSize | undefined> = {
   'image/png': (head) => ({ width: head.readUInt32BE(16), height: head.readUInt32BE(20) }),
   'image/gif': (head) => ({ width: head.readUInt16LE(6), height: head.readUInt16LE(8) }),
   'image/jpeg': sizeOfJpeg,
   'image/webp': sizeOfWebp,
 }
 
-export const pictureSizeOf = (contentType: string, head: Buffer): PictureSize | undefined => {
+export const imageSizeOf = (contentType: string, head: Buffer): ImageSize | undefined => {
   try {
     return sizers[contentType]?.(head)
   } catch (error) {

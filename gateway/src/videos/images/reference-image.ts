@@ -14,12 +14,12 @@ import type { Call } from '../../http/call.ts'
 import { CommitOutcomeUnknown } from '../../platform/postgres.ts'
 import { base64Length, decodeBase64, NotBase64 } from '../../platform/streams/base64.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
-import { OutsideFetchError, type OutsideFetcher } from '../../safe-fetch/safe-fetch.ts'
+import { SafeFetchError, type SafeFetch } from '../../safe-fetch/safe-fetch.ts'
 import type { FindLinkedFile } from '../../storage/find-linked-file.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { createImageScan, type ImageScan } from './image-scan.ts'
 
-export interface StoredPicture {
+export interface StoredImage {
   id: string
   storageKey: string
   contentType: string
@@ -27,9 +27,9 @@ export interface StoredPicture {
   sha256: string
 }
 
-export interface PictureDependencies {
+export interface ImageDependencies {
   mediaStore: MediaStore
-  outside: OutsideFetcher
+  safeFetch: SafeFetch
   findLinkedFile: FindLinkedFile
 }
 
@@ -85,7 +85,7 @@ const decodeDataUri = (param: string, uri: string): Buffer => {
 }
 
 /** Where a picture comes from, and the parameter to name when something is wrong with it. */
-export type PictureSource = { param: string } & (
+export type ImageSource = { param: string } & (
   | { file: ReceivedFile }
   | { text: string }
   | { spooled: SpooledText }
@@ -96,11 +96,11 @@ type LongText = Call['longText']
 const urlLengthMax = 65_536
 
 /** The picture behind a URL or a data URI, which is spooled where it is long; undefined for anything else. */
-export const pictureFrom = (
+export const imageFrom = (
   param: string,
   text: unknown,
   longText: LongText,
-): Promise<PictureSource> | undefined => {
+): Promise<ImageSource> | undefined => {
   const spooled = longText(text)
   if (spooled === undefined) {
     return typeof text === 'string' && text !== '' ? Promise.resolve({ param, text }) : undefined
@@ -112,16 +112,16 @@ export const pictureFrom = (
 }
 
 /** What the caller gave for one picture parameter: files, text, or the client library's `{ image_url }`. */
-export const picturesOf = async (
+export const imagesOf = async (
   { fields, longText }: Pick<Call, 'fields' | 'longText'>,
   param: string,
-): Promise<PictureSource[]> => {
+): Promise<ImageSource[]> => {
   const files = fields.files(param)
   if (files.length > 0) return files.map((file) => ({ param, file }))
   const value = fields.value(param)
   if (value === undefined || (typeof value === 'string' && value.trim() === '')) return []
   const isWrapped = typeof value === 'object' && value !== null && 'image_url' in value
-  const source = pictureFrom(param, isWrapped ? value.image_url : value, longText)
+  const source = imageFrom(param, isWrapped ? value.image_url : value, longText)
   if (source !== undefined) return [await source]
   throw new ApiError('invalid_parameter', {
     param,
@@ -130,12 +130,12 @@ export const picturesOf = async (
 }
 
 /** The pictures of a list of URLs and data URIs; an absent list is an empty one. */
-export const picturesInList = async (
+export const imagesInList = async (
   value: unknown,
   param: string,
   countMax: number,
   longText: LongText,
-): Promise<PictureSource[]> => {
+): Promise<ImageSource[]> => {
   if (value === undefined) return []
   if (!Array.isArray(value) || value.length > countMax) {
     const got = Array.isArray(value) ? `got ${value.length}` : 'got something else'
@@ -145,7 +145,7 @@ export const picturesInList = async (
     })
   }
   const sources = value.map((text: unknown, index) => {
-    const source = pictureFrom(`${param}[${index}]`, text, longText)
+    const source = imageFrom(`${param}[${index}]`, text, longText)
     if (source !== undefined) return source
     throw new ApiError('invalid_parameter', {
       param: `${param}[${index}]`,
@@ -159,7 +159,7 @@ type Put = (bytes: AsyncIterable<Buffer>) => Promise<{ sizeBytes: number; sha256
 
 /** A copy of the file behind one of our own links; undefined for any other address. */
 const storeLinked = async (
-  { mediaStore, findLinkedFile }: PictureDependencies,
+  { mediaStore, findLinkedFile }: ImageDependencies,
   param: string,
   url: string,
   put: Put,
@@ -176,13 +176,13 @@ const storeLinked = async (
 }
 
 const storeText = async (
-  dependencies: PictureDependencies,
+  dependencies: ImageDependencies,
   param: string,
   text: string,
   put: Put,
   signal: AbortSignal,
 ) => {
-  const { outside } = dependencies
+  const { safeFetch } = dependencies
   if (text.startsWith('data:')) {
     const bytes = decodeDataUri(param, text)
     if (bytes.length > imageBytesMax) throw tooLarge(param)
@@ -193,10 +193,10 @@ const storeText = async (
   const linked = await storeLinked(dependencies, param, text, put)
   if (linked !== undefined) return linked
   try {
-    const { stream } = await outside.open(text, { sizeBytesMax: imageBytesMax, signal })
+    const { stream } = await safeFetch.open(text, { sizeBytesMax: imageBytesMax, signal })
     return await put(stream)
   } catch (error) {
-    if (!(error instanceof OutsideFetchError)) throw error
+    if (!(error instanceof SafeFetchError)) throw error
     if (error.reason === 'too_large') throw tooLarge(param)
     throw invalidImage(param, `'${param}' could not be fetched from that URL.`, error)
   }
@@ -217,7 +217,7 @@ const storeSpooled = async (param: string, spooled: SpooledText, put: Put) => {
 }
 
 const storeFile = async (
-  { mediaStore }: PictureDependencies,
+  { mediaStore }: ImageDependencies,
   param: string,
   file: ReceivedFile,
   key: string,
@@ -231,10 +231,10 @@ const storeFile = async (
 }
 
 const storeOne = async (
-  dependencies: PictureDependencies,
-  source: PictureSource,
+  dependencies: ImageDependencies,
+  source: ImageSource,
   signal: AbortSignal,
-): Promise<StoredPicture> => {
+): Promise<StoredImage> => {
   const { mediaStore } = dependencies
   const { param } = source
   const id = uuidV7()
@@ -256,38 +256,38 @@ const storeOne = async (
   }
 }
 
-const removePictures = ({ mediaStore }: Pick<PictureDependencies, 'mediaStore'>, pictures: StoredPicture[]) =>
-  Promise.all(pictures.map(({ storageKey }) => mediaStore.remove(storageKey)))
+const removeImages = ({ mediaStore }: Pick<ImageDependencies, 'mediaStore'>, images: StoredImage[]) =>
+  Promise.all(images.map(({ storageKey }) => mediaStore.remove(storageKey)))
 
 /**
  * Stores the pictures and gives them to `work`; where the order is not accepted they are removed again. Where that is
  * unknown they stay, and retention removes those that no order owns.
  */
-export const withPictures = async <Result>(
-  dependencies: PictureDependencies,
-  sources: PictureSource[],
+export const withImages = async <Result>(
+  dependencies: ImageDependencies,
+  sources: ImageSource[],
   signal: AbortSignal,
-  work: (pictures: StoredPicture[]) => Promise<Result>,
+  work: (images: StoredImage[]) => Promise<Result>,
 ): Promise<Result> => {
-  const pictures: StoredPicture[] = []
+  const images: StoredImage[] = []
   try {
-    for (const source of sources) pictures.push(await storeOne(dependencies, source, signal))
-    return await work(pictures)
+    for (const source of sources) images.push(await storeOne(dependencies, source, signal))
+    return await work(images)
   } catch (error) {
-    if (!(error instanceof CommitOutcomeUnknown)) await removePictures(dependencies, pictures)
+    if (!(error instanceof CommitOutcomeUnknown)) await removeImages(dependencies, images)
     throw error
   }
 }
 
 /** Looks at the pictures as if they were to stay, and gives them to `work`; nothing of them stays. */
-export const tryPictures = <Result>(
-  dependencies: PictureDependencies,
-  sources: PictureSource[],
+export const tryImages = <Result>(
+  dependencies: ImageDependencies,
+  sources: ImageSource[],
   signal: AbortSignal,
-  work: (pictures: StoredPicture[]) => Promise<Result>,
+  work: (images: StoredImage[]) => Promise<Result>,
 ): Promise<Result> =>
-  withPictures(dependencies, sources, signal, async (pictures) => {
-    const result = await work(pictures)
-    await removePictures(dependencies, pictures)
+  withImages(dependencies, sources, signal, async (images) => {
+    const result = await work(images)
+    await removeImages(dependencies, images)
     return result
   })

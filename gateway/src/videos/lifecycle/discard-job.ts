@@ -7,7 +7,7 @@ import type { Ending } from '../task.ts'
 const timeoutMs = 10_000
 
 /** Lets a provider forget a job, unless it may yet be asked to make a remix of it. */
-export const discardUpstream =
+export const discardJob =
   (providers: Providers) =>
   async ({ provider, upstream, family }: FinishedTask, ending: Ending): Promise<void> => {
     if (upstream === null) return

@@ -5,7 +5,7 @@
  */
 import type { Log } from '../../platform/log.ts'
 import type { Database } from '../../platform/postgres.ts'
-import type { News } from '../../platform/pubsub.ts'
+import type { Pubsub } from '../../platform/pubsub.ts'
 import { findEvents, type TaskEvent } from './task-event-store.ts'
 
 export type FollowTask = (
@@ -32,7 +32,7 @@ const tasksPerRead = 1_000
 export const isLast = ({ kind }: Pick<TaskEvent, 'kind'>): boolean =>
   kind === 'completed' || kind === 'failed'
 
-export const createFollow = async (database: Database, news: News, log: Log): Promise<Follow> => {
+export const createFollow = async (database: Database, pubsub: Pubsub, log: Log): Promise<Follow> => {
   const watchers = new Map<string, Set<Watcher>>()
   let asked = new Set<string>()
   let reading: Promise<void> | undefined
@@ -80,7 +80,7 @@ export const createFollow = async (database: Database, news: News, log: Log): Pr
       })
   }
 
-  const listening = await news.subscribe((ids) => ask(ids.length === 0 ? watchers.keys() : ids))
+  const listening = await pubsub.subscribe((ids) => ask(ids.length === 0 ? watchers.keys() : ids))
   const timer = setInterval(() => ask(watchers.keys()), readAllEveryMs)
 
   async function* follow(task: { id: string; day: string }, afterEventId: number, signal: AbortSignal) {

@@ -14,14 +14,14 @@ import { durable } from '../../platform/engine/restate.ts'
 import { parseRunKey } from '../../platform/engine/run-key.ts'
 import { enhancePrompt, type EnhanceDependencies } from '../prompts/enhance-prompt.ts'
 import { settleVideo, type SettleDependencies } from './settle-video.ts'
-import { keepVideo, type KeepDependencies } from './store-result.ts'
+import { storeResult, type StoreDependencies } from './store-result.ts'
 import { submitVideo, type SubmitDependencies } from './submit-video.ts'
 
 export const generateVideoName = 'generateVideo'
 
 export type GenerateDependencies = EnhanceDependencies &
   SubmitDependencies &
-  KeepDependencies &
+  StoreDependencies &
   SettleDependencies
 
 export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs: number) =>
@@ -52,7 +52,7 @@ export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs
         }
 
         // 3. Make the video ours, or learn why there is none.
-        const ending = await ctx.run('keep', () => keepVideo(dependencies, taskId, run))
+        const ending = await ctx.run('keep', () => storeResult(dependencies, taskId, run))
         if (ending.kind === 'over') return
 
         // 4. Status and money, together and once.

@@ -1,7 +1,7 @@
 /** What a provider is told of a task. */
 import type { Postgres } from '../../platform/postgres.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
-import type { Opaque, ReferencePicture, SourceVideo, VideoJob } from '../../providers/port/video.ts'
+import type { Opaque, ReferenceImage, SourceVideo, VideoJob } from '../../providers/port/video.ts'
 import type { Route } from '../../routing/route.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { findStoredFile, referencesOfTask, type StoredFile } from '../../storage/stored-file-store.ts'
@@ -15,10 +15,10 @@ export interface JobDependencies {
   /** The portraits of these characters; of one that is gone there is none. */
   portraitsOf: (characterIds: string[]) => Promise<Map<string, StoredFile>>
   /** Where a provider may bring its news of a task. */
-  newsUrlOf: (provider: string, taskId: string) => string
+  webhookUrlOf: (provider: string, taskId: string) => string
 }
 
-const readable = (mediaStore: MediaStore, file: StoredFile): ReferencePicture => ({
+const readable = (mediaStore: MediaStore, file: StoredFile): ReferenceImage => ({
   contentType: file.contentType,
   sizeBytes: file.sizeBytes,
   open: async () => {
@@ -50,7 +50,7 @@ const charactersOf = async (
   const portraits = await portraitsOf(characters.map(({ id }) => id))
   return characters.flatMap(({ id, username }) => {
     const portrait = portraits.get(id)
-    return portrait === undefined ? [] : { username, picture: readable(mediaStore, portrait) }
+    return portrait === undefined ? [] : { username, image: readable(mediaStore, portrait) }
   })
 }
 
@@ -60,7 +60,7 @@ export const jobOf = async (
   task: VideoTask,
   { provider, upstreamModel }: Pick<Route, 'provider' | 'upstreamModel'>,
 ): Promise<VideoJob> => {
-  const { postgres, mediaStore, newsUrlOf } = dependencies
+  const { postgres, mediaStore, webhookUrlOf } = dependencies
   const references = await referencesOfTask(postgres, task.id)
   const { seconds, width, height, watermark, isPrivate, style, referenceMode } = task.order
   return {
@@ -77,6 +77,6 @@ export const jobOf = async (
     referenceMode,
     source: await sourceOf(dependencies, task),
     characters: await charactersOf(dependencies, task),
-    newsUrl: provider.bringsNews ? newsUrlOf(provider.name, task.id) : undefined,
+    webhookUrl: provider.sendsWebhooks ? webhookUrlOf(provider.name, task.id) : undefined,
   }
 }

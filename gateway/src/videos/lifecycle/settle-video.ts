@@ -18,14 +18,14 @@ export interface SettleDependencies {
   onSlotFreed: (provider: string) => void
   announce: (taskIds: string[]) => void
   /** Tells the provider that it may forget its job. */
-  discardUpstream: (finished: FinishedTask, ending: Ending) => Promise<void>
+  discardJob: (finished: FinishedTask, ending: Ending) => Promise<void>
   /** Forgets the characters that were made for this task alone and answers where their files lie. */
   forgetCharacters: (taskId: string) => Promise<string[]>
 }
 
 /** Ends a task and answers it, or nothing where it had ended before. What is to be written alongside is written once. */
 export const settleVideo = async (
-  { postgres, mediaStore, log, onSlotFreed, announce, discardUpstream, forgetCharacters }: SettleDependencies,
+  { postgres, mediaStore, log, onSlotFreed, announce, discardJob, forgetCharacters }: SettleDependencies,
   taskId: string,
   ending: Ending,
   alongside?: (database: Database) => Promise<void>,
@@ -59,7 +59,7 @@ export const settleVideo = async (
   try {
     const left = [...(await forgetReferences(postgres, taskId)), ...(await forgetCharacters(taskId))]
     await Promise.all(left.map((key) => mediaStore.remove(key)))
-    await discardUpstream(finished, ending)
+    await discardJob(finished, ending)
   } catch (error) {
     log.warn({ err: error, taskId }, 'video.not-cleared')
   }

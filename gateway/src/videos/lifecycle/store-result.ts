@@ -19,7 +19,7 @@ import { recordJobFailures, recordOutcome, touchRun, type OpenTask } from '../op
 import { findTask } from '../task-store.ts'
 import type { Ending, Outcome, VideoTask } from '../task.ts'
 
-export interface KeepDependencies {
+export interface StoreDependencies {
   postgres: Postgres
   providers: Providers
   mediaStore: MediaStore
@@ -51,8 +51,8 @@ const placeOf = (task: VideoTask) => {
 const explain = (postgres: Postgres, { taskId, day, provider }: OpenTask, reason: string) =>
   recordJobFailures(postgres, [{ taskId, day, provider, reason }])
 
-const fetchAndKeep = async (
-  { postgres, providers, mediaStore, probeVideo, retentionMsOf, log }: KeepDependencies,
+const fetchAndStore = async (
+  { postgres, providers, mediaStore, probeVideo, retentionMsOf, log }: StoreDependencies,
   open: OpenTask,
   task: VideoTask,
   result: Opaque,
@@ -89,33 +89,33 @@ const fetchAndKeep = async (
 
 /** What a provider says of a job at the last moment, when news of it may have been lost or is just being made. */
 const askOnceMore = async (
-  { postgres, providers, log }: KeepDependencies,
+  { postgres, providers, log }: StoreDependencies,
   open: OpenTask,
 ): Promise<Outcome | undefined> => {
   const { taskId, provider: name, upstream } = open
   const provider = providers.find(name)
   if (upstream === null || provider?.video === undefined) return undefined
   try {
-    const signal = AbortSignal.timeout(provider.timeoutsMs.check)
-    const status = await provider.video.check(upstream as Opaque, signal)
+    const signal = AbortSignal.timeout(provider.timeoutsMs.poll)
+    const status = await provider.video.poll(upstream as Opaque, signal)
     if (status.kind === 'refused') await explain(postgres, open, status.message)
     if (status.kind !== 'done') return undefined
     // Written down, so that a cancel from here on finds the video made.
     await recordOutcome(postgres, taskId, { kind: 'done', result: status.result })
     return status
   } catch (error) {
-    log.info({ err: error, taskId, provider: name }, 'check.failed')
+    log.info({ err: error, taskId, provider: name }, 'poll.failed')
     return undefined
   }
 }
 
-export const keepVideo = async (
-  dependencies: KeepDependencies,
+export const storeResult = async (
+  dependencies: StoreDependencies,
   taskId: string,
   run: number,
 ): Promise<Ending | { kind: 'over' }> => {
   const { postgres, log } = dependencies
-  const open = await touchRun(postgres, taskId, run, { stage: 'keeping' })
+  const open = await touchRun(postgres, taskId, run, { stage: 'storing' })
   const task = open && (await findTask(postgres, open.day, taskId))
   if (open === undefined || task === undefined) return { kind: 'over' }
   const outcome = open.outcome ?? (await askOnceMore(dependencies, open))
@@ -124,13 +124,13 @@ export const keepVideo = async (
 
   const signOfLife = setInterval(() => {
     touchRun(postgres, taskId, run).catch((error: unknown) =>
-      log.warn({ err: error, taskId }, 'video.silent'),
+      log.warn({ err: error, taskId }, 'video.stalled'),
     )
   }, signOfLifeMs)
   try {
-    return await fetchAndKeep(dependencies, open, task, outcome.result as Opaque)
+    return await fetchAndStore(dependencies, open, task, outcome.result as Opaque)
   } catch (error) {
-    log.warn({ err: error, taskId, provider: open.provider }, 'video.not-kept')
+    log.warn({ err: error, taskId, provider: open.provider }, 'video.not-stored')
     // A result the provider no longer has is gone, once it has had time to find it; anything else may pass, until the
     // deadline has.
     const waitedMs = Date.now() - (open.outcomeAt?.getTime() ?? 0)

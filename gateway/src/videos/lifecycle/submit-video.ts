@@ -12,24 +12,24 @@ import type { Decision, Router } from '../../routing/route.ts'
 import {
   beginSubmit,
   findUpstream,
-  forgetUnsure,
+  clearOutcomeUnknown,
   recordAttempt,
   recordJobFailures,
   recordOutcome,
   recordSubmitted,
-  returnToLine,
+  returnToQueue,
   touchRun,
   waitOut,
   type Attempt,
-  type BackInLine,
+  type Requeued,
   type OpenTask,
 } from '../open-task-store.ts'
-import type { Paces } from '../polling/job-durations.ts'
+import type { JobDurations } from '../polling/job-durations.ts'
 import { nextLookMs } from '../polling/poll-schedule.ts'
 import { needsEnhancing } from '../prompts/enhance-prompt.ts'
 import { findTask, markProcessing } from '../task-store.ts'
 import type { Outcome, VideoTask } from '../task.ts'
-import { needOf } from '../video-requirements.ts'
+import { requirementsOf } from '../video-requirements.ts'
 import { stopUpstream } from './discard-job.ts'
 import { jobOf, type JobDependencies } from './job-of-task.ts'
 import { isSameJob } from './same-job.ts'
@@ -38,11 +38,11 @@ export interface SubmitDependencies extends JobDependencies {
   providers: Providers
   router: Router
   log: Log
-  nudgeDispatcher: (provider: string) => void
-  nudgeWatch: (provider: string, taskId: string) => void
+  wakeDispatcher: (provider: string) => void
+  wakePoller: (provider: string, taskId: string) => void
   /** Tells watchers that there is something new to read of these tasks. */
   announce: (taskIds: string[]) => void
-  pace: Pick<Paces, 'of'>
+  pace: Pick<JobDurations, 'of'>
 }
 
 /**
@@ -83,15 +83,15 @@ const elsewhere = (
   { open, task, provider }: Try,
 ): { provider: string; shards: number; decision: Decision } | undefined => {
   const tried = [...open.tried, provider.name]
-  const chosen = router.choose(task.model, { ...needOf(task.order, provider.name), tried })
+  const chosen = router.choose(task.model, { ...requirementsOf(task.order, provider.name), tried })
   if (chosen === undefined || chosen.route.provider.name === provider.name) return undefined
   const { name, shards } = chosen.route.provider
   return { provider: name, shards, decision: chosen.decision }
 }
 
-const backInLine = async (dependencies: SubmitDependencies, { open }: Try, back: BackInLine) => {
-  await returnToLine(dependencies.postgres, open, back)
-  dependencies.nudgeDispatcher(back.to?.provider ?? open.provider)
+const requeued = async (dependencies: SubmitDependencies, { open }: Try, back: Requeued) => {
+  await returnToQueue(dependencies.postgres, open, back)
+  dependencies.wakeDispatcher(back.to?.provider ?? open.provider)
   return { kind: 'over' } as const
 }
 
@@ -109,22 +109,22 @@ const takeFailure = async (
   )
   const waitMs = backoffMs(open.refusals, failure.retryAfterMs)
   // Turning a repeat away says nothing of what became of the first: only the provider that may have it can tell.
-  const isUnsure = open.unsureSince !== null
+  const isOutcomeUnknown = open.outcomeUnknownSince !== null
   switch (failure.kind) {
     case 'not_delivered':
     case 'busy':
     case 'unauthorized': {
-      if (isUnsure) return backInLine(dependencies, given, { waitMs, turnedAway: false })
+      if (isOutcomeUnknown) return requeued(dependencies, given, { waitMs, turnedAway: false })
       const to = elsewhere(dependencies, given)
-      return backInLine(dependencies, given, { waitMs: to === undefined ? waitMs : 0, turnedAway: true, to })
+      return requeued(dependencies, given, { waitMs: to === undefined ? waitMs : 0, turnedAway: true, to })
     }
     case 'moderated':
     case 'rejected': {
       const code = failure.kind === 'moderated' ? 'content_policy_violation' : refusalCode(failure.code)
       // The provider has something against us, not against the order: another may well take it.
-      const to = code === 'upstream_error' && !isUnsure ? elsewhere(dependencies, given) : undefined
+      const to = code === 'upstream_error' && !isOutcomeUnknown ? elsewhere(dependencies, given) : undefined
       if (to !== undefined && !open.tried.includes(to.provider)) {
-        return backInLine(dependencies, given, { waitMs: 0, turnedAway: true, to })
+        return requeued(dependencies, given, { waitMs: 0, turnedAway: true, to })
       }
       await recordOutcome(postgres, open.taskId, { kind: 'refused', code, message: '' })
       return { kind: 'known' }
@@ -132,7 +132,7 @@ const takeFailure = async (
     case 'unknown':
       // A repeat is recognised, or the job can be asked for: both later, and only by the provider that may have it.
       if (video.submitsAreIdempotent || video.lookup !== undefined) {
-        return backInLine(dependencies, given, { waitMs, turnedAway: false })
+        return requeued(dependencies, given, { waitMs, turnedAway: false })
       }
       await waitOut(postgres, open.taskId, open.run)
       return waiting(open)
@@ -148,9 +148,9 @@ const accept = async (
 ): Promise<Submitted> => {
   const { postgres, providers, pace, log } = dependencies
   const { taskId, day } = open
-  const firstCheckMs = nextLookMs(provider, 0, pace.of(provider.name, task.model))
+  const firstPollMs = nextLookMs(provider, 0, pace.of(provider.name, task.model))
   const { recorded, isDuplicate } = await postgres.transaction(async (database) => {
-    const recorded = await recordSubmitted(database, open, upstream, firstCheckMs)
+    const recorded = await recordSubmitted(database, open, upstream, firstPollMs)
     if (recorded !== "another's") await markProcessing(database, day, taskId)
     const known = recorded === 'known' ? await findUpstream(database, taskId) : undefined
     const isDuplicate = known !== undefined && !isSameJob(video, known as Opaque, upstream)
@@ -174,16 +174,16 @@ const accept = async (
     )
   }
   if (isOver) return { kind: 'over' }
-  dependencies.nudgeWatch(provider.name, taskId)
+  dependencies.wakePoller(provider.name, taskId)
   dependencies.announce([taskId])
   return waiting(open)
 }
 
 /** Asks a provider that does not recognise a repeat whether it has the job. Undefined where it certainly has not. */
-const findUnsure = async (dependencies: SubmitDependencies, given: Try, signal: AbortSignal) => {
+const findOutcomeUnknown = async (dependencies: SubmitDependencies, given: Try, signal: AbortSignal) => {
   const { postgres, log } = dependencies
   const { open, video } = given
-  const unsureMs = Date.now() - (open.unsureSince?.getTime() ?? Date.now())
+  const outcomeUnknownMs = Date.now() - (open.outcomeUnknownSince?.getTime() ?? Date.now())
   // Where the provider cannot tell, only its deadline can, or its own news.
   if (video.lookup === undefined) {
     await waitOut(postgres, open.taskId, open.run)
@@ -196,13 +196,16 @@ const findUnsure = async (dependencies: SubmitDependencies, given: Try, signal: 
     if (!(error instanceof ProviderFailure)) throw error
     log.info({ err: error, taskId: open.taskId }, 'lookup.failed')
     const waitMs = backoffMs(open.submits, error.retryAfterMs)
-    return backInLine(dependencies, given, { waitMs, turnedAway: false })
+    return requeued(dependencies, given, { waitMs, turnedAway: false })
   }
   if (earlier !== undefined) return accept(dependencies, given, earlier, undefined)
-  if (unsureMs < lookupGraceMs) {
-    return backInLine(dependencies, given, { waitMs: Math.min(10_000, unsureMs + 1_000), turnedAway: false })
+  if (outcomeUnknownMs < lookupGraceMs) {
+    return requeued(dependencies, given, {
+      waitMs: Math.min(10_000, outcomeUnknownMs + 1_000),
+      turnedAway: false,
+    })
   }
-  await forgetUnsure(postgres, open.taskId, open.run)
+  await clearOutcomeUnknown(postgres, open.taskId, open.run)
   return undefined
 }
 
@@ -234,7 +237,7 @@ const ask = async (dependencies: SubmitDependencies, given: Try, signal: AbortSi
       () => video.submit(job, signal),
     )
     router.report(provider.name, task.model, 'ok')
-    return await accept(dependencies, given, upstream, { ...attempt, outcome: 'taken' })
+    return await accept(dependencies, given, upstream, { ...attempt, outcome: 'accepted' })
   } catch (error) {
     if (!(error instanceof ProviderFailure)) {
       router.letGo(provider.name, task.model)
@@ -268,16 +271,16 @@ export const submitVideo = async (
   const remainingMs = Math.max(1, open.deadlineAt.getTime() - Date.now())
   const signal = AbortSignal.timeout(Math.min(provider.timeoutsMs.submit, remainingMs))
 
-  if (open.unsureSince !== null && !video.submitsAreIdempotent) {
-    const found = await findUnsure(dependencies, given, signal)
+  if (open.outcomeUnknownSince !== null && !video.submitsAreIdempotent) {
+    const found = await findOutcomeUnknown(dependencies, given, signal)
     if (found !== undefined) return found
-    given = { ...given, open: { ...open, unsureSince: null } }
+    given = { ...given, open: { ...open, outcomeUnknownSince: null } }
   }
-  const isUnsure = given.open.unsureSince !== null
-  const isRetry = isUnsure || open.tried.includes(provider.name)
+  const isOutcomeUnknown = given.open.outcomeUnknownSince !== null
+  const isRetry = isOutcomeUnknown || open.tried.includes(provider.name)
   const leave = await router.mayCall(provider.name, task.model, isRetry ? 'retry' : 'first')
   if (leave.kind === 'yes') return ask(dependencies, given, signal)
-  const to = isUnsure ? undefined : elsewhere(dependencies, given)
+  const to = isOutcomeUnknown ? undefined : elsewhere(dependencies, given)
   const waitMs = to === undefined ? leave.retryAfterMs : 0
-  return backInLine(dependencies, given, { waitMs, turnedAway: false, to })
+  return requeued(dependencies, given, { waitMs, turnedAway: false, to })
 }

@@ -1,22 +1,22 @@
 import type { Database, Postgres } from '../../platform/postgres.ts'
 
 /** Jobs of about one length; the lengths are powers of `stepRatio`, in seconds. */
-export interface PaceRow {
+export interface JobDurationRow {
   provider: string
   model: string
   step: number
   weight: number
 }
 
-export const readPaces = async (database: Database): Promise<PaceRow[]> => {
-  const { rows } = await database.query<PaceRow & Record<string, unknown>>(
-    'select provider, model, step, weight from job_paces order by provider, model, step',
+export const readJobDurations = async (database: Database): Promise<JobDurationRow[]> => {
+  const { rows } = await database.query<JobDurationRow & Record<string, unknown>>(
+    'select provider, model, step, weight from job_durations order by provider, model, step',
   )
   return rows
 }
 
 /** Adds jobs of one provider and model; what was known before counts `keptShare` of what it did. Writers take turns. */
-export const addToPace = async (
+export const addDuration = async (
   postgres: Postgres,
   { provider, model }: { provider: string; model: string },
   jobs: { step: number; weight: number }[],
@@ -25,21 +25,20 @@ export const addToPace = async (
   await postgres.transaction(
     async (database) => {
       await database.query(`select pg_advisory_xact_lock(hashtextextended('kinora:paces', 0))`)
-      await database.query(`update job_paces set weight = weight * $3 where provider = $1 and model = $2`, [
-        provider,
-        model,
-        keptShare,
-      ])
       await database.query(
-        `insert into job_paces (provider, model, step, weight)
+        `update job_durations set weight = weight * $3 where provider = $1 and model = $2`,
+        [provider, model, keptShare],
+      )
+      await database.query(
+        `insert into job_durations (provider, model, step, weight)
          select $1, $2, step, weight from jsonb_to_recordset($3) as job (step smallint, weight double precision)
-             on conflict (provider, model, step) do update set weight = job_paces.weight + excluded.weight`,
+             on conflict (provider, model, step) do update set weight = job_durations.weight + excluded.weight`,
         [provider, model, JSON.stringify(jobs)],
       )
-      await database.query('delete from job_paces where provider = $1 and model = $2 and weight < 0.001', [
-        provider,
-        model,
-      ])
+      await database.query(
+        'delete from job_durations where provider = $1 and model = $2 and weight < 0.001',
+        [provider, model],
+      )
     },
     // What the database forgets in a crash is learned again from the next jobs.
     { isDurable: false },

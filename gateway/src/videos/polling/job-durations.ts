@@ -4,12 +4,12 @@
  */
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { addToPace, readPaces, type PaceRow } from './job-duration-store.ts'
-import { gapShareOf, type Pace } from './poll-schedule.ts'
+import { addDuration, readJobDurations, type JobDurationRow } from './job-duration-store.ts'
+import { gapShareOf, type JobDuration } from './poll-schedule.ts'
 
-export interface Paces {
+export interface JobDurations {
   /** Undefined until enough jobs were seen. */
-  of: (provider: string, model: string) => Pace | undefined
+  of: (provider: string, model: string) => JobDuration | undefined
   /** Told of every job that was found done, and how long after its submit that was. */
   learn: (provider: string, model: string, elapsedMs: number) => void
   /** Writes what was learned and reads what others did, for who cannot wait. */
@@ -25,7 +25,7 @@ const stepOf = (ms: number): number =>
   Math.min(80, Math.max(-40, Math.round(Math.log(Math.max(ms, 1) / 1000) / Math.log(stepRatio))))
 
 /** A step stands for lengths half a step around it, spread evenly as lengths go: by ratio. */
-const quantile = (rows: PaceRow[], share: number): number => {
+const quantile = (rows: JobDurationRow[], share: number): number => {
   let left = share * rows.reduce((sum, { weight }) => sum + weight, 0)
   for (const { step, weight } of rows) {
     if (left <= weight) return 1000 * stepRatio ** (step - 0.5 + left / weight)
@@ -34,7 +34,7 @@ const quantile = (rows: PaceRow[], share: number): number => {
   return 1000 * stepRatio ** ((rows.at(-1)?.step ?? 0) + 0.5)
 }
 
-const paceOf = (rows: PaceRow[]): Pace | undefined =>
+const jobDurationOf = (rows: JobDurationRow[]): JobDuration | undefined =>
   rows.reduce((sum, { weight }) => sum + weight, 0) < jobsNeeded
     ? undefined
     : { p5: quantile(rows, 0.05), p50: quantile(rows, 0.5), p95: quantile(rows, 0.95) }
@@ -43,26 +43,28 @@ const paceOf = (rows: PaceRow[]): Pace | undefined =>
  * A job is found done some time after it was. Between two looks that is half a gap on average; at the first look it may be
  * much more, and only by guessing lower can it be noticed that jobs have become quicker than that look.
  */
-const likelyLengthMs = (foundAfterMs: number, pace: Pace | undefined): number => {
+const likelyLengthMs = (foundAfterMs: number, pace: JobDuration | undefined): number => {
   if (pace !== undefined && foundAfterMs < 1.15 * pace.p5) return foundAfterMs / stepRatio
   return foundAfterMs / (1 + (pace === undefined ? 0.1 : gapShareOf(pace)) / 2)
 }
 
 const keyOf = (provider: string, model: string): string => JSON.stringify([provider, model])
 
-export const createPace = (
+export const createJobDurations = (
   { postgres, log }: { postgres: Postgres; log: Log },
   { refreshEveryMs, writeEveryMs } = { refreshEveryMs: 30_000, writeEveryMs: 5_000 },
-): Paces => {
-  let known = new Map<string, Pace>()
+): JobDurations => {
+  let known = new Map<string, JobDuration>()
   let learned = new Map<string, { provider: string; model: string; steps: number[] }>()
   let working: Promise<void> = Promise.resolve()
 
   const read = async () => {
-    const rows = Map.groupBy(await readPaces(postgres), ({ provider, model }) => keyOf(provider, model))
+    const rows = Map.groupBy(await readJobDurations(postgres), ({ provider, model }) =>
+      keyOf(provider, model),
+    )
     known = new Map(
       [...rows].flatMap(([key, each]) => {
-        const pace = paceOf(each)
+        const pace = jobDurationOf(each)
         return pace === undefined ? [] : [[key, pace]]
       }),
     )
@@ -79,13 +81,15 @@ export const createPace = (
         step,
         weight: each.reduce((sum, { weight }) => sum + weight, 0),
       }))
-      await addToPace(postgres, { provider, model }, jobs, kept ** steps.length)
+      await addDuration(postgres, { provider, model }, jobs, kept ** steps.length)
     }
   }
 
   // One after the other; what cannot be written is lost, because the next jobs tell the same.
   const inTurn = (work: () => Promise<void>): Promise<void> => {
-    working = working.then(work).catch((error: unknown) => log.warn({ err: error }, 'pace.not-kept'))
+    working = working
+      .then(work)
+      .catch((error: unknown) => log.warn({ err: error }, 'job-durations.not-stored'))
     return working
   }
 
@@ -95,7 +99,7 @@ export const createPace = (
     if (learned.size > 0) void inTurn(write)
   }, writeEveryMs).unref()
 
-  const of: Paces['of'] = (provider, model) => known.get(keyOf(provider, model))
+  const of: JobDurations['of'] = (provider, model) => known.get(keyOf(provider, model))
   return {
     of,
     learn: (provider, model, elapsedMs) => {

@@ -4,22 +4,22 @@ import { expect, test } from 'vitest'
 import {
   afterFailureMs,
   estimateProgress,
-  nextCheckMs,
-  type Pace,
+  nextPollMs,
+  type JobDuration,
   pollAfterMs,
-  safetyCheckMs,
+  safetyPollMs,
 } from './poll-schedule.ts'
 
 const bounds = { least: 500, most: 5_000 }
 
 /** Lengths of jobs from a tenth of a second to some hours, the slowest up to fifty times as long as the quickest. */
-const paces = fc
+const jobDurations = fc
   .tuple(
     fc.double({ min: 100, max: 10_000_000, noNaN: true }),
     fc.double({ min: 1, max: 7, noNaN: true }),
     fc.double({ min: 1, max: 7, noNaN: true }),
   )
-  .map(([p5, once, again]): Pace => ({ p5, p50: p5 * once, p95: p5 * once * again }))
+  .map(([p5, once, again]): JobDuration => ({ p5, p50: p5 * once, p95: p5 * once * again }))
 
 /** Numbers below 1 that are the same for the same seed. */
 const seeded = (seed: number) => {
@@ -43,9 +43,9 @@ test('checks come often at first and then ever more seldom, always within the bo
   fc.assert(
     fc.property(fc.nat(), fc.nat(), (one, other) => {
       const [earlier, later] = one < other ? [one, other] : [other, one]
-      expect(nextCheckMs(earlier, bounds)).toBeLessThanOrEqual(nextCheckMs(later, bounds))
-      expect(nextCheckMs(one, bounds)).toBeGreaterThanOrEqual(bounds.least)
-      expect(nextCheckMs(one, bounds)).toBeLessThanOrEqual(bounds.most)
+      expect(nextPollMs(earlier, bounds)).toBeLessThanOrEqual(nextPollMs(later, bounds))
+      expect(nextPollMs(one, bounds)).toBeGreaterThanOrEqual(bounds.least)
+      expect(nextPollMs(one, bounds)).toBeLessThanOrEqual(bounds.most)
     }),
   )
 })
@@ -89,23 +89,28 @@ test('an estimate is a whole number that never says it is done', () => {
 
 test('with a known pace a job within p95 has at most 25 checks, none before its first look is due', () => {
   fc.assert(
-    fc.property(paces, fc.double({ min: 0, max: 1, noNaN: true }), fc.integer(), (pace, part, seed) => {
-      const random = seeded(seed)
-      const lengthMs = pace.p95 * part
-      const looks = looksAt(lengthMs, (elapsedMs) => nextCheckMs(elapsedMs, bounds, pace, random))
-      expect(looks.length).toBeLessThanOrEqual(25)
-      expect(looks[0]).toBeGreaterThanOrEqual(Math.min(pace.p5, 60_000) * 0.9)
-    }),
+    fc.property(
+      jobDurations,
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.integer(),
+      (pace, part, seed) => {
+        const random = seeded(seed)
+        const lengthMs = pace.p95 * part
+        const looks = looksAt(lengthMs, (elapsedMs) => nextPollMs(elapsedMs, bounds, pace, random))
+        expect(looks.length).toBeLessThanOrEqual(25)
+        expect(looks[0]).toBeGreaterThanOrEqual(Math.min(pace.p5, 60_000) * 0.9)
+      },
+    ),
   )
 })
 
 test('whatever the pace, no check comes before the least gap, and a first one within a minute or a quarter of p5', () => {
   fc.assert(
-    fc.property(paces, fc.nat(100_000_000), fc.integer(), (pace, elapsedMs, seed) => {
+    fc.property(jobDurations, fc.nat(100_000_000), fc.integer(), (pace, elapsedMs, seed) => {
       const random = seeded(seed)
-      expect(nextCheckMs(elapsedMs, bounds, pace, random)).toBeGreaterThanOrEqual(bounds.least)
-      expect(safetyCheckMs(elapsedMs, bounds, pace, random)).toBeGreaterThanOrEqual(60_000)
-      expect(nextCheckMs(0, bounds, pace, random)).toBeLessThanOrEqual(Math.max(66_000, pace.p5 * 0.275))
+      expect(nextPollMs(elapsedMs, bounds, pace, random)).toBeGreaterThanOrEqual(bounds.least)
+      expect(safetyPollMs(elapsedMs, bounds, pace, random)).toBeGreaterThanOrEqual(60_000)
+      expect(nextPollMs(0, bounds, pace, random)).toBeLessThanOrEqual(Math.max(66_000, pace.p5 * 0.275))
     }),
   )
 })
@@ -113,7 +118,7 @@ test('whatever the pace, no check comes before the least gap, and a first one wi
 test('a job that takes unusually long is looked at ever more seldom', () => {
   const pace = { p5: 5_000, p50: 8_000, p95: 10_000 }
   const gaps = [11_000, 20_000, 40_000, 80_000, 800_000].map((elapsedMs) =>
-    nextCheckMs(elapsedMs, { least: 500, most: 30_000 }, pace, () => 0.5),
+    nextPollMs(elapsedMs, { least: 500, most: 30_000 }, pace, () => 0.5),
   )
   expect(gaps).toEqual(gaps.toSorted((a, b) => a - b))
   expect(gaps[0]).toBeLessThan(1_500)
@@ -122,19 +127,19 @@ test('a job that takes unusually long is looked at ever more seldom', () => {
 
 test('jobs of one burst are looked at a tenth earlier or later than each other', () => {
   const pace = { p5: 40_000, p50: 60_000, p95: 90_000 }
-  expect(nextCheckMs(0, bounds, pace, () => 0)).toBeCloseTo(36_000)
-  expect(nextCheckMs(0, bounds, pace, () => 1)).toBeCloseTo(44_000)
+  expect(nextPollMs(0, bounds, pace, () => 0)).toBeCloseTo(36_000)
+  expect(nextPollMs(0, bounds, pace, () => 1)).toBeCloseTo(44_000)
 })
 
 test('where news is brought, the first look comes after half again as long as nearly all jobs take', () => {
   const pace = { p5: 60_000, p50: 120_000, p95: 200_000 }
-  expect(safetyCheckMs(0, bounds, pace, () => 0.5)).toBe(300_000)
-  expect(safetyCheckMs(0, bounds, undefined, () => 0.5)).toBe(60_000)
+  expect(safetyPollMs(0, bounds, pace, () => 0.5)).toBe(300_000)
+  expect(safetyPollMs(0, bounds, undefined, () => 0.5)).toBe(60_000)
 })
 
 test('an estimate by the pace only ever rises, to 80 for half of the jobs and 95 for nearly all', () => {
   fc.assert(
-    fc.property(paces, fc.nat(100_000_000), fc.nat(100_000_000), (pace, one, other) => {
+    fc.property(jobDurations, fc.nat(100_000_000), fc.nat(100_000_000), (pace, one, other) => {
       const [earlier, later] = one < other ? [one, other] : [other, one]
       expect(estimateProgress(earlier, 120, pace)).toBeLessThanOrEqual(estimateProgress(later, 120, pace))
       expect(Number.isInteger(estimateProgress(one, 120, pace))).toBe(true)
@@ -148,23 +153,23 @@ test('an estimate by the pace only ever rises, to 80 for half of the jobs and 95
 })
 
 /** Mean checks per job, and mean lateness as a share of the job's length, for log-normal lengths. */
-const measure = (medianMs: number, sigma: number, pace?: Pace) => {
+const measure = (medianMs: number, sigma: number, pace?: JobDuration) => {
   const random = seeded(7)
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const jobs = 4_000
-  let checks = 0
+  let polls = 0
   let lateness = 0
   for (let job = 0; job < jobs; job += 1) {
     const lengthMs = medianMs * Math.exp(sigma * normal())
     const usual = { least: 2_000, most: 15_000 }
-    const looks = looksAt(lengthMs, (elapsedMs) => nextCheckMs(elapsedMs, usual, pace, random))
-    checks += looks.length
+    const looks = looksAt(lengthMs, (elapsedMs) => nextPollMs(elapsedMs, usual, pace, random))
+    polls += looks.length
     lateness += ((looks.at(-1) ?? 0) - lengthMs) / lengthMs
   }
-  return { checks: checks / jobs, lateness: lateness / jobs }
+  return { polls: polls / jobs, lateness: lateness / jobs }
 }
 
-const paceOf = (medianMs: number, sigma: number): Pace => ({
+const jobDurationOf = (medianMs: number, sigma: number): JobDuration => ({
   p5: medianMs * Math.exp(-1.645 * sigma),
   p50: medianMs,
   p95: medianMs * Math.exp(1.645 * sigma),
@@ -172,18 +177,18 @@ const paceOf = (medianMs: number, sigma: number): Pace => ({
 
 test('jobs of two minutes take 10 checks instead of 30, and are found 5 % of their length late as before', () => {
   const before = measure(120_000, 0.4)
-  const now = measure(120_000, 0.4, paceOf(120_000, 0.4))
-  expect(before.checks).toBeCloseTo(29.5, 0)
-  expect(now.checks).toBeCloseTo(9.7, 0)
+  const now = measure(120_000, 0.4, jobDurationOf(120_000, 0.4))
+  expect(before.polls).toBeCloseTo(29.5, 0)
+  expect(now.polls).toBeCloseTo(9.7, 0)
   expect(before.lateness).toBeCloseTo(0.046, 2)
   expect(now.lateness).toBeLessThan(0.055)
 })
 
 test('jobs of ten minutes take 12 checks instead of 65, for being found 5 % of their length late instead of 1 %', () => {
   const before = measure(600_000, 0.4)
-  const now = measure(600_000, 0.4, paceOf(600_000, 0.4))
-  expect(before.checks).toBeCloseTo(64.6, -1)
-  expect(now.checks).toBeCloseTo(12.4, 0)
+  const now = measure(600_000, 0.4, jobDurationOf(600_000, 0.4))
+  expect(before.polls).toBeCloseTo(64.6, -1)
+  expect(now.polls).toBeCloseTo(12.4, 0)
   expect(before.lateness).toBeLessThan(0.02)
   expect(now.lateness).toBeLessThan(0.05)
 })

@@ -6,7 +6,7 @@ interface Bounds {
 }
 
 /** How long jobs of a model take at a provider, in ms: a twentieth are done by `p5`, half by `p50`, most by `p95`. */
-export interface Pace {
+export interface JobDuration {
   p5: number
   p50: number
   p95: number
@@ -15,22 +15,22 @@ export interface Pace {
 /** Of a job's age. Jobs end halfway into a gap on average, so most are found less than a twentieth of their length late. */
 const gapShare = 0.09
 /** Where lengths differ so much that these would not do, gaps are wider and jobs are found later. */
-const usualChecksMost = 18
+const usualPollsMax = 18
 /** A refusal comes early, whatever jobs usually take; it is not left waiting for longer than this, or a quarter of p5. */
 const longestQuietMs = 60_000
-const newsGraceMs = 60_000
+const webhookGraceMs = 60_000
 
 /** Jobs that were submitted together are not looked at together. */
 const spread = (ms: number, random: () => number): number => ms * (0.9 + 0.2 * random())
 
 /** The look that was meant for p5 may come a little before it, and is that look all the same. */
-const isBeforeUsual = (elapsedMs: number, { p5 }: Pace): boolean => elapsedMs < 0.8 * p5
+const isBeforeUsual = (elapsedMs: number, { p5 }: JobDuration): boolean => elapsedMs < 0.8 * p5
 
 /** The share of a job's age that its gaps have between p5 and p95. */
-export const gapShareOf = ({ p5, p95 }: Pace): number =>
-  Math.max(gapShare, (p95 / p5) ** (1 / usualChecksMost) - 1)
+export const gapShareOf = ({ p5, p95 }: JobDuration): number =>
+  Math.max(gapShare, (p95 / p5) ** (1 / usualPollsMax) - 1)
 
-const pacedGapMs = (elapsedMs: number, { most }: Bounds, pace: Pace): number => {
+const expectedGapMs = (elapsedMs: number, { most }: Bounds, pace: JobDuration): number => {
   if (isBeforeUsual(elapsedMs, pace)) {
     return Math.min(pace.p5 - elapsedMs, Math.max(longestQuietMs, pace.p5 / 4))
   }
@@ -45,33 +45,37 @@ const pacedGapMs = (elapsedMs: number, { most }: Bounds, pace: Pace): number => 
  * late on average, and those that take unusually long ever more seldom. `most` does not bind between p5 and p95: a look
  * every few seconds at a job of an hour tells nothing.
  */
-export const nextCheckMs = (
+export const nextPollMs = (
   elapsedMs: number,
   bounds: Bounds,
-  pace?: Pace,
+  pace?: JobDuration,
   random: () => number = Math.random,
 ): number =>
   pace === undefined
     ? Math.min(bounds.most, Math.max(bounds.least, elapsedMs / 10))
-    : Math.max(bounds.least, spread(pacedGapMs(elapsedMs, bounds, pace), random))
+    : Math.max(bounds.least, spread(expectedGapMs(elapsedMs, bounds, pace), random))
 
 /** For a provider that brings its news: only in case they were lost, so after most jobs are done, and seldom. */
-export const safetyCheckMs = (
+export const safetyPollMs = (
   elapsedMs: number,
   bounds: Bounds,
-  pace?: Pace,
+  pace?: JobDuration,
   random: () => number = Math.random,
 ): number => {
   const overdueMs = pace === undefined ? 0 : pace.p95 * 1.5 - elapsedMs
-  return Math.max(bounds.least, newsGraceMs, spread(Math.max(overdueMs, bounds.most, elapsedMs / 2), random))
+  return Math.max(
+    bounds.least,
+    webhookGraceMs,
+    spread(Math.max(overdueMs, bounds.most, elapsedMs / 2), random),
+  )
 }
 
 /** When to look at a job of a provider again. */
 export const nextLookMs = (
-  provider: { checkEveryMs: Bounds; bringsNews: boolean },
+  provider: { pollIntervalMs: Bounds; sendsWebhooks: boolean },
   elapsedMs: number,
-  pace: Pace | undefined,
-): number => (provider.bringsNews ? safetyCheckMs : nextCheckMs)(elapsedMs, provider.checkEveryMs, pace)
+  pace: JobDuration | undefined,
+): number => (provider.sendsWebhooks ? safetyPollMs : nextPollMs)(elapsedMs, provider.pollIntervalMs, pace)
 
 /**
  * After failed checks a provider is left alone for longer, as its answer asks, but is never given up. Anywhere between
@@ -97,7 +101,7 @@ export const pollAfterMs = (elapsedMs: number, progress: number, usualSeconds: n
 }
 
 /** By the pace where it is known: half of all jobs see 80, and nearly all of them 95. Else by the usual time. */
-export const estimateProgress = (elapsedMs: number, usualSeconds: number, pace?: Pace): number => {
+export const estimateProgress = (elapsedMs: number, usualSeconds: number, pace?: JobDuration): number => {
   if (pace === undefined) return Math.min(95, Math.floor((elapsedMs / (usualSeconds * 1000)) * 100))
   if (elapsedMs <= pace.p50) return Math.floor((80 * elapsedMs) / pace.p50)
   return Math.min(95, Math.floor(80 + (15 * (elapsedMs - pace.p50)) / Math.max(1, pace.p95 - pace.p50)))

@@ -9,42 +9,42 @@ import type { Quote } from '@kinora/contract/operations/account'
 import type { Caller } from '../../auth/caller.ts'
 import type { PriceList } from '../../billing/prices/price-list.ts'
 import { quoteOf } from '../../billing/spending/quote.ts'
-import { purseOf, placeHolds } from '../../billing/spending/spend.ts'
-import type { KeepReplies, ReplyToKeep } from '../../http/call.ts'
+import { walletOf, placeHolds } from '../../billing/spending/spend.ts'
+import type { StoreResponses, ResponseToStore } from '../../http/call.ts'
 import type { VideoModel } from '../../models/model.ts'
 import { batch, fulfilled, rejected } from '../../platform/batch.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { secondsFor } from '../../routing/fit-seconds.ts'
 import type { Router } from '../../routing/route.ts'
 import { insertStoredFiles, lockSources, type StoredFile } from '../../storage/stored-file-store.ts'
-import type { StoredPicture } from '../images/reference-image.ts'
-import { charactersMax, type NamedCharacters, type OrderedCharacter } from '../requested-character.ts'
+import type { StoredImage } from '../images/reference-image.ts'
+import { charactersMax, type NamedCharacters, type RequestedCharacter } from '../requested-character.ts'
 import { shardOf } from '../shard.ts'
 import { createModelTaskId, createRemixTaskId, createUuidTaskId } from '../task-id.ts'
 import { findTasks, insertTasks, type NewTask } from '../task-store.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
-import { needOf } from '../video-requirements.ts'
-import { createLineDepth } from './queue-length.ts'
-import type { LineLimits } from './queue-limits.ts'
+import { requirementsOf } from '../video-requirements.ts'
+import { createQueueLength } from './queue-length.ts'
+import type { QueueLimits } from './queue-limits.ts'
 
 /** What a door hands over: an order whose every parameter has been checked. */
 interface Admission {
   caller: Caller
   model: VideoModel
-  door: VideoTask['door']
+  createdVia: VideoTask['createdVia']
   order: VideoOrder
-  pictures: StoredPicture[]
+  images: StoredImage[]
   /** Made of a video that came with this order; the prompt need not name it. */
-  character?: OrderedCharacter | undefined
+  character?: RequestedCharacter | undefined
   /** The provider that must make it, whoever serves the model now. */
   pinnedTo?: string | undefined
   /** Written in the admission's own transaction, with the task or not at all. */
   alongside?: ((database: Database, task: VideoTask) => Promise<void>) | undefined
   /** The reply that tells of the task, where a repeat of the request is to be answered with it. */
-  replyToKeep?: (task: VideoTask) => ReplyToKeep | undefined
+  responseToStore?: (task: VideoTask) => ResponseToStore | undefined
 }
 
-export interface AcceptVideo {
+export interface AdmitVideo {
   (admission: Admission): Promise<VideoTask>
   /** What it would cost, and whether it would be accepted. */
   quote: (admission: Admission) => Promise<Quote>
@@ -55,11 +55,11 @@ export interface AcceptDependencies {
   router: Router
   prices: PriceList
   deadlineMs: number
-  lineLimits: () => LineLimits
-  nudgeDispatcher: (provider: string) => void
+  queueLimits: () => QueueLimits
+  wakeDispatcher: (provider: string) => void
   /** The account's characters that a prompt names. */
   namedCharacters: NamedCharacters
-  keepReplies: KeepReplies
+  storeResponses: StoreResponses
 }
 
 /** The same order with the characters it shows: the one that came with it, and those its prompt names. */
@@ -74,9 +74,9 @@ const withCharacters = async (admission: Admission, namedCharacters: NamedCharac
   return { ...admission, order: { ...order, characters: characters.slice(0, charactersMax) } }
 }
 
-const idOf = ({ model, door }: Admission, nowMs: number): string => {
-  if (door === 'remix') return createRemixTaskId(model.id, nowMs)
-  if (door === 'videos' && model.family === 'A') return createUuidTaskId(nowMs)
+const idOf = ({ model, createdVia }: Admission, nowMs: number): string => {
+  if (createdVia === 'remix') return createRemixTaskId(model.id, nowMs)
+  if (createdVia === 'videos' && model.family === 'A') return createUuidTaskId(nowMs)
   return createModelTaskId(model.id, nowMs)
 }
 
@@ -94,7 +94,7 @@ const fittingSeconds = ({ router }: AcceptDependencies, { model, order, pinnedTo
 }
 
 const chooseRoute = ({ router }: AcceptDependencies, { model, pinnedTo }: Admission, order: VideoOrder) => {
-  const chosen = router.choose(model.id, needOf(order, pinnedTo))
+  const chosen = router.choose(model.id, requirementsOf(order, pinnedTo))
   if (chosen !== undefined) return chosen
   const canMakeOther = router.routesOf(model.id).some(({ provider }) => provider.video !== undefined)
   throw canMakeOther
@@ -107,11 +107,11 @@ const chooseRoute = ({ router }: AcceptDependencies, { model, pinnedTo }: Admiss
 
 const newTask = (admission: Admission, dependencies: AcceptDependencies): NewTask => {
   const { prices, deadlineMs } = dependencies
-  const { caller, model, door, pictures } = admission
+  const { caller, model, createdVia, images } = admission
   const order = {
     ...admission.order,
     seconds: fittingSeconds(dependencies, admission),
-    ...(pictures.length > 0 && { pictures: pictures.length }),
+    ...(images.length > 0 && { images: images.length }),
   }
   const nowMs = Date.now()
   // Until the database says when it was; the day is the id's, whatever that says.
@@ -127,13 +127,13 @@ const newTask = (admission: Admission, dependencies: AcceptDependencies): NewTas
     keyId: caller.keyId,
     model: model.id,
     family: model.family,
-    door,
+    createdVia,
     state: 'pending',
     progress: 0,
     order,
     enhancedPrompt: order.prompt,
     provider: provider.name,
-    purse: purseOf(caller),
+    wallet: walletOf(caller),
     price,
     holdMicros: price.totalMicros,
     createdAt,
@@ -148,9 +148,9 @@ const newTask = (admission: Admission, dependencies: AcceptDependencies): NewTas
   }
 }
 
-const referenceFiles = (task: NewTask, pictures: StoredPicture[]): StoredFile[] =>
-  pictures.map((picture) => ({
-    ...picture,
+const referenceFiles = (task: NewTask, images: StoredImage[]): StoredFile[] =>
+  images.map((image) => ({
+    ...image,
     accountId: task.accountId,
     taskId: task.id,
     kind: 'reference',
@@ -229,27 +229,27 @@ const admitFitting = async (
 const admitTogether = async (
   database: Database,
   candidates: Candidate[],
-  refuseFullLines: ReturnType<typeof createLineDepth>,
-  keepReplies: KeepReplies,
+  refuseFullQueues: ReturnType<typeof createQueueLength>,
+  storeResponses: StoreResponses,
 ) => {
   const tasks = candidates.map(({ task }) => task)
   const refusals = new Map([
-    ...(await refuseFullLines(database, tasks)),
+    ...(await refuseFullQueues(database, tasks)),
     ...(await refuseLostSources(database, tasks)),
   ])
   const fitting = candidates.filter(({ task }) => !refusals.has(task.id))
   const accepted = fitting.length === 0 ? [] : await admitFitting(database, fitting, refusals)
   await insertStoredFiles(
     database,
-    accepted.flatMap(({ task, admission }) => referenceFiles(task, admission.pictures)),
+    accepted.flatMap(({ task, admission }) => referenceFiles(task, admission.images)),
   )
   for (const { task, admission } of accepted) {
     await admission.character?.record?.(database, task.id)
     await admission.alongside?.(database, task)
   }
-  await keepReplies(
+  await storeResponses(
     database,
-    accepted.flatMap(({ task, admission }) => admission.replyToKeep?.(task) ?? []),
+    accepted.flatMap(({ task, admission }) => admission.responseToStore?.(task) ?? []),
   )
   const admitted = new Map(accepted.map(({ task }) => [task.id, task]))
   return candidates.map(({ task: { id } }) => {
@@ -258,13 +258,13 @@ const admitTogether = async (
   })
 }
 
-export const createAcceptVideo = (dependencies: AcceptDependencies): AcceptVideo => {
-  const { postgres, nudgeDispatcher, namedCharacters, lineLimits, keepReplies } = dependencies
-  const refuseFullLines = createLineDepth(lineLimits)
+export const createAdmitVideo = (dependencies: AcceptDependencies): AdmitVideo => {
+  const { postgres, wakeDispatcher, namedCharacters, queueLimits, storeResponses } = dependencies
+  const refuseFullQueues = createQueueLength(queueLimits)
   const together = async (candidates: Candidate[]): Promise<PromiseSettledResult<VideoTask>[]> => {
     try {
       return await postgres.transaction((database) =>
-        admitTogether(database, candidates, refuseFullLines, keepReplies),
+        admitTogether(database, candidates, refuseFullQueues, storeResponses),
       )
     } catch (error) {
       // A commit that was never heard of may have been one: what stands is not admitted again.
@@ -291,20 +291,20 @@ export const createAcceptVideo = (dependencies: AcceptDependencies): AcceptVideo
     }
   }
   const admit = batch(together, { inFlightMax: 2, sizeMax: 200 })
-  const acceptVideo: AcceptVideo = async (given) => {
+  const admitVideo: AdmitVideo = async (given) => {
     const admission = await withCharacters(given, namedCharacters)
     const task = await admit({ task: newTask(admission, dependencies), admission })
-    nudgeDispatcher(task.provider)
+    wakeDispatcher(task.provider)
     return task
   }
-  acceptVideo.quote = async (given) => {
+  admitVideo.quote = async (given) => {
     const admission = await withCharacters(given, namedCharacters)
     const { caller, model } = admission
     const task = newTask(admission, dependencies)
     const order = { caller, model: model.id, heldFor: [task.price], parameters: parametersOf(task.order) }
     // One that has counted nothing yet: a quote must not make the line look longer.
-    const countLine = createLineDepth(lineLimits)
-    return quoteOf(postgres, order, async (database) => (await countLine(database, [task])).get(task.id))
+    const countQueue = createQueueLength(queueLimits)
+    return quoteOf(postgres, order, async (database) => (await countQueue(database, [task])).get(task.id))
   }
-  return acceptVideo
+  return admitVideo
 }

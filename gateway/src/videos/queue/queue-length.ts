@@ -2,7 +2,7 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Database } from '../../platform/postgres.ts'
 import type { VideoTask } from '../task.ts'
-import type { LineLimits } from './queue-limits.ts'
+import type { QueueLimits } from './queue-limits.ts'
 import { countWaiting } from './queue-store.ts'
 
 // A guess: how fast a line moves depends on everybody's tasks. Client libraries wait no longer than a minute.
@@ -25,7 +25,7 @@ const refusalOf = (depth: number) =>
  * Refuses tasks for which their account's line is too long; answers the refusals by task id. Creates that are committed
  * at the same moment do not see each other, so a line may end up longer by a handful.
  */
-export const createLineDepth = (lineLimits: () => LineLimits) => {
+export const createQueueLength = (queueLimits: () => QueueLimits) => {
   /** At most this many wait, as far as this process knows until then. */
   const known = new Map<string, { waiting: number; untilMs: number }>()
 
@@ -41,7 +41,7 @@ export const createLineDepth = (lineLimits: () => LineLimits) => {
     database: Database,
     tasks: Pick<VideoTask, 'id' | 'accountId'>[],
   ): Promise<Map<string, ApiError>> => {
-    const depth = lineLimits().depthPerAccount
+    const depth = queueLimits().depthPerAccount
     const isFar = (accountId: string) => {
       const line = known.get(accountId)
       const more = tasks.filter((task) => task.accountId === accountId).length

@@ -1,5 +1,5 @@
 /** How much of one customer may be under way at once, and how much may wait. */
-export interface LineLimits {
+export interface QueueLimits {
   /** Tasks in flight, over all providers; null for as many as there are slots. An account's own number goes first. */
   concurrencyPerAccount: number | null
   /** The same for each key, within what its account may have. A key's own number goes first. */
@@ -9,7 +9,7 @@ export interface LineLimits {
 }
 
 /** Sharing is fair without any cap, so there is none until an operator sets one. */
-export const lineDefaults: LineLimits = {
+export const queueDefaults: QueueLimits = {
   concurrencyPerAccount: null,
   concurrencyPerKey: null,
   depthPerAccount: 20_000,

@@ -6,7 +6,7 @@ import type { Database } from '../../platform/postgres.ts'
 import type { Decision } from '../../routing/route.ts'
 import type { Start } from '../open-task-store.ts'
 import type { VideoOrder } from '../task.ts'
-import type { LineLimits } from './queue-limits.ts'
+import type { QueueLimits } from './queue-limits.ts'
 
 // The line's statements are to walk their indexes in order, by one plan for good: a line grows faster than statistics
 // do, and a plan made for a short one would read a long one whole. A sort that cannot be avoided then looks so dear that
@@ -26,10 +26,10 @@ const patience = { idle_in_transaction_session_timeout: '5s' }
  * Makes this transaction the only one that hands over tasks of a provider. The engine runs one turn at a time, but a
  * worker it took for dead may still be at its own.
  */
-export const enterLine = async (database: Database, provider: string): Promise<void> => {
+export const lockQueue = async (database: Database, provider: string): Promise<void> => {
   const settings = Object.entries({ ...plainPlans, ...patience })
   await database.query(
-    `select pg_advisory_xact_lock(hashtextextended('kinora:line:' || $1, 0)),
+    `select pg_advisory_xact_lock(hashtextextended('kinora:queue:' || $1, 0)),
             (select count(set_config(name, value, true)) from unnest($2::text[], $3::text[]) as s (name, value))`,
     [provider, settings.map(([name]) => name), settings.map(([, value]) => value)],
   )
@@ -38,20 +38,20 @@ export const enterLine = async (database: Database, provider: string): Promise<v
 /** Makes this transaction the only one that counts what these accounts have in flight. */
 const lockAccounts = async (database: Database, accountIds: string[]): Promise<void> => {
   await database.query(
-    `select pg_advisory_xact_lock(hashtextextended('kinora:line-of-account:' || id, 0))
+    `select pg_advisory_xact_lock(hashtextextended('kinora:queue-of-account:' || id, 0))
        from (select id from unnest($1::text[]) as id order by id) accounts`,
     [accountIds],
   )
 }
 
-export interface Line {
+export interface Queue {
   provider: string
   /** Tasks that may be in flight there. */
   slots: number
   /** Tasks that may be in flight at all other providers together. */
   slotsElsewhere: number
   /** Tasks of a model that may be started now, where that is fewer than there are slots. */
-  roomOf: Map<string, number>
+  capacityOf: Map<string, number>
 }
 
 interface Choice extends Start {
@@ -70,7 +70,7 @@ interface Choice extends Start {
 interface Chosen {
   choices: Choice[]
   /** Somebody waits although there is a slot, for tasks of theirs at other providers to end. */
-  isHeldBack: boolean
+  isThrottled: boolean
 }
 
 /**
@@ -81,9 +81,9 @@ interface Chosen {
  */
 const choose = async (
   database: Database,
-  { provider, slots, slotsElsewhere, roomOf }: Line,
-  atMost: number,
-  { concurrencyPerAccount, concurrencyPerKey }: LineLimits,
+  { provider, slots, slotsElsewhere, capacityOf }: Queue,
+  limit: number,
+  { concurrencyPerAccount, concurrencyPerKey }: QueueLimits,
   locked: string[] | undefined,
 ): Promise<Chosen> => {
   const { rows } = await database.query<Chosen & Record<string, unknown>>(
@@ -109,27 +109,27 @@ const choose = async (
        select w.account_id, coalesce(busy.here, 0) as here, busy.tasks > coalesce(busy.here, 0) as is_elsewhere,
               coalesce((select concurrency from accounts where id = w.account_id), $4) - coalesce(busy.tasks, 0) as room,
               case when $7::uuid[] is null or w.account_id = any ($7) then 0 else $6 end as reserve,
-              greatest((select max(began) from line_shares where line = $1),
-                       (select ended from line_shares where line = $1 and owner = w.account_id), 0) as clock,
-              (select max(began) from line_shares where line = $1 || '/' || w.account_id) as keys_clock
+              greatest((select max(began) from queue_shares where queue = $1),
+                       (select ended from queue_shares where queue = $1 and owner = w.account_id), 0) as clock,
+              (select max(began) from queue_shares where queue = $1 || '/' || w.account_id) as keys_clock
          from (select distinct account_id from waiting) w
          left join (select account_id, sum(tasks) as tasks, sum(tasks) filter (where provider = $1) as here
                       from in_flight group by account_id) busy on busy.account_id = w.account_id
      ), key as materialized (
        select w.key_id, account.*,
-              coalesce((select concurrency from keys where id = w.key_id), $5) - coalesce(busy.tasks, 0) as key_room,
-              greatest(account.keys_clock, (select ended from line_shares
-                                             where line = $1 || '/' || w.account_id and owner = w.key_id), 0) as key_clock
+              coalesce((select concurrency from keys where id = w.key_id), $5) - coalesce(busy.tasks, 0) as key_capacity,
+              greatest(account.keys_clock, (select ended from queue_shares
+                                             where queue = $1 || '/' || w.account_id and owner = w.key_id), 0) as key_clock
          from waiting w
          join account on account.account_id = w.account_id
          left join (select account_id, key_id, sum(tasks) as tasks from in_flight group by account_id, key_id) busy
            on busy.account_id = w.account_id and busy.key_id = w.key_id
      ), candidate as (
-       select key.*, head.*, row_number() over line as key_place,
-              key_clock + sum(cost) over line - cost as key_began
+       select key.*, head.*, row_number() over waiting_order as key_place,
+              key_clock + sum(cost) over waiting_order - cost as key_began
          from key
          cross join lateral (
-           select greatest(0, least((select slots from free), room - reserve, key_room - reserve))::bigint as most
+           select greatest(0, least((select slots from free), room - reserve, key_capacity - reserve))::bigint as most
          ) bound
          cross join lateral (
            (select task_id, run, model, accepted_at, case when run = 0 then seconds else 0 end as cost from open_tasks o
@@ -145,46 +145,46 @@ const choose = async (
                order by accepted_at, task_id limit least(most, model.room + 1)
             ) scarce
          ) head
-       window line as (partition by key.account_id, key.key_id order by accepted_at, task_id rows unbounded preceding)
+       window waiting_order as (partition by key.account_id, key.key_id order by accepted_at, task_id rows unbounded preceding)
      ), placed as (
-       select *, row_number() over line as place, clock + sum(cost) over line - cost as began
+       select *, row_number() over waiting_order as place, clock + sum(cost) over waiting_order - cost as began
          from candidate
-       window line as (partition by account_id order by key_began, accepted_at, task_id rows unbounded preceding)
+       window waiting_order as (partition by account_id order by key_began, accepted_at, task_id rows unbounded preceding)
      ), chosen as (
        select * from placed
-        where (room is null or place <= room - reserve) and (key_room is null or key_place <= key_room - reserve)
+        where (room is null or place <= room - reserve) and (key_capacity is null or key_place <= key_capacity - reserve)
         order by began, here + place, accepted_at, task_id limit (select slots from free)
      )
      select coalesce((select jsonb_agg(jsonb_build_object(
               'taskId', task_id, 'run', run + 1, 'model', model, 'accountId', account_id, 'keyId', key_id, 'began', began,
               'ended', began + cost, 'keyBegan', key_began, 'keyEnded', key_began + cost,
-              'isNearCap', coalesce(place > room - $6 or key_place > key_room - $6, false))) from chosen), '[]')
+              'isNearCap', coalesce(place > room - $6 or key_place > key_capacity - $6, false))) from chosen), '[]')
               as choices,
-            exists (select from key where is_elsewhere and (room <= 0 or key_room <= 0)) as "isHeldBack"`,
+            exists (select from key where is_elsewhere and (room <= 0 or key_capacity <= 0)) as "isThrottled"`,
     [
       provider,
       slots,
-      atMost,
+      limit,
       concurrencyPerAccount,
       concurrencyPerKey,
       slotsElsewhere,
       locked ?? null,
-      [...roomOf.keys()],
-      [...roomOf.values()],
+      [...capacityOf.keys()],
+      [...capacityOf.values()],
     ],
   )
-  const { choices, isHeldBack } = rows[0] ?? { choices: [], isHeldBack: false }
-  const within = withinRoom(choices, roomOf)
-  return { choices: within, isHeldBack: isHeldBack || within.length < choices.length }
+  const { choices, isThrottled } = rows[0] ?? { choices: [], isThrottled: false }
+  const within = withinCapacity(choices, capacityOf)
+  return { choices: within, isThrottled: isThrottled || within.length < choices.length }
 }
 
 /** No more of each model than there is room for, the first of them. */
-const withinRoom = (choices: Choice[], roomOf: Map<string, number>): Choice[] => {
-  const left = new Map(roomOf)
+const withinCapacity = (choices: Choice[], capacityOf: Map<string, number>): Choice[] => {
+  const left = new Map(capacityOf)
   return choices.filter(({ model }) => {
-    const room = left.get(model)
-    if (room !== undefined) left.set(model, room - 1)
-    return room === undefined || room > 0
+    const capacity = left.get(model)
+    if (capacity !== undefined) left.set(model, capacity - 1)
+    return capacity === undefined || capacity > 0
   })
 }
 
@@ -203,12 +203,12 @@ const start = async (
         where o.task_id = any ($3) and o.task_id = c."taskId" and o.run = c.run - 1
        returning c.*
      ), shared as (
-       insert into line_shares (line, owner, began, ended)
+       insert into queue_shares (queue, owner, began, ended)
        select $1, "accountId", max(began), max(ended) from started group by "accountId"
        union all
        select $1 || '/' || "accountId", "keyId", max("keyBegan"), max("keyEnded") from started
         group by "accountId", "keyId"
-       on conflict (line, owner) do update set began = excluded.began, ended = excluded.ended
+       on conflict (queue, owner) do update set began = excluded.began, ended = excluded.ended
      )
      select "taskId", run, model from started`,
     [provider, JSON.stringify(choices), choices.map(({ taskId }) => taskId)],
@@ -220,10 +220,10 @@ const start = async (
 const forgetPassed = async (database: Database, provider: string): Promise<void> => {
   await database.query(
     `with passed as (
-       delete from line_shares
-        where line = $1 and ended < (select max(began) from line_shares where line = $1) returning owner
+       delete from queue_shares
+        where queue = $1 and ended < (select max(began) from queue_shares where queue = $1) returning owner
      )
-     delete from line_shares keys using passed where keys.line = $1 || '/' || passed.owner`,
+     delete from queue_shares keys using passed where keys.queue = $1 || '/' || passed.owner`,
     [provider],
   )
 }
@@ -232,25 +232,25 @@ const forgetPassed = async (database: Database, provider: string): Promise<void>
  * Hands waiting tasks to the engine, as many as there are free slots, in a transaction that has entered the line.
  * Two providers could together take an account over its cap, so where that is possible its count is locked first.
  */
-export const takeAccepted = async (
+export const claimAccepted = async (
   database: Database,
-  line: Line,
-  atMost: number,
-  limits: LineLimits,
-): Promise<{ starts: (Start & { model: string })[]; isHeldBack: boolean }> => {
-  let { choices, isHeldBack } = await choose(database, line, atMost, limits, undefined)
+  queue: Queue,
+  limit: number,
+  limits: QueueLimits,
+): Promise<{ starts: (Start & { model: string })[]; isThrottled: boolean }> => {
+  let { choices, isThrottled } = await choose(database, queue, limit, limits, undefined)
   const near = new Set(choices.flatMap(({ accountId, isNearCap }) => (isNearCap ? accountId : [])))
   if (near.size > 0) {
     await lockAccounts(database, [...near])
-    const under = await choose(database, line, atMost, limits, [...near])
+    const under = await choose(database, queue, limit, limits, [...near])
     // Another provider was quicker. Who could have its place would have to be locked too; that is for the next turn.
-    isHeldBack = under.isHeldBack || under.choices.length < choices.length
+    isThrottled = under.isThrottled || under.choices.length < choices.length
     choices = under.choices
   }
-  if (choices.length === 0) return { starts: [], isHeldBack }
-  const starts = await start(database, line.provider, choices)
-  await forgetPassed(database, line.provider)
-  return { starts, isHeldBack }
+  if (choices.length === 0) return { starts: [], isThrottled }
+  const starts = await start(database, queue.provider, choices)
+  await forgetPassed(database, queue.provider)
+  return { starts, isThrottled }
 }
 
 /** When the next task that was put off may start, in milliseconds from now; undefined when none was. */
@@ -291,15 +291,15 @@ export const findMovable = async (
   database: Database,
   provider: string,
   model: string,
-  atMost: number,
+  limit: number,
 ): Promise<WaitingTask[]> => {
   const { rows } = await database.query<WaitingTask & Record<string, unknown>>(
     `select o.task_id as "taskId", o.day, o.tried, t.video_order as "order"
        from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
-      where o.provider = $1 and o.stage = 'accepted' and o.model = $2 and o.unsure_since is null
+      where o.provider = $1 and o.stage = 'accepted' and o.model = $2 and o.outcome_unknown_since is null
         and not t.video_order ? 'remixOf'
       limit $3`,
-    [provider, model, atMost],
+    [provider, model, limit],
   )
   return rows
 }
@@ -320,7 +320,7 @@ export const moveWaiting = async (database: Database, from: string, moves: Move[
           set provider = m.provider, shard = m.shard, decision = m.decision, not_before = now(), touched_at = now()
          from jsonb_to_recordset($2::jsonb) as m
            ("taskId" text, day date, provider text, shard smallint, decision jsonb)
-        where o.task_id = m."taskId" and o.provider = $1 and o.stage = 'accepted' and o.unsure_since is null
+        where o.task_id = m."taskId" and o.provider = $1 and o.stage = 'accepted' and o.outcome_unknown_since is null
         returning o.day, o.task_id, o.provider
      )
      update video_tasks t set provider = moved.provider
@@ -336,12 +336,12 @@ export const countWaiting = async (
   most: number,
 ): Promise<Map<string, number>> => {
   const { rows } = await database.query<{ accountId: string; waiting: number }>(
-    `select account.id as "accountId", line.waiting
+    `select account.id as "accountId", queue.waiting
        from unnest($1::uuid[]) as account (id)
        cross join lateral (
          select count(*) as waiting
            from (select from open_tasks where stage = 'accepted' and account_id = account.id limit $2) tasks
-       ) line`,
+       ) queue`,
     [accountIds, most],
   )
   return new Map(rows.map(({ accountId, waiting }) => [accountId, waiting]))

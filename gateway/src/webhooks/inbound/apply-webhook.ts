@@ -3,11 +3,11 @@
  * is a job is taken from them, because after a submit whose answer was lost nobody else would ever say so.
  */
 import type { Postgres } from '../../platform/postgres.ts'
-import type { News, VideoProvider } from '../../providers/port/video.ts'
+import type { WebhookEvent, VideoProvider } from '../../providers/port/video.ts'
 import { isSameJob } from '../../videos/lifecycle/same-job.ts'
 import { recordAttempt, recordSubmitted } from '../../videos/open-task-store.ts'
 import { markProcessing } from '../../videos/task-store.ts'
-import { checkNow, isJobOfAnother, lockConcerned, noteHeard } from './webhook-receipt-store.ts'
+import { checkNow, isJobOfAnother, lockConcerned, recordReceipt } from './webhook-receipt-store.ts'
 
 /**
  * `repeat`: they were heard before · `over`: the task has ended, or never was · `elsewhere`: the job is another task's ·
@@ -16,16 +16,21 @@ import { checkNow, isJobOfAnother, lockConcerned, noteHeard } from './webhook-re
  */
 export type Heard = 'repeat' | 'over' | 'elsewhere' | 'duplicate' | 'found' | 'due' | 'known'
 
-export const hearNews = (
+export const applyWebhook = (
   postgres: Postgres,
   video: Pick<VideoProvider, 'isSameJob'>,
-  { provider, taskId, day, news: { id, ref } }: { provider: string; taskId: string; day: string; news: News },
+  {
+    provider,
+    taskId,
+    day,
+    event: { id, ref },
+  }: { provider: string; taskId: string; day: string; event: WebhookEvent },
 ): Promise<Heard> =>
   postgres.transaction(async (database) => {
-    if (!(await noteHeard(database, { provider, taskId, id }))) return 'repeat'
+    if (!(await recordReceipt(database, { provider, taskId, id }))) return 'repeat'
     const concerned = await lockConcerned(database, taskId)
     if (concerned === undefined) return 'over'
-    const known = concerned.upstream as News['ref']
+    const known = concerned.upstream as WebhookEvent['ref']
     const isThere = concerned.provider === provider
     if (isThere && known !== null && isSameJob(video, known, ref)) {
       return (await checkNow(database, taskId)) ? 'due' : 'known'
@@ -43,7 +48,7 @@ export const hearNews = (
       upstreamModel: '',
       decision: null,
       startedAt: new Date(),
-      outcome: 'taken',
+      outcome: 'accepted',
       isDuplicate: true,
       exchanges: [],
       failureReason: null,

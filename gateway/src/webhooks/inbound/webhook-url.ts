@@ -6,7 +6,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
 import type { Secret } from '../../platform/secret.ts'
 
-export interface NewsLinks {
+export interface WebhookUrls {
   urlFor: (provider: string, taskId: string) => string
   /** Whether an address is one of ours, by its parts. */
   isOurs: (provider: string, taskId: string, query: Record<string, string>) => boolean
@@ -20,7 +20,7 @@ const sign = (secret: Secret, provider: string, taskId: string) =>
     .update(`v1|news|${JSON.stringify([provider, taskId])}`)
     .digest()
 
-export const createNewsLinks = (secrets: Secret[], publicUrl: string): NewsLinks => {
+export const createWebhookUrls = (secrets: Secret[], publicUrl: string): WebhookUrls => {
   const [newest] = secrets
   if (newest === undefined) throw new Error('at least one secret for links is needed')
   const newestName = nameOf(newest)
@@ -28,7 +28,7 @@ export const createNewsLinks = (secrets: Secret[], publicUrl: string): NewsLinks
   return {
     urlFor: (provider, taskId) => {
       const signature = sign(newest, provider, taskId).toString('base64url')
-      const path = `/news/${encodeURIComponent(provider)}/${encodeURIComponent(taskId)}`
+      const path = `/webhooks/${encodeURIComponent(provider)}/${encodeURIComponent(taskId)}`
       return `${publicUrl}${path}?key=${newestName}&signature=${signature}`
     },
     isOurs: (provider, taskId, { key = '', signature = '' }) => {

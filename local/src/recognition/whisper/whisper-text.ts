@@ -31,8 +31,8 @@ export async function readWhisperText(file: string): Promise<WhisperText> {
     if (id < token.end) bytes[id] = Uint8Array.from(written, (letter) => byteOf.get(letter) ?? 0)
   }
 
-  function encodePiece(piece: string): number[] {
-    let parts = Array.from(utf8.encode(piece), (byte) => letters[byte]!)
+  function encodePiece(chunk: string): number[] {
+    let parts = Array.from(utf8.encode(chunk), (byte) => letters[byte]!)
     for (;;) {
       let best = -1
       let bestRank = Infinity

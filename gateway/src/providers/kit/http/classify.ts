@@ -1,6 +1,12 @@
 import { ProviderFailure } from '../../port/failure.ts'
 import { member, numberOf, textOf } from '../json/lenient-json.ts'
-import { type Complaint, complaintIn, isContentRefused, lengthCodeOf, refusalCodeOf } from './vendor-error.ts'
+import {
+  type VendorError,
+  vendorErrorIn,
+  isContentRefused,
+  lengthCodeOf,
+  refusalCodeOf,
+} from './vendor-error.ts'
 
 export type AnswerHeaders = Record<string, string | string[] | undefined>
 
@@ -15,36 +21,36 @@ export interface FailedAnswer {
 /** What an answer outside 2xx means for the job. Unlisted answers are `unknown`, which is never repeated. */
 export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => string): ProviderFailure {
   const { status } = answer
-  const complaint = complaintIn(answer.body)
-  const message = redact(sentenceOf(answer, complaint))
+  const vendorError = vendorErrorIn(answer.body)
+  const message = redact(sentenceOf(answer, vendorError))
   if (status === 429 || status === 503) {
     return new ProviderFailure('busy', message, { retryAfterMs: retryAfterMs(answer.headers) })
   }
   // Another gateway of our kind says for certain that nothing came of it.
-  const isOver = complaint?.code === 'upstream_error' && one(answer.headers['x-should-retry']) === 'false'
+  const isOver = vendorError?.code === 'upstream_error' && one(answer.headers['x-should-retry']) === 'false'
   if (status === 502 && isOver) return new ProviderFailure('rejected', message, { code: 'upstream_error' })
   if (status < 400 || status > 499 || status === 408) return new ProviderFailure('unknown', message)
   // A submit under the same key is still being worked on: the job may well come to exist.
-  if (status === 409 && /idempoten|request_in_progress/i.test(complaint?.code ?? '')) {
+  if (status === 409 && /idempoten|request_in_progress/i.test(vendorError?.code ?? '')) {
     return new ProviderFailure('unknown', message, { retryAfterMs: retryAfterMs(answer.headers) })
   }
 
-  const code = status === 401 || status === 402 ? 'upstream_error' : refusalCodeOf(complaint)
+  const code = status === 401 || status === 402 ? 'upstream_error' : refusalCodeOf(vendorError)
   if (code === 'content_policy_violation') return new ProviderFailure('moderated', message, { code })
   // Some vendors refuse content with 403 and a code about permissions.
-  if (status === 403 && isContentRefused(complaint)) {
+  if (status === 403 && isContentRefused(vendorError)) {
     return new ProviderFailure('moderated', message, { code: 'content_policy_violation' })
   }
   // Our account was refused, whatever field the vendor names. A 403 without the vendor's own error is that of a firewall,
   // and about this request.
-  if (status === 401 || (status === 403 && complaint !== undefined)) {
+  if (status === 401 || (status === 403 && vendorError !== undefined)) {
     return new ProviderFailure('unauthorized', message, { code: 'upstream_error', status })
   }
-  return new ProviderFailure('rejected', message, { code: lengthCodeOf(complaint) ?? code })
+  return new ProviderFailure('rejected', message, { code: lengthCodeOf(vendorError) ?? code })
 }
 
 const notNow = /rate_?limit|too_?many|overload|busy|capacity|concurren/i
-const wentWell = /^(success|succeeded|ok|0|200)$/i
+const succeeded = /^(success|succeeded|ok|0|200)$/i
 
 /**
  * The failure that a successful answer tells of, as some vendors do; undefined where it tells of none. A number for a
@@ -55,9 +61,9 @@ export function failureInAnswer(
   redact: (text: string) => string,
 ): ProviderFailure | undefined {
   const given = textOf(member(answer.body, 'code'))
-  const isComplaint = given !== undefined && !wentWell.test(given)
-  if (member(answer.body, 'error') === undefined && !isComplaint) return undefined
-  const code = complaintIn(answer.body)?.code ?? given ?? ''
+  const isVendorError = given !== undefined && !succeeded.test(given)
+  if (member(answer.body, 'error') === undefined && !isVendorError) return undefined
+  const code = vendorErrorIn(answer.body)?.code ?? given ?? ''
   const numbered = /^[45]\d\d$/.test(code) ? Number(code) : undefined
   const status = numbered ?? (notNow.test(code) ? 429 : 400)
   return failureOfAnswer({ ...answer, status }, redact)
@@ -68,26 +74,26 @@ export function failureInAnswer(
  * missing are not coming by themselves, so that is no "not now".
  */
 export function failureOfOurs(answer: FailedAnswer, redact: (text: string) => string): ProviderFailure {
-  const complaint = complaintIn(answer.body)
-  const message = redact(sentenceOf(answer, complaint))
-  const options = { forCaller: complaint?.message, code: complaint?.code }
-  if (complaint?.code === 'weights_missing') {
+  const vendorError = vendorErrorIn(answer.body)
+  const message = redact(sentenceOf(answer, vendorError))
+  const options = { forCaller: vendorError?.message, code: vendorError?.code }
+  if (vendorError?.code === 'weights_missing') {
     return new ProviderFailure('rejected', message, { ...options, code: 'service_unavailable' })
   }
   if (answer.status === 429 || answer.status === 503) {
     return new ProviderFailure('busy', message, {
-      forCaller: complaint?.message,
+      forCaller: vendorError?.message,
       retryAfterMs: retryAfterMs(answer.headers),
     })
   }
   // What it says of a fault of its own is for the log.
   if (answer.status < 400 || answer.status > 499) return new ProviderFailure('unknown', message)
-  const kind = complaint?.code === 'content_policy_violation' ? 'moderated' : 'rejected'
+  const kind = vendorError?.code === 'content_policy_violation' ? 'moderated' : 'rejected'
   return new ProviderFailure(kind, message, options)
 }
 
-function sentenceOf({ what, status }: FailedAnswer, complaint: Complaint | undefined): string {
-  return [`${what} answered ${status}`, complaint?.code ?? complaint?.type, complaint?.message]
+function sentenceOf({ what, status }: FailedAnswer, vendorError: VendorError | undefined): string {
+  return [`${what} answered ${status}`, vendorError?.code ?? vendorError?.type, vendorError?.message]
     .filter((part) => part !== undefined)
     .join(': ')
 }

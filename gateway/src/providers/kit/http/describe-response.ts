@@ -10,7 +10,7 @@ const notForOperators =
   /prompt|^(text|content|input|transcript|delta|word|data|bytes\w*|b64\w*|image|audio|instructions|lyrics)$/i
 
 /** The beginning of an answer as an operator may see it. */
-export function describeAnswer(
+export function describeResponse(
   text: string,
   contentType: string | undefined,
   redact: (text: string, longest?: number) => string,

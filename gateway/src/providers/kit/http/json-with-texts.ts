@@ -16,19 +16,19 @@ export function jsonWithTexts(build: (insert: (text: InsertedText) => string) =>
   const value = build((text) => `${mark}${texts.push(text) - 1}.`)
   const between = JSON.stringify(value)
     .split(new RegExp(`${mark}(\\d+)\\.`))
-    .map((piece, index) => (index % 2 === 0 ? Buffer.from(piece) : texts[Number(piece)]))
+    .map((chunk, index) => (index % 2 === 0 ? Buffer.from(chunk) : texts[Number(chunk)]))
 
   async function* write(): AsyncGenerator<Buffer> {
-    for (const piece of between) {
-      if (Buffer.isBuffer(piece)) yield piece
-      else if (piece !== undefined) yield* contentOf({ name: 'text', ...piece })
+    for (const chunk of between) {
+      if (Buffer.isBuffer(chunk)) yield chunk
+      else if (chunk !== undefined) yield* contentOf({ name: 'text', ...chunk })
     }
   }
 
   return {
     contentType: 'application/json',
     lengthBytes: between.reduce(
-      (sum, piece) => sum + (Buffer.isBuffer(piece) ? piece.length : (piece?.sizeBytes ?? 0)),
+      (sum, chunk) => sum + (Buffer.isBuffer(chunk) ? chunk.length : (chunk?.sizeBytes ?? 0)),
       0,
     ),
     stream: Readable.from(write(), { objectMode: false, highWaterMark: 64 * 1024 }),

@@ -51,8 +51,8 @@ test('a large file is read only as fast as it is written', async () => {
   ])
   let readBytes = 0
   let mostAheadBytes = 0
-  for await (const piece of body.stream as AsyncIterable<Buffer>) {
-    readBytes += piece.length
+  for await (const chunk of body.stream as AsyncIterable<Buffer>) {
+    readBytes += chunk.length
     mostAheadBytes = Math.max(mostAheadBytes, producedBytes - readBytes)
   }
   expect(readBytes).toBe(body.lengthBytes)

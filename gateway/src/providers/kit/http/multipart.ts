@@ -41,17 +41,17 @@ export function jsonBody(value: unknown): StreamedBody {
 /** Builds a multipart/form-data body. Each file is opened when its turn comes and never held whole. */
 export function multipart(parts: (FieldPart | FilePart)[]): StreamedBody {
   const boundary = `kinora-${randomUUID()}`
-  const pieces = parts.map((part) => ({ part, head: Buffer.from(headOf(part, boundary)) }))
+  const chunks = parts.map((part) => ({ part, head: Buffer.from(headOf(part, boundary)) }))
   const end = Buffer.from(`--${boundary}--\r\n`)
   let lengthBytes: number | undefined = end.length
-  for (const { part, head } of pieces) {
+  for (const { part, head } of chunks) {
     const sizeBytes = 'open' in part ? part.sizeBytes : Buffer.byteLength(part.value)
     if (sizeBytes === undefined || lengthBytes === undefined) lengthBytes = undefined
     else lengthBytes += head.length + sizeBytes + 2
   }
 
   async function* write(): AsyncGenerator<Buffer> {
-    for (const { part, head } of pieces) {
+    for (const { part, head } of chunks) {
       if ('open' in part) {
         yield head
         yield* contentOf(part)

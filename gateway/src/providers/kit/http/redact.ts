@@ -28,6 +28,6 @@ export function redactor(secrets: string[]): (text: string, longest?: number) =>
 /** Neither words joined by dashes or slashes nor a UUID, which names a thing and opens none. */
 function looksRandom(run: string): boolean {
   const mixes = (text: string) => /\d/.test(text) && /[a-z]/i.test(text)
-  if (run.split(/[-_/]/).some((piece) => piece.length >= 20 && mixes(piece))) return true
+  if (run.split(/[-_/]/).some((chunk) => chunk.length >= 20 && mixes(chunk))) return true
   return !run.includes('/') && /\d/.test(run) && /[a-z]/.test(run) && /[A-Z]/.test(run)
 }

@@ -9,7 +9,7 @@ async function* cut(text: string, size: number): AsyncGenerator<Buffer> {
 test.each([1, 2, 3, 7, 1000])('only data is passed on, in chunks of %d', async (size) => {
   const text = ': hello\r\nevent: x\r\ndata: {"a":\r\ndata:1}\r\n\r\nid: 1\n\ndata\n\ndatum: 7\ndata: {"b":2}'
   const data: Buffer[] = []
-  for await (const piece of sentData(cut(text, size))) data.push(piece)
+  for await (const chunk of sentData(cut(text, size))) data.push(chunk)
   expect(Buffer.concat(data).toString().replaceAll(/\s+/g, ' ')).toBe(' {"a": 1} {"b":2}')
 })
 

@@ -10,7 +10,7 @@ import { jsonBody, multipart } from './multipart.ts'
 import { type Call, upstreamAt } from './upstream-http.ts'
 
 const get = (changes: Partial<Call> = {}): Call => ({
-  what: 'check',
+  what: 'poll',
   method: 'GET',
   path: '/v1/videos/a',
   signal: AbortSignal.timeout(120_000),
@@ -78,9 +78,9 @@ test('a connection cut while a large body is being sent leaves the outcome unkno
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const chunk = Buffer.alloc(64 * 1024)
   const open = async () => Readable.from(Array.from({ length: 400 }, () => chunk))
-  const picture = { name: 'a', filename: 'a', contentType: 'image/png', sizeBytes: 400 * chunk.length, open }
+  const image = { name: 'a', filename: 'a', contentType: 'image/png', sizeBytes: 400 * chunk.length, open }
   const upstream = upstreamAt({ baseUrl: `http://127.0.0.1:${port}` })
-  expect(await failureOf(upstream.callJson(post({ body: multipart([picture]) })))).toMatchObject({
+  expect(await failureOf(upstream.callJson(post({ body: multipart([image]) })))).toMatchObject({
     kind: 'unknown',
   })
   server.close()
@@ -230,7 +230,7 @@ test('a credential goes to the vendor in the header it asks for, and nowhere els
     ['storage', '/a?sig=1', undefined, undefined],
   ])
   expect(await failureOf(upstream.callJson(get({ path: '/refused' })))).toMatchObject({
-    message: 'check answered 400: no room for [hidden]',
+    message: 'poll answered 400: no room for [hidden]',
   })
 })
 
@@ -353,8 +353,8 @@ test('every exchange is noted as an operator may see it', async () => {
   expect(first?.answer.length).toBeLessThan(510)
   const ms = expect.any(Number) as number
   expect(others).toEqual([
-    { what: 'check', method: 'GET', path: '/cut', status: undefined, ms, answer: 'UND_ERR_SOCKET' },
-    { what: 'check', method: 'GET', path: '/page', status: 502, ms, answer: '<h1>Bad gateway</h1>' },
+    { what: 'poll', method: 'GET', path: '/cut', status: undefined, ms, answer: 'UND_ERR_SOCKET' },
+    { what: 'poll', method: 'GET', path: '/page', status: 502, ms, answer: '<h1>Bad gateway</h1>' },
     { what: 'download', method: 'GET', path: '/moved', status: 302, ms, answer: '' },
     { what: 'download', method: 'GET', path: '/film', status: 200, ms, answer: '' },
   ])
@@ -416,7 +416,7 @@ test('the signal ends a download that is under way, and dropping the stream clos
   patience.abort(tooLate())
   expect(await failureOf(stream.toArray())).toMatchObject({
     kind: 'unknown',
-    message: 'check broke off: TimeoutError',
+    message: 'poll broke off: TimeoutError',
   })
   const dropped = await upstream.openStream(get())
   dropped.destroy()
@@ -431,8 +431,8 @@ test('a large download waits for its reader', async () => {
   const stream = await upstreamAt({ baseUrl: server.url }).openStream(get())
   let readBytes = 0
   let mostWaitingBytes = 0
-  for await (const piece of stream as AsyncIterable<Buffer>) {
-    readBytes += piece.length
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    readBytes += chunk.length
     // In each turn of the event loop more could arrive than is read.
     for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     mostWaitingBytes = Math.max(mostWaitingBytes, stream.readableLength)

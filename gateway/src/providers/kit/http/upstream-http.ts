@@ -2,12 +2,12 @@ import { Readable } from 'node:stream'
 
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 
-import { createOutsideFetcher, OutsideFetchError } from '../../../safe-fetch/safe-fetch.ts'
+import { createSafeFetch, SafeFetchError } from '../../../safe-fetch/safe-fetch.ts'
 import { noteExchange } from '../../port/exchange.ts'
 import { ProviderFailure } from '../../port/failure.ts'
 import { parseJson } from '../json/lenient-json.ts'
 import { type AnswerHeaders, failureOfAnswer, failureOfOurs, one } from './classify.ts'
-import { describeAnswer } from './describe-response.ts'
+import { describeResponse } from './describe-response.ts'
 import { type StreamedBody, UnreadablePart } from './multipart.ts'
 import { redactor } from './redact.ts'
 
@@ -136,7 +136,7 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
   ])
 
   /** For everywhere but the vendor's own origin. That one is listed for results elsewhere that lead back to it. */
-  const outside = createOutsideFetcher({
+  const safeFetch = createSafeFetch({
     allowOrigins: [base.origin, ...(settings.resultOrigins ?? [])],
     bodiesPerOriginMax: settings.connections ?? 64,
     connectTimeoutMs: settings.connectTimeoutMs ?? 10_000,
@@ -229,7 +229,7 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     try {
       const text = await readText(answer.body, call.answerBytesMax ?? longestJsonBytes)
       if (text === undefined) note('too large a body')
-      else note(isPacked(answer) ? '' : describeAnswer(text, one(answer.headers['content-type']), redact))
+      else note(isPacked(answer) ? '' : describeResponse(text, one(answer.headers['content-type']), redact))
       return text
     } catch (error) {
       note(`broke off: ${nameOf(error)}`)
@@ -348,12 +348,12 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     try {
       // Whoever keeps the result counts its bytes.
       const limits = { sizeBytesMax: Number.POSITIVE_INFINITY, redirectsMax, signal: call.signal }
-      const { stream, contentType } = await outside.open(url.href, limits)
+      const { stream, contentType } = await safeFetch.open(url.href, limits)
       note(200, '')
       return streamed(call, 200, { 'content-type': contentType }, stream)
     } catch (error) {
       if (error instanceof ProviderFailure) throw error
-      const status = error instanceof OutsideFetchError ? error.status : undefined
+      const status = error instanceof SafeFetchError ? error.status : undefined
       note(status, nameOf(error))
       const message = redact(`${call.what} failed: ${nameOf(error)}`)
       if (status === 403 || status === 404 || status === 410) {
@@ -423,7 +423,7 @@ function mayFollow(from: URL, to: URL): boolean {
 
 /** Error messages of the network stack name hosts and addresses; their codes do not, nor do our own. */
 function nameOf(error: unknown): string {
-  if (error instanceof OutsideFetchError) return error.message
+  if (error instanceof SafeFetchError) return error.message
   if (!(error instanceof Error)) return 'error'
   const { code } = error as { code?: unknown }
   return typeof code === 'string' ? code : error.name

@@ -2,7 +2,7 @@ import type { RefusalCode } from '../../port/video.ts'
 import { member, textOf } from '../json/lenient-json.ts'
 
 /** What a vendor says is wrong, in its own words. */
-export interface Complaint {
+export interface VendorError {
   code: string | undefined
   type: string | undefined
   /** The request field that it blames. */
@@ -11,18 +11,18 @@ export interface Complaint {
 }
 
 /** Finds the complaint in a reply, wherever this vendor keeps it. */
-export function complaintIn(body: unknown): Complaint | undefined {
+export function vendorErrorIn(body: unknown): VendorError | undefined {
   for (const layer of [member(body, 'data'), body]) {
     for (const name of ['error', 'fail_reason', 'failure_reason', 'detail', 'errors']) {
-      const found = complaintOf(member(layer, name))
+      const found = vendorErrorOf(member(layer, name))
       if (found !== undefined) return found
     }
   }
-  return complaintOf(body)
+  return vendorErrorOf(body)
 }
 
-function complaintOf(value: unknown): Complaint | undefined {
-  if (Array.isArray(value)) return complaintOf(value[0])
+function vendorErrorOf(value: unknown): VendorError | undefined {
+  if (Array.isArray(value)) return vendorErrorOf(value[0])
   if (typeof value === 'string') {
     const text = textOf(value)
     if (text === undefined) return undefined
@@ -30,8 +30,8 @@ function complaintOf(value: unknown): Complaint | undefined {
     return { code: isCode ? text : undefined, type: undefined, field: undefined, message: text }
   }
   const nested = member(value, 'error')
-  if (nested !== undefined) return complaintOf(nested)
-  const found: Complaint = {
+  if (nested !== undefined) return vendorErrorOf(nested)
+  const found: VendorError = {
     code: textOf(member(value, 'code')),
     type: textOf(member(value, 'type')),
     field: textOf(member(value, 'param')) ?? lastStep(member(value, 'loc')),
@@ -51,9 +51,9 @@ const moderation =
   /moderat|content_?(polic|filter|violat|block|restrict)|policy_?violat|safety|sensitive|nsfw|prohibited/
 const moderationPhrase =
   /content polic|moderation|usage guidelines|safety (system|filter|polic|check)|violat\w+ .{0,40}(polic|guideline)/i
-const pictureField = /^(input_?reference|images?(_?urls?)?$|reference_?images?|picture)/
-const picture = /image|picture|input_?reference/
-const pictureFault =
+const imageField = /^(input_?reference|images?(_?urls?)?$|reference_?images?|picture)/
+const image = /image|picture|input_?reference/
+const imageFault =
   /invalid|unsupported|bad|corrupt|unreadable|missing|large|small|size|format|decod|pars|dimension|mismatch/
 const parameterFault =
   /invalid_?(param|value|arg|type|input|prompt|size|second|duration)|unsupported_?(param|value)|(missing|unknown)_?(required_?)?param|(above|below)_?m(ax|in)|out_?of_?range|validation/
@@ -62,12 +62,12 @@ const parameterFault =
  * The public code for a complaint. A caller is blamed only where the vendor clearly does so: the model
  * name and the credentials are ours, so anything vague stays `upstream_error`.
  */
-export function refusalCodeOf(complaint: Complaint | undefined): RefusalCode {
-  if (complaint === undefined) return 'upstream_error'
-  if (isModeration(complaint)) return 'content_policy_violation'
-  const code = plain(complaint.code ?? complaint.type)
-  const field = plain(complaint.field)
-  if (pictureField.test(field) || (picture.test(code) && pictureFault.test(code))) return 'invalid_image'
+export function refusalCodeOf(vendorError: VendorError | undefined): RefusalCode {
+  if (vendorError === undefined) return 'upstream_error'
+  if (isModeration(vendorError)) return 'content_policy_violation'
+  const code = plain(vendorError.code ?? vendorError.type)
+  const field = plain(vendorError.field)
+  if (imageField.test(field) || (image.test(code) && imageFault.test(code))) return 'invalid_image'
   if (field === 'model' || code.includes('model')) return 'upstream_error'
   if (field !== '' || parameterFault.test(code)) return 'invalid_parameter'
   return 'upstream_error'
@@ -78,23 +78,23 @@ const tooMuchIn = /context_?(length|window|limit)/
 
 /** The public code for a complaint about length, which only models of words have. */
 export function lengthCodeOf(
-  complaint: Complaint | undefined,
+  vendorError: VendorError | undefined,
 ): 'context_length_exceeded' | 'output_length_exceeded' | undefined {
-  const code = plain(complaint?.code ?? complaint?.type)
+  const code = plain(vendorError?.code ?? vendorError?.type)
   if (tooMuchOut.test(code)) return 'output_length_exceeded'
   return tooMuchIn.test(code) ? 'context_length_exceeded' : undefined
 }
 
 /** Codes decide; a sentence is looked at only where it is all that the vendor gave. */
-function isModeration(complaint: Complaint): boolean {
-  if (moderation.test(plain(complaint.code)) || moderation.test(plain(complaint.type))) return true
-  const onlyMessage = complaint.code === undefined && complaint.type === undefined
-  return onlyMessage && moderationPhrase.test(complaint.message ?? '')
+function isModeration(vendorError: VendorError): boolean {
+  if (moderation.test(plain(vendorError.code)) || moderation.test(plain(vendorError.type))) return true
+  const onlyMessage = vendorError.code === undefined && vendorError.type === undefined
+  return onlyMessage && moderationPhrase.test(vendorError.message ?? '')
 }
 
 /** Whether the message speaks of content, whatever the code says. */
-export function isContentRefused(complaint: Complaint | undefined): boolean {
-  return moderationPhrase.test(complaint?.message ?? '')
+export function isContentRefused(vendorError: VendorError | undefined): boolean {
+  return moderationPhrase.test(vendorError?.message ?? '')
 }
 
 function plain(word: string | undefined): string {

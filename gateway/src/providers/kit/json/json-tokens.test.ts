@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { failureOf } from '../../../../test/kit/listen-for-test.ts'
-import { jsonPieces, standIn } from './json-tokens.ts'
+import { jsonTokens, standIn } from './json-tokens.ts'
 
 /** The text in chunks of this many bytes: every place to cut it at must do. */
 async function* cut(text: string, size: number): AsyncGenerator<Buffer> {
@@ -13,12 +13,12 @@ const read = async (text: string, size: number, names: string[] = ['data']) => {
   const texts: string[] = []
   const documents: unknown[] = []
   let parts: Buffer[] = []
-  for await (const piece of jsonPieces(cut(text, size), new Set(names), 'check')) {
-    if (piece.kind === 'document') documents.push(piece.value)
+  for await (const chunk of jsonTokens(cut(text, size), new Set(names), 'check')) {
+    if (chunk.kind === 'document') documents.push(chunk.value)
     else {
-      parts.push(piece.bytes)
-      if (!piece.isEnd) continue
-      texts.push(`${piece.name}: ${Buffer.concat(parts).toString()}`)
+      parts.push(chunk.bytes)
+      if (!chunk.isEnd) continue
+      texts.push(`${chunk.name}: ${Buffer.concat(parts).toString()}`)
       parts = []
     }
   }

@@ -2,7 +2,7 @@ import { ProviderFailure } from '../../port/failure.ts'
 import { parseJson } from './lenient-json.ts'
 
 /** What JSON is told in, as it comes. */
-export type JsonPiece =
+export type JsonToken =
   /** Some of a text under a name that was asked for; `isEnd` where it was the last of that text. */
   | { kind: 'text'; name: string; bytes: Buffer; isEnd: boolean }
   /** A whole document, in which `standIn` stands for every such text that was not empty. Undefined if it was none. */
@@ -29,11 +29,11 @@ const closeBrace = 0x7d
  * told in pieces, and of a document only the rest is kept. It tells texts from what is between them and leaves the rest
  * to the parser. `what` is the call whose answer it is, for failures.
  */
-export async function* jsonPieces(
+export async function* jsonTokens(
   source: AsyncIterable<Buffer>,
   names: ReadonlySet<string>,
   what: string,
-): AsyncGenerator<JsonPiece, void, undefined> {
+): AsyncGenerator<JsonToken, void, undefined> {
   let rest = Buffer.allocUnsafe(16 * 1024)
   let restBytes = 0
   const open: number[] = []

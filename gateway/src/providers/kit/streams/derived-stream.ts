@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
  * What is made of a stream's bytes, as a stream. Dropping it drops the source at once; a plain stream over the making
  * would wait for bytes first, which may never come.
  */
-export function madeFrom(source: Readable, making: AsyncGenerator<Buffer, void, undefined>): Readable {
+export function derivedStream(source: Readable, making: AsyncGenerator<Buffer, void, undefined>): Readable {
   return new Readable({
     highWaterMark: 64 * 1024,
     read() {

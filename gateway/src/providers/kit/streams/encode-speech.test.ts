@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { failureOf } from '../../../../test/kit/listen-for-test.ts'
 import { ProviderFailure } from '../../port/failure.ts'
 import { encodeSpeech, type SpeechEncoding } from './encode-speech.ts'
-import { hasBegun } from './first-byte.ts'
+import { firstByteOf } from './first-byte.ts'
 
 const tone = (seconds: number, rate: number): Buffer => {
   const samples = Int16Array.from({ length: Math.round(seconds * rate) }, (_, at) =>
@@ -67,7 +67,7 @@ test('the first bytes come before the source has ended', async () => {
     const source = new PassThrough()
     const encoded = encode(source, { format })
     source.write(tone(0.5, 24_000))
-    expect(await hasBegun(encoded)).toBe(true)
+    expect(await firstByteOf(encoded)).toBe(true)
     encoded.destroy()
     await expect.poll(() => source.destroyed).toBe(true)
   })
@@ -80,7 +80,7 @@ test('a reader that does not read holds up the source', async () => {
     for (; seconds < 10_000; seconds += 1) yield tone(1, 24_000)
   }
   const encoded = encode(Readable.from(endless(), { objectMode: false }), { format: 'wav' })
-  await hasBegun(encoded)
+  await firstByteOf(encoded)
   // As long as anything is still on its way, more will have been made by the next look.
   let before = -1
   await expect
@@ -109,7 +109,7 @@ test('leaving ends the source and the encoder', async () => {
   const source = new PassThrough()
   const encoded = encode(source, {}, leave.signal)
   source.write(tone(1, 24_000))
-  await hasBegun(encoded)
+  await firstByteOf(encoded)
   const own = (await encoders()).filter((pid) => !others.includes(pid))
   expect(own).toHaveLength(1)
   leave.abort()
@@ -123,7 +123,7 @@ test('an encoder that dies midway is an error of the stream', async () => {
   const source = new PassThrough()
   const encoded = encode(source)
   source.write(tone(1, 24_000))
-  await hasBegun(encoded)
+  await firstByteOf(encoded)
   const [own = 0] = (await encoders()).filter((pid) => !others.includes(pid))
   process.kill(own, 'SIGKILL')
   expect(await failureOf(encoded.toArray())).toMatchObject({
@@ -147,7 +147,7 @@ test('a source that breaks off is an error of the stream, and no whole speech', 
 test('a missing encoder is named to the operator', async () => {
   const source = Readable.from([tone(1, 24_000)])
   const encoded = encode(source, {}, forever, '/nowhere/ffmpeg')
-  expect(await failureOf(hasBegun(encoded))).toMatchObject({
+  expect(await failureOf(firstByteOf(encoded))).toMatchObject({
     code: 'service_unavailable',
     message: "there is no ffmpeg at '/nowhere/ffmpeg': install it, or set FFMPEG_PATH to where it is",
   })

@@ -85,9 +85,9 @@ async function carry(
   )
   const kill = () => child.kill('SIGKILL')
   stopped.addEventListener('abort', kill)
-  let complaint = ''
+  let vendorError = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-keptErrorCharacters)
+    vendorError = (vendorError + text).slice(-keptErrorCharacters)
   })
   const [ending, broken] = await Promise.all([
     endOf(child, ffmpegPath),
@@ -104,7 +104,7 @@ async function carry(
   if (broken instanceof ProviderFailure) throw broken
   if (ending instanceof ProviderFailure) throw ending
   if (ending !== 'exit 0') {
-    throw new ProviderFailure('unknown', `ffmpeg ended with ${ending}: ${complaint.trim()}`)
+    throw new ProviderFailure('unknown', `ffmpeg ended with ${ending}: ${vendorError.trim()}`)
   }
   if (broken !== undefined) throw broken
 }

@@ -1,26 +1,26 @@
 import { Readable } from 'node:stream'
 
 import { base64Length, encodeBase64 } from '../../../platform/streams/base64.ts'
-import type { ReferencePicture } from '../../port/video.ts'
+import type { ReferenceImage } from '../../port/video.ts'
 import type { InsertedText } from '../http/json-with-texts.ts'
 
 /** A picture as text for JSON, encoded as it is read. */
-export function base64Of(picture: ReferencePicture): InsertedText {
+export function base64Of(image: ReferenceImage): InsertedText {
   return {
-    sizeBytes: base64Length(picture.sizeBytes),
-    open: async () => Readable.from(encodeBase64(await picture.open()), { objectMode: false }),
+    sizeBytes: base64Length(image.sizeBytes),
+    open: async () => Readable.from(encodeBase64(await image.open()), { objectMode: false }),
   }
 }
 
 /** The same as an address that holds the picture itself. */
-export function dataUriOf(picture: ReferencePicture): InsertedText {
-  const head = Buffer.from(`data:${picture.contentType};base64,`)
+export function dataUriOf(image: ReferenceImage): InsertedText {
+  const head = Buffer.from(`data:${image.contentType};base64,`)
   async function* write(): AsyncGenerator<Buffer> {
     yield head
-    yield* encodeBase64(await picture.open())
+    yield* encodeBase64(await image.open())
   }
   return {
-    sizeBytes: head.length + base64Length(picture.sizeBytes),
+    sizeBytes: head.length + base64Length(image.sizeBytes),
     open: async () => Readable.from(write(), { objectMode: false }),
   }
 }

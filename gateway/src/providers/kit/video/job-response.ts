@@ -35,7 +35,7 @@ export function progressIn(job: unknown): number | undefined {
   return Math.min(Math.max(Math.floor(Number(percent.toFixed(6))), 0), 99)
 }
 
-export function checkAfterMs(headers: AnswerHeaders): number | undefined {
+export function pollAfterMs(headers: AnswerHeaders): number | undefined {
   const given = numberOf(one(headers['openai-poll-after-ms']))
   return given === undefined || given < 0 ? retryAfterMs(headers) : given
 }

@@ -1,8 +1,8 @@
 import { ProviderFailure } from '../../port/failure.ts'
 import type { VideoJobStatus } from '../../port/video.ts'
 import type { AnswerHeaders } from '../http/classify.ts'
-import { complaintIn, refusalCodeOf } from '../http/vendor-error.ts'
-import { checkAfterMs, jobIn, progressIn, stateWordIn } from './job-response.ts'
+import { vendorErrorIn, refusalCodeOf } from '../http/vendor-error.ts'
+import { pollAfterMs, jobIn, progressIn, stateWordIn } from './job-response.ts'
 import { resultLinkIn } from './result-link.ts'
 
 export interface StatusReading {
@@ -19,18 +19,18 @@ export function statusIn(
   { isDone, isRefused, results, redact }: StatusReading,
 ): VideoJobStatus {
   const job = jobIn(answer.body)
-  const complaint = complaintIn(job) ?? complaintIn(answer.body)
+  const vendorError = vendorErrorIn(job) ?? vendorErrorIn(answer.body)
   const word = stateWordIn(job)
   if (word === undefined) {
-    if (/not_?(found|exist)/i.test(complaint?.code ?? '')) return { kind: 'missing' }
+    if (/not_?(found|exist)/i.test(vendorError?.code ?? '')) return { kind: 'missing' }
     throw new ProviderFailure('unknown', 'check answered without a status')
   }
   if (isRefused(word)) {
-    const said = [word, complaint?.code, complaint?.message].filter((part) => part !== undefined)
-    return { kind: 'refused', code: refusalCodeOf(complaint), message: redact(said.join(': ')) }
+    const said = [word, vendorError?.code, vendorError?.message].filter((part) => part !== undefined)
+    return { kind: 'refused', code: refusalCodeOf(vendorError), message: redact(said.join(': ')) }
   }
   if (!isDone(word)) {
-    return { kind: 'running', progress: progressIn(job), checkAfterMs: checkAfterMs(answer.headers) }
+    return { kind: 'running', progress: progressIn(job), pollAfterMs: pollAfterMs(answer.headers) }
   }
   if (results === 'bytes') return { kind: 'done', result: null }
   const url = resultLinkIn(job)

@@ -2,7 +2,7 @@
 import { Type, type TSchemaOptions } from 'typebox'
 
 import { ProviderFailure } from '../../port/failure.ts'
-import type { ReferencePicture, VideoJob } from '../../port/video.ts'
+import type { ReferenceImage, VideoJob } from '../../port/video.ts'
 import type { InsertedText } from '../http/json-with-texts.ts'
 import { dataUriOf } from './image-text.ts'
 import { aspectRatioOf } from './size-terms.ts'
@@ -25,16 +25,16 @@ const fillings = {
   width: ({ width }: VideoJob) => width,
   height: ({ height }: VideoJob) => height,
   style: ({ style }: VideoJob) => style,
-  picture: ({ references }: VideoJob, insert: Insert) => inserted(references[0], insert),
-  'last-picture': ({ references }: VideoJob, insert: Insert) => inserted(references[1], insert),
-  pictures: ({ references }: VideoJob, insert: Insert) =>
-    references.length === 0 ? undefined : references.map((picture) => insert(dataUriOf(picture))),
+  image: ({ references }: VideoJob, insert: Insert) => inserted(references[0], insert),
+  'last-image': ({ references }: VideoJob, insert: Insert) => inserted(references[1], insert),
+  images: ({ references }: VideoJob, insert: Insert) =>
+    references.length === 0 ? undefined : references.map((image) => insert(dataUriOf(image))),
 } satisfies Record<string, (job: VideoJob, insert: Insert) => unknown>
 
 type Filling = keyof typeof fillings
 
 /** How many pictures a field takes. */
-const room: Partial<Record<Filling, number>> = { picture: 1, 'last-picture': 1, pictures: Infinity }
+const room: Partial<Record<Filling, number>> = { image: 1, 'last-image': 1, images: Infinity }
 
 export const fillingNames = Object.keys(fillings) as Filling[]
 
@@ -55,8 +55,8 @@ export function inputOf(job: VideoJob, input: ModelInput, insert: Insert): Recor
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined))
 }
 
-function inserted(picture: ReferencePicture | undefined, insert: Insert): string | undefined {
-  return picture === undefined ? undefined : insert(dataUriOf(picture))
+function inserted(image: ReferenceImage | undefined, insert: Insert): string | undefined {
+  return image === undefined ? undefined : insert(dataUriOf(image))
 }
 
 function nearest(numbers: number[], to: number): number {

@@ -1,4 +1,4 @@
-import type { ReferencePicture, SourceVideo } from '../../port/video.ts'
+import type { ReferenceImage, SourceVideo } from '../../port/video.ts'
 import type { FilePart } from '../http/multipart.ts'
 
 const extensions: Record<string, string> = {
@@ -9,13 +9,13 @@ const extensions: Record<string, string> = {
 }
 
 /** Vendors tell a picture by its name as often as by its type, so both are always given. */
-export function referencePart(name: string, picture: ReferencePicture, index: number): FilePart {
+export function referencePart(name: string, image: ReferenceImage, index: number): FilePart {
   return {
     name,
-    filename: `${name === 'character' ? name : 'reference'}-${index + 1}.${extensions[picture.contentType] ?? 'bin'}`,
-    contentType: picture.contentType,
-    sizeBytes: picture.sizeBytes,
-    open: picture.open,
+    filename: `${name === 'character' ? name : 'reference'}-${index + 1}.${extensions[image.contentType] ?? 'bin'}`,
+    contentType: image.contentType,
+    sizeBytes: image.sizeBytes,
+    open: image.open,
   }
 }
 

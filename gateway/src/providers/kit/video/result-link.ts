@@ -28,7 +28,7 @@ function linkOf(value: unknown): string | undefined {
 }
 
 /** Some vendors send JSON to whoever takes it, so bytes are asked for by name. */
-const acceptVideo = 'video/mp4, application/octet-stream;q=0.9, */*;q=0.5'
+const admitVideo = 'video/mp4, application/octet-stream;q=0.9, */*;q=0.5'
 
 /** Opens a finished video of the common protocols: by its address where the status gave one, else below its job. */
 export async function openVideo(
@@ -36,34 +36,34 @@ export async function openVideo(
   {
     result,
     contentPath,
-    check,
+    poll,
     signal,
   }: {
     result: Opaque
     contentPath: () => string
-    check: () => Promise<VideoJobStatus>
+    poll: () => Promise<VideoJobStatus>
     signal: AbortSignal
   },
 ): Promise<Readable> {
   const url = textOf(member(result, 'url'))
   if (url === undefined) {
-    const headers = { accept: acceptVideo }
+    const headers = { accept: admitVideo }
     return upstream.openStream({ what: 'download', method: 'GET', path: contentPath(), headers, signal })
   }
-  return openOrAskAnew((at) => upstream.openLink({ what: 'download', url: at, signal }), url, check)
+  return openOrAskAnew((at) => upstream.openLink({ what: 'download', url: at, signal }), url, poll)
 }
 
 /** Opens a result, and where its address no longer leads to it, the address that the vendor gives now. */
 export async function openOrAskAnew(
   open: (url: string) => Promise<Readable>,
   url: string,
-  check: () => Promise<VideoJobStatus>,
+  poll: () => Promise<VideoJobStatus>,
 ): Promise<Readable> {
   try {
     return await open(url)
   } catch (error) {
     if (!(error instanceof ProviderFailure) || error.kind !== 'rejected') throw error
-    const status = await check()
+    const status = await poll()
     const fresh = status.kind === 'done' ? textOf(member(status.result, 'url')) : undefined
     if (fresh === undefined || fresh === url) throw error
     return open(fresh)
