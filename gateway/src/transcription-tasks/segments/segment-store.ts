@@ -7,7 +7,7 @@ export const plannedUntilMs = async (
   taskId: string,
 ): Promise<{ segments: number; endMs: number }> => {
   const { rows } = await database.query<{ segments: number; endMs: number }>(
-    `select count(*) as pieces, coalesce(max(end_ms), 0) as "endMs" from transcription_segments where task_id = $1`,
+    `select count(*) as segments, coalesce(max(end_ms), 0) as "endMs" from transcription_segments where task_id = $1`,
     [taskId],
   )
   return rows[0] ?? { segments: 0, endMs: 0 }
@@ -27,8 +27,8 @@ export const insertSegments = async (
   await database.query(
     `with noted as (
        insert into transcription_segments (task_id, n, start_ms, end_ms, transcript)
-       select $2, piece.n, piece."startMs", piece."endMs", piece.transcript
-         from jsonb_to_recordset($3::jsonb) as piece (n integer, "startMs" bigint, "endMs" bigint, transcript jsonb)
+       select $2, segment.n, segment."startMs", segment."endMs", segment.transcript
+         from jsonb_to_recordset($3::jsonb) as segment (n integer, "startMs" bigint, "endMs" bigint, transcript jsonb)
         where exists (select from open_transcriptions where task_id = $2)
        on conflict do nothing
        returning start_ms, end_ms, transcript

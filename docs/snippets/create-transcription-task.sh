@@ -1,0 +1,4 @@
+curl "$KINORA_URL/v1/audio/transcription-tasks" \
+  -H "Authorization: Bearer $KINORA_KEY" \
+  -F model=asr-1 -F language=en \
+  -F file=@ships.mp3
