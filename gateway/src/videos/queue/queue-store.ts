@@ -1,6 +1,6 @@
 /**
  * The lines in which accepted tasks wait for a slot: whose turn it is, and how many wait. The rule is in
- * docs/decisions/0015-fair-lines.md.
+ * docs/decisions/0015-fair-queue.md.
  */
 import type { Database } from '../../platform/postgres.ts'
 import type { Decision } from '../../routing/route.ts'
