@@ -8,7 +8,7 @@ import type { Database } from '../platform/postgres.ts'
 /** Of any key of the account: whoever pays may see what for. */
 export const getReceipt =
   ({ database }: { database: Database }): Handler<typeof operations.getReceipt> =>
-  async ({ path: { id = '' }, caller: { accountId, currency } }) => {
+  async ({ path: { id }, caller: { accountId, currency } }) => {
     const body = await readReceipt(database, { id, currency, accountId })
     if (body === undefined) throw new ApiError('task_not_found')
     return { body }

@@ -7,6 +7,6 @@ import { groupsOfOne, readUsage } from '../usage/read-usage.ts'
 export const getUsage =
   ({ postgres }: { postgres: Postgres }): Handler<typeof operations.getUsage> =>
   async ({ query, caller: { accountId, keyId, currency } }) => {
-    const scope = query['scope'] === 'account' ? { accountId } : { accountId, keyId }
+    const scope = query.scope === 'account' ? { accountId } : { accountId, keyId }
     return { body: await readUsage(postgres, query, { ...scope, currency }, groupsOfOne) }
   }

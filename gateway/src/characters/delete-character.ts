@@ -17,7 +17,7 @@ export const deleteCharacter =
     mediaStore: MediaStore
   }): Handler<typeof operations.deleteCharacter> =>
   async ({ path, caller }) => {
-    const id = idOfPublic(path['id'] ?? '')
+    const id = idOfPublic(path.id)
     const left = id === undefined ? undefined : await forgetCharacter(database, caller.accountId, id)
     if (id === undefined || left === undefined) throw new ApiError('character_not_found')
     await Promise.all(left.map((key) => mediaStore.remove(key)))

@@ -13,7 +13,7 @@ export const getCharacter =
     ...links
   }: CharacterLinks & { database: Database }): Handler<typeof operations.getCharacter> =>
   async ({ path, caller }) => {
-    const id = idOfPublic(path['id'] ?? '')
+    const id = idOfPublic(path.id)
     const character = id === undefined ? undefined : await findCharacter(database, caller.accountId, id)
     if (character === undefined) throw new ApiError('character_not_found')
     return { body: presentCharacter(links, character) }

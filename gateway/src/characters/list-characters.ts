@@ -19,11 +19,11 @@ export const listCharacters =
     ...links
   }: CharacterLinks & { database: Database }): Handler<typeof operations.listCharacters> =>
   async ({ query, caller }) => {
-    const given = query['after']
+    const given = query.after
     const after = given === undefined ? undefined : idOfPublic(given)
     if (given !== undefined && after === undefined) throw unknownAfter()
-    const limit = Number(query['limit'])
-    const order = query['order'] === 'asc' ? 'asc' : 'desc'
+    const limit = Number(query.limit)
+    const order = query.order === 'asc' ? 'asc' : 'desc'
     const found = await listOfCharacters(database, caller.accountId, { after, order, limit })
     if (found === undefined) throw unknownAfter()
     const shown = found.slice(0, limit)

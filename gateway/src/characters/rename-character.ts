@@ -15,7 +15,7 @@ export const renameCharacter =
   }: CharacterLinks & { database: Database }): Handler<typeof operations.renameCharacter> =>
   async (call) => {
     const { username } = call.read(CharacterRename)
-    const id = idOfPublic(call.path['id'] ?? '')
+    const id = idOfPublic(call.path.id)
     const renamed =
       id === undefined ? undefined : await renameStored(database, call.caller.accountId, id, username)
     if (renamed === undefined) throw new ApiError('character_not_found')

@@ -86,7 +86,7 @@ export const showCharacter = ({
   }
 
   return async ({ path, query }) => {
-    const username = path['username'] ?? ''
+    const { username } = path
     const character = isUsername(username) ? await findCharacterNamed(database, username) : undefined
     if (character === undefined || !mayBeSeen(character, query)) throw new ApiError('character_not_found')
     return {

@@ -28,11 +28,20 @@ export interface ResponseToStore {
 /** Writes replies down, in the transaction that makes what they tell of. */
 export type StoreResponses = (database: Database, replies: ResponseToStore[]) => Promise<void>
 
-/** One request to an operation, after its caller, limits and body were dealt with. */
-export interface Call {
-  path: Record<string, string>
-  /** Optional ones were checked against the contract, and a default is filled in; all stay text. */
-  query: Record<string, string>
+type PathOf<O extends Operation> = O extends { parameters: { path: infer Path } }
+  ? { [Name in keyof Path]: string }
+  : Record<string, string>
+
+type QueryOf<O extends Operation> = O extends { parameters: infer Parameters }
+  ? (Parameters extends { query: infer Query } ? { [Name in keyof Query]: string } : unknown) &
+      (Parameters extends { optionalQuery: infer Query } ? { [Name in keyof Query]?: string } : unknown)
+  : Record<string, string | undefined>
+
+/** One authenticated and admitted request to an operation, with its body read. */
+export interface Call<O extends Operation = Operation> {
+  path: PathOf<O>
+  /** The values stay text. Optional ones are validated against the contract, which also supplies defaults. */
+  query: QueryOf<O>
   header: (name: string) => string | undefined
   /** All of them, for what is signed. */
   headers: Record<string, string | string[] | undefined>
@@ -107,4 +116,4 @@ export interface NotModified {
 }
 
 /** What answers an operation. It returns the body alone, or a reply where headers or a status matter. */
-export type Handler<O extends Operation> = (call: Call) => Promise<Reply<BodyOf<O>> | NotModified>
+export type Handler<O extends Operation> = (call: Call<O>) => Promise<Reply<BodyOf<O>> | NotModified>

@@ -8,7 +8,7 @@ import { assertMayUseModel } from './model-access.ts'
 export const getModel =
   ({ catalog, engines }: { catalog: Catalog; engines: ModelEngines }): Handler<typeof operations.getModel> =>
   async ({ path, caller }) => {
-    const model = catalog.find(path['id'] ?? '')
+    const model = catalog.find(path.id)
     assertMayUseModel(caller, model.id)
     const engine = (await engines()).get(model.id)
     return { headers: deprecationHeaders(model), body: presentModel(model, engine) }

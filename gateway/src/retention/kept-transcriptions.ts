@@ -10,11 +10,15 @@ import { createdAtOfTranscription } from '../transcription-tasks/transcription-i
 import { tasksKeptSince } from './account-term-store.ts'
 import type { InstanceDays } from './retention-days.ts'
 
+type TaskCall = Pick<Call, 'caller'> & { path: { id: string } }
+
 export interface RetainedTranscriptions {
   /** From when on an account's tasks can be read. */
   since: (accountId: string) => Promise<Date>
   /** The same handler for one task, for which a task that is past is unknown. */
-  one: <Answer>(handler: (call: Call) => Promise<Answer>) => (call: Call) => Promise<Answer>
+  one: <Read extends TaskCall, Answer>(
+    handler: (call: Read) => Promise<Answer>,
+  ) => (call: Read) => Promise<Answer>
 }
 
 export const retainedTranscriptions = (database: Database, days: InstanceDays): RetainedTranscriptions => {
@@ -22,7 +26,7 @@ export const retainedTranscriptions = (database: Database, days: InstanceDays): 
   return {
     since,
     one: (handler) => async (call) => {
-      const createdAt = createdAtOfTranscription(call.path['id'] ?? '')
+      const createdAt = createdAtOfTranscription(call.path.id)
       if (createdAt !== undefined && createdAt < (await since(call.caller.accountId))) {
         throw new ApiError('task_not_found')
       }

@@ -20,7 +20,7 @@ export const getMedia =
     links: LinkSigner
   }): Handler<typeof operations.getMedia> =>
   async (call) => {
-    const id = call.path['id'] ?? ''
+    const id = call.path.id
     links.check(id, call.query)
     const file = timeOfUuidV7(id) === undefined ? undefined : await findStoredFile(database, id)
     if (file === undefined) throw new ApiError('media_not_found')

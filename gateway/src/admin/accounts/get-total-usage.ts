@@ -10,7 +10,7 @@ export const getTotalUsage =
   async (call) => {
     const scope = {
       ...(await givenOwner(postgres, call)),
-      model: call.query['model'],
+      model: call.query.model,
       currency: call.operator.currency,
     }
     return { body: await readUsage(postgres, call.query, scope, groupsOfAll) }

@@ -12,7 +12,7 @@ export const listKeys =
   async (call) => {
     const rows = await listKeyRecords(database, {
       accountId: givenFilterId(call, 'account_id'),
-      kind: call.query['kind'],
+      kind: call.query.kind,
       after: readCursor(call, 'keys', [microseconds, uuid]),
       limit: rowsFor(call),
     })

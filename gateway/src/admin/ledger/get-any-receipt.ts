@@ -7,7 +7,7 @@ import type { Database } from '../../platform/postgres.ts'
 
 export const getAnyReceipt =
   ({ database }: { database: Database }): Handler<typeof adminOperations.getAnyReceipt> =>
-  async ({ path: { id = '' }, operator: { currency } }) => {
+  async ({ path: { id }, operator: { currency } }) => {
     const body = await readReceipt(database, { id, currency })
     if (body === undefined) throw new ApiError('task_not_found')
     return { body }

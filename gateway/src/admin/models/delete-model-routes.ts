@@ -17,7 +17,7 @@ export const deleteModelRoutes =
   ): Handler<typeof adminOperations.deleteModelRoutes> =>
   async (call) => {
     const { postgres, catalog } = dependencies
-    const model = catalog.find(call.path['id'] ?? '')
+    const model = catalog.find(call.path.id)
     await postgres.transaction(async (database) => {
       await lockProviderConfig(database)
       const { routes, ...rest } = (await listModelRecords(database))[model.id] ?? {}

@@ -9,6 +9,6 @@ export const getModelRoutes =
     dependencies: RouteDependencies & { database: Database },
   ): Handler<typeof adminOperations.getModelRoutes> =>
   async ({ path }) => {
-    const entry = dependencies.catalog.find(path['id'] ?? '')
+    const entry = dependencies.catalog.find(path.id)
     return { body: await viewRoutes(dependencies.database, entry, dependencies) }
   }

@@ -33,7 +33,7 @@ export const setModelRoutes =
   ): Handler<typeof adminOperations.setModelRoutes> =>
   async (call) => {
     const { postgres, catalog } = dependencies
-    const model = catalog.find(call.path['id'] ?? '')
+    const model = catalog.find(call.path.id)
     const { routes } = call.read(RoutesBody)
     if (routes.length === 0) {
       throw refuse('routes', `'routes' must have at least one. DELETE them for those of the configuration.`)

@@ -34,7 +34,7 @@ export const deleteProvider =
     parseConfig,
   }: ProviderDependencies & { postgres: Postgres }): Handler<typeof adminOperations.deleteProvider> =>
   async (call) => {
-    const name = call.path['name'] ?? ''
+    const name = call.path.name
     const isOfFile = providerConfig.ofFile().providers.some((each) => each.name === name)
     const openTasks = await postgres.transaction(async (database) => {
       await lockProviderConfig(database)

@@ -8,4 +8,4 @@ export const getProvider =
   (
     dependencies: ProviderDependencies & { database: Database },
   ): Handler<typeof adminOperations.getProvider> =>
-  async ({ path }) => ({ body: await viewProvider(dependencies.database, path['name'] ?? '', dependencies) })
+  async ({ path }) => ({ body: await viewProvider(dependencies.database, path.name, dependencies) })

@@ -12,7 +12,7 @@ export const resetProviderHealth =
   ): Handler<typeof adminOperations.resetProviderHealth> =>
   async (call) => {
     const { postgres } = dependencies
-    const { name } = await viewProvider(postgres, call.path['name'] ?? '', dependencies)
+    const { name } = await viewProvider(postgres, call.path.name, dependencies)
     const forgotten = await postgres.transaction(async (database) => {
       const models = await forgetHealthOf(database, name)
       await audited(database, call, {

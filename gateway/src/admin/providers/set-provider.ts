@@ -50,7 +50,7 @@ export const setProvider =
   ): Handler<typeof adminOperations.setProvider> =>
   async (call) => {
     const { postgres, providerConfig, credentialSecrets, parseConfig } = dependencies
-    const name = call.path['name'] ?? ''
+    const name = call.path.name
     const { entry, apiKey } = readProviderBody(call)
     const { settings, problems } = parseConfig(name, entry)
     if (settings === undefined) throw refuseConfig(problems)

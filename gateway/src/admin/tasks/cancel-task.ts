@@ -23,7 +23,7 @@ export const cancelTask =
   }): Handler<typeof adminOperations.cancelTask> =>
   async (call) => {
     const { postgres } = recordings
-    const { id, kind, accountId, state, finishedAt } = await readAnyTask(postgres, call.path['id'] ?? '')
+    const { id, kind, accountId, state, finishedAt } = await readAnyTask(postgres, call.path.id)
     const noteDown = (database: Database) =>
       audited(database, call, {
         action: 'cancelTask',

@@ -49,7 +49,7 @@ const presentAttempt = (attempt: TaskAttempt): ProviderAttempt => ({
 export const getTask =
   ({ database }: { database: Database }): Handler<typeof adminOperations.getTask> =>
   async ({ path, operator: { currency } }) => {
-    const task = await readAnyTask(database, path['id'] ?? '')
+    const task = await readAnyTask(database, path.id)
     const { order, price, upstream } = task
     const { retriedFrom } = order
     return {

@@ -74,7 +74,7 @@ export const retryTask =
   (dependencies: RetryDependencies): Handler<typeof adminOperations.retryTask> =>
   async (call) => {
     const { database, catalog, admitVideo } = dependencies
-    const { id, day, kind, state } = await readAnyTask(database, call.path['id'] ?? '')
+    const { id, day, kind, state } = await readAnyTask(database, call.path.id)
     if (state !== 'failed') throw new ApiError('task_not_failed')
     if (kind === 'transcription') throw conflict('The recording of this task was removed when it ended.')
     const task = await findTask(database, day, id)

@@ -15,7 +15,7 @@ export const deleteTranscriptionTask =
   (dependencies: SettleDependencies): Handler<typeof operations.deleteTranscriptionTask> =>
   async ({ path, caller: { accountId } }) => {
     const { postgres } = dependencies
-    const { id, day, state } = await readTranscription(postgres, path['id'] ?? '', accountId)
+    const { id, day, state } = await readTranscription(postgres, path.id, accountId)
     if (!isFinal(state)) {
       await settleTranscription(dependencies, id, { ...failed('task_cancelled'), isPartCharged: true })
     }

@@ -31,8 +31,8 @@ const assertHasTranscript = ({ state, errorMessage, expiresAt, hasTranscript }: 
 export const getTranscript =
   ({ database }: { database: Database }): Handler<typeof operations.getTranscript> =>
   async ({ path, query, header, caller }) => {
-    const task = await readTranscription(database, path['id'] ?? '', caller.accountId)
-    const format = (query['response_format'] ?? 'json') as TranscriptFormat
+    const task = await readTranscription(database, path.id, caller.accountId)
+    const format = (query.response_format ?? 'json') as TranscriptFormat
     assertHasTranscript(task)
     const { order } = task
     if (needsSegments(format) && !order.hasSegments) {

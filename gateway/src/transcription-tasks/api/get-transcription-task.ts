@@ -8,5 +8,5 @@ import { readTranscription } from './read-transcription.ts'
 export const getTranscriptionTask =
   ({ database }: { database: Database }): Handler<typeof operations.getTranscriptionTask> =>
   async ({ path, caller }) => ({
-    body: presentTranscriptionTask(await readTranscription(database, path['id'] ?? '', caller.accountId)),
+    body: presentTranscriptionTask(await readTranscription(database, path.id, caller.accountId)),
   })

@@ -18,8 +18,8 @@ export const listTranscriptionTasks =
   }): Handler<typeof operations.listTranscriptionTasks> =>
   async ({ query, caller: { accountId } }) => {
     const { after } = query
-    const limit = Number(query['limit'])
-    const order = query['order'] === 'asc' ? 'asc' : 'desc'
+    const limit = Number(query.limit)
+    const order = query.order === 'asc' ? 'asc' : 'desc'
     const found = await listTranscriptions(database, accountId, await keptSince(accountId), {
       order,
       after:

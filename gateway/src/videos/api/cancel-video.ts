@@ -93,6 +93,6 @@ export const cancelVideo =
     links: LinkSigner
   }): Handler<typeof operations.cancelVideo> =>
   async (call) => {
-    const task = await cancelTask(call.path['id'] ?? '', call.caller.accountId)
+    const task = await cancelTask(call.path.id, call.caller.accountId)
     return { body: presentVideo(task, videoUrlOf(links, task.mediaId), dialectOf(call)) }
   }

@@ -27,7 +27,7 @@ export const deleteVideo =
     log: Log
   }): Handler<typeof operations.deleteVideo> =>
   async ({ path, caller: { accountId } }) => {
-    const { id, day, state } = await readTask(path['id'] ?? '', accountId, { isFresh: true })
+    const { id, day, state } = await readTask(path.id, accountId, { isFresh: true })
     const maker = await findMaker(postgres, day, id)
     const keys = await postgres.transaction(async (database) => {
       // A remix that is being created at this moment is either seen below, or finds its source gone.

@@ -20,10 +20,13 @@ const stateAfter: Record<TaskEvent['kind'], VideoStatus> = {
 }
 
 /** Which event the reader had last; a client that comes back by itself says so in the header. */
-const lastEventIdOf = ({ header, query }: Call): { param: string; id: number } | undefined => {
+const lastEventIdOf = ({
+  header,
+  query,
+}: Call<typeof operations.followVideo>): { param: string; id: number } | undefined => {
   const given = header('last-event-id')?.trim() ?? ''
   if (given === '') {
-    const asked = query['last_event_id']
+    const asked = query.last_event_id
     return asked === undefined ? undefined : { param: 'last_event_id', id: Number(asked) }
   }
   if (/^\d{1,15}$/.test(given)) return { param: 'Last-Event-ID', id: Number(given) }
@@ -81,7 +84,7 @@ export const followVideo =
   }): Handler<typeof operations.followVideo> =>
   async (call) => {
     const last = lastEventIdOf(call)
-    const { id, day } = await readTask(call.path['id'] ?? '', call.caller.accountId)
+    const { id, day } = await readTask(call.path.id, call.caller.accountId)
     if (last !== undefined) {
       const newest = await findLastEvent(database, day, id)
       if (last.id > (newest?.id ?? 0)) {

@@ -68,7 +68,7 @@ export const getVideoContent =
     catalog: Catalog
   }): Handler<typeof operations.getVideoContent> =>
   async (call) => {
-    const task = await readTask(call.path['id'] ?? '', call.caller.accountId)
+    const task = await readTask(call.path.id, call.caller.accountId)
     const mediaId = assertCompleted(task, catalog)
     const { variant } = call.query
     const common = {

@@ -7,4 +7,4 @@ import { readStatus, type StatusDependencies } from './read-status.ts'
 export const getVideo =
   (dependencies: StatusDependencies): Handler<typeof operations.getVideo> =>
   (call) =>
-    readStatus(dependencies, call, call.path['id'] ?? '', presentVideo)
+    readStatus(dependencies, call, call.path.id, presentVideo)

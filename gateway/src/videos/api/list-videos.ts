@@ -22,7 +22,7 @@ export const listVideos =
   async (call) => {
     const { after, limit: limitText } = call.query
     const { accountId } = call.caller
-    const order = call.query['order'] === 'asc' ? 'asc' : 'desc'
+    const order = call.query.order === 'asc' ? 'asc' : 'desc'
     const limit = Number(limitText)
     const found = await listTasks(database, accountId, taskDays(), {
       order,

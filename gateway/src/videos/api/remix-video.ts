@@ -37,7 +37,7 @@ export const remixVideo =
   }): Handler<typeof operations.remixVideo> =>
   async (call) => {
     const { caller, path } = call
-    const source = await readTask(path['id'] ?? '', caller.accountId)
+    const source = await readTask(path.id, caller.accountId)
     const model = chooseModel(catalog, caller, source.model)
     if (model.kind !== 'video' || source.family !== 'B') {
       throw new ApiError('invalid_parameter', {

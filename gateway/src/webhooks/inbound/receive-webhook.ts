@@ -43,18 +43,18 @@ export const receiveWebhook = (
   }
 
   const read = async (
-    call: Call,
+    call: Call<typeof webhookOperations.receiveWebhook>,
     readWebhook: NonNullable<VideoProvider['readWebhook']>,
   ): Promise<WebhookEvent> => {
     const body = await call.bytes()
     try {
       const signal = AbortSignal.any([call.signal, AbortSignal.timeout(readTimeoutMs)])
-      const event = await readWebhook({ headers: call.headers, note: call.query['note'], body }, signal)
+      const event = await readWebhook({ headers: call.headers, note: call.query.note, body }, signal)
       if (!idShape.test(event.id)) throw new ProviderFailure('rejected', 'the delivery has no usable id')
       return event
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error
-      const { provider = '', id: taskId = '' } = call.path
+      const { provider, id: taskId } = call.path
       if (error.kind === 'rejected') {
         log.warn({ provider, taskId, address: call.address, because: error.message }, 'webhook.rejected')
         return refuse(call, 'invalid_signature')
@@ -66,7 +66,7 @@ export const receiveWebhook = (
   }
 
   return async (call) => {
-    const { provider = '', id: taskId = '' } = call.path
+    const { provider, id: taskId } = call.path
     const day = dayOfTaskId(taskId)
     const video = providers.find(provider)?.video
     if (
