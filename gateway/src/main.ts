@@ -9,7 +9,9 @@ import { connectPostgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
 import { previewSweep, type SweepPreview } from './retention/preview-sweep.ts'
 import { sweep, type ClearDependencies, type Cleared } from './retention/sweep.ts'
-import { wireApi, wireRetention, wireWorker } from './wiring/wiring.ts'
+import { wireApi } from './wiring/api.ts'
+import { wireRetention } from './wiring/retention.ts'
+import { wireWorker } from './wiring/worker.ts'
 
 export interface Running {
   close: () => Promise<void>

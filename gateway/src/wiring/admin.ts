@@ -1,10 +1,11 @@
+/** Every operation of the admin API. */
 import { adminOpenapi } from '@kinora/contract/openapi'
-/** The routes of operators: accounts, plans, keys, money, prices, providers, settings, and the log of all that. */
 import { adminOperations } from '@kinora/contract/operations/admin-operations'
 
 import { createAccount } from '../admin/accounts/create-account.ts'
 import { endSubscription } from '../admin/accounts/end-subscription.ts'
 import { getAccount } from '../admin/accounts/get-account.ts'
+import { getTotalUsage } from '../admin/accounts/get-total-usage.ts'
 import { listAccounts } from '../admin/accounts/list-accounts.ts'
 import { setSubscription } from '../admin/accounts/set-subscription.ts'
 import { updateAccount } from '../admin/accounts/update-account.ts'
@@ -19,6 +20,7 @@ import { rotateKey } from '../admin/keys/rotate-key.ts'
 import { updateKey } from '../admin/keys/update-key.ts'
 import { createAdjustment } from '../admin/ledger/create-adjustment.ts'
 import { createTopUp } from '../admin/ledger/create-top-up.ts'
+import { getAnyReceipt } from '../admin/ledger/get-any-receipt.ts'
 import { getLedgerAudit } from '../admin/ledger/get-ledger-audit.ts'
 import { listLedgerEntries } from '../admin/ledger/list-ledger-entries.ts'
 import { listMovements } from '../admin/ledger/list-movements.ts'
@@ -40,38 +42,41 @@ import { resetProviderHealth } from '../admin/providers/reset-provider-health.ts
 import { setProvider } from '../admin/providers/set-provider.ts'
 import { getSettings } from '../admin/settings/get-settings.ts'
 import { updateSettings } from '../admin/settings/update-settings.ts'
-import type { PriceList } from '../billing/prices/price-list.ts'
+import { cancelTask } from '../admin/tasks/cancel-task.ts'
+import { getTask } from '../admin/tasks/get-task.ts'
+import { listRequests } from '../admin/tasks/list-requests.ts'
+import { listTasks } from '../admin/tasks/list-tasks.ts'
+import { retryTask } from '../admin/tasks/retry-task.ts'
+import { portraitsOf } from '../characters/character-store.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
-import type { Catalog } from '../models/catalog.ts'
-import type { Postgres } from '../platform/postgres.ts'
-import type { Secret } from '../platform/secret.ts'
-import type { LiveProviderConfig } from '../provider-config/live-config.ts'
 import { parseProviderConfig } from '../provider-config/provider-config.ts'
-import type { Protocol } from '../providers/kit/protocol.ts'
-import type { Router } from '../routing/route.ts'
-import type { InstanceSettings } from '../settings/instance-settings.ts'
+import type { SettleDependencies } from '../transcription-tasks/lifecycle/settle-transcription.ts'
+import type { ApiContext } from './api-context.ts'
+import type { VideoTasks } from './videos.ts'
 
-interface AdminDependencies {
-  postgres: Postgres
-  catalog: Catalog
-  prices: PriceList
-  settings: InstanceSettings
-  /** New keys are hashed with the newest of them. */
-  keySecrets: Secret[]
-  publicUrl: string
-  providerConfig: LiveProviderConfig
-  router: Router
-  protocols: Record<string, Protocol>
-  credentialSecrets: Secret[]
-}
-
-export const wireAdmin = (server: ApiServer, dependencies: AdminDependencies): void => {
-  const { postgres, catalog, prices, settings, keySecrets, publicUrl } = dependencies
-  const [keySecret] = keySecrets
-  if (keySecret === undefined) throw new Error('at least one secret for hashing keys is needed')
+export const bindAdmin = (
+  server: ApiServer,
+  context: ApiContext,
+  { admitVideo, readTask, cancelTask: cancelVideo }: VideoTasks,
+  transcriptions: SettleDependencies,
+): void => {
+  const { config, postgres, catalog, prices, settings, providerConfig, router } = context
+  // New keys are hashed with the newest secret.
+  const [keySecret] = config.KEY_HASH_SECRETS
+  if (keySecret === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
   const database = postgres
   const forgetKeys = () => server.authenticate.forget()
-  const description = adminOpenapi(publicUrl)
+  const description = adminOpenapi(config.publicUrl)
+  const providers = {
+    ...{ postgres, database, catalog, providerConfig, router },
+    credentialSecrets: config.CREDENTIAL_SECRETS,
+    parseConfig: (name: string, text: unknown) => parseProviderConfig(name, text, config.protocols),
+  }
+  const retry = {
+    ...{ database, catalog, admitVideo, readTask },
+    charactersLeft: async (ids: string[]) => new Set((await portraitsOf(postgres, ids)).keys()),
+  }
+  const cancel = { cancelVideo, recordings: transcriptions }
 
   bindOperation(server, adminOperations.createAccount, createAccount({ postgres }))
   bindOperation(server, adminOperations.listAccounts, listAccounts({ database }))
@@ -99,11 +104,6 @@ export const wireAdmin = (server: ApiServer, dependencies: AdminDependencies): v
   bindOperation(server, adminOperations.runLedgerAudit, runLedgerAudit({ postgres }))
   bindOperation(server, adminOperations.listPrices, listPrices({ prices }))
   bindOperation(server, adminOperations.setPrice, setPrice({ postgres, catalog, prices }))
-  const { providerConfig, router, protocols, credentialSecrets } = dependencies
-  const providers = {
-    ...{ postgres, database, catalog, providerConfig, router, credentialSecrets },
-    parseConfig: (name: string, entry: unknown) => parseProviderConfig(name, entry, protocols),
-  }
   bindOperation(server, adminOperations.listProviders, listProviders(providers))
   bindOperation(server, adminOperations.getProvider, getProvider(providers))
   bindOperation(server, adminOperations.setProvider, setProvider(providers))
@@ -112,6 +112,13 @@ export const wireAdmin = (server: ApiServer, dependencies: AdminDependencies): v
   bindOperation(server, adminOperations.getModelRoutes, getModelRoutes(providers))
   bindOperation(server, adminOperations.setModelRoutes, setModelRoutes(providers))
   bindOperation(server, adminOperations.deleteModelRoutes, deleteModelRoutes(providers))
+  bindOperation(server, adminOperations.listTasks, listTasks({ postgres }))
+  bindOperation(server, adminOperations.getTask, getTask({ database }))
+  bindOperation(server, adminOperations.retryTask, retryTask(retry))
+  bindOperation(server, adminOperations.cancelTask, cancelTask(cancel))
+  bindOperation(server, adminOperations.listRequests, listRequests({ postgres }))
+  bindOperation(server, adminOperations.getAnyReceipt, getAnyReceipt({ database }))
+  bindOperation(server, adminOperations.getTotalUsage, getTotalUsage({ postgres }))
   bindOperation(server, adminOperations.listAuditEntries, listAuditEntries({ database }))
   bindOperation(server, adminOperations.verifyAuditLog, verifyAuditLog({ database }))
   bindOperation(server, adminOperations.getSettings, getSettings({ database, settings }))

@@ -8,7 +8,7 @@ import { inject } from 'vitest'
 
 import { loadConfig, type Environment } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { wireApi } from '../../src/wiring/wiring.ts'
+import { wireApi } from '../../src/wiring/api.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 import { keySecret, linkSecret } from './factories.ts'
 

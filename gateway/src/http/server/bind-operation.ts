@@ -50,7 +50,7 @@ export interface ApiServer {
   form: Omit<FormLimits, keyof FormParts>
   spool: Spool
   closing: Closing
-  repeats: {
+  idempotency: {
     /** The same for two requests that ask the same. */
     fingerprintOf: (operation: string, call: Pick<Call, 'path' | 'fields' | 'longText'>) => Promise<Buffer>
     runOnce: RunOnce
@@ -342,7 +342,10 @@ export const bindOperation = <O extends Operation>(
       if (operation.creates !== true || wantsQuote || caller === undefined) return
       const endChecks = await server.beginChecks(request)
       try {
-        if (givenNames !== undefined && (await server.repeats.mayReplay(caller, operation.id, givenNames)))
+        if (
+          givenNames !== undefined &&
+          (await server.idempotency.mayReplay(caller, operation.id, givenNames))
+        )
           return
         const insolvency = await server.findInsolvency(caller, operation)
         if (insolvency !== undefined) throw insolvency
@@ -376,9 +379,9 @@ export const bindOperation = <O extends Operation>(
     const { id = query['id'] } = request.params as Record<string, string>
     note(notedOf(server, { id, model: fields.value('model') }))
     const ignored = new Set<string>()
-    const call: Call = {
-      path: request.params as Record<string, string>,
-      query,
+    const call: Call<O> = {
+      path: request.params as Call<O>['path'],
+      query: query as Call<O>['query'],
       header: (name) => headerOf(request, name),
       headers: request.headers,
       address: request.ip,
@@ -418,9 +421,9 @@ export const bindOperation = <O extends Operation>(
       },
     })
     const runOnce = async (named: RequestNames): Promise<Reply<unknown>> => {
-      const fingerprint = await server.repeats.fingerprintOf(operation.id, call)
+      const fingerprint = await server.idempotency.fingerprintOf(operation.id, call)
       const attempt = { ...named, caller: call.caller, operation: operation.id, fingerprint }
-      return server.repeats.runOnce(attempt, gone.signal, async ({ keep, repeatOf }) => {
+      return server.idempotency.runOnce(attempt, gone.signal, async ({ keep, repeatOf }) => {
         const keepAll: Call['keep'] = (taskId, replied) => keep(taskId, withIgnored(replied))
         return withIgnored(await handler({ ...call, repeatOf, keep: keepAll }))
       })

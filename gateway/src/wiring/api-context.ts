@@ -1,0 +1,43 @@
+/** The connections and shared parts that the operations of the API are built from. */
+import { createMeter } from '../billing/metering/meter.ts'
+import { createPriceList } from '../billing/prices/price-list.ts'
+import type { Config } from '../config.ts'
+import type { Log } from '../platform/log.ts'
+import { limitAborted } from '../rate-limits/limit-aborted.ts'
+import { createRateLimit } from '../rate-limits/rate-limit.ts'
+import { createLinkSigner } from '../storage/signed-link.ts'
+import { connect, loadSettings, retentionDaysOf } from './connect.ts'
+
+export type ApiContext = Awaited<ReturnType<typeof connectApi>>
+
+export const connectApi = async (config: Config, log: Log) => {
+  const connected = await connect(config, log, true)
+  const { postgres, redis, providerConfig, catalog, router } = connected
+  if (redis === undefined && !(await postgres.holdLock('kinora:api-without-redis'))) {
+    await router.stop()
+    await providerConfig.stop()
+    throw new Error(
+      'Another API process runs on this database. Set REDIS_URL so that they can share rate limits.',
+    )
+  }
+  const settings = await loadSettings(config, postgres, log)
+  const rateLimit = createRateLimit(
+    {
+      perMinute: () => settings.current().limits,
+      perAddress: config.ADMISSION_CONTROL ? config.LIMIT_ADDRESS_PER_3_MINUTES : 0,
+      abortedPerMinute: config.LIMIT_ABORTED_PER_MINUTE,
+    },
+    redis,
+  )
+  return {
+    ...connected,
+    config,
+    log,
+    settings,
+    days: retentionDaysOf(settings),
+    links: createLinkSigner(config.LINK_SECRETS, config.publicUrl, config.LINK_SECONDS),
+    prices: await createPriceList({ postgres, catalog, log }, () => providerConfig.current().models),
+    rateLimit,
+    meter: limitAborted(createMeter({ postgres, log }), rateLimit, log),
+  }
+}

@@ -1,0 +1,134 @@
+/** The HTTP server of the API with everything that admits a request: keys, limits, bodies, idempotency. */
+import { imageBytesMax } from '@kinora/contract/limits'
+import { errorsOf, type Operation } from '@kinora/contract/operation'
+
+import { createAdmission } from '../admission/admission.ts'
+import { createDiskSpace } from '../admission/disk-space.ts'
+import { admissionLimitsOf, heapBytesMax, memoryBytesMax, noAdmissionLimits } from '../admission/limits.ts'
+import { createMediaWork, createUnlimitedMediaWork } from '../admission/media-work.ts'
+import { createAuthenticate } from '../auth/authenticate.ts'
+import type { Caller } from '../auth/caller.ts'
+import { findInsolvency } from '../billing/spending/spend.ts'
+import type { Config } from '../config.ts'
+import { createSpool } from '../http/body/spool.ts'
+import type { ApiServer } from '../http/server/bind-operation.ts'
+import type { ConnectionSettings } from '../http/server/node-server.ts'
+import { createServer } from '../http/server/server.ts'
+import { fingerprintOf } from '../idempotency/fingerprint.ts'
+import { createRunOnce } from '../idempotency/run-once.ts'
+import { mayUseModel } from '../models/model-access.ts'
+import { migrationProblem } from '../platform/migrate.ts'
+import { createRequestRecorder } from '../request-log/record-requests.ts'
+import { dayOfTranscription } from '../transcription-tasks/transcription-id.ts'
+import { dayOfTaskId } from '../videos/task-id.ts'
+import type { ApiContext } from './api-context.ts'
+
+const mebibyte = 1_048_576
+const uploadRateWindowMs = 15_000
+/** How many times its size a compressed body may inflate to. The text of requests rarely reaches twenty times. */
+const inflationMax = 100
+
+const connectionSettingsOf = (config: Config): ConnectionSettings => {
+  const limited = (limit: number) => (config.ADMISSION_CONTROL ? limit : Infinity)
+  return {
+    connectionsPerAddress: limited(config.LIMIT_CONNECTIONS_PER_ADDRESS),
+    connections: limited(config.LIMIT_CONNECTIONS),
+    responseStallMs: limited(config.RESPONSE_STALL_SECONDS * 1000),
+    serialisesRequests: config.ADMISSION_CONTROL,
+    trustedProxies: config.TRUSTED_PROXIES,
+  }
+}
+
+const mediaWorkOf = (config: Config) => {
+  const concurrency = config.MEDIA_WORK_CONCURRENCY
+  if (!config.ADMISSION_CONTROL) return createUnlimitedMediaWork(concurrency)
+  return createMediaWork({
+    concurrency,
+    runningPerAccount: config.MEDIA_WORK_CONCURRENCY_PER_ACCOUNT ?? Math.max(1, Math.floor(concurrency / 2)),
+    inFlight: config.LIMIT_MEDIA_WORK,
+  })
+}
+
+/** Whether this operation may be for a model that costs nothing. Only the body, read later, tells which model it is. */
+const mayBeFree = ({ catalog, prices }: ApiContext, caller: Caller, { path }: Operation): boolean => {
+  const usable = catalog.available().filter(({ id }) => mayUseModel(caller, id))
+  const served = usable.filter(({ endpoints }) => endpoints.includes(path))
+  const free = prices.freeModels()
+  return (served.length > 0 ? served : usable).some(({ id }) => free.has(id))
+}
+
+export const createApiServer = async (context: ApiContext) => {
+  const { config, log, postgres, mediaStore, catalog, rateLimit } = context
+  const isGuarded = config.ADMISSION_CONTROL
+  const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS, config.CURRENCY)
+  const diskSpace = createDiskSpace(mediaStore.spoolDirectory, isGuarded ? config.DISK_FREE_BYTES_MIN : 0)
+  const requestRecorder = createRequestRecorder(
+    { postgres, log },
+    { anonymousRowsPerMinute: isGuarded ? 100 : Infinity },
+  )
+  const { record, count } = requestRecorder
+  const { app, closing, drain, isOverloaded, beginChecks } = createServer(
+    {
+      ...connectionSettingsOf(config),
+      overload: {
+        eventLoopDelayMs: isGuarded ? config.OVERLOAD_EVENT_LOOP_DELAY_MS : 0,
+        memoryBytes: isGuarded ? (config.OVERLOAD_MEMORY_BYTES ?? memoryBytesMax()) : 0,
+        heapBytes: isGuarded ? heapBytesMax() : 0,
+      },
+    },
+    {
+      problems: async () => {
+        const problem = await migrationProblem(postgres)
+        return problem === undefined ? [] : [`${problem}; run \`kinora migrate\``]
+      },
+    },
+    log,
+    { record, count: isGuarded ? count : record },
+    rateLimit.address,
+  )
+  const idempotency = createRunOnce({ postgres, log })
+  const server: ApiServer = {
+    app,
+    authenticate,
+    rateLimit,
+    admission: createAdmission(isGuarded ? admissionLimitsOf(config) : noAdmissionLimits),
+    mediaWork: mediaWorkOf(config),
+    isOverloaded,
+    beginChecks,
+    isGuarded,
+    findInsolvency: async (caller, operation) => {
+      if (!isGuarded || !errorsOf(operation).includes('insufficient_balance')) return undefined
+      const insolvency = await findInsolvency(postgres, caller)
+      return mayBeFree(context, caller, operation) ? undefined : insolvency
+    },
+    body: {
+      minimumRate: {
+        bytesPerSecondMin: isGuarded ? config.LIMIT_UPLOAD_BYTES_PER_SECOND_MIN : 0,
+        windowMs: uploadRateWindowMs,
+      },
+      inflationMax: isGuarded ? inflationMax : Infinity,
+    },
+    form: {
+      fileBytesMax: imageBytesMax,
+      fieldBytesMax: mebibyte,
+      fieldsBytesMax: isGuarded ? 2 * mebibyte : Infinity,
+    },
+    spool: createSpool(mediaStore.spoolDirectory, diskSpace),
+    closing,
+    idempotency: { fingerprintOf, runOnce: idempotency.runOnce, mayReplay: idempotency.mayReplay },
+    isModel: (text) => catalog.available().some(({ id }) => id === text),
+    isTaskId: (text) => dayOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,
+    log,
+  }
+  return {
+    server,
+    app,
+    diskSpace,
+    drain: () => drain(config.LAME_DUCK_SECONDS * 1000),
+    closeRecorders: async () => {
+      await requestRecorder.close()
+      idempotency.close()
+    },
+    closeAuthentication: () => authenticate.close(),
+  }
+}

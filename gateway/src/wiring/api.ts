@@ -1,0 +1,75 @@
+/** The API: its server, the operations of each domain, and the order in which everything closes. */
+import { openapi } from '@kinora/contract/openapi'
+import { operations } from '@kinora/contract/operations'
+import { webhookOperations } from '@kinora/contract/operations/webhooks'
+
+import type { Config } from '../config.ts'
+import { bindOperation } from '../http/server/bind-operation.ts'
+import type { Log } from '../platform/log.ts'
+import { getMedia } from '../storage/get-media.ts'
+import { receiveWebhook } from '../webhooks/inbound/receive-webhook.ts'
+import { createWebhookUrls } from '../webhooks/inbound/webhook-url.ts'
+import { bindAccount } from './account.ts'
+import { bindAdmin } from './admin.ts'
+import { connectApi } from './api-context.ts'
+import { createApiServer } from './api-server.ts'
+import { bindAudio } from './audio.ts'
+import { bindCharacters } from './characters.ts'
+import { bindChat } from './chat.ts'
+import { bindTranscriptionTasks } from './transcription-tasks.ts'
+import { bindVideos, createVideoTasks } from './videos.ts'
+
+export const wireApi = async (config: Config, log: Log) => {
+  const context = await connectApi(config, log)
+  const { postgres, redis, pubsub, engine, wake, providerConfig, providers, router, mediaStore } = context
+  const { settings, links, prices, rateLimit, meter } = context
+  const { server, app, diskSpace, drain, closeRecorders, closeAuthentication } =
+    await createApiServer(context)
+  const videoTasks = await createVideoTasks(context)
+
+  const withCharacter = bindCharacters(server, context, videoTasks, diskSpace)
+  bindVideos(server, context, videoTasks, withCharacter)
+  const chat = bindChat(server, context, videoTasks)
+  bindAudio(server, context)
+  const transcriptions = bindTranscriptionTasks(server, context)
+  bindAccount(server, context)
+  bindAdmin(server, context, videoTasks, transcriptions)
+  bindOperation(server, operations.getMedia, getMedia({ database: postgres, mediaStore, links }))
+  const description = openapi(config.publicUrl)
+  bindOperation(server, operations.getOpenapi, async () => ({ body: description }))
+  bindOperation(
+    server,
+    webhookOperations.receiveWebhook,
+    receiveWebhook({
+      postgres,
+      providers,
+      links: createWebhookUrls(config.LINK_SECRETS, config.publicUrl),
+      log,
+      countRefused: rateLimit.address,
+      wakePoller: wake.poller,
+      announce: pubsub.publish,
+    }),
+  )
+
+  return {
+    app,
+    postgres,
+    close: async () => {
+      await drain()
+      // Providers may still be working for clients that have disconnected; what they complete is charged.
+      await meter.drain()
+      await closeRecorders()
+      await meter.close()
+      await chat.close()
+      await videoTasks.stopFollowing()
+      await closeAuthentication()
+      await prices.stop()
+      await settings.stop()
+      await router.stop()
+      await providerConfig.stop()
+      await engine.close()
+      redis?.disconnect()
+      await postgres.close()
+    },
+  }
+}

@@ -1,0 +1,48 @@
+import { operations } from '@kinora/contract/operations'
+
+import { createCharacter } from '../characters/create-character.ts'
+import { deleteCharacter } from '../characters/delete-character.ts'
+import { getCharacter } from '../characters/get-character.ts'
+import { listCharacters } from '../characters/list-characters.ts'
+import { createCharacterMaker, type MakerDependencies } from '../characters/make-character.ts'
+import { renameCharacter } from '../characters/rename-character.ts'
+import { showCharacter } from '../characters/show-character.ts'
+import { createWithCharacter } from '../characters/with-character.ts'
+import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
+import { createSafeFetch } from '../safe-fetch/safe-fetch.ts'
+import type { WithCharacter } from '../videos/requested-character.ts'
+import type { ApiContext } from './api-context.ts'
+import type { VideoTasks } from './videos.ts'
+
+/** A video takes longer to download than an image. */
+const fetchTimeoutMs = 240_000
+
+/** Binds the operations of characters; also returns how a new video gets a character of its own. */
+export const bindCharacters = (
+  server: ApiServer,
+  { config, postgres, mediaStore, links, log }: ApiContext,
+  { readTask, images }: VideoTasks,
+  diskSpace: MakerDependencies['diskSpace'],
+): WithCharacter => {
+  const maker = createCharacterMaker({
+    postgres,
+    mediaStore,
+    safeFetch: createSafeFetch({ allowOrigins: config.FETCH_ALLOW_ORIGINS, totalTimeoutMs: fetchTimeoutMs }),
+    findLinkedFile: images.findLinkedFile,
+    readTask,
+    ffmpegPath: config.FFMPEG_PATH,
+    ffprobePath: config.FFPROBE_PATH,
+    patienceMs: config.CHARACTER_WAIT_SECONDS * 1000,
+    diskSpace,
+    log,
+  })
+  const characters = { database: postgres, links, publicUrl: config.publicUrl }
+
+  bindOperation(server, operations.createCharacter, createCharacter({ maker, ...characters }))
+  bindOperation(server, operations.listCharacters, listCharacters(characters))
+  bindOperation(server, operations.getCharacter, getCharacter(characters))
+  bindOperation(server, operations.renameCharacter, renameCharacter(characters))
+  bindOperation(server, operations.deleteCharacter, deleteCharacter({ database: postgres, mediaStore }))
+  bindOperation(server, operations.showCharacter, showCharacter(characters))
+  return createWithCharacter(maker)
+}

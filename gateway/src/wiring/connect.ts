@@ -1,0 +1,120 @@
+/** The connections and shared parts that the API and the worker are built on. */
+import { ConfigError, type Config } from '../config.ts'
+import { createCatalog, knownModels } from '../models/catalog.ts'
+import { connectEngine } from '../platform/engine/restate.ts'
+import type { Log } from '../platform/log.ts'
+import { assertMigrated } from '../platform/migrate.ts'
+import { connectPostgres, type Postgres } from '../platform/postgres.ts'
+import { postgresPubsub, redisPubsub } from '../platform/pubsub.ts'
+import { connectRedis } from '../platform/redis.ts'
+import { createLiveConfig } from '../provider-config/live-config.ts'
+import { createEnhancerChat, createProviders } from '../providers/registry.ts'
+import type { InstanceDays } from '../retention/retention-days.ts'
+import { createRouter } from '../routing/router.ts'
+import { recordCurrency } from '../settings/currency-store.ts'
+import { createInstanceSettings, type InstanceSettings } from '../settings/instance-settings.ts'
+import { createDiskMediaStore } from '../storage/disk-media-store.ts'
+import { dispatchRecordings } from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
+import { pollJobsName } from '../videos/polling/poll-jobs.workflow.ts'
+import { chatEnhancer } from '../videos/prompts/chat-enhancer.ts'
+import { ruleEnhancer } from '../videos/prompts/rule-enhancer.ts'
+import { dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
+import { queueDefaults, type QueueLimits } from '../videos/queue/queue-limits.ts'
+import { shardKey, shardOf } from '../videos/shard.ts'
+
+export const dayMs = 86_400_000
+
+/** Loads the settings; the configuration supplies the values that no operator has changed. */
+export const loadSettings = (config: Config, postgres: Postgres, log: Log): Promise<InstanceSettings> =>
+  createInstanceSettings(
+    postgres,
+    {
+      limits: {
+        create: config.LIMIT_CREATES_PER_MINUTE,
+        read: config.LIMIT_READS_PER_MINUTE,
+        audio: config.LIMIT_AUDIO_PER_MINUTE,
+        chat: config.LIMIT_CHAT_PER_MINUTE,
+      },
+      concurrencyPerAccount: queueDefaults.concurrencyPerAccount,
+      concurrencyPerKey: queueDefaults.concurrencyPerKey,
+      queueLengthPerAccount: queueDefaults.depthPerAccount,
+      mediaRetentionDays: config.MEDIA_RETENTION_DAYS,
+      taskRetentionDays: config.TASK_RETENTION_DAYS,
+      logRetentionDays: config.LOG_RETENTION_DAYS,
+    },
+    log,
+  )
+
+export const retentionDaysOf =
+  (settings: InstanceSettings): InstanceDays =>
+  () => {
+    const { mediaRetentionDays, taskRetentionDays, logRetentionDays } = settings.current()
+    return { media: mediaRetentionDays, task: taskRetentionDays, log: logRetentionDays }
+  }
+
+export const queueLimitsOf = (settings: InstanceSettings) => (): QueueLimits => {
+  const { concurrencyPerAccount, concurrencyPerKey, queueLengthPerAccount } = settings.current()
+  return { concurrencyPerAccount, concurrencyPerKey, depthPerAccount: queueLengthPerAccount }
+}
+
+/** Checks the migrations before anything else reads the database, so that a missing table is not reported as an SQL error. */
+export const connectMigrated = async (
+  config: Config,
+  log: Log,
+  { connectionsMax, isApi = false }: { connectionsMax: number; isApi?: boolean },
+): Promise<Postgres> => {
+  const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax }, log)
+  try {
+    await assertMigrated(postgres)
+    const problem = await recordCurrency(postgres, config.CURRENCY, { mayChange: isApi })
+    if (problem !== undefined) throw new ConfigError(problem)
+    return postgres
+  } catch (error) {
+    await postgres.close()
+    throw error
+  }
+}
+
+export const connectProviders = async (config: Config, postgres: Postgres, log: Log) => {
+  const providerConfig = await createLiveConfig({
+    postgres,
+    readProviderConfig: config.readProviderConfig,
+    credentialSecrets: config.CREDENTIAL_SECRETS,
+    protocols: config.protocols,
+    knownModels,
+    log,
+  })
+  return { providerConfig, providers: createProviders(providerConfig, { ffmpegPath: config.FFMPEG_PATH }) }
+}
+
+export const connect = async (config: Config, log: Log, isApi: boolean) => {
+  const postgres = await connectMigrated(config, log, { connectionsMax: config.DATABASE_CONNECTIONS, isApi })
+  const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
+  const enhancerChat = createEnhancerChat(config)
+  const { providerConfig, providers } = await connectProviders(config, postgres, log)
+  const engine = connectEngine(
+    { ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL },
+    log,
+  )
+  return {
+    postgres,
+    redis,
+    pubsub: redis === undefined ? postgresPubsub(postgres, log) : redisPubsub(redis, log),
+    engine,
+    /** Wakes the loops of the worker. */
+    wake: {
+      dispatcher: (provider: string) => engine.wake(dispatchVideosName, provider),
+      poller: (provider: string, taskId: string) => {
+        const { shards } = providers.get(provider)
+        engine.wake(pollJobsName, shardKey(provider, shardOf(taskId, shards)))
+      },
+      recordingDispatcher: () => engine.wake(dispatchRecordings.loop, dispatchRecordings.key),
+    },
+    providerConfig,
+    catalog: createCatalog(() => providerConfig.current().models),
+    providers,
+    router: await createRouter({ providerConfig, providers, postgres, log }),
+    enhancer: enhancerChat === undefined ? ruleEnhancer : chatEnhancer(enhancerChat),
+    mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
+  }
+}

@@ -1,0 +1,23 @@
+import type { Config } from '../config.ts'
+import type { Log } from '../platform/log.ts'
+import { createDiskMediaStore } from '../storage/disk-media-store.ts'
+import { connectMigrated, connectProviders, loadSettings, retentionDaysOf } from './connect.ts'
+
+/** The dependencies of a retention sweep that runs outside a worker. */
+export const wireRetention = async (config: Config, log: Log) => {
+  const postgres = await connectMigrated(config, log, { connectionsMax: 2 })
+  const settings = await loadSettings(config, postgres, log)
+  const { providerConfig, providers } = await connectProviders(config, postgres, log)
+  return {
+    postgres,
+    providers,
+    mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
+    days: retentionDaysOf(settings),
+    log,
+    close: async () => {
+      await settings.stop()
+      await providerConfig.stop()
+      await postgres.close()
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { operations } from '@kinora/contract/operations'
+
+import { createMeasureAudio } from '../audio/measure-audio.ts'
+import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
+import { storeResponses } from '../idempotency/idempotency-store.ts'
+import { retainedTranscriptions } from '../retention/kept-transcriptions.ts'
+import {
+  createTranscriptionTask,
+  recordingSecondsMax,
+} from '../transcription-tasks/api/create-transcription-task.ts'
+import { deleteTranscriptionTask } from '../transcription-tasks/api/delete-transcription-task.ts'
+import { getTranscript } from '../transcription-tasks/api/get-transcript.ts'
+import { getTranscriptionTask } from '../transcription-tasks/api/get-transcription-task.ts'
+import { listTranscriptionTasks } from '../transcription-tasks/api/list-transcription-tasks.ts'
+import { createAdmitRecording } from '../transcription-tasks/lifecycle/admit-recording.ts'
+import type { SettleDependencies } from '../transcription-tasks/lifecycle/settle-transcription.ts'
+import type { ApiContext } from './api-context.ts'
+import { dayMs } from './connect.ts'
+
+/** Binds the operations of transcription tasks; also returns how an operator's request settles one. */
+export const bindTranscriptionTasks = (
+  server: ApiServer,
+  { config, postgres, mediaStore, catalog, router, prices, meter, days, wake, log }: ApiContext,
+): SettleDependencies => {
+  const database = postgres
+  const retentionMs = () => days().media * dayMs
+  const settlement = { postgres, mediaStore, log, retentionMs, wakeDispatcher: wake.recordingDispatcher }
+  const retained = retainedTranscriptions(postgres, days)
+  const creation = {
+    ...{ catalog, router, prices, meter, requiresPayg: config.AUDIO_REQUIRES_PAYG },
+    measureAudio: createMeasureAudio({
+      ffprobePath: config.FFPROBE_PATH,
+      secondsMax: recordingSecondsMax,
+      adviceForLonger: 'Split it.',
+    }),
+    admitRecording: createAdmitRecording({
+      ...settlement,
+      prices,
+      storeResponses,
+      deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
+    }),
+  }
+
+  bindOperation(server, operations.createTranscriptionTask, createTranscriptionTask(creation))
+  bindOperation(
+    server,
+    operations.listTranscriptionTasks,
+    listTranscriptionTasks({ database, keptSince: retained.since }),
+  )
+  bindOperation(server, operations.getTranscriptionTask, retained.one(getTranscriptionTask({ database })))
+  bindOperation(server, operations.getTranscript, retained.one(getTranscript({ database })))
+  bindOperation(server, operations.deleteTranscriptionTask, retained.one(deleteTranscriptionTask(settlement)))
+  return settlement
+}

@@ -1,0 +1,156 @@
+/** The worker: it runs the workflows, the loops that drive them, and the periodic maintenance. */
+import { startBillingLoop } from '../billing/billing-loop.ts'
+import { createMeter } from '../billing/metering/meter.ts'
+import { forgetCharactersOfTask, portraitsOf } from '../characters/character-store.ts'
+import type { Config } from '../config.ts'
+import { superviseEngine, type SupervisedLoop } from '../platform/engine/engine-supervisor.ts'
+import { serveDurable } from '../platform/engine/restate.ts'
+import type { Log } from '../platform/log.ts'
+import { ensurePartitions } from '../platform/migrate.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import { forgetRemovedProviders } from '../provider-config/provider-config-store.ts'
+import type { Providers } from '../providers/port/provider.ts'
+import { mediaDaysOf } from '../retention/account-term-store.ts'
+import { startRetentionLoop } from '../retention/retention-loop.ts'
+import { createProbeVideo } from '../storage/probe-video.ts'
+import {
+  dispatchRecordings,
+  dispatchRecordingsLoop,
+} from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
+import { transcribeRecording } from '../transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
+import { markAllStalled as markAllTranscriptionsStalled } from '../transcription-tasks/open-transcription-store.ts'
+import { createCutSegment } from '../transcription-tasks/segments/cut-segment.ts'
+import { createReadLevels } from '../transcription-tasks/segments/read-levels.ts'
+import { discardJob } from '../videos/lifecycle/discard-job.ts'
+import { generateVideo, type GenerateDependencies } from '../videos/lifecycle/generate-video.workflow.ts'
+import { markAllStalled } from '../videos/open-task-store.ts'
+import { createJobDurations } from '../videos/polling/job-durations.ts'
+import { pollJobs, pollJobsName } from '../videos/polling/poll-jobs.workflow.ts'
+import { dispatchVideos, dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
+import { shardKey } from '../videos/shard.ts'
+import { createWebhookUrls } from '../webhooks/inbound/webhook-url.ts'
+import { connect, dayMs, loadSettings, queueLimitsOf, retentionDaysOf } from './connect.ts'
+
+const minuteMs = 60_000
+
+/** One dispatcher per provider, and one poller per shard of a provider. */
+const videoLoops = (providers: Providers): SupervisedLoop[] =>
+  providers.known().flatMap(({ name, shards }) => [
+    { loop: dispatchVideosName, key: name },
+    ...Array.from({ length: shards }, (_, shard) => ({
+      loop: pollJobsName,
+      key: shardKey(name, shard),
+    })),
+  ])
+
+/** Starts the jobs that depend on time alone. Each also runs once at the start. */
+const startMaintenance = async (postgres: Postgres, log: Log) => {
+  const makePartitions = () =>
+    ensurePartitions(postgres).catch((error: unknown) => log.warn({ err: error }, 'partitions.not-made'))
+  await makePartitions()
+  const daily = setInterval(() => void makePartitions(), dayMs)
+  const meter = createMeter({ postgres, log })
+  const releaseLapsed = () =>
+    meter.releaseLapsed().catch((error: unknown) => log.warn({ err: error }, 'meter.not-released'))
+  await releaseLapsed()
+  const forgetRemoved = () =>
+    forgetRemovedProviders(postgres).catch((error: unknown) =>
+      log.warn({ err: error }, 'provider-config.not-cleared'),
+    )
+  const everyMinute = setInterval(() => {
+    void releaseLapsed()
+    void forgetRemoved()
+  }, minuteMs)
+  return {
+    stopTimers: () => {
+      clearInterval(daily)
+      clearInterval(everyMinute)
+    },
+    closeMeter: () => meter.close(),
+  }
+}
+
+export const wireWorker = async (config: Config, log: Log) => {
+  const connected = await connect(config, log, false)
+  const { postgres, redis, pubsub, engine, wake, providerConfig, catalog, providers, router, mediaStore } =
+    connected
+  const settings = await loadSettings(config, postgres, log)
+  const days = retentionDaysOf(settings)
+  const pace = createJobDurations({ postgres, log })
+  const steps: GenerateDependencies = {
+    postgres,
+    providers,
+    router,
+    pace,
+    mediaStore,
+    log,
+    probeVideo: createProbeVideo(config.FFPROBE_PATH),
+    enhancer: connected.enhancer,
+    retentionMsOf: async (accountId) => (await mediaDaysOf(postgres, accountId, days())) * dayMs,
+    wakeDispatcher: wake.dispatcher,
+    announce: pubsub.publish,
+    onSlotFreed: wake.dispatcher,
+    wakePoller: wake.poller,
+    discardJob: discardJob(providers),
+    portraitsOf: (characterIds) => portraitsOf(postgres, characterIds),
+    forgetCharacters: (taskId) => forgetCharactersOfTask(postgres, taskId),
+    webhookUrlOf: createWebhookUrls(config.LINK_SECRETS, config.publicUrl).urlFor,
+  }
+  const recordings = {
+    postgres,
+    router,
+    mediaStore,
+    log,
+    readLevels: createReadLevels(config.FFMPEG_PATH),
+    cutSegment: createCutSegment(config.FFMPEG_PATH),
+    retentionMs: () => days().media * dayMs,
+    wakeDispatcher: wake.recordingDispatcher,
+  }
+  const suspendAfterMs = config.ENGINE_SUSPEND_AFTER_MS
+  const served = await serveDurable(
+    [
+      generateVideo(steps, suspendAfterMs),
+      dispatchVideos(
+        { postgres, providers, router, catalog, engine, queueLimits: queueLimitsOf(settings), log },
+        suspendAfterMs,
+      ),
+      pollJobs(
+        { postgres, providers, engine, catalog, pace, router, announce: pubsub.publish, log },
+        suspendAfterMs,
+      ),
+      transcribeRecording(recordings, suspendAfterMs),
+      dispatchRecordingsLoop({ postgres, mediaStore, engine, log }, suspendAfterMs),
+    ],
+    { host: config.WORKER_HOST, port: config.WORKER_PORT, identityKeys: config.ENGINE_IDENTITY_KEYS },
+    log,
+  )
+  const supervisor = await superviseEngine({
+    postgres,
+    engine,
+    loops: () => [...videoLoops(providers), dispatchRecordings],
+    markAllStalled: async () =>
+      (await markAllStalled(postgres)) + (await markAllTranscriptionsStalled(postgres)),
+    workerUrl: config.workerUrl,
+    log,
+  })
+  const maintenance = await startMaintenance(postgres, log)
+  const billing = startBillingLoop({ postgres, log })
+  const retention = startRetentionLoop({ postgres, mediaStore, providers, days, log })
+  return {
+    close: async () => {
+      maintenance.stopTimers()
+      await billing.stop()
+      await retention.stop()
+      await maintenance.closeMeter()
+      await supervisor.stop()
+      await served.close()
+      await pace.stop()
+      await settings.stop()
+      await router.stop()
+      await providerConfig.stop()
+      await engine.close()
+      redis?.disconnect()
+      await postgres.close()
+    },
+  }
+}
