@@ -100,14 +100,14 @@ const accept = async (
   call: Call,
   model: VideoModel,
 ): Promise<VideoTask> => {
-  const { caller, repeatOf } = call
+  const { caller, replayOf } = call
   // What is told of a task can be told again, and is by then further on.
   const responseToStore = (task: VideoTask) =>
-    call.keep(task.id, { headers: deprecationHeaders(model), body: undefined })
+    call.responseToStore(task.id, { headers: deprecationHeaders(model), body: undefined })
   const task =
-    repeatOf === undefined
+    replayOf === undefined
       ? await ordered(images, call, model, (admission) => admitVideo({ ...admission, responseToStore }))
-      : await readTask(repeatOf, caller.accountId)
+      : await readTask(replayOf, caller.accountId)
   call.note({ taskId: task.id })
   return task
 }

@@ -9,7 +9,7 @@ import type { Caller, Operator } from '../auth/caller.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Fields } from './body/fields.ts'
 import type { SpooledText } from './body/spooled-text.ts'
-import type { Noted } from './completed-request.ts'
+import type { RequestDetails } from './completed-request.ts'
 import type { EventStream } from './sse.ts'
 
 /** A reply as it is kept for a repeat of its request. */
@@ -62,7 +62,7 @@ export interface Call<O extends Operation = Operation> {
   /** Reads a parameter set out of the fields; what the set does not know is named in the reply's header. */
   read: <Schema extends TObject>(schema: Schema) => Static<Schema>
   /** Tells the log of requests what only the handler knows; models and ids that are given or answered it sees itself. */
-  note: (noted: Noted) => void
+  note: (details: RequestDetails) => void
   /** Names a parameter in the reply's header that was understood and could not be honoured. */
   ignore: (name: string) => void
   requestId: string
@@ -71,12 +71,12 @@ export interface Call<O extends Operation = Operation> {
   /** The 402 that expensive work for this call would be refused with; a quote tells of it instead of doing the work. */
   findInsolvency: () => Promise<ApiError | undefined>
   /** The task that this very request made when it came before; the reply tells of that one. */
-  repeatOf: string | undefined
+  replayOf: string | undefined
   /**
    * What is to be written together with the task, so that the reply outlives this process; undefined where this request
    * is not to be recognised. A reply without a body is told anew by its task.
    */
-  keep: (taskId: string, reply: Reply<unknown>) => ResponseToStore | undefined
+  responseToStore: (taskId: string, response: Reply<unknown>) => ResponseToStore | undefined
   /** Aborted when the client goes away, unless its reply is kept for it. */
   signal: AbortSignal
   /**

@@ -32,7 +32,7 @@ export const isAnonymousRefusal = ({ keyId, status }: Pick<CompletedRequest, 'ke
   keyId === null && status >= 400 && status < 500 && status !== 403
 
 /** What is known of a request only where it is answered. */
-export interface Noted {
+export interface RequestDetails {
   model?: string
   provider?: string
   taskId?: string
@@ -62,9 +62,9 @@ export const completedRequest = (
     path: pathOf(request.url),
     status: statusCode,
     errorCode: request.problem?.code ?? null,
-    model: request.noted?.model ?? null,
-    provider: request.noted?.provider ?? null,
-    taskId: request.noted?.taskId ?? null,
+    model: request.details?.model ?? null,
+    provider: request.details?.provider ?? null,
+    taskId: request.details?.taskId ?? null,
     tookMs,
     address: request.ip,
     client: request.headers['user-agent']?.slice(0, textMax) ?? null,
@@ -73,6 +73,6 @@ export const completedRequest = (
 
 declare module 'fastify' {
   interface FastifyRequest {
-    noted: Noted | undefined
+    details: RequestDetails | undefined
   }
 }

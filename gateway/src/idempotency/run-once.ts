@@ -40,7 +40,7 @@ export interface Attempt {
 }
 
 /** What an answer needs to know of being one of several. */
-type Standing = Pick<Call, 'keep' | 'repeatOf'>
+type Standing = Pick<Call, 'responseToStore' | 'replayOf'>
 
 export type RunOnce = (
   attempt: Attempt,
@@ -202,13 +202,13 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
   ): Promise<Reply<unknown>> => {
     held.add(claim)
     let isStoredWithTask = false
-    const storeWithTask: Call['keep'] = (taskId, reply) => {
+    const storeWithTask: Call['responseToStore'] = (taskId, reply) => {
       isStoredWithTask = true
       const isTold = reply.body === undefined
       return toKeep(claim, reply, isTold ? undefined : textOf(reply.body), 'text', taskId)
     }
     try {
-      const reply = await answer({ keep: storeWithTask, repeatOf: undefined })
+      const reply = await answer({ responseToStore: storeWithTask, replayOf: undefined })
       const { body } = reply
       if (isStoredWithTask) held.delete(claim)
       else if (body instanceof Readable || isEvents(body)) {
@@ -235,7 +235,7 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
     if ('claim' in place) return answerFirst(place, attempt, answer)
     if (place.body !== null) return replyOf(place)
     if (place.taskId === null) throw notStored()
-    const reply = await answer({ keep: () => undefined, repeatOf: place.taskId })
+    const reply = await answer({ responseToStore: () => undefined, replayOf: place.taskId })
     return { ...reply, headers: { ...reply.headers, 'idempotent-replayed': 'true' } }
   }
   const mayReplay = async (

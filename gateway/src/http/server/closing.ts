@@ -1,32 +1,48 @@
+import type { ServerResponse } from 'node:http'
+
 import { ApiError } from '@kinora/contract/errors'
 
-/** Tells calls that wait for something far off that this process is about to close. */
+/** Aborts calls that only wait, for instance for the end of a task, when this process starts to close. */
 export interface Closing {
-  /** The call will be told, unless it is over before; one that starts to wait during the close is told at once. */
-  tell: (waiting: AbortController) => void
+  /** Aborts the call when the close begins, or at once if it has begun. */
+  abortOnClose: (waiting: AbortController) => void
   forget: (waiting: AbortController) => void
   begin: () => void
 }
 
 export const createClosing = (): Closing => {
   const waitingCalls = new Set<AbortController>()
-  let firstByteOf = false
+  let hasBegun = false
   const abort = (waiting: AbortController) =>
     waiting.abort(
       new ApiError('service_unavailable', { message: 'This server is being restarted; connect again.' }),
     )
   return {
-    tell: (waiting) => {
-      if (firstByteOf) abort(waiting)
+    abortOnClose: (waiting) => {
+      if (hasBegun) abort(waiting)
       else waitingCalls.add(waiting)
     },
     forget: (waiting) => {
       waitingCalls.delete(waiting)
     },
     begin: () => {
-      firstByteOf = true
+      hasBegun = true
       for (const waiting of waitingCalls) abort(waiting)
       waitingCalls.clear()
     },
   }
+}
+
+/**
+ * Makes a controller that is aborted when the client disconnects. It is a function of its own because its listener
+ * lives as long as the connection: created next to a request's body, it would hold that body for a whole stream.
+ */
+export const abortOnDisconnect = (response: ServerResponse, closing: Closing): AbortController => {
+  const disconnected = new AbortController()
+  response.on('close', () => {
+    closing.forget(disconnected)
+    if (!response.writableFinished) disconnected.abort()
+  })
+  if (response.destroyed) disconnected.abort()
+  return disconnected
 }

@@ -116,8 +116,8 @@ const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number)
   method: request.method,
   // As the route has it: what was asked for may hold a signature or somebody's words.
   path: request.routeOptions.url,
-  model: request.noted?.model,
-  taskId: request.noted?.taskId,
+  model: request.details?.model,
+  taskId: request.details?.taskId,
   status: statusCode,
   code: request.problem?.code,
   detail: request.problem?.detail,
@@ -245,7 +245,7 @@ export const createServer = (
   app.decorateRequest('problem', undefined)
   app.decorateRequest('addressStanding', undefined)
   app.decorateRequest('endChecks', undefined)
-  app.decorateRequest('noted', undefined)
+  app.decorateRequest('details', undefined)
   app.setErrorHandler(sendProblem(log))
 
   app.addHook('onRequest', async (request, reply) => {
@@ -328,5 +328,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What is left of the limit of its address; undefined where it does not count. */
     addressStanding: LimitStanding | undefined
+    /** Ends the checks of this request, so that the next one of its address may be checked. */
+    endChecks: (() => void) | undefined
   }
 }

@@ -51,6 +51,7 @@ export const createTranscriptionTask =
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) return { headers, body: await admitRecording.quote(admission) }
     const replyOf = (accepted: TranscriptionTask) => ({ headers, body: presentTranscriptionTask(accepted) })
-    const responseToStore = (accepted: TranscriptionTask) => call.keep(accepted.id, replyOf(accepted))
+    const responseToStore = (accepted: TranscriptionTask) =>
+      call.responseToStore(accepted.id, replyOf(accepted))
     return replyOf(await admitRecording({ ...admission, path, responseToStore }))
   }

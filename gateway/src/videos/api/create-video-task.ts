@@ -85,7 +85,7 @@ export const createVideoTask =
       }))
     }
     const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideoTask(task) })
-    const responseToStore = (task: VideoTask) => call.keep(task.id, replyOf(task))
+    const responseToStore = (task: VideoTask) => call.responseToStore(task.id, replyOf(task))
     const task = await withCharacter(call, wish, (character) =>
       withImages(images, sources, signal, (stored) =>
         admitVideo({ ...admission, images: stored, character, responseToStore }),

@@ -67,7 +67,7 @@ export const createVideo =
       }))
     }
     const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, dialectOf(call)) })
-    const responseToStore = (task: VideoTask) => call.keep(task.id, replyOf(task))
+    const responseToStore = (task: VideoTask) => call.responseToStore(task.id, replyOf(task))
     const task = await withCharacter(call, wish, (character) =>
       withImages(images, given.slice(0, 1), signal, (stored) =>
         admitVideo({ ...admission, images: stored, character, responseToStore }),

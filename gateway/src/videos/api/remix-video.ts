@@ -65,6 +65,6 @@ export const remixVideo =
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) return { headers, body: await admitVideo.quote({ ...admission, images: [] }) }
     const replyOf = (task: VideoTask) => ({ headers, body: presentRemixedVideo(task, dialectOf(call)) })
-    const responseToStore = (task: VideoTask) => call.keep(task.id, replyOf(task))
+    const responseToStore = (task: VideoTask) => call.responseToStore(task.id, replyOf(task))
     return replyOf(await admitVideo({ ...admission, images: [], responseToStore }))
   }

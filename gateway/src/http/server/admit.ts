@@ -1,0 +1,104 @@
+/** Admits a request before its body is read: authentication, rate limit, then the limits on work in flight. */
+import { ApiError } from '@kinora/contract/errors'
+import type { Operation } from '@kinora/contract/operation'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+import type { Admission, Ticket } from '../../admission/admission.ts'
+import type { Authenticate } from '../../auth/authenticate.ts'
+import type { Caller, Operator } from '../../auth/caller.ts'
+import type { RateLimit } from '../../rate-limits/rate-limit.ts'
+
+export interface Admitting {
+  authenticate: Authenticate
+  rateLimit: RateLimit
+  admission: Admission
+  /** Whether this process has too much to do to create anything now. */
+  isOverloaded: () => boolean
+}
+
+export interface RequestTicket extends Ticket {
+  /** Counts what still needs the ticket: the response until it is closed, the handler until it has returned. */
+  references: number
+  dropReference: () => void
+}
+
+const overloaded = () =>
+  new ApiError('service_unavailable', {
+    message: 'This server is overloaded. Try again in 2 s.',
+    headers: { 'retry-after': '2' },
+  })
+
+export const headerOf = (request: FastifyRequest, name: string) => {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+const authenticateAndLimit = async (
+  { authenticate, rateLimit }: Admitting,
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => {
+  const credentials = {
+    authorization: request.headers.authorization,
+    apiKey: headerOf(request, 'x-api-key'),
+    address: request.ip,
+  }
+  if (operation.access === 'operator') {
+    const operator = await authenticate.operator(credentials)
+    request.operator = operator
+    const group = operation.method === 'GET' ? 'read' : 'create'
+    reply.headers(await rateLimit(group, operator, request.addressStanding))
+    return
+  }
+  const caller = await authenticate(credentials)
+  request.caller = caller
+  reply.headers(await rateLimit(operation.limit ?? 'read', caller, request.addressStanding))
+}
+
+/**
+ * Counts a request until its response is closed and its handler has returned. A client that disconnects does not end
+ * the handler at once, and the work that the handler still does goes on counting.
+ */
+const openTicket = (request: FastifyRequest, reply: FastifyReply, admission: Admission): RequestTicket => {
+  const { caller, operator } = request
+  const opened = admission.open({
+    address: request.ip,
+    keyId: caller?.keyId ?? operator?.keyId,
+    accountId: caller?.accountId,
+    isOperator: operator !== undefined,
+  })
+  opened.take('requests', 1)
+  const ticket: RequestTicket = {
+    ...opened,
+    references: 1,
+    dropReference: () => {
+      ticket.references -= 1
+      if (ticket.references === 0) opened.close()
+    },
+  }
+  if (reply.raw.destroyed) ticket.dropReference()
+  else reply.raw.once('close', ticket.dropReference)
+  return ticket
+}
+
+export const admit = async (
+  server: Admitting,
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> => {
+  if (operation.creates === true && server.isOverloaded()) throw overloaded()
+  if (operation.access === 'key' || operation.access === 'operator')
+    await authenticateAndLimit(server, operation, request, reply)
+  request.ticket = openTicket(request, reply, server.admission)
+  request.endChecks?.()
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    ticket: RequestTicket
+    caller: Caller | undefined
+    operator: Operator | undefined
+  }
+}

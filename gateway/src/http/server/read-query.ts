@@ -1,0 +1,59 @@
+import { ApiError } from '@kinora/contract/errors'
+import { queryOfEveryCreate, type Operation } from '@kinora/contract/operation'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+
+import { fieldsOf, type Fields } from '../body/fields.ts'
+import { readBoolean, readParameters } from '../parameters.ts'
+
+/**
+ * Makes the reader of an operation's query parameters; it ignores parameters that the operation does not know. The
+ * schema is built once, when the operation is bound.
+ */
+export const queryReader = ({ parameters, creates }: Operation) => {
+  const { query: required = {}, optionalQuery } = parameters ?? {}
+  const optional = { ...optionalQuery, ...(creates === true && queryOfEveryCreate) }
+  const requiredNames = Object.keys(required)
+  const names = [...requiredNames, ...Object.keys(optional)]
+  const optionalSet = Type.Object(
+    Object.fromEntries(Object.entries(optional).map(([name, schema]) => [name, Type.Optional(schema)])),
+  )
+  return (request: FastifyRequest): Record<string, string> => {
+    if (names.length === 0) return {}
+    const given = request.query as Record<string, string | string[]>
+    const texts = new Map<string, string>()
+    for (const name of names) {
+      const value = given[name]
+      if (Array.isArray(value)) {
+        throw new ApiError('invalid_parameter', {
+          param: name,
+          message: `'${name}' was given more than once.`,
+        })
+      }
+      if (value !== undefined) texts.set(name, value)
+    }
+    const { values } = readParameters(optionalSet, fieldsOf('form', texts))
+    const query = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
+    for (const name of requiredNames) {
+      const text = texts.get(name)
+      if (text !== undefined) query[name] = text
+    }
+    return query
+  }
+}
+
+export const dryRun = 'dry_run'
+
+/**
+ * Whether a query or a body asks for a quote. `dry_run` without a value does too, and a value that is not a boolean is
+ * refused, so that a typing error never turns a dry run into a purchase.
+ */
+export const asksForQuote = ({ creates }: Operation, fields: Fields): boolean => {
+  if (creates !== true || !fields.isGiven(dryRun)) return false
+  const value = fields.value(dryRun)
+  const isBlank = value === undefined || (typeof value === 'string' && value.trim() === '')
+  return isBlank && !fields.hasFile(dryRun) ? true : readBoolean(dryRun, value)
+}
+
+export const queryAsksForQuote = (operation: Operation, request: FastifyRequest): boolean =>
+  asksForQuote(operation, fieldsOf('form', new Map(Object.entries(request.query as object))))
