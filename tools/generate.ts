@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 
+import { adminOperations } from '../contract/src/admin-operations.ts'
 import { errors, taskErrors, type ErrorCode } from '../contract/src/errors.ts'
 import { adminOpenapi, openapi } from '../contract/src/openapi.ts'
 import {
@@ -14,7 +15,6 @@ import {
   type Operation,
 } from '../contract/src/operation.ts'
 import { operations } from '../contract/src/operations.ts'
-import { adminOperations } from '../contract/src/operations/admin-operations.ts'
 import { webhookOperations } from '../contract/src/operations/webhooks.ts'
 import { settings } from '../gateway/src/config.ts'
 import { demandOf } from '../gateway/src/provider-config/config-reader.ts'

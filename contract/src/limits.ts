@@ -1,3 +1,6 @@
-/** Limits that more than one part of the contract states. */
+/** Limits that several parts of the contract share. */
 
-export const imageBytesMax = 20 * 1024 * 1024
+export const mebibyte = 1_048_576
+export const gibibyte = 1024 * mebibyte
+
+export const imageBytesMax = 20 * mebibyte

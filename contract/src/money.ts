@@ -1,17 +1,25 @@
-/** Amounts, as every reader and writer of the API means them. An object that has an amount names its currency. */
+/** Amounts are integers in micros. An object that contains an amount also contains its currency. */
 import { Type } from 'typebox'
 
-export const Micros = Type.Integer({ description: 'Millionths of `currency`.' })
+/** One thousand million units of the currency. Sums of such amounts stay exact in a JavaScript number. */
+export const amountMax = 1_000_000_000_000_000
+
+export const Micros = (description: string) =>
+  Type.Integer({ description: `${description} In millionths of \`currency\`.` })
+
+/** An amount in a request. */
+export const RequestMicros = (description: string, minimum = 0) =>
+  Type.Integer({ minimum, maximum: amountMax, description: `${description} In millionths of \`currency\`.` })
 
 export const Currency = Type.String({
   pattern: '^[A-Z]{3}$',
   'x-demand': 'a currency code of three capital letters such as USD',
-  description: 'ISO 4217 code of every amount beside it. An instance has one currency.',
+  description: 'ISO 4217 code of every amount in this object. An instance has one currency.',
 })
 
-/** Of a request's body. */
-export const GivenCurrency = Type.String({
+export const RequestCurrency = Type.String({
   pattern: '^[A-Z]{3}$',
   'x-demand': 'a currency code of three capital letters such as USD',
-  description: "The currency the amounts are meant in. Any other than the instance's is refused.",
+  description:
+    "ISO 4217 code of the amounts in this request. A code other than the instance's currency is rejected.",
 })

@@ -1,10 +1,10 @@
 import type { TSchema } from 'typebox'
 
+import { adminOperations } from './admin-operations.ts'
 import { errors, type ErrorCode } from './errors.ts'
 import { errorsOf, idempotencyKeyCharactersMax, queryOfEveryCreate, type Operation } from './operation.ts'
 import { operations } from './operations.ts'
 import { Quote } from './operations/account.ts'
-import { adminOperations } from './operations/admin-operations.ts'
 
 const errorObject = {
   type: 'object',
@@ -12,12 +12,13 @@ const errorObject = {
   properties: {
     error: {
       type: 'object',
+      description: 'The error.',
       required: ['message', 'type', 'code'],
       properties: {
-        message: { type: 'string' },
-        type: { type: 'string' },
-        code: { type: 'string' },
-        param: { type: 'string', description: 'The offending parameter, where there is one.' },
+        message: { type: 'string', description: 'What is wrong, as a sentence for people.' },
+        type: { type: 'string', description: 'The class of errors that the code belongs to.' },
+        code: { type: 'string', description: 'What is wrong, as a code for programs.' },
+        param: { type: 'string', description: 'The invalid or missing parameter, if there is one.' },
       },
     },
   },
@@ -29,13 +30,17 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'A name for this request: a repeat under the same name is answered with the first reply.',
+  description:
+    'A unique key for this request. If the same request is sent again with the same key, the stored response is returned.',
   schema: { type: 'string', minLength: 1, maxLength: idempotencyKeyCharactersMax },
 }
 
 const parametersOf = ({ parameters, creates }: Operation) => {
   const listed = (schemas: Record<string, TSchema> = {}, where: 'path' | 'query', required: boolean) =>
-    Object.entries(schemas).map(([name, schema]) => ({ name, in: where, required, schema }))
+    Object.entries(schemas).map(([name, given]) => {
+      const { description, ...schema } = given as { description?: string }
+      return { name, in: where, required, description, schema }
+    })
   return [
     ...listed(parameters?.path, 'path', true),
     ...listed(parameters?.query, 'query', true),
@@ -53,14 +58,14 @@ const bodyOf = ({ body }: Operation) =>
     },
   }
 
-const errorAnswers = (operation: Operation) => {
+const errorResponses = (operation: Operation) => {
   const codesByStatus = Map.groupBy(errorsOf(operation), (code) => errors[code].status)
-  const answer = (codes: ErrorCode[]) => ({
+  const response = (codes: ErrorCode[]) => ({
     description: codes.map((code) => `\`${code}\`: ${errors[code].message}`).join('\n\n'),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   })
   return Object.fromEntries(
-    [...codesByStatus].toSorted(([a], [b]) => a - b).map(([status, codes]) => [status, answer(codes)]),
+    [...codesByStatus].toSorted(([a], [b]) => a - b).map(([status, codes]) => [status, response(codes)]),
   )
 }
 
@@ -79,6 +84,7 @@ const contentOf = ({ answer, creates }: Operation) => ({
 const describe = (operation: Operation) => ({
   operationId: operation.id,
   summary: operation.summary,
+  description: operation.description,
   security: operation.access === 'key' || operation.access === 'operator' ? [{ key: [] }] : [],
   parameters: parametersOf(operation),
   ...(operation.body && { requestBody: bodyOf(operation) }),
@@ -87,7 +93,7 @@ const describe = (operation: Operation) => ({
       description: operation.answer.description,
       content: contentOf(operation),
     },
-    ...errorAnswers(operation),
+    ...errorResponses(operation),
   },
 })
 
@@ -119,17 +125,21 @@ const documentOf = (
   }
 }
 
-/** The OpenAPI 3.1 document, derived from the operations table. */
+/** The OpenAPI 3.1 document of the public API. */
 export const openapi = (serverUrl = '/') =>
-  documentOf(operations, { title: 'Kinora', description: 'Media generation over one API.' }, serverUrl)
+  documentOf(
+    operations,
+    { title: 'Kinora', description: 'One API in front of many providers of generated media.' },
+    serverUrl,
+  )
 
-/** The same of what operators may do. */
+/** The OpenAPI 3.1 document of the admin API. */
 export const adminOpenapi = (serverUrl = '/') =>
   documentOf(
     adminOperations,
     {
-      title: 'Kinora for operators',
-      description: 'Accounts, keys, money, prices and providers of an instance.',
+      title: 'Kinora admin API',
+      description: 'Accounts, keys, balances, prices, providers and tasks of an instance.',
     },
     serverUrl,
   )

@@ -2,59 +2,57 @@ import { Type, type TSchema } from 'typebox'
 
 import type { ErrorCode } from './errors.ts'
 
-/** Which bucket a request of this operation counts in: polling must never starve creates. */
+/** Rate limits are counted per group, so that polling cannot use up the requests for creating. */
 export const limitGroups = ['create', 'read', 'audio', 'chat'] as const
 export type LimitGroup = (typeof limitGroups)[number]
 
-/** One endpoint of the service, with everything both sides must agree on. */
+/** One endpoint: everything that the service and its clients must agree on. */
 export interface Operation {
-  /** The operationId; its kebab-case form is the file that implements it. */
+  /** The operationId. Its kebab-case form is the name of the file that implements it. */
   id: string
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** With `{name}` for path parameters. */
+  /** Path parameters are written as `{name}`. */
   path: string
+  /** A short imperative phrase. */
   summary: string
-  /**
-   * `key` takes a customer's key, `operator` an operator's, `link` carries its permission in a signed address,
-   * `none` is open.
-   */
+  description: string
+  /** `key`: a customer's key. `operator`: an operator's key. `link`: a signed URL. `none`: open to everyone. */
   access: 'key' | 'operator' | 'link' | 'none'
   limit?: LimitGroup
-  /** True where something is made or charged: it takes `Idempotency-Key`, and `dry_run` asks for a quote instead. */
+  /** The operation creates or charges something, so it accepts `Idempotency-Key` and `dry_run`. */
   creates?: true
   parameters?: {
     path?: Record<string, TSchema>
     query?: Record<string, TSchema>
     optionalQuery?: Record<string, TSchema>
   }
-  /** One schema per parameter set; the model picks the set. `null` where no such body is taken. */
+  /** One schema per parameter set; the model selects the set. `null` if that content type is not accepted. */
   body?: {
     form: TSchema[] | null
     json: TSchema[] | null
     sizeBytesMax: number
-    /** What a form's `file` may have; a larger one is refused as it comes. */
+    /** Maximum size of the form's `file`. The upload is rejected as soon as it exceeds it. */
     fileBytesMax?: number
-    /** True where long texts inside JSON are kept on disk instead of in memory. */
+    /** Long strings inside JSON are stored on disk instead of in memory. */
     spoolsTexts?: true
-    /** True where it is taken as the bytes it is, whatever it says it is. */
+    /** The body is read as raw bytes, whatever its content type. */
     bytes?: true
   }
-  /** Without a schema the answer is a stream of `contentType`; with one and `streams` it may be either. */
+  /** Without `schema` the response is a stream of `contentType`. With `schema` and `streams` it can be either. */
   answer: {
     description: string
     contentType?: string
     schema?: TSchema
     streams?: true
-    /** True where a caller may ask for plain text instead. */
+    /** The caller can request plain text instead of JSON. */
     texts?: true
-    /** What each event of a stream of events carries. */
+    /** The data of each server-sent event. */
     events?: TSchema
   }
-  /** Codes this operation may answer beside those that every operation may. */
+  /** Error codes of this operation, in addition to the codes that its kind of operation always has. */
   errors: ErrorCode[]
 }
 
-/** What any operation may answer, whatever it does. */
 export const errorsOfEveryOperation: ErrorCode[] = [
   'endpoint_not_found',
   'method_not_allowed',
@@ -63,7 +61,7 @@ export const errorsOfEveryOperation: ErrorCode[] = [
   'service_unavailable',
 ]
 
-/** What any operation that takes a key may answer. */
+/** Errors of every operation that requires a customer's key. */
 export const errorsOfEveryKey: ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
@@ -73,7 +71,7 @@ export const errorsOfEveryKey: ErrorCode[] = [
   'access_denied',
 ]
 
-/** What any operation that takes an operator's key may answer. */
+/** Errors of every operation that requires an operator's key. */
 export const errorsOfEveryOperatorKey: ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
@@ -89,21 +87,46 @@ const errorsOfAccess: Record<Operation['access'], ErrorCode[]> = {
   none: [],
 }
 
-/** How long an `Idempotency-Key` may be. */
 export const idempotencyKeyCharactersMax = 255
 
-/** What any operation that creates something takes beside its own query. */
+/** Query parameters of every operation that creates something. */
 export const queryOfEveryCreate = {
-  dry_run: Type.Boolean({ description: 'Check everything and answer what it would cost; nothing is made.' }),
+  dry_run: Type.Boolean({
+    description: 'Validate the request and return a quote of its cost. Nothing is created or charged.',
+  }),
 }
 
-/** What any operation that creates something may answer. */
 const errorsOfEveryCreate: ErrorCode[] = [
   'invalid_parameter',
   'idempotency_key_reused',
   'request_in_progress',
   'conflict',
 ]
+
+/** Errors of operations that charge an account. */
+export const errorsOfSpending = [
+  'subscription_expired',
+  'quota_exceeded',
+  'payment_failed',
+  'insufficient_balance',
+] as const
+
+/** Errors of operations that read a request body. */
+export const errorsOfBodies = [
+  'invalid_request',
+  'request_too_large',
+  'missing_parameter',
+  'invalid_parameter',
+] as const
+
+/** Errors of operations that use a model. */
+export const errorsOfModels = ['model_not_found', 'model_access_denied'] as const
+
+/** Errors of operations that wait for a provider before they respond. */
+export const errorsOfProviders = ['content_policy_violation', 'upstream_error', 'model_overloaded'] as const
+
+/** Errors of operations that read an uploaded audio file. */
+export const errorsOfAudioFiles = ['file_too_large', 'invalid_file_format'] as const
 
 export const errorsOf = (operation: Operation): ErrorCode[] => [
   ...new Set([

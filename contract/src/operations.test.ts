@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 
+import { adminOperations } from './admin-operations.ts'
 import { errors } from './errors.ts'
 import { adminOpenapi, openapi } from './openapi.ts'
 import { errorsOf, type Operation } from './operation.ts'
 import { operations } from './operations.ts'
 import { Quote } from './operations/account.ts'
-import { adminOperations } from './operations/admin-operations.ts'
 import { webhookOperations } from './operations/webhooks.ts'
 
 const described: [string, Operation][] = [...Object.entries(operations), ...Object.entries(adminOperations)]

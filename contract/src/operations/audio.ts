@@ -1,6 +1,18 @@
+/** `/v1/audio`, except transcription tasks. */
 import { Type, type Static, type TSchema } from 'typebox'
 
-/** What one upload of audio may have; longer recordings go to transcription tasks. */
+import { ModelId, ReadByEndpoint } from '../fields.ts'
+import { mebibyte } from '../limits.ts'
+import {
+  errorsOfAudioFiles,
+  errorsOfBodies,
+  errorsOfModels,
+  errorsOfProviders,
+  errorsOfSpending,
+  type Operation,
+} from '../operation.ts'
+
+/** Maximum size of an uploaded recording. Transcription tasks accept larger files. */
 export const audioBytesMax = 26_214_400
 export const speechCharactersMax = 4096
 
@@ -10,187 +22,276 @@ export type TranscriptFormat = (typeof transcriptFormats)[number]
 export const speechFormats = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const
 export type SpeechFormat = (typeof speechFormats)[number]
 
-const AudioUpload = Type.Unsafe<unknown>({
-  type: 'string',
-  format: 'binary',
-  description:
-    'The audio: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm. What it is shows by its content.',
-  'x-read-by-endpoint': true,
-})
+/** Form fields that transcriptions, translations and transcription tasks share. */
+export const recordingFields = {
+  file: ReadByEndpoint({
+    type: 'string',
+    format: 'binary',
+    description:
+      'The audio file: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm. The format is detected from the content.',
+  }),
+  model: ModelId,
+  language: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$',
+      'x-demand': 'a language code such as en or pt-BR',
+      description: 'The spoken language, as an ISO 639-1 code. Detected if omitted.',
+    }),
+  ),
+  prompt: Type.Optional(
+    Type.String({
+      maxLength: 10_000,
+      description: 'Context for the model, such as the spelling of names in the recording.',
+    }),
+  ),
+  temperature: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      default: 0,
+      description: 'Sampling temperature. Higher values make the output more random.',
+    }),
+  ),
+}
 
-const model = Type.String({ description: 'The model to use.' })
-const prompt = Type.Optional(
-  Type.String({ maxLength: 10_000, description: 'Context, or the spelling of names that are said.' }),
-)
 const responseFormat = Type.Optional(
-  Type.String({ enum: [...transcriptFormats], default: 'json', description: 'The shape of the answer.' }),
-)
-const temperature = Type.Optional(
-  Type.Number({ minimum: 0, maximum: 1, default: 0, description: 'How freely the model guesses.' }),
-)
-const language = Type.Optional(
-  Type.String({
-    pattern: '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$',
-    'x-demand': 'a language code such as en or pt-BR',
-    description: 'The language that is spoken, as an ISO 639-1 code. Found out where it is not given.',
-  }),
-)
-const granularities = Type.Optional(
-  Type.Unsafe<unknown>({
-    type: 'array',
-    items: { type: 'string', enum: ['word', 'segment'] },
-    description: '`word` adds the time of each word to `verbose_json`.',
-    'x-read-by-endpoint': true,
-  }),
+  Type.String({ enum: [...transcriptFormats], default: 'json', description: 'Format of the response.' }),
 )
 
 /** The form of `POST /v1/audio/transcriptions`. */
 export const TranscriptionForm = Type.Object({
-  file: AudioUpload,
-  model,
-  language,
-  prompt,
+  ...recordingFields,
   response_format: responseFormat,
-  temperature,
-  'timestamp_granularities[]': granularities,
+  'timestamp_granularities[]': Type.Optional(
+    ReadByEndpoint({
+      type: 'array',
+      items: { type: 'string', enum: ['word', 'segment'] },
+      description:
+        'Granularity of the timestamps in `verbose_json`. `word` adds the start and end of every word.',
+    }),
+  ),
   stream: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'Send the text as server-sent events while it is made out.',
+      description: 'Whether to stream the text as server-sent events while it is recognized.',
     }),
   ),
 })
 
-/** The form of `POST /v1/audio/translations`; the answer is English. */
+/** The form of `POST /v1/audio/translations`. */
 export const TranslationForm = Type.Object({
-  file: AudioUpload,
-  model,
-  prompt,
+  file: recordingFields.file,
+  model: recordingFields.model,
+  prompt: recordingFields.prompt,
   response_format: responseFormat,
-  temperature,
+  temperature: recordingFields.temperature,
 })
 
 /** The body of `POST /v1/audio/speech`. */
 export const SpeechBody = Type.Object({
-  model,
-  input: Type.String({ maxLength: speechCharactersMax, description: 'What to say.' }),
-  voice: Type.Unsafe<unknown>({
-    anyOf: [{ type: 'string' }, { type: 'object', required: ['id'], properties: { id: { type: 'string' } } }],
-    description: "One of the model's voices, exactly as it is written.",
-    'x-read-by-endpoint': true,
+  model: ModelId,
+  input: Type.String({ maxLength: speechCharactersMax, description: 'The text to speak.' }),
+  voice: ReadByEndpoint({
+    anyOf: [
+      { type: 'string' },
+      {
+        type: 'object',
+        required: ['id'],
+        properties: { id: { type: 'string', description: 'Name of the voice.' } },
+      },
+    ],
+    description: "Name of one of the model's voices, exactly as listed by `GET /v1/models`.",
   }),
   response_format: Type.Optional(
-    Type.String({ enum: [...speechFormats], default: 'mp3', description: '`pcm` is 24 kHz, 16 bit, mono.' }),
+    Type.String({
+      enum: [...speechFormats],
+      default: 'mp3',
+      description: 'Format of the audio. `pcm` is 24 kHz, 16 bit, mono.',
+    }),
   ),
-  speed: Type.Optional(Type.Number({ minimum: 0.25, maximum: 4, default: 1 })),
+  speed: Type.Optional(
+    Type.Number({
+      minimum: 0.25,
+      maximum: 4,
+      default: 1,
+      description: 'Speaking rate. 1 is the normal rate of the voice.',
+    }),
+  ),
   instructions: Type.Optional(
     Type.String({
       maxLength: 4096,
-      description: 'How to say it: tone, accent, pace. Not every model listens.',
+      description: 'How to speak: tone, accent, pace. Models without this feature ignore it.',
     }),
   ),
   stream_format: Type.Optional(
     Type.String({
       enum: ['audio', 'sse'],
       default: 'audio',
-      description: 'Bytes, or server-sent events that carry them.',
+      description: 'Whether to send the audio as plain bytes or as base64 in server-sent events.',
     }),
   ),
 })
 
+const start = Type.Number({ description: 'Start, in seconds from the beginning of the recording.' })
+const end = Type.Number({ description: 'End, in seconds from the beginning of the recording.' })
+
 export const TranscriptSegment = Type.Object({
-  id: Type.Integer(),
-  start: Type.Number({ description: 'Seconds from the beginning.' }),
-  end: Type.Number(),
-  text: Type.String(),
-  tokens: Type.Array(Type.Integer()),
-  temperature: Type.Number(),
-  avg_logprob: Type.Number(),
-  compression_ratio: Type.Number(),
-  no_speech_prob: Type.Number(),
-  seek: Type.Optional(Type.Integer({ description: "In the client library's dialect only." })),
+  id: Type.Integer({ description: 'Position of the segment, counted from 0.' }),
+  start,
+  end,
+  text: Type.String({ description: 'Text of the segment.' }),
+  tokens: Type.Array(Type.Integer(), { description: 'Token ids of the text; empty if unknown.' }),
+  temperature: Type.Number({ description: 'Temperature that was used for this segment.' }),
+  avg_logprob: Type.Number({ description: 'Average log probability of the tokens.' }),
+  compression_ratio: Type.Number({
+    description: 'Compression ratio of the text. A high value indicates repetition.',
+  }),
+  no_speech_prob: Type.Number({ description: 'Probability that the segment contains no speech.' }),
+  seek: Type.Optional(
+    Type.Integer({ description: 'Seek offset of the segment. Only in the `openai` dialect.' }),
+  ),
 })
 export type TranscriptSegment = Static<typeof TranscriptSegment>
 
-export const TranscriptWord = Type.Object({ word: Type.String(), start: Type.Number(), end: Type.Number() })
-export type TranscriptWord = Static<typeof TranscriptWord>
+const TranscriptWord = Type.Object({ word: Type.String({ description: 'The word.' }), start, end })
 
-/** `{text}`, or everything that is known of it. */
+/** `text` alone, or with all details for `verbose_json`. */
 export const Transcription = Type.Object({
-  text: Type.String(),
-  task: Type.Optional(Type.String({ enum: ['transcribe', 'translate'] })),
-  language: Type.Optional(
-    Type.String({ description: 'The English name of the language, in small letters.' }),
+  text: Type.String({ description: 'The whole text.' }),
+  task: Type.Optional(
+    Type.String({
+      enum: ['transcribe', 'translate'],
+      description: 'Whether the text is in the spoken language or translated into English.',
+    }),
   ),
-  duration: Type.Optional(Type.Number({ description: 'Seconds.' })),
-  segments: Type.Optional(Type.Array(TranscriptSegment)),
-  words: Type.Optional(Type.Array(TranscriptWord)),
+  language: Type.Optional(
+    Type.String({ description: 'English name of the spoken language, in lower case.' }),
+  ),
+  duration: Type.Optional(Type.Number({ description: 'Duration of the recording in seconds.' })),
+  segments: Type.Optional(
+    Type.Array(TranscriptSegment, { description: 'The segments of the text, with their times.' }),
+  ),
+  words: Type.Optional(
+    Type.Array(TranscriptWord, { description: 'The words of the text, with their times.' }),
+  ),
   usage: Type.Optional(
     Type.Object(
-      { type: Type.Literal('duration'), seconds: Type.Number() },
-      { description: "In the client library's dialect only." },
+      {
+        type: Type.Literal('duration', { description: 'The request is billed by duration.' }),
+        seconds: Type.Number({ description: 'Billed seconds of audio.' }),
+      },
+      { description: 'Billed usage. Only in the `openai` dialect.' },
     ),
   ),
 })
 export type Transcription = Static<typeof Transcription>
 
-/** What each event of a streamed transcription carries. */
-export const TranscriptEvent: TSchema = Type.Union([
-  Type.Object({ type: Type.Literal('transcript.text.delta'), delta: Type.String() }),
-  Type.Object({ type: Type.Literal('transcript.text.done'), text: Type.String() }),
-])
+const EventType = <Name extends string>(name: Name) =>
+  Type.Literal(name, { description: `The type of this event: always \`${name}\`.` })
 
-/** What each event of speech sent as events carries. */
-export const SpeechEvent: TSchema = Type.Union([
+/** The data of an event of a streamed transcription. */
+const TranscriptEvent: TSchema = Type.Union([
   Type.Object({
-    type: Type.Literal('speech.audio.delta'),
-    audio: Type.String({ description: 'The next bytes, in base64.' }),
+    type: EventType('transcript.text.delta'),
+    delta: Type.String({ description: 'The next part of the text.' }),
   }),
-  Type.Object({ type: Type.Literal('speech.audio.done') }),
+  Type.Object({
+    type: EventType('transcript.text.done'),
+    text: Type.String({ description: 'The whole text.' }),
+  }),
 ])
 
-/** The form of `POST /v1/audio/transcription-tasks`. */
-export const TranscriptionTaskForm = Type.Object({
-  file: AudioUpload,
-  model,
-  language,
-  prompt,
-  temperature,
-  task: Type.Optional(
-    Type.String({
-      enum: ['transcribe', 'translate'],
-      default: 'transcribe',
-      description: '`translate` gives English text, where the model can.',
-    }),
-  ),
-})
+/** The data of an event of streamed speech. */
+const SpeechEvent: TSchema = Type.Union([
+  Type.Object({
+    type: EventType('speech.audio.delta'),
+    audio: Type.String({ description: 'The next bytes of the audio, in base64.' }),
+  }),
+  Type.Object({ type: EventType('speech.audio.done') }),
+])
 
-/** A long recording being written down. */
-export const TranscriptionTask = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('transcription.task'),
-  model: Type.String(),
-  task: Type.String({ enum: ['transcribe', 'translate'] }),
-  status: Type.String({ enum: ['pending', 'processing', 'completed', 'failed'] }),
-  progress: Type.Integer({ minimum: 0, maximum: 100 }),
-  created_at: Type.Integer(),
-  completed_at: Type.Union([Type.Integer(), Type.Null()]),
-  expires_at: Type.Union([Type.Integer(), Type.Null()], { description: 'When the transcript goes.' }),
-  duration: Type.Number({ description: 'Seconds of audio, which is what is charged for.' }),
-  error: Type.Union([Type.Object({ code: Type.String(), message: Type.String() }), Type.Null()]),
-})
-export type TranscriptionTask = Static<typeof TranscriptionTask>
-
-export const TranscriptionTaskList = Type.Object({
-  object: Type.Literal('list'),
-  data: Type.Array(TranscriptionTask),
-  first_id: Type.Union([Type.String(), Type.Null()]),
-  last_id: Type.Union([Type.String(), Type.Null()]),
-  has_more: Type.Boolean(),
-})
-
-export const DeletedTranscriptionTask = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('transcription.task.deleted'),
-  deleted: Type.Literal(true),
-})
+export const audioOperations = {
+  createTranscription: {
+    id: 'createTranscription',
+    method: 'POST',
+    path: '/v1/audio/transcriptions',
+    summary: 'Transcribe a recording',
+    description:
+      'Transcribes a recording of up to 25 MB in the language that is spoken. Use a transcription task for longer recordings.',
+    access: 'key',
+    limit: 'audio',
+    creates: true,
+    body: {
+      form: [TranscriptionForm],
+      json: null,
+      sizeBytesMax: audioBytesMax + mebibyte,
+      fileBytesMax: audioBytesMax,
+    },
+    answer: {
+      description: 'The text, in the requested format.',
+      schema: Transcription,
+      streams: true,
+      texts: true,
+      events: TranscriptEvent,
+    },
+    errors: [
+      ...errorsOfBodies,
+      ...errorsOfAudioFiles,
+      ...errorsOfProviders,
+      'audio_requires_payg',
+      ...errorsOfModels,
+      ...errorsOfSpending,
+    ],
+  },
+  createTranslation: {
+    id: 'createTranslation',
+    method: 'POST',
+    path: '/v1/audio/translations',
+    summary: 'Translate a recording into English',
+    description: 'Transcribes a recording of up to 25 MB and translates the text into English.',
+    access: 'key',
+    limit: 'audio',
+    creates: true,
+    body: {
+      form: [TranslationForm],
+      json: null,
+      sizeBytesMax: audioBytesMax + mebibyte,
+      fileBytesMax: audioBytesMax,
+    },
+    answer: { description: 'The English text, in the requested format.', schema: Transcription, texts: true },
+    errors: [
+      ...errorsOfBodies,
+      ...errorsOfAudioFiles,
+      ...errorsOfProviders,
+      'audio_requires_payg',
+      ...errorsOfModels,
+      ...errorsOfSpending,
+    ],
+  },
+  createSpeech: {
+    id: 'createSpeech',
+    method: 'POST',
+    path: '/v1/audio/speech',
+    summary: 'Generate speech from text',
+    description:
+      'Speaks a text with one of the voices of a model. The audio is streamed while it is generated.',
+    access: 'key',
+    limit: 'audio',
+    creates: true,
+    body: { form: null, json: [SpeechBody], sizeBytesMax: mebibyte },
+    answer: {
+      description: 'The audio, streamed while it is generated.',
+      contentType: 'audio/*',
+      events: SpeechEvent,
+    },
+    errors: [
+      ...errorsOfBodies,
+      'voice_not_supported',
+      'output_length_exceeded',
+      ...errorsOfProviders,
+      'audio_requires_payg',
+      ...errorsOfModels,
+      ...errorsOfSpending,
+    ],
+  },
+} as const satisfies Record<string, Operation>

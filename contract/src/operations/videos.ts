@@ -1,154 +1,156 @@
+/** `/v1/videos`. */
 import { Type, type Static } from 'typebox'
 
-/** The four words of a task's state, and `queued`, which only a family A creation reply uses. */
-export const videoStatuses = ['pending', 'processing', 'completed', 'failed'] as const
-export type VideoStatus = (typeof videoStatuses)[number]
-
-export const promptCharactersMax = 32_000
-/**
- * A file in a form, or in JSON a data URI, a URL, or `{ image_url }`. The reader of parameters knows
- * this mark; OpenAPI shows it as binary.
- */
-export const Image = (description: string) =>
-  Type.Unsafe<unknown>({ type: 'string', format: 'binary', description, 'x-image': true })
-
-const Prompt = Type.String({
-  minLength: 1,
-  maxLength: promptCharactersMax,
-  description: 'What the video shows.',
-})
-
-const Watermark = Type.Boolean({ default: true, description: 'Whether the video carries a watermark.' })
+import {
+  Deleted,
+  FirstId,
+  listFields,
+  listQuery,
+  ModelId,
+  Nullable,
+  ObjectType,
+  Progress,
+  ReadByEndpoint,
+  taskErrorFields,
+  TaskId,
+  taskId,
+  Time,
+} from '../fields.ts'
+import { mebibyte } from '../limits.ts'
+import { errorsOfBodies, errorsOfModels, errorsOfSpending, type Operation } from '../operation.ts'
+import {
+  CharacterTimestamps,
+  CharacterUrl,
+  CreatedAt,
+  EnhancedPrompt,
+  Failure,
+  Image,
+  Metadata,
+  Private,
+  Prompt,
+  RemixedFrom,
+  Seconds,
+  Size,
+  Status,
+  TaskModel,
+  UpdatedAt,
+  VideoUrl,
+  waitQuery,
+  Watermark,
+} from './video-fields.ts'
+import { VideoTaskView } from './video-tasks.ts'
 
 export const sizesOfFamilyA = ['16x9', '720x1280'] as const
 export const sizesOfFamilyB = ['720x1280', '1280x720', '480x480', '1080x1080'] as const
 export const secondsOfFamilyB = [4, 8, 10, 12, 15, 25] as const
 
-/**
- * A value that the door which takes it reads by itself, because it may come in several shapes. The reader
- * of parameters only sees whether it is there.
- */
-const ReadByEndpoint = (schema: object) => Type.Unsafe<unknown>({ ...schema, 'x-read-by-endpoint': true })
-
-/** Pictures as URLs or data URIs; marked like one picture, read like one picture each. */
-const Images = (description: string) =>
-  Type.Unsafe<unknown>({ type: 'array', items: { type: 'string' }, description, 'x-image': true })
-
-const Private = Type.Boolean({ default: false, description: 'Keep the video unpublished.' })
-
-const CharacterUrl = Type.String({
-  maxLength: 8_192,
-  description: 'A video of one to three seconds to build a character from.',
-})
-const Timestamps = Type.String({
-  maxLength: 64,
-  description: 'The part of that video to use: `<start>,<end>` in seconds, one to three seconds apart.',
-})
-
-/** `POST /v1/videos` for family A. */
+/** `POST /v1/videos` for models of family A. */
 export const FamilyAVideoForm = Type.Object(
   {
-    model: Type.String({ description: 'The model to use.' }),
+    model: ModelId,
     prompt: Prompt,
-    seconds: Type.Integer({ minimum: 1, maximum: 60, description: 'Duration in seconds.' }),
-    size: Type.String({ enum: [...sizesOfFamilyA], description: 'Landscape or portrait.' }),
-    input_reference: Image('The base image of the video.'),
+    seconds: Type.Integer({ minimum: 1, maximum: 60, description: 'Duration of the video in seconds.' }),
+    size: Type.String({
+      enum: [...sizesOfFamilyA],
+      description: 'Landscape (`16x9`) or portrait (`720x1280`).',
+    }),
+    input_reference: Image('The image that the video starts from: a file, a URL or a data URI.'),
     watermark: Type.Optional(Watermark),
   },
   { title: 'Family A' },
 )
 
-/** `POST /v1/videos` for family B. */
+/** `POST /v1/videos` for models of family B. */
 export const FamilyBVideoForm = Type.Object(
   {
-    model: Type.String({ description: 'The model to use.' }),
+    model: ModelId,
     prompt: Prompt,
-    seconds: Type.Integer({ enum: [...secondsOfFamilyB], description: 'Duration in seconds.' }),
-    size: Type.String({ enum: [...sizesOfFamilyB], description: 'Width and height.' }),
-    input_reference: Type.Optional(Image('A reference image.')),
+    seconds: Type.Integer({ enum: [...secondsOfFamilyB], description: 'Duration of the video in seconds.' }),
+    size: Type.String({
+      enum: [...sizesOfFamilyB],
+      description: 'Width and height of the video in pixels.',
+    }),
+    input_reference: Type.Optional(Image('A reference image: a file, a URL or a data URI.')),
     watermark: Type.Optional(Watermark),
-    private: Type.Optional(Type.Boolean({ default: false, description: 'Keep the video unpublished.' })),
+    private: Type.Optional(Private),
     style: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9_-]{1,64}$',
         'x-demand': '1 to 64 letters, digits, hyphens or underscores, such as anime',
-        description: 'A style preset.',
+        description: "Name of a style preset, passed to the model's provider.",
       }),
     ),
     metadata: Type.Optional(
-      ReadByEndpoint({ type: 'string', description: 'A JSON object of up to 16 values of your own.' }),
+      ReadByEndpoint({
+        type: 'string',
+        description: 'A JSON object with up to 16 values of your own, stored with the task.',
+      }),
     ),
     character_url: Type.Optional(CharacterUrl),
-    character_timestamps: Type.Optional(Timestamps),
+    character_timestamps: Type.Optional(CharacterTimestamps),
     character_from_task: Type.Optional(
-      Type.String({ maxLength: 256, description: 'A task of yours to take the character from.' }),
+      Type.String({
+        maxLength: 256,
+        description: 'Id of a completed task of your account from which to create a character.',
+      }),
     ),
     character_create: Type.Optional(
       ReadByEndpoint({
         type: 'object',
-        properties: { create_self_portrait: { type: 'boolean' }, save_to_library: { type: 'boolean' } },
-        description: 'What to do with the character beside using it here.',
+        properties: {
+          create_self_portrait: {
+            type: 'boolean',
+            description: 'Accepted for compatibility. A character always gets a portrait.',
+          },
+          save_to_library: {
+            type: 'boolean',
+            description: "Whether to save the character in the account's list of characters.",
+          },
+        },
+        description: 'How to create the character. Ignored if the request has no character video or task.',
       }),
     ),
   },
   { title: 'Family B' },
 )
 
-const TaskId = Type.String({ description: "The task's id." })
-const Progress = Type.Integer({ minimum: 0, maximum: 100 })
-const UnixSeconds = Type.Integer({ description: 'Unix time in seconds.' })
-const VideoUrl = Type.Union([Type.String(), Type.Null()], {
-  description: 'A link to the video once it is completed.',
-})
-const Failure = Type.Optional(
-  Type.Object(
-    { code: Type.String(), message: Type.String() },
-    { description: 'Why the task failed; only there when it did.' },
-  ),
-)
-
-/** The reply to `POST /v1/videos`. */
+/** The response to `POST /v1/videos`. */
 export const CreatedVideo = Type.Object({
   id: TaskId,
-  object: Type.Literal('video'),
-  model: Type.String(),
-  status: Type.String({ enum: ['queued', 'pending'] }),
+  object: ObjectType('video'),
+  model: TaskModel,
+  status: Type.String({ enum: ['queued', 'pending'], description: 'State of the task: not started yet.' }),
   progress: Progress,
-  created_at: UnixSeconds,
-  seconds: Type.Integer(),
-  size: Type.String(),
+  created_at: CreatedAt,
+  seconds: Seconds,
+  size: Size,
 })
 export type CreatedVideo = Static<typeof CreatedVideo>
 
-const Status = Type.String({
-  enum: [...videoStatuses, 'queued', 'in_progress'],
-  description: 'A client of the openai dialect reads queued and in_progress for the first two states.',
-})
-
-/** The reply to `GET /v1/videos/{id}` for a task of family A. */
+/** The response to `GET /v1/videos/{id}` for a task of family A. */
 export const FamilyAVideo = Type.Object(
   {
     id: TaskId,
     status: Status,
     progress: Progress,
     video_url: VideoUrl,
-    enhanced_prompt: Type.String(),
-    status_update_time: UnixSeconds,
+    enhanced_prompt: EnhancedPrompt,
+    status_update_time: UpdatedAt,
     error: Failure,
   },
   { title: 'Family A' },
 )
 
-/** The reply to `GET /v1/videos/{id}` for a task of family B. */
+/** The response to `GET /v1/videos/{id}` for a task of family B. */
 export const FamilyBVideo = Type.Object(
   {
     id: TaskId,
     status: Status,
     progress: Progress,
     video_url: VideoUrl,
-    model: Type.String(),
-    seconds: Type.Integer(),
-    size: Type.String(),
+    model: TaskModel,
+    seconds: Seconds,
+    size: Size,
     error: Failure,
   },
   { title: 'Family B' },
@@ -156,96 +158,35 @@ export const FamilyBVideo = Type.Object(
 
 export type VideoView = Static<typeof FamilyAVideo> | Static<typeof FamilyBVideo>
 
-/** `POST /v1/video/create` for family A. */
-export const FamilyAVideoTask = Type.Object(
-  {
-    model: Type.String({ description: 'The model to use.' }),
-    prompt: Prompt,
-    enhance_prompt: Type.Optional(
-      Type.Boolean({ default: false, description: 'Rewrite the prompt, and translate it to English.' }),
-    ),
-    enable_upsample: Type.Optional(Type.Boolean({ default: false, description: 'Make the video larger.' })),
-    aspect_ratio: Type.Optional(
-      Type.String({ enum: ['16:9', '9:16'], description: 'Landscape or portrait.' }),
-    ),
-    images: Type.Optional(Images('Reference images.')),
-  },
-  { title: 'Family A' },
-)
-
-/** `POST /v1/video/create` for family B. */
-export const FamilyBVideoTask = Type.Object(
-  {
-    model: Type.String({ description: 'The model to use.' }),
-    prompt: Prompt,
-    images: Images('Reference images.'),
-    orientation: Type.Optional(
-      Type.String({
-        enum: ['portrait', 'landscape'],
-        default: 'landscape',
-        description: 'Which side is longer.',
-      }),
-    ),
-    size: Type.Optional(
-      Type.String({ enum: ['small', 'large'], default: 'small', description: 'About 720p, or 1080p.' }),
-    ),
-    duration: Type.Optional(Type.Integer({ enum: [10, 15, 25], default: 10, description: 'Seconds.' })),
-    watermark: Type.Optional(Watermark),
-    private: Type.Optional(Private),
-    character_url: Type.Optional(CharacterUrl),
-    character_timestamps: Type.Optional(Timestamps),
-  },
-  { title: 'Family B' },
-)
-
-/** The reply to `POST /v1/video/create`. */
-export const CreatedVideoTask = Type.Object({
-  id: TaskId,
-  status: Status,
-  status_update_time: UnixSeconds,
-  enhanced_prompt: Type.String(),
-})
-export type CreatedVideoTask = Static<typeof CreatedVideoTask>
-
-/** The reply to `GET /v1/video/query`, and to `GET /v1/videos/{id}/content` where JSON is wanted. */
-export const VideoTaskView = Type.Object({
-  id: TaskId,
-  status: Status,
-  video_url: VideoUrl,
-  enhanced_prompt: Type.String(),
-  status_update_time: UnixSeconds,
-  error: Failure,
-})
-export type VideoTaskView = Static<typeof VideoTaskView>
-
-const ShownMetadata = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]))
-
-/** A video under `/openai/v1`, on create, read, list and remix alike: every field of the openai client's `Video`. */
+/** A video under `/openai/v1`, on create, read, list and remix: every field of the `openai` SDK's `Video`. */
 export const OpenAiVideo = Type.Object(
   {
     id: TaskId,
-    object: Type.Literal('video'),
-    model: Type.String(),
-    status: Type.String({ enum: ['queued', 'in_progress', 'completed', 'failed'] }),
-    progress: Progress,
-    created_at: UnixSeconds,
-    completed_at: Type.Union([UnixSeconds, Type.Null()]),
-    expires_at: Type.Union([UnixSeconds, Type.Null()], {
-      description: 'When the video can no longer be read.',
+    object: ObjectType('video'),
+    model: TaskModel,
+    status: Type.String({
+      enum: ['queued', 'in_progress', 'completed', 'failed'],
+      description: 'State of the task.',
     }),
-    prompt: Type.String(),
-    seconds: Type.String({ description: 'Duration in seconds, as text.' }),
-    size: Type.String(),
-    remixed_from_video_id: Type.Union([Type.String(), Type.Null()]),
-    error: Type.Union([Type.Object({ code: Type.String(), message: Type.String() }), Type.Null()]),
+    progress: Progress,
+    created_at: CreatedAt,
+    completed_at: Nullable(Time('When the video was completed; null until then.')),
+    expires_at: Nullable(Time('When the video expires and can no longer be downloaded; null if unknown.')),
+    prompt: Type.String({ description: 'The prompt of the request.' }),
+    seconds: Type.String({ description: 'Duration of the video in seconds, as a string.' }),
+    size: Size,
+    remixed_from_video_id: RemixedFrom,
+    error: Nullable(Type.Object(taskErrorFields, { description: 'Why the task failed; null otherwise.' })),
     video_url: VideoUrl,
-    metadata: ShownMetadata,
+    metadata: Metadata,
   },
   { title: 'Under /openai/v1' },
 )
 export type OpenAiVideo = Static<typeof OpenAiVideo>
 
-/** What an event of a task carries: the task as it stood then. */
+const AnyVideo = Type.Union([FamilyAVideo, FamilyBVideo, OpenAiVideo])
+
+/** The data of a task's event: the task at that moment. */
 export const VideoEvent = Type.Object({
   id: TaskId,
   status: Status,
@@ -258,45 +199,203 @@ export type VideoEvent = Static<typeof VideoEvent>
 /** `POST /v1/videos/{id}/remix`. */
 export const RemixBody = Type.Object({
   prompt: Prompt,
-  size: Type.Optional(Type.String({ enum: [...sizesOfFamilyB], description: 'Overrides width and height.' })),
+  size: Type.Optional(
+    Type.String({
+      enum: [...sizesOfFamilyB],
+      description: 'Width and height of the new video in pixels. Defaults to the size of the original.',
+    }),
+  ),
 })
 
-/** The reply to a remix. */
+/** The response to a remix. */
 export const RemixedVideo = Type.Object({
   id: TaskId,
-  object: Type.Literal('video'),
-  status: Type.String({ enum: ['pending', 'queued'] }),
+  object: ObjectType('video'),
+  status: Type.String({ enum: ['pending', 'queued'], description: 'State of the task: not started yet.' }),
   progress: Progress,
 })
 export type RemixedVideo = Static<typeof RemixedVideo>
 
-/** A task in a list: what every family has, and what the caller attached to it. */
+/** A task in a list: the fields that both families have, and the caller's metadata. */
 export const ListedVideo = Type.Object({
   id: TaskId,
-  object: Type.Literal('video'),
-  model: Type.String(),
+  object: ObjectType('video'),
+  model: TaskModel,
   status: Status,
   progress: Progress,
-  created_at: UnixSeconds,
-  seconds: Type.Integer(),
-  size: Type.String(),
+  created_at: CreatedAt,
+  seconds: Seconds,
+  size: Size,
   video_url: VideoUrl,
-  remixed_from_video_id: Type.Union([Type.String(), Type.Null()]),
-  metadata: ShownMetadata,
+  remixed_from_video_id: RemixedFrom,
+  metadata: Metadata,
   error: Failure,
 })
 export type ListedVideo = Static<typeof ListedVideo>
 
-export const VideoList = Type.Object({
-  object: Type.Literal('list'),
-  data: Type.Array(Type.Union([ListedVideo, OpenAiVideo])),
-  has_more: Type.Boolean(),
-  first_id: Type.Union([Type.String(), Type.Null()]),
-  last_id: Type.Union([Type.String(), Type.Null()]),
+const VideoList = Type.Object({
+  ...listFields(Type.Union([ListedVideo, OpenAiVideo]), 'The video tasks on this page.'),
+  first_id: FirstId,
 })
 
-export const DeletedVideo = Type.Object({
-  id: TaskId,
-  object: Type.Literal('video.deleted'),
-  deleted: Type.Literal(true),
-})
+const DeletedVideo = Type.Object({ id: TaskId, object: ObjectType('video.deleted'), deleted: Deleted })
+
+export const videoOperations = {
+  createVideo: {
+    id: 'createVideo',
+    method: 'POST',
+    path: '/v1/videos',
+    summary: 'Create a video',
+    description:
+      'Creates a task that generates a video. Read the task with `GET /v1/videos/{id}` until it is completed, or follow its events. The cost is held now and charged when the video is completed; a failed task costs nothing.',
+    access: 'key',
+    limit: 'create',
+    creates: true,
+    body: {
+      form: [FamilyAVideoForm, FamilyBVideoForm],
+      json: [FamilyAVideoForm, FamilyBVideoForm],
+      sizeBytesMax: 88 * mebibyte,
+      spoolsTexts: true,
+    },
+    answer: { description: 'The created task.', schema: Type.Union([CreatedVideo, OpenAiVideo]) },
+    errors: [
+      ...errorsOfBodies,
+      'invalid_image',
+      'task_not_found',
+      'task_not_completed',
+      'task_failed',
+      'media_expired',
+      ...errorsOfModels,
+      ...errorsOfSpending,
+    ],
+  },
+  getVideo: {
+    id: 'getVideo',
+    method: 'GET',
+    path: '/v1/videos/{id}',
+    summary: 'Get a video',
+    description:
+      'Returns the current state of a video task, with a fresh link to the video once it is completed. With `wait`, the response is delayed until the task ends.',
+    access: 'key',
+    limit: 'read',
+    parameters: { path: taskId, optionalQuery: waitQuery },
+    answer: { description: 'The current state of the task.', schema: AnyVideo },
+    errors: ['invalid_parameter', 'task_not_found'],
+  },
+  listVideos: {
+    id: 'listVideos',
+    method: 'GET',
+    path: '/v1/videos',
+    summary: 'List videos',
+    description: 'Lists the video tasks of all keys of the account.',
+    access: 'key',
+    limit: 'read',
+    parameters: { optionalQuery: listQuery },
+    answer: { description: 'A page of video tasks.', schema: VideoList },
+    errors: ['invalid_parameter'],
+  },
+  deleteVideo: {
+    id: 'deleteVideo',
+    method: 'DELETE',
+    path: '/v1/videos/{id}',
+    summary: 'Delete a video',
+    description: 'Deletes a task that has ended, and its video. Cancel a running task before you delete it.',
+    access: 'key',
+    limit: 'read',
+    parameters: { path: taskId },
+    answer: { description: 'The task was deleted.', schema: DeletedVideo },
+    errors: ['task_not_found', 'task_not_completed', 'conflict'],
+  },
+  cancelVideo: {
+    id: 'cancelVideo',
+    method: 'POST',
+    path: '/v1/videos/{id}/cancel',
+    summary: 'Cancel a video',
+    description:
+      'Cancels a task whose video is not finished. The task fails with `task_cancelled`, and nothing is charged. If the task has ended, or its provider has already finished the video, the request has no effect.',
+    access: 'key',
+    limit: 'read',
+    parameters: { path: taskId },
+    answer: { description: 'The state of the task after the request.', schema: AnyVideo },
+    errors: ['task_not_found'],
+  },
+  getVideoContent: {
+    id: 'getVideoContent',
+    method: 'GET',
+    path: '/v1/videos/{id}/content',
+    summary: 'Download a video',
+    description:
+      'Returns the result of a completed task. By default the response is JSON with a link. With `variant`, or with `Accept: video/mp4` or `Accept: application/octet-stream`, the response is the file itself; `Range` requests are supported.',
+    access: 'key',
+    limit: 'read',
+    parameters: {
+      path: taskId,
+      optionalQuery: {
+        variant: Type.String({
+          enum: ['video', 'thumbnail', 'spritesheet'],
+          description: 'Which file to download.',
+        }),
+      },
+    },
+    answer: { description: 'The result, as JSON or as a file.', schema: VideoTaskView, streams: true },
+    errors: [
+      'task_not_found',
+      'task_not_completed',
+      'task_failed',
+      'variant_not_available',
+      'media_expired',
+      'range_not_satisfiable',
+      'invalid_parameter',
+    ],
+  },
+  followVideo: {
+    id: 'followVideo',
+    method: 'GET',
+    path: '/v1/videos/{id}/events',
+    summary: 'Stream the events of a video',
+    description:
+      'Streams the events of a task as server-sent events until the task ends. To resume a stream, send the id of the last received event in the `Last-Event-ID` header.',
+    access: 'key',
+    limit: 'read',
+    parameters: {
+      path: taskId,
+      optionalQuery: {
+        last_event_id: Type.String({
+          pattern: '^\\d{1,15}$',
+          'x-demand': 'the id of an event, a number such as 12',
+          description: 'Resume after this event. For clients that cannot set the `Last-Event-ID` header.',
+        }),
+      },
+    },
+    answer: {
+      description: 'Server-sent events. The status is 204 if no event follows the given one.',
+      contentType: 'text/event-stream',
+      events: VideoEvent,
+    },
+    errors: ['task_not_found', 'invalid_parameter'],
+  },
+  remixVideo: {
+    id: 'remixVideo',
+    method: 'POST',
+    path: '/v1/videos/{id}/remix',
+    summary: 'Remix a video',
+    description:
+      'Creates a new video from a completed one, with another prompt. The new video has the model and the duration of the original.',
+    access: 'key',
+    limit: 'create',
+    creates: true,
+    parameters: { path: taskId },
+    body: { form: [RemixBody], json: [RemixBody], sizeBytesMax: mebibyte },
+    answer: { description: 'The created task.', schema: Type.Union([RemixedVideo, OpenAiVideo]) },
+    errors: [
+      ...errorsOfBodies,
+      'task_not_found',
+      'task_not_completed',
+      'task_failed',
+      'media_expired',
+      'upstream_error',
+      ...errorsOfModels,
+      ...errorsOfSpending,
+    ],
+  },
+} as const satisfies Record<string, Operation>

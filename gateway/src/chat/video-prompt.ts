@@ -1,6 +1,6 @@
 /** What a conversation asks of a video model: the text and the pictures of the user's last message. */
 import { ApiError } from '@kinora/contract/errors'
-import { promptCharactersMax } from '@kinora/contract/operations/videos'
+import { promptCharactersMax } from '@kinora/contract/operations/video-fields'
 
 import type { Call } from '../http/call.ts'
 import { imageFrom, type ImageSource } from '../videos/images/reference-image.ts'

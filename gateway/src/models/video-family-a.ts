@@ -1,4 +1,5 @@
-import { FamilyAVideoForm, FamilyAVideoTask } from '@kinora/contract/operations/videos'
+import { FamilyAVideoTask } from '@kinora/contract/operations/video-tasks'
+import { FamilyAVideoForm } from '@kinora/contract/operations/videos'
 import { Type } from 'typebox'
 
 import { active, type VideoModel } from './model.ts'

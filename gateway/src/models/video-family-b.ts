@@ -1,4 +1,5 @@
-import { FamilyBVideoForm, FamilyBVideoTask } from '@kinora/contract/operations/videos'
+import { FamilyBVideoTask } from '@kinora/contract/operations/video-tasks'
+import { FamilyBVideoForm } from '@kinora/contract/operations/videos'
 
 import { active, type VideoModel } from './model.ts'
 

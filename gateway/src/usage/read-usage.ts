@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 /** Reads what a question about usage says, and answers it. */
-import type { UsageRow } from '@kinora/contract/operations/admin'
+import type { UsageRow } from '@kinora/contract/operations/account'
 
 import type { Call } from '../http/call.ts'
 import type { Postgres } from '../platform/postgres.ts'

@@ -1,4 +1,4 @@
-import type { UsageRow } from '@kinora/contract/operations/admin'
+import type { UsageRow } from '@kinora/contract/operations/account'
 
 import type { Postgres } from '../platform/postgres.ts'
 

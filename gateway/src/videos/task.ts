@@ -1,5 +1,5 @@
 import type { TaskErrorCode } from '@kinora/contract/errors'
-import type { VideoStatus } from '@kinora/contract/operations/videos'
+import type { VideoStatus } from '@kinora/contract/operations/video-fields'
 
 import type { Wallet } from '../billing/money/money.ts'
 import type { Price } from '../billing/prices/price.ts'

@@ -1,6 +1,6 @@
+import { adminOperations } from '@kinora/contract/admin-operations'
 /** Every operation of the admin API. */
 import { adminOpenapi } from '@kinora/contract/openapi'
-import { adminOperations } from '@kinora/contract/operations/admin-operations'
 
 import { createAccount } from '../admin/accounts/create-account.ts'
 import { endSubscription } from '../admin/accounts/end-subscription.ts'

@@ -1,6 +1,6 @@
-import { errorsOf, type Operation } from '@kinora/contract/operation'
 /** An operator at a gateway. Every answer is held against what the contract says of the operation. */
-import { adminOperations, type AdminOperationId } from '@kinora/contract/operations/admin-operations'
+import { adminOperations, type AdminOperationId } from '@kinora/contract/admin-operations'
+import { errorsOf, type Operation } from '@kinora/contract/operation'
 import Schema from 'typebox/schema'
 import { expect } from 'vitest'
 

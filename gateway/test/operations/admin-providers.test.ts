@@ -73,7 +73,7 @@ describe('a provider of the file', () => {
           upstream_model: 'vidB-2',
           order: 1,
           weight: 1,
-          health: { state: 'well', because: null, until: null },
+          health: { state: 'healthy', because: null, until: null },
         },
       ]),
       tasks_in_flight: 0,
@@ -283,7 +283,7 @@ test('resetProviderHealth forgets what is known against a provider', async () =>
   })
   const forgotten = await operator.call('resetProviderHealth', { id: 'vendor' })
   expect(forgotten).toEqual({ name: 'vendor', object: 'provider.health', forgotten: ['vidB-2'] })
-  await expect.poll(healthOf).toMatchObject({ state: 'well' })
+  await expect.poll(healthOf).toMatchObject({ state: 'healthy' })
   expectProblem(await operator.ask('resetProviderHealth', { id: 'nobody' }), 'resource_not_found')
 })
 

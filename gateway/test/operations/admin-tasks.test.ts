@@ -1,4 +1,4 @@
-import { adminOperations } from '@kinora/contract/operations/admin-operations'
+import { adminOperations } from '@kinora/contract/admin-operations'
 import Schema from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 

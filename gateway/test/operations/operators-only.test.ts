@@ -4,9 +4,9 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 
+import { adminOperations, type AdminOperationId } from '@kinora/contract/admin-operations'
 import type { ErrorCode } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
-import { adminOperations, type AdminOperationId } from '@kinora/contract/operations/admin-operations'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { deleteKey } from '../../src/auth/key-store.ts'

@@ -1,4 +1,4 @@
-import type { Account } from '@kinora/contract/operations/admin'
+import type { Account } from '@kinora/contract/operations/admin/accounts'
 
 import type { Call } from '../../http/call.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'

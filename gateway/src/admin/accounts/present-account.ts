@@ -1,4 +1,4 @@
-import type { Account } from '@kinora/contract/operations/admin'
+import type { Account } from '@kinora/contract/operations/admin/accounts'
 
 import { secondsOf } from '../unix-time.ts'
 import type { AccountRecord } from './account-store.ts'

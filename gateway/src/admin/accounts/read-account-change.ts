@@ -1,4 +1,4 @@
-import type { AccountChange } from '@kinora/contract/operations/admin'
+import type { AccountChange } from '@kinora/contract/operations/admin/accounts'
 import type { Static } from 'typebox'
 
 import type { AccountSettings } from './account-store.ts'

@@ -1,6 +1,6 @@
+import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
-import { SubscriptionBody } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import { SubscriptionBody } from '@kinora/contract/operations/admin/accounts'
 
 import { setSubscription as subscribe } from '../../billing/subscriptions/subscriptions.ts'
 import type { Handler } from '../../http/call.ts'

@@ -1,5 +1,5 @@
-import { AccountChange } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import { AccountChange } from '@kinora/contract/operations/admin/accounts'
 
 import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'

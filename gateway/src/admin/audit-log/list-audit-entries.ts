@@ -1,5 +1,5 @@
-import type { AuditEntry } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import type { AuditEntry } from '@kinora/contract/operations/admin/audit-log'
 
 import type { Handler } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'

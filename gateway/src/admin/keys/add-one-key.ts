@@ -1,4 +1,4 @@
-import type { Key } from '@kinora/contract/operations/admin'
+import type { Key } from '@kinora/contract/operations/admin/keys'
 
 import { setKeyLimits } from '../../billing/spending/spending-store.ts'
 import type { Call } from '../../http/call.ts'

@@ -1,5 +1,5 @@
-import { KeyBody } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import { KeyBody } from '@kinora/contract/operations/admin/keys'
 
 import type { KeyKind } from '../../auth/key-text.ts'
 import type { Handler } from '../../http/call.ts'

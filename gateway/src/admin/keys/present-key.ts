@@ -1,4 +1,4 @@
-import type { Key } from '@kinora/contract/operations/admin'
+import type { Key } from '@kinora/contract/operations/admin/keys'
 
 import { secondsOf, secondsOrNull } from '../unix-time.ts'
 import type { KeyRecord } from './key-record-store.ts'

@@ -1,5 +1,5 @@
 import { ApiError } from '@kinora/contract/errors'
-import type { KeyChange } from '@kinora/contract/operations/admin'
+import type { KeyChange } from '@kinora/contract/operations/admin/keys'
 import type { Static } from 'typebox'
 
 import { isAddressRange } from '../../auth/caller.ts'

@@ -1,5 +1,5 @@
-import { RotateBody } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import { RotateBody } from '@kinora/contract/operations/admin/keys'
 
 import { setKeyLimits } from '../../billing/spending/spending-store.ts'
 import type { Handler } from '../../http/call.ts'

@@ -1,6 +1,6 @@
+import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
-import { AdjustmentBody } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import { AdjustmentBody } from '@kinora/contract/operations/admin/ledger'
 
 import { adjust } from '../../billing/ledger/movements.ts'
 import type { Handler } from '../../http/call.ts'

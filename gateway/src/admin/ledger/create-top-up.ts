@@ -1,5 +1,5 @@
-import { TopUpBody } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import { TopUpBody } from '@kinora/contract/operations/admin/ledger'
 
 import { topUp } from '../../billing/ledger/movements.ts'
 import type { Handler } from '../../http/call.ts'

@@ -1,4 +1,4 @@
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
 
 import { lastAudit } from '../../billing/ledger/audit-ledger.ts'
 import type { Handler } from '../../http/call.ts'

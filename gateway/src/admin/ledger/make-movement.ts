@@ -1,4 +1,4 @@
-import type { AdjustmentBody, MadeMovement } from '@kinora/contract/operations/admin'
+import type { AdjustmentBody, CreatedMovement } from '@kinora/contract/operations/admin/ledger'
 import type { Static } from 'typebox'
 
 import type { MovementMade, OperatorOrder } from '../../billing/ledger/movements.ts'
@@ -10,7 +10,7 @@ import { actorOf, audited } from '../audit-log/audit.ts'
 import { givenId, notFound } from '../given-id.ts'
 import { presentMovement } from './present-movement.ts'
 
-const presentMade = ({ movement, balance }: MovementMade, currency: string): MadeMovement => ({
+const presentMade = ({ movement, balance }: MovementMade, currency: string): CreatedMovement => ({
   ...presentMovement(movement, currency),
   balance: {
     wallet: movement.wallet,
@@ -27,7 +27,7 @@ export const makeMovement = async (
   action: string,
   given: Static<typeof AdjustmentBody>,
   move: (database: Database, order: OperatorOrder) => Promise<MovementMade>,
-): Promise<MadeMovement> => {
+): Promise<CreatedMovement> => {
   const accountId = givenId(call, 'account')
   return postgres.transaction(async (database) => {
     if ((await findAccount(database, accountId)) === undefined) throw notFound('account')

@@ -1,4 +1,4 @@
-import type { LedgerAudit } from '@kinora/contract/operations/admin'
+import type { LedgerAudit } from '@kinora/contract/operations/admin/ledger'
 
 import { isSound } from '../../billing/ledger/audit-ledger.ts'
 import type { StoredAudit } from '../../billing/ledger/ledger-audit-store.ts'

@@ -1,4 +1,4 @@
-import type { AccountMovement } from '@kinora/contract/operations/admin'
+import type { AccountMovement } from '@kinora/contract/operations/admin/ledger'
 
 import type { AccountMovement as MovementRecord } from '../../billing/ledger/movement-store.ts'
 import { secondsOf } from '../unix-time.ts'

@@ -1,6 +1,6 @@
+import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
-import { RoutesBody } from '@kinora/contract/operations/admin-providers'
+import { RoutesBody } from '@kinora/contract/operations/admin/models'
 
 import type { Handler } from '../../http/call.ts'
 import { knownModels } from '../../models/catalog.ts'

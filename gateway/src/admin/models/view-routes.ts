@@ -1,4 +1,4 @@
-import type { ModelRoutes } from '@kinora/contract/operations/admin-providers'
+import type { ModelRoutes } from '@kinora/contract/operations/admin/models'
 
 import { knownModels } from '../../models/catalog.ts'
 import type { ModelConfig } from '../../models/model.ts'

@@ -1,5 +1,5 @@
 import { ApiError } from '@kinora/contract/errors'
-import type { Plan } from '@kinora/contract/operations/admin'
+import type { Plan } from '@kinora/contract/operations/admin/plans'
 
 import { secondsOf } from '../unix-time.ts'
 import type { PlanRecord } from './plan-store.ts'

@@ -1,5 +1,5 @@
-import { PlanChange } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import { PlanChange } from '@kinora/contract/operations/admin/plans'
 
 import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'

@@ -1,4 +1,4 @@
-import type { PriceVersion } from '@kinora/contract/operations/admin'
+import type { PriceVersion } from '@kinora/contract/operations/admin/prices'
 
 import type { PriceInForce } from '../../billing/prices/price-list.ts'
 import { secondsOf } from '../unix-time.ts'

@@ -1,6 +1,6 @@
+import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
-import { PriceBody } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import { PriceBody } from '@kinora/contract/operations/admin/prices'
 
 import { unitsOf, type PriceList } from '../../billing/prices/price-list.ts'
 import { insertPrice } from '../../billing/prices/price-store.ts'

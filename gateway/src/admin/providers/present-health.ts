@@ -2,7 +2,7 @@ import type { Router } from '../../routing/route.ts'
 
 export const presentHealth = (health: ReturnType<Router['healthOf']>) =>
   health.kind === 'well'
-    ? { state: 'well', because: null, until: null }
+    ? { state: 'healthy', because: null, until: null }
     : {
         state: 'unhealthy',
         because: health.because,

@@ -1,4 +1,4 @@
-import type { Provider } from '@kinora/contract/operations/admin-providers'
+import type { Provider } from '@kinora/contract/operations/admin/providers'
 
 import { hintOf } from '../../auth/key-text.ts'
 import type { Secret } from '../../platform/secret.ts'

@@ -1,5 +1,5 @@
 import { ApiError } from '@kinora/contract/errors'
-import { apiKeyCharactersMax, ProviderBody } from '@kinora/contract/operations/admin-providers'
+import { apiKeyCharactersMax, ProviderBody } from '@kinora/contract/operations/admin/providers'
 
 import type { Call } from '../../http/call.ts'
 import { Secret } from '../../platform/secret.ts'

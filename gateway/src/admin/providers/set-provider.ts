@@ -1,5 +1,5 @@
+import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
 
 import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'

@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 /** What operators see of providers: how each is set up, what it serves and how it does, and what it has to do. */
-import type { Provider } from '@kinora/contract/operations/admin-providers'
+import type { Provider } from '@kinora/contract/operations/admin/providers'
 
 import type { Catalog } from '../../models/catalog.ts'
 import type { Database } from '../../platform/postgres.ts'

@@ -1,4 +1,4 @@
-import type { InstanceSettings } from '@kinora/contract/operations/admin'
+import type { InstanceSettings } from '@kinora/contract/operations/admin/settings'
 
 import type { Settings } from '../../settings/instance-settings-store.ts'
 

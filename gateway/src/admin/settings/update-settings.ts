@@ -1,5 +1,5 @@
-import { SettingsChange } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import { SettingsChange } from '@kinora/contract/operations/admin/settings'
 import type { Static } from 'typebox'
 
 import type { Handler } from '../../http/call.ts'

@@ -1,4 +1,4 @@
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
 
 import type { Handler } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'

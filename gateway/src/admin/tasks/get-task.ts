@@ -1,5 +1,5 @@
-import type { ProviderAttempt } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import type { ProviderAttempt } from '@kinora/contract/operations/admin/tasks'
 
 import { priceLine } from '../../billing/ledger/receipt.ts'
 import type { Handler } from '../../http/call.ts'

@@ -1,5 +1,5 @@
-import type { LoggedRequest } from '@kinora/contract/operations/admin'
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import type { LoggedRequest } from '@kinora/contract/operations/admin/requests'
 
 import type { Handler } from '../../http/call.ts'
 import type { CompletedRequest } from '../../http/completed-request.ts'

@@ -1,4 +1,4 @@
-import type { AdminTask } from '@kinora/contract/operations/admin'
+import type { AdminTask } from '@kinora/contract/operations/admin/tasks'
 
 import { secondsOf, secondsOrNull } from '../unix-time.ts'
 import type { TaskRecord } from './task-store.ts'

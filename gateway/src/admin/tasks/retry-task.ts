@@ -1,9 +1,9 @@
-import { ApiError } from '@kinora/contract/errors'
 /**
  * Orders again what a failed task was to make: the same order of the same key, through the same admission, at the price
  * of today. What the key could not order itself now, nobody orders for it.
  */
-import type { adminOperations } from '@kinora/contract/operations/admin-operations'
+import type { adminOperations } from '@kinora/contract/admin-operations'
+import { ApiError } from '@kinora/contract/errors'
 
 import { callerOf } from '../../auth/authenticate.ts'
 import type { Caller } from '../../auth/caller.ts'

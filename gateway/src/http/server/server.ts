@@ -1,12 +1,12 @@
 import underPressure from '@fastify/under-pressure'
-import { ApiError } from '@kinora/contract/errors'
-import type { Operation } from '@kinora/contract/operation'
-import { notOffered, operations } from '@kinora/contract/operations'
 /**
  * The front door: hardened settings, ids, cross-origin rules, one log line a request, and a close that
  * drops nobody. It knows nothing of video, audio or money.
  */
-import { adminOperations } from '@kinora/contract/operations/admin-operations'
+import { adminOperations } from '@kinora/contract/admin-operations'
+import { ApiError } from '@kinora/contract/errors'
+import type { Operation } from '@kinora/contract/operation'
+import { unsupportedOperations, operations } from '@kinora/contract/operations'
 import { webhookOperations } from '@kinora/contract/operations/webhooks'
 import fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
@@ -74,7 +74,7 @@ const pathPatterns = everyOperation.map(({ path, method }) => ({
   method: method as string,
   pattern: patternOf(path),
 }))
-const notOfferedPatterns = notOffered.map(({ path, method, summary }) => ({
+const notOfferedPatterns = unsupportedOperations.map(({ path, method, summary }) => ({
   method: method as string,
   pattern: patternOf(path),
   summary,

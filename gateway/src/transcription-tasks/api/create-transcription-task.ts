@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
-import { TranscriptionTaskForm } from '@kinora/contract/operations/audio'
+import { TranscriptionTaskForm } from '@kinora/contract/operations/transcription-tasks'
 
 import { uploadedFile } from '../../audio/audio-file.ts'
 import { readLanguage } from '../../audio/languages.ts'

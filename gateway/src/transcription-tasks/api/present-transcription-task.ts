@@ -1,4 +1,4 @@
-import type { TranscriptionTask as TranscriptionTaskView } from '@kinora/contract/operations/audio'
+import type { TranscriptionTask as TranscriptionTaskView } from '@kinora/contract/operations/transcription-tasks'
 
 import type { TranscriptionTask } from '../transcription-task.ts'
 

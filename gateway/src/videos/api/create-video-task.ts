@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
-import { FamilyBVideoTask, type FamilyAVideoTask } from '@kinora/contract/operations/videos'
+import { FamilyBVideoTask, type FamilyAVideoTask } from '@kinora/contract/operations/video-tasks'
 import type { Static } from 'typebox'
 
 import type { Handler } from '../../http/call.ts'

@@ -1,6 +1,7 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
-import type { VideoEvent, VideoStatus } from '@kinora/contract/operations/videos'
+import type { VideoStatus } from '@kinora/contract/operations/video-fields'
+import type { VideoEvent } from '@kinora/contract/operations/videos'
 
 import type { Call, Handler } from '../../http/call.ts'
 import type { EventStream } from '../../http/sse.ts'

@@ -1,12 +1,11 @@
 /** A task as its readers see it: the family picks the fields, the dialect picks the words or the whole shape. */
+import type { VideoStatus } from '@kinora/contract/operations/video-fields'
+import type { CreatedVideoTask, VideoTaskView } from '@kinora/contract/operations/video-tasks'
 import type {
   CreatedVideo,
-  CreatedVideoTask,
   ListedVideo,
   OpenAiVideo,
   RemixedVideo,
-  VideoStatus,
-  VideoTaskView,
   VideoView,
 } from '@kinora/contract/operations/videos'
 

@@ -1,0 +1,205 @@
+/** `/admin/v1/keys` and operator keys. */
+import { Type, type Static, type TSchema } from 'typebox'
+
+import { Nullable, ObjectType, optionals, Page, Time } from '../../fields.ts'
+import { mebibyte } from '../../limits.ts'
+import { Currency, Micros, RequestCurrency, RequestMicros } from '../../money.ts'
+import { errorsOfBodies, type Operation } from '../../operation.ts'
+import { DeletedResource, Limits, pageQuery, PerMinute, ResourceId, TaskCount } from './admin-fields.ts'
+
+const Budgets = <Schema extends TSchema>(currency: Schema) =>
+  Type.Array(
+    Type.Object({
+      period: Type.String({ enum: ['hour', 'day', 'week', 'month'], description: 'The period (UTC).' }),
+      limit_micros: RequestMicros('Maximum amount to spend per period.'),
+      currency,
+    }),
+    {
+      maxItems: 4,
+      description: 'Maximum amounts to spend per period. Unspent amounts do not carry over.',
+    },
+  )
+
+const keyName = Type.String({ maxLength: 200, description: 'Name of the key.' })
+const keySettings = {
+  name: keyName,
+  models: Nullable(
+    Type.Array(Type.String(), {
+      maxItems: 200,
+      description: 'Models that the key may use; null for all models.',
+    }),
+  ),
+  addresses: Nullable(
+    Type.Array(Type.String(), {
+      maxItems: 200,
+      description: 'IP addresses or CIDR ranges that may use the key; null for all addresses.',
+    }),
+  ),
+  expires_at: Nullable(Time('When the key expires; null if it does not expire.')),
+  disabled: Type.Boolean({ description: 'Whether requests with the key are rejected.' }),
+  quota_micros: Nullable(
+    RequestMicros('Total amount that the key may spend from the time the quota is set; null for no limit.'),
+  ),
+  requests_per_minute: Nullable(
+    PerMinute('Limit for all requests with the key together; null for no limit.'),
+  ),
+  limits: Limits,
+  concurrency: Nullable(
+    TaskCount('Tasks that the key may run at once; further tasks are queued. Null for the default.'),
+  ),
+  dialect: Type.String({
+    enum: ['reference', 'openai'],
+    description: 'Dialect of the responses to this key.',
+  }),
+}
+const requestKeySettings = {
+  ...keySettings,
+  budgets: Budgets(Type.Optional(RequestCurrency)),
+  currency: RequestCurrency,
+}
+
+export const KeyBody = Type.Object({
+  kind: Type.String({
+    enum: ['payg', 'subscription'],
+    description: 'Whether the key pays from the pay-as-you-go balance or from the subscription.',
+  }),
+  ...optionals(requestKeySettings).properties,
+})
+export const KeyChange = optionals(requestKeySettings)
+
+export const Key = Type.Object(
+  {
+    id: Type.String({ description: 'Id of the key.' }),
+    object: ObjectType('key'),
+    account_id: Nullable(Type.String({ description: 'Id of the account; null for an operator key.' })),
+    kind: Type.String({
+      enum: ['payg', 'subscription', 'admin'],
+      description: 'What the key is for: pay-as-you-go, subscription or administration.',
+    }),
+    hint: Type.String({ description: 'Last characters of the secret, to tell keys apart.' }),
+    ...keySettings,
+    budgets: Budgets(Currency),
+    currency: Currency,
+    used_micros: Micros('Used part of the quota; 0 for a key without a quota.'),
+    last_used_at: Nullable(Time('When the key was last used; null if it was never used.')),
+    created_at: Time('When the key was created.'),
+  },
+  { description: 'The key.' },
+)
+export type Key = Static<typeof Key>
+
+const CreatedKey = Type.Object({
+  key: Key,
+  secret: Type.String({
+    description: 'The secret of the key. It is returned only once; the service stores a hash of it.',
+  }),
+})
+
+export const RotateBody = Type.Object({
+  overlap_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 2_592_000,
+      default: 0,
+      description: 'How long the old secret remains valid, in seconds.',
+    }),
+  ),
+})
+
+export const OperatorKeyBody = Type.Object({ name: keyName })
+
+const keyId = ResourceId('key')
+
+export const keyOperations = {
+  createKey: {
+    id: 'createKey',
+    method: 'POST',
+    path: '/admin/v1/accounts/{id}/keys',
+    summary: 'Create a key',
+    description: 'Creates a key for an account. Store the secret: it is returned only in this response.',
+    access: 'operator',
+    parameters: { path: ResourceId('account') },
+    body: { form: null, json: [KeyBody], sizeBytesMax: mebibyte },
+    answer: { description: 'The created key and its secret.', schema: CreatedKey },
+    errors: [...errorsOfBodies, 'resource_not_found'],
+  },
+  listKeys: {
+    id: 'listKeys',
+    method: 'GET',
+    path: '/admin/v1/keys',
+    summary: 'List keys',
+    description: 'Lists the keys of all accounts and of operators, newest first.',
+    access: 'operator',
+    parameters: {
+      optionalQuery: {
+        ...pageQuery,
+        account_id: Type.String({ description: 'Only keys of this account.' }),
+        kind: Type.String({
+          enum: ['payg', 'subscription', 'admin'],
+          description: 'Only keys of this kind.',
+        }),
+      },
+    },
+    answer: { description: 'A page of keys.', schema: Page(Key) },
+    errors: ['invalid_parameter'],
+  },
+  getKey: {
+    id: 'getKey',
+    method: 'GET',
+    path: '/admin/v1/keys/{id}',
+    summary: 'Get a key',
+    description: 'Returns a key without its secret.',
+    access: 'operator',
+    parameters: { path: keyId },
+    answer: { description: 'The key.', schema: Key },
+    errors: ['resource_not_found'],
+  },
+  updateKey: {
+    id: 'updateKey',
+    method: 'PATCH',
+    path: '/admin/v1/keys/{id}',
+    summary: 'Update a key',
+    description:
+      'Changes the fields that are present in the body. Use `disabled` to disable or enable a key.',
+    access: 'operator',
+    parameters: { path: keyId },
+    body: { form: null, json: [KeyChange], sizeBytesMax: mebibyte },
+    answer: { description: 'The updated key.', schema: Key },
+    errors: [...errorsOfBodies, 'resource_not_found', 'conflict'],
+  },
+  rotateKey: {
+    id: 'rotateKey',
+    method: 'POST',
+    path: '/admin/v1/keys/{id}/rotate',
+    summary: 'Rotate a key',
+    description:
+      'Creates a replacement for a key, with the same settings and a new secret. The old secret expires after `overlap_seconds`.',
+    access: 'operator',
+    parameters: { path: keyId },
+    body: { form: null, json: [RotateBody], sizeBytesMax: mebibyte },
+    answer: { description: 'The replacement key and its secret.', schema: CreatedKey },
+    errors: [...errorsOfBodies, 'resource_not_found'],
+  },
+  deleteKey: {
+    id: 'deleteKey',
+    method: 'DELETE',
+    path: '/admin/v1/keys/{id}',
+    summary: 'Delete a key',
+    description: 'Deletes a key. Requests with it are rejected from now on.',
+    access: 'operator',
+    parameters: { path: keyId },
+    answer: { description: 'The key was deleted.', schema: DeletedResource('key') },
+    errors: ['resource_not_found', 'conflict'],
+  },
+  createOperatorKey: {
+    id: 'createOperatorKey',
+    method: 'POST',
+    path: '/admin/v1/operator-keys',
+    summary: 'Create an operator key',
+    description: 'Creates a key for the admin API. Store the secret: it is returned only in this response.',
+    access: 'operator',
+    body: { form: null, json: [OperatorKeyBody], sizeBytesMax: mebibyte },
+    answer: { description: 'The created key and its secret.', schema: CreatedKey },
+    errors: [...errorsOfBodies],
+  },
+} as const satisfies Record<string, Operation>

@@ -1,0 +1,189 @@
+/** Top-ups, adjustments, the ledger and receipts. */
+import { Type, type Static } from 'typebox'
+
+import { Nullable, ObjectType, Page, periodQuery, Time } from '../../fields.ts'
+import { mebibyte } from '../../limits.ts'
+import { amountMax, Currency, Micros, RequestCurrency, RequestMicros } from '../../money.ts'
+import { errorsOfBodies, type Operation } from '../../operation.ts'
+import { Receipt } from '../account.ts'
+import { Balance } from './accounts.ts'
+import { pageQuery, ResourceId, Wallet } from './admin-fields.ts'
+
+const movementRequest = {
+  currency: Type.Optional(RequestCurrency),
+  wallet: Type.Optional(
+    Type.String({
+      enum: ['payg', 'subscription'],
+      default: 'payg',
+      description: 'The wallet: pay-as-you-go or subscription.',
+    }),
+  ),
+  reason: Type.String({ maxLength: 500, description: 'The reason, for the audit log.' }),
+  reference: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description:
+        'Your own reference, such as an invoice number. A request that repeats a reference does not move money again.',
+    }),
+  ),
+}
+
+export const TopUpBody = Type.Object({
+  amount_micros: RequestMicros('Amount to add.', 1),
+  ...movementRequest,
+})
+
+export const AdjustmentBody = Type.Object({
+  amount_micros: RequestMicros(
+    'Amount to add; negative to subtract. A balance cannot become negative.',
+    -amountMax,
+  ),
+  ...movementRequest,
+})
+
+export const AccountMovement = Type.Object({
+  id: Type.String({ description: 'Id of the movement.' }),
+  object: ObjectType('movement'),
+  account_id: Type.String({ description: 'Id of the account.' }),
+  kind: Type.String({
+    enum: ['top_up', 'grant', 'adjustment', 'expiry'],
+    description:
+      'Kind of movement. A `grant` starts a cycle of a subscription, an `expiry` removes the unspent rest of a cycle.',
+  }),
+  wallet: Wallet,
+  amount_micros: Micros('Amount of the movement; negative if it lowers the balance.'),
+  currency: Currency,
+  actor: Type.String({ description: 'Who made the movement: the name and hint of an operator key.' }),
+  reason: Type.String({ description: 'The reason that was given.' }),
+  reference: Nullable(Type.String({ description: 'The reference that was given; null if there was none.' })),
+  created_at: Time('When the movement was recorded.'),
+})
+export type AccountMovement = Static<typeof AccountMovement>
+
+export const CreatedMovement = Type.Object({ ...AccountMovement.properties, balance: Balance })
+export type CreatedMovement = Static<typeof CreatedMovement>
+
+export const LedgerEntry = Type.Object({
+  id: Type.String({ description: 'Id of the entry.' }),
+  account_id: Type.String({ description: 'Id of the account.' }),
+  wallet: Wallet,
+  task_id: Nullable(
+    Type.String({ description: 'Id of the task, request or movement that the entry belongs to.' }),
+  ),
+  movement: Type.String({ description: 'Kind of movement, such as `hold` or `capture`.' }),
+  book: Type.String({ description: 'The book of the entry, such as `available` or `held`.' }),
+  amount_micros: Micros('Amount of the entry. The entries of a movement sum to zero.'),
+  currency: Currency,
+  created_at: Time('When the entry was recorded.'),
+})
+export type LedgerEntry = Static<typeof LedgerEntry>
+
+export const LedgerAudit = Type.Object({
+  object: ObjectType('ledger.audit'),
+  is_sound: Type.Boolean({ description: 'Whether no invariant is violated.' }),
+  checked_at: Time('When the audit was made.'),
+  took_ms: Type.Integer({ description: 'Duration of the audit in milliseconds.' }),
+  findings: Type.Array(
+    Type.Object({
+      invariant: Type.String({ description: 'Name of the invariant.' }),
+      violations: Type.Integer({ description: 'Number of violations.' }),
+      examples: Type.Array(Type.String(), { description: 'Ids that violate the invariant.' }),
+      meaning: Type.String({ description: 'The invariant as a sentence.' }),
+    }),
+    { description: 'The result for each invariant.' },
+  ),
+})
+export type LedgerAudit = Static<typeof LedgerAudit>
+
+const accountId = ResourceId('account')
+
+export const ledgerOperations = {
+  createTopUp: {
+    id: 'createTopUp',
+    method: 'POST',
+    path: '/admin/v1/accounts/{id}/top-ups',
+    summary: 'Top up an account',
+    description: 'Adds money to a wallet of an account.',
+    access: 'operator',
+    parameters: { path: accountId },
+    body: { form: null, json: [TopUpBody], sizeBytesMax: mebibyte },
+    answer: { description: 'The movement and the new balance.', schema: CreatedMovement },
+    errors: [...errorsOfBodies, 'resource_not_found', 'conflict'],
+  },
+  createAdjustment: {
+    id: 'createAdjustment',
+    method: 'POST',
+    path: '/admin/v1/accounts/{id}/adjustments',
+    summary: 'Adjust a balance',
+    description: 'Corrects the balance of a wallet up or down.',
+    access: 'operator',
+    parameters: { path: accountId },
+    body: { form: null, json: [AdjustmentBody], sizeBytesMax: mebibyte },
+    answer: { description: 'The movement and the new balance.', schema: CreatedMovement },
+    errors: [...errorsOfBodies, 'resource_not_found', 'conflict'],
+  },
+  listMovements: {
+    id: 'listMovements',
+    method: 'GET',
+    path: '/admin/v1/accounts/{id}/movements',
+    summary: 'List the movements of an account',
+    description: 'Lists the top-ups, grants, adjustments and expiries of an account, newest first.',
+    access: 'operator',
+    parameters: { path: accountId, optionalQuery: pageQuery },
+    answer: { description: 'A page of movements.', schema: Page(AccountMovement) },
+    errors: ['invalid_parameter', 'resource_not_found'],
+  },
+  listLedgerEntries: {
+    id: 'listLedgerEntries',
+    method: 'GET',
+    path: '/admin/v1/ledger',
+    summary: 'List ledger entries',
+    description: 'Lists the entries of the double-entry ledger, newest first.',
+    access: 'operator',
+    parameters: {
+      optionalQuery: {
+        ...pageQuery,
+        account_id: Type.String({ description: 'Only this account.' }),
+        task_id: Type.String({ description: 'Only this task, request or movement.' }),
+        movement: Type.String({
+          enum: ['top_up', 'grant', 'adjustment', 'expiry', 'hold', 'capture', 'release'],
+          description: 'Only movements of this kind.',
+        }),
+        ...periodQuery,
+      },
+    },
+    answer: { description: 'A page of entries.', schema: Page(LedgerEntry) },
+    errors: ['invalid_parameter'],
+  },
+  getLedgerAudit: {
+    id: 'getLedgerAudit',
+    method: 'GET',
+    path: '/admin/v1/ledger/audit',
+    summary: 'Get the last ledger audit',
+    description: 'Returns the result of the last audit of the ledger.',
+    access: 'operator',
+    answer: { description: 'The result of the audit.', schema: LedgerAudit },
+    errors: [],
+  },
+  runLedgerAudit: {
+    id: 'runLedgerAudit',
+    method: 'POST',
+    path: '/admin/v1/ledger/audit',
+    summary: 'Run a ledger audit',
+    description: 'Checks the invariants of the ledger now and returns the result.',
+    access: 'operator',
+    answer: { description: 'The result of the audit.', schema: LedgerAudit },
+    errors: [],
+  },
+  getAnyReceipt: {
+    id: 'getAnyReceipt',
+    method: 'GET',
+    path: '/admin/v1/receipts/{id}',
+    summary: 'Get the receipt of any task or request',
+    description: 'Returns the cost of a task or request of any account, and how it was calculated.',
+    access: 'operator',
+    parameters: { path: ResourceId('task or request') },
+    answer: { description: 'The receipt.', schema: Receipt },
+    errors: ['task_not_found'],
+  },
+} as const satisfies Record<string, Operation>

@@ -1,0 +1,190 @@
+/** `/admin/v1/providers`. */
+import { Type, type Static } from 'typebox'
+
+import { Deleted, Nullable, ObjectType, Page, Time } from '../../fields.ts'
+import { mebibyte } from '../../limits.ts'
+import { errorsOfBodies, type Operation } from '../../operation.ts'
+import { pageQuery } from './admin-fields.ts'
+
+const Milliseconds = (description: string) =>
+  Type.Integer({ minimum: 1, description: `${description} In milliseconds.` })
+
+/** Settings of every provider, whatever its kind. */
+const commonSettings = {
+  base_url: Type.String({ maxLength: 2_000, description: "URL of the provider's API." }),
+  enabled: Type.Boolean({
+    description: 'Whether the provider gets new jobs. A disabled provider finishes its running jobs.',
+  }),
+  slots: Type.Integer({ minimum: 1, description: 'Jobs that the provider may run at once.' }),
+  shards: Type.Integer({ minimum: 1, description: 'Number of loops that poll its jobs.' }),
+  poll_interval_ms_min: Milliseconds('Shortest time between two polls of a job.'),
+  poll_interval_ms_max: Milliseconds('Longest time between two polls of a job.'),
+  submit_timeout_ms: Milliseconds('Timeout for submitting a job.'),
+  poll_timeout_ms: Milliseconds('Timeout for polling a job.'),
+  download_timeout_ms: Milliseconds('Timeout for downloading a result.'),
+  connections: Type.Integer({
+    minimum: 1,
+    description: 'Connections that each process may open to one origin.',
+  }),
+  result_origins: Type.Array(Type.String({ maxLength: 2_000 }), {
+    maxItems: 100,
+    description: 'Origins with private addresses from which results may be downloaded.',
+  }),
+}
+
+export const apiKeyCharactersMax = 8_000
+
+const settings = {
+  type: 'object',
+  additionalProperties: true,
+  description: "Settings of the provider's kind, named as in the providers file, in snake case.",
+}
+
+const kind = Type.String({ maxLength: 100, description: 'The protocol of the provider, such as `openai`.' })
+
+export const ProviderBody = Type.Object({
+  kind,
+  ...Type.Partial(Type.Object(commonSettings)).properties,
+  api_key: Type.Optional(
+    Type.Unsafe<unknown>({
+      anyOf: [{ type: 'string', minLength: 1, maxLength: apiKeyCharactersMax }, { type: 'null' }],
+      // The parameter reader quotes rejected values, and an API key must not be quoted.
+      'x-read-by-endpoint': true,
+      description:
+        'API key of the provider. It is stored encrypted and never returned. If omitted, the current key stays; null removes it.',
+    }),
+  ),
+  settings: Type.Optional(Type.Unsafe<unknown>({ ...settings, 'x-read-by-endpoint': true })),
+})
+
+export const Health = Type.Object(
+  {
+    state: Type.String({
+      enum: ['healthy', 'unhealthy'],
+      description: 'Whether the provider gets new jobs of this model.',
+    }),
+    because: Nullable(Type.String({ description: 'Why it is unhealthy; null if it is healthy.' })),
+    until: Nullable(Time('When it is tried again; null if it is healthy.')),
+  },
+  { description: 'Health of the provider for this model.' },
+)
+
+export const Provider = Type.Object({
+  name: Type.String({ description: 'Name of the provider.' }),
+  object: ObjectType('provider'),
+  source: Type.String({
+    enum: ['file', 'record'],
+    description:
+      'Where its configuration comes from: the providers file (`file`) or the admin API (`record`).',
+  }),
+  kind: Type.String({ description: 'The protocol of the provider.' }),
+  ...commonSettings,
+  settings: Type.Unsafe<Record<string, unknown>>(settings),
+  credential_hint: Nullable(
+    Type.String({ description: 'Last characters of its API key, to tell keys apart; null without a key.' }),
+  ),
+  is_removed: Type.Boolean({
+    description: 'Whether the provider was deleted and only finishes its running jobs.',
+  }),
+  problem: Nullable(
+    Type.String({ description: 'Why the provider cannot be used, and how to fix it; null if it can.' }),
+  ),
+  models: Type.Array(
+    Type.Object({
+      model: Type.String({ description: 'Id of the model.' }),
+      upstream_model: Type.String({ description: "The provider's own name of the model." }),
+      order: Type.Integer({ description: 'Priority of the route; lower values are tried first.' }),
+      weight: Type.Integer({ description: 'Share of the work among routes of the same order.' }),
+      health: Health,
+    }),
+    { description: 'The models that the provider serves.' },
+  ),
+  tasks_in_flight: Type.Integer({ description: 'Tasks that the provider is working on.' }),
+  tasks_waiting: Type.Integer({ description: 'Tasks that wait for a slot of the provider.' }),
+  changed_at: Nullable(
+    Time('When an operator last changed the configuration; null if it comes from the file.'),
+  ),
+})
+export type Provider = Static<typeof Provider>
+
+const DeletedProvider = Type.Object({
+  name: Type.String({ description: 'Name of the provider.' }),
+  deleted: Deleted,
+  is_of_file: Type.Boolean({
+    description:
+      'Whether the providers file has a provider of this name. Its configuration applies again from now on.',
+  }),
+  open_tasks: Type.Integer({
+    description: 'Running tasks that the provider still finishes. It stays in the list until then.',
+  }),
+})
+
+const ResetHealth = Type.Object({
+  name: Type.String({ description: 'Name of the provider.' }),
+  object: ObjectType('provider.health'),
+  forgotten: Type.Array(Type.String(), { description: 'Models for which the provider was unhealthy.' }),
+})
+
+const providerName = { name: Type.String({ description: 'Name of the provider.' }) }
+
+export const providerOperations = {
+  listProviders: {
+    id: 'listProviders',
+    method: 'GET',
+    path: '/admin/v1/providers',
+    summary: 'List providers',
+    description: 'Lists providers by name, with their configuration, models, health and load.',
+    access: 'operator',
+    parameters: { optionalQuery: pageQuery },
+    answer: { description: 'A page of providers.', schema: Page(Provider) },
+    errors: ['invalid_parameter'],
+  },
+  getProvider: {
+    id: 'getProvider',
+    method: 'GET',
+    path: '/admin/v1/providers/{name}',
+    summary: 'Get a provider',
+    description: 'Returns a provider with its configuration, models, health and load.',
+    access: 'operator',
+    parameters: { path: providerName },
+    answer: { description: 'The provider.', schema: Provider },
+    errors: ['resource_not_found'],
+  },
+  setProvider: {
+    id: 'setProvider',
+    method: 'PUT',
+    path: '/admin/v1/providers/{name}',
+    summary: 'Create or replace a provider',
+    description:
+      'Creates a provider or replaces its configuration. It takes precedence over the providers file and applies without a restart.',
+    access: 'operator',
+    parameters: { path: providerName },
+    body: { form: null, json: [ProviderBody], sizeBytesMax: mebibyte },
+    answer: { description: 'The provider.', schema: Provider },
+    errors: [...errorsOfBodies, 'conflict'],
+  },
+  deleteProvider: {
+    id: 'deleteProvider',
+    method: 'DELETE',
+    path: '/admin/v1/providers/{name}',
+    summary: 'Delete a provider',
+    description:
+      'Deletes the configuration that was made with the admin API. The provider gets no new jobs and finishes its running ones.',
+    access: 'operator',
+    parameters: { path: providerName },
+    answer: { description: 'The provider was deleted.', schema: DeletedProvider },
+    errors: ['resource_not_found', 'conflict'],
+  },
+  resetProviderHealth: {
+    id: 'resetProviderHealth',
+    method: 'POST',
+    path: '/admin/v1/providers/{name}/reset-health',
+    summary: 'Reset the health of a provider',
+    description:
+      'Closes the circuit breakers of a provider and ends its waiting times, so that it gets new jobs at once.',
+    access: 'operator',
+    parameters: { path: providerName },
+    answer: { description: 'The models that were reset.', schema: ResetHealth },
+    errors: ['resource_not_found'],
+  },
+} as const satisfies Record<string, Operation>

@@ -1,0 +1,79 @@
+/** `/admin/v1/requests` and `/admin/v1/usage`. */
+import { Type, type Static } from 'typebox'
+
+import { Nullable, ObjectType, Page, periodQuery, Time } from '../../fields.ts'
+import type { Operation } from '../../operation.ts'
+import { UsageRow } from '../account.ts'
+import { ownerQuery, pageQuery } from './admin-fields.ts'
+
+export const LoggedRequest = Type.Object({
+  id: Type.String({ description: 'Id of the request: the `x-request-id` of its response.' }),
+  object: ObjectType('request'),
+  at: Time('When the request arrived.'),
+  account_id: Nullable(Type.String({ description: 'Id of the account; null without a valid key.' })),
+  key_id: Nullable(Type.String({ description: 'Id of the key; null without a valid key.' })),
+  operation: Type.String({ description: 'Id of the operation.' }),
+  method: Type.String({ description: 'HTTP method.' }),
+  path: Type.String({ description: 'Path of the URL.' }),
+  status: Type.Integer({ description: 'HTTP status of the response.' }),
+  error_code: Nullable(Type.String({ description: 'Error code of the response; null on success.' })),
+  model: Nullable(Type.String({ description: 'Id of the model; null if none is involved.' })),
+  provider: Nullable(
+    Type.String({
+      description: 'Name of the provider that was called during the request; null if none was.',
+    }),
+  ),
+  task_id: Nullable(Type.String({ description: 'Id of the task that the request created; null if none.' })),
+  took_ms: Type.Integer({ description: 'Duration of the request in milliseconds.' }),
+  address: Type.String({ description: 'IP address of the client.' }),
+  client: Nullable(Type.String({ description: '`User-Agent` of the client; null if it sent none.' })),
+})
+export type LoggedRequest = Static<typeof LoggedRequest>
+
+const model = Type.String({ description: 'Only this model.' })
+
+export const requestOperations = {
+  getTotalUsage: {
+    id: 'getTotalUsage',
+    method: 'GET',
+    path: '/admin/v1/usage',
+    summary: 'Get usage of all accounts',
+    description: 'Sums up the tasks and requests of all accounts that ended in a period, and their cost.',
+    access: 'operator',
+    parameters: {
+      optionalQuery: {
+        group_by: Type.String({
+          default: 'day',
+          description: 'Comma-separated list of `hour`, `day`, `model`, `key` and `account`.',
+        }),
+        ...ownerQuery,
+        model,
+        ...periodQuery,
+      },
+    },
+    answer: { description: 'The rows of usage.', schema: Page(UsageRow) },
+    errors: ['invalid_parameter'],
+  },
+  listRequests: {
+    id: 'listRequests',
+    method: 'GET',
+    path: '/admin/v1/requests',
+    summary: 'Search the request log',
+    description: 'Lists the requests that match the given filters, newest first.',
+    access: 'operator',
+    parameters: {
+      optionalQuery: {
+        ...pageQuery,
+        ...ownerQuery,
+        operation: Type.String({ description: 'Only this operation.' }),
+        status: Type.Integer({ minimum: 100, maximum: 599, description: 'Only this HTTP status.' }),
+        error_code: Type.String({ description: 'Only requests that failed with this code.' }),
+        model,
+        task_id: Type.String({ description: 'Only the request that created this task.' }),
+        ...periodQuery,
+      },
+    },
+    answer: { description: 'A page of requests.', schema: Page(LoggedRequest) },
+    errors: ['invalid_parameter'],
+  },
+} as const satisfies Record<string, Operation>

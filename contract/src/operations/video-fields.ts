@@ -1,0 +1,98 @@
+/** Fields that the video operations share. */
+import { Type } from 'typebox'
+
+import { Nullable, taskErrorFields, Time } from '../fields.ts'
+
+/** The states of a task. Some responses to a creation also use `queued`. */
+export const videoStatuses = ['pending', 'processing', 'completed', 'failed'] as const
+export type VideoStatus = (typeof videoStatuses)[number]
+
+export const promptCharactersMax = 32_000
+
+/** A file in a form; in JSON a data URI, a URL or `{ image_url }`. The parameter reader recognizes `x-image`. */
+export const Image = (description: string) =>
+  Type.Unsafe<unknown>({ type: 'string', format: 'binary', description, 'x-image': true })
+
+/** A list of URLs or data URIs. Each item is read like a single image. */
+export const Images = (description: string) =>
+  Type.Unsafe<unknown>({ type: 'array', items: { type: 'string' }, description, 'x-image': true })
+
+export const Prompt = Type.String({
+  minLength: 1,
+  maxLength: promptCharactersMax,
+  description: 'Description of the video to generate.',
+})
+
+export const Watermark = Type.Boolean({
+  default: true,
+  description: 'Whether the video carries a watermark.',
+})
+
+export const Private = Type.Boolean({ default: false, description: 'Whether to keep the video unpublished.' })
+
+export const CharacterUrl = Type.String({
+  maxLength: 8_192,
+  description: 'URL of a video from which to create a character for this video.',
+})
+
+export const CharacterTimestamps = Type.String({
+  maxLength: 64,
+  description:
+    'The part of the character video to use: `<start>,<end>` in seconds, between one and three seconds long.',
+})
+
+export const TaskModel = Type.String({ description: 'Id of the model that generates the video.' })
+
+export const CreatedAt = Time('When the task was created.')
+
+export const UpdatedAt = Time('When the status last changed.')
+
+export const Seconds = Type.Integer({ description: 'Duration of the video in seconds.' })
+
+export const Size = Type.String({ description: 'Size of the video, as given in the request.' })
+
+export const EnhancedPrompt = Type.String({
+  description:
+    'The prompt for the model: the rewritten prompt if `enhance_prompt` is set, otherwise the original.',
+})
+
+export const VideoUrl = Nullable(
+  Type.String({ description: 'Signed URL of the video; null until the task is completed.' }),
+)
+
+export const RemixedFrom = Nullable(
+  Type.String({ description: 'Id of the task that this video is a remix of; null if it is not a remix.' }),
+)
+
+export const Failure = Type.Optional(
+  Type.Object(taskErrorFields, { description: 'Why the task failed. Present only if it failed.' }),
+)
+
+export const Status = Type.String({
+  enum: [...videoStatuses, 'queued', 'in_progress'],
+  description:
+    'State of the task. In the `openai` dialect, `queued` and `in_progress` replace `pending` and `processing`.',
+})
+
+export const Metadata = Type.Record(
+  Type.String(),
+  Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
+  {
+    description: 'The metadata that was sent with the request.',
+  },
+)
+
+/** Query parameters of long polling. */
+export const waitQuery = {
+  wait: Type.Integer({
+    minimum: 0,
+    maximum: 60,
+    description:
+      'Wait up to this many seconds for the task to complete or fail before responding. Equivalent to `Prefer: wait=<seconds>`.',
+  }),
+  until: Type.String({
+    enum: ['final', 'change'],
+    description:
+      'With `change`, respond as soon as the status or the progress changes. Equivalent to `Prefer: wait=<seconds>, until=change`.',
+  }),
+}
