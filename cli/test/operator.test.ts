@@ -68,7 +68,7 @@ test('an empty database is migrated in order', async () => {
   await database.postgres.query('drop schema public cascade')
   await database.postgres.query('create schema public')
   const { stdout } = await kinora(['migrate'], { DATABASE_URL: database.url })
-  expect(stdout).toMatch(/^Applied 0001-accounts-and-keys\.sql, 0002-money\.sql, /)
+  expect(stdout).toMatch(/^Applied 0001-accounts-and-keys\.sql, 0002-billing\.sql, /)
 })
 
 test('what is missing or out of reach is said with what to do, and with an exit code of its own', async () => {

@@ -15,9 +15,9 @@ export interface CompletedRequest {
   /** Who was asked for it, where somebody was while the caller waited. */
   provider: string | null
   taskId: string | null
-  tookMs: number
+  durationMs: number
   address: string
-  client: string | null
+  userAgent: string | null
 }
 
 /** Keeps what operators may want to know of requests. It is told of every one once it was answered, and must be quick. */
@@ -51,10 +51,10 @@ export const completedRequest = (
   request: FastifyRequest,
   { statusCode, elapsedTime }: Pick<FastifyReply, 'statusCode' | 'elapsedTime'>,
 ): CompletedRequest => {
-  const tookMs = Math.round(elapsedTime)
+  const durationMs = Math.round(elapsedTime)
   return {
     id: request.id,
-    at: new Date(Date.now() - tookMs),
+    at: new Date(Date.now() - durationMs),
     accountId: request.caller?.accountId ?? null,
     keyId: request.caller?.keyId ?? request.operator?.keyId ?? null,
     operation: request.routeOptions.config.operation ?? 'none',
@@ -65,9 +65,9 @@ export const completedRequest = (
     model: request.details?.model ?? null,
     provider: request.details?.provider ?? null,
     taskId: request.details?.taskId ?? null,
-    tookMs,
+    durationMs,
     address: request.ip,
-    client: request.headers['user-agent']?.slice(0, textMax) ?? null,
+    userAgent: request.headers['user-agent']?.slice(0, textMax) ?? null,
   }
 }
 

@@ -28,11 +28,11 @@ export interface ProviderRecord {
   credential: Buffer | null
   credentialHint: string | null
   removedAt: Date | null
-  changedAt: Date
+  updatedAt: Date
 }
 
 const columns = `name, settings as entry, credential, credential_hint as "credentialHint",
-  removed_at as "removedAt", changed_at as "changedAt"`
+  removed_at as "removedAt", updated_at as "updatedAt"`
 
 /** A removed one is left out once it has nothing to finish. */
 const isThere = `(removed_at is null
@@ -74,7 +74,7 @@ export const writeProviderRecord = async (
   await database.query(
     `insert into provider_configs (name, settings, credential, credential_hint) values ($1, $2, $3, $4)
      on conflict (name) do update set settings = excluded.settings, credential = excluded.credential,
-       credential_hint = excluded.credential_hint, removed_at = null, changed_at = now()`,
+       credential_hint = excluded.credential_hint, removed_at = null, updated_at = now()`,
     [name, JSON.stringify(entry), credential, credentialHint],
   )
 }
@@ -82,7 +82,7 @@ export const writeProviderRecord = async (
 /** Takes nothing new from now on. */
 export const removeProviderRecord = async (database: Database, name: string): Promise<void> => {
   await database.query(
-    'update provider_configs set removed_at = now(), changed_at = now() where name = $1 and removed_at is null',
+    'update provider_configs set removed_at = now(), updated_at = now() where name = $1 and removed_at is null',
     [name],
   )
 }
@@ -112,7 +112,7 @@ export const listModelRecords = async (database: Database): Promise<Record<strin
 export const writeModelRecord = async (database: Database, model: string, entry: Entry): Promise<void> => {
   await database.query(
     `insert into model_configs (model, settings) values ($1, $2)
-     on conflict (model) do update set settings = excluded.settings, changed_at = now()`,
+     on conflict (model) do update set settings = excluded.settings, updated_at = now()`,
     [model, JSON.stringify(entry)],
   )
 }

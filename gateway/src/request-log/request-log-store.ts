@@ -4,14 +4,14 @@ import type { Database } from '../platform/postgres.ts'
 export const insertRequests = async (database: Database, requests: CompletedRequest[]): Promise<void> => {
   if (requests.length === 0) return
   await database.query(
-    `insert into requests (day, id, at, account_id, key_id, operation, method, path, status, error_code, model,
-                           provider, task_id, took_ms, address, client)
+    `insert into request_log (day, id, at, account_id, key_id, operation, method, path, status, error_code, model,
+                           provider, task_id, duration_ms, address, user_agent)
      select (at at time zone 'utc')::date, id, at, "accountId", "keyId", operation, method, path, status, "errorCode",
-            model, provider, "taskId", "tookMs", address, client
+            model, provider, "taskId", "durationMs", address, "userAgent"
        from jsonb_to_recordset($1::jsonb) as request
          (id text, at timestamptz, "accountId" uuid, "keyId" uuid, operation text, method text, path text,
-          status smallint, "errorCode" text, model text, provider text, "taskId" text, "tookMs" integer, address text,
-          client text)`,
+          status smallint, "errorCode" text, model text, provider text, "taskId" text, "durationMs" integer, address text,
+          "userAgent" text)`,
     [JSON.stringify(requests)],
   )
 }
@@ -51,7 +51,7 @@ interface RequestFilter {
 }
 
 const columns = `id, at, account_id as "accountId", key_id as "keyId", operation, method, path, status,
-  error_code as "errorCode", model, provider, task_id as "taskId", took_ms as "tookMs", address, client`
+  error_code as "errorCode", model, provider, task_id as "taskId", duration_ms as "durationMs", address, user_agent as "userAgent"`
 
 /** The newest requests that fit, from one position on. Only conditions that are given are asked, so that each can have its index. */
 export const listRequests = async (
@@ -82,7 +82,7 @@ export const listRequests = async (
     conditions.push(`(at, id) < ($${values.length - 1}, $${values.length})`)
   }
   const { rows } = await database.query<CompletedRequest & Record<string, unknown>>(
-    `select ${columns} from requests where ${conditions.join(' and ')} order by at desc, id desc limit $1`,
+    `select ${columns} from request_log where ${conditions.join(' and ')} order by at desc, id desc limit $1`,
     values,
   )
   return rows

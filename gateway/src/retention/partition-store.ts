@@ -9,7 +9,7 @@ const terms = {
   task_attempts: 'task',
   transcription_tasks: 'task',
   metered_requests: 'task',
-  requests: 'log',
+  request_log: 'log',
 } as const
 
 export type PartedTable = keyof typeof terms
@@ -87,7 +87,7 @@ const openWork: Record<PartedTable, string | undefined> = {
   transcription_tasks: `select from transcription_tasks where day >= $1 and day <= $2
     and (finished_at is null or recording_key is not null or has_transcript)`,
   metered_requests: `select from metered_requests where day >= $1 and day <= $2 and outcome = 'open'`,
-  requests: undefined,
+  request_log: undefined,
 }
 
 /** Whether something of these days is still under way, or has files that would be forgotten with it. */

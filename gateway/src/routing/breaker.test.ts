@@ -20,7 +20,7 @@ test('five failures in a row open it for five seconds, four do not', () => {
   const opened = after(times(5, 'not_delivered'), 0)
   expect(standingOf(opened, 0)).toEqual({
     kind: 'open',
-    because: 'breaker open for another 5 s: 5 failures in a row (not delivered)',
+    reason: 'breaker open for another 5 s: 5 failures in a row (not delivered)',
     forMs: 5_000,
   })
   expect(standingOf(opened, 4_999).kind).toBe('open')
@@ -34,7 +34,7 @@ test.each(['ok', 'rejected', 'moderated'] as const)('a call that ends %s breaks 
 
 test('one refusal of our credential opens it at once, and says so until a probe goes well', () => {
   const refused = after(['unauthorized'], 0)
-  expect(standingOf(refused, 0).because).toBe('breaker open for another 5 s: credential refused')
+  expect(standingOf(refused, 0).reason).toBe('breaker open for another 5 s: credential refused')
   expect(refused.open?.isUnauthorized).toBe(true)
   // What was under way when it opened tells nothing new.
   expect(after(['unauthorized'], 1, { from: refused })).toBe(refused)
@@ -49,7 +49,7 @@ test('half of twenty calls within 30 s open it, of nineteen or over a longer tim
   const pairs = (count: number) => Array.from({ length: count }, () => pair).flat()
   const nineteen = after([...pairs(9), 'ok'], 0)
   expect(standingOf(nineteen, 0).kind).toBe('closed')
-  expect(standingOf(after(['unknown'], 29_000, { from: nineteen }), 29_000).because).toContain(
+  expect(standingOf(after(['unknown'], 29_000, { from: nineteen }), 29_000).reason).toContain(
     '10 of 20 calls within 30 s failed (no clear answer)',
   )
   expect(standingOf(after(['unknown'], 31_000, { from: nineteen }), 31_000).kind).toBe('closed')
@@ -58,7 +58,7 @@ test('half of twenty calls within 30 s open it, of nineteen or over a longer tim
 test('one that is busy is left alone for as long as it asks, and unhealthy only where it is nothing but busy', () => {
   const busy = { outcome: 'busy', retryAfterMs: 3_000, isProbe: false } as const
   const asked = afterCall(newBreaker(), busy, 0)
-  expect(standingOf(asked, 0)).toEqual({ kind: 'waiting', because: 'asked to wait 3 s', forMs: 3_000 })
+  expect(standingOf(asked, 0)).toEqual({ kind: 'waiting', reason: 'asked to wait 3 s', forMs: 3_000 })
   expect(standingOf(asked, 3_000).kind).toBe('closed')
   // A hundred that are turned away at once are one that has no room, not one that is broken.
   const crowd = after(times(100, 'busy'), 1_000)

@@ -14,7 +14,7 @@ export interface Breaker {
   /** Until then it asked to be left alone. */
   waitUntilMs: number
   /** Set while it is open; past that time it is half open. */
-  open: { untilMs: number; because: string; isUnauthorized: boolean } | undefined
+  open: { untilMs: number; reason: string; isUnauthorized: boolean } | undefined
   /** How often it opened in a row. */
   openings: number
   recoveredAtMs: number | undefined
@@ -91,13 +91,13 @@ const isRecovering = ({ recoveredAtMs }: Breaker, nowMs: number) =>
 
 const opened = (
   breaker: Breaker,
-  reason: { because: string; isUnauthorized: boolean },
+  cause: { reason: string; isUnauthorized: boolean },
   nowMs: number,
   random: () => number,
 ): Breaker => {
   const earlier = breaker.open !== undefined || isRecovering(breaker, nowMs) ? breaker.openings : 0
   const openMs = Math.min(openMsMost, openMsLeast * 2 ** earlier) * (0.8 + 0.4 * random())
-  return { ...breaker, open: { untilMs: nowMs + openMs, ...reason }, openings: earlier + 1 }
+  return { ...breaker, open: { untilMs: nowMs + openMs, ...cause }, openings: earlier + 1 }
 }
 
 /** As it is once it was found well; what was counted before tells nothing any more. */
@@ -121,16 +121,16 @@ const afterFailure = (
     // The end of a call that was made before it opened tells nothing new.
     if (!isProbe) return waiting
     const row = breaker.row + 1
-    const because = `${row} failures in a row (${words})`
-    return opened({ ...waiting, row }, { because, isUnauthorized: false }, nowMs, random)
+    const reason = `${row} failures in a row (${words})`
+    return opened({ ...waiting, row }, { reason, isUnauthorized: false }, nowMs, random)
   }
   const busySinceMs = outcome === 'busy' ? (breaker.busySinceMs ?? nowMs) : breaker.busySinceMs
   if (outcome === 'busy' && nowMs - (busySinceMs ?? nowMs) < busyMsMost) return { ...waiting, busySinceMs }
   const row = breaker.row + 1
   const recent = counted(breaker.recent, true, nowMs)
-  const because = reasonToOpen(row, recent, words)
+  const reason = reasonToOpen(row, recent, words)
   const failed = { ...waiting, busySinceMs, row, recent }
-  return because === undefined ? failed : opened(failed, { because, isUnauthorized: false }, nowMs, random)
+  return reason === undefined ? failed : opened(failed, { reason, isUnauthorized: false }, nowMs, random)
 }
 
 /** One refusal of our credential is enough: every other call would be refused as well. */
@@ -142,8 +142,8 @@ const afterRefusedCredential = (
 ): Breaker => {
   // The end of a call that was made before it opened tells nothing new.
   if (breaker.open !== undefined && !isProbe) return breaker
-  const reason = { because: failureWords.unauthorized, isUnauthorized: true }
-  return opened({ ...breaker, row: breaker.row + 1 }, reason, nowMs, random)
+  const cause = { reason: failureWords.unauthorized, isUnauthorized: true }
+  return opened({ ...breaker, row: breaker.row + 1 }, cause, nowMs, random)
 }
 
 export const afterCall = (
@@ -163,25 +163,25 @@ export const afterCall = (
 export const standingOf = (
   { open, waitUntilMs }: Breaker,
   nowMs: number,
-): { kind: 'closed' | 'open' | 'half open' | 'waiting'; because: string; forMs: number } => {
+): { kind: 'closed' | 'open' | 'half open' | 'waiting'; reason: string; forMs: number } => {
   const waitMs = Math.max(0, waitUntilMs - nowMs)
   const openMs = Math.max(0, (open?.untilMs ?? 0) - nowMs)
   if (open !== undefined && openMs > 0 && openMs >= waitMs) {
     return {
       kind: 'open',
-      because: `breaker open for another ${inSeconds(openMs)}: ${open.because}`,
+      reason: `breaker open for another ${inSeconds(openMs)}: ${open.reason}`,
       forMs: openMs,
     }
   }
   if (waitMs > 0) {
     return {
       kind: open === undefined ? 'waiting' : 'open',
-      because: `asked to wait ${inSeconds(waitMs)}`,
+      reason: `asked to wait ${inSeconds(waitMs)}`,
       forMs: waitMs,
     }
   }
-  if (open === undefined) return { kind: 'closed', because: '', forMs: 0 }
-  return { kind: 'half open', because: `to be tried again after ${open.because}`, forMs: 0 }
+  if (open === undefined) return { kind: 'closed', reason: '', forMs: 0 }
+  return { kind: 'half open', reason: `to be tried again after ${open.reason}`, forMs: 0 }
 }
 
 const inSeconds = (ms: number) => `${Math.ceil(ms / 1000)} s`

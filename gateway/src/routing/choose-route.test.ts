@@ -40,7 +40,7 @@ const choose = (routes: Route[], states: Record<string, State> = {}, asked = nee
 }
 
 const unhealthy = (forMs: number): State => ({
-  health: { kind: 'unhealthy', because: `unhealthy for ${forMs}`, forMs, isUnauthorized: false },
+  health: { kind: 'unhealthy', reason: `unhealthy for ${forMs}`, forMs, isUnauthorized: false },
 })
 
 test.each([
@@ -50,7 +50,7 @@ test.each([
   ['makes 4, 6 or 8 seconds, not 5', route('acme', { seconds: [4, 6, 8] }), need],
   ['does not make 480x480', route('acme', { sizes: ['720x1280', '1280x720'] }), need],
   ['cannot remix', route('acme'), remix],
-] as const)('a route that %s is never chosen, and it is said why', (because, unable, asked) => {
+] as const)('a route that %s is never chosen, and it is said why', (reason, unable, asked) => {
   expect(choose([unable], {}, asked)).toBeUndefined()
   const able = route('bolt', {
     order: 2,
@@ -61,8 +61,8 @@ test.each([
   })
   expect(choose([unable, able], {}, asked)).toEqual({
     provider: 'bolt',
-    because: 'the only one that can',
-    skipped: [{ provider: 'acme', because }],
+    reason: 'the only one that can',
+    skipped: [{ provider: 'acme', reason }],
   })
 })
 
@@ -144,17 +144,17 @@ test.each<[string, Record<string, State>, Partial<Requirements>, string, string,
     'the only one that can',
     [],
   ],
-])('%s is chosen', (_name, states, given, provider, because, skips) => {
+])('%s is chosen', (_name, states, given, provider, reason, skips) => {
   const decision = choose([acme, bolt], states, { ...need, ...given })
-  expect(decision).toMatchObject({ provider, because })
-  expect(decision?.skipped.map((each) => each.because)).toEqual(skips)
+  expect(decision).toMatchObject({ provider, reason })
+  expect(decision?.skipped.map((each) => each.reason)).toEqual(skips)
 })
 
 test('the only route is chosen whatever is the matter with it, because the work can wait there', () => {
   for (const state of [{}, unhealthy(50_000), { tasks: 1_000 }]) {
     expect(choose([acme], { acme: state }, { ...need, tried: ['acme'] })).toEqual({
       provider: 'acme',
-      because: 'the only route',
+      reason: 'the only route',
       skipped: [],
     })
   }
@@ -163,7 +163,7 @@ test('the only route is chosen whatever is the matter with it, because the work 
 test('a model may have fewer slots than its provider', () => {
   expect(choose([route('acme', { slots: 3 }), bolt], { acme: { tasks: 3 } })).toMatchObject({
     provider: 'bolt',
-    skipped: [{ provider: 'acme', because: 'all 3 slots for this model taken' }],
+    skipped: [{ provider: 'acme', reason: 'all 3 slots for this model taken' }],
   })
 })
 
@@ -171,11 +171,11 @@ test('among equals the weights decide, and the same number draws the same route'
   const routes = [route('acme', { weight: 3 }), route('bolt')]
   expect(choose(routes, {}, need, 0.74)).toMatchObject({
     provider: 'acme',
-    because: 'order 1, weight 3 of 4',
+    reason: 'order 1, weight 3 of 4',
   })
   expect(choose(routes, {}, need, 0.76)).toMatchObject({
     provider: 'bolt',
-    because: 'order 1, weight 1 of 4',
+    reason: 'order 1, weight 1 of 4',
   })
   const draws = Array.from({ length: 1_000 }, (_, at) => choose(routes, {}, need, at / 1_000)?.provider)
   expect(draws.filter((name) => name === 'acme')).toHaveLength(750)

@@ -39,7 +39,7 @@ const whyUnable = ({ provider, seconds, sizes }: Route, need: Requirements): str
 /** What stands against a route that is able; `forMs` where time alone will change it. */
 interface Hindrance {
   kind: 'tried' | 'unhealthy' | 'full'
-  because: string
+  reason: string
   forMs: number
 }
 
@@ -52,17 +52,17 @@ const hindranceOf = (
   const { name, slots } = route.provider
   const health = known.healthOf(name)
   if (health.kind === 'unhealthy' && (health.forMs > 0 || (!isOnly && known.isOffered(name)))) {
-    return { kind: 'unhealthy', because: health.because, forMs: Math.max(1, health.forMs) }
+    return { kind: 'unhealthy', reason: health.reason, forMs: Math.max(1, health.forMs) }
   }
   if (need.tried?.includes(name) === true) {
-    return { kind: 'tried', because: 'turned it away already', forMs: 0 }
+    return { kind: 'tried', reason: 'turned it away already', forMs: 0 }
   }
   // Only what is queued has a load that we know of; and where there is nowhere else to go it makes no difference.
   if (need.capability !== 'video' || isOnly) return undefined
   const tasks = known.tasksAt(name)
-  if (tasks.all >= slots) return { kind: 'full', because: `all ${slots} slots taken`, forMs: 0 }
+  if (tasks.all >= slots) return { kind: 'full', reason: `all ${slots} slots taken`, forMs: 0 }
   if (tasks.ofModel < route.slots) return undefined
-  return { kind: 'full', because: `all ${route.slots} slots for this model taken`, forMs: 0 }
+  return { kind: 'full', reason: `all ${route.slots} slots for this model taken`, forMs: 0 }
 }
 
 /** Draws one of several by their weights; the same number draws the same one. */
@@ -102,17 +102,17 @@ const becauseOf = (chosen: Route, equals: Route[], candidates: Candidate[]): str
 }
 
 /** Where the work waits, when something stands against every route: where there is a slot to wait for, or the soonest. */
-const bestOfHindered = (candidates: Candidate[]): { route: Route; because: string } | undefined => {
+const bestOfHindered = (candidates: Candidate[]): { route: Route; reason: string } | undefined => {
   const full = candidates.find(({ hindrance }) => hindrance?.kind === 'full')
-  if (full !== undefined) return { route: full.route, because: 'every route is full, it waits for a slot' }
+  if (full !== undefined) return { route: full.route, reason: 'every route is full, it waits for a slot' }
   const [soonest] = candidates.toSorted(
     (one, other) => (one.hindrance?.forMs ?? 0) - (other.hindrance?.forMs ?? 0),
   )
   if (soonest?.hindrance === undefined) return undefined
   const { route, hindrance } = soonest
-  if (hindrance.kind === 'tried') return { route, because: 'no other can take it now' }
-  const because = `the soonest to be well again, in ${Math.ceil(hindrance.forMs / 1000)} s`
-  return { route, because }
+  if (hindrance.kind === 'tried') return { route, reason: 'no other can take it now' }
+  const reason = `the soonest to be well again, in ${Math.ceil(hindrance.forMs / 1000)} s`
+  return { route, reason }
 }
 
 export interface Choice {
@@ -134,18 +134,18 @@ export const chooseRoute = (routes: Route[], need: Requirements, known: Known): 
 
   const skippedBut = (chosen: Route) => [
     ...judged.flatMap(({ route, unable }) =>
-      unable === undefined ? [] : { provider: route.provider.name, because: unable },
+      unable === undefined ? [] : { provider: route.provider.name, reason: unable },
     ),
     ...candidates.flatMap(({ route, hindrance }) =>
       hindrance === undefined || route === chosen
         ? []
-        : { provider: route.provider.name, because: hindrance.because },
+        : { provider: route.provider.name, reason: hindrance.reason },
     ),
   ]
-  const decided = (route: Route, because: string): Choice => ({
+  const decided = (route: Route, reason: string): Choice => ({
     route,
     isOnly,
-    decision: { provider: route.provider.name, because, skipped: skippedBut(route) },
+    decision: { provider: route.provider.name, reason, skipped: skippedBut(route) },
   })
   const [only] = able
   if (only !== undefined && isOnly) {
@@ -154,5 +154,5 @@ export const chooseRoute = (routes: Route[], need: Requirements, known: Known): 
   const draw = drawn(equals, known.random)
   if (draw !== undefined) return decided(draw, becauseOf(draw, equals, candidates))
   const best = bestOfHindered(candidates)
-  return best === undefined ? undefined : decided(best.route, best.because)
+  return best === undefined ? undefined : decided(best.route, best.reason)
 }

@@ -155,8 +155,8 @@ export const createHealth = async (
     const entry = entryOf(row.provider, row.model)
     const { breaker } = entry
     if (row.recoveredAgoMs === null) {
-      const { because, isUnauthorized } = row
-      const open = { untilMs: now() + row.openForMs, because, isUnauthorized }
+      const { reason, isUnauthorized } = row
+      const open = { untilMs: now() + row.openForMs, reason, isUnauthorized }
       if (!entry.isProbing) entry.probedUntilMs = Math.max(0, now() + row.probedForMs)
       become(entry, { ...breaker, open, openings: row.openings })
       return
@@ -242,13 +242,13 @@ export const createHealth = async (
     healthOf: (provider, model) => {
       const entry = entries.get(keyOf(provider, model))
       if (entry === undefined) return { kind: 'well' }
-      const { kind, because, forMs: leftMs } = standingOf(entry.breaker, now())
+      const { kind, reason, forMs: leftMs } = standingOf(entry.breaker, now())
       if (kind === 'closed') return { kind: 'well' }
       const isUnauthorized = entry.breaker.open?.isUnauthorized === true
-      if (kind !== 'half open') return { kind: 'unhealthy', because, forMs: leftMs, isUnauthorized }
-      if (!isTried(entry)) return { kind: 'unhealthy', because, forMs: 0, isUnauthorized }
+      if (kind !== 'half open') return { kind: 'unhealthy', reason, forMs: leftMs, isUnauthorized }
+      if (!isTried(entry)) return { kind: 'unhealthy', reason, forMs: 0, isUnauthorized }
       const forMs = Math.min(entry.probedUntilMs - now(), probeElsewhereMs)
-      return { kind: 'unhealthy', because: 'being tried again', forMs, isUnauthorized }
+      return { kind: 'unhealthy', reason: 'being tried again', forMs, isUnauthorized }
     },
     isOffered: (provider, model) => entryOf(provider, model).offeredUntilMs > now(),
     noteOffer: (provider, model) => {
@@ -256,19 +256,19 @@ export const createHealth = async (
     },
     mayCall: async (provider, model, attempt, { heedsPauses } = { heedsPauses: true }) => {
       const entry = entryOf(provider, model)
-      const { kind, because, forMs } = standingOf(entry.breaker, now())
+      const { kind, reason, forMs } = standingOf(entry.breaker, now())
       const isUnauthorized = entry.breaker.open?.isUnauthorized === true
       if (kind === 'open' || (kind === 'waiting' && heedsPauses)) {
-        return { kind: 'no', because, retryAfterMs: forMs, isUnauthorized }
+        return { kind: 'no', reason, retryAfterMs: forMs, isUnauthorized }
       }
       if (attempt === 'retry' && afterRetry(budgetOf(provider), now()) === undefined) {
         const retryAfterMs = nextRetryMs(budgetOf(provider), now())
         const tooMany = 'too much is being repeated there already'
-        return { kind: 'no', because: tooMany, retryAfterMs, isUnauthorized }
+        return { kind: 'no', reason: tooMany, retryAfterMs, isUnauthorized }
       }
       const isProbe = kind === 'half open'
       if (isProbe && !(await probe(entry))) {
-        return { kind: 'no', because: 'being tried again', retryAfterMs: probeElsewhereMs, isUnauthorized }
+        return { kind: 'no', reason: 'being tried again', retryAfterMs: probeElsewhereMs, isUnauthorized }
       }
       const before = budgetOf(provider)
       const left = attempt === 'first' ? afterFirst(before, now()) : afterRetry(before, now())
@@ -291,10 +291,7 @@ export const createHealth = async (
       entry.changed = changes
       if (after.open === undefined) log.info({ provider, model }, 'route.recovered')
       else if (!after.open.isUnauthorized) {
-        log.warn(
-          { provider, model, because: after.open.because, openings: after.openings },
-          'route.unhealthy',
-        )
+        log.warn({ provider, model, reason: after.open.reason, openings: after.openings }, 'route.unhealthy')
       } else if (!refusedBefore) {
         log.error({ provider, model, remedy: remedyFor(provider) }, 'provider.credential-refused')
       }

@@ -6,7 +6,7 @@ export interface RecordedHealth {
   model: string
   openForMs: number
   openings: number
-  because: string
+  reason: string
   isUnauthorized: boolean
   probedForMs: number
   /** Null while it has not recovered. */
@@ -15,7 +15,7 @@ export interface RecordedHealth {
 
 export const readHealth = async (database: Database): Promise<RecordedHealth[]> => {
   const { rows } = await database.query<RecordedHealth & Record<string, unknown>>(
-    `select provider, model, openings, because, is_unauthorized as "isUnauthorized",
+    `select provider, model, openings, reason, is_unauthorized as "isUnauthorized",
             (extract(epoch from open_until - clock_timestamp()) * 1000)::double precision as "openForMs",
             (extract(epoch from probed_until - clock_timestamp()) * 1000)::double precision as "probedForMs",
             (extract(epoch from clock_timestamp() - recovered_at) * 1000)::double precision as "recoveredAgoMs"
@@ -29,24 +29,24 @@ export const recordOpening = async (
   database: Database,
   opening: Pick<
     RecordedHealth,
-    'provider' | 'model' | 'openForMs' | 'openings' | 'because' | 'isUnauthorized'
+    'provider' | 'model' | 'openForMs' | 'openings' | 'reason' | 'isUnauthorized'
   >,
 ): Promise<void> => {
   await database.query(
-    `insert into route_health as h (provider, model, open_until, openings, because, is_unauthorized)
+    `insert into route_health as h (provider, model, open_until, openings, reason, is_unauthorized)
      values ($1, $2, clock_timestamp() + make_interval(secs => $3 / 1000.0), $4, $5, $6)
      on conflict (provider, model) do update
         set open_until = case when h.recovered_at is null then greatest(h.open_until, excluded.open_until)
                               else excluded.open_until end,
             openings = case when h.recovered_at is null then greatest(h.openings, excluded.openings)
                             else excluded.openings end,
-            because = excluded.because, is_unauthorized = excluded.is_unauthorized, probed_until = 'epoch', recovered_at = null`,
+            reason = excluded.reason, is_unauthorized = excluded.is_unauthorized, probed_until = 'epoch', recovered_at = null`,
     [
       opening.provider,
       opening.model,
       opening.openForMs,
       opening.openings,
-      opening.because,
+      opening.reason,
       opening.isUnauthorized,
     ],
   )

@@ -30,8 +30,8 @@ export interface Requirements {
 /** What was chosen and why, in words for operators. It is kept with the task. */
 export interface Decision {
   provider: string
-  because: string
-  skipped: { provider: string; because: string }[]
+  reason: string
+  skipped: { provider: string; reason: string }[]
 }
 
 /** How a call ended, as far as a provider's health goes. */
@@ -40,7 +40,7 @@ export type CallOutcome = 'ok' | FailureKind
 /** Whether a provider may be called for a model now. */
 export type Leave =
   | { kind: 'yes'; isProbe: boolean }
-  | { kind: 'no'; because: string; retryAfterMs: number; isUnauthorized: boolean }
+  | { kind: 'no'; reason: string; retryAfterMs: number; isUnauthorized: boolean }
 
 export interface Router {
   /**
@@ -64,7 +64,7 @@ export interface Router {
   healthOf: (
     provider: string,
     model: string,
-  ) => { kind: 'well' } | { kind: 'unhealthy'; because: string; forMs: number; isUnauthorized: boolean }
+  ) => { kind: 'well' } | { kind: 'unhealthy'; reason: string; forMs: number; isUnauthorized: boolean }
   /** How many tasks may be started there now; Infinity but for a provider that has just recovered. */
   startsAllowed: (provider: string, model: string) => number
   /** Told how many were, so that they count against what is allowed. */

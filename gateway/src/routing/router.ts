@@ -186,7 +186,7 @@ export const createRouter = async ({
     }
     if (failed !== undefined) throw failed.failure
     const retryAfterMs = Math.min(...refusals.map((refusal) => refusal.retryAfterMs))
-    const reasons = refusals.map(({ because }) => because).join('; ')
+    const reasons = refusals.map(({ reason }) => reason).join('; ')
     if (refusals.every(({ isUnauthorized }) => isUnauthorized)) {
       const message = `every provider of ${model} refuses its credential: ${reasons}`
       throw new ProviderFailure('unauthorized', message, { code: 'upstream_error' })

@@ -29,7 +29,7 @@ export const recordCurrency = (
   postgres.transaction(async (database) => {
     await database.query("insert into instance_settings (settings) values ('{}') on conflict do nothing")
     const { rows } = await database.query<{ recorded: string | null }>(
-      'select currency as recorded from instance_settings where only_one for update',
+      'select currency as recorded from instance_settings where singleton for update',
     )
     const recorded = rows[0]?.recorded ?? null
     if (recorded === currency) return undefined
@@ -39,6 +39,6 @@ export const recordCurrency = (
     if (recorded !== null && (await hasAmounts(database))) {
       return `CURRENCY is ${currency}, but the amounts in this database are in ${recorded}. They are not converted: every balance, price and limit would change its meaning. Set CURRENCY=${recorded}, or use an empty database.`
     }
-    await database.query('update instance_settings set currency = $1 where only_one', [currency])
+    await database.query('update instance_settings set currency = $1 where singleton', [currency])
     return undefined
   })

@@ -20,7 +20,7 @@ export type SettingsChange = Partial<Omit<Settings, 'limits'>> & { limits?: Part
 
 export const readSettings = async (database: Database): Promise<SettingsChange> => {
   const { rows } = await database.query<{ settings: SettingsChange }>(
-    'select settings from instance_settings where only_one',
+    'select settings from instance_settings where singleton',
   )
   return rows[0]?.settings ?? {}
 }
@@ -29,13 +29,13 @@ export const readSettings = async (database: Database): Promise<SettingsChange> 
 export const lockSettings = async (database: Database): Promise<SettingsChange> => {
   await database.query("insert into instance_settings (settings) values ('{}') on conflict do nothing")
   const { rows } = await database.query<{ settings: SettingsChange }>(
-    'select settings from instance_settings where only_one for update',
+    'select settings from instance_settings where singleton for update',
   )
   return rows[0]?.settings ?? {}
 }
 
 export const writeSettings = async (database: Database, settings: SettingsChange): Promise<void> => {
-  await database.query('update instance_settings set settings = $1 where only_one', [
+  await database.query('update instance_settings set settings = $1 where singleton', [
     JSON.stringify(settings),
   ])
 }

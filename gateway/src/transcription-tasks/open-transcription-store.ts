@@ -28,7 +28,7 @@ export const claimAccepted = async (database: Database, atOnce: number): Promise
         order by queue.place + coalesce(busy.under_way, 0), queue.accepted_at
         limit greatest(0, $1 - coalesce((select sum(under_way) from busy), 0))
      )
-     update open_transcriptions o set stage = 'starting', run = run + 1, touched_at = now()
+     update open_transcriptions o set stage = 'starting', run = run + 1, last_activity_at = now()
        from chosen where o.task_id = chosen.task_id and o.stage = 'accepted'
      returning o.task_id as "taskId", o.run`,
     [atOnce],
@@ -44,13 +44,13 @@ export const claimAccepted = async (database: Database, atOnce: number): Promise
 export const requeueStalled = async (database: Database, limit: number): Promise<Start[]> => {
   const { rows } = await database.query<{ taskId: string; run: number }>(
     `update open_transcriptions o
-        set run = case when stage = 'starting' and touched_at <> 'epoch' then run else run + 1 end,
-            stage = 'starting', touched_at = now()
+        set run = case when stage = 'starting' and last_activity_at <> 'epoch' then run else run + 1 end,
+            stage = 'starting', last_activity_at = now()
       where o.task_id in (
         select task_id from open_transcriptions
-         where touched_at = 'epoch'
-            or (stage = 'starting' and touched_at < now() - make_interval(secs => $2))
-            or (stage = 'working' and touched_at < now() - make_interval(secs => $3))
+         where last_activity_at = 'epoch'
+            or (stage = 'starting' and last_activity_at < now() - make_interval(secs => $2))
+            or (stage = 'working' and last_activity_at < now() - make_interval(secs => $3))
             or (stage = 'accepted' and deadline_at < now())
          limit $1)
      returning o.task_id as "taskId", o.run`,
@@ -62,7 +62,7 @@ export const requeueStalled = async (database: Database, limit: number): Promise
 /** Makes every task the engine was carrying count as lost, for an engine that starts empty. */
 export const markAllStalled = async (database: Database): Promise<number> => {
   const { rowCount } = await database.query(
-    `update open_transcriptions set touched_at = 'epoch' where stage <> 'accepted'`,
+    `update open_transcriptions set last_activity_at = 'epoch' where stage <> 'accepted'`,
   )
   return rowCount ?? 0
 }
@@ -91,7 +91,7 @@ export const touchRun = async (
   run: number,
 ): Promise<OpenTranscription | undefined> => {
   const { rows } = await database.query<OpenTranscription & Record<string, unknown>>(
-    `update open_transcriptions set touched_at = now(), stage = 'working'
+    `update open_transcriptions set last_activity_at = now(), stage = 'working'
       where task_id = $1 and run = $2 and stage <> 'accepted'
       returning day, deadline_at <= now() as "isOverdue"`,
     [taskId, run],
@@ -108,7 +108,7 @@ export const returnToQueue = async (
 ): Promise<void> => {
   await database.query(
     `update open_transcriptions
-        set stage = 'accepted', touched_at = now(),
+        set stage = 'accepted', last_activity_at = now(),
             not_before = least(deadline_at, now() + make_interval(secs => $3 / 1000.0))
       where task_id = $1 and run = $2`,
     [taskId, run, waitMs],

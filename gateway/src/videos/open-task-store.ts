@@ -29,16 +29,16 @@ export const requeueStalled = async (
   const { rows } = await database.query<{ taskId: string; run: number }>(
     `update open_tasks o
         set run = case when stage = 'starting' and deadline_at > now() then run else run + 1 end,
-            touched_at = now(), stage = case when stage = 'accepted' then 'starting' else stage end
+            last_activity_at = now(), stage = case when stage = 'accepted' then 'starting' else stage end
       where o.task_id in (
         (select task_id from open_tasks
           where provider = $1 and stage <> 'accepted' and (
-            touched_at = 'epoch'
-            or (stage = 'starting' and touched_at < now() - make_interval(secs => $3))
-            or (stage = 'submitting' and touched_at < now() - make_interval(secs => $4))
-            or (stage = 'waiting' and outcome is not null and touched_at < now() - make_interval(secs => $5))
-            or (stage = 'storing' and touched_at < now() - make_interval(secs => $6))
-            or (deadline_at < now() - make_interval(secs => $5) and touched_at < now() - make_interval(secs => $5))))
+            last_activity_at = 'epoch'
+            or (stage = 'starting' and last_activity_at < now() - make_interval(secs => $3))
+            or (stage = 'submitting' and last_activity_at < now() - make_interval(secs => $4))
+            or (stage = 'waiting' and outcome is not null and last_activity_at < now() - make_interval(secs => $5))
+            or (stage = 'storing' and last_activity_at < now() - make_interval(secs => $6))
+            or (deadline_at < now() - make_interval(secs => $5) and last_activity_at < now() - make_interval(secs => $5))))
         union all
         (select task_id from open_tasks
           where provider = $1 and stage = 'accepted' and deadline_at < now() - make_interval(secs => $5)
@@ -63,7 +63,7 @@ export const requeueStalled = async (
  */
 export const markAllStalled = async (database: Database): Promise<number> => {
   const { rowCount } = await database.query(
-    `update open_tasks set touched_at = 'epoch' where stage <> 'accepted'`,
+    `update open_tasks set last_activity_at = 'epoch' where stage <> 'accepted'`,
   )
   return rowCount ?? 0
 }
@@ -92,7 +92,7 @@ export interface OpenTask {
   isOverdue: boolean
 }
 
-const openColumns = `task_id as "taskId", day, account_id as "accountId", provider, model, decision, tried, stage, run,
+const openColumns = `task_id as "taskId", day, account_id as "accountId", provider, model, decision, tried_providers as tried, stage, run,
   submits, refusals, outcome_unknown_since as "outcomeUnknownSince", upstream, submitted_at as "submittedAt", outcome,
   outcome_at as "outcomeAt", deadline_at as "deadlineAt", deadline_at <= now() as "isOverdue"`
 
@@ -108,7 +108,7 @@ export const touchRun = async (
 ): Promise<OpenTask | undefined> => {
   const { rows } = await database.query<OpenTask & Record<string, unknown>>(
     `update open_tasks
-        set touched_at = now(), awakeable = coalesce($3, awakeable), stage = coalesce($4, stage)
+        set last_activity_at = now(), awakeable = coalesce($3, awakeable), stage = coalesce($4, stage)
       where task_id = $1 and run = $2 returning ${openColumns}`,
     [taskId, run, note.awakeable ?? null, note.stage ?? null],
   )
@@ -119,7 +119,7 @@ export const touchRun = async (
 export const beginSubmit = async (database: Database, taskId: string, run: number): Promise<boolean> => {
   const { rowCount } = await database.query(
     `update open_tasks
-        set stage = 'submitting', submits = submits + 1, outcome_unknown_since = coalesce(outcome_unknown_since, now()), touched_at = now()
+        set stage = 'submitting', submits = submits + 1, outcome_unknown_since = coalesce(outcome_unknown_since, now()), last_activity_at = now()
       where task_id = $1 and run = $2 and stage in ('starting', 'submitting') and upstream is null`,
     [taskId, run],
   )
@@ -151,7 +151,7 @@ export const recordSubmitted = async (
        returning task_id
      ), recorded as (
        update open_tasks
-          set stage = 'waiting', upstream = $2, submitted_at = coalesce(outcome_unknown_since, now()), touched_at = now(),
+          set stage = 'waiting', upstream = $2, submitted_at = coalesce(outcome_unknown_since, now()), last_activity_at = now(),
               outcome_unknown_since = null,
               next_poll_at = now() + make_interval(secs => $3 / 1000.0)
         where task_id = $1 and upstream is null and exists (select from claimed) returning task_id
@@ -268,9 +268,10 @@ export const returnToQueue = async (
   await database.query(
     `with moved as (
        update open_tasks
-          set stage = 'accepted', touched_at = now(),
+          set stage = 'accepted', last_activity_at = now(),
               submits = submits - case when $4 then 1 else 0 end, refusals = refusals + case when $4 then 1 else 0 end,
-              tried = case when $4 and not $5 = any (tried) then tried || $5::text else tried end,
+              tried_providers = case when $4 and not $5 = any (tried_providers) then tried_providers || $5::text
+                                     else tried_providers end,
               outcome_unknown_since = case when $4 then null else outcome_unknown_since end,
               provider = coalesce($6, provider), shard = coalesce($7, shard), decision = coalesce($8, decision),
               not_before = least(deadline_at, now() + make_interval(secs => $3 / 1000.0))
@@ -295,7 +296,7 @@ export const returnToQueue = async (
 /** The provider does not have it after all: what was unsure is now known. */
 export const clearOutcomeUnknown = async (database: Database, taskId: string, run: number): Promise<void> => {
   await database.query(
-    `update open_tasks set outcome_unknown_since = null, submits = 0, touched_at = now()
+    `update open_tasks set outcome_unknown_since = null, submits = 0, last_activity_at = now()
       where task_id = $1 and run = $2 and upstream is null`,
     [taskId, run],
   )
@@ -304,7 +305,7 @@ export const clearOutcomeUnknown = async (database: Database, taskId: string, ru
 /** Keeps a provider's final word; the first one stands. */
 export const recordOutcome = async (database: Database, taskId: string, outcome: Outcome): Promise<void> => {
   await database.query(
-    `update open_tasks set outcome = coalesce(outcome, $2), outcome_at = coalesce(outcome_at, now()), touched_at = now()
+    `update open_tasks set outcome = coalesce(outcome, $2), outcome_at = coalesce(outcome_at, now()), last_activity_at = now()
       where task_id = $1`,
     [taskId, JSON.stringify(outcome)],
   )
@@ -313,7 +314,7 @@ export const recordOutcome = async (database: Database, taskId: string, outcome:
 /** Leaves a job whose submit may or may not have arrived to its deadline: never repeated, never forgotten. */
 export const waitOut = async (database: Database, taskId: string, run: number): Promise<void> => {
   await database.query(
-    `update open_tasks set stage = 'waiting', next_poll_at = null, touched_at = now()
+    `update open_tasks set stage = 'waiting', next_poll_at = null, last_activity_at = now()
       where task_id = $1 and run = $2 and upstream is null`,
     [taskId, run],
   )
@@ -387,7 +388,7 @@ export const recordPolls = async (database: Database, notes: PollNote[]): Promis
                                  else now() + make_interval(secs => n."nextPollMs" / 1000.0) end,
             outcome = coalesce(o.outcome, n.outcome),
             outcome_at = coalesce(o.outcome_at, case when n.outcome is not null then now() end),
-            touched_at = case when n.outcome is null then o.touched_at else now() end
+            last_activity_at = case when n.outcome is null then o.last_activity_at else now() end
        from given n where o.task_id = n."taskId" and o.stage = 'waiting'`,
     [JSON.stringify(notes)],
   )

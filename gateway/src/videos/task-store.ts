@@ -41,7 +41,7 @@ export const insertTasks = async (
        insert into task_events (day, task_id, id, kind) select day, id, 1, 'accepted' from given
      )
      insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, model, source_task_id, decision,
-                             accepted_at, not_before, deadline_at, touched_at)
+                             accepted_at, not_before, deadline_at, last_activity_at)
      select id, day, "accountId", "keyId", ("order" ->> 'seconds')::integer, provider, shard, model,
             "order" -> 'remixOf' ->> 'taskId', decision, clock_timestamp(), now(), "deadlineAt", now() from given`,
     [JSON.stringify(tasks), createdAt ?? null],

@@ -233,7 +233,7 @@ export const runAttack = async (
   const probes = [...api.probes, ...(name === 'media-work' ? [api.transcriptionProbe] : [])]
   const refusalRows = async () => {
     const { rows } = await postgres.query<{ count: number }>(
-      'select count(*) from requests where key_id is null and status >= 400',
+      'select count(*) from request_log where key_id is null and status >= 400',
     )
     return rows[0]?.count ?? 0
   }

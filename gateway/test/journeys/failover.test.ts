@@ -70,7 +70,7 @@ test('one that says it is busy is passed over at once, and both attempts are on 
   const task = await ended(id)
   expect(task).toMatchObject({ status: 'completed', provider: 'second' })
   expect(task.provider_attempts).toMatchObject([
-    { attempt: 1, provider: 'first', outcome: 'busy', because: expect.stringContaining('order 1') },
+    { attempt: 1, provider: 'first', outcome: 'busy', reason: expect.stringContaining('order 1') },
     { attempt: 2, provider: 'second', outcome: 'accepted', skipped: [{ provider: 'first' }] },
   ])
   const [refused] = task.provider_attempts[0]?.exchanges ?? []
@@ -95,7 +95,7 @@ test('while one is away its tasks are made by the other, and those that waited f
   )
   const later = await ended(await stack.create('One more whale', { model }))
   expect(later.provider_attempts).toMatchObject([
-    { provider: 'second', skipped: [{ provider: 'away', because: expect.stringContaining('breaker open') }] },
+    { provider: 'second', skipped: [{ provider: 'away', reason: expect.stringContaining('breaker open') }] },
   ])
 })
 

@@ -108,7 +108,7 @@ test('it is passed over after one call, reported once with the remedy, and shown
       problem: expect.stringContaining('PUT /admin/v1/providers/first'),
       health: {
         state: 'unhealthy',
-        because: expect.stringMatching(/^breaker open for another \d{4} s: credential refused$/),
+        reason: expect.stringMatching(/^breaker open for another \d{4} s: credential refused$/),
         until: expect.any(Number),
       },
     })
@@ -119,7 +119,7 @@ test('it is passed over after one call, reported once with the remedy, and shown
     expect(attempts).toMatchObject([
       {
         provider: 'second',
-        skipped: [{ provider: 'first', because: expect.stringContaining('credential') }],
+        skipped: [{ provider: 'first', reason: expect.stringContaining('credential') }],
       },
     ])
   }
@@ -149,7 +149,7 @@ test('a task that has no other route waits, and is made once the key is right', 
   expect(await ended(id)).toMatchObject({ status: 'completed', provider: 'first' })
   expect(await healthOf('vidB-2')).toEqual({
     problem: null,
-    health: { state: 'healthy', because: null, until: null },
+    health: { state: 'healthy', reason: null, until: null },
   })
   const task = await ended(await stack.create('One more whale'))
   expect(task.provider_attempts).toMatchObject([{ provider: 'first', outcome: 'accepted' }])
@@ -163,7 +163,7 @@ test('a key that is refused while a job is made is noticed by the checks, and th
     .poll(() => healthOf('vidB-2'))
     .toMatchObject({
       problem: expect.stringContaining('refuses its API key'),
-      health: { state: 'unhealthy', because: expect.stringContaining('credential refused') },
+      health: { state: 'unhealthy', reason: expect.stringContaining('credential refused') },
     })
   expect(await taskOf(id)).toMatchObject({ status: 'processing' })
   await setKey(apiKey)

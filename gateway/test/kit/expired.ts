@@ -77,7 +77,7 @@ export const acceptedAt = async (
       },
       ...{ createdAt, statusUpdatedAt: createdAt, mediaId: null, mediaExpiresAt: null },
       ...{ errorCode: null, errorMessage: null, shard: 0, deadlineAt: daysAgo(-1) },
-      decision: { provider: 'vendor', because: 'the only route', skipped: [] },
+      decision: { provider: 'vendor', reason: 'the only route', skipped: [] },
     },
   ])
   return { id, day }

@@ -19,7 +19,7 @@ const tablesOf = async ({ database: { postgres } }: Pick<Recorded, 'database'>):
 export const wholeRecordOf = async (gateway: Recorded) => {
   const { postgres } = gateway.database
   const digests = (await tablesOf(gateway))
-    .filter((name) => name !== 'requests')
+    .filter((name) => name !== 'request_log')
     .map(
       (name) =>
         `(select count(*) || ' ' || coalesce(sum(hashtextextended((to_jsonb(t) - 'last_used_at')::text, 0)), 0)

@@ -73,12 +73,12 @@ describe('a provider of the file', () => {
           upstream_model: 'vidB-2',
           order: 1,
           weight: 1,
-          health: { state: 'healthy', because: null, until: null },
+          health: { state: 'healthy', reason: null, until: null },
         },
       ]),
       tasks_in_flight: 0,
       tasks_waiting: 1,
-      changed_at: null,
+      updated_at: null,
     })
     await end(task)
     expect(await find('vendor')).toMatchObject({ tasks_waiting: 0 })
@@ -123,7 +123,7 @@ describe('setProvider', () => {
       credential_hint: '…6789',
       settings: { idempotent_submits: true, lookup: false },
       models: [],
-      changed_at: expect.closeTo(Date.now() / 1000, -1),
+      updated_at: expect.closeTo(Date.now() / 1000, -1),
     })
     await route('vidB-2', { provider: 'acme', model: 'whale-1' })
     expect((await find('acme')).models).toMatchObject([{ model: 'vidB-2', upstream_model: 'whale-1' }])
@@ -270,7 +270,7 @@ test('listProviders shows each once, by name', async () => {
 test('resetProviderHealth forgets what is known against a provider', async () => {
   const { postgres } = gateway.database
   await postgres.query(
-    `insert into route_health (provider, model, open_until, because)
+    `insert into route_health (provider, model, open_until, reason)
      values ('vendor', 'vidB-2', now() + interval '1 minute', '5 failures in a row')`,
   )
   await postgres.notify('route_health', '')
@@ -278,7 +278,7 @@ test('resetProviderHealth forgets what is known against a provider', async () =>
     (await find('vendor')).models.find(({ model }: { model: string }) => model === 'vidB-2').health
   await expect.poll(healthOf).toEqual({
     state: 'unhealthy',
-    because: expect.stringContaining('5 failures in a row'),
+    reason: expect.stringContaining('5 failures in a row'),
     until: expect.closeTo(Date.now() / 1000 + 60, -1),
   })
   const forgotten = await operator.call('resetProviderHealth', { id: 'vendor' })

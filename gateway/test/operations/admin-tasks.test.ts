@@ -198,8 +198,8 @@ describe('detail', () => {
     const { postgres } = gateway.database
     const { key } = await account()
     const id = await create(key)
-    const skipped = [{ provider: 'acme', because: 'asked to wait 3 s' }]
-    const decision = { provider: 'vendor', because: 'order 2: acme is unhealthy', skipped }
+    const skipped = [{ provider: 'acme', reason: 'asked to wait 3 s' }]
+    const decision = { provider: 'vendor', reason: 'order 2: acme is unhealthy', skipped }
     await postgres.query('update open_tasks set decision = $2 where task_id = $1', [id, decision])
     const [{ day }] = (await query('select day from open_tasks where task_id = $1', [id])) as [
       { day: string },
@@ -223,12 +223,12 @@ describe('detail', () => {
     const times = { started_at: expect.any(Number), ended_at: expect.any(Number) }
     expect(body['provider_attempts']).toEqual([
       {
-        ...{ attempt: 1, provider: 'acme', upstream_model: 'whale-1', because: null, skipped: [] },
+        ...{ attempt: 1, provider: 'acme', upstream_model: 'whale-1', reason: null, skipped: [] },
         ...{ outcome: 'busy', is_duplicate: false, ...times, exchanges: busy },
         failure_reason: 'submit answered 429',
       },
       {
-        ...{ attempt: 2, provider: 'vendor', upstream_model: 'whale-1', because: decision.because, skipped },
+        ...{ attempt: 2, provider: 'vendor', upstream_model: 'whale-1', reason: decision.reason, skipped },
         ...{ outcome: 'not_delivered', is_duplicate: false, ...times },
         exchanges: [{ ...lost[0], status: null }],
         failure_reason: 'submit answered 429',

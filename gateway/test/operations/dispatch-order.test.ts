@@ -44,7 +44,7 @@ const line = async (
   lines += 1
   await database.postgres.query(
     `insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, model, shard, accepted_at,
-                             not_before, deadline_at, touched_at)
+                             not_before, deadline_at, last_activity_at)
      select $1 || '/' || $5 || '/' || $8 || '/' || n, current_date, $1::uuid, $5::uuid, $7, $6, $9, 0, at, at,
             now() + make_interval(secs => $4), at
        from (select n, now() - make_interval(secs => $3 - n / 1000.0) as at from generate_series(0, $2 - 1) as n) tasks`,
@@ -161,8 +161,8 @@ describe('the order', () => {
     const before = await database.postgres.query(`select * from queue_shares where owner = $1`, [many])
     expect((await take(3)).map(({ taskId }) => taskId)).toEqual([first?.taskId])
     const after = await database.postgres.query(`select * from queue_shares where owner = $1`, [many])
-    expect(after.rows.map(({ ended }) => Number(ended))).toEqual(
-      before.rows.map(({ ended }) => Number(ended)),
+    expect(after.rows.map(({ virtual_finish }) => Number(virtual_finish))).toEqual(
+      before.rows.map(({ virtual_finish }) => Number(virtual_finish)),
     )
   })
 

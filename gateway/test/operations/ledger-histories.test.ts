@@ -415,7 +415,7 @@ const settleRequests = async ({ unsettled, meter }: Lane, histories: History[]) 
     )
     const forgotten = endings.flatMap(({ request, isForgotten }) => (isForgotten ? request.id : []))
     await database.postgres.query(
-      `update metered_requests set lapses_at = now() - interval '1 second' where day >= current_date - 1 and id = any($1)`,
+      `update metered_requests set lease_expires_at = now() - interval '1 second' where day >= current_date - 1 and id = any($1)`,
       [forgotten],
     )
     await lapse(meter)

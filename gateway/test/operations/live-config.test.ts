@@ -203,8 +203,9 @@ test('what the record holds counts over the file as soon as it is written, and t
 test('a provider that was removed with tasks of its own stays, and takes nothing new', async () => {
   await putProvider('house', { kind: 'local' })
   await database.postgres.query(
-    `insert into open_tasks (day, task_id, account_id, key_id, provider, shard, model, accepted_at, not_before, touched_at, deadline_at)
-     values (current_date, 'task_of_house', gen_random_uuid(), gen_random_uuid(), 'house', 0, 'vidB-2', now(), now(), now(), now())`,
+    `insert into open_tasks (day, task_id, account_id, key_id, seconds, provider, shard, model, accepted_at, not_before,
+                             last_activity_at, deadline_at)
+     values (current_date, 'task_of_house', gen_random_uuid(), gen_random_uuid(), 4, 'house', 0, 'vidB-2', now(), now(), now(), now())`,
   )
   await using providerConfig = await follow(acme(5))
   const house = () => providerConfig.current().providers.find(({ name }) => name === 'house')

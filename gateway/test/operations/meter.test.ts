@@ -70,7 +70,7 @@ const booksOf = async ({ accountId, keyId }: Caller) => {
 const rowOf = async (id: string) => {
   const { rows } = await database.postgres.query<Record<string, unknown>>(
     `select outcome, hold_micros as held, captured_micros as captured, held_for, charged_for,
-            lapses_at > now() as "isServed" from metered_requests where id = $1`,
+            lease_expires_at > now() as "isServed" from metered_requests where id = $1`,
     [id],
   )
   return rows[0]
@@ -189,12 +189,12 @@ describe('a process that is gone', () => {
     const metered = await open(meterWith(gone), caller, 1_000)
     const released = await Promise.all([meterWith().releaseLapsed(), meterWith().releaseLapsed()])
     expect(released.reduce((sum, count) => sum + count)).toBe(1)
-    expect(await rowOf(metered.id)).toMatchObject({ outcome: 'lost', captured: 0 })
+    expect(await rowOf(metered.id)).toMatchObject({ outcome: 'abandoned', captured: 0 })
     expect(await booksOf(caller)).toEqual({ available: 1_000_000, held: 0, used: 0, revenue: 0 })
 
     // It was only asleep, and is too late.
     await metered.settle('completed', characters(1_000))
-    expect(await rowOf(metered.id)).toMatchObject({ outcome: 'lost', captured: 0 })
+    expect(await rowOf(metered.id)).toMatchObject({ outcome: 'abandoned', captured: 0 })
     expect(await booksOf(caller)).toEqual({ available: 1_000_000, held: 0, used: 0, revenue: 0 })
   })
 
@@ -202,7 +202,7 @@ describe('a process that is gone', () => {
     const caller = await callerWith(1)
     const metered = await open(meterWith({ lapseSeconds: 300, prolongEveryMs: 20 }), caller, 1_000)
     await database.postgres.query(
-      `update metered_requests set lapses_at = now() - interval '1 s' where id = $1`,
+      `update metered_requests set lease_expires_at = now() - interval '1 s' where id = $1`,
       [metered.id],
     )
     await expect.poll(async () => (await rowOf(metered.id))?.['isServed']).toBe(true)
@@ -218,7 +218,7 @@ describe('a process that is gone', () => {
     const day = new Date().toISOString().slice(0, 10)
     const request = { id: metered.id, day, ...caller, wallet: 'payg' as const, holdMicros: 1_000 }
     const ended = await finishMeteredRequests(database.postgres, [
-      { request, outcome: 'lost', chargedFor: [], capturedMicros: 0 },
+      { request, outcome: 'abandoned', chargedFor: [], capturedMicros: 0 },
     ])
     expect(ended.size).toBe(0)
     await metered.settle('failed', [])
@@ -235,7 +235,7 @@ test('the same requests ended by several at once, in other orders, are ended onc
     [requests.map(({ id }) => id)],
   )
   const ending = (request: OpenRequest) => {
-    return { request, outcome: 'lost' as const, chargedFor: [], capturedMicros: 0 }
+    return { request, outcome: 'abandoned' as const, chargedFor: [], capturedMicros: 0 }
   }
   for (let round = 0; round < 20; round += 1) {
     // Each is undone, so that the next round finds them open again.

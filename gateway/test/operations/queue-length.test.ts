@@ -30,9 +30,9 @@ const create = (by = key) =>
 /** Puts tasks of the account in line as if they had been created. */
 const fill = (count: number) =>
   gateway.database.postgres.query(
-    `insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, accepted_at, not_before,
-                             deadline_at, touched_at)
-     select 'filler-' || n, current_date, $1, $2, 4, 'local', 0, now(), now(), now() + interval '1 hour', now()
+    `insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, model, shard, accepted_at, not_before,
+                             deadline_at, last_activity_at)
+     select 'filler-' || n, current_date, $1, $2, 4, 'local', 'vidB-2', 0, now(), now(), now() + interval '1 hour', now()
        from generate_series(1, $3) as n`,
     [accountId, key.id, count],
   )

@@ -59,14 +59,14 @@ describe('the log of requests', () => {
       model: 'vidB-2',
       provider: null,
       task_id: id,
-      took_ms: expect.any(Number),
+      duration_ms: expect.any(Number),
       address: '127.0.0.1',
-      client: 'a-client/1.0',
+      user_agent: 'a-client/1.0',
     })
     await ask(`${gateway.url}/v1/videos/${id}`, key.text)
     await found(`?task_id=${id}&operation=getVideo`, 1)
     const { rows } = await gateway.database.postgres.query<{ leaks: number }>(
-      `select count(*) as leaks from requests r where r::text like '%secret%' or r::text like '%' || $1 || '%'`,
+      `select count(*) as leaks from request_log r where r::text like '%secret%' or r::text like '%' || $1 || '%'`,
       [key.text],
     )
     expect(rows).toEqual([{ leaks: 0 }])
@@ -100,7 +100,7 @@ describe('the log of requests', () => {
     expect([...refused, forbidden].map(({ status }) => status)).toEqual([401, 401, 404, 405, 404, 403])
     const [logged] = await found('?error_code=ip_not_allowed', 1)
     expect(logged).toMatchObject({ id: requestIdOf(forbidden), key_id: null })
-    const { rows } = await postgres.query('select from requests where id = any($1)', [
+    const { rows } = await postgres.query('select from request_log where id = any($1)', [
       refused.map(requestIdOf),
     ])
     expect(rows).toHaveLength(0)
@@ -119,7 +119,7 @@ describe('the log of requests', () => {
     await ask(`${gateway.url}/admin/v1/tasks`, other.text)
     const [logged] = await found(`?key_id=${other.id}`, 1)
     expect(logged).toMatchObject({ operation: 'listTasks', account_id: null })
-    const { rows } = await gateway.database.postgres.query('select from requests where path = $1', [
+    const { rows } = await gateway.database.postgres.query('select from request_log where path = $1', [
       '/readyz',
     ])
     expect(rows).toHaveLength(0)
@@ -202,7 +202,7 @@ describe('the log of requests', () => {
 const answered = (given: Partial<CompletedRequest>): CompletedRequest => ({
   ...{ id: `req_${uuidV7()}`, at: new Date(), accountId, keyId: key.id, operation: 'listModels' },
   ...{ method: 'GET', path: '/v1/models', status: 200, errorCode: null, model: null },
-  ...{ provider: null, taskId: null, tookMs: 1, address: '127.0.0.1', client: null },
+  ...{ provider: null, taskId: null, durationMs: 1, address: '127.0.0.1', userAgent: null },
   ...given,
 })
 
@@ -225,7 +225,7 @@ test('requests without a known key are counted by operation and status, and only
   ]
   expect(lines).toEqual([[{ requests }, 'requests.anonymous']])
   const { rows } = await postgres.query<Record<string, unknown>>(
-    `select operation, count(*) from requests where model = 'of-nobody' group by operation order by operation`,
+    `select operation, count(*) from request_log where model = 'of-nobody' group by operation order by operation`,
   )
   expect(rows).toEqual([
     { operation: 'getMedia', count: 3 },
@@ -251,7 +251,7 @@ describe('while the database is away', () => {
     await proxy.mend()
     await recorder.close()
     const { rows } = await gateway.database.postgres.query<{ count: number }>(
-      "select count(*) from requests where model = 'of-the-outage'",
+      "select count(*) from request_log where model = 'of-the-outage'",
     )
     expect(rows).toEqual([{ count: 30 }])
     await postgres.close()

@@ -105,7 +105,7 @@ const meteredAt = async (at: Date, { isOpen = false }: { isOpen?: boolean } = {}
 }
 const loggedAt = (at: Date) =>
   query(
-    `insert into requests (day, id, at, operation, method, path, status, took_ms, address)
+    `insert into request_log (day, id, at, operation, method, path, status, duration_ms, address)
      values ($1::timestamptz::date, 'req', $1, 'getVideo', 'GET', '/', 200, 1, '127.0.0.1')`,
     [at],
   )
@@ -152,10 +152,10 @@ test('a month goes whole once all of it is past; others and the ledger stay, and
 test('the longest term of any account is waited for, but not by the log', async () => {
   const { suffix } = await makeMonth(4)
   await query('update accounts set task_retention_days = 150')
-  expect(await dropped()).toEqual([`requests_${suffix}`])
+  expect(await dropped()).toEqual([`request_log_${suffix}`])
   expect(await isThere(`video_tasks_${suffix}`)).toBe(true)
   await query('update accounts set task_retention_days = null')
-  expect(await dropped()).toEqual(named(suffix).filter((name) => !name.startsWith('requests')))
+  expect(await dropped()).toEqual(named(suffix).filter((name) => !name.startsWith('request_log')))
 })
 
 test('a month stays while something of it is under way', async () => {
@@ -164,14 +164,16 @@ test('a month stays while something of it is under way', async () => {
   const task = await acceptedAt(postgres, owner, middle)
   const request = await meteredAt(middle, { isOpen: true })
   const { id, day } = await recordingAt(postgres, owner, middle)
-  expect(await dropped()).toEqual([`requests_${suffix}`])
+  expect(await dropped()).toEqual([`request_log_${suffix}`])
 
   await endTask(postgres, task.id, failure)
   expect(await dropped()).toEqual([`task_events_${suffix}`, `video_tasks_${suffix}`])
 
-  await query(`update metered_requests set lapses_at = now() - interval '1 second' where id = $1`, [request])
+  await query(`update metered_requests set lease_expires_at = now() - interval '1 second' where id = $1`, [
+    request,
+  ])
   expect(await meter.releaseLapsed()).toBe(1)
-  expect(await dropped()).toEqual([`metered_requests_${suffix}`])
+  expect(await dropped()).toEqual([`metered_request_log_${suffix}`])
 
   await finishTranscription(postgres, day, id, failure, middle)
   expect(await dropped()).toEqual([])
@@ -209,11 +211,11 @@ test('rows that no month was there for go together, once all of them are past', 
 
 test('one that a process took out before it died is dropped; what an operator took out is not', async () => {
   const { suffix } = await makeMonth(3)
-  await query(`alter table requests detach partition requests_${suffix}`)
-  await query(`alter table requests_${suffix} rename to requests_${suffix}_past`)
+  await query(`alter table request_log detach partition request_log_${suffix}`)
+  await query(`alter table request_log_${suffix} rename to request_log_${suffix}_past`)
   await query(`alter table task_events detach partition task_events_${suffix}`)
   expect(await dropped()).toEqual(named(suffix).filter((name) => !name.startsWith('task_events')))
-  expect(await isThere(`requests_${suffix}_past`)).toBe(false)
+  expect(await isThere(`request_log_${suffix}_past`)).toBe(false)
   expect(await isThere(`task_events_${suffix}`)).toBe(true)
 })
 

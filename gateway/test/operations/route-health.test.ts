@@ -184,7 +184,7 @@ test('what is sent to a provider counts as its load at once, until the record is
   expect(choose()).toMatchObject({ provider: 'first', skipped: [] })
   expect(choose()).toMatchObject({
     provider: 'second',
-    skipped: [{ provider: 'first', because: 'all 1 slots taken' }],
+    skipped: [{ provider: 'first', reason: 'all 1 slots taken' }],
   })
   // Nobody made a task of it.
   await expect.poll(() => choose(), often).toMatchObject({ provider: 'first' })

@@ -138,7 +138,7 @@ const ask = (given: object = {}) =>
 
 const healthOf = async (provider: string) => {
   const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
-    `select openings, because, recovered_at is not null as "isHealthy" from route_health where provider = $1`,
+    `select openings, reason, recovered_at is not null as "isHealthy" from route_health where provider = $1`,
     [provider],
   )
   return rows[0]
@@ -158,7 +158,7 @@ describe('a provider that is not there', () => {
     await using other = await startGateway(environment, gateway)
     await first.leave()
     for (let call = 0; call < 5; call += 1) expect(await saidBy()).toBe('second')
-    await becomes('first', { openings: 1, because: '5 failures in a row (not delivered)', isHealthy: false })
+    await becomes('first', { openings: 1, reason: '5 failures in a row (not delivered)', isHealthy: false })
 
     // Both processes pass it over although it is there again.
     await first.comeBack()
@@ -212,7 +212,7 @@ describe('a provider that is not there', () => {
     await expect
       .poll(() => meteredRequestsOf(postgres, account))
       .toMatchObject([{ outcome: 'completed', provider: 'second' }])
-    const logged = () => postgres.query('select provider from requests where key_id = $1', [id])
+    const logged = () => postgres.query('select provider from request_log where key_id = $1', [id])
     await expect.poll(async () => (await logged()).rows).toEqual([{ provider: 'second' }])
   })
 

@@ -328,7 +328,7 @@ describe('a run', () => {
     const id = await accept({ ...plain, prompt: 'vendor:busy-once' }, wave(2.7))
     await transcriber.work()
     await postgres.query(
-      `update open_transcriptions set stage = 'working', touched_at = 'epoch' where task_id = $1`,
+      `update open_transcriptions set stage = 'working', last_activity_at = 'epoch' where task_id = $1`,
       [id],
     )
     await waitIsOver()
@@ -336,7 +336,7 @@ describe('a run', () => {
     expect(requeued).toEqual({ taskId: id, run: 2 })
     for (const step of [planSegments, transcribeSegments])
       expect(await step(transcriber.dependencies, id, 1)).toEqual({ kind: 'over' })
-    await postgres.query(`update open_transcriptions set touched_at = 'epoch' where task_id = $1`, [id])
+    await postgres.query(`update open_transcriptions set last_activity_at = 'epoch' where task_id = $1`, [id])
     expect(await transcriber.work()).toBe(1)
     await until(id, 'completed')
     expect(await movementsOf(id)).toEqual({ hold: 270, capture: 270 })
@@ -349,7 +349,7 @@ describe('a run', () => {
     const one = String((await create(plain, { text: other.text })).body['id'])
     const taken = await claimAccepted(postgres, 2)
     expect(taken.map(({ taskId }) => taskId).toSorted()).toEqual([many[0] ?? '', one].toSorted())
-    await postgres.query(`update open_transcriptions set touched_at = 'epoch' where stage = 'starting'`)
+    await postgres.query(`update open_transcriptions set last_activity_at = 'epoch' where stage = 'starting'`)
     await transcriber.work()
     for (const id of many) await until(id, 'completed')
   })

@@ -243,7 +243,7 @@ beforeAll(async () => {
   if (!isFull) {
     await stack.until('only the deadline can end the others', isLeftToTheDeadline)
     await stack.database.postgres.query(
-      `update open_tasks set deadline_at = now() - interval '1 hour', touched_at = now() - interval '1 hour'`,
+      `update open_tasks set deadline_at = now() - interval '1 hour', last_activity_at = now() - interval '1 hour'`,
     )
   }
   await stack.until(

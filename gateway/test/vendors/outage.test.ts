@@ -43,7 +43,7 @@ interface Made {
   acceptedMs: number
   endedMs: number
   /** Who was asked, and what came of it, in order. */
-  attempts: { provider: string; outcome: string; because: string; startedMs: number }[]
+  attempts: { provider: string; outcome: string; reason: string; startedMs: number }[]
 }
 
 let stack: Stack
@@ -102,7 +102,7 @@ const readMade = async (): Promise<Made[]> => {
             extract(epoch from accepted.created_at)::float8 * 1000 as "acceptedMs",
             extract(epoch from ended.created_at)::float8 * 1000 as "endedMs",
             (select coalesce(jsonb_agg(jsonb_build_object(
-                      'provider', a.provider, 'outcome', a.outcome, 'because', a.decision ->> 'because',
+                      'provider', a.provider, 'outcome', a.outcome, 'reason', a.decision ->> 'reason',
                       'startedMs', extract(epoch from a.started_at) * 1000) order by a.attempt), '[]')
                from task_attempts a where a.day = t.day and a.task_id = t.id) as attempts
        from video_tasks t
@@ -234,8 +234,8 @@ test('what another can serve as well goes there, and on record it says why', ({ 
   ) as [Made[], Made[]]
   const slowest = Math.max(...done.map(({ acceptedMs, endedMs }) => endedMs - acceptedMs))
   const elsewhere = done.filter(({ attempts }) => {
-    const { provider, because } = attempts.at(-1) ?? { provider: '', because: '' }
-    return provider === 'other' && /^order 2: first (is unhealthy|turned it away)$/.test(because)
+    const { provider, reason } = attempts.at(-1) ?? { provider: '', reason: '' }
+    return provider === 'other' && /^order 2: first (is unhealthy|turned it away)$/.test(reason)
   })
   // A call that was cut may have made a job: only the vendor that may have it can be asked again.
   const outcomeUnknown = late.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === 'unknown'))

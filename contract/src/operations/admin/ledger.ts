@@ -82,7 +82,7 @@ export const LedgerAudit = Type.Object({
   object: ObjectType('ledger.audit'),
   is_sound: Type.Boolean({ description: 'Whether no invariant is violated.' }),
   checked_at: Time('When the audit was made.'),
-  took_ms: Type.Integer({ description: 'Duration of the audit in milliseconds.' }),
+  duration_ms: Type.Integer({ description: 'Duration of the audit in milliseconds.' }),
   findings: Type.Array(
     Type.Object({
       invariant: Type.String({ description: 'Name of the invariant.' }),

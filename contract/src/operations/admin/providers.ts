@@ -63,7 +63,7 @@ export const Health = Type.Object(
       enum: ['healthy', 'unhealthy'],
       description: 'Whether the provider gets new jobs of this model.',
     }),
-    because: Nullable(Type.String({ description: 'Why it is unhealthy; null if it is healthy.' })),
+    reason: Nullable(Type.String({ description: 'Why it is unhealthy; null if it is healthy.' })),
     until: Nullable(Time('When it is tried again; null if it is healthy.')),
   },
   { description: 'Health of the provider for this model.' },
@@ -101,7 +101,7 @@ export const Provider = Type.Object({
   ),
   tasks_in_flight: Type.Integer({ description: 'Tasks that the provider is working on.' }),
   tasks_waiting: Type.Integer({ description: 'Tasks that wait for a slot of the provider.' }),
-  changed_at: Nullable(
+  updated_at: Nullable(
     Time('When an operator last changed the configuration; null if it comes from the file.'),
   ),
 })

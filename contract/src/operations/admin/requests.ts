@@ -24,9 +24,9 @@ export const LoggedRequest = Type.Object({
     }),
   ),
   task_id: Nullable(Type.String({ description: 'Id of the task that the request created; null if none.' })),
-  took_ms: Type.Integer({ description: 'Duration of the request in milliseconds.' }),
+  duration_ms: Type.Integer({ description: 'Duration of the request in milliseconds.' }),
   address: Type.String({ description: 'IP address of the client.' }),
-  client: Nullable(Type.String({ description: '`User-Agent` of the client; null if it sent none.' })),
+  user_agent: Nullable(Type.String({ description: '`User-Agent` of the client; null if it sent none.' })),
 })
 export type LoggedRequest = Static<typeof LoggedRequest>
 

@@ -17,7 +17,7 @@ export const AdminTask = Type.Object({
   provider: Nullable(
     Type.String({
       description:
-        'Name of the provider; null for a transcription, because its segments can go to different providers.',
+        'Name of the provider; null for a transcription, reason its segments can go to different providers.',
     }),
   ),
   status: Type.String({
@@ -37,17 +37,17 @@ export const AdminTask = Type.Object({
 })
 export type AdminTask = Static<typeof AdminTask>
 
-const because = Type.String({ description: 'Why this provider was chosen.' })
+const reason = Type.String({ description: 'Why this provider was chosen.' })
 const skipped = Type.Array(
   Type.Object({
     provider: Type.String({ description: 'Name of the provider.' }),
-    because: Type.String({ description: 'Why the provider was not chosen.' }),
+    reason: Type.String({ description: 'Why the provider was not chosen.' }),
   }),
   { description: 'Providers that were considered and not chosen.' },
 )
 
 const Decision = Type.Object(
-  { provider: Type.String({ description: 'Name of the chosen provider.' }), because, skipped },
+  { provider: Type.String({ description: 'Name of the chosen provider.' }), reason, skipped },
   { description: 'The current routing decision; null once the task has ended.' },
 )
 
@@ -65,7 +65,7 @@ const ProviderAttempt = Type.Object({
   attempt: Type.Integer({ description: 'Number of the attempt, counted from 1.' }),
   provider: Type.String({ description: 'Name of the provider.' }),
   upstream_model: Type.String({ description: "The provider's own name of the model." }),
-  because: Nullable(because),
+  reason: Nullable(reason),
   skipped,
   outcome: Type.String({
     enum: ['accepted', 'not_delivered', 'busy', 'unauthorized', 'rejected', 'moderated', 'unknown'],

@@ -4,11 +4,11 @@ import { isSound } from '../../billing/ledger/audit-ledger.ts'
 import type { StoredAudit } from '../../billing/ledger/ledger-audit-store.ts'
 import { secondsOf } from '../unix-time.ts'
 
-export const presentLedgerAudit = ({ checkedAt, tookMs, findings }: StoredAudit): LedgerAudit => ({
+export const presentLedgerAudit = ({ checkedAt, durationMs, findings }: StoredAudit): LedgerAudit => ({
   object: 'ledger.audit',
   is_sound: isSound(findings),
   checked_at: secondsOf(checkedAt),
-  took_ms: tookMs,
+  duration_ms: durationMs,
   findings: findings.map(({ invariant, violations, examples, meaning }) => ({
     invariant,
     violations,

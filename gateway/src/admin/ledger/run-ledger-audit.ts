@@ -10,9 +10,9 @@ export const runLedgerAudit =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.runLedgerAudit> =>
   async (call) => {
     const body = presentLedgerAudit(await auditWhole(postgres))
-    const { is_sound, took_ms } = body
+    const { is_sound, duration_ms } = body
     await postgres.transaction((database) =>
-      audited(database, call, { action: 'runLedgerAudit', target: null, after: { is_sound, took_ms } }),
+      audited(database, call, { action: 'runLedgerAudit', target: null, after: { is_sound, duration_ms } }),
     )
     return { body }
   }

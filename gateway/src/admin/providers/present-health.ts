@@ -2,9 +2,9 @@ import type { Router } from '../../routing/route.ts'
 
 export const presentHealth = (health: ReturnType<Router['healthOf']>) =>
   health.kind === 'well'
-    ? { state: 'healthy', because: null, until: null }
+    ? { state: 'healthy', reason: null, until: null }
     : {
         state: 'unhealthy',
-        because: health.because,
+        reason: health.reason,
         until: Math.ceil((Date.now() + health.forMs) / 1000),
       }

@@ -15,7 +15,7 @@ export const credentialHintOf = (apiKey: Secret): string => {
 
 type Configured = Omit<
   Provider,
-  'source' | 'is_removed' | 'problem' | 'models' | 'tasks_in_flight' | 'tasks_waiting' | 'changed_at'
+  'source' | 'is_removed' | 'problem' | 'models' | 'tasks_in_flight' | 'tasks_waiting' | 'updated_at'
 >
 
 /** How a provider is set up, as the file or the record says it; its key is told by its hint alone. */

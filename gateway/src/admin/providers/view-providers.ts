@@ -112,7 +112,7 @@ export const viewProviders = async (
       models: modelsOf(name, dependencies),
       tasks_in_flight: load?.inFlight ?? 0,
       tasks_waiting: load?.waiting ?? 0,
-      changed_at: record === undefined ? null : secondsOf(record.changedAt),
+      updated_at: record === undefined ? null : secondsOf(record.updatedAt),
     }
   }
   const unusable = [...records.values()].filter(({ name }) => !live.has(name))

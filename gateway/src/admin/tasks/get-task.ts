@@ -36,7 +36,7 @@ const presentAttempt = (attempt: TaskAttempt): ProviderAttempt => ({
   attempt: attempt.attempt,
   provider: attempt.provider,
   upstream_model: attempt.upstreamModel,
-  because: attempt.decision?.because ?? null,
+  reason: attempt.decision?.reason ?? null,
   skipped: attempt.decision?.skipped ?? [],
   outcome: attempt.outcome,
   is_duplicate: attempt.isDuplicate,

@@ -25,9 +25,9 @@ const present = (request: CompletedRequest): LoggedRequest => ({
   model: request.model,
   provider: request.provider,
   task_id: request.taskId,
-  took_ms: request.tookMs,
+  duration_ms: request.durationMs,
   address: request.address,
-  client: request.client,
+  user_agent: request.userAgent,
 })
 
 /** What was answered a moment ago is written down within a second or two. */

@@ -23,9 +23,9 @@ export const isSound = (findings: Finding[]): boolean => findings.every(({ viola
 /** What was found now, and where that was not all there is to look at what the full audit found beside it. */
 const withStanding = (
   { whole, ofTouched }: { whole: Finding[]; ofTouched: Finding[] },
-  foundInWhole: Finding[],
+  fullAuditFindings: Finding[],
 ): Finding[] =>
-  foundInWhole.map((standing) => {
+  fullAuditFindings.map((standing) => {
     const { invariant } = standing
     const recent = ofTouched.find((finding) => finding.invariant === invariant)
     const isWorse = recent !== undefined && recent.violations > standing.violations
@@ -38,8 +38,8 @@ export const auditWhole = (postgres: Postgres): Promise<StoredAudit> =>
     await lockAudits(database)
     const checkedAt = new Date()
     const findings = await findAll(database)
-    const tookMs = Date.now() - checkedAt.getTime()
-    const audit = { checkedAt, tookMs, findings, wholeAt: checkedAt, foundInWhole: findings }
+    const durationMs = Date.now() - checkedAt.getTime()
+    const audit = { checkedAt, durationMs, findings, fullAuditAt: checkedAt, fullAuditFindings: findings }
     await writeAudit(database, audit)
     return audit
   })
@@ -47,14 +47,21 @@ export const auditWhole = (postgres: Postgres): Promise<StoredAudit> =>
 /** Looks at what has changed since the last audit, and at everything where that was more than a day ago. */
 export const auditRecent = async (postgres: Postgres): Promise<StoredAudit> => {
   const last = await readAudit(postgres)
-  if (last === undefined || last.wholeAt.getTime() < Date.now() - wholeEveryMs) return auditWhole(postgres)
+  if (last === undefined || last.fullAuditAt.getTime() < Date.now() - wholeEveryMs)
+    return auditWhole(postgres)
   return postgres.transaction(async (database) => {
     await lockAudits(database)
-    const { checkedAt: before, wholeAt, foundInWhole } = (await readAudit(database)) ?? last
+    const { checkedAt: before, fullAuditAt, fullAuditFindings } = (await readAudit(database)) ?? last
     const checkedAt = new Date()
     const found = await findRecent(database, new Date(before.getTime() - slackMs))
-    const tookMs = Date.now() - checkedAt.getTime()
-    const audit = { checkedAt, tookMs, findings: withStanding(found, foundInWhole), wholeAt, foundInWhole }
+    const durationMs = Date.now() - checkedAt.getTime()
+    const audit = {
+      checkedAt,
+      durationMs,
+      findings: withStanding(found, fullAuditFindings),
+      fullAuditAt,
+      fullAuditFindings,
+    }
     await writeAudit(database, audit)
     return audit
   })

@@ -195,7 +195,7 @@ const compareAllBalances = (database: Database): Promise<Finding> =>
               coalesce(sum(amount_micros) filter (where book = 'held'), 0) as held
          from ledger_entries group by account_id, wallet
      ), noted as (
-       insert into audited_wallets (account_id, wallet, entry_id, available_micros, held_micros)
+       insert into ledger_checkpoints (account_id, wallet, entry_id, available_micros, held_micros)
        select account_id, wallet, entry_id, available, held from sums
        on conflict (account_id, wallet) do update
          set entry_id = excluded.entry_id, available_micros = excluded.available_micros,
@@ -211,7 +211,7 @@ const compareNotedBalances = (database: Database, since: Date): Promise<Finding>
     balancesMatchLegs,
     `select b.account_id || ' ' || b.wallet as example
        from balances b
-       left join audited_wallets p on p.account_id = b.account_id and p.wallet = b.wallet
+       left join ledger_checkpoints p on p.account_id = b.account_id and p.wallet = b.wallet
        left join newer n on n.account_id = b.account_id and n.wallet = b.wallet
       where b.available_micros <> coalesce(p.available_micros, 0) + coalesce(n.available, 0)
          or b.held_micros <> coalesce(p.held_micros, 0) + coalesce(n.held, 0)`,
@@ -222,11 +222,11 @@ const compareNotedBalances = (database: Database, since: Date): Promise<Finding>
               coalesce(sum(l.amount_micros) filter (where l.book = 'available'), 0) as available,
               coalesce(sum(l.amount_micros) filter (where l.book = 'held'), 0) as held
          from ledger_entries l
-         left join audited_wallets p on p.account_id = l.account_id and p.wallet = l.wallet
+         left join ledger_checkpoints p on p.account_id = l.account_id and p.wallet = l.wallet
         where l.created_at >= $1 and l.id > coalesce(p.entry_id, 0)
         group by l.account_id, l.wallet
      ), noted as (
-       insert into audited_wallets as p (account_id, wallet, entry_id, available_micros, held_micros)
+       insert into ledger_checkpoints as p (account_id, wallet, entry_id, available_micros, held_micros)
        select account_id, wallet, entry_id, available, held from newer
        on conflict (account_id, wallet) do update
          set entry_id = excluded.entry_id, available_micros = p.available_micros + excluded.available_micros,
@@ -264,28 +264,28 @@ export const findRecent = async (
 /** What an audit found and when; what the last one of everything found stands until the next. */
 export interface StoredAudit {
   checkedAt: Date
-  tookMs: number
+  durationMs: number
   findings: Finding[]
-  wholeAt: Date
-  foundInWhole: Finding[]
+  fullAuditAt: Date
+  fullAuditFindings: Finding[]
 }
 
 export const readAudit = async (database: Database): Promise<StoredAudit | undefined> => {
   const { rows } = await database.query<StoredAudit & Record<string, unknown>>(
-    `select checked_at as "checkedAt", took_ms as "tookMs", findings, whole_at as "wholeAt",
-            found_in_whole as "foundInWhole" from ledger_audits`,
+    `select checked_at as "checkedAt", duration_ms as "durationMs", findings, full_audit_at as "fullAuditAt",
+            full_audit_findings as "fullAuditFindings" from ledger_audits`,
   )
   return rows[0]
 }
 
 export const writeAudit = async (database: Database, audit: StoredAudit): Promise<void> => {
-  const { checkedAt, tookMs, findings, wholeAt, foundInWhole } = audit
+  const { checkedAt, durationMs, findings, fullAuditAt, fullAuditFindings } = audit
   await database.query(
-    `insert into ledger_audits (checked_at, took_ms, findings, whole_at, found_in_whole) values ($1, $2, $3, $4, $5)
-     on conflict (only_one) do update
-       set checked_at = excluded.checked_at, took_ms = excluded.took_ms, findings = excluded.findings,
-           whole_at = excluded.whole_at, found_in_whole = excluded.found_in_whole`,
-    [checkedAt, tookMs, JSON.stringify(findings), wholeAt, JSON.stringify(foundInWhole)],
+    `insert into ledger_audits (checked_at, duration_ms, findings, full_audit_at, full_audit_findings) values ($1, $2, $3, $4, $5)
+     on conflict (singleton) do update
+       set checked_at = excluded.checked_at, duration_ms = excluded.duration_ms, findings = excluded.findings,
+           full_audit_at = excluded.full_audit_at, full_audit_findings = excluded.full_audit_findings`,
+    [checkedAt, durationMs, JSON.stringify(findings), fullAuditAt, JSON.stringify(fullAuditFindings)],
   )
 }
 

@@ -15,7 +15,7 @@ export interface NewMeteredRequest {
   holdMicros: number
 }
 
-export type MeteredOutcome = 'completed' | 'aborted' | 'failed' | 'lost'
+export type MeteredOutcome = 'completed' | 'aborted' | 'failed' | 'abandoned'
 
 /** One request whose hold has to be ended. */
 export type OpenRequest = Pick<
@@ -26,7 +26,7 @@ export type OpenRequest = Pick<
 /** The insert alone, for a statement that does more: of a list in JSON, for so many seconds. */
 export const insertOfRequests = (list: string, lapseSeconds: string): string =>
   `insert into metered_requests
-     (day, id, account_id, key_id, operation, model, provider, wallet, held_for, hold_micros, lapses_at)
+     (day, id, account_id, key_id, operation, model, provider, wallet, held_for, hold_micros, lease_expires_at)
    select day, id, "accountId", "keyId", operation, model, provider, wallet, "heldFor", "holdMicros",
           now() + make_interval(secs => ${lapseSeconds})
      from jsonb_to_recordset(${list}::jsonb) as request
@@ -74,7 +74,7 @@ export const finishMeteredRequests = async (
          (id text, provider text, outcome text, "chargedFor" jsonb, "capturedMicros" bigint)
        join locked on locked.id = e.id
       where r.day = any($1::date[]) and r.id = any($2::text[]) and r.id = e.id
-        and r.outcome = 'open' and (e.outcome <> 'lost' or r.lapses_at < now())
+        and r.outcome = 'open' and (e.outcome <> 'abandoned' or r.lease_expires_at < now())
      returning r.id`,
     [
       [...new Set(endings.map(({ request }) => request.day))],
@@ -102,7 +102,7 @@ export const prolongMeteredRequests = async (
          join metered_requests r on r.day = served.day and r.id = served.id and r.outcome = 'open'
         order by r.id for update of r
      )
-     update metered_requests r set lapses_at = now() + make_interval(secs => $3)
+     update metered_requests r set lease_expires_at = now() + make_interval(secs => $3)
        from locked where r.day = locked.day and r.id = locked.id and r.outcome = 'open'`,
     [requests.map(({ day }) => day), requests.map(({ id }) => id), lapseSeconds],
   )
@@ -112,7 +112,7 @@ export const prolongMeteredRequests = async (
 export const lapsedRequests = async (database: Database, limit: number): Promise<OpenRequest[]> => {
   const { rows } = await database.query<OpenRequest>(
     `select id, day, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros"
-       from metered_requests where outcome = 'open' and lapses_at < now() order by lapses_at limit $1`,
+       from metered_requests where outcome = 'open' and lease_expires_at < now() order by lease_expires_at limit $1`,
     [limit],
   )
   return rows

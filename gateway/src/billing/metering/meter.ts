@@ -52,7 +52,7 @@ export interface Metered {
   /** Tells who was asked in the end, where that is not whom the money was held for. */
   servedBy: (provider: string) => void
   /** Ends it; the first call counts. What was used costs no more than what was held. */
-  settle: (outcome: Exclude<MeteredOutcome, 'lost'>, chargedFor: Price[]) => Promise<void>
+  settle: (outcome: Exclude<MeteredOutcome, 'abandoned'>, chargedFor: Price[]) => Promise<void>
 }
 
 export interface Meter {
@@ -214,7 +214,7 @@ export const createMeter = (
     releaseLapsed: async () => {
       const lapsed = await lapsedRequests(postgres, 100)
       const ended = await Promise.all(
-        lapsed.map((request) => endOne({ request, outcome: 'lost', chargedFor: [], capturedMicros: 0 })),
+        lapsed.map((request) => endOne({ request, outcome: 'abandoned', chargedFor: [], capturedMicros: 0 })),
       )
       return ended.filter(Boolean).length
     },

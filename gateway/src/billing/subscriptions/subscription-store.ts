@@ -22,7 +22,7 @@ export const lockSubscription = async (
     `select s.account_id as "accountId", s.plan_id as "planId", p.name as "planName",
             p.cycle_quota_micros as "cycleQuotaMicros", p.cycle_days as "cycleDays",
             s.cycle_started_at as "cycleStartedAt", s.cycle_ends_at as "cycleEndsAt", s.ends_at as "endsAt",
-            s.is_over as "isOver"
+            s.has_ended as "isOver"
        from subscriptions s left join plans p on p.id = s.plan_id
       where s.account_id = $1 for update of s`,
     [accountId],
@@ -39,11 +39,11 @@ export const writeSubscription = async (
 ): Promise<void> => {
   const { accountId, planId, cycleStartedAt, cycleEndsAt, endsAt, isOver } = subscription
   await database.query(
-    `insert into subscriptions (account_id, plan_id, cycle_started_at, cycle_ends_at, ends_at, is_over)
+    `insert into subscriptions (account_id, plan_id, cycle_started_at, cycle_ends_at, ends_at, has_ended)
      values ($1, $2, $3, $4, $5, $6)
      on conflict (account_id) do update
        set plan_id = excluded.plan_id, cycle_started_at = excluded.cycle_started_at,
-           cycle_ends_at = excluded.cycle_ends_at, ends_at = excluded.ends_at, is_over = excluded.is_over`,
+           cycle_ends_at = excluded.cycle_ends_at, ends_at = excluded.ends_at, has_ended = excluded.has_ended`,
     [accountId, planId, cycleStartedAt, cycleEndsAt, endsAt, isOver],
   )
 }
@@ -67,7 +67,7 @@ export const findCyclePlan = async (database: Database, id: string): Promise<Cyc
 export const dueSubscriptions = async (database: Database, limit: number): Promise<string[]> => {
   const { rows } = await database.query<{ accountId: string }>(
     `select account_id as "accountId" from subscriptions
-      where not is_over and least(cycle_ends_at, ends_at) <= now() and (plan_id is not null or ends_at <= now())
+      where not has_ended and least(cycle_ends_at, ends_at) <= now() and (plan_id is not null or ends_at <= now())
       order by least(cycle_ends_at, ends_at) limit $1`,
     [limit],
   )

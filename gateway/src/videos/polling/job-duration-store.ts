@@ -1,16 +1,16 @@
 import type { Database, Postgres } from '../../platform/postgres.ts'
 
-/** Jobs of about one length; the lengths are powers of `stepRatio`, in seconds. */
+/** Jobs of about one length; the lengths are powers of `bucketRatio`, in seconds. */
 export interface JobDurationRow {
   provider: string
   model: string
-  step: number
+  bucket: number
   weight: number
 }
 
 export const readJobDurations = async (database: Database): Promise<JobDurationRow[]> => {
   const { rows } = await database.query<JobDurationRow & Record<string, unknown>>(
-    'select provider, model, step, weight from job_durations order by provider, model, step',
+    'select provider, model, bucket, weight from job_durations order by provider, model, bucket',
   )
   return rows
 }
@@ -19,7 +19,7 @@ export const readJobDurations = async (database: Database): Promise<JobDurationR
 export const addDuration = async (
   postgres: Postgres,
   { provider, model }: { provider: string; model: string },
-  jobs: { step: number; weight: number }[],
+  jobs: { bucket: number; weight: number }[],
   keptShare: number,
 ): Promise<void> => {
   await postgres.transaction(
@@ -30,9 +30,9 @@ export const addDuration = async (
         [provider, model, keptShare],
       )
       await database.query(
-        `insert into job_durations (provider, model, step, weight)
-         select $1, $2, step, weight from jsonb_to_recordset($3) as job (step smallint, weight double precision)
-             on conflict (provider, model, step) do update set weight = job_durations.weight + excluded.weight`,
+        `insert into job_durations (provider, model, bucket, weight)
+         select $1, $2, bucket, weight from jsonb_to_recordset($3) as job (bucket smallint, weight double precision)
+             on conflict (provider, model, bucket) do update set weight = job_durations.weight + excluded.weight`,
         [provider, model, JSON.stringify(jobs)],
       )
       await database.query(

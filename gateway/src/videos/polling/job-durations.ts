@@ -17,21 +17,21 @@ export interface JobDurations {
   stop: () => Promise<void>
 }
 
-const stepRatio = 1.25
+const bucketRatio = 1.25
 const jobsRemembered = 200
 const jobsNeeded = 8
 
-const stepOf = (ms: number): number =>
-  Math.min(80, Math.max(-40, Math.round(Math.log(Math.max(ms, 1) / 1000) / Math.log(stepRatio))))
+const bucketOf = (ms: number): number =>
+  Math.min(80, Math.max(-40, Math.round(Math.log(Math.max(ms, 1) / 1000) / Math.log(bucketRatio))))
 
-/** A step stands for lengths half a step around it, spread evenly as lengths go: by ratio. */
+/** A bucket covers half a bucket on each side of its length. Lengths are spread evenly within it on a logarithmic scale. */
 const quantile = (rows: JobDurationRow[], share: number): number => {
   let left = share * rows.reduce((sum, { weight }) => sum + weight, 0)
-  for (const { step, weight } of rows) {
-    if (left <= weight) return 1000 * stepRatio ** (step - 0.5 + left / weight)
+  for (const { bucket, weight } of rows) {
+    if (left <= weight) return 1000 * bucketRatio ** (bucket - 0.5 + left / weight)
     left -= weight
   }
-  return 1000 * stepRatio ** ((rows.at(-1)?.step ?? 0) + 0.5)
+  return 1000 * bucketRatio ** ((rows.at(-1)?.bucket ?? 0) + 0.5)
 }
 
 const jobDurationOf = (rows: JobDurationRow[]): JobDuration | undefined =>
@@ -44,7 +44,7 @@ const jobDurationOf = (rows: JobDurationRow[]): JobDuration | undefined =>
  * much more, and only by guessing lower can it be noticed that jobs have become quicker than that look.
  */
 const likelyLengthMs = (foundAfterMs: number, pace: JobDuration | undefined): number => {
-  if (pace !== undefined && foundAfterMs < 1.15 * pace.p5) return foundAfterMs / stepRatio
+  if (pace !== undefined && foundAfterMs < 1.15 * pace.p5) return foundAfterMs / bucketRatio
   return foundAfterMs / (1 + (pace === undefined ? 0.1 : gapShareOf(pace)) / 2)
 }
 
@@ -55,7 +55,7 @@ export const createJobDurations = (
   { refreshEveryMs, writeEveryMs } = { refreshEveryMs: 30_000, writeEveryMs: 5_000 },
 ): JobDurations => {
   let known = new Map<string, JobDuration>()
-  let learned = new Map<string, { provider: string; model: string; steps: number[] }>()
+  let learned = new Map<string, { provider: string; model: string; buckets: number[] }>()
   let working: Promise<void> = Promise.resolve()
 
   const read = async () => {
@@ -73,15 +73,18 @@ export const createJobDurations = (
   const write = async () => {
     const taken = learned
     learned = new Map()
-    for (const { provider, model, steps } of taken.values()) {
+    for (const { provider, model, buckets } of taken.values()) {
       // The newest job counts one, and every job before it a little less than the one after it.
       const kept = 1 - 1 / jobsRemembered
-      const weights = steps.map((step, index) => ({ step, weight: kept ** (steps.length - 1 - index) }))
-      const jobs = [...Map.groupBy(weights, ({ step }) => step)].map(([step, each]) => ({
-        step,
+      const weights = buckets.map((bucket, index) => ({
+        bucket,
+        weight: kept ** (buckets.length - 1 - index),
+      }))
+      const jobs = [...Map.groupBy(weights, ({ bucket }) => bucket)].map(([bucket, each]) => ({
+        bucket,
         weight: each.reduce((sum, { weight }) => sum + weight, 0),
       }))
-      await addDuration(postgres, { provider, model }, jobs, kept ** steps.length)
+      await addDuration(postgres, { provider, model }, jobs, kept ** buckets.length)
     }
   }
 
@@ -104,8 +107,8 @@ export const createJobDurations = (
     of,
     learn: (provider, model, elapsedMs) => {
       const key = keyOf(provider, model)
-      const entry = learned.get(key) ?? { provider, model, steps: [] }
-      entry.steps.push(stepOf(likelyLengthMs(elapsedMs, known.get(key))))
+      const entry = learned.get(key) ?? { provider, model, buckets: [] }
+      entry.buckets.push(bucketOf(likelyLengthMs(elapsedMs, known.get(key))))
       learned.set(key, entry)
     },
     flush: async () => {

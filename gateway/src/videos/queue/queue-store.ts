@@ -59,10 +59,10 @@ interface Choice extends Start {
   accountId: string
   keyId: string
   /** The start on the clock of the accounts, and on that of the account's keys. */
-  began: number
-  ended: number
-  keyBegan: number
-  keyEnded: number
+  virtualStart: number
+  virtualFinish: number
+  keyVirtualStart: number
+  keyVirtualFinish: number
   /** What other providers start meanwhile could take it over a cap. */
   isNearCap: boolean
 }
@@ -109,16 +109,16 @@ const choose = async (
        select w.account_id, coalesce(busy.here, 0) as here, busy.tasks > coalesce(busy.here, 0) as is_elsewhere,
               coalesce((select concurrency from accounts where id = w.account_id), $4) - coalesce(busy.tasks, 0) as room,
               case when $7::uuid[] is null or w.account_id = any ($7) then 0 else $6 end as reserve,
-              greatest((select max(began) from queue_shares where queue = $1),
-                       (select ended from queue_shares where queue = $1 and owner = w.account_id), 0) as clock,
-              (select max(began) from queue_shares where queue = $1 || '/' || w.account_id) as keys_clock
+              greatest((select max(virtual_start) from queue_shares where queue = $1),
+                       (select virtual_finish from queue_shares where queue = $1 and owner = w.account_id), 0) as clock,
+              (select max(virtual_start) from queue_shares where queue = $1 || '/' || w.account_id) as keys_clock
          from (select distinct account_id from waiting) w
          left join (select account_id, sum(tasks) as tasks, sum(tasks) filter (where provider = $1) as here
                       from in_flight group by account_id) busy on busy.account_id = w.account_id
      ), key as materialized (
        select w.key_id, account.*,
               coalesce((select concurrency from keys where id = w.key_id), $5) - coalesce(busy.tasks, 0) as key_capacity,
-              greatest(account.keys_clock, (select ended from queue_shares
+              greatest(account.keys_clock, (select virtual_finish from queue_shares
                                              where queue = $1 || '/' || w.account_id and owner = w.key_id), 0) as key_clock
          from waiting w
          join account on account.account_id = w.account_id
@@ -126,7 +126,7 @@ const choose = async (
            on busy.account_id = w.account_id and busy.key_id = w.key_id
      ), candidate as (
        select key.*, head.*, row_number() over waiting_order as key_place,
-              key_clock + sum(cost) over waiting_order - cost as key_began
+              key_clock + sum(cost) over waiting_order - cost as key_virtual_start
          from key
          cross join lateral (
            select greatest(0, least((select slots from free), room - reserve, key_capacity - reserve))::bigint as most
@@ -147,17 +147,18 @@ const choose = async (
          ) head
        window waiting_order as (partition by key.account_id, key.key_id order by accepted_at, task_id rows unbounded preceding)
      ), placed as (
-       select *, row_number() over waiting_order as place, clock + sum(cost) over waiting_order - cost as began
+       select *, row_number() over waiting_order as place, clock + sum(cost) over waiting_order - cost as virtual_start
          from candidate
-       window waiting_order as (partition by account_id order by key_began, accepted_at, task_id rows unbounded preceding)
+       window waiting_order as (partition by account_id order by key_virtual_start, accepted_at, task_id rows unbounded preceding)
      ), chosen as (
        select * from placed
         where (room is null or place <= room - reserve) and (key_capacity is null or key_place <= key_capacity - reserve)
-        order by began, here + place, accepted_at, task_id limit (select slots from free)
+        order by virtual_start, here + place, accepted_at, task_id limit (select slots from free)
      )
      select coalesce((select jsonb_agg(jsonb_build_object(
-              'taskId', task_id, 'run', run + 1, 'model', model, 'accountId', account_id, 'keyId', key_id, 'began', began,
-              'ended', began + cost, 'keyBegan', key_began, 'keyEnded', key_began + cost,
+              'taskId', task_id, 'run', run + 1, 'model', model, 'accountId', account_id, 'keyId', key_id,
+              'virtualStart', virtual_start, 'virtualFinish', virtual_start + cost,
+              'keyVirtualStart', key_virtual_start, 'keyVirtualFinish', key_virtual_start + cost,
               'isNearCap', coalesce(place > room - $6 or key_place > key_capacity - $6, false))) from chosen), '[]')
               as choices,
             exists (select from key where is_elsewhere and (room <= 0 or key_capacity <= 0)) as "isThrottled"`,
@@ -196,19 +197,20 @@ const start = async (
 ): Promise<(Start & { model: string })[]> => {
   const { rows } = await database.query<{ taskId: string; run: number; model: string }>(
     `with started as (
-       update open_tasks o set stage = 'starting', run = c.run, touched_at = now()
+       update open_tasks o set stage = 'starting', run = c.run, last_activity_at = now()
          from jsonb_to_recordset($2::jsonb) as c
-           ("taskId" text, run integer, model text, "accountId" uuid, "keyId" uuid, began bigint, ended bigint,
-            "keyBegan" bigint, "keyEnded" bigint)
+           ("taskId" text, run integer, model text, "accountId" uuid, "keyId" uuid,
+            "virtualStart" bigint, "virtualFinish" bigint, "keyVirtualStart" bigint, "keyVirtualFinish" bigint)
         where o.task_id = any ($3) and o.task_id = c."taskId" and o.run = c.run - 1
        returning c.*
      ), shared as (
-       insert into queue_shares (queue, owner, began, ended)
-       select $1, "accountId", max(began), max(ended) from started group by "accountId"
+       insert into queue_shares (queue, owner, virtual_start, virtual_finish)
+       select $1, "accountId", max("virtualStart"), max("virtualFinish") from started group by "accountId"
        union all
-       select $1 || '/' || "accountId", "keyId", max("keyBegan"), max("keyEnded") from started
+       select $1 || '/' || "accountId", "keyId", max("keyVirtualStart"), max("keyVirtualFinish") from started
         group by "accountId", "keyId"
-       on conflict (queue, owner) do update set began = excluded.began, ended = excluded.ended
+       on conflict (queue, owner) do update
+         set virtual_start = excluded.virtual_start, virtual_finish = excluded.virtual_finish
      )
      select "taskId", run, model from started`,
     [provider, JSON.stringify(choices), choices.map(({ taskId }) => taskId)],
@@ -221,7 +223,8 @@ const forgetPassed = async (database: Database, provider: string): Promise<void>
   await database.query(
     `with passed as (
        delete from queue_shares
-        where queue = $1 and ended < (select max(began) from queue_shares where queue = $1) returning owner
+        where queue = $1 and virtual_finish < (select max(virtual_start) from queue_shares where queue = $1)
+        returning owner
      )
      delete from queue_shares keys using passed where keys.queue = $1 || '/' || passed.owner`,
     [provider],
@@ -294,7 +297,7 @@ export const findMovable = async (
   limit: number,
 ): Promise<WaitingTask[]> => {
   const { rows } = await database.query<WaitingTask & Record<string, unknown>>(
-    `select o.task_id as "taskId", o.day, o.tried, t.video_order as "order"
+    `select o.task_id as "taskId", o.day, o.tried_providers as tried, t.video_order as "order"
        from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
       where o.provider = $1 and o.stage = 'accepted' and o.model = $2 and o.outcome_unknown_since is null
         and not t.video_order ? 'remixOf'
@@ -317,7 +320,7 @@ export const moveWaiting = async (database: Database, from: string, moves: Move[
   await database.query(
     `with moved as (
        update open_tasks o
-          set provider = m.provider, shard = m.shard, decision = m.decision, not_before = now(), touched_at = now()
+          set provider = m.provider, shard = m.shard, decision = m.decision, not_before = now(), last_activity_at = now()
          from jsonb_to_recordset($2::jsonb) as m
            ("taskId" text, day date, provider text, shard smallint, decision jsonb)
         where o.task_id = m."taskId" and o.provider = $1 and o.stage = 'accepted' and o.outcome_unknown_since is null

@@ -56,7 +56,7 @@ export const receiveWebhook = (
       if (!(error instanceof ProviderFailure)) throw error
       const { provider, id: taskId } = call.path
       if (error.kind === 'rejected') {
-        log.warn({ provider, taskId, address: call.address, because: error.message }, 'webhook.rejected')
+        log.warn({ provider, taskId, address: call.address, reason: error.message }, 'webhook.rejected')
         return refuse(call, 'invalid_signature')
       }
       // Whether it is genuine could not be found out; the provider brings it again.
