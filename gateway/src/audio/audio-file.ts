@@ -1,4 +1,4 @@
-/** A recording that came with a request, as what it was found to be. */
+/** Audio files uploaded with a request. */
 import { createReadStream } from 'node:fs'
 
 import { ApiError } from '@kinora/contract/errors'
@@ -7,7 +7,7 @@ import type { Fields, ReceivedFile } from '../http/body/fields.ts'
 import type { AudioFile } from '../providers/port/transcription.ts'
 import type { AudioFormat } from './audio-format.ts'
 
-/** The one file a form has under this name. */
+/** Returns the file of a required form field. */
 export const uploadedFile = (fields: Fields, param: string): ReceivedFile => {
   const [file] = fields.files(param)
   if (file === undefined) {
@@ -18,7 +18,7 @@ export const uploadedFile = (fields: Fields, param: string): ReceivedFile => {
   return file
 }
 
-/** Named and typed by its content, because providers go by either. */
+/** File name and content type follow from the content, because providers look at either. */
 export const audioFileAt = (
   path: string,
   sizeBytes: number,

@@ -1,4 +1,4 @@
-/** What an audio file is by its first bytes; names and types that came with it are not looked at. */
+/** Detects the format of an audio file by its first bytes. The client's file name and content type are ignored. */
 export interface AudioFormat {
   format: 'flac' | 'mp3' | 'mp4' | 'mpeg' | 'm4a' | 'ogg' | 'wav' | 'webm'
   /** Without a dot. */
@@ -6,8 +6,8 @@ export interface AudioFormat {
   contentType: string
 }
 
-/** The one reader of ffmpeg's that is let at such a file. */
 interface KnownFormat extends AudioFormat {
+  /** The only ffmpeg demuxer that may open such a file. */
   demuxer: 'flac' | 'mp3' | 'mov' | 'mpeg' | 'ogg' | 'wav' | 'matroska'
 }
 
@@ -26,7 +26,7 @@ const ogg = known('ogg', 'audio/ogg', 'ogg')
 const wav = known('wav', 'audio/wav', 'wav')
 const webm = known('webm', 'audio/webm', 'matroska')
 
-/** The head of a frame of MPEG audio: eleven bits of sync, then nothing that is reserved. */
+/** An MPEG audio frame header: eleven sync bits, and no reserved value in the fields after them. */
 const isMpegFrame = (bytes: Buffer): boolean => {
   if (bytes.length < 4) return false
   const [first = 0, second = 0, third = 0] = bytes
@@ -42,11 +42,11 @@ const isMpegFrame = (bytes: Buffer): boolean => {
   )
 }
 
-/** The head of a pack of an MPEG program stream, which is what files called `.mpeg` are. */
+/** The pack header of an MPEG program stream, the content of `.mpeg` files. */
 const mpegPack = Buffer.from([0, 0, 1, 0xba])
 
 const ebml = Buffer.from([0x1a, 0x45, 0xdf, 0xa3])
-/** The element that names the kind of document, with four letters to follow. */
+/** The EBML DocType element with the value `webm`. */
 const docTypeWebm = Buffer.from([0x42, 0x82, 0x84, ...Buffer.from('webm')])
 
 export const audioFormatOf = (head: Buffer): KnownFormat | undefined => {

@@ -29,7 +29,7 @@ const contentTypes: Record<SpeechFormat, string> = {
   pcm: 'audio/pcm',
 }
 
-/** What is read for a model that does not listen to instructions: they are passed over and named. */
+/** The parameters of a model without instructions. `instructions` is then unknown, and so listed as ignored. */
 const PlainSpeechBody = Type.Omit(SpeechBody, ['instructions'])
 
 const readVoice = (given: unknown, { id, voices }: SpeechModel): string => {
@@ -37,13 +37,13 @@ const readVoice = (given: unknown, { id, voices }: SpeechModel): string => {
   if (typeof name !== 'string') {
     throw new ApiError('invalid_parameter', {
       param: 'voice',
-      message: `'voice' must be the name of a voice; ${id} has ${voices.join(', ')}.`,
+      message: `'voice' must be the name of a voice of ${id}: ${voices.join(', ')}.`,
     })
   }
   if (voices.includes(name)) return name
   throw new ApiError('voice_not_supported', {
     param: 'voice',
-    message: `'${name.slice(0, 60)}' is not a voice of ${id}, which has ${voices.join(', ')}.`,
+    message: `'${name.slice(0, 60)}' is not a voice of ${id}. Use one of: ${voices.join(', ')}.`,
   })
 }
 
@@ -57,8 +57,9 @@ export interface SpeechDependencies {
 }
 
 /**
- * Says a text. The money is held for all of it, and all of it is charged once a provider has begun to speak, whoever
- * stops listening: the provider was given the whole text. Only one that breaks off is charged for by what was sent.
+ * Turns text into speech. The hold covers the whole text. Once a provider has sent the first byte, the whole text is
+ * charged even if the client disconnects, because the provider charges for it. If the provider fails in the middle,
+ * only the share that was sent is charged.
  */
 export const createSpeech =
   ({
@@ -73,17 +74,17 @@ export const createSpeech =
     const model = catalog.speechModelFor(endpoint, chooseModel(catalog, caller, fields.value('model')).id)
     if (requiresPayg) assertPaysAsYouGo(caller)
     const routes = router.routesOf(model.id, 'speech')
-    const isListening =
+    const usesInstructions =
       model.followsInstructions &&
       routes.some(({ provider }) => provider.speech?.followsInstructions === true)
-    const { instructions, ...order } = isListening
+    const { instructions, ...order } = usesInstructions
       ? call.read(SpeechBody)
       : { ...call.read(PlainSpeechBody), instructions: undefined }
     const { input, speed = 1 } = order
     const format = (order.response_format ?? 'mp3') as SpeechFormat
     const voice = readVoice(fields.value('voice'), model)
 
-    // What is held and what is charged are counted at one price, whatever is set in between.
+    // The hold and the charge use the same price, even if an operator changes it in between.
     const priceOfCharacters = prices.priceOfCharacters(model)
     const price = (characters: number) => [priceOfCharacters(characters)]
     const characters = [...input].length
@@ -111,7 +112,7 @@ export const createSpeech =
     const speak = async ({ provider, upstreamModel }: Route) => {
       call.note({ provider: provider.name })
       metered.servedBy(provider.name)
-      if (provider.speech === undefined) throw new ProviderFailure('rejected', 'it cannot speak')
+      if (provider.speech === undefined) throw new ProviderFailure('rejected', 'the provider has no speech capability')
       const { followsInstructions } = provider.speech
       const job = { model: upstreamModel, input, voice, format, speed }
       const speech = await provider.speech.speak(
@@ -122,7 +123,7 @@ export const createSpeech =
       return speech
     }
     try {
-      // Until the first byte it can be said by another; from then on it is this one's.
+      // Before the first byte the router can fail over to another provider, after it no longer.
       const { answer, route } = await router.call(
         model.id,
         { capability: 'speech', outlivesClient: true },

@@ -15,13 +15,13 @@ import {
 const endpoint = '/v1/audio/transcriptions'
 const granularities = 'timestamp_granularities[]'
 
-/** Whether the time of each word is wished for, which only the long shape has a place for. */
+/** Whether the caller wants word timestamps, which only `verbose_json` contains. */
 const readWantsWords = ({ fields }: Pick<Call, 'fields'>, format: string): boolean => {
   const given = fields.value(granularities)
   if (given === undefined) return false
-  const wishes = Array.isArray(given) ? (given as unknown[]) : [given]
-  const isKnown = wishes.every((wish) => wish === 'word' || wish === 'segment')
-  if (isKnown && format === 'verbose_json') return wishes.includes('word')
+  const values = Array.isArray(given) ? (given as unknown[]) : [given]
+  const isKnown = values.every((value) => value === 'word' || value === 'segment')
+  if (isKnown && format === 'verbose_json') return values.includes('word')
   throw new ApiError('invalid_parameter', {
     param: granularities,
     message: isKnown

@@ -11,7 +11,7 @@ import {
 
 const endpoint = '/v1/audio/translations'
 
-/** The same as a transcription, in English whatever is spoken. */
+/** Transcribes speech in any language into English text. */
 export const createTranslation = (
   dependencies: TranscribeDependencies,
 ): Handler<typeof operations.createTranslation> => {

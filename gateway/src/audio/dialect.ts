@@ -1,5 +1,5 @@
 import type { Call } from '../http/call.ts'
 
-/** Whether the caller's client library expects the members that only its own service has. */
+/** Whether responses contain the additional fields that OpenAI client libraries expect. */
 export const speaksOpenAi = ({ header, caller }: Pick<Call, 'header' | 'caller'>): boolean =>
   (header('x-api-dialect') ?? caller.dialect) === 'openai'

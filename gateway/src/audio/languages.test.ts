@@ -12,14 +12,14 @@ test.each([
   ['deu', 'de'],
   ['tgl', 'tl'],
   ['nb', 'no'],
-  // Recognised, and without a code of two letters.
+  // Known languages without a two-letter code.
   ['haw', 'haw'],
   ['yue', 'yue'],
 ])('%s is read as %s', (tag, code) => {
   expect(readLanguage(tag)).toBe(code)
 })
 
-test.each(['xx', 'zzz', 'e', 'english', '12', ''])('%s is no language', (tag) => {
+test.each(['xx', 'zzz', 'e', 'english', '12', ''])('%s is refused as a language', (tag) => {
   expect(() => readLanguage(tag)).toThrow(
     expect.objectContaining({ code: 'invalid_parameter', param: 'language' }) as Error,
   )
@@ -33,6 +33,6 @@ test.each([
   ['tl', 'tagalog'],
   ['mi', 'maori'],
   ['haitian creole', 'haitian creole'],
-])('%s is called %s', (tag, name) => {
+])('the name of %s is %s', (tag, name) => {
   expect(languageName(tag)).toBe(name)
 })

@@ -1,30 +1,30 @@
-/** Languages as callers and providers name them: codes of two or three letters, with or without a region, or names. */
+/** Parses languages given as ISO 639 codes of two or three letters, with or without a region, or as names. */
 import { ApiError } from '@kinora/contract/errors'
 
 const english = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' })
 
-/** Where recognition calls a language otherwise than the registry of languages does. */
-const recognised: Partial<Record<string, string>> = { fil: 'tl', nb: 'no' }
+/** Codes that speech recognition models replace with another one. */
+const recognitionCodes: Partial<Record<string, string>> = { fil: 'tl', nb: 'no' }
 const names: Partial<Record<string, string>> = { tl: 'tagalog' }
 
-/** The shortest code of the language that a tag such as `eng` or `pt-BR` begins with; undefined for none. */
+/** The shortest code for a tag such as `eng` or `pt-BR`; undefined for an unknown language. */
 const codeOf = (tag: string): string | undefined => {
   const [first = ''] = tag.trim().toLowerCase().split(/[-_]/, 1)
   if (!/^[a-z]{2,3}$/.test(first)) return undefined
   const [canonical = first] = Intl.getCanonicalLocales(first)
   const [code = first] = canonical.split('-', 1)
-  return english.of(code) === undefined ? undefined : (recognised[code] ?? code)
+  return english.of(code) === undefined ? undefined : (recognitionCodes[code] ?? code)
 }
 
-/** The English name in small letters, of a code or of a name; what is neither is called as it was. */
+/** The English name in lower case, for a code or a name. Any other text is returned in lower case. */
 export const languageName = (tag: string): string => {
   const code = codeOf(tag)
   const name = code === undefined ? tag.trim() : (names[code] ?? english.of(code) ?? code)
-  // Names are plain words: a client compares them.
+  // Clients compare names, so accents are removed.
   return name.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
 }
 
-/** The code a caller means by `language`. */
+/** Reads the `language` parameter of a request as a code. */
 export const readLanguage = (tag: string): string => {
   const code = codeOf(tag)
   if (code !== undefined) return code

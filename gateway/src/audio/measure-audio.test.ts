@@ -7,7 +7,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encoded, wave } from '../../test/kit/sound.ts'
 import { createMeasureAudio } from './measure-audio.ts'
 
-// Most of it is waiting for programs.
 let directory: string
 let count = 0
 const sound = wave(3)
@@ -53,7 +52,7 @@ test.concurrent.each([
   expect(found.durationSeconds).toBeLessThan(3.2)
 })
 
-test.concurrent('a video counts by its sound, and a cover picture is none', async () => {
+test.concurrent('the duration of a video is that of its audio, and a cover image does not count', async () => {
   const film = ['-f', 'lavfi', '-i', 'testsrc=d=9:s=64x64:r=5', '-map', '0:a', '-map', '1:v']
   const mp4 = await encoded(sound, 'out.mp4', [...film, '-c:a', 'aac', '-c:v', 'libx264'])
   expect((await measured(mp4)).durationSeconds).toBeCloseTo(3.06, 0)
@@ -62,8 +61,8 @@ test.concurrent('a video counts by its sound, and a cover picture is none', asyn
   expect((await measured(mp3)).durationSeconds).toBeCloseTo(3.06, 0)
 })
 
-/** Divides every time that the file claims by a hundred. */
-const lying = (bytes: Buffer) => {
+/** Divides every stated duration by a hundred. */
+const shortened = (bytes: Buffer) => {
   const at = bytes.indexOf('mdhd') + 16
   bytes.writeUInt32BE(bytes.readUInt32BE(at) * 100, at)
   return bytes
@@ -75,14 +74,14 @@ test.concurrent.each([
   ['alac', []],
   ['flac', ['-strict', '-2']],
   ['libopus', ['-strict', '-2']],
-])('a container that claims %s takes no time is not believed', async (codec, parameters) => {
-  const honest = await encoded(sound, 'out.mp4', ['-c:a', codec, ...parameters, '-f', 'mp4'])
-  const { durationSeconds } = await measured(lying(honest))
+])('durations of %s that the container understates are not trusted', async (codec, parameters) => {
+  const original = await encoded(sound, 'out.mp4', ['-c:a', codec, ...parameters, '-f', 'mp4'])
+  const { durationSeconds } = await measured(shortened(original))
   expect(durationSeconds).toBeGreaterThan(2.95)
   expect(durationSeconds).toBeLessThan(3.4)
 })
 
-test.concurrent('a header that claims hours, or nothing, is not believed', async () => {
+test.concurrent('a header with a wrong length is not trusted', async () => {
   for (const claimed of [0xff_ff_ff_ff, 0x7f_ff_ff_00]) {
     const bytes = Buffer.from(sound)
     bytes.writeUInt32LE(claimed, 40)
@@ -90,14 +89,14 @@ test.concurrent('a header that claims hours, or nothing, is not believed', async
   }
 })
 
-test.concurrent('a recording cut off in its middle counts for what is left', async () => {
+test.concurrent('the duration of a truncated recording is that of the rest', async () => {
   const mp3 = await encoded(sound, 'out.mp3')
   const { durationSeconds } = await measured(mp3.subarray(0, mp3.length / 2))
   expect(durationSeconds).toBeGreaterThan(1)
   expect(durationSeconds).toBeLessThan(2)
 })
 
-test.concurrent('one that plays too long is refused, and so are hours of silence in a small file', async () => {
+test.concurrent('a recording that is too long is refused, and so are hours of silence in a small file', async () => {
   await expect(measured(wave(61))).rejects.toThrow(problem('invalid_parameter'))
   const silence = [
     '-f',
@@ -127,11 +126,11 @@ test.concurrent.each([
     'tags and noise',
     Buffer.concat([Buffer.from('ID3\x04\x00\x00\x00\x00\x00\x00'), Buffer.alloc(9000, 0x55)]),
   ],
-])('%s is no recording', async (_, bytes) => {
+])('%s is refused', async (_, bytes) => {
   await expect(measured(bytes)).rejects.toThrow(problem('invalid_file_format'))
 })
 
-test.concurrent('a film without sound, a file without its index and another kind of container are no recordings', async () => {
+test.concurrent('a video without audio, a file without its index and an unsupported container are refused', async () => {
   const film = ['-f', 'lavfi', '-i', 'testsrc=d=1:s=64x64:r=5', '-map', '1:v']
   const silent = await encoded(sound, 'out.mp4', film)
   const whole = await encoded(sound, 'out.m4a')
@@ -141,7 +140,7 @@ test.concurrent('a film without sound, a file without its index and another kind
   }
 })
 
-test.concurrent('a program that is not there is no verdict on the recording', async () => {
+test.concurrent('a missing ffprobe is service_unavailable, not an error of the recording', async () => {
   const without = createMeasureAudio({ ffprobePath: '/nowhere/ffprobe', secondsMax: 60 })
   await expect(measured(await encoded(sound, 'out.flac'), without)).rejects.toThrow(
     expect.objectContaining({ code: 'service_unavailable' }) as Error,

@@ -1,7 +1,7 @@
 /**
- * Finds out what a recording is and how long it plays. What it is shows by its first bytes, and ffprobe is let at it
- * as that alone. How long it plays is counted from its packets: headers may say anything, and decoding would hand the
- * work to whoever sends hours of silence in a small file.
+ * Detects the format and the duration of an audio file. ffprobe runs with the one demuxer that fits the first bytes.
+ * The duration is summed up from the packets: headers may contain any value, and decoding would be expensive for hours
+ * of silence in a small file.
  */
 import { open } from 'node:fs/promises'
 
@@ -16,7 +16,7 @@ interface MeasuredAudio extends AudioFormat {
   durationSeconds: number
 }
 
-/** Measures the file, with a program only as media work, or says what is wrong with the parameter it came by. */
+/** Measures a file. ffprobe runs as media work only. An unusable file is an error of the parameter `param`. */
 export type MeasureAudio = (
   path: string,
   param: string,
@@ -26,38 +26,38 @@ export type MeasureAudio = (
 export interface MeasureAudioSettings {
   ffprobePath: string
   secondsMax: number
-  /** What to do about a longer one, where it is not to send it to a transcription task. */
+  /** Advice in the error for a longer file; by default, to use a transcription task. */
   adviceForLonger?: string
 }
 
 const headBytes = 4_096
-/** Enough to see that it decodes at all. */
+/** Enough packets to see whether the stream decodes at all. */
 const triedPackets = 24
-/** More pieces than this make work for us and nobody else: the usual ones are of 20 ms and more. */
+/** A limit against files that are expensive to count. Usual packets last 20 ms or longer. */
 const packetsPerSecondMax = 100
-/** The first and the last packet may count for less than they hold. */
+/** The first and the last packet may be shorter than the others. */
 const tolerance = 0.9
 
-/** Codecs whose packets all hold equally many samples, whatever the file says of the time they take. */
+/** Codecs whose packets all contain the same number of samples, whatever durations the file states. */
 const evenCodecs = new Set(['aac', 'mp3', 'mp2', 'mp1', 'alac'])
 
-interface Heard {
+interface AudioStream {
   codec: string
   sampleRate: number
-  /** The most that one of the first packets turned out to hold. */
+  /** The maximum over the first packets. */
   samplesPerPacket: number
 }
 
 const notAudio = (param: string) =>
   new ApiError('invalid_file_format', {
     param,
-    message: `'${param}' is no audio in one of these formats: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav, webm.`,
+    message: `'${param}' must be an audio file in one of these formats: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav, webm.`,
   })
 
 const unreadable = (param: string, cause?: unknown) =>
   new ApiError('invalid_file_format', {
     param,
-    message: `'${param}' has no sound that can be read.`,
+    message: `'${param}' contains no audio that can be decoded.`,
     ...(cause !== undefined && { cause }),
   })
 
@@ -67,17 +67,16 @@ const readHead = async (path: string): Promise<Buffer> => {
   return buffer.subarray(0, bytesRead)
 }
 
-const only = (demuxer: string) => [
+const probeOnly = (demuxer: string) => [
   ...['-v', 'quiet', '-f', demuxer, '-protocol_whitelist', 'file', '-format_whitelist', demuxer],
   ...['-select_streams', 'a:0', '-of', 'default=noprint_wrappers=1'],
 ]
 
-/** Whether nobody waits for it any more. */
 const isAbort = (error: unknown): boolean => (error as { name?: unknown }).name === 'AbortError'
 
 const numberIn = (line: string): number => Number(line.slice(line.indexOf('=') + 1))
 
-/** Makes the measure. A file that cannot be measured for reasons of ours is nobody's fault and says so. */
+/** Creates the function. If ffprobe cannot run, the error is `service_unavailable` and does not blame the file. */
 export const createMeasureAudio = ({
   ffprobePath,
   secondsMax,
@@ -89,68 +88,75 @@ export const createMeasureAudio = ({
   const tooLong = (param: string) =>
     new ApiError('invalid_parameter', {
       param,
-      message: `'${param}' plays longer than ${secondsMax} seconds. ${adviceForLonger}`,
+      message: `'${param}' is longer than ${secondsMax} seconds. ${adviceForLonger}`,
     })
 
-  /** What the first packets turn out to be once they are decoded. */
-  const hear = async (path: string, demuxer: string, signal: AbortSignal): Promise<Heard | undefined> => {
-    const question = (file: string) => [
-      ...only(demuxer),
+  /** Decodes the first packets; undefined if that yields no samples. */
+  const probeStream = async (
+    path: string,
+    demuxer: string,
+    signal: AbortSignal,
+  ): Promise<AudioStream | undefined> => {
+    const parameters = (file: string) => [
+      ...probeOnly(demuxer),
       ...['-read_intervals', `%+#${triedPackets}`],
       ...['-show_entries', 'stream=codec_name,sample_rate:frame=nb_samples', file],
     ]
-    const heard: Heard = { codec: '', sampleRate: 0, samplesPerPacket: 0 }
-    for await (const lines of linesOf(path, question, { timeoutMs, signal })) {
+    const stream: AudioStream = { codec: '', sampleRate: 0, samplesPerPacket: 0 }
+    for await (const lines of linesOf(path, parameters, { timeoutMs, signal })) {
       for (const line of lines) {
-        if (line.startsWith('codec_name=')) heard.codec = line.slice(11)
-        else if (line.startsWith('sample_rate=')) heard.sampleRate = numberIn(line)
+        if (line.startsWith('codec_name=')) stream.codec = line.slice(11)
+        else if (line.startsWith('sample_rate=')) stream.sampleRate = numberIn(line)
         else if (line.startsWith('nb_samples='))
-          heard.samplesPerPacket = Math.max(heard.samplesPerPacket, numberIn(line))
+          stream.samplesPerPacket = Math.max(stream.samplesPerPacket, numberIn(line))
       }
     }
-    return heard.samplesPerPacket > 0 && heard.sampleRate > 0 ? heard : undefined
+    return stream.samplesPerPacket > 0 && stream.sampleRate > 0 ? stream : undefined
   }
 
-  /** The length by what the packets say they take, unless their codec knows better. */
+  /** Sums up the packet durations the file states, unless the codec proves that they are longer. */
   const countPackets = async (
     path: string,
     demuxer: string,
-    heard: Heard,
+    stream: AudioStream,
     param: string,
     signal: AbortSignal,
   ): Promise<number> => {
-    const question = (file: string) => [...only(demuxer), '-show_entries', 'packet=duration_time', file]
-    const secondsEach = evenCodecs.has(heard.codec) ? heard.samplesPerPacket / heard.sampleRate : 0
+    const parameters = (file: string) => [
+      ...probeOnly(demuxer),
+      ...['-show_entries', 'packet=duration_time', file],
+    ]
+    const secondsEach = evenCodecs.has(stream.codec) ? stream.samplesPerPacket / stream.sampleRate : 0
     let packets = 0
-    let saidSeconds = 0
-    for await (const lines of linesOf(path, question, { timeoutMs, signal })) {
+    let statedSeconds = 0
+    for await (const lines of linesOf(path, parameters, { timeoutMs, signal })) {
       for (const line of lines) {
         if (!line.startsWith('duration_time=')) continue
         packets += 1
         const seconds = numberIn(line)
-        if (seconds > 0) saidSeconds += seconds
+        if (seconds > 0) statedSeconds += seconds
       }
-      const isTooLong = Math.max(saidSeconds, packets * secondsEach * tolerance) > secondsMax
+      const isTooLong = Math.max(statedSeconds, packets * secondsEach * tolerance) > secondsMax
       if (isTooLong || packets > secondsMax * packetsPerSecondMax) throw tooLong(param)
     }
-    return saidSeconds < packets * secondsEach * tolerance ? packets * secondsEach : saidSeconds
+    return statedSeconds < packets * secondsEach * tolerance ? packets * secondsEach : statedSeconds
   }
 
-  /** The length by its samples, which means decoding it; only where neither file nor codec can be believed. */
+  /** Counts samples by decoding all of it; only used if neither the file nor its codec gives a reliable duration. */
   const countSamples = async (
     path: string,
     demuxer: string,
-    heard: Heard,
+    stream: AudioStream,
     param: string,
     signal: AbortSignal,
   ): Promise<number> => {
-    const question = (file: string) => [...only(demuxer), '-show_entries', 'frame=nb_samples', file]
+    const parameters = (file: string) => [...probeOnly(demuxer), '-show_entries', 'frame=nb_samples', file]
     let samples = 0
-    for await (const lines of linesOf(path, question, { timeoutMs, signal })) {
+    for await (const lines of linesOf(path, parameters, { timeoutMs, signal })) {
       for (const line of lines) if (line.startsWith('nb_samples=')) samples += numberIn(line)
-      if (samples > secondsMax * heard.sampleRate) throw tooLong(param)
+      if (samples > secondsMax * stream.sampleRate) throw tooLong(param)
     }
-    return samples / heard.sampleRate
+    return samples / stream.sampleRate
   }
 
   const probe = async (
@@ -159,11 +165,11 @@ export const createMeasureAudio = ({
     param: string,
     signal: AbortSignal,
   ): Promise<number> => {
-    const heard = await hear(path, demuxer, signal)
-    if (heard === undefined) throw unreadable(param)
-    // In this container alone the time of a packet is nothing but a claim.
-    const isClaim = demuxer === 'mov' && !evenCodecs.has(heard.codec)
-    return (isClaim ? countSamples : countPackets)(path, demuxer, heard, param, signal)
+    const stream = await probeStream(path, demuxer, signal)
+    if (stream === undefined) throw unreadable(param)
+    // MP4 is the only container whose packet durations are independent of the content.
+    const isUnverified = demuxer === 'mov' && !evenCodecs.has(stream.codec)
+    return (isUnverified ? countSamples : countPackets)(path, demuxer, stream, param, signal)
   }
 
   const measure = async (
@@ -172,10 +178,10 @@ export const createMeasureAudio = ({
     param: string,
     mediaWork: Call['mediaWork'],
   ): Promise<number> => {
-    const plain = demuxer === 'wav' ? await measureWave(path) : undefined
-    const seconds = plain ?? (await mediaWork((signal) => probe(path, demuxer, param, signal)))
+    const waveSeconds = demuxer === 'wav' ? await measureWave(path) : undefined
+    const seconds = waveSeconds ?? (await mediaWork((signal) => probe(path, demuxer, param, signal)))
     if (seconds > secondsMax) throw tooLong(param)
-    // Half a millisecond is no recording.
+    // Less would be rounded to zero.
     if (!(seconds >= 0.0005)) throw unreadable(param)
     return Math.round(seconds * 1000) / 1000
   }
@@ -190,7 +196,7 @@ export const createMeasureAudio = ({
       if (error instanceof ApiError || isAbort(error)) throw error
       if (isVerdict(error)) throw unreadable(param, error)
       throw new ApiError('service_unavailable', {
-        message: 'Recordings cannot be measured at the moment.',
+        message: 'Audio files cannot be processed at the moment. Try again later.',
         cause: error,
       })
     }

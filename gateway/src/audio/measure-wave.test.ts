@@ -37,11 +37,11 @@ test.each([
   expect(await measured(bytes)).toBeCloseTo(2, 3)
 })
 
-test('what is there counts, not what the head says', async () => {
+test('the duration follows from the data that is there, not from a larger length in the header', async () => {
   expect(await measured(sound.subarray(0, 44 + 16_000))).toBe(0.5)
-  for (const said of [0, 0xffffffff]) {
+  for (const stated of [0, 0xffffffff]) {
     const streamed = Buffer.from(sound)
-    streamed.writeUInt32LE(said, 40)
+    streamed.writeUInt32LE(stated, 40)
     expect(await measured(streamed)).toBe(2)
   }
   const shorter = Buffer.from(sound)
@@ -49,7 +49,7 @@ test('what is there counts, not what the head says', async () => {
   expect(await measured(shorter)).toBe(1)
 })
 
-test('packed samples, and whatever else is odd, are left to others', async () => {
+test('compressed and malformed files are left to ffprobe', async () => {
   expect(await measured(await encoded(sound, 'out.wav', ['-c:a', 'adpcm_ms']))).toBeUndefined()
   expect(await measured(sound.subarray(0, 44))).toBeUndefined()
   expect(await measured(Buffer.alloc(0))).toBeUndefined()
@@ -58,7 +58,7 @@ test('packed samples, and whatever else is odd, are left to others', async () =>
   expect(await measured(withoutRate)).toBeUndefined()
 })
 
-test('no bytes make it fail, or play longer than they can', async () => {
+test('arbitrary bytes never throw, and never give a duration longer than the file allows', async () => {
   const head = fc.uint8Array({ minLength: 0, maxLength: 200 })
   await fc.assert(
     fc.asyncProperty(fc.boolean(), head, async (isWave, bytes) => {

@@ -1,6 +1,6 @@
 /**
- * The length of plain samples in a wave file, counted from its own tables. Starting ffprobe stops a large process for
- * ten milliseconds or more, and most recordings that come inside JSON are of this kind.
+ * Measures uncompressed WAV files from their chunk table. Starting ffprobe blocks a large process for ten milliseconds
+ * or more, and most recordings inside JSON requests are uncompressed WAV.
  */
 import { open, type FileHandle } from 'node:fs/promises'
 
@@ -8,8 +8,8 @@ const chunksMax = 64
 const headerBytes = 12
 const formatBytesMax = 40
 const sampleBits = [8, 16, 24, 32, 64]
-/** Whole numbers and fractions; what is packed in any other way is not looked at here. */
-const plainKinds = [1, 3]
+/** Integer and floating-point PCM. Other encodings are left to ffprobe. */
+const pcmKinds = [1, 3]
 const extensibleKind = 0xfffe
 
 interface Format {
@@ -31,18 +31,18 @@ const formatIn = (chunk: Buffer): Format | undefined => {
   const sampleRate = chunk.readUInt32LE(4)
   const frameBytes = chunk.readUInt16LE(12)
   const bits = chunk.readUInt16LE(14)
-  const isPlain =
-    plainKinds.includes(kind) &&
+  const isPcm =
+    pcmKinds.includes(kind) &&
     sampleBits.includes(bits) &&
     channels >= 1 &&
     channels <= 8 &&
     frameBytes === (channels * bits) / 8 &&
     sampleRate >= 1_000 &&
     sampleRate <= 384_000
-  return isPlain ? { sampleRate, frameBytes } : undefined
+  return isPcm ? { sampleRate, frameBytes } : undefined
 }
 
-/** The seconds it plays, or undefined where it is not such a file or is odd in any way. */
+/** The duration in seconds; undefined for any other or malformed file. */
 export const measureWave = async (path: string): Promise<number | undefined> => {
   await using file = await open(path)
   const { size } = await file.stat()
@@ -59,7 +59,7 @@ export const measureWave = async (path: string): Promise<number | undefined> => 
     if (name === 'fmt ') format = formatIn(await readAt(file, start, Math.min(length, formatBytesMax)))
     if (name === 'data') {
       if (format === undefined) return undefined
-      // A length that was not known when the head was written says nothing; what is there counts.
+      // A writer that streams does not know the length and writes 0 or too much, so the file size is the limit.
       const bytes = Math.min(length === 0 ? Infinity : length, size - start)
       const frames = Math.floor(bytes / format.frameBytes)
       return frames > 0 ? frames / format.sampleRate : undefined

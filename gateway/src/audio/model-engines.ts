@@ -1,16 +1,16 @@
 /**
- * Which engine answers each audio model at the moment. A provider is asked at most every few seconds and is not waited
- * for long: a list of models is worth more than what one of them could add to it.
+ * Reports the engine that currently serves each audio model. Responses of providers are cached for a few seconds and
+ * have a short timeout, so that a slow provider does not delay the model list.
  */
 import type { Catalog, ModelEngines } from '../models/catalog.ts'
 import type { Log } from '../platform/log.ts'
 import type { Capability, EngineState, Provider } from '../providers/port/provider.ts'
 import type { Router } from '../routing/route.ts'
 
-const freshMs = 5_000
-const patienceMs = 500
+const cacheMs = 5_000
+const timeoutMs = 500
 
-type Told = Record<string, EngineState>
+type EngineStates = Record<string, EngineState>
 
 const capabilities = { transcription: 'transcription', speech: 'speech', chat: 'dialogue' } satisfies Record<
   string,
@@ -26,27 +26,26 @@ export const createModelEngines = ({
   router: Pick<Router, 'routesOf'>
   log: Log
 }): ModelEngines => {
-  const asked = new Map<string, { atMs: number; told: Promise<Told> }>()
+  const cache = new Map<string, { atMs: number; states: Promise<EngineStates> }>()
 
-  const tell = (provider: Provider): Promise<Told> => {
+  const statesOf = (provider: Provider): Promise<EngineStates> => {
     if (provider.engines === undefined) return Promise.resolve({})
-    const known = asked.get(provider.name)
-    if (known !== undefined && performance.now() - known.atMs < freshMs) return known.told
-    const told = provider.engines(AbortSignal.timeout(patienceMs)).catch((error: unknown) => {
+    const cached = cache.get(provider.name)
+    if (cached !== undefined && performance.now() - cached.atMs < cacheMs) return cached.states
+    const states = provider.engines(AbortSignal.timeout(timeoutMs)).catch((error: unknown) => {
       log.debug({ err: error, provider: provider.name }, 'engines.not-published')
       return {}
     })
-    asked.set(provider.name, { atMs: performance.now(), told })
-    return told
+    cache.set(provider.name, { atMs: performance.now(), states })
+    return states
   }
 
   return async () => {
     const models = catalog.available().flatMap(({ id, kind }) => (kind === 'video' ? [] : { id, kind }))
     const found = await Promise.all(
       models.map(async ({ id, kind }) => {
-        // Whoever is preferred speaks for the model.
         const [route] = router.routesOf(id, capabilities[kind])
-        const state = route && (await tell(route.provider))[route.upstreamModel]
+        const state = route && (await statesOf(route.provider))[route.upstreamModel]
         return state === undefined ? [] : [[id, presentEngine(state)] as const]
       }),
     )

@@ -3,7 +3,7 @@ import { ApiError, errors, type ErrorCode } from '@kinora/contract/errors'
 import type { Engine } from '../providers/port/engine.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 
-/** Public codes that a provider may refuse a request with; anything else it says is its own affair. */
+/** Error codes of a provider that callers see. Any other code becomes `upstream_error`. */
 const passedOn: ErrorCode[] = [
   'content_policy_violation',
   'invalid_parameter',
@@ -18,8 +18,8 @@ const isPassedOn = (code: string | undefined): code is ErrorCode =>
   code !== undefined && code in errors && passedOn.includes(code as ErrorCode)
 
 /**
- * What a caller who waits for the answer is told when a provider failed. A provider that refuses a value speaks of `input`,
- * the parameter it was given: everything else was checked before.
+ * Converts a provider failure into the error for a caller who waits for the response. A refused value is attributed to
+ * the parameter `input`, because every other parameter was validated before.
  */
 export const problemOf = (
   error: unknown,
@@ -39,14 +39,14 @@ export const problemOf = (
     const seconds = Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000))
     return new ApiError('model_overloaded', {
       ...options,
-      message: forCaller ?? `'${model}' is overloaded at the moment.`,
+      message: forCaller ?? `'${model}' is overloaded at the moment. Try again in ${seconds} s.`,
       headers: { 'retry-after': String(seconds) },
     })
   }
   return new ApiError('upstream_error', options)
 }
 
-/** Tells which engine answered, where the provider says. */
+/** Response headers that name the engine, if the provider reports it. */
 export const engineHeaders = (engine: Engine | undefined): Record<string, string> => ({
   ...(engine !== undefined && { 'x-engine': engine.name }),
   ...(engine?.wanted !== undefined && { 'x-engine-wanted': engine.wanted }),

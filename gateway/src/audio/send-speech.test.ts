@@ -21,7 +21,7 @@ const underWay = (bytes: Readable) => {
   return { speech, settled, leave }
 }
 
-test('a speech is settled before its end is seen', async () => {
+test('a speech is settled before the client sees its end', async () => {
   const { speech, settled } = underWay(Readable.from([megabyte, megabyte]))
   const body = sendSpeech(speech)
   body.on('end', () => settled.push(['seen', 0]))
@@ -32,19 +32,19 @@ test('a speech is settled before its end is seen', async () => {
   ])
 })
 
-test('a listener who leaves in the middle ends the provider, and what was taken is settled', async () => {
+test('a disconnect in the middle closes the provider stream and settles the bytes that were sent', async () => {
   const { speech, settled } = underWay(Readable.from(Array.from({ length: 100 }, () => megabyte)))
   const body = sendSpeech(speech)
   await once(body, 'readable')
-  body.destroy(new Error('the listener has stopped listening'))
+  body.destroy(new Error('client disconnected'))
   await new Promise((resolve) => body.once('close', resolve))
   expect(settled).toEqual([['aborted', expect.any(Number)]])
   expect(settled[0]?.[1]).toBeLessThan(5_000_000)
   expect(speech.bytes.destroyed).toBe(true)
 })
 
-test.each([undefined, new Error('nobody listens')])(
-  'a listener who leaves before the first byte, with %s, has heard nothing',
+test.each([undefined, new Error('client disconnected')])(
+  'a disconnect before the first byte, with %s, settles zero bytes',
   async (error) => {
     const { speech, settled } = underWay(Readable.from([megabyte]))
     const body = sendSpeech(speech)
@@ -55,14 +55,14 @@ test.each([undefined, new Error('nobody listens')])(
   },
 )
 
-test('events that nobody asked for are settled as well', async () => {
+test('events that were never read are settled as well', async () => {
   const { speech, settled } = underWay(Readable.from([megabyte]))
   await speechEvents(speech).return()
   expect(settled).toEqual([['aborted', 0]])
   expect(speech.bytes.destroyed).toBe(true)
 })
 
-test('a provider that breaks off is an error of the stream, and is settled as that', async () => {
+test('a provider failure is an error of the stream and settles as failed', async () => {
   async function* broken() {
     yield megabyte
     throw new Error('cut')
@@ -72,7 +72,7 @@ test('a provider that breaks off is an error of the stream, and is settled as th
   expect(settled).toEqual([['failed', 1_000_000]])
 })
 
-test('a listener to events who is gone is told nothing more', async () => {
+test('events end without an error event after a disconnect', async () => {
   const bytes = new Readable({ read: () => undefined })
   const { speech, settled, leave } = underWay(bytes)
   bytes.push(megabyte)

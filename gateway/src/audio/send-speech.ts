@@ -1,4 +1,4 @@
-/** Passes a speech on as it is made, at the pace its listener takes, and sees that it is paid for once it ends. */
+/** Streams speech to the client with backpressure, and settles its hold when the stream ends. */
 import type { Readable } from 'node:stream'
 
 import { ApiError, errors } from '@kinora/contract/errors'
@@ -8,17 +8,17 @@ import { readableFrom, withFinalizer } from '../platform/streams/with-finalizer.
 
 export interface SpeechUnderWay {
   bytes: Readable
-  /** Aborted when the listener goes away. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal
-  /** What a listener is told of the provider's failure. */
+  /** The client's error for a provider failure. */
   problem: (error: unknown) => unknown
   settle: (outcome: 'completed' | 'aborted' | 'failed', sentBytes: number) => Promise<void>
 }
 
-/** The provider's bytes. They are settled before their end is seen, however they end, even where nobody read them. */
+/** The provider's bytes. The hold is settled before the consumer sees the end, even if the stream was never read. */
 const settled = ({ bytes, signal, settle }: SpeechUnderWay): AsyncGenerator<Buffer, void, undefined> => {
   let sentBytes = 0
-  // A reader that leaves ends this with nothing thrown.
+  // A consumer that stops reading ends the generator without an error.
   let outcome: Parameters<typeof settle>[0] = 'aborted'
   async function* chunks(): AsyncGenerator<Buffer, void, undefined> {
     try {
@@ -38,10 +38,10 @@ const settled = ({ bytes, signal, settle }: SpeechUnderWay): AsyncGenerator<Buff
   })
 }
 
-/** As bytes. A provider that breaks off cuts the connection: a clean end would pass for a whole speech. */
+/** As bytes. A provider failure resets the connection, because a clean end would look like complete speech. */
 export const sendSpeech = (speech: SpeechUnderWay): Readable => readableFrom(settled(speech))
 
-/** As events; here what went wrong can be told. */
+/** As server-sent events. A provider failure is sent as an error event. */
 export const speechEvents = (speech: SpeechUnderWay): EventStream => {
   const chunks = settled(speech)
   async function* events(): EventStream {
@@ -51,7 +51,6 @@ export const speechEvents = (speech: SpeechUnderWay): EventStream => {
       }
       yield { data: JSON.stringify({ type: 'speech.audio.done' }) }
     } catch (error) {
-      // Nobody is left to be told.
       if (speech.signal.aborted) return
       const problem = speech.problem(error)
       if (!(problem instanceof ApiError)) throw error

@@ -10,7 +10,7 @@ const speech = fc.record({
   format: fc.constantFrom(...speechFormats),
 })
 
-test('a share is whole tenths, grows with what was sent, is none for nothing and never more than all', () => {
+test('a share is a multiple of a tenth, grows with the bytes sent, starts at 0 and ends at 1', () => {
   fc.assert(
     fc.property(speech, fc.nat(10_000_000), fc.nat(10_000_000), (order, sent, more) => {
       const share = shareSent(order, sent)
@@ -22,7 +22,7 @@ test('a share is whole tenths, grows with what was sent, is none for nothing and
   )
 })
 
-test('a minute of reading counts as a minute, in letters and in signs', () => {
+test('the estimate for a minute of text is a minute, in Latin and in CJK scripts', () => {
   const minuteOfPcm = 60 * 48_000
   const letters = { input: 'a'.repeat(900), speed: 1, format: 'pcm' as const }
   expect(shareSent(letters, minuteOfPcm)).toBe(1)

@@ -1,6 +1,6 @@
 import type { SpeechFormat } from '@kinora/contract/operations/audio'
 
-/** What a second of speech has. Where vendors differ the most counts, so that rather less is charged than more. */
+/** Bytes per second of speech: the highest among vendors, so that the charge is rather too low than too high. */
 const bytesPerSecond: Record<SpeechFormat, number> = {
   mp3: 20_000,
   opus: 8_000,
@@ -11,7 +11,7 @@ const bytesPerSecond: Record<SpeechFormat, number> = {
 }
 const charactersPerSecond = 15
 
-/** One such character is a syllable or more, and takes as long to say as three letters. */
+/** A character of these scripts is at least a syllable and takes about as long as three letters. */
 const isDense = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 
 const usualSeconds = (input: string, speed: number): number => {
@@ -21,8 +21,8 @@ const usualSeconds = (input: string, speed: number): number => {
 }
 
 /**
- * Which share of a speech that broke off was sent, in tenths and rounded up. How long it would have become nobody can
- * know, so it is what a text of this length usually becomes; a speech cannot be more than whole.
+ * The share of an interrupted speech that was sent, in tenths, rounded up, at most 1. The full duration is unknown, so it
+ * is estimated from the length of the text.
  */
 export const shareSent = (
   { input, speed, format }: { input: string; speed: number; format: SpeechFormat },

@@ -1,4 +1,4 @@
-/** Has a recording written down while the caller waits: measured, held for, given to a provider, charged by its length. */
+/** Transcribes an audio file while the caller waits. The price depends on its duration and is held before the call. */
 import type { Quote } from '@kinora/contract/operations/account'
 import type { TranscriptFormat } from '@kinora/contract/operations/audio'
 
@@ -53,10 +53,10 @@ export interface TranscribeOrder {
   wantsWords: boolean
 }
 
-/** A slow machine writes down an hour in two and a half; nobody is asked to wait longer. */
-const patienceMs = (durationSeconds: number) => Math.max(120_000, Math.ceil(durationSeconds * 2_500))
+/** A slow machine needs two and a half hours to transcribe one. */
+const timeoutMs = (durationSeconds: number) => Math.max(120_000, Math.ceil(durationSeconds * 2_500))
 
-/** The model a request names, as one this endpoint takes from this caller. */
+/** The model of a request, if this endpoint serves it and the caller may use it. */
 export const transcriptionModelFor = (
   { catalog, requiresPayg }: Pick<TranscribeDependencies, 'catalog' | 'requiresPayg'>,
   { caller, fields }: Pick<Call, 'caller' | 'fields'>,
@@ -68,13 +68,13 @@ export const transcriptionModelFor = (
   return model
 }
 
-/** The shape that is answered in: a model that knows no other answers JSON, and the wish is named as passed over. */
+/** The response format. A model that only supports JSON uses it, and lists `response_format` as ignored. */
 export const formatFor = (
   model: TranscriptionModel,
-  asked: string | undefined,
+  requested: string | undefined,
   call: Pick<Call, 'ignore'>,
 ) => {
-  const format = (asked ?? 'json') as TranscriptFormat
+  const format = (requested ?? 'json') as TranscriptFormat
   if (!model.answersJsonOnly || format === 'json') return format
   call.ignore('response_format')
   return 'json'
@@ -99,7 +99,7 @@ export const createTranscribe = ({
   meter,
   measureAudio,
 }: Pick<TranscribeDependencies, 'router' | 'prices' | 'meter' | 'measureAudio'>) => {
-  /** Everything up to the money. */
+  /** Reads and measures the upload and computes the price, without placing a hold. */
   const prepare = async (call: Call, order: TranscribeOrder) => {
     const { caller, fields } = call
     const { model, task, format, wantsWords, language } = order
@@ -131,36 +131,35 @@ export const createTranscribe = ({
   }
 
   /**
-   * Everything up to the provider. What fails in `ask` is released, and told in words of ours. A provider is paid for the
-   * recording it was given, so a client that disconnects does not end its work before it has answered.
+   * Places the hold. If `callProvider` fails, the hold is released and the error is a public one. A disconnect of the
+   * client does not abort the provider before it answers, because the provider charges for the file it received.
    */
   const begin = async (call: Call, order: TranscribeOrder) => {
     const { job, metering, ...prepared } = await prepare(call, order)
-    const { signal, attach } = createDeferredAbort(call.signal, patienceMs(prepared.view.durationSeconds))
+    const { signal, attach } = createDeferredAbort(call.signal, timeoutMs(prepared.view.durationSeconds))
     const metered = await meter.open(metering)
-    const ask = async <Answer>(
-      work: (from: TranscriptionProvider, job: TranscriptionJob, signal: AbortSignal) => Promise<Answer>,
+    const callProvider = async <Answer>(
+      work: (provider: TranscriptionProvider, job: TranscriptionJob, signal: AbortSignal) => Promise<Answer>,
     ): Promise<{ answer: Answer; route: Route }> => {
-      const askOne = async ({ provider, upstreamModel }: Route) => {
+      const callRoute = async ({ provider, upstreamModel }: Route) => {
         call.note({ provider: provider.name })
         metered.servedBy(provider.name)
         if (provider.transcription === undefined)
-          throw new ProviderFailure('rejected', 'it cannot transcribe')
+          throw new ProviderFailure('rejected', 'the provider has no transcription capability')
         return work(provider.transcription, { ...job, model: upstreamModel }, signal)
       }
       try {
-        const need = { capability: 'transcription', outlivesClient: true } as const
-        return await router.call(order.model.id, need, call.signal, askOne)
+        const requirements = { capability: 'transcription', outlivesClient: true } as const
+        return await router.call(order.model.id, requirements, call.signal, callRoute)
       } catch (error) {
         await metered.settle(call.signal.aborted ? 'aborted' : 'failed', [])
         throw problemOf(error, { model: order.model.id, input: 'file' })
       }
     }
-    return { ...prepared, metered, ask, attach }
+    return { ...prepared, metered, callProvider, attach }
   }
 
   return {
-    /** Answers what it would cost. */
     quote: async (call: Call, order: TranscribeOrder): Promise<Reply<Quote>> => {
       const { view, metering, headers } = await prepare(call, order)
       const { language, prompt, temperature, format: response_format } = order
@@ -171,25 +170,25 @@ export const createTranscribe = ({
       }
       return { headers, body: await meter.quote(metering, understood) }
     },
-    /** Answers once all of it is written down. */
+    /** Responds with the complete transcript. */
     whole: async (call: Call, order: TranscribeOrder): Promise<WrittenTranscript> => {
-      const { view, price, metered, ask, headers } = await begin(call, order)
-      const { answer } = await ask(async (provider, job, signal) => {
+      const { view, price, metered, callProvider, headers } = await begin(call, order)
+      const { answer } = await callProvider(async (provider, job, signal) => {
         const transcript = await provider.transcribe(job, signal)
         return { engine: transcript.engine, written: writeTranscript(transcript, view) }
       })
       const { engine, written } = answer
-      // A client that has left is charged for what the provider completed, and its retry may find the reply.
+      // A disconnected client is charged for completed work, and its retry may replay the stored response.
       await metered.settle(call.signal.aborted ? 'aborted' : 'completed', price)
       return { ...written, headers: { ...headers, ...engineHeaders(engine), ...written.headers } }
     },
-    /** Answers piece by piece; only what fails before the first of them can still be told by a status. */
+    /** Streams the transcript. Only a failure before the first chunk becomes an HTTP error status. */
     streamed: async (
       call: Call,
       order: TranscribeOrder,
     ): Promise<{ headers: Record<string, string>; body: EventStream }> => {
-      const { view, price, metered, ask, attach, headers } = await begin(call, order)
-      const { answer, route } = await ask(async (provider, job, signal) => {
+      const { view, price, metered, callProvider, attach, headers } = await begin(call, order)
+      const { answer, route } = await callProvider(async (provider, job, signal) => {
         const stream = await streamOf(provider, job, signal)
         return { ...stream, first: await stream.chunks.next() }
       })
@@ -203,7 +202,7 @@ export const createTranscribe = ({
         problem: (error) => problemOf(error, { model: order.model.id, input: 'file' }),
         settle: (outcome) => {
           if (outcome === 'failed') router.report(route.provider.name, order.model.id, 'unknown')
-          // A provider that has begun to answer has done its work; one that failed has not.
+          // A provider that has sent the first chunk has processed the whole file, unless it fails later.
           return metered.settle(outcome, outcome === 'failed' ? [] : price)
         },
       })

@@ -1,4 +1,4 @@
-/** A transcript told piece by piece, and seen to be paid for once it ends. */
+/** Streams a transcript as server-sent events, and settles its hold when the stream ends. */
 import { ApiError, errors } from '@kinora/contract/errors'
 
 import type { EventStream } from '../http/sse.ts'
@@ -8,26 +8,26 @@ import type { TranscriptStream } from '../providers/port/transcription.ts'
 type Chunks = TranscriptStream['chunks']
 
 export interface TranscriptUnderWay {
-  /** The first piece, which was waited for. */
+  /** The first chunk, which the caller has already read from `chunks`. */
   first: Awaited<ReturnType<Chunks['next']>>
   chunks: Chunks
-  /** Aborted when the reader goes away. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal
-  /** What the last event carries beside the text. */
+  /** Additional fields of the last event. */
   ending: Record<string, unknown>
-  /** What a reader is told of the provider's failure. */
+  /** The client's error for a provider failure. */
   problem: (error: unknown) => unknown
   settle: (outcome: 'completed' | 'aborted' | 'failed') => Promise<void>
 }
 
-/** The pieces, settled before their end is seen, however they end, even where nobody read them. */
+/** The chunks. The hold is settled before the consumer sees the end, even if the stream was never read. */
 const settled = ({
   first,
   chunks,
   signal,
   settle,
 }: TranscriptUnderWay): AsyncGenerator<string, void, undefined> => {
-  // A reader that leaves ends this with nothing thrown.
+  // A consumer that stops reading ends the generator without an error.
   let outcome: Parameters<typeof settle>[0] = 'aborted'
   async function* texts(): AsyncGenerator<string, void, undefined> {
     try {
@@ -41,7 +41,7 @@ const settled = ({
     }
   }
   return withFinalizer(texts(), async () => {
-    // What goes wrong while the provider is left must not keep the hold open.
+    // An error on closing the provider's stream must not leave the hold open.
     await chunks.return().catch(() => undefined)
     await settle(outcome)
   })
@@ -58,7 +58,6 @@ export const transcriptEvents = (transcript: TranscriptUnderWay): EventStream =>
       }
       yield { data: JSON.stringify({ type: 'transcript.text.done', text, ...transcript.ending }) }
     } catch (error) {
-      // Nobody is left to be told.
       if (transcript.signal.aborted) return
       const problem = transcript.problem(error)
       if (!(problem instanceof ApiError)) throw error

@@ -17,15 +17,15 @@ const said = (start: number, end: number, text: string): Segment => ({
 const times = (segments: Segment[], durationSeconds: number) =>
   cuesOf(segments, durationSeconds).map(({ startMs, endMs }) => [startMs, endMs])
 
-test('half a millisecond counts as one, whatever its binary fraction', () => {
-  // 1.0005 and 4.0145 are a little less than that once they are numbers.
+test('half a millisecond is rounded up, regardless of its binary representation', () => {
+  // As binary fractions, 1.0005 and 4.0145 are slightly smaller.
   expect(times([said(0.0004, 1.0005, 'a'), said(1.2344999, 4.0145, 'b')], 10)).toEqual([
     [0, 1001],
     [1234, 4015],
   ])
 })
 
-test('no cue begins before the start, ends past the end or runs over the one before', () => {
+test('cues stay within the recording and do not overlap', () => {
   expect(times([said(-3, 2, 'a'), said(1, 3, 'b'), said(3, 99, 'c')], 5)).toEqual([
     [0, 2000],
     [2000, 3000],
@@ -33,14 +33,14 @@ test('no cue begins before the start, ends past the end or runs over the one bef
   ])
 })
 
-test('what has no time of its own is said with the cue before it, and a first cue gets a moment', () => {
+test('a segment without time of its own joins the previous cue; a first cue lasts a millisecond', () => {
   expect(cuesOf([said(0, 2, 'a'), said(2, 2, 'b'), said(1, 1.5, 'c'), said(9, 10, 'd')], 2)).toEqual([
     { startMs: 0, endMs: 2000, text: 'a b c d' },
   ])
   expect(times([said(7, 8, 'a')], 2)).toEqual([[1999, 2000]])
 })
 
-test('a cue is one line, and one without words is none', () => {
+test('a cue has one line of text, and a segment without words has no cue', () => {
   expect(cuesOf([said(0, 1, ' one\n\ntwo\r\n three '), said(1, 2, ' \n ')], 2)).toEqual([
     { startMs: 0, endMs: 1000, text: 'one two three' },
   ])
@@ -62,7 +62,7 @@ const transcript = {
   segments: [said(3599.9996, 7265.4321, 'a --> b <i> & c')],
 }
 
-test('srt and vtt write hours, and no text that could be taken for times or marks', () => {
+test('srt and vtt write hours and escape arrows and markup in the text', () => {
   expect(writeTranscript(transcript, { ...view, format: 'srt' }).body).toBe(
     '1\n01:00:00,000 --> 02:01:05,432\na -> b <i> & c\n\n',
   )
@@ -71,7 +71,7 @@ test('srt and vtt write hours, and no text that could be taken for times or mark
   )
 })
 
-test('silence is an empty file of each kind', () => {
+test('silence gives an empty transcript in each format', () => {
   const silence = { ...transcript, text: '', segments: [] }
   expect(writeTranscript(silence, { ...view, format: 'srt' }).body).toBe('')
   expect(writeTranscript(silence, { ...view, format: 'vtt' }).body).toBe('WEBVTT\n\n')
@@ -79,7 +79,7 @@ test('silence is an empty file of each kind', () => {
   expect(writeTranscript(silence, { ...view, format: 'json' }).body).toEqual({ text: '' })
 })
 
-test('the language is what the provider heard, else what the caller said, and English for a translation', () => {
+test('the language is the recognized one, else the requested one, and English for a translation', () => {
   const languageOf = (language: string | undefined, changes: object) => {
     const { body } = writeTranscript(
       { ...transcript, language },

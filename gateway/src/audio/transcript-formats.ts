@@ -1,4 +1,4 @@
-/** A transcript in each of the shapes a caller may ask for. */
+/** Writes a transcript in the format that the caller requested. */
 import type { Transcription, TranscriptFormat, TranscriptSegment } from '@kinora/contract/operations/audio'
 
 import type { Segment, Transcript } from '../providers/port/transcription.ts'
@@ -12,12 +12,12 @@ export interface WrittenTranscript {
 export interface TranscriptView {
   task: 'transcribe' | 'translate'
   format: TranscriptFormat
-  /** As measured; no time in a transcript lies behind it. */
+  /** The measured duration. All timestamps are limited to it. */
   durationSeconds: number
-  /** The code the caller gave, for a provider that does not say. */
+  /** The code from the request, used if the provider does not report a language. */
   language: string | undefined
   wantsWords: boolean
-  /** Whether the caller's client library knows fields beyond the reference. */
+  /** Whether to add the fields that OpenAI client libraries expect. */
   isOpenAi: boolean
 }
 
@@ -27,14 +27,14 @@ interface Cue {
   text: string
 }
 
-/** A part of a millisecond that is exactly half counts as one, however it is written as a binary fraction. */
+/** Rounds half a millisecond up, regardless of its binary representation. */
 const milliseconds = (seconds: number) => Math.floor(Number((seconds * 1000).toFixed(6)) + 0.5)
 
 const onOneLine = (text: string) => text.replaceAll(/\s+/gu, ' ').trim()
 
 /**
- * What is said and when, in order: nothing before the start, past the end or over what came before. A cue for which
- * no time is left joins the one before it.
+ * Subtitle cues in order, without overlaps and within the recording. A segment for which no time is left is appended to
+ * the previous cue.
  */
 export const cuesOf = (segments: Segment[], durationSeconds: number): Cue[] => {
   const lastMs = Math.max(1, milliseconds(durationSeconds))
@@ -61,7 +61,7 @@ const clock = (ms: number, beforeMilliseconds: ',' | '.'): string => {
   return time.map((part) => padded(part)).join(':') + beforeMilliseconds + padded(ms % 1000, 3)
 }
 
-// An arrow inside a text would read as the next cue's times.
+// A parser would read an arrow in the text as a line of timestamps.
 const srtText = (text: string) => text.replaceAll(/-+->/g, '->')
 const vttText = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
@@ -100,7 +100,7 @@ const presentSegment = (
   no_speech_prob: segment.noSpeechProb,
 })
 
-/** What the client library's own words for the cost of a request are. */
+/** The `usage` field that OpenAI client libraries expect. */
 export const usageOf = ({
   durationSeconds,
   isOpenAi,
@@ -112,7 +112,7 @@ const verboseOf = (transcript: Transcript, view: TranscriptView): Transcription 
   const spoken = transcript.language ?? language
   return {
     task,
-    // A translation is English, whatever was spoken.
+    // The text of a translation is always English.
     language: task === 'translate' ? 'english' : spoken === undefined ? 'unknown' : languageName(spoken),
     duration: durationSeconds,
     text: transcript.text,
@@ -142,5 +142,5 @@ export const writeTranscript = (transcript: Transcript, view: TranscriptView): W
   }
 }
 
-/** Whether a format needs to know when something is said. */
+/** Whether a format contains timestamps. */
 export const needsSegments = (format: TranscriptFormat): boolean => format !== 'json' && format !== 'text'
