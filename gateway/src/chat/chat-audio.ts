@@ -1,6 +1,6 @@
 /**
- * A conversation with a model that talks: text and recordings in, text or speech out, while the caller waits. Money is
- * held for the most the reply can cost; what the provider says was used is charged, or what can be counted here.
+ * Audio chat: text and recordings in, text or speech out, while the caller waits. The hold covers the most that the
+ * reply can cost. The charge follows the provider's usage or, if it reports none, our own count.
  */
 import type { Quote } from '@kinora/contract/operations/account'
 import type { ChatCompletion } from '@kinora/contract/operations/chat'
@@ -26,19 +26,25 @@ import type {
 } from '../providers/port/dialogue.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 import type { Requirements, Route, Router } from '../routing/route.ts'
-import type { TokenCounter } from './count-tokens.ts'
-import { priceOfTokens } from './dialogue-price.ts'
-import { chunkOf, completionOf, errorEventOf, usageOf, type ReplyHead } from './dialogue-reply.ts'
 import {
-  dialogueBodyFor,
-  isWithSound,
+  chunkOf,
+  completionOf,
+  errorEventOf,
+  priceOfTokens,
+  usageOf,
+  type ReplyHead,
+} from './chat-audio-response.ts'
+import type { TokenCounter } from './count-tokens.ts'
+import {
+  chatAudioBodyFor,
+  usesAudio,
   readMessages,
   readReplyAudio,
   readStops,
   readWantsUsage,
   tooLong,
-  type AskedMessage,
-} from './read-dialogue.ts'
+  type ParsedMessage,
+} from './read-chat-audio.ts'
 import { invalid } from './read-member.ts'
 import {
   withRecordings,
@@ -58,36 +64,39 @@ export interface ChatAudioDependencies extends RecordingDependencies {
   replyIds: ReplyIds
 }
 
-/** A provider that has not answered by then is not going to. */
+/** How long a provider may work after the client has disconnected. */
 const replyMsMax = 280_000
-/** What a message counts for beside its text: who speaks, and where it ends. */
+/** Tokens of a message beside its text: its role and its end. */
 const tokensPerMessage = 8
 
-/** What goes in, as far as it can be known before a provider has counted it. */
+/** The size of the input, before a provider has counted it. */
 interface Input {
   texts: string[]
   messageCount: number
-  /** At least as many as there are. */
+  /** An upper bound. */
   textTokensMax: number
   audioTokens: number
 }
 
-const textsOf = (messages: AskedMessage[]): string[] =>
+const textsOf = (messages: ParsedMessage[]): string[] =>
   messages.flatMap(({ content }) =>
     typeof content === 'string'
       ? content
       : content.flatMap((part) => (part.kind === 'text' ? part.text : [])),
   )
 
-const recordingsOf = (messages: AskedMessage[]): SentRecording[] =>
+const recordingsOf = (messages: ParsedMessage[]): SentRecording[] =>
   messages.flatMap(({ content }) =>
     typeof content === 'string' ? [] : content.flatMap((part) => (part.kind === 'audio' ? part.sent : [])),
   )
 
-/** Measures a conversation, or says that it is too long. A token is never less than a byte, so few are ever counted. */
+/**
+ * Measures a conversation and refuses one that exceeds the context. A token has at least one byte, so the tokenizer only
+ * runs if the number of bytes exceeds the limit.
+ */
 const measureInput = async (
   { tokens }: ChatAudioDependencies,
-  messages: AskedMessage[],
+  messages: ParsedMessage[],
   recordings: Map<SentRecording, Recording>,
   model: ChatModel,
 ): Promise<Input> => {
@@ -102,7 +111,7 @@ const measureInput = async (
   return { texts, messageCount: messages.length, textTokensMax: textTokens + frameTokens, audioTokens }
 }
 
-/** What was used, where the provider did not count it: no more than is certain. */
+/** The usage if the provider reports none: only the tokens that are certain. */
 const countUsage = async (
   { tokens }: ChatAudioDependencies,
   { texts, audioTokens }: Input,
@@ -115,7 +124,7 @@ const countUsage = async (
 })
 
 const messagesFor = (
-  messages: AskedMessage[],
+  messages: ParsedMessage[],
   recordings: Map<SentRecording, Recording>,
   openReplyId: (id: string) => string | undefined,
 ): DialogueMessage[] =>
@@ -129,47 +138,47 @@ const messagesFor = (
     return { role, content: parts, audioId }
   })
 
-interface Turn {
+interface OpenChat {
   head: ReplyHead
   input: Input
-  /** As it is put to a provider, which has names of its own for the model and for earlier replies. */
+  /** Contains the provider's own names for the model and for earlier replies. */
   jobFor: (route: Route) => DialogueJob
   n: number
-  need: Requirements
+  requirements: Requirements
   metered: Metered
   model: ChatModel
-  /** Those that held when it began, whatever is set in between. */
+  /** The prices at the start of the request, even if an operator changes them later. */
   rates: TokenRates
   signal: AbortSignal
 }
 
 const streamed = (
   dependencies: ChatAudioDependencies,
-  { head, input, n, metered, model, rates, signal }: Turn,
+  { head, input, n, metered, model, rates, signal }: OpenChat,
   first: IteratorResult<DialogueChunk, void>,
   chunks: DialogueStream['chunks'],
   provider: string,
   wantsUsage: boolean,
 ): EventStream => {
-  const said = Array.from({ length: n }, () => '')
-  const hear = (chunk: DialogueChunk) => {
+  const texts = Array.from({ length: n }, () => '')
+  const count = (chunk: DialogueChunk) => {
     if (chunk.kind === 'usage') used = chunk.usage
-    else if (chunk.kind === 'text') said[chunk.index] += chunk.text
+    else if (chunk.kind === 'text') texts[chunk.index] += chunk.text
   }
   const noUsage = wantsUsage ? null : undefined
   let used: DialogueUsage | undefined
   let isSettled = false
-  // It was made, whether or not anybody is left to read it.
-  if (first.done !== true) hear(first.value)
+  // The first chunk counts as output even if the client has disconnected and never reads it.
+  if (first.done !== true) count(first.value)
   const settle = async (outcome: 'completed' | 'aborted') => {
     isSettled = true
-    const counted = used ?? (await countUsage(dependencies, input, said))
+    const counted = used ?? (await countUsage(dependencies, input, texts))
     await metered.settle(outcome, priceOfTokens(counted, rates))
     return counted
   }
   async function* events(): EventStream {
     try {
-      for (const index of said.keys()) {
+      for (const index of texts.keys()) {
         yield chunkOf(
           head,
           [{ index, delta: { role: 'assistant', content: '' }, finish_reason: null }],
@@ -178,7 +187,7 @@ const streamed = (
       }
       for (let step = first; step.done !== true; step = await chunks.next()) {
         const chunk = step.value
-        if (step !== first) hear(chunk)
+        if (step !== first) count(chunk)
         if (chunk.kind === 'text') {
           const { index, text: content } = chunk
           yield chunkOf(head, [{ index, delta: { content }, finish_reason: null }], noUsage)
@@ -201,7 +210,7 @@ const streamed = (
   return withFinalizer(events(), async () => {
     await chunks.return().catch(() => undefined)
     if (isSettled) return
-    // A client that leaves pays for what went in and what was said until then; nothing where that cannot be counted.
+    // A disconnected client pays for the input and the output so far, or nothing if the count fails.
     await settle('aborted').catch(() => undefined)
     await metered.settle('aborted', [])
   })
@@ -210,57 +219,58 @@ const streamed = (
 export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio => {
   const { router, prices, meter, replyIds } = dependencies
 
-  /** Whoever made the earlier replies that are named is the only one who knows them. */
-  const makerOf = (accountId: string, model: ChatModel, messages: AskedMessage[]): string | undefined => {
-    const named = messages.flatMap(({ replyId }) => replyId ?? [])
-    const [first] = named
+  /** The provider that made the earlier replies that the messages refer to. No other provider knows them. */
+  const providerOfReplies = (accountId: string, model: ChatModel, messages: ParsedMessage[]): string | undefined => {
+    const replies = messages.flatMap(({ replyId }) => replyId ?? [])
+    const [first] = replies
     if (first === undefined) return undefined
     const isOf = (name: string) => (reply: typeof first) =>
       replyIds.open(accountId, name, reply.id) !== undefined
-    const makers = router.routesOf(model.id, 'dialogue').map(({ provider }) => provider.name)
-    const maker = makers.find((name) => isOf(name)(first))
-    const stranger = maker === undefined ? first : named.find((reply) => !isOf(maker)(reply))
-    if (stranger !== undefined) {
-      throw invalid(stranger.param, 'the id of a spoken reply of this conversation')
-    }
-    return maker
+    const providers = router.routesOf(model.id, 'dialogue').map(({ provider }) => provider.name)
+    const provider = providers.find((name) => isOf(name)(first))
+    const unknown = provider === undefined ? first : replies.find((reply) => !isOf(provider)(reply))
+    if (unknown !== undefined) throw invalid(unknown.param, 'the id of an audio reply of this conversation')
+    return provider
   }
 
-  const answer = async (
-    { call, ...turn }: Turn & { call: Call },
+  const respond = async (
+    { call, ...chat }: OpenChat & { call: Call },
     wants: { stream: boolean; usage: boolean },
   ): Promise<Reply<ChatCompletion | EventStream>> => {
-    const { head, input, jobFor, need, metered, model, signal } = turn
-    // A provider is paid for what it was asked, so a client that disconnects does not end its work before it answers.
+    const { head, input, jobFor, requirements, metered, model, signal } = chat
+    // A disconnect does not abort the provider before it answers, because the provider charges for the request.
     const work = createDeferredAbort(signal, replyMsMax)
     const headers = (engine: DialogueStream['engine']) => ({
       ...deprecationHeaders(model),
       ...engineHeaders(engine),
     })
-    const ask = <Answer>(put: (dialogue: DialogueProvider, job: DialogueJob) => Promise<Answer>) =>
-      router.call(model.id, need, signal, async (route) => {
+    const callProvider = <Answer>(
+      request: (dialogue: DialogueProvider, job: DialogueJob) => Promise<Answer>,
+    ) =>
+      router.call(model.id, requirements, signal, async (route) => {
         const { name, dialogue } = route.provider
         call.note({ provider: name })
         metered.servedBy(name)
-        if (dialogue === undefined) throw new ProviderFailure('rejected', 'it cannot talk')
-        return put(dialogue, jobFor(route))
+        if (dialogue === undefined)
+          throw new ProviderFailure('rejected', 'the provider has no dialogue capability')
+        return request(dialogue, jobFor(route))
       })
     try {
       if (wants.stream) {
-        // Until something has been said, another can be asked, and what goes wrong can still be told by a status.
-        const { answer: begun, route } = await ask(async (dialogue, job) => {
+        // Before the first chunk the router can fail over, and a failure can still become an HTTP error status.
+        const { answer: started, route } = await callProvider(async (dialogue, job) => {
           const stream = await dialogue.streamReply(job, work.signal)
           return { ...stream, first: await stream.chunks.next() }
         })
         work.attach()
-        const { engine, chunks, first } = begun
-        const body = streamed(dependencies, turn, first, chunks, route.provider.name, wants.usage)
+        const { engine, chunks, first } = started
+        const body = streamed(dependencies, chat, first, chunks, route.provider.name, wants.usage)
         return { headers: headers(engine), body }
       }
-      const { answer: reply, route } = await ask((dialogue, job) => dialogue.reply(job, work.signal))
+      const { answer: reply, route } = await callProvider((dialogue, job) => dialogue.reply(job, work.signal))
       const output = reply.choices.map(({ text }) => text)
       const used = reply.usage ?? (await countUsage(dependencies, input, output))
-      await metered.settle(signal.aborted ? 'aborted' : 'completed', priceOfTokens(used, turn.rates))
+      await metered.settle(signal.aborted ? 'aborted' : 'completed', priceOfTokens(used, chat.rates))
       const idOf = (upstreamId: string) =>
         replyIds.seal(call.caller.accountId, route.provider.name, upstreamId)
       return { headers: headers(reply.engine), body: completionOf(head, reply, used, idOf) }
@@ -272,19 +282,19 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
 
   return async (call, model) => {
     const { caller, fields, signal } = call
-    if (isWithSound(fields)) assertPaysAsYouGo(caller)
-    const body = call.read(dialogueBodyFor(model))
+    if (usesAudio(fields)) assertPaysAsYouGo(caller)
+    const body = call.read(chatAudioBodyFor(model))
     const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? model.outputTokensDefault
     const audio = readReplyAudio(fields, model)
     const stop = readStops(fields)
     const isStreamed = body.stream === true
     const wants = { stream: isStreamed, usage: readWantsUsage(fields) }
     if (isStreamed && audio !== undefined) {
-      throw invalid('stream', 'false where the reply is to be spoken')
+      throw invalid('stream', 'false for an audio reply')
     }
     const { n = 1 } = body
     const messages = await readMessages(call, model)
-    const onlyAt = makerOf(caller.accountId, model, messages)
+    const onlyAt = providerOfReplies(caller.accountId, model, messages)
 
     return withRecordings(dependencies, recordingsOf(messages), call.mediaWork, async (recordings) => {
       const input = await measureInput(dependencies, messages, recordings, model)
@@ -326,8 +336,8 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
       }
       const metered = await meter.open(order)
       const head = { id: `chatcmpl-${uuidV7()}`, created: Math.floor(Date.now() / 1000), model: model.id }
-      const need = { capability: 'dialogue', onlyAt, outlivesClient: true } as const
-      return answer({ call, head, input, jobFor, n, need, metered, model, rates, signal }, wants)
+      const requirements = { capability: 'dialogue', onlyAt, outlivesClient: true } as const
+      return respond({ call, head, input, jobFor, n, requirements, metered, model, rates, signal }, wants)
     })
   }
 }

@@ -1,7 +1,6 @@
 /**
- * A video by way of chat: the conversation becomes an order like any other, and the reply tells its task's
- * events in three kinds of line. A reply that breaks off loses nothing: the task goes on, and its id was the
- * first thing said.
+ * Videos by chat: the conversation becomes a video task, and the reply reports the task's events in three kinds of
+ * lines. The task continues if the reply is interrupted; its id is the first line.
  */
 import { ApiError, errors, type ErrorCode, type TaskErrorCode } from '@kinora/contract/errors'
 import type { Quote } from '@kinora/contract/operations/account'
@@ -44,20 +43,20 @@ export interface ChatVideoDependencies extends ReplyDependencies {
   admitVideo: AdmitVideo
   images: ImageDependencies
   readTask: ReadTask
-  /** How long a reply that is not streamed waits for its video. */
+  /** How long a non-streaming reply waits for the video. */
   waitMs: number
 }
 
-/** The task a reply tells of, and nothing else of its request: a reply may live much longer than that. */
-interface Told {
+/** The data that a reply needs. It does not refer to the request, because a reply may live much longer. */
+interface FollowedTask {
   id: string
   day: string
   accountId: string
   model: string
   created: number
-  /** What follows each line, so that a client that joins the pieces shows lines. */
+  /** Ends each line, so that a client that concatenates the chunks shows separate lines. */
   lineEnd: '' | '\n'
-  /** End the task when its caller goes away before its end. */
+  /** Cancel the task if the client disconnects before its end. */
   isCancelledWithCaller: boolean
 }
 
@@ -73,19 +72,19 @@ const orientationOf = async (
   return size !== undefined && size.height > size.width ? 'portrait' : 'landscape'
 }
 
-/** The order a conversation is, given to `work` with its pictures. */
-const ordered = async <Result>(
+/** Calls `work` with the order and the images of a conversation. */
+const withOrder = async <Result>(
   images: ImageDependencies,
   call: Call,
   model: VideoModel,
   work: (admission: Parameters<AdmitVideo>[0]) => Promise<Result>,
 ): Promise<Result> => {
   const { caller, signal } = call
-  const asked = await readVideoPrompt(call, model.referencesMax)
-  const takeImages = call.wantsQuote ? tryImages : withImages
-  return takeImages(images, asked.images, signal, async (stored) => {
+  const request = await readVideoPrompt(call, model.referencesMax)
+  const storeImages = call.wantsQuote ? tryImages : withImages
+  return storeImages(images, request.images, signal, async (stored) => {
     const order = {
-      prompt: asked.prompt,
+      prompt: request.prompt,
       seconds: model.defaultSeconds,
       ...frameOf('small', await orientationOf(images, stored[0])),
       watermark: true,
@@ -101,61 +100,62 @@ const accept = async (
   model: VideoModel,
 ): Promise<VideoTask> => {
   const { caller, replayOf } = call
-  // What is told of a task can be told again, and is by then further on.
+  // A replay writes the reply again from the task's events, so no body is stored.
   const responseToStore = (task: VideoTask) =>
     call.responseToStore(task.id, { headers: deprecationHeaders(model), body: undefined })
   const task =
     replayOf === undefined
-      ? await ordered(images, call, model, (admission) => admitVideo({ ...admission, responseToStore }))
+      ? await withOrder(images, call, model, (admission) => admitVideo({ ...admission, responseToStore }))
       : await readTask(replayOf, caller.accountId)
   call.note({ taskId: task.id })
   return task
 }
 
-/** The lines an event is told in. Progress only ever grows, and is whole before there is a link. */
-const createTeller = (taskId: string, links: LinkSigner) => {
-  let shown = -1
-  const grown = (progress: number) => {
-    if (progress <= shown) return []
-    shown = progress
+/** Converts events to lines. Progress never decreases and reaches 100 % before the link. */
+const createLineWriter = (taskId: string, links: LinkSigner) => {
+  let reported = -1
+  const progressLines = (progress: number) => {
+    if (progress <= reported) return []
+    reported = progress
     return [`progress: ${progress}%`]
   }
   return ({ kind, data }: TaskEvent): string[] => {
     if (kind === 'accepted') return [`task_id: ${taskId}`]
     if (kind === 'completed') {
-      return [...grown(100), `video_url: ${links.link(data.mediaId ?? '', 'video.mp4')}`]
+      return [...progressLines(100), `video_url: ${links.link(data.mediaId ?? '', 'video.mp4')}`]
     }
-    return kind === 'failed' ? [] : grown(data.progress ?? 0)
+    return kind === 'failed' ? [] : progressLines(data.progress ?? 0)
   }
 }
 
-/** Settings of a text reply: a wrong value is refused as for any model, and a right one changes nothing. */
+/** Settings of text replies. They are validated, but have no effect on a video. */
 const settingsOfText = ['temperature', 'top_p', 'max_tokens', 'max_completion_tokens'] as const
 
-/** The code a request is answered with for a task that failed; a reason that only ends tasks has a neighbour. */
-const codeOfAnswer = (code: TaskErrorCode): ErrorCode => {
+/** The error code of the response for a failed task. Codes that only tasks have are mapped to a similar one. */
+const responseCodeOf = (code: TaskErrorCode): ErrorCode => {
   if (code === 'task_timeout') return 'upstream_error'
   return code === 'task_cancelled' ? 'task_failed' : code
 }
 
 const failureOf = ({ data }: TaskEvent) => {
   const code = data.code ?? 'upstream_error'
-  const answered = codeOfAnswer(code)
-  return { code, answered, message: data.message ?? errors[answered].message, type: errors[answered].type }
+  const responseCode = responseCodeOf(code)
+  const { message, type } = errors[responseCode]
+  return { code, responseCode, message: data.message ?? message, type }
 }
 
-const chunkOf = (told: Told, line: string): ChatChunk => ({
-  id: `chatcmpl-${told.id}`,
+const chunkOf = (followed: FollowedTask, line: string): ChatChunk => ({
+  id: `chatcmpl-${followed.id}`,
   object: 'chat.completion.chunk',
-  created: told.created,
-  model: told.model,
+  created: followed.created,
+  model: followed.model,
   choices: [
     {
       index: 0,
-      // Client libraries that put the message together want to hear once who speaks.
+      // Client libraries that assemble the message need the role once.
       delta: {
         ...(line.startsWith('task_id:') && { role: 'assistant' }),
-        content: `${line}${told.lineEnd}`,
+        content: `${line}${followed.lineEnd}`,
       },
       finish_reason: line.startsWith('video_url:') ? 'stop' : null,
     },
@@ -166,69 +166,71 @@ const errorEvent = (error: { message: string; type: string; code: string }): Sen
   data: JSON.stringify({ error: { message: error.message, type: error.type, code: error.code } }),
 })
 
-const isLeftByCaller = (signal: AbortSignal) => signal.aborted && !(signal.reason instanceof ApiError)
+const hasDisconnected = (signal: AbortSignal) => signal.aborted && !(signal.reason instanceof ApiError)
 
-const sentFor = (told: Told, event: TaskEvent, lines: string[]): SentEvent[] => {
+const sentFor = (followed: FollowedTask, event: TaskEvent, lines: string[]): SentEvent[] => {
   if (event.kind === 'failed') return [{ ...errorEvent(failureOf(event)), id: event.id }]
   return lines.map((line, index) => ({
-    // Only the last line of an event names it: who heard less of it has not had it yet.
+    // Only the last line of an event has its id, so that a client which resumes does not skip the other lines.
     ...(index === lines.length - 1 && { id: event.id }),
-    data: JSON.stringify(chunkOf(told, line)),
+    data: JSON.stringify(chunkOf(followed, line)),
   }))
 }
 
 const stream = (
   { follow, links, cancelTask }: ReplyDependencies,
-  told: Told,
+  followed: FollowedTask,
   signal: AbortSignal,
 ): EventStream => {
-  const linesOf = createTeller(told.id, links)
+  const linesOf = createLineWriter(followed.id, links)
   let isOver = false
   async function* events(): EventStream {
-    for await (const event of follow(told, 0, signal)) yield* sentFor(told, event, linesOf(event))
-    isOver = !isLeftByCaller(signal)
+    for await (const event of follow(followed, 0, signal)) yield* sentFor(followed, event, linesOf(event))
+    isOver = !hasDisconnected(signal)
     if (signal.reason instanceof ApiError) {
       yield errorEvent({
         code: signal.reason.code,
         type: errors[signal.reason.code].type,
-        message: `The server is being restarted. The task goes on: follow it at /v1/videos/${told.id}/events.`,
+        message: `The server is restarting. The task continues: follow it at /v1/videos/${followed.id}/events.`,
       })
     }
     yield { data: '[DONE]' }
   }
   return withFinalizer(events(), async () => {
-    // A process that is about to close leaves its callers, and not they it.
-    const isLeft = !isOver && !(signal.reason instanceof ApiError)
-    if (told.isCancelledWithCaller && isLeft) await cancelTask(told.id, told.accountId)
+    // The end of a reply because of a shutdown is not a disconnect.
+    const isAbandoned = !isOver && !(signal.reason instanceof ApiError)
+    if (followed.isCancelledWithCaller && isAbandoned) await cancelTask(followed.id, followed.accountId)
   })
 }
 
 const wait = async (
   { follow, links, cancelTask }: ReplyDependencies,
-  told: Told,
-  gone: AbortSignal,
+  followed: FollowedTask,
+  disconnected: AbortSignal,
   waitMs: number,
 ): Promise<ChatCompletion> => {
-  const linesOf = createTeller(told.id, links)
+  const linesOf = createLineWriter(followed.id, links)
   const lines = new Map([
-    ['task_id', `task_id: ${told.id}`],
+    ['task_id', `task_id: ${followed.id}`],
     ['progress', 'progress: 0%'],
   ])
-  const signal = AbortSignal.any([gone, AbortSignal.timeout(waitMs)])
-  for await (const event of follow(told, 0, signal)) {
+  const signal = AbortSignal.any([disconnected, AbortSignal.timeout(waitMs)])
+  for await (const event of follow(followed, 0, signal)) {
     if (event.kind === 'failed') {
-      const { answered, message } = failureOf(event)
-      // Trying again would be a second task, and nobody asked for that.
-      throw new ApiError(answered, { message, headers: { 'x-should-retry': 'false' } })
+      const { responseCode, message } = failureOf(event)
+      // A retry by the client library would create a second task.
+      throw new ApiError(responseCode, { message, headers: { 'x-should-retry': 'false' } })
     }
     for (const line of linesOf(event)) lines.set(line.slice(0, line.indexOf(':')), line)
   }
-  if (told.isCancelledWithCaller && isLeftByCaller(gone)) await cancelTask(told.id, told.accountId)
+  if (followed.isCancelledWithCaller && hasDisconnected(disconnected)) {
+    await cancelTask(followed.id, followed.accountId)
+  }
   return {
-    id: `chatcmpl-${told.id}`,
+    id: `chatcmpl-${followed.id}`,
     object: 'chat.completion',
-    created: told.created,
-    model: told.model,
+    created: followed.created,
+    model: followed.model,
     choices: [
       {
         index: 0,
@@ -243,8 +245,8 @@ const wait = async (
 const libraryTimeoutSeconds = 600
 const marginMs = 10_000
 
-/** A client library that gives up waiting sends the request again, and that would be a second video. */
-const patienceMs = ({ header }: Call, waitMs: number): number => {
+/** Responds before the timeout of a client library, because its retry would create a second video. */
+const replyTimeoutMs = ({ header }: Call, waitMs: number): number => {
   if (header('x-stainless-lang') === undefined) return waitMs
   const libraryMs = Number(header('x-stainless-timeout') ?? libraryTimeoutSeconds) * 1000
   return Number.isFinite(libraryMs) ? Math.max(1_000, Math.min(waitMs, libraryMs - marginMs)) : waitMs
@@ -257,9 +259,9 @@ export const createChatVideo =
     for (const name of settingsOfText) if (body[name] !== undefined) call.ignore(name)
     const { admitVideo, images, follow, links, cancelTask, waitMs } = dependencies
     const headers = deprecationHeaders(model)
-    if (call.wantsQuote) return { headers, body: await ordered(images, call, model, admitVideo.quote) }
+    if (call.wantsQuote) return { headers, body: await withOrder(images, call, model, admitVideo.quote) }
     const task = await accept(dependencies, call, model)
-    const told: Told = {
+    const followed: FollowedTask = {
       id: task.id,
       day: task.day,
       accountId: task.accountId,
@@ -270,6 +272,6 @@ export const createChatVideo =
     }
     const reply = { follow, links, cancelTask }
     return body.stream === true
-      ? { headers, body: stream(reply, told, call.waitSignal()) }
-      : { headers, body: await wait(reply, told, call.waitSignal(), patienceMs(call, waitMs)) }
+      ? { headers, body: stream(reply, followed, call.waitSignal()) }
+      : { headers, body: await wait(reply, followed, call.waitSignal(), replyTimeoutMs(call, waitMs)) }
   }

@@ -8,7 +8,7 @@ import type { ChatVideo } from './chat-video.ts'
 
 const endpoint = '/v1/chat/completions'
 
-/** One door for every model that is talked to; what is behind it depends on the model. */
+/** Dispatches a chat request to audio chat or to video generation, depending on its model. */
 export const completeChat =
   ({
     catalog,

@@ -4,7 +4,7 @@ import { answerQuestions } from '../platform/worker-thread.ts'
 import type { CountQuestion } from './count-tokens.ts'
 import { slicesOf } from './token-slices.ts'
 
-// What looks like a special token in a caller's text is only text.
+// Special tokens in a caller's text are counted as text.
 const asText = { disallowedSpecial: new Set<string>() }
 
 answerQuestions(({ texts, enough }: CountQuestion): number => {

@@ -1,14 +1,14 @@
-/** How many tokens texts have. Neither loading the tokenizer's tables nor counting a long text holds anybody up. */
+/** Counts tokens in a worker thread, so that loading the tokenizer or counting a long text does not block requests. */
 import { createSideThread } from '../platform/worker-thread.ts'
 
 export interface CountQuestion {
   texts: string[]
-  /** No need to count further. */
+  /** Counting stops at this number. */
   enough: number
 }
 
 export interface TokenCounter {
-  /** Counts up to `enough`; more than that may be answered, but not exactly. */
+  /** Counts up to `enough`. A larger result is not exact. */
   count: (texts: string[], enough?: number) => Promise<number>
   close: () => Promise<void>
 }

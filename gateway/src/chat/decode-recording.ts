@@ -1,20 +1,20 @@
 import { createSideThread } from '../platform/worker-thread.ts'
 
 export interface DecodeQuestion {
-  /** Where the base64 is. */
+  /** Where the base64 text is. */
   from: { path: string; start: number; sizeBytes: number }
-  /** The file to make. */
+  /** The file to write. */
   to: string
 }
 
 export interface Decoded {
-  /** Of what was decoded; undefined where it was no base64. */
+  /** The decoded size; undefined if the text is not base64. */
   sizeBytes: number | undefined
-  /** Whether it was base64 of the standard alphabet with its padding, which can be sent on as it came. */
+  /** Whether the text is base64 of the standard alphabet with padding, which can be forwarded unchanged. */
   isStandard: boolean
 }
 
-/** Decodes a recording from file to file; minutes of speech take a while, and nobody has to wait for it. */
+/** Decodes a recording from file to file in a worker thread, so that a long one does not block requests. */
 export interface RecordingDecoder {
   decode: (question: DecodeQuestion) => Promise<Decoded>
   close: () => Promise<void>

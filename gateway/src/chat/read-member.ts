@@ -13,7 +13,7 @@ export const memberOf = (param: string, value: unknown): Member => {
   throw invalid(param, 'an object')
 }
 
-/** A zero byte cannot be stored as text, and half of a surrogate pair is not text at all. */
+/** Refuses NUL, which PostgreSQL cannot store as text, and unpaired surrogates. */
 export const assertWellFormed = (param: string, text: string): void => {
   if (text.includes('\0') || !text.isWellFormed()) throw invalid(param, 'well-formed text')
 }

@@ -1,4 +1,4 @@
-/** Recordings inside a conversation: base64 on its way in and out, a file in between, never held whole. */
+/** Decodes the base64 recordings of a conversation into files. Long ones are streamed and never fully in memory. */
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { unlink, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ import { invalid } from './read-member.ts'
 
 /** A recording as the caller sent it. */
 export interface SentRecording {
-  /** The parameter its base64 came by. */
+  /** The parameter that contains the base64 text. */
   param: string
   format: InputAudioFormat
   data: string | SpooledText
@@ -38,14 +38,14 @@ export interface RecordingDependencies {
 
 const tooLarge = (param: string) => invalid(param, `base64 of at most ${audioBytesMax / 1_048_576} MB`)
 
-const notBase64 = (param: string) => invalid(param, 'base64 and nothing else')
+const notBase64 = (param: string) => invalid(param, 'valid base64')
 
 interface DecodedRecording {
   sizeBytes: number
   openBase64: () => Promise<Readable>
 }
 
-const encodedAgain = (path: string, sizeBytes: number): DecodedRecording => ({
+const reencoded = (path: string, sizeBytes: number): DecodedRecording => ({
   sizeBytes,
   openBase64: async () => {
     const file = createReadStream(path, { highWaterMark: 192 * 1024 })
@@ -53,7 +53,7 @@ const encodedAgain = (path: string, sizeBytes: number): DecodedRecording => ({
   },
 })
 
-/** A short one, which is hardly worth the file that it becomes. */
+/** Decodes a short recording in memory. */
 const decodeShort = async (param: string, data: string, path: string): Promise<DecodedRecording> => {
   const chunks: Buffer[] = []
   try {
@@ -63,7 +63,7 @@ const decodeShort = async (param: string, data: string, path: string): Promise<D
   }
   const bytes = Buffer.concat(chunks)
   await writeFile(path, bytes, { mode: 0o600 })
-  return encodedAgain(path, bytes.length)
+  return reencoded(path, bytes.length)
 }
 
 const decode = async (
@@ -76,11 +76,11 @@ const decode = async (
   const { sizeBytes, isStandard } = await decoder.decode({ from: data.place, to: path })
   if (sizeBytes === undefined) throw notBase64(param)
   if (sizeBytes > audioBytesMax) throw tooLarge(param)
-  // It was just found to be what encoding it again would make of it.
-  return isStandard ? { sizeBytes, openBase64: async () => data.open() } : encodedAgain(path, sizeBytes)
+  // Encoding the file again would give the same text.
+  return isStandard ? { sizeBytes, openBase64: async () => data.open() } : reencoded(path, sizeBytes)
 }
 
-/** A long one is media work as a whole; a short one only where a program measures it. */
+/** Decoding and measuring a long recording is media work. For a short one, only running a program is. */
 const decodeAndMeasure = async (
   dependencies: RecordingDependencies,
   sent: SentRecording,
@@ -110,7 +110,7 @@ const readOne = async (
   if (format !== sent.format) {
     throw new ApiError('invalid_file_format', {
       param: sent.param,
-      message: `'${sent.param}' was said to be ${sent.format} and is ${format}.`,
+      message: `'${sent.param}' contains ${format}, but its format is given as ${sent.format}.`,
     })
   }
   return {
@@ -119,7 +119,7 @@ const readOne = async (
   }
 }
 
-/** Decodes and measures the recordings and gives them to `work`; they are gone when that has ended. */
+/** Decodes and measures the recordings, calls `work` with them, and then removes their files. */
 export const withRecordings = async <Result>(
   dependencies: RecordingDependencies,
   sent: SentRecording[],

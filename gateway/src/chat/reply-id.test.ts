@@ -6,7 +6,7 @@ import { createReplyIds } from './reply-id.ts'
 const older = new Secret('an older secret')
 const newer = new Secret('a newer secret')
 
-test('only the account it was made for can name a reply, and only to the provider that made it', () => {
+test('an id opens only for its account and its provider', () => {
   const ids = createReplyIds([newer])
   const id = ids.seal('account-1', 'vendor', 'audio_abc')
   expect(id).toMatch(/^audio_[\w-]+$/)
@@ -17,14 +17,14 @@ test('only the account it was made for can name a reply, and only to the provide
   expect(ids.open('account-1', 'other', id)).toBeUndefined()
 })
 
-test('an id of an older secret opens as long as that is listed', () => {
+test('an id of an older secret opens as long as the secret is configured', () => {
   const id = createReplyIds([older]).seal('account-1', 'vendor', 'audio_abc')
   expect(createReplyIds([newer, older]).open('account-1', 'vendor', id)).toBe('audio_abc')
   expect(createReplyIds([newer]).open('account-1', 'vendor', id)).toBeUndefined()
 })
 
 test.each(['', 'audio_', 'audio_abc', 'video_abc', `audio_${'A'.repeat(60)}`, 'audio_é😀'])(
-  '%j is no id of ours',
+  '%j does not open',
   (text) => {
     expect(createReplyIds([newer]).open('account-1', 'vendor', text)).toBeUndefined()
   },

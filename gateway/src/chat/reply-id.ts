@@ -1,6 +1,6 @@
 /**
- * The ids under which spoken replies are named in later messages. A vendor knows a reply by an id of its own, which is
- * nobody's business and would open it to any other customer of ours; so it is sealed, for the account it was made for.
+ * Ids of audio replies, which later messages can refer to. The vendor's own id must not be usable by other accounts, so
+ * the public id contains it encrypted and bound to the account.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
@@ -12,7 +12,7 @@ const tagBytes = 16
 
 export interface ReplyIds {
   seal: (accountId: string, provider: string, upstreamId: string) => string
-  /** The provider's id; undefined where this is no reply of that provider to that account. */
+  /** The provider's id; undefined if the reply belongs to another provider or account. */
   open: (accountId: string, provider: string, id: string) => string | undefined
 }
 

@@ -1,8 +1,8 @@
 const sliceLength = 512
 
 /**
- * Cuts a text into pieces that are counted quickly: how long a tokenizer takes grows with the square of a run without
- * spaces. A piece begins with a space wherever there is one, because that is where tokens begin.
+ * Cuts a text into short slices, because the run time of a tokenizer grows with the square of a run without spaces.
+ * Slices begin with a space if possible, because tokens do.
  */
 export function* slicesOf(text: string): Generator<string, void, undefined> {
   for (let start = 0; start < text.length;) {

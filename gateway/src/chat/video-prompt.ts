@@ -1,4 +1,4 @@
-/** What a conversation asks of a video model: the text and the pictures of the user's last message. */
+/** Reads the prompt of a video from a conversation: the text and the images of the last user message. */
 import { ApiError } from '@kinora/contract/errors'
 import { promptCharactersMax } from '@kinora/contract/operations/video-fields'
 
@@ -19,7 +19,7 @@ const tooLong = (param: string, got: string) =>
 const textOf = async (param: string, value: unknown, longText: LongText): Promise<string> => {
   const spooled = longText(value)
   if (typeof value !== 'string' && spooled === undefined) throw invalid(param, 'text')
-  // No character has more than four bytes.
+  // A character has at most four bytes.
   if (spooled !== undefined && spooled.sizeBytes > promptCharactersMax * 4) throw tooLong(param, '')
   if (spooled?.isWellFormed === false) throw invalid(param, 'well-formed text')
   const text = (await spooled?.read()) ?? (value as string)
@@ -29,8 +29,8 @@ const textOf = async (param: string, value: unknown, longText: LongText): Promis
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function']
 
-/** The user's last message and where it stands; of the others only the shape matters. */
-const lastOfUser = (messages: unknown): { param: string; content: unknown } | undefined => {
+/** The last user message and its position. The other messages are only validated. */
+const lastUserMessage = (messages: unknown): { param: string; content: unknown } | undefined => {
   if (!Array.isArray(messages)) throw invalid('messages', 'a list of messages')
   let last: { param: string; content: unknown } | undefined
   for (const [index, each] of messages.entries()) {
@@ -83,19 +83,19 @@ export const readVideoPrompt = async (
   { fields, longText }: Pick<Call, 'fields' | 'longText'>,
   imagesMax: number,
 ): Promise<VideoPrompt> => {
-  const message = lastOfUser(fields.value('messages'))
+  const message = lastUserMessage(fields.value('messages'))
   const { texts, images } = await readContent(message?.param ?? 'messages', message?.content, longText)
   const prompt = texts.join('')
   if (message === undefined || prompt.trim() === '') {
     throw new ApiError('missing_parameter', {
       param: 'messages',
-      message: "The last message of the user in 'messages' has no text to make a video of.",
+      message: "The last user message in 'messages' must contain the text of the prompt.",
     })
   }
   const length = [...prompt].length
   if (length > promptCharactersMax) throw tooLong(message.param, ` (got ${length})`)
   if (images.length > imagesMax) {
-    throw invalid(message.param, `given at most ${imagesMax} pictures (got ${images.length})`)
+    throw invalid(message.param, `a list with at most ${imagesMax} images (got ${images.length})`)
   }
   return { prompt, images }
 }

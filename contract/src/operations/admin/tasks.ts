@@ -17,7 +17,7 @@ export const AdminTask = Type.Object({
   provider: Nullable(
     Type.String({
       description:
-        'Name of the provider; null for a transcription, reason its segments can go to different providers.',
+        'Name of the provider; null for a transcription, because its segments can go to different providers.',
     }),
   ),
   status: Type.String({

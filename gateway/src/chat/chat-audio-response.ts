@@ -1,15 +1,27 @@
+/** Response objects of audio chat. They contain no ids or names of the provider. */
 import { ApiError, errors } from '@kinora/contract/errors'
-/** A reply of a model that talks, in the shapes callers know. Nothing of the provider's own shows in it. */
 import type { ChatChunk, ChatCompletion, ChatUsage } from '@kinora/contract/operations/chat'
 
+import type { TokenRates } from '../billing/prices/price-list.ts'
+import { priceAt, type Price, type Rate } from '../billing/prices/price.ts'
 import type { SentEvent } from '../http/sse.ts'
 import type { DialogueReply, DialogueUsage } from '../providers/port/dialogue.ts'
 
-/** What every object of one reply has in common. */
+/** The fields that all objects of one reply share. */
 export interface ReplyHead {
   id: string
   created: number
   model: string
+}
+
+export const priceOfTokens = (usage: DialogueUsage, rates: TokenRates): Price[] => {
+  const rows: [Rate, number][] = [
+    [rates.textInput, usage.inputTextTokens],
+    [rates.audioInput, usage.inputAudioTokens],
+    [rates.textOutput, usage.outputTextTokens],
+    [rates.audioOutput, usage.outputAudioTokens],
+  ]
+  return rows.flatMap(([rate, tokens]) => (tokens > 0 ? priceAt(rate, tokens) : []))
 }
 
 export const usageOf = (used: DialogueUsage): ChatUsage => {
@@ -69,7 +81,7 @@ export const chunkOf = (
   return { data: JSON.stringify(chunk) }
 }
 
-/** The last thing to be said of a reply that broke off. */
+/** The error event that ends a stream after a failure. */
 export const errorEventOf = (problem: unknown): SentEvent => {
   const { code, message } =
     problem instanceof ApiError

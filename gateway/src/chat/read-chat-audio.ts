@@ -1,5 +1,5 @@
+/** Parses audio chat requests. Errors name the exact place, such as `messages[0].content[1].text`. */
 import { ApiError } from '@kinora/contract/errors'
-/** Reads a conversation with a model that talks. What is wrong is said by its place, such as `messages[0].content[1].text`. */
 import { DialogueBody, inputAudioFormats, replyAudioFormats } from '@kinora/contract/operations/chat'
 import { Type } from 'typebox'
 
@@ -10,16 +10,16 @@ import type { DialogueMessage } from '../providers/port/dialogue.ts'
 import { assertWellFormed, invalid, memberOf, missing, type Member } from './read-member.ts'
 import type { SentRecording } from './recordings.ts'
 
-type AskedPart = { kind: 'text'; text: string } | { kind: 'audio'; sent: SentRecording }
+type ParsedPart = { kind: 'text'; text: string } | { kind: 'audio'; sent: SentRecording }
 
-export interface AskedMessage {
+export interface ParsedMessage {
   role: DialogueMessage['role']
-  content: string | AskedPart[]
-  /** Names an earlier spoken reply, as the caller knows it. */
+  content: string | ParsedPart[]
+  /** The public id of an earlier audio reply. */
   replyId: { param: string; id: string } | undefined
 }
 
-/** So few bytes a token no text of words comes to; one that is longer is too long without being counted. */
+/** No text of words has that many bytes per token on average, so a longer text is refused without counting tokens. */
 const bytesPerTokenMax = 32
 const stopsMax = 4
 const stopLengthMax = 256
@@ -27,16 +27,16 @@ const stopLengthMax = 256
 export const tooLong = ({ id, contextTokens }: ChatModel) =>
   new ApiError('context_length_exceeded', {
     param: 'messages',
-    message: `The messages are longer than the ${contextTokens} tokens that ${id} can take.`,
+    message: `The messages are longer than the context of ${id}: ${contextTokens} tokens.`,
   })
 
 const isObject = (value: unknown): value is Member => typeof value === 'object' && value !== null
 
-/** Whether sound is part of what is asked, however badly: that decides which keys may ask it at all. */
-export const isWithSound = (fields: Fields): boolean => {
+/** Whether a request uses audio, even with invalid parameters: some keys may not send such requests at all. */
+export const usesAudio = (fields: Fields): boolean => {
   const modalities = fields.value('modalities')
   const messages = fields.value('messages')
-  const hasSound = (message: unknown): boolean => {
+  const hasAudio = (message: unknown): boolean => {
     if (!isObject(message)) return false
     const { content, audio } = message
     const parts: unknown[] = Array.isArray(content) ? content : []
@@ -48,18 +48,18 @@ export const isWithSound = (fields: Fields): boolean => {
   return (
     fields.value('audio') !== undefined ||
     (Array.isArray(modalities) ? modalities.includes('audio') : modalities === 'audio') ||
-    (Array.isArray(messages) && messages.some(hasSound))
+    (Array.isArray(messages) && messages.some(hasAudio))
   )
 }
 
 const roles = ['system', 'developer', 'user', 'assistant'] as const
-const isRole = (role: unknown): role is AskedMessage['role'] => roles.some((each) => each === role)
+const isRole = (role: unknown): role is ParsedMessage['role'] => roles.some((each) => each === role)
 
-/** Reads messages; the texts of one conversation share what a model can take. */
+/** Parses messages. The length limit applies to the sum of all texts. */
 export const readMessages = async (
   { fields, longText }: Pick<Call, 'fields' | 'longText'>,
   model: ChatModel,
-): Promise<AskedMessage[]> => {
+): Promise<ParsedMessage[]> => {
   let textBytes = 0
 
   const readText = async (param: string, value: unknown): Promise<string> => {
@@ -90,7 +90,7 @@ export const readMessages = async (
     return { param: `${param}.data`, format: known, data: text }
   }
 
-  const readPart = async (param: string, value: unknown, role: string): Promise<AskedPart> => {
+  const readPart = async (param: string, value: unknown, role: string): Promise<ParsedPart> => {
     const part = memberOf(param, value)
     if (part['type'] === 'text') {
       return { kind: 'text', text: await readText(`${param}.text`, part['text']) }
@@ -100,26 +100,26 @@ export const readMessages = async (
     }
     throw invalid(
       `${param}.type`,
-      role === 'user' ? 'text or input_audio' : `text in a message of the ${role}`,
+      role === 'user' ? 'text or input_audio' : `text in a message with role ${role}`,
     )
   }
 
-  const readContent = async (param: string, value: unknown, role: string): Promise<string | AskedPart[]> => {
+  const readContent = async (param: string, value: unknown, role: string): Promise<string | ParsedPart[]> => {
     if (typeof value === 'string' || longText(value) !== undefined) return readText(param, value)
     if (!Array.isArray(value)) throw invalid(param, 'text or a list of parts')
-    const parts: AskedPart[] = []
+    const parts: ParsedPart[] = []
     for (const [index, part] of value.entries()) parts.push(await readPart(`${param}[${index}]`, part, role))
     return parts
   }
 
-  const readReplyId = (param: string, value: unknown): AskedMessage['replyId'] => {
+  const readReplyId = (param: string, value: unknown): ParsedMessage['replyId'] => {
     if (value === undefined || value === null) return undefined
     const { id } = memberOf(param, value)
-    if (typeof id !== 'string' || id === '') throw invalid(`${param}.id`, 'the id of a spoken reply')
+    if (typeof id !== 'string' || id === '') throw invalid(`${param}.id`, 'the id of an audio reply')
     return { param: `${param}.id`, id }
   }
 
-  const readMessage = async (param: string, value: unknown): Promise<AskedMessage> => {
+  const readMessage = async (param: string, value: unknown): Promise<ParsedMessage> => {
     const { role, content, audio } = memberOf(param, value)
     if (!isRole(role)) throw invalid(`${param}.role`, `one of ${roles.join(', ')}`)
     const replyId = role === 'assistant' ? readReplyId(`${param}.audio`, audio) : undefined
@@ -132,7 +132,7 @@ export const readMessages = async (
   const given = fields.value('messages')
   if (!Array.isArray(given)) throw invalid('messages', 'a list of messages')
   if (given.length === 0) throw missing('messages')
-  const messages: AskedMessage[] = []
+  const messages: ParsedMessage[] = []
   for (const [index, message] of given.entries()) {
     messages.push(await readMessage(`messages[${index}]`, message))
   }
@@ -146,11 +146,11 @@ const readVoice = (given: unknown, { id, voices }: ChatModel): string => {
   if (voices.includes(name)) return name
   throw new ApiError('voice_not_supported', {
     param: 'audio.voice',
-    message: `'${name.slice(0, 60)}' is not a voice of ${id}, which has ${voices.join(', ')}.`,
+    message: `'${name.slice(0, 60)}' is not a voice of ${id}. Use one of: ${voices.join(', ')}.`,
   })
 }
 
-/** How the reply is to sound; undefined where it is to be text only. */
+/** Voice and format of an audio reply; undefined for a text reply. */
 export const readReplyAudio = (
   fields: Fields,
   model: ChatModel,
@@ -158,7 +158,7 @@ export const readReplyAudio = (
   const modalities = fields.value('modalities') ?? ['text']
   const isKnown = (each: unknown) => each === 'text' || each === 'audio'
   if (!Array.isArray(modalities) || modalities.length === 0 || !modalities.every(isKnown)) {
-    throw invalid('modalities', 'a list of text, or of text and audio')
+    throw invalid('modalities', '["text"] or ["text", "audio"]')
   }
   const given = fields.value('audio')
   if (given === undefined) {
@@ -193,8 +193,8 @@ export const readWantsUsage = (fields: Fields): boolean => {
   throw invalid('stream_options.include_usage', 'true or false')
 }
 
-/** The parameter set, with the limit of tokens that this model has. */
-export const dialogueBodyFor = ({ outputTokensMax }: ChatModel) => {
+/** The request schema with the model's token limit. */
+export const chatAudioBodyFor = ({ outputTokensMax }: ChatModel) => {
   const tokens = Type.Optional(Type.Integer({ minimum: 1, maximum: outputTokensMax }))
   return Type.Object({ ...DialogueBody.properties, max_tokens: tokens, max_completion_tokens: tokens })
 }
