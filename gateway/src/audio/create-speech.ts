@@ -112,7 +112,8 @@ export const createSpeech =
     const speak = async ({ provider, upstreamModel }: Route) => {
       call.note({ provider: provider.name })
       metered.servedBy(provider.name)
-      if (provider.speech === undefined) throw new ProviderFailure('rejected', 'the provider has no speech capability')
+      if (provider.speech === undefined)
+        throw new ProviderFailure('rejected', 'the provider has no speech capability')
       const { followsInstructions } = provider.speech
       const job = { model: upstreamModel, input, voice, format, speed }
       const speech = await provider.speech.speak(

@@ -8,8 +8,8 @@ const columns = `id, account_id as "accountId", username, source, clip_media_id 
   portrait_media_id as "portraitMediaId", is_private as "isPrivate"`
 
 /**
- * Notes a character and its files, for the library or for one task alone. False when its name is taken or the
- * library has one from the same source; then nothing is noted. Goes inside a transaction.
+ * Inserts a character and its files, for the library or for one task alone. Returns false and inserts nothing if its
+ * name is in use or the library has a character from the same source. Must run inside a transaction.
  */
 export const insertCharacter = async (
   database: Database,
@@ -17,7 +17,7 @@ export const insertCharacter = async (
   taskId: string | null,
 ): Promise<boolean> => {
   await insertStoredFiles(database, character.files)
-  // Those of a library follow one another, so that the one that is seen first has the earlier time.
+  // Inserts into one library are serialized, so that the order of creation times is the order of commits.
   if (taskId === null) {
     await database.query(`select pg_advisory_xact_lock(hashtextextended('kinora:characters:' || $1, 0))`, [
       character.accountId,
@@ -67,7 +67,7 @@ export const findCharacterFrom = async (
   return rows[0]
 }
 
-/** Whoever's it is: a name is one of a kind on this instance. */
+/** Finds a character of any account: names are unique across all accounts. */
 export const findCharacterNamed = async (
   database: Database,
   username: string,
@@ -79,7 +79,7 @@ export const findCharacterNamed = async (
   return rows[0]
 }
 
-/** The account's characters of these names; any other name is absent. */
+/** The account's characters with these names. Unknown names are left out. */
 export const findCharactersNamed = async (
   database: Database,
   accountId: string,
@@ -92,12 +92,12 @@ export const findCharactersNamed = async (
   return rows
 }
 
-export const isUsernameTaken = async (database: Database, username: string): Promise<boolean> => {
+export const isUsernameInUse = async (database: Database, username: string): Promise<boolean> => {
   const { rowCount } = await database.query(`select 1 from characters where username = $1`, [username])
   return rowCount !== 0
 }
 
-/** When a character of the library was created, in full, even if it was deleted since; its position in a list. */
+/** The creation time of a library character in full precision, as list position, even if the character was deleted. */
 const findCreationTime = async (
   database: Database,
   accountId: string,
@@ -112,8 +112,8 @@ const findCreationTime = async (
   return rows[0]?.at
 }
 
-/** A page of the library, one more than asked for where there are more; undefined when `after` was never in it. */
-export const listOfCharacters = async (
+/** A page of the library, plus one if there are more. Undefined if `after` was never in the library. */
+export const listStoredCharacters = async (
   database: Database,
   accountId: string,
   { after, order, limit }: { after: string | undefined; order: 'asc' | 'desc'; limit: number },
@@ -133,13 +133,13 @@ export const listOfCharacters = async (
 
 const isDuplicate = (error: unknown) => (error as { code?: unknown }).code === '23505'
 
-/** Gives a character another name; `taken` where somebody else has it, undefined where there is no such character. */
-export const renameStored = async (
+/** Renames a character. `in_use` if another character has the name, undefined if there is no such character. */
+export const renameStoredCharacter = async (
   database: Database,
   accountId: string,
   id: string,
   username: string,
-): Promise<StoredCharacter | 'taken' | undefined> => {
+): Promise<StoredCharacter | 'in_use' | undefined> => {
   try {
     const { rows } = await database.query<Row>(
       `update characters set username = $3 where id = $2 and account_id = $1 and task_id is null returning ${columns}`,
@@ -147,18 +147,18 @@ export const renameStored = async (
     )
     return rows[0]
   } catch (error) {
-    if (isDuplicate(error)) return 'taken'
+    if (isDuplicate(error)) return 'in_use'
     throw error
   }
 }
 
-const withFiles = `with gone as (%) , files as (
-    delete from media m using gone where m.id in (gone.clip_media_id, gone.portrait_media_id)
-    returning m.storage_key, gone.id
+const withFiles = `with deleted as (%) , files as (
+    delete from media m using deleted where m.id in (deleted.clip_media_id, deleted.portrait_media_id)
+    returning m.storage_key, deleted.id
   ) select storage_key as "storageKey" from files`
 
-/** Forgets a character and answers where its files lie; undefined where there is no such character. */
-export const forgetCharacter = async (
+/** Deletes a character and returns the storage keys of its files; undefined if there is no such character. */
+export const deleteStoredCharacter = async (
   database: Database,
   accountId: string,
   id: string,
@@ -167,16 +167,16 @@ export const forgetCharacter = async (
     withFiles.replace(
       '%',
       `delete from characters where id = $2 and account_id = $1 and task_id is null
-       returning id, account_id, created_at, clip_media_id, portrait_media_id), noted as (
-         insert into deleted_characters (id, account_id, created_at) select id, account_id, created_at from gone`,
+       returning id, account_id, created_at, clip_media_id, portrait_media_id), recorded as (
+         insert into deleted_characters (id, account_id, created_at) select id, account_id, created_at from deleted`,
     ),
     [accountId, id],
   )
   return rows.length === 0 ? undefined : rows.map(({ storageKey }) => storageKey)
 }
 
-/** Forgets the characters that were made for one task alone and answers where their files lie. */
-export const forgetCharactersOfTask = async (database: Database, taskId: string): Promise<string[]> => {
+/** Deletes the characters that were made for one task alone and returns the storage keys of their files. */
+export const deleteCharactersOfTask = async (database: Database, taskId: string): Promise<string[]> => {
   const { rows } = await database.query<{ storageKey: string }>(
     withFiles.replace(
       '%',
@@ -187,7 +187,7 @@ export const forgetCharactersOfTask = async (database: Database, taskId: string)
   return rows.map(({ storageKey }) => storageKey)
 }
 
-/** The portraits of these characters by character; one that is gone is absent. */
+/** The portraits by character id. Deleted characters are left out. */
 export const portraitsOf = async (
   database: Database,
   characterIds: string[],

@@ -9,12 +9,12 @@ test.each([
   ['0,3.05', 0, 3050],
   ['0,0.95', 0, 950],
   ['7,10', 7000, 10_000],
-])('%s is a part of a video', (text, startMs, endMs) => {
+])('%s is a valid time span', (text, startMs, endMs) => {
   expect(parseSpan(text)).toEqual({ startMs, endMs })
 })
 
 test.each(['', '3', '1,1', '2,1', '-1,1', '0,3.06', '0,0.94', '0;2', '0,2,3', 'a,b', '0,1e1', '0,Infinity'])(
-  '%s is none',
+  '%j is not a valid time span',
   (text) => {
     expect(parseSpan(text)).toBeUndefined()
   },
@@ -29,7 +29,7 @@ test.each([
   ['1,3', 2960, [1000, 2960]],
   ['1,3', 2900, undefined],
   ['9,10', 5000, undefined],
-])('%s of a video of %i ms', (text, durationMs, expected) => {
+])('the span %s of a video of %i ms', (text, durationMs, expected) => {
   const wanted = text === undefined ? undefined : parseSpan(text)
   const span = spanWithin(wanted, durationMs)
   expect(span && [span.startMs, span.endMs]).toEqual(expected)
@@ -45,18 +45,18 @@ test.each([
   ['mail me@anna.com', []],
   ['@@anna @ @an', []],
   [`@${'x'.repeat(33)}`, []],
-])('%s mentions', (text, expected) => {
+])('the mentions in %j', (text, expected) => {
   expect(mentionsIn(text)).toEqual(expected)
 })
 
-test('names are readable and follow the grammar', () => {
+test('generated names are valid usernames', () => {
   for (let count = 0; count < 200; count += 1) {
     expect(createUsername()).toMatch(/^[a-z]+\.[a-z]+\d{4}$/)
     expect(createUsername()).toMatch(/^[a-z0-9_.]{3,32}$/)
   }
 })
 
-test('an id has a public form', () => {
+test('only public ids are parsed', () => {
   const id = '0198a1b2-0000-7000-8000-0123456789ab'
   expect(idOfPublic(publicIdOf(id))).toBe(id)
   for (const text of [id, 'char_', `char_${id}x`, `char_${id.toUpperCase()}`])

@@ -1,4 +1,4 @@
-/** What a character is, and the texts that speak of one: its name, mentions of it, the part of a video it is in. */
+/** Characters: their data, usernames, mentions in prompts, and the time span of the video they come from. */
 import { randomInt } from 'node:crypto'
 
 import type { StoredFile } from '../storage/stored-file-store.ts'
@@ -7,14 +7,14 @@ export interface StoredCharacter {
   id: string
   accountId: string
   username: string
-  /** Where it came from and which part of it; the same request leads to the same character. */
+  /** Identifies the video and the time span, so that a repeated request finds the same character. */
   source: string
   clipMediaId: string
   portraitMediaId: string
   isPrivate: boolean
 }
 
-/** One whose files are stored and which nothing in the record speaks of yet. */
+/** A character whose files are stored, but which is not in the database yet. */
 export interface BuiltCharacter extends StoredCharacter {
   files: StoredFile[]
 }
@@ -22,7 +22,7 @@ export interface BuiltCharacter extends StoredCharacter {
 const usernameShape = /^[a-z0-9_.]{3,32}$/
 export const isUsername = (text: string): boolean => usernameShape.test(text)
 
-/** The part of a video, in milliseconds from its start. */
+/** A time span of a video, in milliseconds from its start. */
 export interface Span {
   startMs: number
   endMs: number
@@ -31,7 +31,7 @@ export interface Span {
 const spanMs = { least: 1_000, most: 3_000, tolerance: 50 }
 export const spanSeconds = { least: spanMs.least / 1000, most: spanMs.most / 1000 }
 
-/** Reads `<start>,<end>` in seconds; undefined where it is no such thing or not one to three seconds long. */
+/** Parses `<start>,<end>` in seconds. Undefined if it is malformed or not one to three seconds long. */
 export const parseSpan = (text: string): Span | undefined => {
   const match = /^\s*(\d{1,6}(?:\.\d{1,6})?)\s*,\s*(\d{1,6}(?:\.\d{1,6})?)\s*$/.exec(text)
   if (match === null) return undefined
@@ -41,12 +41,12 @@ export const parseSpan = (text: string): Span | undefined => {
   return isFit ? { startMs, endMs } : undefined
 }
 
-/** The part to use of a video of this length; undefined where it does not have that part. */
+/** The span to use of a video of this duration; undefined if the video is too short. */
 export const spanWithin = (wanted: Span | undefined, durationMs: number): Span | undefined => {
   const span = wanted ?? { startMs: 0, endMs: spanMs.most }
   const endMs = Math.min(span.endMs, durationMs)
-  const isThere = wanted === undefined || span.endMs <= durationMs + spanMs.tolerance
-  return isThere && endMs - span.startMs >= spanMs.least - spanMs.tolerance
+  const isContained = wanted === undefined || span.endMs <= durationMs + spanMs.tolerance
+  return isContained && endMs - span.startMs >= spanMs.least - spanMs.tolerance
     ? { startMs: span.startMs, endMs }
     : undefined
 }
@@ -54,8 +54,8 @@ export const spanWithin = (wanted: Span | undefined, durationMs: number): Span |
 const mentionsMax = 100
 
 /**
- * The names a text mentions as `@name`, in order. Each mention is a list of what it may mean, likeliest first:
- * a dot may belong to the name or end the sentence. What follows a letter, as in a mail address, is none.
+ * The mentions `@name` in a text, in order. Each mention is a list of possible names, the most likely first, because a
+ * dot may belong to the name or end the sentence. An `@` after a letter, as in a mail address, is not a mention.
  */
 export const mentionsIn = (text: string): string[][] =>
   text
@@ -68,7 +68,7 @@ export const mentionsIn = (text: string): string[][] =>
         name.slice(0, name.length - index),
       ).filter(isUsername)
     })
-    .filter((meanings) => meanings.length > 0)
+    .filter((names) => names.length > 0)
     .toArray()
 
 const qualities =
@@ -80,13 +80,13 @@ const beings =
     ' ',
   )
 
-/** A name that can be read, told and typed. */
+/** A random name that is easy to read and type. */
 export const createUsername = (): string =>
   `${qualities[randomInt(qualities.length)]}.${beings[randomInt(beings.length)]}${randomInt(1_000, 10_000)}`
 
 const prefix = 'char_'
 export const publicIdOf = (id: string): string => `${prefix}${id}`
 
-/** The id inside of what a caller gave for one; undefined for anything that was never one of ours. */
+/** The internal id of a public id; undefined for any other text. */
 export const idOfPublic = (text: string): string | undefined =>
   /^char_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text.slice(prefix.length) : undefined

@@ -8,8 +8,8 @@ import type { Handler } from '../http/call.ts'
 import type { CharacterMaker } from './make-character.ts'
 import { presentCharacter, type CharacterLinks } from './present-character.ts'
 
-/** Characters cost nothing. */
-const free = (
+/** The quote for a character: characters are free. */
+const freeQuote = (
   parameters: Static<typeof CharacterBody>,
   currency: string,
   refusal: ApiError | undefined,
@@ -32,12 +32,12 @@ export const createCharacter =
     ...links
   }: CharacterLinks & { maker: CharacterMaker }): Handler<typeof operations.createCharacter> =>
   async (call) => {
-    const asked = call.read(CharacterBody)
-    const { url, from_task: fromTask, timestamps } = asked
+    const body = call.read(CharacterBody)
+    const { url, from_task: fromTask, timestamps } = body
     if (url === undefined && fromTask === undefined) {
       throw new ApiError('missing_parameter', {
         param: 'url',
-        message: `One of 'url' and 'from_task' is required.`,
+        message: `Either 'url' or 'from_task' is required.`,
       })
     }
     if (url !== undefined && fromTask !== undefined) {
@@ -49,7 +49,7 @@ export const createCharacter =
     const { accountId } = call.caller
     const request = { accountId, url, fromTask, timestamps, params }
     if (call.wantsQuote) {
-      return { body: free(asked, call.caller.currency, await maker.check(request, call)) }
+      return { body: freeQuote(body, call.caller.currency, await maker.check(request, call)) }
     }
     const character = await maker.forLibrary(request, call)
     return { body: presentCharacter(links, character) }

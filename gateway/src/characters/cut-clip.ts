@@ -1,4 +1,4 @@
-/** Cuts a character out of a video that came from outside: a short clip, and a square picture from its middle. */
+/** Cuts the clip and the portrait of a character from a video. The portrait is a square image from its middle. */
 import type { ProbeVideo } from '../storage/probe-video.ts'
 import { isVerdict, onlyVideoFiles, type RunOnFile } from '../storage/sandbox.ts'
 import { spanWithin, type Span } from './character.ts'
@@ -18,7 +18,7 @@ export interface CutClip {
   durationMs: number
 }
 
-/** Why there is no clip: the file is no video that can be used, or it does not have the part that was asked for. */
+/** Why no clip was cut: the file is not a usable video, or it does not contain the requested span. */
 export type Unusable = 'not-a-video' | 'no-such-part'
 
 const opened = (path: string, startMs: number) => [
@@ -26,14 +26,14 @@ const opened = (path: string, startMs: number) => [
   ...['-ss', String(startMs / 1000), '-i', path, '-sn', '-dn'],
 ]
 
-/** Both sides even and the longer one at most `clipSide`. */
+/** Both sides are even, and the longer one is at most `clipSide`. */
 const clipSize = (width: number, height: number) => {
   const scale = Math.min(1, clipSide / Math.max(width, height))
   const even = (side: number) => Math.max(2, Math.round((side * scale) / 2) * 2)
   return { width: even(width), height: even(height) }
 }
 
-// What is made comes through a pipe, where nothing can be written twice, so the clip is made of fragments.
+// The output is a pipe, which cannot seek, so the MP4 is fragmented.
 const clipOf = (span: Span, size: { width: number; height: number }) => (path: string) => [
   ...opened(path, span.startMs),
   ...['-t', String((span.endMs - span.startMs) / 1000), '-map', '0:v:0', '-map', '0:a:0?'],
@@ -50,8 +50,8 @@ const portraitOf = (atMs: number) => (path: string) => [
   ...['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-q:v', '3', '-f', 'image2pipe', 'pipe:1'],
 ]
 
-/** Whether it took more time or more bytes than a few seconds of any honest video do. */
-const isTooMuch = (error: unknown) => (error as { killed?: unknown }).killed === true
+/** Whether the program exceeded its time or output limit, which no regular video of a few seconds does. */
+const exceedsLimits = (error: unknown) => (error as { killed?: unknown }).killed === true
 
 export interface CutTools {
   probeVideo: ProbeVideo
@@ -78,9 +78,9 @@ export const cutClip = async (
     if (portrait.length === 0 || clip.length === 0) return 'not-a-video'
     return { clip, portrait, ...size, durationMs: span.endMs - span.startMs }
   } catch (error) {
-    // A program that was killed because nobody waits for it says nothing about the video.
+    // An aborted program is not a sign of a bad video.
     signal.throwIfAborted()
-    if (isVerdict(error) || isTooMuch(error)) return 'not-a-video'
+    if (isVerdict(error) || exceedsLimits(error)) return 'not-a-video'
     throw error
   }
 }

@@ -3,14 +3,14 @@ import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
-import { listOfCharacters } from './character-store.ts'
+import { listStoredCharacters } from './character-store.ts'
 import { idOfPublic, publicIdOf } from './character.ts'
 import { presentCharacter, type CharacterLinks } from './present-character.ts'
 
 const unknownAfter = () =>
   new ApiError('invalid_parameter', {
     param: 'after',
-    message: `'after' must be the id of a character of yours.`,
+    message: `'after' must be the id of one of your characters.`,
   })
 
 export const listCharacters =
@@ -24,14 +24,14 @@ export const listCharacters =
     if (given !== undefined && after === undefined) throw unknownAfter()
     const limit = Number(query.limit)
     const order = query.order === 'asc' ? 'asc' : 'desc'
-    const found = await listOfCharacters(database, caller.accountId, { after, order, limit })
+    const found = await listStoredCharacters(database, caller.accountId, { after, order, limit })
     if (found === undefined) throw unknownAfter()
-    const shown = found.slice(0, limit)
-    const last = shown.at(-1)
+    const page = found.slice(0, limit)
+    const last = page.at(-1)
     return {
       body: {
         object: 'list',
-        data: shown.map((character) => presentCharacter(links, character)),
+        data: page.map((character) => presentCharacter(links, character)),
         has_more: found.length > limit,
         last_id: last === undefined ? null : publicIdOf(last.id),
       },

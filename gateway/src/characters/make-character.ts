@@ -1,8 +1,8 @@
 /**
- * Makes characters: finds the video, cuts the clip and the portrait out of it, stores both. A video from a URL is
- * downloaded first, so that the media work is the cutting alone. It takes seconds, and a caller waits for no longer
- * than a minute. A character for the library is then finished all the same, and the same request, in this process or
- * another, gets the one that was made. It is aborted when every client that waits for it has disconnected.
+ * Makes characters: finds the video, cuts the clip and the portrait, and stores both. A video from a URL is downloaded
+ * first, so that a slow download does not occupy a slot for media work. The request times out after a minute, but a
+ * character for the library is finished anyway, and a repeat of the request returns it. The work is aborted when all
+ * waiting clients have disconnected.
  */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
@@ -24,7 +24,7 @@ import type { ReadTask } from '../videos/api/read-task.ts'
 import { mediaIdOf } from '../videos/api/source-task.ts'
 import { dayOfTaskId } from '../videos/task-id.ts'
 import { findTask } from '../videos/task-store.ts'
-import { findCharacterFrom, insertCharacter, isUsernameTaken } from './character-store.ts'
+import { findCharacterFrom, insertCharacter, isUsernameInUse } from './character-store.ts'
 import {
   createUsername,
   parseSpan,
@@ -43,13 +43,13 @@ export interface MakerDependencies {
   readTask: ReadTask
   ffmpegPath: string
   ffprobePath: string
-  /** How long a caller waits. */
-  patienceMs: number
+  /** How long a request waits for its character. */
+  waitMs: number
   diskSpace: { assertFree: (neededBytes?: number) => Promise<void> }
   log: Log
 }
 
-/** What a caller asks to make a character of, and what its parameters are called where they were given. */
+/** The video to make a character from. `params` are the names of the parameters at the endpoint, for errors. */
 interface CharacterRequest {
   accountId: string
   url: string | undefined
@@ -58,10 +58,9 @@ interface CharacterRequest {
   params: { url: string; fromTask: string; timestamps: string }
 }
 
-/** The call that a character is made for. */
 type MediaCall = Pick<Call, 'signal' | 'mediaWork' | 'mediaFetch'>
 
-/** A video to cut from. The key is the same whenever the video is. */
+/** The source video. Equal videos have equal keys. */
 interface Source {
   key: string
   param: string
@@ -71,23 +70,23 @@ interface Source {
 
 export interface CharacterMaker {
   /**
-   * Refuses what cannot be made. The clip is cut and dropped again, unless the character is there already. A caller
-   * who could not pay has no work done for them and gets the 402 that the real request would meet.
+   * Refuses a request that would fail, by cutting the clip and discarding it, unless the character exists already. If
+   * the caller could not pay, it does no work and returns the 402 error of the real request.
    */
   check: (
     request: CharacterRequest,
     call: MediaCall & Pick<Call, 'findInsolvency'>,
   ) => Promise<ApiError | undefined>
-  /** The character of the library that this request leads to, made now unless it is there already. */
+  /** Finds or makes the library character of this request. */
   forLibrary: (request: CharacterRequest, call: MediaCall) => Promise<StoredCharacter>
-  /** A character that is in no library; who asked for it notes it, or discards it. */
+  /** Makes a character outside of the library. The caller must insert or discard it. */
   forOneTask: (request: CharacterRequest, call: MediaCall) => Promise<BuiltCharacter>
   discard: (built: BuiltCharacter) => Promise<void>
 }
 
 const sourceBytesMax = 200 * 1_000_000
 const workTimeoutMs = 300_000
-const namesTried = 5
+const nameAttempts = 5
 const retryAfterSeconds = '10'
 
 const invalid = (param: string, message: string, cause?: unknown) =>
@@ -111,8 +110,7 @@ const spanOf = ({ timestamps, params }: CharacterRequest): Span | undefined => {
 }
 
 export const createCharacterMaker = (dependencies: MakerDependencies): CharacterMaker => {
-  const { postgres, mediaStore, safeFetch, findLinkedFile, readTask, patienceMs, diskSpace, log } =
-    dependencies
+  const { postgres, mediaStore, safeFetch, findLinkedFile, readTask, waitMs, diskSpace, log } = dependencies
   const share = createSharedWork<StoredCharacter>()
   let downloads = 0
   const tools: CutTools = {
@@ -120,14 +118,14 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     ffmpeg: createSandbox(dependencies.ffmpegPath),
   }
 
-  /** A task's video, or another file of ours, is as private as its task; one whose task is gone counts as private. */
+  /** A stored file is as private as its task. If the task was deleted, the file counts as private. */
   const isPrivate = async ({ taskId }: StoredFile) => {
     const day = dayOfTaskId(taskId)
     const task = day === undefined ? undefined : await findTask(postgres, day, taskId)
     return task?.order.isPrivate ?? true
   }
 
-  const stored = async (file: StoredFile, param: string): Promise<Source> => ({
+  const sourceOfFile = async (file: StoredFile, param: string): Promise<Source> => ({
     key: `media:${file.id}`,
     param,
     isPrivate: await isPrivate(file),
@@ -137,11 +135,11 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
   const sourceOfTask = async (accountId: string, taskId: string, param: string): Promise<Source> => {
     const task = await readTask(taskId, accountId)
     if (task.family !== 'B') {
-      throw invalid(param, `'${param}' must be a task of family B, and that one is of '${task.model}'.`)
+      throw invalid(param, `'${param}' must be a task of a family B model, but its model is '${task.model}'.`)
     }
     const file = await findStoredFile(postgres, mediaIdOf(task, param))
     if (file === undefined) throw new ApiError('media_expired', { param })
-    return stored(file, param)
+    return sourceOfFile(file, param)
   }
 
   const sourceOfUrl = async (url: string, param: string): Promise<Source> => {
@@ -151,9 +149,9 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     }
     const linked = await findLinkedFile(url).catch((error: unknown) => {
       if (!(error instanceof ApiError)) throw error
-      throw invalid(param, `'${param}' is a link of ours that does not open: ${error.message}`, error)
+      throw invalid(param, `'${param}' is a media link that cannot be opened: ${error.message}`, error)
     })
-    if (linked !== undefined) return stored(linked, param)
+    if (linked !== undefined) return sourceOfFile(linked, param)
     const key = `url:${createHash('sha256').update(address.href).digest('hex')}`
     return { key, param, isPrivate: false, video: { url } }
   }
@@ -163,8 +161,8 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       ? sourceOfUrl(url ?? '', params.url)
       : sourceOfTask(accountId, fromTask, params.fromTask)
 
-  /** Copies a stranger's video to our disk for as long as `work` needs it. */
-  const withFetched = async <Result>(
+  /** Downloads a video and removes it after `work`. */
+  const withDownload = async <Result>(
     { param }: Source,
     url: string,
     signal: AbortSignal,
@@ -173,21 +171,24 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     const key = `characters/sources/${uuidV7()}`
     downloads += 1
     try {
-      // Every download under way may still grow to the largest size.
+      // Every running download may still grow to the maximum size.
       await diskSpace.assertFree(downloads * sourceBytesMax)
-      const inTime = AbortSignal.any([signal, AbortSignal.timeout(workTimeoutMs)])
-      const { stream } = await safeFetch.open(url, { sizeBytesMax: sourceBytesMax, signal: inTime })
+      const withTimeout = AbortSignal.any([signal, AbortSignal.timeout(workTimeoutMs)])
+      const { stream } = await safeFetch.open(url, { sizeBytesMax: sourceBytesMax, signal: withTimeout })
       await mediaStore.put(key, stream, sourceBytesMax)
       return await mediaStore.withLocalPath(key, work)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOSPC') {
-        throw unavailable('There is no disk space for this video at the moment.', error)
+        throw unavailable(
+          'There is not enough disk space for this video at the moment. Try again later.',
+          error,
+        )
       }
       if (!(error instanceof SafeFetchError)) throw error
       const isTooLarge = error.reason === 'too_large'
       const problem = isTooLarge
         ? `must be a video of at most ${sourceBytesMax / 1_000_000} MB`
-        : 'could not be fetched from that URL'
+        : 'could not be downloaded from that URL'
       throw invalid(param, `'${param}' ${problem}.`, error)
     } finally {
       downloads -= 1
@@ -204,23 +205,23 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     const { video, param } = source
     const cutFrom = (path: string) => mediaWork((stop) => cutClip(tools, path, span, stop), signal)
     const found = await ('url' in video
-      ? mediaFetch((stop) => withFetched(source, video.url, stop, cutFrom), signal)
+      ? mediaFetch((stop) => withDownload(source, video.url, stop, cutFrom), signal)
       : mediaStore.withLocalPath(video.storageKey, cutFrom).catch((error: NodeJS.ErrnoException) => {
           throw error.code === 'ENOENT' ? new ApiError('media_expired', { param, cause: error }) : error
         }))
-    if (found === 'not-a-video') throw invalid(param, `'${param}' is not a video that can be used.`)
+    if (found === 'not-a-video') throw invalid(param, `'${param}' is not a supported video.`)
     if (found === 'no-such-part') {
       throw span === undefined
-        ? invalid(param, `'${param}' must be a video of at least ${spanSeconds.least} s.`)
-        : invalid(timestampsParam, `'${timestampsParam}' names a part that the video does not have.`)
+        ? invalid(param, `'${param}' must be a video of at least ${spanSeconds.least} second.`)
+        : invalid(timestampsParam, `'${timestampsParam}' is outside of the video.`)
     }
     return found
   }
 
-  const freeUsername = async (): Promise<string> => {
-    for (let tried = 1; tried < namesTried; tried += 1) {
+  const unusedUsername = async (): Promise<string> => {
+    for (let attempt = 1; attempt < nameAttempts; attempt += 1) {
       const username = createUsername()
-      if (!(await isUsernameTaken(postgres, username))) return username
+      if (!(await isUsernameInUse(postgres, username))) return username
     }
     return createUsername()
   }
@@ -234,7 +235,7 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
   ): Promise<BuiltCharacter> => {
     const made = await cut(source, span, params.timestamps, call)
     const id = uuidV7()
-    const keep = async (
+    const store = async (
       kind: 'clip' | 'portrait',
       bytes: Buffer,
       traits: Pick<StoredFile, 'contentType' | 'width' | 'height' | 'durationMs'>,
@@ -246,8 +247,8 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       return { ...base, ...traits, expiresAt: null }
     }
     const { width, height, durationMs } = made
-    const clip = await keep('clip', made.clip, { contentType: 'video/mp4', width, height, durationMs })
-    const portrait = await keep('portrait', made.portrait, {
+    const clip = await store('clip', made.clip, { contentType: 'video/mp4', width, height, durationMs })
+    const portrait = await store('portrait', made.portrait, {
       contentType: 'image/jpeg',
       width: portraitSide,
       height: portraitSide,
@@ -256,7 +257,7 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     return {
       id,
       accountId,
-      username: await freeUsername(),
+      username: await unusedUsername(),
       source: key,
       clipMediaId: clip.id,
       portraitMediaId: portrait.id,
@@ -269,41 +270,41 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     await Promise.all(files.map(({ storageKey }) => mediaStore.remove(storageKey)))
   }
 
-  /** Notes what was built, unless another process was quicker with the same. */
-  const note = async (built: BuiltCharacter): Promise<StoredCharacter> => {
-    for (let tried = 0; tried < namesTried; tried += 1) {
-      const named = tried === 0 ? built : { ...built, username: createUsername() }
+  /** Inserts a character into the library. If another process has inserted the same one, that one is returned. */
+  const insert = async (built: BuiltCharacter): Promise<StoredCharacter> => {
+    for (let attempt = 0; attempt < nameAttempts; attempt += 1) {
+      const named = attempt === 0 ? built : { ...built, username: createUsername() }
       if (await postgres.transaction((database) => insertCharacter(database, named, null))) return named
-      const earlier = await findCharacterFrom(postgres, built.accountId, built.source)
-      if (earlier !== undefined) {
+      const existing = await findCharacterFrom(postgres, built.accountId, built.source)
+      if (existing !== undefined) {
         await discard(built)
-        return earlier
+        return existing
       }
     }
     await discard(built)
-    throw new Error('no free name was found for a character')
+    throw new Error(`found no unused character name in ${nameAttempts} attempts`)
   }
 
-  /** The result, unless it takes longer than a caller is kept waiting. `work` gets the client's signal until then. */
-  const withPatience = async <Result>(
+  /** Waits for `work` up to the time limit. A disconnect within that time aborts its signal. */
+  const withWaitLimit = async <Result>(
     { signal }: MediaCall,
     work: (signal: AbortSignal) => Promise<Result>,
     onLate: (stop: AbortController) => void = () => undefined,
   ): Promise<Result> => {
     const stop = new AbortController()
-    const leave = () => stop.abort(signal.reason)
-    signal.addEventListener('abort', leave)
-    if (signal.aborted) leave()
+    const abort = () => stop.abort(signal.reason)
+    signal.addEventListener('abort', abort)
+    if (signal.aborted) abort()
     const { promise: late, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
-      reject(unavailable('The character is still being made; send the same request again.'))
+      reject(unavailable('The character is still being made. Send the same request again.'))
       onLate(stop)
-    }, patienceMs)
+    }, waitMs)
     try {
       return await Promise.race([work(stop.signal), late])
     } finally {
       clearTimeout(timer)
-      signal.removeEventListener('abort', leave)
+      signal.removeEventListener('abort', abort)
     }
   }
 
@@ -314,12 +315,12 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     check: async (request, call) => {
       const span = spanOf(request)
       const source = await sourceOf(request)
-      const made = await findCharacterFrom(postgres, request.accountId, keyOf(source, span))
-      const insolvency = made === undefined ? await call.findInsolvency() : undefined
-      if (made === undefined && insolvency === undefined) {
+      const existing = await findCharacterFrom(postgres, request.accountId, keyOf(source, span))
+      const insolvency = existing === undefined ? await call.findInsolvency() : undefined
+      if (existing === undefined && insolvency === undefined) {
         const tryToCut = (signal: AbortSignal) =>
           cut(source, span, request.params.timestamps, { ...call, signal })
-        await withPatience(call, tryToCut, (stop) => stop.abort())
+        await withWaitLimit(call, tryToCut, (stop) => stop.abort())
       }
       return insolvency
     },
@@ -328,18 +329,18 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       const span = spanOf(request)
       const source = await sourceOf(request)
       const key = keyOf(source, span)
-      const made = await findCharacterFrom(postgres, request.accountId, key)
-      if (made !== undefined) return made
+      const existing = await findCharacterFrom(postgres, request.accountId, key)
+      if (existing !== undefined) return existing
       const make = async (signal: AbortSignal) => {
         try {
-          return await note(await build(request, source, span, key, { ...call, signal }))
+          return await insert(await build(request, source, span, key, { ...call, signal }))
         } catch (error) {
-          // Whoever waited may have left, so this is the only place that surely hears of it.
+          // All waiting requests may have ended, so only this place always sees the error.
           if (!(error instanceof ApiError) && !signal.aborted) log.warn({ err: error }, 'character.not-made')
           throw error
         }
       }
-      return withPatience(call, (signal) => share(`${request.accountId} ${key}`, signal, make))
+      return withWaitLimit(call, (signal) => share(`${request.accountId} ${key}`, signal, make))
     },
     forOneTask: async (request, call) => {
       const span = spanOf(request)
@@ -348,10 +349,10 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       const start = (signal: AbortSignal) =>
         (building = build(request, source, span, keyOf(source, span), { ...call, signal }))
       try {
-        // No later request could use it, so it is aborted when the caller waited long enough.
-        return await withPatience(call, start, (stop) => stop.abort())
+        // No later request can use it, so it is aborted at the time limit.
+        return await withWaitLimit(call, start, (stop) => stop.abort())
       } catch (error) {
-        building?.then(discard).catch((late: unknown) => log.debug({ err: late }, 'character.not-made'))
+        building?.then(discard).catch((cause: unknown) => log.debug({ err: cause }, 'character.not-made'))
         throw error
       }
     },

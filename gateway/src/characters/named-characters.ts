@@ -3,7 +3,7 @@ import type { NamedCharacters } from '../videos/requested-character.ts'
 import { findCharactersNamed } from './character-store.ts'
 import { mentionsIn } from './character.ts'
 
-/** Finds the account's characters that a prompt mentions, in its order. Other mentions are only words. */
+/** Finds the account's characters that a prompt mentions, in order. Mentions of unknown names are ignored. */
 export const createNamedCharacters =
   (database: Database): NamedCharacters =>
   async (accountId, prompt) => {
@@ -11,9 +11,9 @@ export const createNamedCharacters =
     if (mentions.length === 0) return []
     const found = await findCharactersNamed(database, accountId, [...new Set(mentions.flat())])
     const byName = new Map(found.map((character) => [character.username, character]))
-    const named = mentions.flatMap((meanings) => {
-      const meant = meanings.find((name) => byName.has(name))
-      return (meant !== undefined && byName.get(meant)) || []
+    const named = mentions.flatMap((names) => {
+      const username = names.find((name) => byName.has(name))
+      return (username !== undefined && byName.get(username)) || []
     })
     return [...new Set(named)]
   }

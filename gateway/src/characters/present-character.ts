@@ -8,10 +8,10 @@ export interface CharacterLinks {
   publicUrl: string
 }
 
-/** What the permission to see a private character's page is signed for. */
+/** The subject that the link to a private character's page is signed for. */
 export const pageOf = ({ id }: Pick<StoredCharacter, 'id'>): string => `character ${id}`
 
-/** A character as its owner sees it. Its links are made anew on each read; a private one's page needs its link. */
+/** A character as its owner sees it. Links are signed again on each read. Only a private page needs a signed link. */
 export const presentCharacter = (
   { links, publicUrl }: CharacterLinks,
   character: StoredCharacter,

@@ -4,7 +4,7 @@ import { CharacterRename } from '@kinora/contract/operations/characters'
 
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
-import { renameStored } from './character-store.ts'
+import { renameStoredCharacter } from './character-store.ts'
 import { idOfPublic } from './character.ts'
 import { presentCharacter, type CharacterLinks } from './present-character.ts'
 
@@ -17,12 +17,14 @@ export const renameCharacter =
     const { username } = call.read(CharacterRename)
     const id = idOfPublic(call.path.id)
     const renamed =
-      id === undefined ? undefined : await renameStored(database, call.caller.accountId, id, username)
+      id === undefined
+        ? undefined
+        : await renameStoredCharacter(database, call.caller.accountId, id, username)
     if (renamed === undefined) throw new ApiError('character_not_found')
-    if (renamed === 'taken') {
+    if (renamed === 'in_use') {
       throw new ApiError('invalid_parameter', {
         param: 'username',
-        message: `The name '${username}' is taken.`,
+        message: `The username '${username}' is already in use.`,
       })
     }
     return { body: presentCharacter(links, renamed) }

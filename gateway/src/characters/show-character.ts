@@ -52,7 +52,7 @@ const page = (name: string, portraitUrl: string, clipUrl: string) => `<!doctype 
 </html>
 `
 
-/** Pictures, film and style of our own and nothing else: no script, no form, no frame, nobody else's address. */
+/** Allows only our own images, media and inline style: no scripts, forms, frames or other origins. */
 const policyFor = (origin: string) =>
   [
     `default-src 'none'`,
@@ -64,7 +64,7 @@ const policyFor = (origin: string) =>
     `frame-ancestors 'none'`,
   ].join('; ')
 
-/** A character's page for people. It shows the name, the portrait and the clip, and nothing of whose it is. */
+/** The web page of a character. It shows the name, the portrait and the clip, but not the owner. */
 export const showCharacter = ({
   database,
   links,
@@ -72,9 +72,9 @@ export const showCharacter = ({
 }: CharacterLinks & { database: Database }): Handler<typeof operations.showCharacter> => {
   const policy = policyFor(new URL(publicUrl).origin)
 
-  const mayBeSeen = (character: StoredCharacter, query: Record<string, string>): boolean => {
+  const isVisible = (character: StoredCharacter, query: Record<string, string>): boolean => {
     if (!character.isPrivate) return true
-    // A page that needs its link looks to everyone else as if it were not there.
+    // Without a valid link, a private page must look like a missing one.
     if (query['signature'] === undefined) return false
     try {
       links.check(pageOf(character), query)
@@ -88,7 +88,7 @@ export const showCharacter = ({
   return async ({ path, query }) => {
     const { username } = path
     const character = isUsername(username) ? await findCharacterNamed(database, username) : undefined
-    if (character === undefined || !mayBeSeen(character, query)) throw new ApiError('character_not_found')
+    if (character === undefined || !isVisible(character, query)) throw new ApiError('character_not_found')
     return {
       headers: {
         'content-security-policy': policy,

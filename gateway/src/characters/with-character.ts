@@ -10,13 +10,13 @@ const params = {
 }
 
 /**
- * The character that comes with an order. One that is to be kept goes into the library and stays there, whatever
- * becomes of the order. One for this video alone is noted together with its task, and goes when that ends.
+ * Makes the character that an order contains. A saved character is added to the library and stays there even if the
+ * order fails. Any other character is inserted together with the task and removed when the task ends.
  */
 export const createWithCharacter = (maker: CharacterMaker): WithCharacter => {
-  const withCharacter: WithCharacter = async (call, wish, work) => {
-    if (wish === undefined) return work(undefined)
-    const { url, fromTask, timestamps, isSaved } = wish
+  const withCharacter: WithCharacter = async (call, requested, work) => {
+    if (requested === undefined) return work(undefined)
+    const { url, fromTask, timestamps, isSaved } = requested
     const request = { accountId: call.caller.accountId, url, fromTask, timestamps, params }
     if (isSaved) return work(await maker.forLibrary(request, call))
     const built = await maker.forOneTask(request, call)
@@ -25,19 +25,20 @@ export const createWithCharacter = (maker: CharacterMaker): WithCharacter => {
         id: built.id,
         username: built.username,
         record: async (database, taskId) => {
-          const isNoted = await insertCharacter(database, built, taskId)
-          if (!isNoted) throw new Error(`the name ${built.username} was taken meanwhile`)
+          const isInserted = await insertCharacter(database, built, taskId)
+          if (!isInserted) throw new Error(`the name ${built.username} is in use by now`)
         },
       })
     } catch (error) {
-      // An order that may have been committed needs its files; retention removes them where it was not.
+      // If the commit may have succeeded, the files must stay; retention removes them if it did not.
       if (!(error instanceof CommitOutcomeUnknown)) await maker.discard(built)
       throw error
     }
   }
-  withCharacter.check = async (call, wish) => {
-    // What the caller could not pay for, the quote of the order tells.
-    if (wish !== undefined) await maker.check({ ...wish, accountId: call.caller.accountId, params }, call)
+  withCharacter.check = async (call, requested) => {
+    // The result is not needed: the quote of the order also reports that the caller cannot pay.
+    if (requested !== undefined)
+      await maker.check({ ...requested, accountId: call.caller.accountId, params }, call)
   }
   return withCharacter
 }

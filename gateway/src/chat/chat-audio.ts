@@ -64,7 +64,7 @@ export interface ChatAudioDependencies extends RecordingDependencies {
   replyIds: ReplyIds
 }
 
-/** How long a provider may work after the client has disconnected. */
+/** The timeout for a reply, streamed or not. */
 const replyMsMax = 280_000
 /** Tokens of a message beside its text: its role and its end. */
 const tokensPerMessage = 8
@@ -220,7 +220,11 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
   const { router, prices, meter, replyIds } = dependencies
 
   /** The provider that made the earlier replies that the messages refer to. No other provider knows them. */
-  const providerOfReplies = (accountId: string, model: ChatModel, messages: ParsedMessage[]): string | undefined => {
+  const providerOfReplies = (
+    accountId: string,
+    model: ChatModel,
+    messages: ParsedMessage[],
+  ): string | undefined => {
     const replies = messages.flatMap(({ replyId }) => replyId ?? [])
     const [first] = replies
     if (first === undefined) return undefined

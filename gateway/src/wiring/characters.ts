@@ -32,7 +32,7 @@ export const bindCharacters = (
     readTask,
     ffmpegPath: config.FFMPEG_PATH,
     ffprobePath: config.FFPROBE_PATH,
-    patienceMs: config.CHARACTER_WAIT_SECONDS * 1000,
+    waitMs: config.CHARACTER_WAIT_SECONDS * 1000,
     diskSpace,
     log,
   })

@@ -1,6 +1,6 @@
 import { operations } from '@kinora/contract/operations'
 
-import { forgetCharactersOfTask } from '../characters/character-store.ts'
+import { deleteCharactersOfTask } from '../characters/character-store.ts'
 import { createNamedCharacters } from '../characters/named-characters.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import { storeResponses } from '../idempotency/idempotency-store.ts'
@@ -61,7 +61,7 @@ export const createVideoTasks = async (context: ApiContext) => {
       log,
       announce: context.pubsub.publish,
       onSlotFreed: wake.dispatcher,
-      forgetCharacters: (taskId) => forgetCharactersOfTask(postgres, taskId),
+      forgetCharacters: (taskId) => deleteCharactersOfTask(postgres, taskId),
       wakeRun: context.engine.resolveAwakeable,
     }),
   }

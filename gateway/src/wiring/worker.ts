@@ -1,7 +1,7 @@
 /** The worker: it runs the workflows, the loops that drive them, and the periodic maintenance. */
 import { startBillingLoop } from '../billing/billing-loop.ts'
 import { createMeter } from '../billing/metering/meter.ts'
-import { forgetCharactersOfTask, portraitsOf } from '../characters/character-store.ts'
+import { deleteCharactersOfTask, portraitsOf } from '../characters/character-store.ts'
 import type { Config } from '../config.ts'
 import { superviseEngine, type SupervisedLoop } from '../platform/engine/engine-supervisor.ts'
 import { serveDurable } from '../platform/engine/restate.ts'
@@ -93,7 +93,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     wakePoller: wake.poller,
     discardJob: discardJob(providers),
     portraitsOf: (characterIds) => portraitsOf(postgres, characterIds),
-    forgetCharacters: (taskId) => forgetCharactersOfTask(postgres, taskId),
+    forgetCharacters: (taskId) => deleteCharactersOfTask(postgres, taskId),
     webhookUrlOf: createWebhookUrls(config.LINK_SECRETS, config.publicUrl).urlFor,
   }
   const recordings = {
