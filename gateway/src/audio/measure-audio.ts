@@ -8,7 +8,7 @@ import { open } from 'node:fs/promises'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Call } from '../http/call.ts'
-import { createLineSandbox, isVerdict } from '../storage/sandbox.ts'
+import { createLineSandbox, isInvalidFileError } from '../storage/sandbox.ts'
 import { audioFormatOf, type AudioFormat } from './audio-format.ts'
 import { measureWave } from './measure-wave.ts'
 
@@ -194,7 +194,7 @@ export const createMeasureAudio = ({
       return { ...format, durationSeconds: await measure(path, demuxer, param, mediaWork) }
     } catch (error) {
       if (error instanceof ApiError || isAbort(error)) throw error
-      if (isVerdict(error)) throw unreadable(param, error)
+      if (isInvalidFileError(error)) throw unreadable(param, error)
       throw new ApiError('service_unavailable', {
         message: 'Audio files cannot be processed at the moment. Try again later.',
         cause: error,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 
-import type { Segment } from '../providers/port/transcription.ts'
+import type { SpeechSegment } from '../providers/port/transcription.ts'
 import { cuesOf, writeTranscript } from './transcript-formats.ts'
 
-const said = (start: number, end: number, text: string): Segment => ({
+const said = (start: number, end: number, text: string): SpeechSegment => ({
   start,
   end,
   text,
@@ -14,7 +14,7 @@ const said = (start: number, end: number, text: string): Segment => ({
   noSpeechProb: 0,
   seek: 0,
 })
-const times = (segments: Segment[], durationSeconds: number) =>
+const times = (segments: SpeechSegment[], durationSeconds: number) =>
   cuesOf(segments, durationSeconds).map(({ startMs, endMs }) => [startMs, endMs])
 
 test('half a millisecond is rounded up, regardless of its binary representation', () => {

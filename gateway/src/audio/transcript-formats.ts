@@ -1,7 +1,7 @@
 /** Writes a transcript in the format that the caller requested. */
 import type { Transcription, TranscriptFormat, TranscriptSegment } from '@kinora/contract/operations/audio'
 
-import type { Segment, Transcript } from '../providers/port/transcription.ts'
+import type { SpeechSegment, Transcript } from '../providers/port/transcription.ts'
 import { languageName } from './languages.ts'
 
 export interface WrittenTranscript {
@@ -36,7 +36,7 @@ const onOneLine = (text: string) => text.replaceAll(/\s+/gu, ' ').trim()
  * Subtitle cues in order, without overlaps and within the recording. A segment for which no time is left is appended to
  * the previous cue.
  */
-export const cuesOf = (segments: Segment[], durationSeconds: number): Cue[] => {
+export const cuesOf = (segments: SpeechSegment[], durationSeconds: number): Cue[] => {
   const lastMs = Math.max(1, milliseconds(durationSeconds))
   const cues: Cue[] = []
   for (const segment of segments) {
@@ -84,7 +84,7 @@ const vttOf = (cues: Cue[]): string =>
 const inside = (seconds: number, durationSeconds: number) => Math.min(Math.max(0, seconds), durationSeconds)
 
 const presentSegment = (
-  segment: Segment,
+  segment: SpeechSegment,
   id: number,
   { durationSeconds, isOpenAi }: TranscriptView,
 ): TranscriptSegment => ({

@@ -1,6 +1,6 @@
 /** Cuts the clip and the portrait of a character from a video. The portrait is a square image from its middle. */
 import type { ProbeVideo } from '../storage/probe-video.ts'
-import { isVerdict, onlyVideoFiles, type RunOnFile } from '../storage/sandbox.ts'
+import { isInvalidFileError, onlyVideoFiles, type RunOnFile } from '../storage/sandbox.ts'
 import { spanWithin, type Span } from './character.ts'
 
 export const portraitSide = 256
@@ -80,7 +80,7 @@ export const cutClip = async (
   } catch (error) {
     // An aborted program is not a sign of a bad video.
     signal.throwIfAborted()
-    if (isVerdict(error) || exceedsLimits(error)) return 'not-a-video'
+    if (isInvalidFileError(error) || exceedsLimits(error)) return 'not-a-video'
     throw error
   }
 }

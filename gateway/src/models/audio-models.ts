@@ -13,7 +13,7 @@ const recognition = (
   created,
   endpoints: [
     '/v1/audio/transcriptions',
-    // What answers nothing but JSON does not translate either.
+    // Models that only support JSON do not translate either.
     ...(answersJsonOnly ? [] : ['/v1/audio/translations']),
     '/v1/audio/transcription-tasks',
   ],
@@ -21,8 +21,8 @@ const recognition = (
   pricePerMinuteMicros,
 })
 
-const namesOfA = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']
-const namesOfB = ['Aoede', 'Charon', 'Fenrir', 'Kore', 'Puck']
+const voicesA = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']
+const voicesB = ['Aoede', 'Charon', 'Fenrir', 'Kore', 'Puck']
 
 export const audioModels: AudioModel[] = [
   recognition('asr-1', 6_000, { answersJsonOnly: false }),
@@ -36,7 +36,7 @@ export const audioModels: AudioModel[] = [
     id: 'chat-4o-mini-tts-2025-12-15',
     created,
     endpoints: ['/v1/audio/speech'],
-    voices: namesOfA,
+    voices: voicesA,
     followsInstructions: true,
     pricePerMillionCharactersMicros: 15_000_000,
   },
@@ -46,7 +46,7 @@ export const audioModels: AudioModel[] = [
     id: 'ttsB-3.1-flash-tts-preview',
     created,
     endpoints: ['/v1/audio/speech'],
-    voices: namesOfB,
+    voices: voicesB,
     followsInstructions: false,
     pricePerMillionCharactersMicros: 20_000_000,
   },
@@ -56,7 +56,7 @@ export const audioModels: AudioModel[] = [
     id: 'chat-4o-audio-preview',
     created,
     endpoints: ['/v1/chat/completions'],
-    voices: namesOfA,
+    voices: voicesA,
     contextTokens: 128_000,
     outputTokensMax: 16_384,
     outputTokensDefault: 2_048,

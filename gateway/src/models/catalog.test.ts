@@ -12,7 +12,7 @@ const unchanged = {
   pricePerSecondMicros: undefined,
 }
 
-test('every id leads to one model, and every model is served somewhere', () => {
+test('model ids are unique, and every model has an endpoint', () => {
   const models = createCatalog().available()
   expect(new Set(models.map(({ id }) => id)).size).toBe(models.length)
   for (const model of models) {
@@ -21,7 +21,7 @@ test('every id leads to one model, and every model is served somewhere', () => {
   }
 })
 
-test('every video model has a price, and dimensions for every size its parameters allow', () => {
+test('every video model has a price and dimensions for every allowed size', () => {
   for (const model of createCatalog().available()) {
     if (model.kind !== 'video') continue
     expect(model.pricePerSecondMicros).toBeGreaterThan(0)
@@ -33,7 +33,7 @@ test('every video model has a price, and dimensions for every size its parameter
   }
 })
 
-test('any other name is not found, and never anything else', () => {
+test('any unknown name is model_not_found', () => {
   const catalog = createCatalog()
   const known = new Set(catalog.available().map(({ id }) => id))
   fc.assert(
@@ -54,28 +54,28 @@ test('any other name is not found, and never anything else', () => {
   )
 })
 
-test('an operator changes what they name and nothing else', () => {
+test('an operator change affects only the given fields of the given model', () => {
   const catalog = createCatalog(() => ({ 'vidB-2': { ...unchanged, pricePerSecondMicros: 7 } }))
   expect(catalog.find('vidB-2')).toEqual({ ...createCatalog().find('vidB-2'), pricePerSecondMicros: 7 })
   expect(catalog.find('vidB-2-pro')).toEqual(createCatalog().find('vidB-2-pro'))
 })
 
-test('a retired model is never suggested and never served', () => {
+test('a retired model is neither served nor suggested', () => {
   const catalog = createCatalog(() => ({ 'vidB-2': { ...unchanged, state: 'retired' } }))
   expect(() => catalog.find('vidB2')).toThrow(/Did you mean vidB-2-pro\?/)
   expect(() => catalog.find('vidB-2')).toThrow(/has been retired/)
   expect(() => catalog.videoModelFor('/v1/videos', 'vidA2')).toThrow(
-    /it takes vidA_3_1, vidA_3_1-fast, vidB-2-pro\./,
+    /Use POST \/v1\/video\/create, or one of: vidA_3_1, vidA_3_1-fast, vidB-2-pro\./,
   )
 })
 
-test('a deprecated model without a day has no Sunset', () => {
+test('a deprecated model without a shutdown date has no Sunset header', () => {
   const model = createCatalog(() => ({ 'vidB-2': { ...unchanged, state: 'deprecated' } })).find('vidB-2')
   expect(deprecationHeaders(model)).toEqual({ deprecation: 'true' })
   expect(presentModel(model, undefined)).not.toHaveProperty('shutdown_date')
 })
 
-test('a change counts from the moment it is made, and so does its being taken back', () => {
+test('an operator change takes effect at once, and so does its removal', () => {
   let changes: Record<string, ModelChange> = {}
   const catalog = createCatalog(() => changes)
   changes = { 'vidB-2': { ...unchanged, state: 'retired', pricePerSecondMicros: 3 } }

@@ -1,6 +1,6 @@
 /**
- * What is offered: every model with its family, the endpoints that take it, its parameter set, price and
- * state. A model of a known family is one row in its family's file.
+ * The model catalog: every model with its family, endpoints, parameters, price and state. A model of a known family is
+ * one row in the file of its family.
  */
 import { ApiError } from '@kinora/contract/errors'
 import type { Model, ModelEngine } from '@kinora/contract/operations/models'
@@ -10,7 +10,7 @@ import type { ModelConfig, SpeechModel, TranscriptionModel, VideoModel } from '.
 import { familyAModels } from './video-family-a.ts'
 import { familyBModels } from './video-family-b.ts'
 
-/** What an operator may change about a model without changing the code. */
+/** The properties of a model that an operator can change at runtime. */
 export interface ModelChange {
   state: 'active' | 'deprecated' | 'retired' | undefined
   shutdownDate: string | undefined
@@ -21,19 +21,19 @@ export interface ModelChange {
 }
 
 export interface Catalog {
-  /** Every model that can be used, in a stable order. */
+  /** All models that are not retired, in a stable order. */
   available: () => ModelConfig[]
-  /** The model, or 404; a retired one is as good as unknown, but its successor is named. */
+  /** Throws `model_not_found` for an unknown or retired model. The error names the successor of a retired one. */
   find: (id: string) => ModelConfig
-  /** The model as one that `endpoint` takes, or the right 404 or 400. */
+  /** Throws `model_not_found`, or `invalid_parameter` if `endpoint` does not serve the model. */
   videoModelFor: (endpoint: string, id: string) => VideoModel
   transcriptionModelFor: (endpoint: string, id: string) => TranscriptionModel
   speechModelFor: (endpoint: string, id: string) => SpeechModel
-  /** How long a video of this model usually takes, whatever became of the model since. */
+  /** The usual generation time of a video, for retired and unknown models, too. */
   usualSeconds: (id: string) => number
 }
 
-const usualSecondsOfAny = 120
+const usualSecondsDefault = 120
 
 const nearest = (id: string, ids: string[]): string | undefined => {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '')
@@ -45,7 +45,7 @@ const nearest = (id: string, ids: string[]): string | undefined => {
 
 const allModels: ModelConfig[] = [...familyAModels, ...familyBModels, ...audioModels]
 
-/** Every model there is, whatever its state. */
+/** The ids of all models, including retired ones. */
 export const knownModels = allModels.map(({ id }) => id)
 
 const changeable = [
@@ -53,45 +53,46 @@ const changeable = [
   ...(['pricePerSecondMicros', 'pricePerMinuteMicros', 'pricePerMillionCharactersMicros'] as const),
 ]
 
-const changed = (entry: ModelConfig, change: Partial<ModelChange> = {}): ModelConfig => {
-  const known = changeable.flatMap((name) => {
-    // A price in units this model is not sold by says nothing about it.
-    const says = change[name] !== undefined && (!name.startsWith('pricePer') || name in entry)
-    return says ? [[name, change[name]] as const] : []
+const changed = (model: ModelConfig, change: Partial<ModelChange> = {}): ModelConfig => {
+  const applied = changeable.flatMap((name) => {
+    // A price in a unit that this model does not use is ignored.
+    const applies = change[name] !== undefined && (!name.startsWith('pricePer') || name in model)
+    return applies ? [[name, change[name]] as const] : []
   })
-  return { ...entry, ...Object.fromEntries(known) }
+  return { ...model, ...Object.fromEntries(applied) }
 }
 
 const unchanged = {}
 
-/** `changes` is asked again and again, and answers another object once anything in it is different. */
+/** `changes` is called on each access and must return a new object when a change was made. */
 export const createCatalog = (changes: () => Record<string, ModelChange> = () => unchanged): Catalog => {
-  let seen: Record<string, ModelChange> | undefined
-  let made = new Map<string, ModelConfig>()
-  const entries = () => {
-    const now = changes()
-    if (now !== seen) {
-      made = new Map(allModels.map((entry) => [entry.id, changed(entry, now[entry.id])]))
-      seen = now
+  let applied: Record<string, ModelChange> | undefined
+  let cached = new Map<string, ModelConfig>()
+  const models = () => {
+    const current = changes()
+    if (current !== applied) {
+      cached = new Map(allModels.map((model) => [model.id, changed(model, current[model.id])]))
+      applied = current
     }
-    return made
+    return cached
   }
-  const available = () => [...entries().values()].filter(({ state }) => state !== 'retired')
+  const available = () => [...models().values()].filter(({ state }) => state !== 'retired')
 
   const find = (id: string): ModelConfig => {
-    const entry = entries().get(id)
-    if (entry !== undefined && entry.state !== 'retired') return entry
-    const instead =
-      entry?.successor ??
+    const model = models().get(id)
+    if (model !== undefined && model.state !== 'retired') return model
+    const suggestion =
+      model?.successor ??
       nearest(
         id,
         available().map((other) => other.id),
       )
-    const hint = instead === undefined ? 'List the models with GET /v1/models.' : `Did you mean ${instead}?`
+    const hint =
+      suggestion === undefined ? 'List the models with GET /v1/models.' : `Did you mean ${suggestion}?`
     const message =
-      entry === undefined
+      model === undefined
         ? `The model '${id.slice(0, 100)}' does not exist. ${hint}`
-        : `The model '${id}' has been retired.${entry.successor === undefined ? '' : ` Use ${entry.successor} instead.`}`
+        : `The model '${id}' has been retired.${model.successor === undefined ? '' : ` Use ${model.successor} instead.`}`
     throw new ApiError('model_not_found', { param: 'model', message })
   }
 
@@ -100,13 +101,14 @@ export const createCatalog = (changes: () => Record<string, ModelChange> = () =>
     id: string,
     kind: Kind,
   ): Extract<ModelConfig, { kind: Kind }> => {
-    const entry = find(id)
+    const model = find(id)
     const isOfKind = (each: ModelConfig): each is Extract<ModelConfig, { kind: Kind }> => each.kind === kind
-    if (isOfKind(entry) && entry.endpoints.includes(endpoint)) return entry
+    if (isOfKind(model) && model.endpoints.includes(endpoint)) return model
     const served = available().flatMap((other) => (other.endpoints.includes(endpoint) ? other.id : []))
+    const elsewhere = model.endpoints.map((path) => `POST ${path}`).join(' or ')
     throw new ApiError('invalid_parameter', {
       param: 'model',
-      message: `'${id}' is not served by ${endpoint}; it takes ${served.join(', ')}.`,
+      message: `'${id}' is not available on POST ${endpoint}. Use ${elsewhere}, or one of: ${served.join(', ')}.`,
     })
   }
 
@@ -114,8 +116,8 @@ export const createCatalog = (changes: () => Record<string, ModelChange> = () =>
     available,
     find,
     usualSeconds: (id) => {
-      const entry = entries().get(id)
-      return entry?.kind === 'video' ? entry.usualSeconds : usualSecondsOfAny
+      const model = models().get(id)
+      return model?.kind === 'video' ? model.usualSeconds : usualSecondsDefault
     },
     videoModelFor: (endpoint, id) => modelFor(endpoint, id, 'video'),
     transcriptionModelFor: (endpoint, id) => modelFor(endpoint, id, 'transcription'),
@@ -123,16 +125,16 @@ export const createCatalog = (changes: () => Record<string, ModelChange> = () =>
   }
 }
 
-/** Which engine answers each model now, for those whose provider tells. */
+/** The engines that currently serve the models, as far as their providers report it. */
 export type ModelEngines = () => Promise<Map<string, ModelEngine>>
 
-export const presentModel = (entry: ModelConfig, engine: ModelEngine | undefined): Model => ({
-  id: entry.id,
+export const presentModel = (model: ModelConfig, engine: ModelEngine | undefined): Model => ({
+  id: model.id,
   object: 'model',
-  created: entry.created,
+  created: model.created,
   owned_by: 'kinora',
-  endpoints: entry.endpoints,
-  ...('voices' in entry && { voices: entry.voices }),
+  endpoints: model.endpoints,
+  ...('voices' in model && { voices: model.voices }),
   ...(engine !== undefined && { engine }),
-  ...(entry.shutdownDate !== undefined && { shutdown_date: entry.shutdownDate }),
+  ...(model.shutdownDate !== undefined && { shutdown_date: model.shutdownDate }),
 })

@@ -5,7 +5,7 @@ import type { Catalog } from './catalog.ts'
 import { assertMayUseModel } from './model-access.ts'
 import type { ModelConfig, VideoModel } from './model.ts'
 
-/** The model a request names, once it is known to exist and this caller may use it. */
+/** The model of a request. It must exist, and the caller must be allowed to use it. */
 export const chooseModel = (catalog: Catalog, caller: Caller, name: unknown): ModelConfig => {
   if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
     throw new ApiError('missing_parameter', { param: 'model', message: "'model' is required." })
@@ -13,13 +13,13 @@ export const chooseModel = (catalog: Catalog, caller: Caller, name: unknown): Mo
   if (typeof name !== 'string') {
     throw new ApiError('invalid_parameter', { param: 'model', message: "'model' must be text." })
   }
-  // An unknown model is 404 for everyone; only then does it matter whether this key may use it.
+  // An unknown model is 404 for every key, so this comes before the access check.
   const model = catalog.find(name)
   assertMayUseModel(caller, name)
   return model
 }
 
-/** The same, for an endpoint that takes video models only. */
+/** Like `chooseModel`, for an endpoint that only serves video models. */
 export const chooseVideoModel = (
   catalog: Catalog,
   caller: Caller,

@@ -1,6 +1,6 @@
 import type { ModelConfig } from './model.ts'
 
-/** What a reply says of a model that is on its way out. */
+/** Response headers for a deprecated model. */
 export const deprecationHeaders = ({ state, shutdownDate }: ModelConfig): Record<string, string> =>
   state === 'deprecated'
     ? {

@@ -5,7 +5,7 @@ interface Frame {
 
 const landscape = { small: { width: 1280, height: 720 }, large: { width: 1920, height: 1080 } }
 
-/** Width and height of what a caller asks for in words: about 720p or 1080p, and which side is longer. */
+/** The frame size for a quality (720p or 1080p) and an orientation. */
 export const frameOf = (
   quality: 'small' | 'large',
   orientation: 'landscape' | 'portrait',

@@ -7,6 +7,9 @@ export const mayUseModel = (caller: Pick<Caller, 'models'>, model: string): bool
 
 export const assertMayUseModel = (caller: Pick<Caller, 'models'>, model: string): void => {
   if (!mayUseModel(caller, model)) {
-    throw new ApiError('model_access_denied', { param: 'model', message: `This key may not use '${model}'.` })
+    throw new ApiError('model_access_denied', {
+      param: 'model',
+      message: `This key is not allowed to use '${model}'.`,
+    })
   }
 }

@@ -4,7 +4,7 @@ interface AnyModel {
   id: string
   /** Unix seconds. */
   created: number
-  /** The paths that take this model. */
+  /** The paths that serve this model. */
   endpoints: string[]
   state: 'active' | 'deprecated' | 'retired'
   shutdownDate: string | undefined
@@ -14,25 +14,25 @@ interface AnyModel {
 export interface VideoModel extends AnyModel {
   kind: 'video'
   family: 'A' | 'B'
-  /** The parameter set that `POST /v1/videos` reads for it, where that endpoint takes it. */
+  /** The parameters of `POST /v1/videos`; undefined if that endpoint does not serve the model. */
   form: TObject | undefined
-  /** The parameter set that `POST /v1/video/create` reads for it, where that endpoint takes it. */
+  /** The parameters of `POST /v1/video/create`; undefined if that endpoint does not serve the model. */
   task: TObject | undefined
-  /** How long its videos are where the caller does not say. */
+  /** The default duration of a video. */
   defaultSeconds: number
-  /** Width and height for what the caller calls a size. */
+  /** Width and height for each value of the `size` parameter. */
   dimensions: Record<string, { width: number; height: number }>
   referencesMax: number
-  /** What several references are to each other; undefined where they only lend their look. */
+  /** How several reference images are used; undefined if they only influence the style. */
   referenceMode: 'frames' | 'components' | undefined
   pricePerSecondMicros: number
-  /** How long it usually takes; the base of an estimate where a provider reports no progress. */
+  /** The usual generation time, for progress estimates if a provider reports no progress. */
   usualSeconds: number
 }
 
 export interface TranscriptionModel extends AnyModel {
   kind: 'transcription'
-  /** True for those that know no answer but JSON. */
+  /** Whether JSON is the only response format. */
   answersJsonOnly: boolean
   pricePerMinuteMicros: number
 }
@@ -44,7 +44,7 @@ export interface SpeechModel extends AnyModel {
   pricePerMillionCharactersMicros: number
 }
 
-/** Prices of a million tokens each. */
+/** Prices per million tokens. */
 interface TokenPrices {
   textInputMicros: number
   audioInputMicros: number
@@ -57,9 +57,8 @@ export interface ChatModel extends AnyModel {
   voices: string[]
   contextTokens: number
   outputTokensMax: number
-  /** How many may be used where the caller does not say. */
+  /** The default limit of output tokens. */
   outputTokensDefault: number
-  /** What a second of sound counts as. */
   audioTokensPerSecond: number
   prices: TokenPrices
 }

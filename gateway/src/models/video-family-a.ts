@@ -27,7 +27,7 @@ const base = {
 const { aspect_ratio: _, ...withoutAspectRatio } = FamilyAVideoTask.properties
 const TaskWithoutAspectRatio = Type.Object(withoutAspectRatio)
 
-/** Taken by the create-and-query style. Only ids that start with vidA3 honour `aspect_ratio`. */
+/** A model of the create-and-query API. Only ids that start with vidA3 support `aspect_ratio`. */
 const createStyle = ({ id, pricePerSecondMicros, referencesMax = 3, referenceMode }: Row): VideoModel => ({
   ...base,
   id,

@@ -25,18 +25,18 @@ const filesNow = async () => {
 const textOf = async (stream: Readable | undefined) =>
   Buffer.concat((await stream?.toArray()) ?? []).toString()
 
-test('what is put is counted, hashed and opened again, whole or in part', async () => {
-  const kept = await store.put(
+test('a stored file has a size and a hash, and can be read whole or in part', async () => {
+  const stored = await store.put(
     'videos/a.mp4',
     Readable.from([Buffer.from('hello '), Buffer.from('world')]),
     100,
   )
-  expect(kept).toEqual({ sizeBytes: 11, sha256: createHash('sha256').update('hello world').digest('hex') })
+  expect(stored).toEqual({ sizeBytes: 11, sha256: createHash('sha256').update('hello world').digest('hex') })
   expect(await textOf(await store.open('videos/a.mp4'))).toBe('hello world')
   expect(await textOf(await store.open('videos/a.mp4', { start: 6, end: 8 }))).toBe('wor')
 })
 
-test('a file that is too large, or breaks off, leaves nothing behind', async () => {
+test('an upload that is too large or interrupted leaves no file', async () => {
   await expect(store.put('a', Readable.from([Buffer.alloc(101)]), 100)).rejects.toThrow(RangeError)
   const broken = Readable.from(
     (async function* () {
@@ -48,22 +48,22 @@ test('a file that is too large, or breaks off, leaves nothing behind', async () 
   expect(await filesNow()).toEqual([])
 })
 
-test('the second of two files under one key takes the place of the first, whole', async () => {
+test('a second file under the same key replaces the first', async () => {
   await store.put('a', Readable.from([Buffer.from('first')]), 100)
   await store.put('a', Readable.from([Buffer.from('second')]), 100)
   expect(await textOf(await store.open('a'))).toBe('second')
   expect(await filesNow()).toEqual(['a'])
 })
 
-test('an adopted file moves to its place', async () => {
+test('an adopted file is moved into the store', async () => {
   const path = join(store.spoolDirectory, 'upload')
-  await writeFile(path, 'picture')
+  await writeFile(path, 'image')
   await store.adopt('references/x', path)
   expect(await filesNow()).toEqual(['x'])
-  expect(await store.withLocalPath('references/x', (local) => readFile(local, 'utf8'))).toBe('picture')
+  expect(await store.withLocalPath('references/x', (local) => readFile(local, 'utf8'))).toBe('image')
 })
 
-/** How many files of the store this process has open. */
+/** The number of open file descriptors of this process in the store. */
 const openFiles = async () => {
   const targets = await Promise.all(
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
@@ -71,7 +71,7 @@ const openFiles = async () => {
   return targets.filter((target) => target.startsWith(directory)).length
 }
 
-test('a file is opened when it is first read, and closed at its end or when its reader leaves', async () => {
+test('a file is opened on the first read, and closed at its end or when the stream is destroyed', async () => {
   await store.put('a', Readable.from([Buffer.alloc(1_000_000)]), 1_000_000)
   const [unread, left, whole] = [await store.open('a'), await store.open('a'), await store.open('a')]
   expect(await openFiles()).toBe(0)
@@ -92,12 +92,12 @@ test('a range that starts after the end of the file is empty', async () => {
   expect(await textOf(await store.open('a', { start: 5, end: 9 }))).toBe('')
 })
 
-test('what is not there opens as undefined and is removed without complaint', async () => {
+test('a missing file opens as undefined, and removing it is not an error', async () => {
   expect(await store.open('nothing')).toBeUndefined()
   await store.remove('nothing')
 })
 
-test('files are listed by folder, however deep they lie, and those on their way in as well', async () => {
+test('a folder is listed recursively, and so is the spool', async () => {
   for (const key of ['videos/2026-01-01/a.mp4', 'videos/b.mp4', 'variants/c.jpg']) {
     await store.put(key, Readable.from([Buffer.from('x')]), 10)
   }

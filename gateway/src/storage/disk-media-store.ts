@@ -12,10 +12,7 @@ const wholeFile = { start: 0, end: Infinity }
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
-/**
- * The bytes of a file, which is opened when the first of them is asked for. A stream that waits to be read, or is never
- * read, holds no file.
- */
+/** Reads a file that is opened on the first read, so that a stream nobody reads occupies no file descriptor. */
 const readLazily = (path: string, { start, end }: { start: number; end: number } = wholeFile): Readable => {
   let file: FileHandle | undefined
   let position = start
@@ -35,7 +32,7 @@ const readLazily = (path: string, { start, end }: { start: number; end: number }
       })
     },
     destroy: (error, done) => {
-      // Only after the read under way, which may still be opening the file.
+      // Waits for the current read, which may still be opening the file.
       reading
         .then(() => file?.close())
         .then(
@@ -46,7 +43,7 @@ const readLazily = (path: string, { start, end }: { start: number; end: number }
   })
 }
 
-/** Keeps files in a directory. Everything is written beside its place and renamed into it when whole. */
+/** Stores files in a directory. A file is written to the spool and renamed when it is complete. */
 export const createDiskMediaStore = async (directory: string): Promise<MediaStore> => {
   const spoolDirectory = join(directory, 'spool')
   await mkdir(spoolDirectory, { recursive: true, mode: 0o700 })
@@ -60,7 +57,7 @@ export const createDiskMediaStore = async (directory: string): Promise<MediaStor
       transform(chunk: Buffer, _encoding, done) {
         sizeBytes += chunk.length
         if (sizeBytes > sizeBytesMax)
-          return done(new RangeError(`a file is larger than ${sizeBytesMax} bytes`))
+          return done(new RangeError(`the file is larger than ${sizeBytesMax} bytes`))
         hash.update(chunk)
         done(null, chunk)
       },
@@ -80,7 +77,7 @@ export const createDiskMediaStore = async (directory: string): Promise<MediaStor
     try {
       return (await stat(path)).mtime
     } catch (error) {
-      // Files come and go while they are listed.
+      // A file may be removed while its folder is listed.
       if (isMissing(error)) return undefined
       throw error
     }

@@ -6,8 +6,8 @@ import type { LinkSigner } from './signed-link.ts'
 import { findStoredFile, type StoredFile } from './stored-file-store.ts'
 
 /**
- * The file behind an address that a caller gave, where that is one of our own links; undefined for any other
- * address. Such a link is read from storage and never fetched, and one that would not open is refused.
+ * Finds the stored file if a caller's URL is one of our own signed links; undefined for any other URL. Own links are
+ * read from storage instead of being fetched. An invalid or expired link is an error.
  */
 export type FindLinkedFile = (url: string) => Promise<StoredFile | undefined>
 

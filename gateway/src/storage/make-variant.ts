@@ -1,6 +1,6 @@
 /**
- * Pictures made of a video: one frame of it, or a sheet of many. Each is made when it is first asked for, kept
- * beside its video for as long as that is kept, and not made again.
+ * Makes images of a video: a thumbnail of one frame, or a spritesheet of many. An image is made on the first request and
+ * stored with the same expiry as the video.
  */
 import { Readable } from 'node:stream'
 
@@ -16,7 +16,7 @@ import { findVariant, insertStoredFiles, type StoredFile } from './stored-file-s
 export const variantKinds = ['thumbnail', 'spritesheet'] as const
 type VariantKind = (typeof variantKinds)[number]
 
-/** Answers the variant, or undefined where none can be made of this file. */
+/** Returns the variant; undefined if none can be made of this file. */
 export type MakeVariant = (
   video: StoredFile,
   kind: VariantKind,
@@ -58,17 +58,17 @@ export const createMakeVariant = ({
   const runOnFile = createSandbox(ffmpegPath)
   const share = createSharedWork<StoredFile | undefined>()
 
-  const draw = async (
+  const render = async (
     video: StoredFile,
     kind: VariantKind,
     signal: AbortSignal,
   ): Promise<Buffer | undefined> => {
     const seconds = Math.max(0.1, (video.durationMs ?? 1_000) / 1_000)
     try {
-      const drawn = await mediaStore.withLocalPath(video.storageKey, (path) =>
+      const image = await mediaStore.withLocalPath(video.storageKey, (path) =>
         runOnFile(path, commandFor(kind, seconds), { ...limits, signal }),
       )
-      return drawn.length === 0 ? undefined : drawn
+      return image.length === 0 ? undefined : image
     } catch (error) {
       signal.throwIfAborted()
       log.warn({ err: error, mediaId: video.id, kind }, 'variant.not-made')
@@ -77,11 +77,11 @@ export const createMakeVariant = ({
   }
 
   const make: MakeVariant = async (video, kind, { signal, mediaWork }) => {
-    const drawn = await mediaWork((stop) => draw(video, kind, stop), signal)
-    if (drawn === undefined) return undefined
+    const image = await mediaWork((stop) => render(video, kind, stop), signal)
+    if (image === undefined) return undefined
     const id = uuidV7()
     const storageKey = `variants/${id}.jpg`
-    const { sizeBytes, sha256 } = await mediaStore.put(storageKey, Readable.from([drawn]), imageBytesMax)
+    const { sizeBytes, sha256 } = await mediaStore.put(storageKey, Readable.from([image]), imageBytesMax)
     const { accountId, taskId, expiresAt } = video
     await insertStoredFiles(database, [
       {
@@ -89,15 +89,15 @@ export const createMakeVariant = ({
         ...{ width: null, height: null, durationMs: null, expiresAt },
       },
     ])
-    // Another process may have made the same one meanwhile; the first to be noted stays.
-    const noted = await findVariant(database, taskId, kind)
-    if (noted?.id !== id) await mediaStore.remove(storageKey)
-    return noted
+    // Another process may have made the same variant concurrently; the first insert wins.
+    const stored = await findVariant(database, taskId, kind)
+    if (stored?.id !== id) await mediaStore.remove(storageKey)
+    return stored
   }
 
   return async (video, kind, call) => {
-    const made = await findVariant(database, video.taskId, kind)
-    if (made !== undefined) return made
+    const stored = await findVariant(database, video.taskId, kind)
+    if (stored !== undefined) return stored
     return share(`${video.id}/${kind}`, call.signal, (signal) => make(video, kind, { ...call, signal }))
   }
 }

@@ -1,18 +1,18 @@
 import type { Readable } from 'node:stream'
 
-/** Where files live. Keys are ours, never a caller's text. A file is whole or not there at all. */
+/** Stores media files. Keys never contain text of a caller. A file is either complete or does not exist. */
 export interface MediaStore {
-  /** Writes the stream, counting and hashing on the way; more than `sizeBytesMax` fails and leaves nothing. */
+  /** Writes a stream and returns its size and hash. A stream larger than `sizeBytesMax` fails and leaves no file. */
   put: (key: string, source: Readable, sizeBytesMax: number) => Promise<{ sizeBytes: number; sha256: string }>
-  /** Takes over a file that is already on this machine. */
+  /** Moves a local file into the store. */
   adopt: (key: string, path: string) => Promise<void>
-  /** Opens bytes `start` to `end`, both included; undefined when the file is not there. */
+  /** Opens the bytes from `start` to `end`, inclusive; undefined if the file does not exist. */
   open: (key: string, range?: { start: number; end: number }) => Promise<Readable | undefined>
-  /** A path that tools on this machine can read, for as long as `work` runs. */
+  /** Provides a local path that programs can read while `work` runs. */
   withLocalPath: <Result>(key: string, work: (path: string) => Promise<Result>) => Promise<Result>
   remove: (key: string) => Promise<void>
-  /** Every file in this folder or below, and when it was last written to; `spool` has those on their way in. */
+  /** Lists a folder recursively, with the last modification. The folder `spool` contains incomplete files. */
   list: (folder: string) => AsyncIterable<{ key: string; writtenAt: Date }>
-  /** For files on their way in. */
+  /** A local directory for incomplete files. */
   spoolDirectory: string
 }

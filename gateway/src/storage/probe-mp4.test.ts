@@ -16,11 +16,11 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-test('a whole MP4 tells its size and duration', async () => {
+test('a complete MP4 gives its dimensions and duration', async () => {
   expect(await probeMp4(sample)).toEqual({ width: 320, height: 240, durationMs: 2000 })
 })
 
-test('an MP4 that was cut off anywhere is not a video', async () => {
+test('a truncated MP4 is not a video', async () => {
   const { length } = await readFile(sample)
   const file = join(directory, 'cut.mp4')
   for (const bytes of [100, 1_000, Math.floor(length / 2), length - 1]) {
@@ -30,7 +30,7 @@ test('an MP4 that was cut off anywhere is not a video', async () => {
   }
 })
 
-test('bytes that are something else are left to the probing program', async () => {
+test('other files are left to ffprobe', async () => {
   const file = join(directory, 'other')
   for (const content of ['', 'not a video', '#EXTM3U\n/etc/passwd', '\x1aE\xdf\xa3 matroska']) {
     await writeFile(file, content, 'latin1')
@@ -38,7 +38,7 @@ test('bytes that are something else are left to the probing program', async () =
   }
 })
 
-test('whatever bytes are changed in an MP4, reading it never throws', async () => {
+test('a corrupted MP4 never throws', async () => {
   const original = await readFile(sample)
   const file = join(directory, 'changed.mp4')
   const change = fc.record({

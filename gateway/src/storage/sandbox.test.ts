@@ -3,27 +3,27 @@ import { readdir, readFile } from 'node:fs/promises'
 
 import { expect, test, vi } from 'vitest'
 
-import { createLineSandbox, createSandbox, isVerdict } from './sandbox.ts'
+import { createLineSandbox, createSandbox, isInvalidFileError } from './sandbox.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
 const patience = { timeout: 50_000 }
 
-/** The processes that have this text among their parameters, those inside of a namespace too. */
+/** The processes with this text in their command line, including those in sandboxes. */
 const processesWith = async (text: string): Promise<string[]> => {
   const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '')))
   return ids.filter((_, index) => lines[index]?.includes(text))
 }
 
-/** Plays silence as slowly as it lasts, for hours. */
+/** Plays hours of silence in real time. */
 const endless = (mark: string) => () => [
   ...['-v', 'error', '-nostdin', '-re', '-f', 'lavfi', '-i', 'anullsrc', '-t', '9999'],
   ...['-metadata', `title=${mark}`, '-f', 'null', '-'],
 ]
 
-// Some of them are killed while their sandbox is still being set up.
-test('aborted programs are killed, in their sandboxes too, at whatever moment', async () => {
+// Some programs are killed while their sandbox is being set up.
+test('an aborted program is killed together with its sandbox, at any time', async () => {
   const run = createSandbox('ffmpeg')
   for (let tried = 0; tried < 20; tried += 1) {
     const mark = randomUUID()
@@ -38,7 +38,7 @@ test('aborted programs are killed, in their sandboxes too, at whatever moment', 
   }
 })
 
-test('so is one whose lines are being read', async () => {
+test('an aborted program is killed while its lines are being read', async () => {
   const mark = randomUUID()
   const stop = new AbortController()
   const lines = createLineSandbox('ffmpeg')('/dev/null', endless(mark), {
@@ -53,27 +53,27 @@ test('so is one whose lines are being read', async () => {
   expect(await processesWith(mark)).toEqual([])
 })
 
-test('a program that takes too long, or makes too much, is killed, and that is no verdict on the file', async () => {
+test('a program that exceeds its time or output limit is killed, and the file does not count as invalid', async () => {
   const run = createSandbox('ffmpeg')
   const slow = await run('/dev/null', endless(randomUUID()), { timeoutMs: 1, outputBytesMax: 1_000 }).catch(
     (error: unknown) => error,
   )
   expect(slow).toMatchObject({ killed: true })
-  expect(isVerdict(slow)).toBe(false)
+  expect(isInvalidFileError(slow)).toBe(false)
   const noise = () => ['-v', 'error', '-f', 'lavfi', '-i', 'anoisesrc', '-f', 's16le', 'pipe:1']
   const large = await run('/dev/null', noise, { timeoutMs: 50_000, outputBytesMax: 1_000 }).catch(
     (error: unknown) => error,
   )
   expect(large).toMatchObject({ killed: true })
-  expect(isVerdict(large)).toBe(false)
+  expect(isInvalidFileError(large)).toBe(false)
   const fault = await run('/dev/null', () => ['-i', '/nowhere'], {
     timeoutMs: 50_000,
     outputBytesMax: 1_000,
   }).catch((error: unknown) => error)
-  expect(isVerdict(fault)).toBe(true)
+  expect(isInvalidFileError(fault)).toBe(true)
 })
 
-test('a program whose signal is aborted already is not started', async () => {
+test('a program is not started if its signal is already aborted', async () => {
   const mark = randomUUID()
   const limits = { timeoutMs: 50_000, outputBytesMax: 1_000, signal: AbortSignal.abort() }
   await expect(createSandbox('ffmpeg')('/dev/null', endless(mark), limits)).rejects.toMatchObject({

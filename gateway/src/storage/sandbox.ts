@@ -1,7 +1,7 @@
 /**
- * Runs a program of the ffmpeg family on a file that came from outside. The program sees nothing but that file:
- * no network, an empty environment and, where bubblewrap works, namespaces of its own. What it makes comes back
- * through its output, so it never has a place to write to.
+ * Runs ffmpeg or ffprobe on an untrusted file. The program has no access to the network, an empty environment and, if
+ * bubblewrap works, its own namespaces with only that file. Its result is read from its standard output, so it needs no
+ * writable directory.
  */
 import { execFile, spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
 import type { Readable } from 'node:stream'
@@ -9,26 +9,26 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Runs the program on the file; `parameters` gets the path under which the program sees it. */
+/** Runs the program on a file. `parameters` receives the path of the file inside the sandbox. */
 export type RunOnFile = (
   path: string,
   parameters: (path: string) => string[],
   limits: { timeoutMs: number; outputBytesMax: number; signal?: AbortSignal },
 ) => Promise<Buffer>
 
-/** What any of these programs may open: the one file, as one of the containers we keep, never a playlist. */
+/** Restricts ffmpeg to local files in supported containers. Playlists could open other files or URLs. */
 export const onlyVideoFiles = [
   ...['-protocol_whitelist', 'file'],
   ...['-format_whitelist', 'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm'],
 ]
 
 const startTimeoutMs = 20_000
-/** Whoever waits for a file can wait a little longer; requests that need no program should not notice. */
+/** A low priority, so that these programs do not slow down other requests. */
 const lowPriority = ['-n', '10']
-/** How `nice` tells that the program is not there or may not be run. */
+/** Exit codes of `nice` if the program is missing or not executable. */
 const notStarted = new Set([126, 127])
-const complaintMax = 1_000
-/** Where bubblewrap tells the id of the first process inside. */
+const errorOutputMax = 1_000
+/** The file descriptor to which bubblewrap writes the pid of the first process in the sandbox. */
 const infoFd = 3
 const systemDirectories = ['/usr', '/lib', '/lib64', '/bin', '/etc/ld.so.cache', '/etc/alternatives']
 
@@ -38,7 +38,7 @@ const sandboxed = (path: string) => [
   ...['--proc', '/proc', '--dev', '/dev', '--ro-bind', path, '/video'],
 ]
 
-/** Whether bubblewrap is there and allowed to make namespaces; containers often forbid it. */
+/** Whether bubblewrap is installed and may create namespaces, which containers often forbid. */
 const canSandbox = async (program: string): Promise<boolean> => {
   try {
     await run('bwrap', [...sandboxed('/dev/null'), program, '-version'], { timeout: startTimeoutMs })
@@ -49,7 +49,7 @@ const canSandbox = async (program: string): Promise<boolean> => {
 }
 
 const createCommand = (program: string) => {
-  // Tried out once there is something to run, so that no process waits for it to start.
+  // Checked on the first run, so that it does not delay the start of the process.
   let sandboxing: Promise<boolean> | undefined
   return async (path: string, parameters: (path: string) => string[]) => {
     sandboxing ??= canSandbox(program)
@@ -62,25 +62,25 @@ const createCommand = (program: string) => {
 }
 
 /**
- * Kills a program with everything in its sandbox. Bubblewrap alone is not enough: when it is killed before the sandbox
- * is set up, the program inside goes on without it. So the first process inside is killed, which ends all of them.
+ * Returns a function that kills a program and its sandbox. Killing bubblewrap is not enough: before the sandbox is set
+ * up, the program would survive it. Killing the first process in the sandbox ends all of them.
  */
 const killerOf = (running: ChildProcess, info: Readable | undefined) => {
-  let isWanted = false
+  let isRequested = false
   let isInfoOver = info === undefined
   let text = ''
   const kill = () => {
-    isWanted = true
+    isRequested = true
     if (running.pid === undefined || running.exitCode !== null || running.signalCode !== null) return
     const inside = /"child-pid":\s*(\d+)\b(?=\D)/.exec(text)?.[1]
-    // It is told as soon as there is one.
+    // The pid is not known yet; `onInfo` calls this function again.
     if (inside === undefined && !isInfoOver) return
     if (inside !== undefined) killProcess(Number(inside))
     running.kill('SIGKILL')
   }
   const onInfo = (isOver: boolean) => {
     isInfoOver ||= isOver
-    if (isWanted) kill()
+    if (isRequested) kill()
   }
   info?.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk
@@ -98,7 +98,7 @@ const killProcess = (pid: number) => {
   }
 }
 
-/** Runs the program on a file and hands on its output as it comes. Who stops reading ends the program. */
+/** Runs the program on a file and streams its output. The program is killed when the consumer stops reading. */
 export type ReadOutputOfFile = (
   path: string,
   parameters: (path: string) => string[],
@@ -121,23 +121,23 @@ export const createOutputSandbox = (program: string): ReadOutputOfFile => {
       kill()
     }, timeoutMs)
     signal?.addEventListener('abort', kill)
-    let complaint = ''
+    let errorOutput = ''
     running.stderr.setEncoding('utf8').on('data', (text: string) => {
-      complaint = (complaint + text).slice(-complaintMax)
+      errorOutput = (errorOutput + text).slice(-errorOutputMax)
     })
-    // The output closes when no process of the program is left.
+    // `close` is emitted when all processes of the program have ended.
     const closed = new Promise<void>((resolve, reject) => {
       running.on('error', reject)
       running.on('close', (code, killedBy) => {
         if (code === 0) resolve()
         else {
-          // Bubblewrap tells of a program that was killed by a code of its own, which is no verdict on the file.
+          // After a kill, bubblewrap exits with its own code, which must not count as an invalid file.
           const ending = isLate
             ? 'SIGKILL'
             : code !== null && notStarted.has(code)
               ? 'ENOENT'
               : (code ?? killedBy)
-          const message = `${program} ended with ${ending}: ${complaint}`
+          const message = `${program} ended with ${ending}: ${errorOutput}`
           reject(Object.assign(new Error(message), { code: ending, killed: isLate }))
         }
       })
@@ -153,7 +153,7 @@ export const createOutputSandbox = (program: string): ReadOutputOfFile => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', kill)
       kill()
-      // A killed program has the processor until it is gone.
+      // Waits because a killed program uses the CPU until it has ended.
       await closed.catch(() => undefined)
     }
   }
@@ -167,7 +167,7 @@ export const createSandbox = (program: string): RunOnFile => {
     for await (const chunk of outputOf(path, parameters, limits)) {
       sizeBytes += chunk.length
       if (sizeBytes > outputBytesMax) {
-        throw Object.assign(new Error(`${program} made more than ${outputBytesMax} bytes`), { killed: true })
+        throw Object.assign(new Error(`${program} wrote more than ${outputBytesMax} bytes`), { killed: true })
       }
       chunks.push(chunk)
     }
@@ -175,7 +175,7 @@ export const createSandbox = (program: string): RunOnFile => {
   }
 }
 
-/** The same, as lines, some at a time. */
+/** Like `ReadOutputOfFile`, in batches of lines. */
 export type ReadLinesOfFile = (
   ...given: Parameters<ReadOutputOfFile>
 ) => AsyncGenerator<string[], void, undefined>
@@ -193,5 +193,6 @@ export const createLineSandbox = (program: string): ReadLinesOfFile => {
   }
 }
 
-/** Whether the program itself found fault with the file; being absent or cut off says nothing about the file. */
-export const isVerdict = (error: unknown): boolean => typeof (error as { code?: unknown }).code === 'number'
+/** Whether the program rejected the file, as opposed to being missing, killed or aborted. */
+export const isInvalidFileError = (error: unknown): boolean =>
+  typeof (error as { code?: unknown }).code === 'number'

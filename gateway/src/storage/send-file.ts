@@ -1,4 +1,4 @@
-/** A stored file as the answer to a request: whole or in part, with or without its bytes. */
+/** Sends a stored file as the response, with support for ranges, conditional requests and HEAD. */
 import type { Readable } from 'node:stream'
 
 import { ApiError } from '@kinora/contract/errors'
@@ -10,12 +10,12 @@ import type { StoredFile } from './stored-file-store.ts'
 
 type Range = { start: number; end: number }
 
-/** A single byte range of a file, `undefined` for the whole, `null` for one that cannot be satisfied. */
+/** Parses a single byte range: `undefined` for the whole file, `null` for a range that cannot be satisfied. */
 export const rangeOf = (header: string | undefined, sizeBytes: number): Range | undefined | null => {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '')
   if (match === null || (match[1] === '' && match[2] === '')) return undefined
   const [, first = '', last = ''] = match
-  // A range that ends before it starts is no range, and one who sends none gets the whole.
+  // A range that ends before it starts is invalid, and invalid ranges are ignored.
   if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined
   const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first)
   const end = first === '' || last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1)
@@ -24,7 +24,7 @@ export const rangeOf = (header: string | undefined, sizeBytes: number): Range | 
 
 const isExpired = ({ expiresAt }: StoredFile) => expiresAt !== null && expiresAt.getTime() <= Date.now()
 
-/** Answers with the file, or 410 for one past its retention. `disposition` says what a browser does with it. */
+/** Sends the file, or 410 if it has expired. */
 export const sendFile = async (
   mediaStore: MediaStore,
   file: StoredFile,
@@ -42,8 +42,8 @@ export const sendFile = async (
     'cross-origin-resource-policy': 'cross-origin',
   }
   if (isKnownTag(header('if-none-match'), etag)) return { status: 304, headers, body: undefined }
-  const isRangeStillGood = header('if-range') === undefined || header('if-range') === etag
-  const range = isRangeStillGood ? rangeOf(header('range'), file.sizeBytes) : undefined
+  const isRangeValid = header('if-range') === undefined || header('if-range') === etag
+  const range = isRangeValid ? rangeOf(header('range'), file.sizeBytes) : undefined
   if (range === null) {
     throw new ApiError('range_not_satisfiable', {
       message: `The requested range is outside of the file, which has ${file.sizeBytes} bytes.`,

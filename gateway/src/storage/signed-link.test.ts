@@ -16,7 +16,7 @@ test('a link opens its own file', () => {
   expect(() => signer.check(id, queryOf(link))).not.toThrow()
 })
 
-test('no other query opens it', () => {
+test('a link with any change to its query is not found', () => {
   const id = uuidV7()
   const good = queryOf(signer.link(id, 'video.mp4'))
   const part = fc.option(fc.string(), { nil: undefined })
@@ -40,20 +40,20 @@ test('no other query opens it', () => {
   )
 })
 
-test('a link past its time says so only to one who holds a true one', () => {
+test('only a link with a valid signature is reported as expired', () => {
   const id = uuidV7()
-  const over = queryOf(
+  const expired = queryOf(
     createLinkSigner([secret], '', -1).link(id, 'x').replace(/^/, 'https://videos.example'),
   )
-  expect(() => signer.check(id, over)).toThrow(expect.objectContaining({ code: 'link_expired' }))
-  expect(() => signer.check(uuidV7(), over)).toThrow(expect.objectContaining({ code: 'media_not_found' }))
+  expect(() => signer.check(id, expired)).toThrow(expect.objectContaining({ code: 'link_expired' }))
+  expect(() => signer.check(uuidV7(), expired)).toThrow(expect.objectContaining({ code: 'media_not_found' }))
 })
 
-test('without a secret nothing is signed', () => {
+test('a signer without a secret cannot be created', () => {
   expect(() => createLinkSigner([], '', 1)).toThrow(/at least one secret/)
 })
 
-test('one of our own links leads to its file, and any other address to none', () => {
+test('only own links resolve to a media id', () => {
   const id = uuidV7()
   const link = signer.link(id, 'video.mp4')
   expect(signer.mediaIdOf(link)).toBe(id)

@@ -1,6 +1,6 @@
 /**
- * Links that open a file without a key: the address itself is signed and runs out. Secrets are listed
- * newest first; a link names the one it was signed with, so an older one can be retired in its own time.
+ * Signed links that open a file without an API key and expire. Secrets are configured newest first. A link contains the
+ * name of its secret, so that secrets can be rotated.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -10,13 +10,13 @@ import type { Secret } from '../platform/secret.ts'
 
 export interface LinkSigner {
   link: (mediaId: string, name: string) => string
-  /** What an address of ours ends in so that it opens `subject`, which may be something else than a file. */
+  /** The signed query string for `subject`, which may also be something else than a file. */
   query: (subject: string) => string
-  /** Throws the right error for a link that is forged, altered or over. */
+  /** Throws if a link is forged, altered or expired. */
   check: (mediaId: string, query: Record<string, string>) => void
-  /** The file that one of our own links leads to, checked as above; undefined for any other address. */
+  /** The media id of one of our own links, checked as above; undefined for any other URL. */
   mediaIdOf: (url: string) => string | undefined
-  /** Changes before a link that was made under the same number has run out. */
+  /** A number that changes before the links made during it expire. */
   period: () => number
 }
 
@@ -27,7 +27,7 @@ const sign = (secret: Secret, mediaId: string, expires: string) =>
 
 export const createLinkSigner = (secrets: Secret[], publicUrl: string, linkSeconds: number): LinkSigner => {
   const [newest] = secrets
-  if (newest === undefined) throw new Error('at least one secret for links is needed')
+  if (newest === undefined) throw new Error('signing links requires at least one secret')
   const newestName = nameOf(newest)
   const byName = new Map(secrets.map((secret) => [nameOf(secret), secret]))
   const check: LinkSigner['check'] = (mediaId, { expires = '', key = '', signature = '' }) => {
@@ -44,16 +44,16 @@ export const createLinkSigner = (secrets: Secret[], publicUrl: string, linkSecon
     const signature = sign(newest, subject, expires).toString('base64url')
     return `expires=${expires}&key=${newestName}&signature=${signature}`
   }
-  const ownPlace = URL.parse(`${publicUrl}/media/`)
+  const mediaBase = URL.parse(`${publicUrl}/media/`)
   return {
     check,
     query,
     period: () => Math.floor(Date.now() / 1000 / linkSeconds),
     mediaIdOf: (text) => {
       const url = URL.parse(text)
-      if (url === null || url.origin !== ownPlace?.origin || !url.pathname.startsWith(ownPlace.pathname))
+      if (url === null || url.origin !== mediaBase?.origin || !url.pathname.startsWith(mediaBase.pathname))
         return undefined
-      const mediaId = url.pathname.slice(ownPlace.pathname.length).split('/', 1)[0] ?? ''
+      const mediaId = url.pathname.slice(mediaBase.pathname.length).split('/', 1)[0] ?? ''
       check(mediaId, Object.fromEntries(url.searchParams))
       return mediaId
     },

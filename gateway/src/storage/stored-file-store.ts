@@ -16,7 +16,7 @@ export interface StoredFile {
   expiresAt: Date | null
 }
 
-/** Notes a file; one that is noted already stays as it is, so a repeated step changes nothing. */
+/** Inserts files. Existing rows are not changed, so a step can be repeated. */
 export const insertStoredFiles = async (database: Database, files: StoredFile[]): Promise<void> => {
   if (files.length === 0) return
   await database.query(
@@ -45,20 +45,20 @@ export const findStoredFile = async (database: Database, id: string): Promise<St
 }
 
 /**
- * Keeps files that something is to be made from as they are until the transaction ends: nobody deletes or removes them
- * meanwhile. One that is deleted is absent; one past its time is not kept.
+ * Locks source files against deletion until the transaction ends. Deleted files are left out; files that have expired or
+ * were removed are not available.
  */
 export const lockSources = async (
   database: Database,
   ids: string[],
-): Promise<Map<string, { isKept: boolean }>> => {
+): Promise<Map<string, { isAvailable: boolean }>> => {
   if (ids.length === 0) return new Map()
-  const { rows } = await database.query<{ id: string; isKept: boolean }>(
-    `select id, removed_at is null and expires_at > clock_timestamp() as "isKept"
+  const { rows } = await database.query<{ id: string; isAvailable: boolean }>(
+    `select id, removed_at is null and expires_at > clock_timestamp() as "isAvailable"
        from media where id = any($1::uuid[]) order by id for share`,
     [ids],
   )
-  return new Map(rows.map(({ id, isKept }) => [id, { isKept }]))
+  return new Map(rows.map(({ id, isAvailable }) => [id, { isAvailable }]))
 }
 
 /** Waits for remixes that are being created from these files, and blocks new ones until the transaction ends. */
@@ -86,8 +86,8 @@ export const findVariant = async (
   return rows[0]
 }
 
-/** Forgets a task's video, its variants and its pictures, and answers where they lie. */
-export const forgetFilesOfTask = async (database: Database, taskId: string): Promise<string[]> => {
+/** Deletes the rows of a task's video, variants and reference images, and returns their storage keys. */
+export const deleteFilesOfTask = async (database: Database, taskId: string): Promise<string[]> => {
   const { rows } = await database.query<{ storageKey: string }>(
     `delete from media
       where task_id = $1 and kind in ('video', 'reference', 'thumbnail', 'spritesheet')
@@ -97,8 +97,8 @@ export const forgetFilesOfTask = async (database: Database, taskId: string): Pro
   return rows.map(({ storageKey }) => storageKey)
 }
 
-/** Forgets the pictures a task was given and answers where they lie, for their files to be removed. */
-export const forgetReferences = async (database: Database, taskId: string): Promise<string[]> => {
+/** Deletes the rows of a task's reference images and returns their storage keys. */
+export const deleteReferences = async (database: Database, taskId: string): Promise<string[]> => {
   const { rows } = await database.query<{ storageKey: string }>(
     `delete from media where task_id = $1 and kind = 'reference' returning storage_key as "storageKey"`,
     [taskId],

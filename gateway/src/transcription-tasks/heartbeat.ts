@@ -2,11 +2,11 @@ import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { touchRun } from './open-transcription-store.ts'
 
-const signOfLifeMs = 2_000
+const intervalMs = 2_000
 
 /**
- * Says every few seconds that a run is alive for as long as `work` takes. The signal is aborted when the record has
- * moved past the run, such as when its task was deleted.
+ * Sends heartbeats of a run while `work` is running. The signal is aborted when the run is no longer current, for
+ * example because its task was deleted.
  */
 export const heartbeat = async <Result>(
   { postgres, log }: { postgres: Postgres; log: Log },
@@ -14,17 +14,17 @@ export const heartbeat = async <Result>(
   run: number,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> => {
-  const over = new AbortController()
+  const superseded = new AbortController()
   const timer = setInterval(() => {
     touchRun(postgres, taskId, run).then(
       (open) => {
-        if (open === undefined) over.abort()
+        if (open === undefined) superseded.abort()
       },
-      (error: unknown) => log.warn({ err: error, taskId }, 'transcription.stalled'),
+      (error: unknown) => log.warn({ err: error, taskId }, 'transcription.heartbeat-failed'),
     )
-  }, signOfLifeMs)
+  }, intervalMs)
   try {
-    return await work(over.signal)
+    return await work(superseded.signal)
   } finally {
     clearInterval(timer)
   }

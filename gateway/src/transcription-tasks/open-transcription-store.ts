@@ -1,4 +1,4 @@
-/** What is under way: the outbox the dispatcher takes from, and what the steps of a run note down. */
+/** Open transcription tasks: the outbox from which the dispatcher claims tasks, and the heartbeats of their runs. */
 import type { Database } from '../platform/postgres.ts'
 
 export interface Start {
@@ -6,40 +6,40 @@ export interface Start {
   run: number
 }
 
-// How long a stage may be silent before the engine is taken to have lost the task. A start is one call; a worker
-// that is at a task says so every few seconds.
+// How long a stage may be without a heartbeat before the task counts as stalled. A start is a single call; a working
+// run sends a heartbeat every few seconds.
 const silenceSeconds = { starting: 10, working: 60 }
 
 /**
- * Hands waiting tasks to the engine, as many as may be under way at once. The order is fair: an account's turn comes
- * by how much it already has under way plus its place in its own line. The dispatcher is the only one that does this,
- * so nothing needs to be locked.
+ * Claims accepted tasks, up to `concurrency` open runs in total. The order is fair between accounts: tasks are sorted by
+ * the account's running tasks plus the task's position in the account's own queue. Only the dispatcher calls this, so no
+ * lock is needed.
  */
-export const claimAccepted = async (database: Database, atOnce: number): Promise<Start[]> => {
+export const claimAccepted = async (database: Database, concurrency: number): Promise<Start[]> => {
   const { rows } = await database.query<{ taskId: string; run: number }>(
     `with busy as (
-       select account_id, count(*) as under_way from open_transcriptions where stage <> 'accepted' group by account_id
+       select account_id, count(*) as running from open_transcriptions where stage <> 'accepted' group by account_id
      ), chosen as (
        select queue.task_id
          from (select task_id, account_id, accepted_at,
                       row_number() over (partition by account_id order by accepted_at, task_id) as place
                  from open_transcriptions where stage = 'accepted' and not_before <= now()) queue
          left join busy on busy.account_id = queue.account_id
-        order by queue.place + coalesce(busy.under_way, 0), queue.accepted_at
-        limit greatest(0, $1 - coalesce((select sum(under_way) from busy), 0))
+        order by queue.place + coalesce(busy.running, 0), queue.accepted_at
+        limit greatest(0, $1 - coalesce((select sum(running) from busy), 0))
      )
      update open_transcriptions o set stage = 'starting', run = run + 1, last_activity_at = now()
        from chosen where o.task_id = chosen.task_id and o.stage = 'accepted'
      returning o.task_id as "taskId", o.run`,
-    [atOnce],
+    [concurrency],
   )
   return rows
 }
 
 /**
- * Hands tasks to the engine again that it seems to have lost, or whose deadline has passed while they waited in line.
- * A raised run makes any older one end at its next step; a start that was only not heard of yet is repeated as the same
- * run, which costs nothing.
+ * Claims stalled tasks again, and queued tasks whose deadline has passed. A higher run number makes the previous run
+ * stop at its next step. A start that may only be delayed is repeated with the same run number, which the engine
+ * ignores if it has started the run.
  */
 export const requeueStalled = async (database: Database, limit: number): Promise<Start[]> => {
   const { rows } = await database.query<{ taskId: string; run: number }>(
@@ -59,7 +59,7 @@ export const requeueStalled = async (database: Database, limit: number): Promise
   return rows
 }
 
-/** Makes every task the engine was carrying count as lost, for an engine that starts empty. */
+/** Marks all started tasks as stalled, for an engine that was emptied. */
 export const markAllStalled = async (database: Database): Promise<number> => {
   const { rowCount } = await database.query(
     `update open_transcriptions set last_activity_at = 'epoch' where stage <> 'accepted'`,
@@ -67,7 +67,7 @@ export const markAllStalled = async (database: Database): Promise<number> => {
   return rowCount ?? 0
 }
 
-/** When the next task that waits may start, in milliseconds from now; undefined when none waits. */
+/** The time in milliseconds until the next postponed task may start; undefined if there is none. */
 export const nextStartInMs = async (database: Database): Promise<number | undefined> => {
   const { rows } = await database.query<{ ms: number | null }>(
     `select extract(epoch from min(least(not_before, deadline_at)) - now()) * 1000 as ms from open_transcriptions
@@ -81,10 +81,7 @@ export interface OpenTranscription {
   isOverdue: boolean
 }
 
-/**
- * Notes that a run is alive. Answers nothing when the task has ended or the run was overtaken by a newer one; whoever
- * asks then has nothing more to do.
- */
+/** Records a heartbeat. Undefined if the task has ended or has a newer run; then this run must stop. */
 export const touchRun = async (
   database: Database,
   taskId: string,
@@ -99,7 +96,7 @@ export const touchRun = async (
   return rows[0]
 }
 
-/** Puts a task back in line, to go on after a pause; somebody else may have its place meanwhile. */
+/** Puts a task back into the queue for `waitMs`, so that other tasks can run in the meantime. */
 export const returnToQueue = async (
   database: Database,
   taskId: string,

@@ -1,13 +1,13 @@
-/** Like every task's, the id of a transcription task carries its creation time and so leads to its partition. */
+/** Ids of transcription tasks. They contain the creation time, which determines the partition. */
 import { timeOfUuidV7, uuidV7 } from '../platform/uuid.ts'
 
 const prefix = 'transcription_'
-/** The second after one of this year is still one that the database can read. */
+/** Adding a second must not exceed the four-digit years that PostgreSQL can parse. */
 const yearMax = 9_998
 
 export const createTranscriptionId = (atMs: number): string => `${prefix}${uuidV7(atMs)}`
 
-/** When a task was made, read off its id; undefined for text that is no id of ours. */
+/** The creation time in an id; undefined for text that is not such an id. */
 export const createdAtOfTranscription = (id: string): Date | undefined => {
   if (!id.startsWith(prefix)) return undefined
   const atMs = timeOfUuidV7(id.slice(prefix.length))

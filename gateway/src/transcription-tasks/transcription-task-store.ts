@@ -12,8 +12,8 @@ const taskColumns = `id, day, account_id as "accountId", key_id as "keyId", mode
 type Row = TranscriptionTask & Record<string, unknown>
 
 /**
- * Writes an accepted task: the record, and the row that makes the dispatcher see it. Lists go by when it was created,
- * so that is written as `createdAt` says: the task's own time is cut to milliseconds.
+ * Inserts an accepted task: the record, and the row from which the dispatcher claims it. Lists are ordered by creation
+ * time, so `createdAt` has full precision; the task's own time is truncated to milliseconds.
  */
 export const insertTranscription = async (
   database: Database,
@@ -48,7 +48,7 @@ export const insertTranscription = async (
   )
 }
 
-/** Reads one task for the engine, whoever's it is. */
+/** Finds a task of any account. */
 export const findTranscription = async (
   database: Database,
   day: string,
@@ -61,7 +61,7 @@ export const findTranscription = async (
   return rows[0]
 }
 
-/** When a task was created, in full; its position in a list. */
+/** The creation time of a task in full precision, as list position. */
 export const findCreationTime = async (
   database: Database,
   { day, id, accountId }: { day: string; id: string; accountId: string },
@@ -73,7 +73,7 @@ export const findCreationTime = async (
   return rows[0]?.at
 }
 
-/** A page of an account's tasks that were made since then, by the time they were made, from one position on. */
+/** A page of an account's tasks created since `since`, in order of creation, starting after a position. */
 export const listTranscriptions = async (
   database: Database,
   accountId: string,
@@ -90,7 +90,7 @@ export const listTranscriptions = async (
   return rows
 }
 
-/** Notes that a worker is at it. Only a pending task becomes one that is processing. */
+/** Changes the state of a pending task to processing. */
 export const markProcessing = async (database: Database, day: string, id: string): Promise<void> => {
   await database.query(
     `update transcription_tasks set state = 'processing' where day = $1 and id = $2 and state = 'pending'`,
@@ -104,8 +104,8 @@ export type FinishedTranscription = Pick<
 > & { capturedMicros: number }
 
 /**
- * Ends a task: status by compare-and-set, the end of its place among the open ones, and for one without a transcript
- * the end of its pieces. Answers the task for the one caller that won, and nothing for everyone after it.
+ * Ends a task: sets its final state by compare-and-set, deletes its row in `open_transcriptions` and, if it failed, its
+ * recording segments. Only the first caller gets the task; later ones get undefined.
  */
 export const finishTranscription = async (
   database: Database,
@@ -132,7 +132,7 @@ export const finishTranscription = async (
         returning id, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros",
                   captured_micros as "capturedMicros", model, state
      ), dropped as (
-       delete from transcription_segments p using moved where p.task_id = moved.id and moved.state = 'failed'
+       delete from transcription_segments s using moved where s.task_id = moved.id and moved.state = 'failed'
      )
      select * from moved`,
     [
@@ -148,16 +148,16 @@ export const finishTranscription = async (
   return rows[0]
 }
 
-/** Notes that a task's recording was removed. */
-export const forgetRecording = async (database: Database, day: string, id: string): Promise<void> => {
+/** Records that a task's recording was removed from storage. */
+export const clearRecordingKey = async (database: Database, day: string, id: string): Promise<void> => {
   await database.query(`update transcription_tasks set recording_key = null where day = $1 and id = $2`, [
     day,
     id,
   ])
 }
 
-/** Tasks that ended a while ago and whose recording is still there, because whoever ended them died. */
-export const recordingsLeft = async (
+/** Ended tasks whose recording is still stored, because the process that ended them crashed before removing it. */
+export const findLeftoverRecordings = async (
   database: Database,
   limit: number,
 ): Promise<{ day: string; id: string; recordingKey: string }[]> => {
@@ -169,7 +169,7 @@ export const recordingsLeft = async (
   return rows
 }
 
-/** Drops the transcripts that are past their time; the tasks stay. */
+/** Deletes expired transcripts. Their tasks remain. */
 export const dropExpiredTranscripts = async (database: Database, limit: number): Promise<number> => {
   const { rows } = await database.query<{ id: string }>(
     `with expired as (
@@ -178,7 +178,7 @@ export const dropExpiredTranscripts = async (database: Database, limit: number):
                 where has_transcript and expires_at <= now() limit $1) due
         where t.day = due.day and t.id = due.id returning t.id
      ), dropped as (
-       delete from transcription_segments p using expired where p.task_id = expired.id
+       delete from transcription_segments s using expired where s.task_id = expired.id
      )
      select id from expired`,
     [limit],
@@ -186,19 +186,19 @@ export const dropExpiredTranscripts = async (database: Database, limit: number):
   return rows.length
 }
 
-/** Removes a task that has ended, with its transcript. Money keeps its own books. False where there was none such. */
+/** Deletes an ended task and its transcript, but not its ledger movements. False if there is no such task. */
 export const deleteFinishedTranscription = async (
   database: Database,
   { day, id, accountId }: { day: string; id: string; accountId: string },
 ): Promise<boolean> => {
   const { rows } = await database.query<{ id: string }>(
-    `with gone as (
+    `with deleted as (
        delete from transcription_tasks
         where day = $1 and id = $2 and account_id = $3 and state in ('completed', 'failed') returning id
      ), dropped as (
-       delete from transcription_segments p using gone where p.task_id = gone.id
+       delete from transcription_segments s using deleted where s.task_id = deleted.id
      )
-     select id from gone`,
+     select id from deleted`,
     [day, id, accountId],
   )
   return rows.length > 0

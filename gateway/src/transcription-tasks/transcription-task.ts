@@ -3,17 +3,17 @@ import type { TaskErrorCode } from '@kinora/contract/errors'
 import type { Wallet } from '../billing/money/money.ts'
 import type { Price } from '../billing/prices/price.ts'
 import type { Engine } from '../providers/port/engine.ts'
-import type { Segment } from '../providers/port/transcription.ts'
+import type { SpeechSegment } from '../providers/port/transcription.ts'
 
-/** What was ordered, as it was understood. */
+/** The validated parameters of a task. */
 export interface TranscriptionOrder {
   task: 'transcribe' | 'translate'
-  /** Undefined where it is to be found out. */
+  /** Undefined if the provider should detect it. */
   language?: string
   prompt?: string
   temperature: number
-  /** Whether the model tells when what was said. */
-  hasSegments: boolean
+  /** Whether the model returns speech segments with timestamps. */
+  hasTimestamps: boolean
 }
 
 export interface TranscriptionTask {
@@ -25,35 +25,35 @@ export interface TranscriptionTask {
   state: 'pending' | 'processing' | 'completed' | 'failed'
   order: TranscriptionOrder
   durationMs: number
-  /** How much of it has been written down. */
+  /** The duration of the segments that have a transcript. */
   doneMs: number
   wallet: Wallet
   price: Price
   holdMicros: number
   errorCode: TaskErrorCode | null
   errorMessage: string | null
-  /** Null once the recording was removed. */
+  /** Null after the recording was removed. */
   recordingKey: string | null
   createdAt: Date
   finishedAt: Date | null
-  /** When the transcript goes; null while there is none. */
+  /** The expiry of the transcript; null as long as there is none. */
   expiresAt: Date | null
   hasTranscript: boolean
 }
 
-/** A stretch of a recording; all of them together are the recording, in order. */
+/** A part of a recording that is transcribed by one request. All segments in order make up the recording. */
 export interface RecordingSegment {
   n: number
   startMs: number
   endMs: number
 }
 
-/** What is said in a piece. Times count from the beginning of the recording. */
+/** The transcript of one recording segment. Its timestamps are relative to the beginning of the recording. */
 export interface SegmentTranscript {
   text: string
   language: string | null
-  /** Null where the model gives none. */
-  segments: Segment[] | null
+  /** The speech segments that the model recognized; null if it returns no timestamps. */
+  speech: SpeechSegment[] | null
   engine: Engine | null
 }
 
@@ -61,7 +61,7 @@ export interface Failed {
   kind: 'failed'
   code: TaskErrorCode
   message: string
-  /** Whether the part that has been transcribed is charged. */
+  /** Whether the transcribed part is charged. */
   isPartCharged?: boolean
 }
 
@@ -70,15 +70,15 @@ export type Ending = { kind: 'completed' } | Failed
 export const isFinal = (state: TranscriptionTask['state']): boolean =>
   state === 'completed' || state === 'failed'
 
-const sentences = {
-  content_policy_violation: 'The provider refused the recording because of its content.',
-  invalid_parameter: 'The provider refused a parameter of this request.',
-  upstream_error: 'The provider failed to write this recording down.',
-  task_timeout: 'The recording was not written down before its deadline.',
+const messages = {
+  content_policy_violation: 'The provider rejected the recording because of its content.',
+  invalid_parameter: 'The provider rejected a parameter of the request.',
+  upstream_error: 'The provider failed to transcribe the recording.',
+  task_timeout: 'The recording was not transcribed before the deadline of the task.',
   task_cancelled: 'The task was deleted.',
 } as const
 
-export const failed = (code: keyof typeof sentences, message: string = sentences[code]): Failed => ({
+export const failed = (code: keyof typeof messages, message: string = messages[code]): Failed => ({
   kind: 'failed',
   code,
   message,

@@ -45,7 +45,7 @@ export const bindTranscriptionTasks = (
   bindOperation(
     server,
     operations.listTranscriptionTasks,
-    listTranscriptionTasks({ database, keptSince: retained.since }),
+    listTranscriptionTasks({ database, retainedSince: retained.since }),
   )
   bindOperation(server, operations.getTranscriptionTask, retained.one(getTranscriptionTask({ database })))
   bindOperation(server, operations.getTranscript, retained.one(getTranscript({ database })))

@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 
 import { startBareServer } from '../kit/bare-server.ts'
-import type { ChatOrder, SentChat } from '../kit/chat-sender.ts'
+import type { ChatLoad, SentChat } from '../kit/chat-sender.ts'
 import { peakDuring, residentMib } from '../kit/resident-memory.ts'
 import { startStack } from '../kit/stack.ts'
 
@@ -75,7 +75,7 @@ const figures = (tookMs: number[]) => {
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-const sendChats = async (order: ChatOrder): Promise<SentChat[]> => {
+const sendChats = async (order: ChatLoad): Promise<SentChat[]> => {
   const worker = new Worker(new URL('../kit/chat-sender.ts', import.meta.url), { workerData: order })
   const [sent] = (await once(worker, 'message')) as [SentChat[]]
   return sent

@@ -1,4 +1,4 @@
-/** Sends large conversations at the same time, from a thread of its own so that whoever measures is not kept waiting. */
+/** Sends large chat requests concurrently from a worker thread, so that they do not disturb measurements in the main one. */
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { constants, setPriority } from 'node:os'
@@ -6,11 +6,11 @@ import { parentPort, workerData } from 'node:worker_threads'
 
 import { waveOf } from './sound.ts'
 
-export interface ChatOrder {
+export interface ChatLoad {
   url: string
   key: string
   count: number
-  /** Of the recording, before it is base64. */
+  /** The size of the recording before base64 encoding. */
   sizeBytes: number
 }
 
@@ -19,10 +19,10 @@ export interface SentChat {
   text: string
 }
 
-// Only this thread: what sends must not take the processor from what is measured.
+// Lowers the priority of this thread only, so that it does not compete with the measured code.
 setPriority(0, constants.priority.PRIORITY_LOW)
 
-const { url, key, count, sizeBytes } = workerData as ChatOrder
+const { url, key, count, sizeBytes } = workerData as ChatLoad
 
 const send = (head: string, data: Buffer, tail: string): Promise<SentChat> =>
   new Promise((resolve, reject) => {
@@ -45,7 +45,7 @@ const send = (head: string, data: Buffer, tail: string): Promise<SentChat> =>
     sending.end(tail)
   })
 
-// Noise, so that nothing on the way can make it small.
+// Random data cannot be compressed.
 const data = Buffer.from(waveOf(randomBytes(sizeBytes - 44)).toString('base64'))
 const head = `{"model":"chat-4o-audio-preview","messages":[{"role":"user","content":[{"type":"text","text":"Listen"},{"type":"input_audio","input_audio":{"format":"wav","data":"`
 const sent = await Promise.all(Array.from({ length: count }, () => send(head, data, '"}}]}]}')))

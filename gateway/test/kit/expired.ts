@@ -96,7 +96,7 @@ export const recordingAt = async (
     postgres,
     {
       ...{ id, day, ...owner, model: 'asr-1', state: 'pending', durationMs: 1_000, doneMs: 0 },
-      order: { task: 'transcribe', temperature: 0, hasSegments: true },
+      order: { task: 'transcribe', temperature: 0, hasTimestamps: true },
       ...{
         wallet: 'payg',
         price: priceOf('minute', 0, 1),

@@ -1,4 +1,4 @@
-/** A long recording of something like speech, and what a worker does with it, without an engine. */
+/** Long recordings that resemble speech, and a transcriber that runs the worker's steps without an engine. */
 import { join } from 'node:path'
 
 import { createLog } from '../../src/platform/log.ts'
@@ -25,7 +25,7 @@ export interface Pause {
 
 const bytesPerSecond = 32_000
 
-/** Bursts of sound with short gaps, as words have, and pauses where they are wished for. */
+/** Bursts of sound with short gaps, like words, and the given pauses. */
 export const spoken = (seconds: number, pauses: Pause[] = []): Buffer => {
   const second = Int16Array.from({ length: bytesPerSecond / 2 }, (_, at) =>
     at % 4_000 < 400 ? 0 : Math.round(6_000 * Math.sin(at / 11) * Math.sin(at / 700)),
@@ -41,7 +41,7 @@ export const spoken = (seconds: number, pauses: Pause[] = []): Buffer => {
 }
 
 export interface Transcriber {
-  /** Takes on what is due, as the dispatcher does, and carries each as far as it goes. Answers how many there were. */
+  /** Claims all due tasks, as the dispatcher does, runs each as far as possible, and returns their number. */
   work: () => Promise<number>
   dependencies: RecordingDependencies
 }
@@ -61,18 +61,18 @@ export const createTranscriber = async ({
     log: createLog({ level: 'silent' }, 'test'),
     wakeDispatcher: () => undefined,
   }
-  const carry = async ({ taskId, run }: Start) => {
-    let worked = await planSegments(dependencies, taskId, run)
-    while (worked.kind === 'more') worked = await planSegments(dependencies, taskId, run)
-    while (worked.kind === 'done' || worked.kind === 'more')
-      worked = await transcribeSegments(dependencies, taskId, run)
-    if (worked.kind !== 'over') await settleTranscription(dependencies, taskId, worked)
+  const execute = async ({ taskId, run }: Start) => {
+    let result = await planSegments(dependencies, taskId, run)
+    while (result.kind === 'repeat') result = await planSegments(dependencies, taskId, run)
+    while (result.kind === 'done' || result.kind === 'repeat')
+      result = await transcribeSegments(dependencies, taskId, run)
+    if (result.kind !== 'stop') await settleTranscription(dependencies, taskId, result)
   }
   return {
     dependencies,
     work: async () => {
       const starts = [...(await requeueStalled(postgres, 100)), ...(await claimAccepted(postgres, 16))]
-      await Promise.all(starts.map(carry))
+      await Promise.all(starts.map(execute))
       return starts.length
     },
   }

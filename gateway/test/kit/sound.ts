@@ -1,4 +1,4 @@
-/** Sound to send: a tone as a wave file, and the same in any container that ffmpeg knows. */
+/** Test audio: a tone as WAV, or in any format that ffmpeg can encode. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 
 const samplesPerSecond = 16_000
 
-/** So many seconds of a tone; with padding behind it, the file is as large as wished and plays for as long. */
+/** A tone of the given duration. */
 export const wave = (seconds: number): Buffer => {
   const count = Math.round(seconds * samplesPerSecond)
   const samples = Int16Array.from({ length: count }, (_, at) =>
@@ -33,7 +33,7 @@ export const waveOf = (samples: Buffer): Buffer => {
   return Buffer.concat([head, samples])
 }
 
-/** Runs ffmpeg with these parameters, where the input is a wave file and the output is named last, as `out.<ext>`. */
+/** Encodes a WAV file with ffmpeg. The extension of `output`, such as `out.mp3`, determines the format. */
 export const encoded = async (input: Buffer, output: string, parameters: string[] = []): Promise<Buffer> => {
   const directory = await mkdtemp(join(tmpdir(), 'kinora-sound-'))
   try {
@@ -46,7 +46,7 @@ export const encoded = async (input: Buffer, output: string, parameters: string[
   }
 }
 
-/** A form with a recording, called what the caller calls it. */
+/** A form with an audio file. */
 export const audioForm = (
   bytes: Buffer | undefined,
   fields: Record<string, string | string[]> = {},

@@ -12,7 +12,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { clearRecords, type ClearDependencies } from '../../src/retention/sweep.ts'
 import {
   finishTranscription,
-  forgetRecording,
+  clearRecordingKey,
 } from '../../src/transcription-tasks/transcription-task-store.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { acceptedAt, clearingOf, daysAgo, recordingAt } from '../kit/expired.ts'
@@ -86,7 +86,7 @@ const completedAt = async (createdAt: Date) => {
 const transcribedAt = async (createdAt: Date) => {
   const { id, day } = await recordingAt(database.postgres, owner, createdAt)
   await finishTranscription(database.postgres, day, id, failure, createdAt)
-  await forgetRecording(database.postgres, day, id)
+  await clearRecordingKey(database.postgres, day, id)
 }
 /** A request that is answered while the caller waits; its rows are then moved to the day it is to be of. */
 const meteredAt = async (at: Date, { isOpen = false }: { isOpen?: boolean } = {}) => {
@@ -177,7 +177,7 @@ test('a month stays while something of it is under way', async () => {
 
   await finishTranscription(postgres, day, id, failure, middle)
   expect(await dropped()).toEqual([])
-  await forgetRecording(postgres, day, id)
+  await clearRecordingKey(postgres, day, id)
   expect(await dropped()).toEqual([`transcription_tasks_${suffix}`])
   await expectSound()
 })

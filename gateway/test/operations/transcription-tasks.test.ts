@@ -5,7 +5,7 @@ import type { ErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
-import { clearAway } from '../../src/transcription-tasks/lifecycle/remove-expired.ts'
+import { removeExpired } from '../../src/transcription-tasks/lifecycle/remove-expired.ts'
 import { requeueStalled, claimAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
 import { planSegments } from '../../src/transcription-tasks/segments/plan-segments.ts'
 import { transcribeSegments } from '../../src/transcription-tasks/segments/transcribe-segments.ts'
@@ -335,8 +335,8 @@ describe('a run', () => {
     const [requeued] = await requeueStalled(postgres, 1)
     expect(requeued).toEqual({ taskId: id, run: 2 })
     for (const step of [planSegments, transcribeSegments])
-      expect(await step(transcriber.dependencies, id, 1)).toEqual({ kind: 'over' })
-    await postgres.query(`update open_transcriptions set last_activity_at = 'epoch' where task_id = $1`, [id])
+      expect(await step(transcriber.dependencies, id, 1)).toEqual({ kind: 'stop' })
+    await postgres.query(`update open_transcriptions set touched_at = 'epoch' where task_id = $1`, [id])
     expect(await transcriber.work()).toBe(1)
     await until(id, 'completed')
     expect(await movementsOf(id)).toEqual({ hold: 270, capture: 270 })
@@ -415,7 +415,7 @@ describe('GET transcript', () => {
       [id],
     )
     expectProblem(await transcript(id), 'media_expired')
-    await clearAway(transcriber.dependencies)
+    await removeExpired(transcriber.dependencies)
     expect(await segmentsOf(id)).toEqual([])
     expectProblem(await transcript(id), 'media_expired')
     expect((await read(id)).body['status']).toBe('completed')
@@ -511,7 +511,7 @@ describe('DELETE', () => {
     )
     await postgres.query('delete from open_transcriptions where task_id = $1', [id])
     expect(await recordings()).toEqual([id])
-    await clearAway(transcriber.dependencies)
+    await removeExpired(transcriber.dependencies)
     expect(await recordings()).toEqual([])
     await postgres.query('delete from transcription_tasks where id = $1', [id])
   })

@@ -7,7 +7,7 @@ import { vendorErrorIn } from '../kit/http/vendor-error.ts'
 import { member, numberOf, parseJson, textOf } from '../kit/json/lenient-json.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type {
-  Segment,
+  SpeechSegment,
   Transcript,
   TranscriptionJob,
   TranscriptionProvider,
@@ -161,7 +161,7 @@ function listIn<Item>(
 }
 
 /** Times and text must be there; a figure that a vendor does not know is zero. */
-function segmentIn({ temperature }: TranscriptionJob): (value: unknown) => Segment | undefined {
+function segmentIn({ temperature }: TranscriptionJob): (value: unknown) => SpeechSegment | undefined {
   return (value) => {
     const figure = (name: string) => numberOf(member(value, name))
     const start = figure('start')

@@ -27,7 +27,7 @@ export interface TranscriptionJob {
 }
 
 /** One stretch of speech, with the figures as the model gave them. */
-export interface Segment {
+export interface SpeechSegment {
   start: number
   end: number
   text: string
@@ -51,7 +51,7 @@ export interface Transcript {
   language: string | undefined
   durationSeconds: number | undefined
   /** Undefined where they were not asked for. */
-  segments: Segment[] | undefined
+  segments: SpeechSegment[] | undefined
   words: Word[] | undefined
   engine: Engine | undefined
 }

@@ -9,11 +9,11 @@ import { transcriptionModelFor } from '../../audio/transcribe.ts'
 import type { Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
-import type { AcceptRecording } from '../lifecycle/admit-recording.ts'
+import type { AdmitRecording } from '../lifecycle/admit-recording.ts'
 import type { TranscriptionOrder, TranscriptionTask } from '../transcription-task.ts'
 import { presentTranscriptionTask } from './present-transcription-task.ts'
 
-/** How long a recording may play. */
+/** The maximum duration of a recording. */
 export const recordingSecondsMax = 86_400
 
 const endpoint = '/v1/audio/transcription-tasks'
@@ -22,7 +22,7 @@ const translations = '/v1/audio/translations'
 export interface CreateTranscriptionTaskDependencies {
   catalog: Catalog
   measureAudio: MeasureAudio
-  admitRecording: AcceptRecording
+  admitRecording: AdmitRecording
   /** Whether subscription keys are refused. */
   requiresPayg: boolean
 }
@@ -36,22 +36,27 @@ export const createTranscriptionTask =
     const form = call.read(TranscriptionTaskForm)
     const task = form.task === 'translate' ? 'translate' : 'transcribe'
     if (task === 'translate' && !model.endpoints.includes(translations)) {
-      throw new ApiError('invalid_parameter', { param: 'task', message: `'${model.id}' does not translate.` })
+      throw new ApiError('invalid_parameter', {
+        param: 'task',
+        message: `'${model.id}' does not support translation.`,
+      })
     }
     const order: TranscriptionOrder = {
       task,
       ...(form.language !== undefined && { language: readLanguage(form.language) }),
       ...(form.prompt !== undefined && { prompt: form.prompt }),
       temperature: form.temperature ?? 0,
-      hasSegments: !model.answersJsonOnly,
+      hasTimestamps: !model.answersJsonOnly,
     }
     const { path } = uploadedFile(fields, 'file')
     const { durationSeconds } = await measureAudio(path, 'file', call.mediaWork)
     const admission = { caller, model, order, durationSeconds }
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) return { headers, body: await admitRecording.quote(admission) }
-    const replyOf = (accepted: TranscriptionTask) => ({ headers, body: presentTranscriptionTask(accepted) })
-    const responseToStore = (accepted: TranscriptionTask) =>
-      call.responseToStore(accepted.id, replyOf(accepted))
-    return replyOf(await admitRecording({ ...admission, path, responseToStore }))
+    const responseOf = (accepted: TranscriptionTask) => ({
+      headers,
+      body: presentTranscriptionTask(accepted),
+    })
+    const responseToStore = (accepted: TranscriptionTask) => call.responseToStore(accepted.id, responseOf(accepted))
+    return responseOf(await admitRecording({ ...admission, path, responseToStore }))
   }

@@ -8,8 +8,8 @@ import { failed, isFinal } from '../transcription-task.ts'
 import { readTranscription } from './read-transcription.ts'
 
 /**
- * A task under way is ended first: the part that has been transcribed is charged, because the provider is paid for it,
- * and the recording is removed. A run that works on it either ends it a moment earlier or finds nothing more to do.
+ * Ends an open task first: the transcribed part is charged, because the provider charges for it, and the recording is
+ * removed. A run that works on the task at the same time has either ended it before or stops at its next step.
  */
 export const deleteTranscriptionTask =
   (dependencies: SettleDependencies): Handler<typeof operations.deleteTranscriptionTask> =>

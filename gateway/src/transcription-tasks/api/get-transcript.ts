@@ -15,16 +15,16 @@ import { readTranscription } from './read-transcription.ts'
 const assertHasTranscript = ({ state, errorMessage, expiresAt, hasTranscript }: TranscriptionTask) => {
   if (!isFinal(state)) {
     throw new ApiError('task_not_completed', {
-      message: `This task is ${state}; there is no transcript yet.`,
+      message: `The task is ${state}. Its transcript is not available yet.`,
     })
   }
   if (state === 'failed') {
     throw new ApiError('task_failed', {
-      message: `This task has failed, so there is no transcript: ${errorMessage ?? ''}`,
+      message: `The task has failed and has no transcript: ${errorMessage ?? ''}`,
     })
   }
   if (!hasTranscript || expiresAt === null || expiresAt.getTime() <= Date.now()) {
-    throw new ApiError('media_expired', { message: 'This transcript is past its retention and was removed.' })
+    throw new ApiError('media_expired', { message: 'The transcript has expired and was removed.' })
   }
 }
 
@@ -35,14 +35,14 @@ export const getTranscript =
     const format = (query.response_format ?? 'json') as TranscriptFormat
     assertHasTranscript(task)
     const { order } = task
-    if (needsSegments(format) && !order.hasSegments) {
+    if (needsSegments(format) && !order.hasTimestamps) {
       throw new ApiError('invalid_parameter', {
         param: 'response_format',
-        message: `'${task.model}' does not tell when something is said; use json or text.`,
+        message: `'${task.model}' does not provide timestamps. Use json or text.`,
       })
     }
-    const { segments, endMs } = await readTranscripts(database, task.id)
-    const merged = mergeTranscripts(segments)
+    const { transcripts, endMs } = await readTranscripts(database, task.id)
+    const merged = mergeTranscripts(transcripts)
     const durationSeconds = Math.max(task.durationMs, endMs) / 1000
     const { headers, body } = writeTranscript(
       { ...merged, durationSeconds, words: undefined },

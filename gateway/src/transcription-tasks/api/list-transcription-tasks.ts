@@ -10,17 +10,17 @@ import { presentTranscriptionTask } from './present-transcription-task.ts'
 export const listTranscriptionTasks =
   ({
     database,
-    keptSince,
+    retainedSince,
   }: {
     database: Database
-    /** From when on an account's tasks can be read. */
-    keptSince: (accountId: string) => Promise<Date>
+    /** The creation time of the oldest tasks that an account can still read. */
+    retainedSince: (accountId: string) => Promise<Date>
   }): Handler<typeof operations.listTranscriptionTasks> =>
   async ({ query, caller: { accountId } }) => {
     const { after } = query
     const limit = Number(query.limit)
     const order = query.order === 'asc' ? 'asc' : 'desc'
-    const found = await listTranscriptions(database, accountId, await keptSince(accountId), {
+    const found = await listTranscriptions(database, accountId, await retainedSince(accountId), {
       order,
       after:
         after === undefined
@@ -31,7 +31,7 @@ export const listTranscriptionTasks =
               createdAtOfTranscription(after),
               findCreationTime,
             ),
-      // One more than is shown tells whether there are more.
+      // One more than the page shows whether there are more.
       limit: limit + 1,
     })
     const data = found.slice(0, limit).map(presentTranscriptionTask)

@@ -5,7 +5,7 @@ import { dayOfTranscription } from '../transcription-id.ts'
 import { findTranscription } from '../transcription-task-store.ts'
 import type { TranscriptionTask } from '../transcription-task.ts'
 
-/** A task of the account's own; one that is unknown and one that is somebody else's are the same 404. */
+/** Finds a task of the account. Unknown tasks and tasks of other accounts give the same 404. */
 export const readTranscription = async (
   database: Database,
   id: string,

@@ -1,6 +1,6 @@
 /**
- * The admission of a recording: price, hold and task in one transaction. The file is in its place before the task is,
- * so that no task is ever without its recording. The answer goes out after the commit; the engine is only nudged.
+ * The admission of a recording: price, hold and task in one transaction. The file is stored before the task, so that no
+ * task is without its recording. The response follows the commit and does not wait for the engine.
  */
 import type { Quote } from '@kinora/contract/operations/account'
 
@@ -20,24 +20,24 @@ interface Admission {
   caller: Caller
   model: TranscriptionModel
   order: TranscriptionOrder
-  /** A file on this machine that is taken over. */
+  /** A local file that is moved to the media store. */
   path: string
   durationSeconds: number
-  /** The reply that tells of the task, where a repeat of the request is to be answered with it. */
+  /** The response to store for idempotent replays; undefined if the request cannot be replayed. */
   responseToStore: (task: TranscriptionTask) => ResponseToStore | undefined
 }
 
-export interface AcceptRecording {
+export interface AdmitRecording {
   (admission: Admission): Promise<TranscriptionTask>
-  /** What it would cost, and whether it would be accepted. */
+  /** The price, and whether the recording would be admitted. */
   quote: (admission: Omit<Admission, 'path' | 'responseToStore'>) => Promise<Quote>
 }
 
-export interface AcceptDependencies {
+export interface AdmitDependencies {
   postgres: Postgres
   mediaStore: MediaStore
   prices: PriceList
-  /** What a task has beside the time its recording plays, twice. */
+  /** The deadline of a task is this time plus twice the duration of its recording. */
   deadlineMs: number
   wakeDispatcher: () => void
   storeResponses: StoreResponses
@@ -45,11 +45,11 @@ export interface AcceptDependencies {
 
 export const recordingKeyOf = (day: string, taskId: string): string => `recordings/${day}/${taskId}`
 
-export const createAdmitRecording = (dependencies: AcceptDependencies): AcceptRecording => {
+export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitRecording => {
   const { postgres, mediaStore, prices, deadlineMs, wakeDispatcher, storeResponses } = dependencies
   const priceFor = ({ model, durationSeconds }: Pick<Admission, 'model' | 'durationSeconds'>) =>
     prices.priceOfMinutes(model, durationSeconds)
-  const admitRecording: AcceptRecording = async (admission) => {
+  const admitRecording: AdmitRecording = async (admission) => {
     const { caller, model, order, path, durationSeconds } = admission
     const createdAt = new Date()
     const id = createTranscriptionId(createdAt.getTime())
@@ -85,16 +85,16 @@ export const createAdmitRecording = (dependencies: AcceptDependencies): AcceptRe
         if (refusals[0] !== undefined) throw refusals[0]
         task = { ...task, createdAt: new Date(atMs) }
         await insertTranscription(database, task, new Date(atMs + deadlineMs + 2 * durationMs), at)
-        const reply = admission.responseToStore(task)
-        if (reply !== undefined) await storeResponses(database, [reply])
+        const response = admission.responseToStore(task)
+        if (response !== undefined) await storeResponses(database, [response])
       })
     } catch (error) {
       if (!(error instanceof CommitOutcomeUnknown)) {
         await mediaStore.remove(recordingKeyOf(day, id))
         throw error
       }
-      // Even a task that is not found may be committed a moment later, so the file stays; retention removes it where no
-      // task ever comes to own it.
+      // Even if the task is not found, its commit may still succeed, so the file stays. Retention removes files that no
+      // task owns.
       const committed = await findTranscription(postgres, day, id).catch(() => undefined)
       if (committed === undefined) throw error
     }

@@ -1,12 +1,16 @@
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
-import { dropExpiredTranscripts, forgetRecording, recordingsLeft } from '../transcription-task-store.ts'
+import {
+  clearRecordingKey,
+  dropExpiredTranscripts,
+  findLeftoverRecordings,
+} from '../transcription-task-store.ts'
 
-const perTurn = 100
+const perTick = 100
 
-/** Removes transcripts that are past their time, and recordings whose task ended without removing them. */
-export const clearAway = async ({
+/** Removes expired transcripts, and recordings of ended tasks. */
+export const removeExpired = async ({
   postgres,
   mediaStore,
   log,
@@ -16,10 +20,10 @@ export const clearAway = async ({
   log: Log
 }): Promise<void> => {
   try {
-    await dropExpiredTranscripts(postgres, perTurn)
-    for (const { day, id, recordingKey } of await recordingsLeft(postgres, perTurn)) {
+    await dropExpiredTranscripts(postgres, perTick)
+    for (const { day, id, recordingKey } of await findLeftoverRecordings(postgres, perTick)) {
       await mediaStore.remove(recordingKey)
-      await forgetRecording(postgres, day, id)
+      await clearRecordingKey(postgres, day, id)
     }
   } catch (error) {
     log.warn({ err: error }, 'transcription.not-removed')

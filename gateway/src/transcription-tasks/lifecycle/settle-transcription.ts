@@ -1,27 +1,27 @@
 /**
- * The last step of a run: status and money change together, by compare-and-set, so they change once however often
- * this runs. The recording goes afterwards; where that fails, the dispatcher finds it.
+ * The last step of a run: changes state and hold in one transaction by compare-and-set, so that a repeat has no effect.
+ * Then it removes the recording; if that fails, the dispatcher removes it later.
  */
 import { settleHold } from '../../billing/spending/spend.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { dayOfTranscription } from '../transcription-id.ts'
-import { finishTranscription, forgetRecording } from '../transcription-task-store.ts'
+import { finishTranscription, clearRecordingKey } from '../transcription-task-store.ts'
 import type { Ending } from '../transcription-task.ts'
 import { recordingKeyOf } from './admit-recording.ts'
 
 export interface SettleDependencies {
   postgres: Postgres
   mediaStore: MediaStore
-  /** How long transcripts are kept at the moment; an account's own term is applied by retention. */
+  /** The current default retention of transcripts. Retention applies the account's own setting later. */
   retentionMs: () => number
   log: Log
-  /** Its place is free for another task. */
+  /** Called because another task can start. */
   wakeDispatcher: () => void
 }
 
-/** Ends a task, unless it had ended before; what is to be written alongside is written with its end. */
+/** Ends a task, unless it has ended before. `alongside` runs in the same transaction. */
 export const settleTranscription = async (
   { postgres, mediaStore, retentionMs, log, wakeDispatcher }: SettleDependencies,
   taskId: string,
@@ -29,7 +29,7 @@ export const settleTranscription = async (
   alongside?: (database: Database) => Promise<void>,
 ): Promise<void> => {
   const day = dayOfTranscription(taskId)
-  if (day === undefined) throw new Error(`${taskId} is no id of a transcription task`)
+  if (day === undefined) throw new Error(`${taskId} is not the id of a transcription task`)
   const expiresAt = new Date(Date.now() + retentionMs())
   const finished = await postgres.transaction(async (database) => {
     const task = await finishTranscription(database, day, taskId, ending, expiresAt)
@@ -46,8 +46,8 @@ export const settleTranscription = async (
   }
   try {
     await mediaStore.remove(recordingKeyOf(day, taskId))
-    await forgetRecording(postgres, day, taskId)
+    await clearRecordingKey(postgres, day, taskId)
   } catch (error) {
-    log.warn({ err: error, taskId }, 'transcription.not-removed')
+    log.warn({ err: error, taskId }, 'recording.not-removed')
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The life of one transcription task after it was accepted.
+ * The lifecycle of one transcription task after its admission.
  *
- * Why durable: a recording may play for a day, and money hangs on it.
- * Key: `<task id>~<run>`. The record in PostgreSQL decides everything; this only carries the work. A run
- * that the record has moved past ends at its next step, so starting one too many is harmless.
- * Deadline: the task's own; each step looks at it, and the task fails with its hold released.
- * Failures: a provider without time puts the task back in line, which ends this run; a refused piece fails the task;
- * a step that throws is tried again by the engine until it passes or the deadline has.
+ * Why durable: a recording may be 24 hours long, and its hold must be settled.
+ * Key: `<task id>~<run>`. PostgreSQL holds the state of the task; the workflow only executes the steps. A run that is no
+ * longer current stops at its next step, so an additional start is harmless.
+ * Deadline: that of the task. Each step checks it; then the task fails and its hold is released.
+ * Failures: if a provider is overloaded, the task returns to the queue and this run ends. A rejected segment fails the
+ * task. The engine retries a step that throws until it succeeds or the deadline has passed.
  */
 import * as restate from '@restatedev/restate-sdk'
 
@@ -28,18 +28,18 @@ export const transcribeRecording = (dependencies: RecordingDependencies, suspend
       run: async (ctx: restate.WorkflowContext): Promise<void> => {
         const { taskId, run } = parseRunKey(ctx.key)
 
-        // 1. Find out where to cut, an hour of the recording at a time.
-        let worked = await ctx.run('plan', () => planSegments(dependencies, taskId, run))
-        while (worked.kind === 'more')
-          worked = await ctx.run('plan', () => planSegments(dependencies, taskId, run))
+        // 1. Plan the cuts, one hour of the recording at a time.
+        let result = await ctx.run('plan', () => planSegments(dependencies, taskId, run))
+        while (result.kind === 'repeat')
+          result = await ctx.run('plan', () => planSegments(dependencies, taskId, run))
 
-        // 2. Have the pieces written down, a few minutes of that at a time.
-        while (worked.kind === 'done' || worked.kind === 'more')
-          worked = await ctx.run('transcribe', () => transcribeSegments(dependencies, taskId, run))
+        // 2. Transcribe the segments, a few minutes of work at a time.
+        while (result.kind === 'done' || result.kind === 'repeat')
+          result = await ctx.run('transcribe', () => transcribeSegments(dependencies, taskId, run))
 
-        // 3. Status and money, together and once.
-        if (worked.kind === 'over') return
-        const ending = worked
+        // 3. Settle state and hold in one transaction.
+        if (result.kind === 'stop') return
+        const ending = result
         await ctx.run('settle', () => settleTranscription(dependencies, taskId, ending))
       },
     },

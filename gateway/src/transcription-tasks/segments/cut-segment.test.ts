@@ -12,7 +12,7 @@ import { atRate, createReadLevels } from './read-levels.ts'
 
 const run = promisify(execFile)
 
-// Its pitch rises and its loudness sways, so no moment of it is like another.
+// Pitch and loudness change all the time, so that every moment is different.
 const sweep =
   "aevalsrc='if(between(mod(t,8),5,6),0,0.4*sin(2*PI*(200*t+8*t*t))*(0.6+0.4*sin(2*PI*0.7*t)))':s=44100:d=16"
 
@@ -41,19 +41,19 @@ const lengthMs = 16_000
 const cutsMs = [0, 3_500, 9_437, lengthMs]
 const segments = cutsMs.slice(1).map((endMs, n) => ({ n, startMs: cutsMs[n] ?? 0, endMs }))
 
-/** How much of a piece is not what the whole has there, moved by at most two milliseconds. */
-const offOf = (segment: Int16Array, whole: Int16Array, at: number): number => {
-  const offBy = (lag: number) => {
-    let off = 0
+/** The relative difference between a segment and its part of the whole, shifted by at most two milliseconds. */
+const differenceOf = (segment: Int16Array, whole: Int16Array, at: number): number => {
+  const differenceAt = (lag: number) => {
+    let difference = 0
     let energy = 0
     for (let index = 0; index < segment.length; index += 3) {
       const wanted = whole[at + index + lag] ?? 0
-      off += ((segment[index] ?? 0) - wanted) ** 2
+      difference += ((segment[index] ?? 0) - wanted) ** 2
       energy += wanted ** 2
     }
-    return off / energy
+    return difference / energy
   }
-  return Math.min(...[-32, -16, -8, 0, 8, 16, 32].map(offBy))
+  return Math.min(...[-32, -16, -8, 0, 8, 16, 32].map(differenceAt))
 }
 
 test.each([
@@ -65,26 +65,26 @@ test.each([
   ['webm', ['-c:a', 'libopus']],
   ['flac', []],
 ])(
-  'the pieces of a recording in %s %j are the recording',
+  'the segments of a recording in %s %j add up to the recording',
   async (extension, options) => {
     const path = join(directory, `recording.${extension}`)
     await ffmpeg('-i', original, ...options, path)
     const whole = await samplesOf(path)
     const cutSegment = createCutSegment('ffmpeg')
     for (const segment of segments) {
-      const segmentPath = join(directory, 'piece.flac')
+      const segmentPath = join(directory, 'segment.flac')
       await writeFile(segmentPath, await cutSegment(path, segment))
       const samples = await samplesOf(segmentPath)
       expect(samples.length).toBe((segment.endMs - segment.startMs) * 16)
-      // What differs is what a decoder has not settled yet when it starts anywhere but at the beginning.
-      expect(offOf(samples, whole, segment.startMs * 16)).toBeLessThan(0.01)
+      // A decoder that starts in the middle needs some time until its output is exact.
+      expect(differenceOf(samples, whole, segment.startMs * 16)).toBeLessThan(0.01)
     }
   },
   60_000,
 )
 
-test('a piece says how long it is, although it was made in one go', async () => {
-  const segmentPath = join(directory, 'said.flac')
+test('the header of a segment states its duration, although ffmpeg wrote to a pipe', async () => {
+  const segmentPath = join(directory, 'header.flac')
   await writeFile(
     segmentPath,
     await createCutSegment('ffmpeg')(original, { n: 0, startMs: 1_000, endMs: 4_321 }),
@@ -95,7 +95,7 @@ test('a piece says how long it is, although it was made in one go', async () => 
   expect(Number(stdout)).toBeCloseTo(3.321, 3)
 })
 
-test('levels tell where the pauses are, from any place on', async () => {
+test('levels show the pauses, from any start position', async () => {
   const path = join(directory, 'levels.mp3')
   await ffmpeg('-i', original, path)
   const readLevels = createReadLevels('ffmpeg')
@@ -112,7 +112,7 @@ test('levels tell where the pauses are, from any place on', async () => {
   expect((await readLevels(path, 0, 10_000)).lengthMs).toBe(10_000)
 })
 
-test('a file that is no audio is not handed to ffmpeg as anything', async () => {
+test('a file that is not audio is refused before ffmpeg opens it', async () => {
   const path = join(directory, 'list.mp3')
   await writeFile(path, '#EXTM3U\nhttp://127.0.0.1:9/a.mp3\n')
   await expect(createReadLevels('ffmpeg')(path, 0, 1_000)).rejects.toMatchObject({ code: 1 })

@@ -1,4 +1,4 @@
-/** Cuts one piece out of a recording, as the small file that every provider reads: mono, 16 kHz, nothing lost. */
+/** Cuts a segment from a recording as mono FLAC at 16 kHz, a small lossless file that every provider reads. */
 import { createSandbox } from '../../storage/sandbox.ts'
 import type { RecordingSegment } from '../transcription-task.ts'
 import { atRate, openedAs } from './read-levels.ts'
@@ -7,12 +7,12 @@ export type CutSegment = (path: string, segment: RecordingSegment) => Promise<Bu
 
 const sampleRate = 16_000
 const samplesPerMs = sampleRate / 1000
-/** A decoder that starts in the middle of a recording needs a moment before it is right. */
+/** A decoder that starts in the middle of a recording needs some time until its output is correct. */
 const runUpMs = 500
-// Sixteen bits a sample are what it has before it is packed.
+// Five minutes at 16 bits per sample are less than 10 MB before compression.
 const limits = { timeoutMs: 60_000, outputBytesMax: 32 * 1_048_576 }
 
-/** Where the head of a FLAC file says how many samples it has. Through a pipe nobody could go back to fill it in. */
+/** The offset of the sample count in the FLAC header. ffmpeg cannot seek back in a pipe to write it. */
 const sampleCountAt = 22
 
 export const createCutSegment = (ffmpegPath: string): CutSegment => {
@@ -32,7 +32,7 @@ export const createCutSegment = (ffmpegPath: string): CutSegment => {
       ],
       limits,
     )
-    if (flac.toString('latin1', 0, 4) !== 'fLaC') throw new Error('ffmpeg made no piece')
+    if (flac.toString('latin1', 0, 4) !== 'fLaC') throw new Error('ffmpeg produced no FLAC file')
     flac.writeUInt32BE(samples, sampleCountAt)
     return flac
   }

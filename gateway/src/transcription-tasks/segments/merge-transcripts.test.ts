@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import type { Segment, Transcript } from '../../providers/port/transcription.ts'
+import type { SpeechSegment, Transcript } from '../../providers/port/transcription.ts'
 import { mergeTranscripts, placedTranscript, silentTranscript } from './merge-transcripts.ts'
 
-const segment = (start: number, end: number, text: string): Segment => ({
+const speech = (start: number, end: number, text: string): SpeechSegment => ({
   start,
   end,
   text,
@@ -16,7 +16,7 @@ const segment = (start: number, end: number, text: string): Segment => ({
   seek: 0,
 })
 
-const transcript = (text: string, segments?: Segment[], language?: string): Transcript => ({
+const transcript = (text: string, segments?: SpeechSegment[], language?: string): Transcript => ({
   text,
   language,
   durationSeconds: undefined,
@@ -25,19 +25,19 @@ const transcript = (text: string, segments?: Segment[], language?: string): Tran
   engine: undefined,
 })
 
-const part = (startMs: number, endMs: number) => ({ n: 0, startMs, endMs })
+const recordingSegment = (startMs: number, endMs: number) => ({ n: 0, startMs, endMs })
 
-test('times count from the beginning of the recording, and all figures are kept', () => {
-  const given = transcript(' One two. ', [segment(0, 1.5, ' One'), segment(1.5, 2.25, ' two.')], 'en')
-  expect(placedTranscript(given, part(60_000, 90_000))).toEqual({
+test('timestamps become relative to the recording, and all other figures stay', () => {
+  const given = transcript(' One two. ', [speech(0, 1.5, ' One'), speech(1.5, 2.25, ' two.')], 'en')
+  expect(placedTranscript(given, recordingSegment(60_000, 90_000))).toEqual({
     text: 'One two.',
     language: 'en',
     engine: null,
-    segments: [segment(60, 61.5, ' One'), segment(61.5, 62.25, ' two.')],
+    speech: [speech(60, 61.5, ' One'), speech(61.5, 62.25, ' two.')],
   })
 })
 
-test('whatever times a provider gives, they stay inside their part and never go back', () => {
+test('timestamps stay within their recording segment and never decrease, whatever a provider returns', () => {
   const seconds = fc.double({ min: -100, max: 1_000, noNaN: true })
   fc.assert(
     fc.property(
@@ -50,9 +50,9 @@ test('whatever times a provider gives, they stay inside their part and never go 
           placedTranscript(
             transcript(
               '',
-              times.map(([start, end]) => segment(start, end, 'x')),
+              times.map(([start, end]) => speech(start, end, 'x')),
             ),
-            part(n * 300_000, (n + 1) * 300_000),
+            recordingSegment(n * 300_000, (n + 1) * 300_000),
           ),
         )
         const { segments = [] } = mergeTranscripts(placed)
@@ -69,17 +69,17 @@ test('whatever times a provider gives, they stay inside their part and never go 
   )
 })
 
-describe('all parts together', () => {
+describe('merged transcripts', () => {
   const merge = (...texts: string[]) =>
-    mergeTranscripts(texts.map((text) => placedTranscript(transcript(text), part(0, 1_000)))).text
+    mergeTranscripts(texts.map((text) => placedTranscript(transcript(text), recordingSegment(0, 1_000)))).text
 
-  test('have one space between them, and none where the script has none', () => {
+  test('are joined by a space, except in scripts without spaces', () => {
     expect(merge('One.', ' Two. ', 'Three.')).toBe('One. Two. Three.')
     expect(merge('今日は。', '元気です')).toBe('今日は。元気です')
     expect(merge('今日は', 'hello')).toBe('今日は hello')
   })
 
-  test('may be silent, all or some', () => {
+  test('skip silent segments', () => {
     expect(merge('', 'One.', '', 'Two.', '')).toBe('One. Two.')
     expect(mergeTranscripts([silentTranscript(true), silentTranscript(true)])).toEqual({
       text: '',
@@ -89,12 +89,14 @@ describe('all parts together', () => {
     })
   })
 
-  test('are in the language that most of the text is in', () => {
+  test('have the language of most of the text', () => {
     const parts = [transcript('Ja.', [], 'de'), transcript('A long sentence.', [], 'en')]
-    expect(mergeTranscripts(parts.map((each) => placedTranscript(each, part(0, 1)))).language).toBe('en')
+    expect(
+      mergeTranscripts(parts.map((each) => placedTranscript(each, recordingSegment(0, 1)))).language,
+    ).toBe('en')
   })
 
-  test('of a model without times have none', () => {
+  test('have no speech segments if the model gives no timestamps', () => {
     expect(mergeTranscripts([silentTranscript(false)]).segments).toBeUndefined()
   })
 })

@@ -1,5 +1,5 @@
 import type { Engine } from '../../providers/port/engine.ts'
-import type { Segment, Transcript } from '../../providers/port/transcription.ts'
+import type { SpeechSegment, Transcript } from '../../providers/port/transcription.ts'
 import type { RecordingSegment, SegmentTranscript } from '../transcription-task.ts'
 
 /** Scripts that are written without spaces between words. */
@@ -15,46 +15,46 @@ const join = (left: string, right: string): string => {
 const toMs = (seconds: number) => Math.round(seconds * 1000)
 
 /**
- * A provider's transcript of a part, with its times counted from the beginning of the recording. A provider may be a
- * little off; a time outside of the part becomes its edge, and nothing begins before what came earlier.
+ * Converts a provider's transcript of a recording segment: timestamps become relative to the recording, are limited to
+ * the segment and never decrease.
  */
 export const placedTranscript = (
-  { text, language, segments, engine }: Transcript,
+  { text, language, segments: speech, engine }: Transcript,
   { startMs, endMs }: RecordingSegment,
 ): SegmentTranscript => {
   let earliestMs = startMs
   const within = (seconds: number) => Math.min(endMs, Math.max(earliestMs, startMs + toMs(seconds)))
-  const placed = segments?.map((segment): Segment => {
-    const fromMs = within(segment.start)
+  const placed = speech?.map((each): SpeechSegment => {
+    const fromMs = within(each.start)
     earliestMs = fromMs
-    return { ...segment, start: fromMs / 1000, end: within(segment.end) / 1000 }
+    return { ...each, start: fromMs / 1000, end: within(each.end) / 1000 }
   })
-  return { text: text.trim(), language: language ?? null, segments: placed ?? null, engine: engine ?? null }
+  return { text: text.trim(), language: language ?? null, speech: placed ?? null, engine: engine ?? null }
 }
 
-const silent: SegmentTranscript = { text: '', language: null, segments: [], engine: null }
+const silent: SegmentTranscript = { text: '', language: null, speech: [], engine: null }
 
-/** The transcript of a part in which nothing can be heard; nobody has to be asked for it. */
-export const silentTranscript = (hasSegments: boolean): SegmentTranscript =>
-  hasSegments ? silent : { ...silent, segments: null }
+/** The transcript of a silent recording segment, which is not sent to a provider. */
+export const silentTranscript = (hasTimestamps: boolean): SegmentTranscript =>
+  hasTimestamps ? silent : { ...silent, speech: null }
 
-/** The language that most of what was written is in. */
-const languageOf = (parts: SegmentTranscript[]): string | undefined => {
-  const written = new Map<string, number>()
-  for (const { language, text } of parts) {
-    if (language !== null) written.set(language, (written.get(language) ?? 0) + text.length)
+/** The language of most of the text. */
+const languageOf = (transcripts: SegmentTranscript[]): string | undefined => {
+  const lengths = new Map<string, number>()
+  for (const { language, text } of transcripts) {
+    if (language !== null) lengths.set(language, (lengths.get(language) ?? 0) + text.length)
   }
-  return [...written].toSorted(([, a], [, b]) => b - a)[0]?.[0]
+  return [...lengths].toSorted(([, a], [, b]) => b - a)[0]?.[0]
 }
 
-/** All of what is said, from all parts in their order. */
+/** Merges the transcripts of all recording segments, in order, into the transcript of the recording. */
 export const mergeTranscripts = (
-  parts: SegmentTranscript[],
+  transcripts: SegmentTranscript[],
 ): Omit<Transcript, 'durationSeconds' | 'words'> & { engine: Engine | undefined } => ({
-  text: parts.reduce((text, part) => join(text, part.text), ''),
-  language: languageOf(parts),
-  segments: parts.some(({ segments }) => segments === null)
+  text: transcripts.reduce((text, transcript) => join(text, transcript.text), ''),
+  language: languageOf(transcripts),
+  segments: transcripts.some(({ speech }) => speech === null)
     ? undefined
-    : parts.flatMap(({ segments }) => segments ?? []),
-  engine: parts.find(({ engine }) => engine !== null)?.engine ?? undefined,
+    : transcripts.flatMap(({ speech }) => speech ?? []),
+  engine: transcripts.find(({ engine }) => engine !== null)?.engine ?? undefined,
 })

@@ -10,7 +10,7 @@ interface Pause {
   lengthMs: number
 }
 
-/** Speech of a loudness that sways, over a noise, with pauses in which there is the noise alone. */
+/** Levels of speech over background noise, with pauses that contain only the noise. */
 const levelsOf = (lengthMs: number, pauses: Pause[], noise = 0): Float32Array => {
   const levels = Float32Array.from(
     { length: Math.ceil(lengthMs / levelMs) },
@@ -40,7 +40,7 @@ const pause = fc.record({
   lengthMs: fc.integer({ min: 0, max: 400_000 }),
 })
 
-test('whatever the pauses, the pieces are the whole recording: no gap, no overlap, none too long', () => {
+test('the segments cover the recording without gaps or overlaps, and none is too long', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 4_000_000 }),
@@ -52,7 +52,7 @@ test('whatever the pauses, the pieces are the whole recording: no gap, no overla
   )
 })
 
-test('a recording measured a stretch at a time is as whole as one measured at once', () => {
+test('a recording that is measured in several parts is covered completely, too', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 4_000_000 }),
@@ -75,13 +75,13 @@ test('a recording measured a stretch at a time is as whole as one measured at on
   )
 })
 
-describe('where a cut goes', () => {
+describe('the place of a cut', () => {
   const minutes = (count: number) => count * 60_000
 
   test.each([
     ['in silence', 0],
     ['over a loud noise', 2_000],
-  ])('into the middle of the longest pause of the last minutes, %s', (_, noise) => {
+  ])('is the middle of the longest pause of the last minutes, %s', (_, noise) => {
     const pauses = [
       { atMs: minutes(1), lengthMs: 9_000 },
       { atMs: minutes(3), lengthMs: 600 },
@@ -90,19 +90,19 @@ describe('where a cut goes', () => {
     expect(whole(minutes(8), pauses, noise)[0]?.endMs).toBe(minutes(4) + 1_000)
   })
 
-  test('never so that next to nothing is left for the last piece', () => {
+  test('leaves a minimum length for the last segment', () => {
     const lengthMs = segmentMsMax + 1_500
     const cuts = whole(lengthMs, [{ atMs: segmentMsMax - 300, lengthMs: 600 }])
     expect(cuts.length).toBe(2)
     expect(lengthMs - (cuts[1]?.startMs ?? 0)).toBeGreaterThanOrEqual(10_000)
   })
 
-  test('a recording that a provider takes whole is not cut', () => {
+  test('does not exist in a recording of at most one segment', () => {
     expect(whole(segmentMsMax, [{ atMs: 1_000, lengthMs: 5_000 }]).length).toBe(1)
   })
 })
 
-test('a piece counts as silent only where nothing at all can be heard', () => {
+test('a segment is silent only if all of its levels are inaudible', () => {
   const levels = new Float32Array(20 * perMinute)
   const plan = () => planCuts({ startMs: 0, levels, endMs: 20 * 60_000, isLast: true })
   expect(plan().every(({ isSilent }) => isSilent)).toBe(true)
@@ -114,7 +114,7 @@ test('a piece counts as silent only where nothing at all can be heard', () => {
   expect(spoken[0]?.endMs).toBeGreaterThan(spokenAtMs)
 })
 
-test('what a file claims to have beyond its sound is silence', () => {
+test('time after the end of the audio counts as silence', () => {
   const levels = levelsOf(60_000, [])
   const cuts = planCuts({ startMs: 0, levels, endMs: 20 * 60_000, isLast: true })
   expectWhole(cuts, 0, 20 * 60_000)

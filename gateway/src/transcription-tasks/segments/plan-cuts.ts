@@ -1,43 +1,42 @@
 /**
- * Where a recording is cut. Each piece is as short as a provider takes well, and a cut goes into the middle of the
- * longest pause near its end, so that no word is torn. What counts as a pause is measured by the recording itself: a
- * noisy one has pauses too.
+ * Decides where to cut a recording. Segments are short enough for every provider, and a cut is in the middle of the
+ * longest pause near the end of a segment, so that it does not split a word. The threshold for pauses is relative to the
+ * quietest level nearby, because noisy recordings have pauses, too.
  */
 
-/** How long one measure of loudness lasts. */
+/** The time that one loudness level covers. */
 export const levelMs = 50
 export const segmentMsMax = 300_000
-/** No piece is shorter, but that of a short recording and a last one, which is still long enough to be heard. */
+/** The minimum for all segments but the last, which has at least `tailMsMin` unless the recording is shorter. */
 const segmentMsMin = segmentMsMax / 2
 const tailMsMin = 10_000
 
-/** Loudness below which nobody is heard, of 32768: some 60 decibels under the loudest. */
+/** The level of silence, on a scale to 32768: about -60 dB. */
 const inaudible = 33
-/** A pause is at most twice as loud as the quietest moment around. */
+/** A pause is at most twice as loud as the quietest level in the range. */
 const pauseRatio = 2
 
 export interface PlannedCut {
   startMs: number
   endMs: number
-  /** Nothing can be heard in it. */
   isSilent: boolean
 }
 
-/** A stretch of a recording whose loudness is known, one level after the other. */
+/** The loudness levels of a part of a recording. */
 export interface Measured {
   startMs: number
   levels: Float32Array
   endMs: number
-  /** Whether the recording ends with it; otherwise its last part is left for the next stretch. */
+  /** Whether the recording ends with this part. Otherwise the rest after the last cut belongs to the next part. */
   isLast: boolean
 }
 
 export const planCuts = ({ startMs, levels, endMs, isLast }: Measured): PlannedCut[] => {
   const indexOf = (ms: number) => Math.floor((ms - startMs) / levelMs)
-  // Past what was measured there is nothing to hear.
+  // Time after the measured levels is silent.
   const levelAt = (index: number) => levels[index] ?? 0
 
-  /** The middle of the longest pause; of several as long as each other, of the last. */
+  /** The middle of the longest pause; of several equally long ones, the last. */
   const pauseWithin = (fromMs: number, toMs: number): number => {
     const first = indexOf(fromMs)
     const last = Math.max(first, indexOf(toMs) - 1)

@@ -1,12 +1,12 @@
 /**
- * The first step of a run: cuts the recording into pieces, an hour of it at a time, so that the step is short however
- * long the recording is and goes on where it was after a crash.
+ * The first step of a run: plans where to cut the recording into segments. One execution plans at most an hour, so that
+ * each step is short and a crash does not lose the progress.
  */
 import { concurrencyLimitPerKey } from '../../platform/concurrency-limit.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
-import { isVerdict } from '../../storage/sandbox.ts'
+import { isInvalidFileError } from '../../storage/sandbox.ts'
 import { heartbeat } from '../heartbeat.ts'
 import { returnToQueue, touchRun } from '../open-transcription-store.ts'
 import { findTranscription, markProcessing } from '../transcription-task-store.ts'
@@ -14,7 +14,7 @@ import { failed, type Ending, type TranscriptionTask } from '../transcription-ta
 import { silentTranscript } from './merge-transcripts.ts'
 import { planCuts } from './plan-cuts.ts'
 import type { ReadLevels } from './read-levels.ts'
-import { insertSegments, plannedUntilMs } from './segment-store.ts'
+import { insertSegments, readPlan } from './segment-store.ts'
 
 export interface PlanDependencies {
   postgres: Postgres
@@ -24,79 +24,82 @@ export interface PlanDependencies {
   wakeDispatcher: () => void
 }
 
-/** `over`: this run has nothing more to do · `more`: the step is to be done again · `done`: on to the next. */
-export type Worked = { kind: 'over' } | { kind: 'more' } | { kind: 'done' } | Ending
+/** `stop`: the run ends without settling the task · `repeat`: run this step again · `done`: run the next step. */
+export type StepResult = { kind: 'stop' } | { kind: 'repeat' } | { kind: 'done' } | Ending
 
 const stretchMs = 3_600_000
-/** Sound may end a little off what its packets add up to. */
+/** The decoded length may differ slightly from the sum of the packet durations. */
 const toleranceMs = 1_000
-/** Where nothing was said, some recorders leave a gap. One that is nearly all gaps is meant to be had for less. */
+/**
+ * Some recorders leave gaps in silence, so the timeline may be longer than the billed duration. A recording that is
+ * nearly all gaps tries to avoid charges.
+ */
 const timelineMsMax = (durationMs: number) => 3 * durationMs + 60_000
-const readersAtOnce = 2
-const patienceMs = 60_000
+const readersMax = 2
+const slotTimeoutMs = 60_000
 
-const enter = concurrencyLimitPerKey(readersAtOnce)
+const acquireSlot = concurrencyLimitPerKey(readersMax)
 
 const planStretch = async (
   { postgres, mediaStore, readLevels }: PlanDependencies,
   task: TranscriptionTask,
   recordingKey: string,
-): Promise<Worked> => {
-  const { segments, endMs: startMs } = await plannedUntilMs(postgres, task.id)
+): Promise<StepResult> => {
+  const { count, endMs: startMs } = await readPlan(postgres, task.id)
   const { levels, lengthMs } = await mediaStore.withLocalPath(recordingKey, (path) =>
     readLevels(path, startMs, stretchMs),
   )
   const soundEndMs = startMs + lengthMs
   const isLast = lengthMs < stretchMs - toleranceMs
-  const isOff = soundEndMs > task.durationMs + toleranceMs
-  const endMs = isLast && !isOff ? task.durationMs : soundEndMs
+  const isLonger = soundEndMs > task.durationMs + toleranceMs
+  const endMs = isLast && !isLonger ? task.durationMs : soundEndMs
   if (endMs > timelineMsMax(task.durationMs))
-    return failed('invalid_parameter', 'The recording has far more gaps than sound.')
+    return failed('invalid_parameter', 'The recording contains far more gaps than audio.')
   const cuts = planCuts({ startMs, levels, endMs, isLast })
   await insertSegments(
     postgres,
     task,
     cuts.map(({ isSilent, ...cut }, index) => ({
       ...cut,
-      n: segments + index,
-      transcript: isSilent ? silentTranscript(task.order.hasSegments) : null,
+      n: count + index,
+      transcript: isSilent ? silentTranscript(task.order.hasTimestamps) : null,
     })),
   )
-  return { kind: isLast ? 'done' : 'more' }
+  return { kind: isLast ? 'done' : 'repeat' }
 }
 
 export const planSegments = async (
   dependencies: PlanDependencies,
   taskId: string,
   run: number,
-): Promise<Worked> => {
+): Promise<StepResult> => {
   const { postgres, log, wakeDispatcher } = dependencies
   const open = await touchRun(postgres, taskId, run)
   const task = open && (await findTranscription(postgres, open.day, taskId))
-  if (open === undefined || task === undefined || task.recordingKey === null) return { kind: 'over' }
+  if (open === undefined || task === undefined || task.recordingKey === null) return { kind: 'stop' }
   if (open.isOverdue) return failed('task_timeout')
   await markProcessing(postgres, open.day, taskId)
   const { recordingKey } = task
   return heartbeat(dependencies, taskId, run, async (signal) => {
-    let leave: () => void
+    let release: () => void
     try {
-      leave = await enter('read', AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]))
+      release = await acquireSlot('read', AbortSignal.any([signal, AbortSignal.timeout(slotTimeoutMs)]))
     } catch {
-      // Others have this worker's readers for long; the next worker may have one free.
+      // All slots of this worker are busy; another worker may have a free one.
       await returnToQueue(postgres, taskId, run, 0)
       wakeDispatcher()
-      return { kind: 'over' }
+      return { kind: 'stop' }
     }
     try {
       return await planStretch(dependencies, task, recordingKey)
     } catch (error) {
       log.warn({ err: error, taskId }, 'transcription.not-planned')
-      if (isVerdict(error)) return failed('invalid_parameter', 'The recording could not be decoded.')
+      if (isInvalidFileError(error)) return failed('invalid_parameter', 'The recording could not be decoded.')
       if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-        return failed('upstream_error', 'The recording was lost.')
+        return failed('upstream_error', 'The recording is missing from storage.')
       throw error
     } finally {
-      leave()
+      release()
     }
   })
 }

@@ -1,4 +1,4 @@
-/** Measures how loud a recording is, moment by moment, by decoding it once. Nothing but the levels is kept. */
+/** Measures the loudness of a recording over time by decoding it once. Only the levels are held in memory. */
 import { open } from 'node:fs/promises'
 
 import { audioFormatOf } from '../../audio/audio-format.ts'
@@ -6,13 +6,13 @@ import { createOutputSandbox } from '../../storage/sandbox.ts'
 import { levelMs } from './plan-cuts.ts'
 
 interface Levels {
-  /** The mean loudness of each moment, of 32768. */
+  /** The root mean square of each interval, on a scale to 32768. */
   levels: Float32Array
-  /** How much sound there was. */
+  /** The length of the decoded audio. */
   lengthMs: number
 }
 
-/** Measures at most so much from one place on; less where the recording ends. */
+/** Measures at most `lengthMs` from `startMs` on, less at the end of the recording. */
 export type ReadLevels = (path: string, startMs: number, lengthMs: number) => Promise<Levels>
 
 const sampleRate = 8_000
@@ -20,18 +20,18 @@ const samplesPerLevel = (sampleRate * levelMs) / 1000
 const limits = { timeoutMs: 300_000 }
 const headBytes = 4_096
 
-/** The whole samples at the beginning of some bytes. They may be looked at in place only where they lie evenly. */
+/** The complete samples at the beginning of some bytes. A typed array needs an aligned offset, else they are copied. */
 const samplesIn = (bytes: Buffer): Int16Array => {
   const even = bytes.byteOffset % 2 === 0 ? bytes : Buffer.from(new Uint8Array(bytes).buffer)
   return new Int16Array(even.buffer, even.byteOffset, even.length >> 1)
 }
 
-/** How ffmpeg is let at a recording: as what its first bytes say it is, and at its sound alone. */
+/** The ffmpeg parameters to open a recording: only the demuxer that fits its first bytes, and only its audio. */
 export const openedAs = async (path: string): Promise<(startMs: number, file: string) => string[]> => {
   await using file = await open(path)
   const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0)
   const demuxer = audioFormatOf(buffer.subarray(0, bytesRead))?.demuxer
-  if (demuxer === undefined) throw Object.assign(new Error('the recording is no audio'), { code: 1 })
+  if (demuxer === undefined) throw Object.assign(new Error('the recording is not an audio file'), { code: 1 })
   return (startMs, seen) => [
     ...['-v', 'quiet', '-nostdin', '-threads', '1', '-f', demuxer],
     ...['-protocol_whitelist', 'file', '-format_whitelist', demuxer],
@@ -39,14 +39,14 @@ export const openedAs = async (path: string): Promise<(startMs: number, file: st
   ]
 }
 
-/** Keeps the sound where the file says it is: what is missing between becomes silence, so that places stay places. */
+/** Fills gaps in the timeline with silence, so that positions in the output equal positions in the recording. */
 export const atRate = (rate: number) => `aresample=${rate}:async=1:first_pts=0`
 
 export const createReadLevels = (ffmpegPath: string): ReadLevels => {
   const outputOf = createOutputSandbox(ffmpegPath)
   return async (path, startMs, lengthMs) => {
     const opened = await openedAs(path)
-    const question = (file: string) => [
+    const parameters = (file: string) => [
       ...[...opened(startMs, file), '-t', String(lengthMs / 1000)],
       ...['-af', atRate(sampleRate), '-ac', '1', '-ar', String(sampleRate), '-f', 's16le', 'pipe:1'],
     ]
@@ -55,11 +55,11 @@ export const createReadLevels = (ffmpegPath: string): ReadLevels => {
     let squares = 0
     let inLevel = 0
     let odd: Buffer = Buffer.alloc(0)
-    for await (const chunk of outputOf(path, question, limits)) {
+    for await (const chunk of outputOf(path, parameters, limits)) {
       const bytes = odd.length === 0 ? chunk : Buffer.concat([odd, chunk])
       odd = bytes.subarray(bytes.length - (bytes.length % 2))
       const samples = samplesIn(bytes)
-      // Hours of sound come through here, so this is a plain loop.
+      // A plain loop, because it runs over hours of audio.
       for (let at = 0; at < samples.length; at += 1) {
         const sample = samples[at] ?? 0
         squares += sample * sample

@@ -1,23 +1,23 @@
 import type { Database } from '../../platform/postgres.ts'
 import type { RecordingSegment, SegmentTranscript } from '../transcription-task.ts'
 
-/** How far a recording has been cut into pieces. */
-export const plannedUntilMs = async (
+/** The number of segments that are planned so far, and the end of the last one. */
+export const readPlan = async (
   database: Database,
   taskId: string,
-): Promise<{ segments: number; endMs: number }> => {
-  const { rows } = await database.query<{ segments: number; endMs: number }>(
-    `select count(*) as segments, coalesce(max(end_ms), 0) as "endMs" from transcription_segments where task_id = $1`,
+): Promise<{ count: number; endMs: number }> => {
+  const { rows } = await database.query<{ count: number; endMs: number }>(
+    `select count(*) as count, coalesce(max(end_ms), 0) as "endMs" from transcription_segments where task_id = $1`,
     [taskId],
   )
-  return rows[0] ?? { segments: 0, endMs: 0 }
+  return rows[0] ?? { count: 0, endMs: 0 }
 }
 
 export type PlannedSegment = RecordingSegment & { transcript: SegmentTranscript | null }
 
 /**
- * Notes pieces of a task that is under way, and counts those that need nobody to write them down. A piece that is
- * noted already stays as it is, so a repeated step changes nothing.
+ * Inserts segments of an open task and adds the silent ones, which need no provider, to its progress. Existing segments
+ * are not changed, so the step can be repeated.
  */
 export const insertSegments = async (
   database: Database,
@@ -25,7 +25,7 @@ export const insertSegments = async (
   segments: PlannedSegment[],
 ): Promise<void> => {
   await database.query(
-    `with noted as (
+    `with inserted as (
        insert into transcription_segments (task_id, n, start_ms, end_ms, transcript)
        select $2, segment.n, segment."startMs", segment."endMs", segment.transcript
          from jsonb_to_recordset($3::jsonb) as segment (n integer, "startMs" bigint, "endMs" bigint, transcript jsonb)
@@ -34,21 +34,22 @@ export const insertSegments = async (
        returning start_ms, end_ms, transcript
      )
      update transcription_tasks
-        set done_ms = done_ms + (select coalesce(sum(end_ms - start_ms), 0) from noted where transcript is not null)
+        set done_ms = done_ms + (select coalesce(sum(end_ms - start_ms), 0) from inserted where transcript is not null)
       where day = $1 and id = $2`,
     [day, id, JSON.stringify(segments)],
   )
 }
 
 export interface OpenSegment extends RecordingSegment {
-  /** How long it has to wait before it may be tried again; zero or less when it may be now. */
+  /** The time until the next attempt; zero or less if it is due. */
   waitMs: number
-  /** Requests that came to nothing although they may have arrived, and those that were turned away. */
+  /** Failed requests that the provider may have processed. */
   failures: number
+  /** Requests that the provider turned away without processing them. */
   refusals: number
 }
 
-/** The pieces that are still to be written down, in their order. */
+/** The segments without a transcript, in order. */
 export const unfinishedSegments = async (database: Database, taskId: string): Promise<OpenSegment[]> => {
   const { rows } = await database.query<OpenSegment & Record<string, unknown>>(
     `select n, start_ms as "startMs", end_ms as "endMs", failures, refusals,
@@ -59,7 +60,7 @@ export const unfinishedSegments = async (database: Database, taskId: string): Pr
   return rows
 }
 
-/** Notes that a request came to nothing, and for how long the piece is to wait. */
+/** Records a failed or refused request and the time until the next attempt. */
 export const postponeSegment = async (
   database: Database,
   taskId: string,
@@ -77,8 +78,8 @@ export const postponeSegment = async (
 }
 
 /**
- * Keeps what is said in a piece; the first one stands and is counted. The task is locked before its pieces, as by whoever
- * ends it.
+ * Stores the transcript of a segment, unless there is one, and adds the segment to the task's progress. The task is
+ * locked before its segments, in the same order as by `finishTranscription`.
  */
 export const recordTranscript = async (
   database: Database,
@@ -99,15 +100,15 @@ export const recordTranscript = async (
   )
 }
 
-/** What is said in each piece, in their order, and where the last of them ends. */
+/** The transcripts of the segments, in order, and the end of the last segment. */
 export const readTranscripts = async (
   database: Database,
   taskId: string,
-): Promise<{ segments: SegmentTranscript[]; endMs: number }> => {
+): Promise<{ transcripts: SegmentTranscript[]; endMs: number }> => {
   const { rows } = await database.query<{ transcript: SegmentTranscript; endMs: number }>(
     `select transcript, end_ms as "endMs" from transcription_segments
       where task_id = $1 and transcript is not null order by n`,
     [taskId],
   )
-  return { segments: rows.map(({ transcript }) => transcript), endMs: rows.at(-1)?.endMs ?? 0 }
+  return { transcripts: rows.map(({ transcript }) => transcript), endMs: rows.at(-1)?.endMs ?? 0 }
 }

@@ -6,7 +6,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { Providers } from '../../providers/port/provider.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
-import { forgetFilesOfTask, lockFilesOfTask } from '../../storage/stored-file-store.ts'
+import { deleteFilesOfTask, lockFilesOfTask } from '../../storage/stored-file-store.ts'
 import { discardKept } from '../lifecycle/discard-job.ts'
 import { deleteFinishedTask, findMaker, findRemixOf } from '../task-store.ts'
 import { isFinal } from '../task.ts'
@@ -40,7 +40,7 @@ export const deleteVideo =
         })
       }
       // Whether it has ended is decided here and not by the read; nobody else can have ended it twice.
-      if (await deleteFinishedTask(database, { id, day, accountId })) return forgetFilesOfTask(database, id)
+      if (await deleteFinishedTask(database, { id, day, accountId })) return deleteFilesOfTask(database, id)
       // Somebody else deleted it since it was read.
       if (isFinal(state)) throw new ApiError('task_not_found')
       throw new ApiError('task_not_completed', {

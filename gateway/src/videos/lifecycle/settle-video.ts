@@ -6,7 +6,7 @@ import { settleHold } from '../../billing/spending/spend.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
-import { forgetReferences } from '../../storage/stored-file-store.ts'
+import { deleteReferences } from '../../storage/stored-file-store.ts'
 import { dayOfTaskId } from '../task-id.ts'
 import { finishTask, type FinishedTask } from '../task-store.ts'
 import type { Ending } from '../task.ts'
@@ -57,7 +57,7 @@ export const settleVideo = async (
   onSlotFreed(finished.provider)
   announce([taskId])
   try {
-    const left = [...(await forgetReferences(postgres, taskId)), ...(await forgetCharacters(taskId))]
+    const left = [...(await deleteReferences(postgres, taskId)), ...(await forgetCharacters(taskId))]
     await Promise.all(left.map((key) => mediaStore.remove(key)))
     await discardJob(finished, ending)
   } catch (error) {

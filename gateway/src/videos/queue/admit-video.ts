@@ -190,7 +190,7 @@ const refuseLostSources = async (database: Database, tasks: NewTask[]): Promise<
   return new Map(
     remixes.flatMap(({ id, remixOf }): [string, ApiError][] => {
       const source = sources.get(remixOf.mediaId)
-      if (source?.isKept === true) return []
+      if (source?.isAvailable === true) return []
       return [[id, new ApiError(source === undefined ? 'task_not_found' : 'media_expired')]]
     }),
   )
