@@ -4,36 +4,37 @@ import path from 'node:path'
 import {
   environmentOnly,
   fetchOnly,
-  gatewayPlaces,
-  otherPlaces,
+  gatewayZones,
+  otherZones,
+  restrictedPackages,
   sqlOnly,
   sqlOpenings,
-  walls,
 } from './boundary-table.mjs'
 
 const gatewayRoot = 'gateway/src/'
 const shippedTrees = [gatewayRoot, 'contract/', 'local/', 'cli/']
 
-/** Keeps imports to the directions of boundary-table.mjs, and each technology behind its wall. */
+/** Allows only the imports of boundary-table.mjs, and each restricted package, SQL, `fetch` and `process.env` only in its files. */
 export const boundaries = {
   meta: { type: 'problem' },
   create(context) {
     const file = path.relative(context.cwd, context.filename).replaceAll(path.sep, '/')
     if (isTest(file)) return {}
-    const found = placeOf(file)
+    const found = zoneOf(file)
     const isShipped = shippedTrees.some((tree) => file.startsWith(tree))
     const isGateway = file.startsWith(gatewayRoot)
     const report = (node, message) => context.report({ node, message })
 
     const checkImport = (node, source, isTypeOnly) => {
       if (typeof source !== 'string') return
-      if (found?.place !== undefined) {
-        const complaint = direction(file, found, source, isTypeOnly)
-        if (complaint !== undefined) report(node, complaint)
+      if (found?.zone !== undefined) {
+        const message = forbiddenImport(file, found, source, isTypeOnly)
+        if (message !== undefined) report(node, message)
       }
-      const wall = isGateway && walls.find((candidate) => guards(candidate, packageOf(source)))
-      if (wall && !isOneOf(file, wall.only)) {
-        report(node, `${source} may be imported only in ${list(wall.only)}: ${wall.because}.`)
+      const restriction =
+        isGateway && restrictedPackages.find((candidate) => restricts(candidate, packageOf(source)))
+      if (restriction && !isOneOf(file, restriction.only)) {
+        report(node, `${source} may be imported only in ${list(restriction.only)}: ${restriction.reason}.`)
       }
     }
     const checkText = (node, text) => {
@@ -45,7 +46,7 @@ export const boundaries = {
       if (isShipped && !isOneOf(file, environmentOnly)) {
         report(
           node,
-          `process.env may be read only in ${list(environmentOnly)}: pass what you need as a value.`,
+          `process.env may be read only in ${list(environmentOnly)}: pass the value as an argument.`,
         )
       }
     }
@@ -53,15 +54,18 @@ export const boundaries = {
       if (isGateway && !isOneOf(file, fetchOnly))
         report(node, `fetch may be called only in ${list(fetchOnly)}.`)
     }
-    // By name alone, since it may also be imported.
+    // Checked by name alone, because `process` may also be imported.
     const isProcess = (node) => node.type === 'Identifier' && node.name === 'process'
     const isGlobal = (node, name) =>
       node.type === 'Identifier' && node.name === name && context.sourceCode.isGlobalReference(node)
 
     return {
       Program(node) {
-        if (found !== undefined && found.place === undefined) {
-          report(node, `${found.name} has no row in tools/lint/boundary-table.mjs: state what it may import.`)
+        if (found !== undefined && found.zone === undefined) {
+          report(
+            node,
+            `${found.name} has no row in tools/lint/boundary-table.mjs: add one with the imports that it may use.`,
+          )
         }
       },
       ImportDeclaration(node) {
@@ -103,36 +107,38 @@ export const boundaries = {
   },
 }
 
-/** Whether a file's place allows this import; the complaint if it does not. */
-function direction(file, { name, place }, source, isTypeOnly) {
+/** The message for an import that the zone of the file does not allow; undefined for an allowed one. */
+function forbiddenImport(file, { name, zone }, source, isTypeOnly) {
   if (isBuiltin(source)) {
-    return place.builtins === false ? `${name} must not import ${source}: it runs anywhere.` : undefined
+    return zone.builtins === false
+      ? `${name} must not import ${source}: it must also run outside Node.`
+      : undefined
   }
   const target = targetOf(file, source)
   if (target === undefined) {
-    if (place.packages === undefined || place.packages.includes(packageOf(source))) return undefined
-    return `${name} must not import ${source}: of npm it may import ${list(place.packages)}.`
+    if (zone.packages === undefined || zone.packages.includes(packageOf(source))) return undefined
+    return `${name} must not import ${source}: of npm it may import ${list(zone.packages)}.`
   }
-  if (covers(name, target) || place.imports.some((allowed) => covers(allowed, target))) return undefined
-  if (place.types?.some((allowed) => covers(allowed, target))) {
+  if (covers(name, target) || zone.imports.some((allowed) => covers(allowed, target))) return undefined
+  if (zone.types?.some((allowed) => covers(allowed, target))) {
     return isTypeOnly ? undefined : `${name} may import only types from ${source}: write import type.`
   }
-  return `${name} must not import ${source}: it may import ${list(place.imports)}.`
+  return `${name} must not import ${source}: it may import ${list(zone.imports)}.`
 }
 
-/** The place a file belongs to; undefined outside the trees we govern, without `place` if it has no row. */
-export function placeOf(file) {
+/** The zone of a file; undefined outside the checked trees, without `zone` if the table has no row for it. */
+export function zoneOf(file) {
   if (!file.startsWith(gatewayRoot)) {
-    const tree = Object.keys(otherPlaces).find((candidate) => file.startsWith(`${candidate}/`))
-    return tree && { name: `/${tree}`, place: otherPlaces[tree] }
+    const tree = Object.keys(otherZones).find((candidate) => file.startsWith(`${candidate}/`))
+    return tree && { name: `/${tree}`, zone: otherZones[tree] }
   }
   const [first, second, third] = file.slice(gatewayRoot.length).split('/')
   const name = first === 'providers' ? `${first}/${second}` : first
-  const row = !Object.hasOwn(gatewayPlaces, name) && third !== undefined ? `${first}/*` : name
-  return { name, place: Object.hasOwn(gatewayPlaces, row) ? gatewayPlaces[row] : undefined }
+  const row = !Object.hasOwn(gatewayZones, name) && third !== undefined ? `${first}/*` : name
+  return { name, zone: Object.hasOwn(gatewayZones, row) ? gatewayZones[row] : undefined }
 }
 
-/** What an import reaches in our own code, in the terms of the table; undefined for an npm package. */
+/** The target of an import in this repository, named as in the table; undefined for an npm package. */
 export function targetOf(file, source) {
   if (source.startsWith('.')) {
     const target = path.posix.join(path.posix.dirname(file), source)
@@ -147,8 +153,8 @@ export function covers(allowed, target) {
   return target === allowed || target.startsWith(`${allowed}/`)
 }
 
-export function guards(wall, packageName) {
-  return wall.packages.some((name) =>
+export function restricts(restriction, packageName) {
+  return restriction.packages.some((name) =>
     name.endsWith('/*') ? packageName.startsWith(name.slice(0, -1)) : packageName === name,
   )
 }
@@ -161,7 +167,7 @@ export function packageOf(source) {
 }
 
 function isSql(text) {
-  // A capitalised first word starts a sentence: "Select a model from the list".
+  // A capitalised first word starts an English sentence: "Select a model from the list".
   return /^\s*([a-z]+|[A-Z]+)\b/.test(text) && sqlOpenings.some((opening) => opening.test(text))
 }
 

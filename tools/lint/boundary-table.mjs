@@ -1,14 +1,14 @@
 /**
- * Who may import whom, and which file may touch which technology. A name stands for a folder or file
- * of gateway/src; `@kinora/…` for another package of ours; a leading slash for a path from the root.
+ * The allowed imports, and the files that may use each restricted package. A name stands for a folder or file of
+ * gateway/src, `@kinora/…` for another package of the workspace, and a leading slash for a path from the root.
  */
 
 /**
- * @typedef {object} Place
- * @property {string[]} imports What may be imported besides the place itself and Node's own modules.
- * @property {string[]} [types] What may be imported with `import type` only.
- * @property {string[]} [packages] Where given, the only npm packages allowed. Elsewhere the walls decide.
- * @property {false} [builtins] False where even Node's own modules are too much.
+ * @typedef {object} Zone
+ * @property {string[]} imports Allowed imports besides the zone itself and the modules of Node.
+ * @property {string[]} [types] Allowed with `import type` only.
+ * @property {string[]} [packages] The only npm packages allowed. Without it, `restrictedPackages` decides.
+ * @property {false} [builtins] False forbids the modules of Node too.
  */
 
 const common = ['@kinora/contract', 'platform']
@@ -16,10 +16,10 @@ const everything = ['@kinora', '/gateway', '']
 const vendor = folder(['providers/port', 'providers/kit'])
 
 /**
- * Every folder and root file of gateway/src. A new one must state its place here.
- * @type {Record<string, Place>}
+ * Every folder and root file of gateway/src. A new one needs a row here.
+ * @type {Record<string, Zone>}
  */
-export const gatewayPlaces = {
+export const gatewayZones = {
   'main.ts': { imports: everything },
   wiring: { imports: everything },
   'seed.ts': { imports: everything },
@@ -69,15 +69,15 @@ export const gatewayPlaces = {
   'providers/port': { imports: [], packages: [] },
   'providers/kit': folder(['providers/port', 'safe-fetch']),
   'providers/registry.ts': folder(['providers'], ['provider-config']),
-  // Every other folder there is a vendor's.
+  // Every other folder of providers belongs to one vendor.
   'providers/*': vendor,
 }
 
 /**
  * The other trees, by their path from the root.
- * @type {Record<string, Place>}
+ * @type {Record<string, Zone>}
  */
-export const otherPlaces = {
+export const otherZones = {
   'contract/src': { imports: [], packages: ['typebox'], builtins: false },
   'local/src': { imports: [] },
   'cli/src': {
@@ -97,26 +97,26 @@ export const otherPlaces = {
 }
 
 /** Packages that only some files of gateway/src may import; `@scope/*` stands for every package of a scope. */
-export const walls = [
+export const restrictedPackages = [
   {
     packages: ['fastify'],
     only: ['gateway/src/http/**'],
-    because: 'the web framework ends where http/ hands over a call',
+    reason: 'only http/ depends on the web framework',
   },
   {
     packages: ['@fastify/busboy'],
     only: ['gateway/src/http/body/multipart.ts'],
-    because: 'forms are parsed in one place',
+    reason: 'multipart forms are parsed in one file',
   },
   {
     packages: ['pg'],
     only: ['gateway/src/**/*-store.ts', 'gateway/src/platform/postgres.ts'],
-    because: 'the database is reached through the stores',
+    reason: 'only stores access the database',
   },
   {
     packages: ['@restatedev/*'],
     only: ['gateway/src/**/*.workflow.ts', 'gateway/src/platform/engine/restate.ts'],
-    because: 'the engine shows only in workflows',
+    reason: 'only workflows depend on the engine',
   },
   {
     packages: ['undici'],
@@ -125,19 +125,19 @@ export const walls = [
       'gateway/src/safe-fetch/**',
       'gateway/src/platform/engine/restate.ts',
     ],
-    because: 'what leaves the house goes through providers/kit or safe-fetch/',
+    reason: 'outgoing requests go through providers/kit or safe-fetch/',
   },
   {
     packages: ['ioredis', 'rate-limiter-flexible'],
     only: ['gateway/src/rate-limits/**', 'gateway/src/platform/redis.ts'],
-    because: 'only limits live in Redis, so that the gateway works without it',
+    reason: 'Redis holds only rate limits, so that the gateway also runs without it',
   },
 ]
 
 /** Global `fetch` counts as the package that implements it. */
-export const fetchOnly = walls.find(({ packages }) => packages.includes('undici')).only
+export const fetchOnly = restrictedPackages.find(({ packages }) => packages.includes('undici')).only
 
-/** Applies to the trees that ship. */
+/** Applies to gateway/src, contract, local and cli. */
 export const environmentOnly = ['gateway/src/config.ts']
 
 export const sqlOnly = [
@@ -147,7 +147,7 @@ export const sqlOnly = [
   'cli/src/dev/**',
 ]
 
-/** Text that starts like this is SQL; the second half of each pattern keeps ordinary sentences out. */
+/** A string that matches one of these is SQL. The second half of each pattern excludes English sentences. */
 export const sqlOpenings = [
   /^\s*select\s+(\S+|[^]*[*(,$'][^]*?)\s+from\s+\S/i,
   /^\s*select\s+(\d+|\w+\([^]*\))\s*(as\s+\w+\s*)?;?\s*$/i,

@@ -24,7 +24,7 @@ const broken: Record<string, [text: string, rule: string]> = {
   'local/src/console.ts': ["console.log('x')", 'eslint(no-console)'],
   'gateway/src/auth/unreasoned.ts': [
     '// oxlint-disable-next-line no-debugger\ndebugger',
-    'house(reasons): A suppression needs its reason',
+    'kinora(disable-reasons): Add the reason',
   ],
   'gateway/src/auth/unnamed.ts': [
     '/* oxlint-disable -- all of it */\ndebugger',
@@ -41,7 +41,7 @@ const correct: Record<string, string> = {
   'vitest.config.ts': 'export default {}',
 }
 
-it('the configuration finds what it is meant to find, by types too', async () => {
+it('the configuration reports each kind of mistake, including those that need types', async () => {
   const texts = Object.entries(broken).map(([file, [text]]) => [file, text])
   const found = await lintFixture({ ...Object.fromEntries(texts), ...correct }, { typeAware: true })
   for (const [file, [, rule]] of Object.entries(broken)) {

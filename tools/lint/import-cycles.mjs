@@ -44,7 +44,7 @@ function folderOf(file) {
 
 const graphs = new Map()
 
-/** Read once per run: the linter calls the rule for every file. */
+/** Cached, because the linter calls the rule for every file. */
 function graphOf(root) {
   if (!graphs.has(root)) graphs.set(root, readGraph(root))
   return graphs.get(root)
@@ -72,7 +72,7 @@ function importsOf(text) {
   return [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)].map(([, source]) => source)
 }
 
-/** Tarjan's algorithm: each node with all nodes that it reaches and that reach it, itself included. */
+/** Maps each node to its strongly connected component, with Tarjan's algorithm. */
 function cyclesOf(edges) {
   const indexes = new Map()
   const lowest = new Map()

@@ -1,14 +1,14 @@
-/** What gives another answer when a workflow is replayed, and what to write instead. */
+/** Members whose value differs when a workflow is replayed, with their replacements. */
 const unrepeatableMembers = {
   Date: { now: 'ctx.date.now()' },
   Math: { random: 'ctx.rand.random()' },
   performance: { now: 'ctx.date.now()' },
   crypto: { '*': 'ctx.rand, or a ctx.run step' },
-  process: { '*': 'a value handed in from outside' },
+  process: { '*': 'a value passed as an argument' },
   globalThis: {
     fetch: 'a ctx.run step',
     crypto: 'ctx.rand, or a ctx.run step',
-    process: 'a value handed in',
+    process: 'a value passed as an argument',
   },
 }
 
@@ -23,18 +23,18 @@ const unrepeatableCalls = {
   Date: 'ctx.date.now()',
 }
 
-/** Combine promises of the engine, and are journaled by it. */
+/** Combinators of engine promises; the engine journals their result. */
 const engineCombinators = new Set(['RestatePromise', 'CombineablePromise'])
 
 /**
- * A workflow is replayed from its journal, so whatever it does between two steps must come out the
- * same every time. In functions whose first parameter is `ctx`, anything else belongs in `ctx.run`.
+ * A workflow is replayed from its journal, so the code between two steps must be deterministic. In functions whose first
+ * parameter is `ctx`, anything else belongs in `ctx.run`.
  */
 export const journaled = {
   meta: { type: 'problem' },
   create(context) {
     if (!context.filename.endsWith('.workflow.ts')) return {}
-    /** One entry for each function around the current node: whether its code is replayed. */
+    /** For each function around the current node, whether its code is replayed. */
     const replayed = []
     const fromContext = new Set()
     const isReplayed = () => replayed.at(-1) === true
@@ -45,7 +45,7 @@ export const journaled = {
     const forbid = (node, what, instead) =>
       context.report({
         node,
-        message: `${what} is not journaled: a replayed workflow would see another value. Use ${instead}.`,
+        message: `${what} is not journaled: a replayed workflow would get another value. Use ${instead}.`,
       })
     const enter = (node) => {
       if (isStep(node)) replayed.push(false)
@@ -73,7 +73,7 @@ export const journaled = {
         if (instead !== undefined) forbid(node, `${name}.${member}`, instead)
       },
       NewExpression(node) {
-        // With an argument it only converts a value, which is the same each time.
+        // With an argument it only converts a value, which is deterministic.
         const readsClock = node.callee.name === 'Date' && node.arguments.length === 0
         if (isReplayed() && readsClock) forbid(node, 'new Date()', 'ctx.date.now()')
       },
@@ -91,7 +91,7 @@ export const journaled = {
   },
 }
 
-/** Whether a function is what `ctx.run` executes, once, as a step. */
+/** Whether a function is the step that `ctx.run` executes. */
 function isStep(node) {
   const call = node.parent
   if (call?.type !== 'CallExpression' || !call.arguments.includes(node)) return false
@@ -101,7 +101,7 @@ function isStep(node) {
   )
 }
 
-/** A function that is given the context is itself held to this rule. */
+/** A function that receives the context is checked by this rule itself. */
 function takesContext(node) {
   const call = unwrapped(node)
   return (
@@ -109,7 +109,7 @@ function takesContext(node) {
   )
 }
 
-/** The name at the far left of a chain: `ctx` for `ctx.run(…).map(…)`. */
+/** The leftmost name of a chain: `ctx` for `ctx.run(…).map(…)`. */
 function rootOf(node) {
   let current = unwrapped(node)
   while (current.type === 'CallExpression' || current.type === 'MemberExpression') {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 
 import { lintFixture } from './lint-fixture.ts'
 
-/** Statements of a handler, and what the rule must say about them. */
-const broken: [statements: string, complaint: string][] = [
+/** Statements of a handler, with the expected message. */
+const broken: [statements: string, message: string][] = [
   ['return Date.now()', 'Date.now is not journaled'],
   ['return new Date()', 'new Date() is not journaled'],
   ['return Date()', 'Date() is not journaled'],
@@ -45,7 +45,7 @@ const correct: string[] = [
   'const later = () => ctx.run("later", () => Math.random())\nawait ctx.run("now", () => later())',
 ]
 
-describe('house/journaled', async () => {
+describe('kinora/journaled', async () => {
   const files = Object.fromEntries([
     ...broken.map(([statements], index) => [
       `gateway/src/videos/broken-${index}.workflow.ts`,
@@ -64,28 +64,28 @@ describe('house/journaled', async () => {
     ['gateway/src/videos/named.workflow.ts', 'export async function run(ctx: any) { return Math.random() }'],
   ])
   const found = await lintFixture(files)
-  const complaintsAbout = (file: string) =>
-    (found.get(`gateway/src/videos/${file}.ts`) ?? []).filter((line) => line.startsWith('house(journaled)'))
+  const reportsFor = (file: string) =>
+    (found.get(`gateway/src/videos/${file}.ts`) ?? []).filter((line) => line.startsWith('kinora(journaled)'))
 
   it.each(broken.map((row, index) => [...row, index] as const))(
-    'refuses %s',
-    (_statements, complaint, index) => {
-      expect(complaintsAbout(`broken-${index}.workflow`).join('\n')).toContain(complaint)
+    'reports %s',
+    (_statements, message, index) => {
+      expect(reportsFor(`broken-${index}.workflow`).join('\n')).toContain(message)
     },
   )
 
   it.each(correct.map((row, index) => [row, index] as const))('accepts %s', (_statements, index) => {
-    expect(complaintsAbout(`correct-${index}.workflow`)).toEqual([])
+    expect(reportsFor(`correct-${index}.workflow`)).toEqual([])
   })
 
-  it('looks into every kind of function that takes the context', () => {
-    expect(complaintsAbout('method.workflow')).toHaveLength(1)
-    expect(complaintsAbout('named.workflow')).toHaveLength(1)
+  it('checks methods and named functions that take the context', () => {
+    expect(reportsFor('method.workflow')).toHaveLength(1)
+    expect(reportsFor('named.workflow')).toHaveLength(1)
   })
 
-  it('leaves other files and functions alone', () => {
-    expect(complaintsAbout('plain')).toEqual([])
-    expect(complaintsAbout('outside-handler.workflow')).toEqual([])
+  it('ignores other files, and functions without the context', () => {
+    expect(reportsFor('plain')).toEqual([])
+    expect(reportsFor('outside-handler.workflow')).toEqual([])
   })
 })
 

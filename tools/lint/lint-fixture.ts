@@ -10,8 +10,8 @@ interface Report {
 }
 
 /**
- * Runs the real linter with the real configuration over a tree of small files, and tells for each
- * file what was reported, as "rule: message".
+ * Runs the linter with the project's configuration over a tree of small files. Returns the reports of each file, as
+ * "rule: message".
  */
 export async function lintFixture(
   files: Record<string, string>,
@@ -23,7 +23,7 @@ export async function lintFixture(
     await writeFile(
       path.join(directory, '.oxlintrc.json'),
       configuration
-        .replace('./tools/lint/house.mjs', path.join(root, 'tools/lint/house.mjs'))
+        .replace('./tools/lint/plugin.mjs', path.join(root, 'tools/lint/plugin.mjs'))
         .replace('"typeAware": true', `"typeAware": ${options.typeAware ?? false}`),
     )
     await writeFile(path.join(directory, 'tsconfig.json'), await readFile(path.join(root, 'tsconfig.json')))
@@ -45,7 +45,7 @@ export async function lintFixture(
 async function runLinter(directory: string): Promise<Report> {
   const { promise, resolve, reject } = Promise.withResolvers<Report>()
   const linter = path.join(root, 'node_modules/oxlint/bin/oxlint')
-  // Findings make it exit with an error, so that what it prints is the only sign of a failure to run.
+  // oxlint exits with an error when it reports something, so only unreadable output means that it did not run.
   execFile(process.execPath, [linter, '--format=json'], { cwd: directory }, (_error, stdout, stderr) => {
     try {
       resolve(JSON.parse(stdout) as Report)

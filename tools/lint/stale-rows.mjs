@@ -1,70 +1,70 @@
 /**
- * What of the boundary table has no use any more: a row for a folder or file that is gone, or a permission that no import
- * makes use of. Left in place, such a row would let in what nobody has decided on.
+ * Finds unused parts of the boundary table: rows of folders or files that no longer exist, and permissions that no import
+ * uses. A stale permission would allow an import that was never decided on.
  */
 import path from 'node:path'
 
-import { covers, guards, isTest, packageOf, placeOf, targetOf } from './boundaries.mjs'
+import { covers, isTest, packageOf, restricts, targetOf, zoneOf } from './boundaries.mjs'
 
-/** What every place may import, whether it does or not. */
-const ofEveryPlace = new Set(['@kinora/contract', 'platform'])
+/** Every zone may import these, so an unused permission is not stale. */
+const commonImports = new Set(['@kinora/contract', 'platform'])
 const gatewayRoot = 'gateway/src/'
 
 /**
- * @param {{ gatewayPlaces: object, otherPlaces: object, walls: object[], globs: string[] }} table `globs` are those of
- *   files that alone may do something.
+ * @param {{ gatewayZones: object, otherZones: object, restrictedPackages: object[], globs: string[] }} table `globs` are
+ *   the file patterns of the other restrictions.
  * @param {{ file: string, text: string }[]} sources Every source file, by its path from the root.
- * @returns {string[]} One line for each thing to delete.
+ * @returns {string[]} One line for each part to delete.
  */
-export function staleRows({ gatewayPlaces, otherPlaces, walls, globs }, sources) {
-  const governed = sources.filter(({ file }) => !isTest(file))
-  const imports = governed.flatMap(({ file, text }) => importsOf(text).map((found) => ({ file, ...found })))
+export function staleRows({ gatewayZones, otherZones, restrictedPackages, globs }, sources) {
+  const checked = sources.filter(({ file }) => !isTest(file))
+  const imports = checked.flatMap(({ file, text }) => importsOf(text).map((found) => ({ file, ...found })))
   const rows = [
-    ...Object.entries(gatewayPlaces).map(([name, place]) => ({ name, place, root: gatewayRoot })),
-    ...Object.entries(otherPlaces).map(([name, place]) => ({ name, place, root: '' })),
+    ...Object.entries(gatewayZones).map(([name, zone]) => ({ name, zone, root: gatewayRoot })),
+    ...Object.entries(otherZones).map(([name, zone]) => ({ name, zone, root: '' })),
   ]
   return [
-    ...rows.flatMap((row) => staleIn(row, governed, imports)),
-    ...walls.flatMap((wall) => staleInWall(wall, imports)),
+    ...rows.flatMap((row) => staleIn(row, checked, imports)),
+    ...restrictedPackages.flatMap((restriction) => staleInRestriction(restriction, imports)),
     ...globs
-      .filter((glob) => !governed.some(({ file }) => path.matchesGlob(file, glob)))
+      .filter((glob) => !checked.some(({ file }) => path.matchesGlob(file, glob)))
       .map((glob) => `${glob} matches no file`),
   ]
 }
 
-function staleIn({ name, place, root }, governed, imports) {
+function staleIn({ name, zone, root }, checked, imports) {
   const isInside = ({ file }) => {
-    // A row with a star is for the folders that have no row of their own.
-    if (name.endsWith('/*')) return file.startsWith(root) && placeOf(file)?.place === place
+    // A row with a star covers the folders without a row of their own.
+    if (name.endsWith('/*')) return file.startsWith(root) && zoneOf(file)?.zone === zone
     return file === `${root}${name}` || file.startsWith(`${root}${name}/`)
   }
-  if (!governed.some(isInside)) return [`the row of ${name}: there is no such file or folder`]
+  if (!checked.some(isInside)) return [`the row of ${name}: there is no such file or folder`]
   const own = imports.filter(isInside)
   const targets = own.map(({ file, source }) => targetOf(file, source))
   const isUsed = (allowed) => targets.some((target) => target !== undefined && covers(allowed, target))
-  // A place that may import all of the gateway is where it is put together.
-  const isEverything = place.imports.includes('')
+  // A zone that may import all of the gateway assembles it.
+  const isEverything = zone.imports.includes('')
   const packages = new Set(own.map(({ source }) => packageOf(source)))
   return [
-    ...[...(isEverything ? [] : place.imports), ...(place.types ?? [])]
-      .filter((allowed) => !ofEveryPlace.has(allowed) && !isUsed(allowed))
-      .map((allowed) => `${name} may import ${allowed}, and does not`),
-    ...(place.packages ?? [])
+    ...[...(isEverything ? [] : zone.imports), ...(zone.types ?? [])]
+      .filter((allowed) => !commonImports.has(allowed) && !isUsed(allowed))
+      .map((allowed) => `${name} may import ${allowed}, but does not`),
+    ...(zone.packages ?? [])
       .filter((allowed) => !packages.has(allowed))
-      .map((allowed) => `${name} may import the package ${allowed}, and does not`),
+      .map((allowed) => `${name} may import the package ${allowed}, but does not`),
   ]
 }
 
-function staleInWall(wall, imports) {
+function staleInRestriction(restriction, imports) {
   const users = imports
-    .filter(({ source, file }) => file.startsWith(gatewayRoot) && guards(wall, packageOf(source)))
+    .filter(({ source, file }) => file.startsWith(gatewayRoot) && restricts(restriction, packageOf(source)))
     .map(({ file }) => file)
-  return wall.only
+  return restriction.only
     .filter((glob) => !users.some((file) => path.matchesGlob(file, glob)))
-    .map((glob) => `${glob} may import ${wall.packages.join(' or ')}, and does not`)
+    .map((glob) => `${glob} may import ${restriction.packages.join(' or ')}, but does not`)
 }
 
-/** What a text imports, with its types. */
+/** All imports of a file, types included. */
 function importsOf(text) {
   const statements = text.matchAll(/^(?:import|export)\s(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm)
   const expressions = text.matchAll(/\bimport\('([^']+)'\)/g)

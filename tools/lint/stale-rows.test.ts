@@ -3,7 +3,7 @@ import path from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { environmentOnly, gatewayPlaces, otherPlaces, sqlOnly, walls } from './boundary-table.mjs'
+import { environmentOnly, gatewayZones, otherZones, restrictedPackages, sqlOnly } from './boundary-table.mjs'
 import { staleRows } from './stale-rows.mjs'
 
 const root = path.resolve(import.meta.dirname, '../..')
@@ -16,53 +16,57 @@ for await (const file of glob('{gateway,contract,local,cli,dev}/**/*.ts', {
   sources.push({ file, text: await readFile(path.join(root, file), 'utf8') })
 }
 
-const table = { gatewayPlaces, otherPlaces, walls, globs: [...environmentOnly, ...sqlOnly] }
+const table = { gatewayZones, otherZones, restrictedPackages, globs: [...environmentOnly, ...sqlOnly] }
 
 describe('the boundary table', () => {
-  it('has no row without a file, and no permission without an import', () => {
+  it('has a file for every row and an import for every permission', () => {
     expect(sources.length).toBeGreaterThan(300)
     expect(staleRows(table, sources)).toEqual([])
   })
 
   it.each([
     [
-      'a folder that is gone',
-      { gatewayPlaces: { ...gatewayPlaces, gone: { imports: [] } } },
+      'a folder that does not exist',
+      { gatewayZones: { ...gatewayZones, gone: { imports: [] } } },
       'the row of gone',
     ],
     [
-      'a file that is gone',
-      { gatewayPlaces: { ...gatewayPlaces, 'gone.ts': { imports: [] } } },
+      'a file that does not exist',
+      { gatewayZones: { ...gatewayZones, 'gone.ts': { imports: [] } } },
       'the row of gone.ts',
     ],
     [
-      'a tree that is gone',
-      { otherPlaces: { ...otherPlaces, 'gone/src': { imports: [] } } },
+      'a tree that does not exist',
+      { otherZones: { ...otherZones, 'gone/src': { imports: [] } } },
       'the row of gone/src',
     ],
     [
-      'an import that nobody makes',
-      { gatewayPlaces: { ...gatewayPlaces, settings: { imports: ['chat'] } } },
-      'settings may import chat, and does not',
+      'an unused import permission',
+      { gatewayZones: { ...gatewayZones, settings: { imports: ['chat'] } } },
+      'settings may import chat, but does not',
     ],
     [
-      'types that nobody imports',
-      { gatewayPlaces: { ...gatewayPlaces, settings: { imports: [], types: ['chat'] } } },
-      'settings may import chat, and does not',
+      'an unused type import permission',
+      { gatewayZones: { ...gatewayZones, settings: { imports: [], types: ['chat'] } } },
+      'settings may import chat, but does not',
     ],
     [
-      'a package that nobody imports',
-      { otherPlaces: { ...otherPlaces, 'contract/src': { imports: [], packages: ['typebox', 'pg'] } } },
-      'contract/src may import the package pg, and does not',
+      'an unused package permission',
+      { otherZones: { ...otherZones, 'contract/src': { imports: [], packages: ['typebox', 'pg'] } } },
+      'contract/src may import the package pg, but does not',
     ],
     [
-      'a gap in a wall that nobody passes',
-      { walls: [{ packages: ['pg'], only: ['gateway/src/chat/**'], because: '' }] },
-      'gateway/src/chat/** may import pg, and does not',
+      'an unused permission for a restricted package',
+      { restrictedPackages: [{ packages: ['pg'], only: ['gateway/src/chat/**'], reason: '' }] },
+      'gateway/src/chat/** may import pg, but does not',
     ],
-    ['files that are gone', { globs: ['gateway/src/gone/**'] }, 'gateway/src/gone/** matches no file'],
-  ])('is told of %s', (_, change, complaint) => {
+    [
+      'a pattern that matches no file',
+      { globs: ['gateway/src/gone/**'] },
+      'gateway/src/gone/** matches no file',
+    ],
+  ])('is stale with %s', (_, change, message) => {
     const found = staleRows({ ...table, ...change }, sources)
-    expect(found.filter((line: string) => line.startsWith(complaint))).toHaveLength(1)
+    expect(found.filter((line: string) => line.startsWith(message))).toHaveLength(1)
   })
 })
