@@ -2,11 +2,11 @@ import { defineConfig } from 'vitest/config'
 
 const kit = { globalSetup: ['gateway/test/kit/global-setup.ts'] }
 
-// These limits only end a test that hangs. They leave room for a machine that is many times slower or busier.
+// These timeouts only end a test that hangs. They allow for a machine that is many times slower or busier.
 const limits = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 120_000 } } }
 const longLimits = { ...limits, testTimeout: 1_800_000, hookTimeout: 1_800_000 }
 
-// What reads memory or processor time must have the machine to itself.
+// Tests that measure memory or processor time run alone.
 const measures = [
   'local/src/speech/first-byte.test.ts',
   'cli/test/dev.test.ts',
@@ -18,7 +18,7 @@ const measures = [
   'gateway/test/journeys/watchers.test.ts',
 ]
 
-// What needs the weights of models, which `kinora models pull` fetches.
+// Tests that need model weights; `kinora models pull` downloads them.
 const sound = [
   'local/src/recognition/whisper/whisper-text.test.ts',
   'local/src/recognition/whisper/whisper-words.test.ts',
@@ -26,10 +26,10 @@ const sound = [
   'local/src/speech/spoken-sentences.test.ts',
 ]
 
-// The same at length, for `npm run prove:sound`. What it proves piece by piece `voices.test.ts` hears as a whole.
+// The long form, for `npm run prove:sound`. `voices.test.ts` covers the same end to end.
 const longSound = ['local/src/speech/kokoro.test.ts', 'local/src/recognition/recognition.test.ts']
 
-// One group of tests after the other; within a group three files at a time, because much of it is waiting.
+// Groups run in order. Three files of a group run at a time, because tests mostly wait.
 export default defineConfig({
   test: {
     maxWorkers: 3,
@@ -94,7 +94,7 @@ export default defineConfig({
           sequence: { groupOrder: 5 },
         },
       },
-      // What vendors can do to us. `npm run prove:vendors` runs it at full length.
+      // Vendor misbehaviour. `npm run prove:vendors` runs it at full length.
       {
         test: {
           ...kit,
@@ -104,7 +104,7 @@ export default defineConfig({
           sequence: { groupOrder: 4 },
         },
       },
-      // What callers can do to each other. `npm run prove:attacks` runs it at full length.
+      // Attacks by one caller on others. `npm run prove:attacks` runs them at full length.
       {
         test: {
           ...kit,
@@ -116,7 +116,7 @@ export default defineConfig({
           sequence: { groupOrder: 6 },
         },
       },
-      // Needs weights that are too large to pull for every run; not part of `npm test`.
+      // Needs model weights that are too large to download for every run; not part of `npm test`.
       {
         test: {
           ...limits,

@@ -6,7 +6,7 @@ import { faultsIn, gapsIn, readProject, statementsIn, titlesIn, type Project } f
 
 const root = new URL('../', import.meta.url)
 
-test('every statement of the reference has a test that exists, or a decided row of the gaps', async () => {
+test('every statement of the reference names existing tests or rows of the gaps', async () => {
   const page = await readFile(new URL('docs/conformance.md', root), 'utf8')
   expect(statementsIn(page).length).toBeGreaterThan(200)
   expect(await faultsIn(page, await readProject(root))).toEqual([])
@@ -31,7 +31,7 @@ const source = `
   describe.skip('500', () => { test('left out', () => {}) })
 `
 
-test('titles are read with the groups they are in, without those that do not run', () => {
+test('titles include their groups and exclude tests that do not run', () => {
   expect(titlesIn('some.test.ts', source)).toEqual([
     ['at the top'],
     ['200', 'a plain one'],
@@ -58,25 +58,25 @@ test.each([
   '`a/twice.test.ts › at the top`',
   '[S1](spec-gaps.md)',
   '`some.test.ts › at the top`, [S1](spec-gaps.md)',
-])('%s is a proof', async (proof) => {
+])('accepts %s', async (proof) => {
   expect(await faultsOf(proof)).toEqual([])
 })
 
 test.each([
-  ['', 'nothing proves it'],
-  ['soon', 'nothing proves it'],
-  ['`some.test.ts › at the bottom`', "there is no test 'at the bottom' in gateway/some.test.ts"],
-  ['`some.test.ts › a plain one`', "there are 2 of test 'a plain one' in gateway/some.test.ts"],
-  ['`some.test.ts › skipped`', "there is no test 'skipped' in gateway/some.test.ts"],
-  ['`some.test.ts`', 'some.test.ts is named without a test'],
-  ['`other.test.ts › at the top`', 'there is no file other.test.ts'],
-  ['`twice.test.ts › at the top`', 'there are 2 of file twice.test.ts'],
-  ['[S3](spec-gaps.md)', 'there is no row S3 in docs/spec-gaps.md'],
-  ['[S2](spec-gaps.md)', 'the row S2 in docs/spec-gaps.md names no test'],
-])('%s is no proof', async (proof, fault) => {
+  ['', 'it names no test and no gap'],
+  ['soon', 'it names no test and no gap'],
+  ['`some.test.ts › at the bottom`', "test 'at the bottom' in gateway/some.test.ts does not exist"],
+  ['`some.test.ts › a plain one`', "test 'a plain one' in gateway/some.test.ts exists 2 times"],
+  ['`some.test.ts › skipped`', "test 'skipped' in gateway/some.test.ts does not exist"],
+  ['`some.test.ts`', 'some.test.ts has no test title'],
+  ['`other.test.ts › at the top`', 'file other.test.ts does not exist'],
+  ['`twice.test.ts › at the top`', 'file twice.test.ts exists 2 times'],
+  ['[S3](spec-gaps.md)', 'row S3 of docs/spec-gaps.md does not exist'],
+  ['[S2](spec-gaps.md)', 'row S2 of docs/spec-gaps.md names no test'],
+])('rejects %s', async (proof, fault) => {
   expect(await faultsOf(proof)).toEqual([`Line 3 (It is so): ${fault}.`])
 })
 
-test('a bar inside a cell is told, because it would hide what follows', () => {
+test('a bar inside a cell is an error, because it would hide the rest of the cell', () => {
   expect(() => statementsIn('| statement | proof |\n|---|---|\n| a | `b | c` |')).toThrow('Line 3')
 })

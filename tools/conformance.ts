@@ -1,6 +1,6 @@
 /**
- * Checks docs/conformance.md: every statement of the API's reference names the tests that fail when it is violated, or
- * the rows of docs/spec-gaps.md that decide it. A test that is renamed, skipped or deleted makes its row wrong.
+ * Checks docs/conformance.md: every statement of the API reference names the tests that fail when it is violated, or the
+ * rows of docs/spec-gaps.md that decide it. Renaming, skipping or deleting a test invalidates its row.
  */
 import { readdir, readFile } from 'node:fs/promises'
 
@@ -19,7 +19,7 @@ const separator = ' › '
 
 const cellsOf = (row: string): string[] => row.slice(1, row.lastIndexOf('|')).split('|')
 
-/** The rows of every table of the page that has a column of proofs. */
+/** The rows of all tables whose first column is `statement`. */
 export const statementsIn = (page: string): Statement[] => {
   const statements: Statement[] = []
   let isProofTable = false
@@ -31,7 +31,7 @@ export const statementsIn = (page: string): Statement[] => {
     const [text = '', proof = '', ...more] = cellsOf(row).map((cell) => cell.trim())
     if (text === 'statement') isProofTable = true
     else if (isProofTable && !/^-+$/.test(text)) {
-      // A bar inside a title would cut it off unnoticed.
+      // A bar inside a title would silently truncate it.
       if (more.length > 0) throw new Error(`Line ${index + 1} has ${more.length + 2} columns instead of 2.`)
       const tests = [...proof.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
       const gaps = [...proof.matchAll(/\[(\w+)\]\(spec-gaps\.md\)/g)].map(([, id = '']) => id)
@@ -41,7 +41,7 @@ export const statementsIn = (page: string): Statement[] => {
   return statements
 }
 
-/** The rows of docs/spec-gaps.md, each with its column of tests. */
+/** The rows of docs/spec-gaps.md: id and column of tests. */
 export const gapsIn = (page: string): Map<string, string> =>
   new Map(
     page.split('\n').flatMap((row) => {
@@ -77,7 +77,7 @@ const titleOf = (node: unknown, source: string): string | undefined => {
   return undefined
 }
 
-/** The titles of all tests that run, each behind those of the groups it is in. */
+/** The titles of all tests that run, each after the titles of its `describe` groups. */
 export const titlesIn = (filename: string, source: string): string[][] => {
   const titles: string[][] = []
   const walk = (value: unknown, groups: string[]): void => {
@@ -104,10 +104,10 @@ export const titlesIn = (filename: string, source: string): string[][] => {
 const endsWith = (whole: string[], end: string[]): boolean =>
   end.every((each, index) => each === whole[whole.length - end.length + index])
 
-/** What is wrong with this many of something that must be there once. */
+/** The fault of a count that should be 1; undefined if it is. */
 const faultOfCount = (count: number, wanted: string): string | undefined => {
-  if (count === 0) return `there is no ${wanted}`
-  return count === 1 ? undefined : `there are ${count} of ${wanted}`
+  if (count === 0) return `${wanted} does not exist`
+  return count === 1 ? undefined : `${wanted} exists ${count} times`
 }
 
 export interface Project {
@@ -117,7 +117,7 @@ export interface Project {
   gaps: Map<string, string>
 }
 
-/** What is wrong with the page, a sentence for each fault. */
+/** The faults of the page, one sentence each. */
 export const faultsIn = async (page: string, { files, sourceOf, gaps }: Project): Promise<string[]> => {
   const known = new Map<string, string[][]>()
   const titlesOf = async (file: string) => {
@@ -130,30 +130,30 @@ export const faultsIn = async (page: string, { files, sourceOf, gaps }: Project)
     const named = files.filter((each) => each === name || each.endsWith(`/${name}`))
     const [file] = named
     if (file === undefined || named.length > 1) return faultOfCount(named.length, `file ${name}`)
-    if (path.length === 0) return `${name} is named without a test`
+    if (path.length === 0) return `${name} has no test title`
     const found = (await titlesOf(file)).filter((each) => endsWith(each, path))
     return faultOfCount(found.length, `test '${path.join(separator)}' in ${file}`)
   }
   const faultOfGap = (id: string): string | undefined => {
     const tests = gaps.get(id)
-    if (tests === undefined) return `there is no row ${id} in docs/spec-gaps.md`
+    if (tests === undefined) return `row ${id} of docs/spec-gaps.md does not exist`
     const named = tests.match(/[\w./-]+\.test\.ts/g) ?? []
-    if (named.length === 0) return `the row ${id} in docs/spec-gaps.md names no test`
-    const gone = named.find((name) => !files.some((each) => each === name || each.endsWith(`/${name}`)))
-    return gone === undefined
+    if (named.length === 0) return `row ${id} of docs/spec-gaps.md names no test`
+    const missing = named.find((name) => !files.some((each) => each === name || each.endsWith(`/${name}`)))
+    return missing === undefined
       ? undefined
-      : `the row ${id} in docs/spec-gaps.md names ${gone}, which does not exist`
+      : `row ${id} of docs/spec-gaps.md names ${missing}, which does not exist`
   }
   const faults: string[] = []
   for (const { line, text, tests, gaps: ids } of statementsIn(page)) {
     const found = [...(await Promise.all(tests.map(faultOfTest))), ...ids.map(faultOfGap)]
-    if (found.length === 0) found.push('nothing proves it')
+    if (found.length === 0) found.push('it names no test and no gap')
     for (const fault of found) if (fault !== undefined) faults.push(`Line ${line} (${text}): ${fault}.`)
   }
   return faults
 }
 
-/** The project as it stands below this root. */
+/** Reads the test files and gaps below this root. */
 export const readProject = async (root: URL): Promise<Project> => {
   const read = (file: string) => readFile(new URL(file, root), 'utf8')
   const folders = ['contract', 'gateway', 'local', 'cli', 'tools', 'dev']

@@ -1,7 +1,7 @@
 /**
- * Renders short films with the built-in provider, through its real server, and puts a frame of each on a sheet:
- * docs/contact-sheet.png shows every kind of film, docs/picture-book.png what is drawn for everyday prompts. Run
- * it after changing how films are painted; `films` or `picture-book` as an argument makes only that sheet.
+ * Renders short films through the server of the built-in provider and puts a frame of each on a contact sheet:
+ * docs/contact-sheet.png has every kind of film, docs/picture-book.png has everyday prompts. Run it after changing how
+ * films are drawn. The argument `films` or `picture-book` makes only that sheet.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -19,13 +19,13 @@ const run = promisify(execFile)
 
 interface Film {
   name: string
-  /** What stands under its frame. */
+  /** The text under its frame. */
   label: string
   prompt: string
   size: [width: number, height: number]
   watermark?: boolean
   referenceMode?: 'frames' | 'components'
-  /** Names of earlier films of the sheet, or of `portraits` and `things`. */
+  /** Names of earlier films of the sheet, or of `drawings`. */
   references?: string[]
   source?: string
   characters?: string[]
@@ -132,12 +132,12 @@ const drawings: Record<string, string> = {
 }
 
 const seconds = 3
-/** The caption is there, and a dissolve is halfway. */
+/** The caption is visible, and a dissolve is halfway. */
 const shownAt = 1.5
-/** The caption is gone and the fade at the end has hardly begun: a frame that can serve as a picture. */
+/** The caption is gone and the fade-out has hardly begun, so the frame can serve as a reference image. */
 const plainAt = 2.6
 
-/** The picture in its full light, with its caption, and while lightning strikes. */
+/** The image is at full brightness, with its caption, and lightning strikes. */
 const brightAt = 2.25
 
 async function frameAt(film: string, at: number): Promise<Buffer> {
@@ -190,17 +190,17 @@ interface Sheet {
   file: string
   films: Film[]
   columns: number
-  /** Of a film on the sheet, without its label. */
-  room: { width: number; height: number }
+  /** The largest size of a frame on the sheet, without its label. */
+  frameSize: { width: number; height: number }
   gap: number
   fontSize: number
-  /** When in a film its frame is taken. */
+  /** The time of the frame within its film, in seconds. */
   frameAt: number
 }
 
 const sheets: Record<string, Sheet> = {
   films: {
-    ...{ file: 'docs/contact-sheet.png', films, columns: 4, room: { width: 442, height: 308 }, gap: 18 },
+    ...{ file: 'docs/contact-sheet.png', films, columns: 4, frameSize: { width: 442, height: 308 }, gap: 18 },
     ...{ fontSize: 14, frameAt: shownAt },
   },
   'picture-book': {
@@ -208,20 +208,20 @@ const sheets: Record<string, Sheet> = {
     films: pictureBook.map(({ prompt }, index) => ({
       ...{ name: `page-${index + 1}`, label: prompt, prompt, size: [480, 270], watermark: false },
     })),
-    ...{ columns: 5, room: { width: 336, height: 189 }, gap: 10, fontSize: 14, frameAt: brightAt },
+    ...{ columns: 5, frameSize: { width: 336, height: 189 }, gap: 10, fontSize: 14, frameAt: brightAt },
   },
 }
 
 async function sheetOf(sheet: Sheet, frames: Buffer[]): Promise<Buffer> {
-  const { columns, room, gap, fontSize } = sheet
-  const cell = { width: room.width + gap, height: room.height + gap + fontSize * 2 }
+  const { columns, frameSize, gap, fontSize } = sheet
+  const cell = { width: frameSize.width + gap, height: frameSize.height + gap + fontSize * 2 }
   const rows = Math.ceil(frames.length / columns)
-  const pieces = await Promise.all(
+  const layers = await Promise.all(
     frames.map(async (frame, index) => {
       const left = (index % columns) * cell.width
       const top = Math.floor(index / columns) * cell.height
       const { data, info } = await sharp(frame)
-        .resize({ ...room, fit: 'inside' })
+        .resize({ ...frameSize, fit: 'inside' })
         .png()
         .toBuffer({ resolveWithObject: true })
       const film = sheet.films[index]!
@@ -231,29 +231,29 @@ async function sheetOf(sheet: Sheet, frames: Buffer[]): Promise<Buffer> {
         {
           input: data,
           left: left + Math.round((cell.width - info.width) / 2),
-          top: top + Math.round(gap / 2 + (room.height - info.height) / 2),
+          top: top + Math.round(gap / 2 + (frameSize.height - info.height) / 2),
         },
-        { input: Buffer.from(svg), left, top: top + room.height + Math.round(gap / 2) },
+        { input: Buffer.from(svg), left, top: top + frameSize.height + Math.round(gap / 2) },
       ]
     }),
   )
   const size = { width: columns * cell.width, height: rows * cell.height }
   const flat = await sharp({ create: { ...size, channels: 3, background: '#14161c' } })
-    .composite(pieces.flat())
+    .composite(layers.flat())
     .png()
     .toBuffer()
-  // Fewer colours, or smooth skies alone would make it several megabytes.
+  // A palette keeps the file small; smooth skies alone would take several megabytes.
   return await sharp(flat).png({ palette: true, colours: 256, dither: 0.8, effort: 10 }).toBuffer()
 }
 
-const asked = process.argv.slice(2)
-const unknown = asked.find((name) => !(name in sheets))
+const requested = process.argv.slice(2)
+const unknown = requested.find((name) => !(name in sheets))
 if (unknown !== undefined) {
   throw new Error(
-    `There is no sheet "${unknown}". Use one of: ${Object.keys(sheets).join(', ')}, or none for all.`,
+    `Unknown sheet "${unknown}". Use one of: ${Object.keys(sheets).join(', ')}, or no argument for all.`,
   )
 }
-const begun = performance.now()
+const startedAt = performance.now()
 const directory = await mkdtemp(path.join(tmpdir(), 'kinora-contact-sheet-'))
 const filmPath = (name: string) => path.join(directory, `${name}.mp4`)
 const provider = await startLocalProvider({
@@ -269,7 +269,7 @@ const provider = await startLocalProvider({
 })
 try {
   for (const [name, sheet] of Object.entries(sheets)) {
-    if (asked.length > 0 && !asked.includes(name)) continue
+    if (requested.length > 0 && !requested.includes(name)) continue
     for (const [index, film] of sheet.films.entries()) {
       const from = performance.now()
       await make(film, provider.url, filmPath)
@@ -279,10 +279,10 @@ try {
       )
     }
     const frames = await Promise.all(sheet.films.map((film) => frameAt(filmPath(film.name), sheet.frameAt)))
-    const painted = await sheetOf(sheet, frames)
-    await writeFile(path.join(import.meta.dirname, '..', sheet.file), painted)
-    const took = ((performance.now() - begun) / 1000).toFixed(0)
-    console.log(`${sheet.file}, ${Math.round(painted.length / 1024)} kB, after ${took} s`)
+    const image = await sheetOf(sheet, frames)
+    await writeFile(path.join(import.meta.dirname, '..', sheet.file), image)
+    const took = ((performance.now() - startedAt) / 1000).toFixed(0)
+    console.log(`${sheet.file}, ${Math.round(image.length / 1024)} kB, after ${took} s`)
   }
 } finally {
   await provider.close()

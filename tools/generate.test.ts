@@ -27,7 +27,7 @@ const write = async (file: string, text: string) => {
   await writeFile(path, text)
 }
 
-test('a missing or changed document is stale, a fresh one is not', async () => {
+test('a missing or changed document is stale, a current one is not', async () => {
   const texts = documents()
   expect(await staleDocuments(root)).toEqual(Object.keys(texts))
   for (const [file, text] of Object.entries(texts)) await write(file, text)
@@ -36,25 +36,25 @@ test('a missing or changed document is stale, a fresh one is not', async () => {
   expect(await staleDocuments(root)).toEqual(['docs/errors.md'])
 })
 
-test('every error has an anchor of its own, every failure of a task a row', () => {
+test('every error code has its own anchor, every task error a row', () => {
   const page = documents()['docs/errors.md'] ?? ''
   for (const code of Object.keys(errors)) expect(page.split('\n')).toContain(`### ${code}`)
   for (const code of Object.keys(taskErrors)) expect(page).toContain(`| \`${code}\` |`)
 })
 
-test('an error names the operations that answer it', () => {
+test('an error lists the operations that return it', () => {
   const [, section = ''] = (documents()['docs/errors.md'] ?? '').split('### task_not_found\n')
-  const line = section.split('\n').find((text) => text.startsWith('- Answered by:'))
+  const line = section.split('\n').find((text) => text.startsWith('- Returned by:'))
   expect(line).toContain('`GET /v1/videos/{id}`')
   expect(line).not.toContain('`GET /v1/models`')
 })
 
-test('every operation is described', () => {
+test('the OpenAPI document contains every operation', () => {
   const { paths } = JSON.parse(documents()['docs/openapi.json'] ?? '') as { paths: Record<string, unknown> }
   for (const { path } of Object.values(operations)) expect(paths).toHaveProperty([path])
 })
 
-test('every setting is in the example and in the table, with no default that depends on this machine', () => {
+test('every setting is in the example and in the table, without defaults that depend on this machine', () => {
   const { '.env.example': example = '', 'docs/configuration.md': page = '' } = documents()
   for (const [name, row] of Object.entries<{ default?: string }>(settings)) {
     expect(page).toContain(`| \`${name}\` |`)
@@ -66,7 +66,7 @@ test('every setting is in the example and in the table, with no default that dep
   expect(example).toContain('# LOCAL_RENDERS=\n')
 })
 
-test('every setting of providers, models and routes is told, those of each kind under its name', () => {
+test('the providers page lists every setting of providers, models and routes, and those of each kind under its name', () => {
   const page = documents()['docs/providers.md'] ?? ''
   const common = Object.keys(commonProviderSettings.properties)
   for (const { properties } of [commonProviderSettings, commonModelSettings, routeSettings]) {
@@ -77,7 +77,7 @@ test('every setting of providers, models and routes is told, those of each kind 
     for (const [name, property] of Object.entries(protocol.settings.properties)) {
       expect(section.split('###')[0]).toContain(`| \`${name}\` |`)
       expect(property).toHaveProperty('description')
-      // Both stand side by side in an entry.
+      // A provider's config holds both, so their names must differ.
       expect(common).not.toContain(name)
     }
   }

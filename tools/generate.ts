@@ -1,6 +1,6 @@
 /**
- * Writes the documents that are made from the code: the API's description, the page of errors, both lists of
- * settings, and the page of what may be set up about providers. With `--check` it writes nothing and fails where one of them is stale.
+ * Generates documents from the code: the OpenAPI descriptions, the errors page, both lists of settings, and the providers
+ * page. With `--check` it writes nothing and fails if a document is stale.
  */
 import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -23,22 +23,22 @@ import { commonProviderSettings } from '../gateway/src/provider-config/provider-
 import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
 
-const note = 'Made from the code by `npm run generate`; change it there.'
+const note = 'Generated from the code by `npm run generate`. Do not edit.'
 
-/** One paragraph or list entry of Markdown per line, so that a change shows as itself. */
+/** One paragraph or list item of Markdown per line, for readable diffs. */
 const lines = (...given: (string | string[])[]) => `${given.flat().join('\n')}\n`
 
 const nameOf = ({ method, path }: Operation) => `\`${method} ${path}\``
 
-const answeredBy = (code: ErrorCode): string => {
+const returnedBy = (code: ErrorCode): string => {
   if (errorsOfEveryOperation.includes(code)) return 'every operation'
-  if (errorsOfEveryKey.includes(code)) return 'every operation that takes a key'
+  if (errorsOfEveryKey.includes(code)) return 'every operation that requires a key'
   const names = [
     ...Object.values<Operation>(operations),
     ...Object.values<Operation>(adminOperations),
     ...Object.values<Operation>(webhookOperations),
   ].flatMap((operation) => (errorsOf(operation).includes(code) ? nameOf(operation) : []))
-  return names.length === 0 ? 'no operation yet; it is kept for endpoints that are to come' : names.join(', ')
+  return names.length === 0 ? 'no operation yet; reserved for future endpoints' : names.join(', ')
 }
 
 const errorSection = (code: ErrorCode) => {
@@ -49,7 +49,7 @@ const errorSection = (code: ErrorCode) => {
     `- Status and type: ${status} \`${type}\``,
     `- Message: ${message}`,
     `- What to do: ${remedy}`,
-    `- Answered by: ${answeredBy(code)}`,
+    `- Returned by: ${returnedBy(code)}`,
     '',
   ]
 }
@@ -60,22 +60,22 @@ const errorsPage = () =>
     '',
     note,
     '',
-    'Every answer that is not a success has this body. `param` names the offending parameter, where there is one;',
-    'a message may be more precise than the one listed here. Decide by `code`, never by the message.',
+    'Every error response has this body. `param` names the invalid parameter, if there is one. The message may be',
+    'more specific than the one listed here, so handle errors by `code`.',
     '',
     '```json',
     '{ "error": { "message": "…", "type": "…", "code": "…", "param": "…" } }',
     '```',
     '',
-    "The reply's `x-request-id` finds the request in the logs; name it when you report a fault.",
+    'The `x-request-id` response header identifies the request in the logs. Include it when you report a problem.',
     '',
-    '## Codes of an answer',
+    '## Error codes of responses',
     '',
     (Object.keys(errors) as ErrorCode[]).flatMap(errorSection),
-    '## Codes of a failed task',
+    '## Error codes of failed tasks',
     '',
-    'A task that was accepted and then failed is read with status 200. Its `status` is `failed`, its `error` carries',
-    'one of these codes, and what was held for it has been given back.',
+    'Reading a task that failed after it was accepted returns status 200. Its `status` is `failed`, its `error` has one',
+    'of these codes, and its hold has been released.',
     '',
     '| code | message |',
     '|---|---|',
@@ -85,15 +85,15 @@ const errorsPage = () =>
 interface Row {
   name: string
   isRequired: boolean
-  /** What holds when it is not set, in words where it is no fixed text. */
+  /** The default, in words if it is not a fixed value. */
   fallback: string
-  /** The fallback as it would be written into the environment; undefined where it is no fixed text. */
+  /** The default as an environment variable would hold it; undefined if it is not a fixed value. */
   example: string | undefined
   description: string
   isLimit: boolean
 }
 
-/** A description may end with what the default comes to, for defaults that depend on the machine or other settings. */
+/** A description may end with "Default: …" for defaults that depend on the machine or on other settings. */
 const withoutDefault = (text: string) => {
   const [, description = text, inWords] = /^(.*?)(?: Default: (.+)\.)?$/.exec(text) ?? []
   return { description, inWords }
@@ -115,8 +115,8 @@ const settingRows = (): Row[] =>
 const environmentExample = () =>
   lines(
     `# ${note.replaceAll('`', '')}`,
-    '# Copy it to .env. What is commented out shows its default; what is not must be given.',
-    '# Secrets have at least 32 characters, such as `openssl rand -hex 32` prints.',
+    '# Copy this file to .env. Commented-out settings show their default; the others are required.',
+    '# Secrets need at least 32 characters; `openssl rand -hex 32` prints one.',
     settingRows().flatMap(({ name, isRequired, fallback, example, description }) => [
       '',
       `# ${description}${example === undefined && !isRequired ? ` Default: ${fallback}.` : ''}`,
@@ -136,18 +136,18 @@ const configurationPage = () =>
     '',
     note,
     '',
-    'Settings are environment variables, the same for every role. They are read once, at start; everything that is',
-    'wrong with them is said at once, and the process then ends with exit code 78. `kinora dev` needs none of them.',
+    'Settings are environment variables, the same for every role. Each process reads them once, at start. If any are',
+    'invalid, it reports all of them and exits with code 78. `kinora dev` requires none of them.',
     '',
-    '| setting | default | what it is for |',
+    '| setting | default | description |',
     '|---|---|---|',
     settingRows().map((row) => `| \`${row.name}\` | ${shownFallback(row)} | ${row.description} |`),
     '',
-    'Which of them matter when is in [operating.md](operating.md), and what may stand in `PROVIDERS_FILE` in',
-    '[providers.md](providers.md).',
+    '[operating.md](operating.md) explains when to change them, and [providers.md](providers.md) lists the settings of',
+    '`PROVIDERS_FILE`.',
   )
 
-const entryTable = ({ properties, required }: Protocol['settings']): string[] => {
+const configTable = ({ properties, required }: Protocol['settings']): string[] => {
   const fallbackOf = (name: string, given: unknown, inWords: string | undefined) => {
     if (inWords !== undefined) return inWords
     if (given === undefined) return required?.includes(name) ? '**required**' : 'none'
@@ -155,7 +155,7 @@ const entryTable = ({ properties, required }: Protocol['settings']): string[] =>
     return `\`${typeof given === 'string' ? given : JSON.stringify(given)}\``
   }
   return [
-    '| setting | default | must be | what it is for |',
+    '| setting | default | must be | description |',
     '|---|---|---|---|',
     ...Object.entries(properties as Record<string, Parameters<typeof demandOf>[0]>).map(
       ([name, property]) => {
@@ -168,8 +168,8 @@ const entryTable = ({ properties, required }: Protocol['settings']): string[] =>
 }
 
 const addressOf = (kind: string, { defaultBaseUrl }: Protocol): string => {
-  const usual = kind === 'local' ? 'LOCAL_URL' : defaultBaseUrl
-  return usual === undefined ? 'Its `baseUrl` must be given.' : `Its \`baseUrl\` is \`${usual}\` by default.`
+  const defaultUrl = kind === 'local' ? 'LOCAL_URL' : defaultBaseUrl
+  return defaultUrl === undefined ? '`baseUrl` is required.' : `\`baseUrl\` is \`${defaultUrl}\` by default.`
 }
 
 const kindSection = ([kind, protocol]: [string, Protocol]): string[] => [
@@ -178,8 +178,8 @@ const kindSection = ([kind, protocol]: [string, Protocol]): string[] => [
   addressOf(kind, protocol),
   '',
   ...(Object.keys(protocol.settings.properties).length === 0
-    ? ['It has no settings of its own.']
-    : entryTable(protocol.settings)),
+    ? ['It has no further settings.']
+    : configTable(protocol.settings)),
   '',
 ]
 
@@ -189,31 +189,31 @@ const providersPage = () =>
     '',
     note,
     '',
-    'What may stand in `PROVIDERS_FILE`, under `providers` and `models`. How it is used, with an example, is in',
-    "[operating.md](operating.md#providers-and-routes). The operators' API takes the same settings, written with",
-    'underscores, such as `base_url`.',
+    'The settings of `PROVIDERS_FILE`, under `providers` and `models`. See',
+    '[operating.md](operating.md#providers-and-routes) for an example. The admin API uses the same settings in snake case,',
+    'such as `base_url`.',
     '',
-    '## Every provider',
+    '## All providers',
     '',
-    entryTable(commonProviderSettings),
+    configTable(commonProviderSettings),
     '',
-    '## What a kind has beside these',
+    '## Settings by kind',
     '',
     Object.entries(protocols).flatMap(kindSection),
-    '## A model',
+    '## Models',
     '',
-    'Its name must be one of the catalog, as `GET /v1/models` lists them.',
+    'The name must be in the catalog; `GET /v1/models` lists it.',
     '',
-    entryTable(commonModelSettings),
+    configTable(commonModelSettings),
     '',
-    '## A route',
+    '## Routes',
     '',
-    entryTable(routeSettings),
+    configTable(routeSettings),
   )
 
 const limitsTable = () =>
   lines(
-    '| setting | default | what it limits |',
+    '| setting | default | description |',
     '|---|---|---|',
     settingRows()
       .filter(({ isLimit }) => isLimit)
@@ -223,12 +223,12 @@ const limitsTable = () =>
 const securityFile = 'docs/security.md'
 const limitsMarks = { begin: '<!-- limits: made by `npm run generate` -->\n', end: '<!-- end of limits -->' }
 
-/** The page as people wrote it, with the table of limits between its marks. */
+/** The hand-written page, with the generated table of limits between its marks. */
 const securityPage = () => {
   const text = readFileSync(new URL(`../${securityFile}`, import.meta.url), 'utf8')
   const begin = text.indexOf(limitsMarks.begin)
   const end = text.indexOf(limitsMarks.end)
-  if (begin < 0 || end < begin) throw new Error(`${securityFile} lacks the marks of the table of limits`)
+  if (begin < 0 || end < begin) throw new Error(`${securityFile} lacks the marks around the table of limits`)
   return `${text.slice(0, begin)}${limitsMarks.begin}\n${limitsTable()}\n${text.slice(end)}`
 }
 
@@ -242,7 +242,7 @@ export const documents = (): Record<string, string> => ({
   '.env.example': environmentExample(),
 })
 
-/** The documents that differ from what the code would write. */
+/** The documents that differ from the generated text. */
 export const staleDocuments = async (root: URL): Promise<string[]> => {
   const stale: string[] = []
   for (const [file, text] of Object.entries(documents())) {
@@ -263,6 +263,8 @@ if (import.meta.main) {
   } else {
     const texts = documents()
     for (const file of stale) await writeFile(new URL(file, root), texts[file] ?? '')
-    process.stdout.write(stale.length === 0 ? 'Nothing to do.\n' : `Wrote ${stale.join(', ')}.\n`)
+    process.stdout.write(
+      stale.length === 0 ? 'All documents are up to date.\n' : `Wrote ${stale.join(', ')}.\n`,
+    )
   }
 }

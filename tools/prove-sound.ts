@@ -1,6 +1,6 @@
 /**
- * Speaks and hears with the built-in provider, and prints what was understood and how long it took; `--quick` is the
- * short form that CI runs too. Names of test files choose some of them.
+ * Runs the speech and recognition tests of the built-in provider and prints transcripts and times. `--quick` is the short
+ * form that CI runs. Arguments select test files by name.
  */
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
@@ -10,7 +10,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const projects = ['--project', 'sound', ...(values.quick ? [] : ['--project', 'long-sound'])]
-// One file after the other, because times are measured. npm's scripts have vitest in their path.
+// One file at a time, because the tests measure time. npm scripts have vitest in their path.
 const run = spawn('vitest', ['run', ...projects, '--no-file-parallelism', ...positionals], {
   stdio: 'inherit',
   env: { ...process.env, ...(!values.quick && { PROVE_SOUND: 'full' }) },

@@ -1,4 +1,4 @@
-/** Runs everything that vendors can do to us and prints a line for each; `--quick` is the short form that CI runs too. */
+/** Runs the tests of vendor misbehaviour and prints one line for each. `--quick` is the short form that CI runs. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -8,9 +8,9 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const reporter = fileURLToPath(new URL('../gateway/test/vendors/print-lines.ts', import.meta.url))
-// At full length each proof has the machine to itself.
+// At full length one file runs at a time, so that others do not disturb its figures.
 const alone = values.quick ? [] : ['--no-file-parallelism']
-// npm's scripts have it in their path.
+// npm scripts have vitest in their path.
 const run = spawn(
   'vitest',
   ['run', '--project', 'vendors', '--reporter', reporter, ...alone, ...positionals],
