@@ -1,6 +1,6 @@
 export type Log = (
   event: string,
   fields: Record<string, unknown>,
-  /** `info` where it is not given. */
+  /** `info` by default. */
   level?: 'info' | 'warn' | 'error',
 ) => void

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { searchPath } from './sandbox.ts'
 
-/** Where the system's own programs are; undefined where they are not installed. */
+/** Paths of optional system programs; undefined if not installed. */
 export interface Programs {
   espeakPath: string | undefined
   pocketsphinxPath: string | undefined
@@ -17,7 +17,7 @@ const isUsable = (path: string, mode: number) =>
     () => false,
   )
 
-/** Where a program of the system is, or undefined. */
+/** The path of a system program, or undefined. */
 export async function findProgram(name: string): Promise<string | undefined> {
   for (const folder of searchPath.split(':')) {
     const candidate = join(folder, name)
@@ -26,7 +26,7 @@ export async function findProgram(name: string): Promise<string | undefined> {
   return undefined
 }
 
-/** PocketSphinx counts only together with its English model. */
+/** PocketSphinx is usable only with its English model. */
 export async function findPrograms(): Promise<Programs> {
   const [espeakPath, pocketsphinxPath, hasModel] = await Promise.all([
     findProgram('espeak-ng'),

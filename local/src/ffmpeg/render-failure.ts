@@ -1,7 +1,7 @@
-/** A render that cannot succeed, with the code the caller is told. */
+/** A render failure, with the code that the job reports. */
 export class RenderFailure extends Error {
   readonly code: string
-  /** For the log only: it may hold file names and tool output. */
+  /** For the log only: it may contain file names and tool output. */
   readonly detail: string | undefined
 
   constructor(code: string, message: string, options: { detail?: string; cause?: unknown } = {}) {

@@ -8,58 +8,58 @@ import { RenderFailure } from './render-failure.ts'
 import { commandFor, type FfmpegTool } from './sandbox.ts'
 
 const progressDescriptor = 3
-/** ffmpeg that makes no new frame for this long is taken for hung. */
-const standstillMs = 120_000
-const keptErrorCharacters = 4000
+/** ffmpeg is killed as hung after this long without a new frame. */
+const hangTimeoutMs = 120_000
+const errorLengthMax = 4000
 
 export interface FfmpegRun {
   tool: FfmpegTool
-  /** All it can write to, and all it can read besides the system. */
+  /** The only directory that it can write to, and the only one outside the system that it can read. */
   directory: string
-  /** Names of files in the directory that it may only read. */
+  /** Names of read-only files in the directory. */
   readOnlyFiles?: string[]
   args: string[]
   sources?: FrameSource[]
   onFrame?(frame: number): void
-  /** What the caller is told when ffmpeg fails. */
-  complaint: string
+  /** The message of the job's error when ffmpeg fails. */
+  failureMessage: string
 }
 
-const underWay = new Map<ChildProcess, Promise<string>>()
+const running = new Map<ChildProcess, Promise<string>>()
 
-/** Kills every ffmpeg and waits until it is gone, so that none is left as a zombie for whoever inherits it. */
+/** Kills all ffmpeg processes and waits until they exit, so that none remains as a zombie. */
 export async function stopFfmpeg(): Promise<void> {
-  for (const child of underWay.keys()) killSandboxed(child)
-  await Promise.all(underWay.values())
+  for (const child of running.keys()) killSandboxed(child)
+  await Promise.all(running.values())
 }
 
 /**
- * Bubblewrap waits for the process it has locked in. Killing that one lets bubblewrap clear up and end;
- * killing bubblewrap itself would orphan it.
+ * Kills the process inside bubblewrap, so that bubblewrap cleans up and exits. Killing bubblewrap itself would orphan that
+ * process.
  */
 export function killSandboxed(child: ChildProcess): void {
   const { pid } = child
   if (pid === undefined || child.exitCode !== null) return
   try {
-    const lockedIn = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-    if (lockedIn[0] === '') child.kill('SIGKILL')
-    else for (const inner of lockedIn) process.kill(Number(inner), 'SIGKILL')
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+    if (children[0] === '') child.kill('SIGKILL')
+    else for (const inner of children) process.kill(Number(inner), 'SIGKILL')
   } catch {
-    // Not every kernel lists them, and a process may end while one looks.
+    // Some kernels do not list child processes, and the process may have ended.
     child.kill('SIGKILL')
   }
 }
 
 export async function runFfmpeg(run: FfmpegRun): Promise<void> {
   const { sources = [] } = run
-  const usualArgs = [
+  const commonArgs = [
     ...['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'],
     ...['-progress', `pipe:${progressDescriptor}`, '-stats_period', '0.2'],
   ]
   const { command, args, options } = commandFor(
     run.tool,
     run.directory,
-    [...usualArgs, ...run.args],
+    [...commonArgs, ...run.args],
     run.readOnlyFiles,
   )
   const child = spawn(command, args, {
@@ -67,38 +67,38 @@ export async function runFfmpeg(run: FfmpegRun): Promise<void> {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...sources.map(() => 'pipe' as const)],
   })
   const killChild = () => killSandboxed(child)
-  const running = ended(child)
-  underWay.set(child, running)
+  const exit = exitOf(child)
+  running.set(child, exit)
   process.once('exit', killChild)
-  let standstill = setTimeout(killChild, standstillMs)
+  let hangTimer = setTimeout(killChild, hangTimeoutMs)
   let errors = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    errors = (errors + text).slice(-keptErrorCharacters)
+    errors = (errors + text).slice(-errorLengthMax)
   })
   watchFrames(child.stdio[progressDescriptor] as Readable, (frame) => {
-    clearTimeout(standstill)
-    standstill = setTimeout(killChild, standstillMs)
+    clearTimeout(hangTimer)
+    hangTimer = setTimeout(killChild, hangTimeoutMs)
     run.onFrame?.(frame)
   })
   const feeding = sources.map((source, index) =>
     feed(source, child.stdio[firstSourceDescriptor + index] as Writable),
   )
   try {
-    const outcome = await running
+    const outcome = await exit
     await Promise.all(feeding)
     if (outcome !== 'exit 0') {
-      throw new RenderFailure('upstream_error', run.complaint, {
+      throw new RenderFailure('upstream_error', run.failureMessage, {
         detail: `ffmpeg ended with ${outcome}: ${errors.trim()}`,
       })
     }
   } finally {
-    clearTimeout(standstill)
+    clearTimeout(hangTimer)
     process.off('exit', killChild)
-    underWay.delete(child)
+    running.delete(child)
   }
 }
 
-function ended(child: ChildProcess): Promise<string> {
+function exitOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve(`error ${error.message}`))
     child.once('close', (code, signal) => resolve(code === null ? `signal ${signal}` : `exit ${code}`))
@@ -122,13 +122,13 @@ function watchFrames(progress: Readable, onFrame: (frame: number) => void): void
 }
 
 async function feed(source: FrameSource, pipe: Writable): Promise<void> {
-  // ffmpeg stops reading once it has the frames it needs; a broken pipe is no failure of ours.
+  // ffmpeg stops reading once it has all frames it needs, so a broken pipe is not a failure.
   await pipeline(Readable.from(framesOf(source)), pipe).catch(() => {})
 }
 
 function* framesOf(source: FrameSource): Generator<Buffer> {
   for (let frame = 0; frame < source.frameCount; frame++) {
-    // A copy, because the source paints into the same buffer again while this one waits in the pipe.
+    // A copy, because the source reuses its buffer for the next frame while this one is in the pipe.
     yield Buffer.from(source.paint(frame / source.framesPerSecond))
   }
 }

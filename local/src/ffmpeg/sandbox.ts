@@ -23,7 +23,7 @@ export interface Command {
 export const searchPath = '/usr/local/bin:/usr/bin:/bin'
 const probeTimeoutMs = 10_000
 
-/** Finds out once, at start, what ffmpeg there is and whether it can be locked in here. */
+/** Finds ffmpeg and checks whether the sandbox works on this machine. Called once, at start. */
 export async function findFfmpeg(ffmpegPath: string): Promise<FfmpegTool> {
   const found = await locate(ffmpegPath)
   const plain: FfmpegTool = { path: found, version: '', sandbox: 'none' }
@@ -32,18 +32,17 @@ export async function findFfmpeg(ffmpegPath: string): Promise<FfmpegTool> {
   })
   const bubblewrapPath = await locate('bwrap').catch(() => undefined)
   if (bubblewrapPath === undefined) return plain
-  const locked: FfmpegTool = { ...plain, sandbox: 'bubblewrap', bubblewrapPath }
-  // Containers often forbid user namespaces, and that shows only when one tries.
-  const works = await versionOf(commandFor(locked, '/tmp', ['-version'])).then(
+  const sandboxed: FfmpegTool = { ...plain, sandbox: 'bubblewrap', bubblewrapPath }
+  // Containers often forbid user namespaces, which only a trial run can detect.
+  const works = await versionOf(commandFor(sandboxed, '/tmp', ['-version'])).then(
     () => true,
     () => false,
   )
-  return works ? locked : plain
+  return works ? sandboxed : plain
 }
 
 /**
- * The command that runs ffmpeg with `directory` as its working directory and as all it may write to,
- * except for `readOnlyFiles` in there.
+ * The command that runs ffmpeg in `directory`, the only directory it may write to; `readOnlyFiles` in it are read-only.
  */
 export function commandFor(
   tool: FfmpegTool,
@@ -54,15 +53,17 @@ export function commandFor(
   if (tool.bubblewrapPath === undefined) {
     return { command: tool.path, args: ffmpegArgs, options: { cwd: directory, env: { PATH: searchPath } } }
   }
-  const ownFolder = path.dirname(tool.path)
+  const programFolder = path.dirname(tool.path)
   const args = [
     ...['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'],
     ...['--uid', '65534', '--gid', '65534', '--setenv', 'PATH', searchPath],
     ...['--ro-bind', '/usr', '/usr', '--ro-bind-try', '/lib', '/lib', '--ro-bind-try', '/lib64', '/lib64'],
     ...['--ro-bind-try', '/bin', '/bin', '--ro-bind-try', '/etc/ld.so.cache', '/etc/ld.so.cache'],
-    // Debian picks some of ffmpeg's libraries through links in this folder.
+    // Debian selects some of ffmpeg's libraries through links in this folder.
     ...['--ro-bind-try', '/etc/alternatives', '/etc/alternatives'],
-    ...(ownFolder.startsWith('/usr/') || ownFolder === '/bin' ? [] : ['--ro-bind', ownFolder, ownFolder]),
+    ...(programFolder.startsWith('/usr/') || programFolder === '/bin'
+      ? []
+      : ['--ro-bind', programFolder, programFolder]),
     ...['--proc', '/proc', '--dev', '/dev', '--bind', directory, '/job'],
     ...readOnlyFiles.flatMap((name) => ['--ro-bind', path.join(directory, name), `/job/${name}`]),
     ...['--chdir', '/job', '--'],
@@ -72,7 +73,7 @@ export function commandFor(
 }
 
 async function locate(name: string): Promise<string> {
-  const advice = 'install it (apt-get install ffmpeg), or say where it is with FFMPEG_PATH'
+  const advice = 'install it (apt-get install ffmpeg), or set FFMPEG_PATH'
   if (name.includes('/')) {
     return await realpath(path.resolve(name)).catch(() => {
       throw new Error(`${name} was not found: ${advice}`)
@@ -94,7 +95,7 @@ async function versionOf({ command, args, options }: Command): Promise<string> {
   return /^ffmpeg version (\S+)/u.exec(stdout)?.[1] ?? 'unknown'
 }
 
-/** Whether captions can be set as intended; undefined where fontconfig has no command to ask. */
+/** Whether the fonts for captions are installed; undefined if `fc-list` is not available. */
 export async function findFonts(): Promise<{ inter: boolean; chinese: boolean; emoji: boolean } | undefined> {
   const list = async (...args: string[]) => {
     const { stdout } = await run('fc-list', args, { env: { PATH: searchPath }, timeout: probeTimeoutMs })

@@ -44,6 +44,6 @@ export async function encodeFilm(options: EncodeOptions): Promise<void> {
     args: ffmpegArgs(options),
     sources: options.graph.sources,
     onFrame: (frame) => options.onFrame(frame),
-    complaint: 'The video could not be encoded.',
+    failureMessage: 'The video could not be encoded.',
   })
 }

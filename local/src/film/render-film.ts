@@ -5,7 +5,7 @@ import type { FilmGraph } from '../drawing/film-graph.ts'
 import { filmShape, framesPerSecond, type FilmShape } from '../drawing/film-shape.ts'
 import type { FfmpegTool } from '../ffmpeg/sandbox.ts'
 import type { JobFiles, JobRequest } from '../jobs/job.ts'
-import { readPrompt } from '../jobs/simulation.ts'
+import { parsePrompt } from '../jobs/simulation.ts'
 import { planScene, type ScenePlan } from '../scenes/scene-plan.ts'
 import { addSprite } from '../scenes/sprite.ts'
 import { composeMusic } from '../sound/music.ts'
@@ -38,7 +38,7 @@ const soundFileName = 'sound.s16'
 
 export async function renderFilm(task: RenderTask, onProgress: (percent: number) => void): Promise<void> {
   const { request, files, workDirectory: directory, tool, threads } = task
-  const { text } = readPrompt(request.prompt)
+  const { text } = parsePrompt(request.prompt)
   const shape = filmShape(request)
   const plan = planScene({ prompt: text, style: request.style, seed: request.seed })
   const clip =

@@ -13,7 +13,7 @@ const sourceName = 'source.video'
 const clipName = 'clip.mp4'
 const soundName = 'clip.s16'
 const noteName = 'clip.txt'
-const complaint = 'The source video could not be decoded.'
+const failureMessage = 'The source video could not be decoded.'
 const pixelLimit = 40_000_000
 /** What MP4 and WebM usually hold; ffmpeg knows hundreds more, and their decoders stay out of reach. */
 const decoders = [
@@ -55,7 +55,7 @@ export async function cutSource(task: SourceTask): Promise<SourceClip> {
     ...['-codec_whitelist', decoders.join(','), '-max_pixels', String(pixelLimit)],
     ...['-threads', String(task.threads), '-t', String(shape.seconds), '-i', sourceName],
   ]
-  const run = { tool: task.tool, directory, readOnlyFiles: [sourceName], complaint }
+  const run = { tool: task.tool, directory, readOnlyFiles: [sourceName], failureMessage }
   let frameCount = 0
   await runFfmpeg({
     ...run,

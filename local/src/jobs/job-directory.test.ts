@@ -23,7 +23,7 @@ function jobRecord(id: string, createdAt = '2026-01-01T00:00:00.000Z'): JobRecor
 
 const log = () => {}
 
-test('jobs are found again, oldest first, whatever their ids look like', async () => {
+test('jobs with any id are loaded after a restart, oldest first', async () => {
   const directory = await openJobDirectory(root, log)
   await directory.admit(
     await directory.beginUpload(),
@@ -34,7 +34,7 @@ test('jobs are found again, oldest first, whatever their ids look like', async (
   expect((await reopened.load()).map((record) => record.id)).toEqual(['video_1', 'vidB-2:17/../x'])
 })
 
-test('a crash leaves nothing but whole jobs', async () => {
+test('after a crash only complete jobs remain', async () => {
   const directory = await openJobDirectory(root, log)
   await directory.admit(await directory.beginUpload(), jobRecord('video_1'))
   const work = await directory.beginWork('video_1')
@@ -47,7 +47,7 @@ test('a crash leaves nothing but whole jobs', async () => {
   expect(await readdir(path.join(root, folder!))).toEqual(['job.json'])
 })
 
-test('a finished job keeps its film, and removing it leaves nothing', async () => {
+test('a finished job retains its film, and removing the job deletes all its files', async () => {
   const directory = await openJobDirectory(root, log)
   const record = jobRecord('video_1')
   await directory.admit(await directory.beginUpload(), record)
@@ -55,13 +55,13 @@ test('a finished job keeps its film, and removing it leaves nothing', async () =
   await writeFile(film, 'a film')
   const sizeBytes = await directory.storeResult('video_1', film)
   await directory.save({ ...record, state: 'done', sizeBytes })
-  await directory.tidy(record)
+  await directory.removeInputs(record)
   expect(await (await openJobDirectory(root, log)).load()).toMatchObject([{ state: 'done', sizeBytes: 6 }])
   await directory.remove('video_1')
   expect(await readdir(root)).toEqual([])
 })
 
-test('a broken record is reported and does not stop the others', async () => {
+test('a broken record is logged and does not prevent loading the others', async () => {
   const events: string[] = []
   const directory = await openJobDirectory(root, (event) => events.push(event))
   await directory.admit(await directory.beginUpload(), jobRecord('video_1'))

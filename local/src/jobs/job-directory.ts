@@ -14,20 +14,20 @@ const workPrefix = 'work-'
 export type JobDirectory = Awaited<ReturnType<typeof openJobDirectory>>
 
 /**
- * One folder per job. A folder appears under its final name only with its record inside, so whatever
- * a crash leaves behind is either a whole job or rubbish that the next start clears away.
+ * One folder per job. A folder gets its final name only after its record was written, so a crash leaves complete jobs
+ * and incomplete uploads. The next start removes the uploads.
  */
 export async function openJobDirectory(root: string, log: Log) {
   await mkdir(root, { recursive: true })
 
-  // Ids are chosen elsewhere and may hold anything; a hash of them is always a safe name.
+  // Ids come from the client and may have any characters; their hash is a safe file name.
   const folderOf = (id: string) =>
     path.join(root, jobPrefix + createHash('sha256').update(id).digest('hex').slice(0, 40))
 
   return {
     resultPath: (id: string) => path.join(folderOf(id), resultName),
 
-    /** Where the files of a job are. */
+    /** The paths of a job's files. */
     filesOf(record: JobRecord): JobFiles {
       const inFolder = (fileName: string) => path.join(folderOf(record.id), fileName)
       return {
@@ -37,7 +37,7 @@ export async function openJobDirectory(root: string, log: Log) {
       }
     },
 
-    /** Takes stock after a start: every whole job, oldest first. */
+    /** All complete jobs, oldest first. Called once, after a start. */
     async load(): Promise<JobRecord[]> {
       const records: JobRecord[] = []
       for (const name of await readdir(root)) {
@@ -46,7 +46,7 @@ export async function openJobDirectory(root: string, log: Log) {
         if (!name.startsWith(jobPrefix)) continue
         try {
           const text = await readFile(path.join(folder, recordName), 'utf8')
-          // Records of earlier versions know neither characters nor a source.
+          // Records of earlier versions have no characters and no source.
           const record = {
             characters: [],
             source: undefined,
@@ -62,14 +62,14 @@ export async function openJobDirectory(root: string, log: Log) {
       return records.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt))
     },
 
-    /** A folder to receive an upload in. */
+    /** Creates a folder for an upload. */
     async beginUpload(): Promise<string> {
       const folder = path.join(root, incomingPrefix + randomUUID())
       await mkdir(folder)
       return folder
     },
 
-    /** Turns an upload into a job, in one step. */
+    /** Turns an upload into a job, atomically. */
     async admit(uploadFolder: string, record: JobRecord): Promise<void> {
       await writeRecord(uploadFolder, record)
       await rename(uploadFolder, folderOf(record.id))
@@ -83,21 +83,21 @@ export async function openJobDirectory(root: string, log: Log) {
       await writeRecord(folderOf(record.id), record)
     },
 
-    /** A fresh folder for one attempt, so that a dying older attempt can never meddle with a newer one. */
+    /** Creates a folder for one attempt, so that an older attempt that is still ending cannot write into a newer one. */
     async beginWork(id: string): Promise<string> {
       const folder = path.join(folderOf(id), workPrefix + randomUUID())
       await mkdir(folder)
       return folder
     },
 
-    /** Puts a finished film in its place and answers its size. */
+    /** Moves a finished film to its final path and returns its size. */
     async storeResult(id: string, film: string): Promise<number> {
       await rename(film, path.join(folderOf(id), resultName))
       return (await stat(path.join(folderOf(id), resultName))).size
     },
 
-    /** Removes what only the render needed. */
-    async tidy(record: JobRecord): Promise<void> {
+    /** Removes the files that only the render needed. */
+    async removeInputs(record: JobRecord): Promise<void> {
       await clearLeftovers(folderOf(record.id))
       const { references, characters, source } = this.filesOf(record)
       const files = [...references, ...characters, ...(source === undefined ? [] : [source])]

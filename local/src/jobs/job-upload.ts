@@ -6,26 +6,26 @@ import { finished, pipeline } from 'node:stream/promises'
 
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 
-import { InvalidJob, mostCharacters, parseJobRequest, type JobFiles, type JobRequest } from './job.ts'
+import { charactersMax, InvalidJob, parseJobRequest, type JobFiles, type JobRequest } from './job.ts'
 
 const megabyte = 1024 * 1024
 
 interface FileKind {
-  most: number
+  countMax: number
   limitBytes: number
 }
 
 const fileKinds = {
   reference: {
-    most: 3,
+    countMax: 3,
     limitBytes: 20 * megabyte,
   },
   character: {
-    most: mostCharacters,
+    countMax: charactersMax,
     limitBytes: 20 * megabyte,
   },
   source: {
-    most: 1,
+    countMax: 1,
     limitBytes: 1024 * megabyte,
   },
 } satisfies Record<string, FileKind>
@@ -34,7 +34,7 @@ type FileKindName = keyof typeof fileKinds
 
 const jobFieldLimitBytes = 256 * 1024
 const bodyLimitBytes = Object.values(fileKinds).reduce(
-  (sum, kind) => sum + kind.most * kind.limitBytes,
+  (sum, kind) => sum + kind.countMax * kind.limitBytes,
   4 * megabyte,
 )
 
@@ -52,29 +52,29 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
   const parser = openParser(contentType)
   const writes: Promise<void>[] = []
   const received: Record<FileKindName, string[]> = { reference: [], character: [], source: [] }
-  // The parser does not end the file it is in when the client goes away; this does.
+  // When the client disconnects, the parser does not end the current file. This signal does.
   const aborted = new AbortController()
   let jobText: string | undefined
-  let complaint: InvalidJob | undefined
+  let firstError: InvalidJob | undefined
   let receivedBytes = 0
 
-  // The rest of the body is read even after a complaint: the answer would not reach a client that is still sending.
-  const complain = (text: string) => {
-    complaint ??= new InvalidJob(text)
+  // The body is read to its end even after an error, because a client that is still sending would not read the response.
+  const reject = (text: string) => {
+    firstError ??= new InvalidJob(text)
   }
 
   parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
     if (name !== 'job') return
-    if (valueTruncated) complain('The field "job" is too long.')
+    if (valueTruncated) reject('The field "job" is too long.')
     jobText = value
   })
   parser.on('file', (name, stream) => {
     const kind = isFileKind(name) ? name : undefined
-    if (kind === undefined || received[kind].length >= fileKinds[kind].most) {
-      complain(
+    if (kind === undefined || received[kind].length >= fileKinds[kind].countMax) {
+      reject(
         kind === undefined
-          ? 'Only the fields "job", "reference", "character" and "source" are taken.'
-          : `At most ${fileKinds[kind].most} of "${kind}" are taken.`,
+          ? 'The form may have only the fields "job", "reference", "character" and "source".'
+          : `The form may have at most ${fileKinds[kind].countMax} of "${kind}".`,
       )
       stream.resume()
       return
@@ -86,7 +86,7 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
     writes.push(
       pipeline(
         stream,
-        upTo(limitBytes, () => complain(tooLarge)),
+        byteLimit(limitBytes, () => reject(tooLarge)),
         createWriteStream(path.join(folder, fileName)),
         { signal: aborted.signal },
       ),
@@ -107,11 +107,11 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
     throw error
   }
   await Promise.all(writes)
-  if (complaint !== undefined) throw complaint
+  if (firstError !== undefined) throw firstError
   if (jobText === undefined) throw new InvalidJob('The field "job" is missing.')
   const request = parseJobRequest(jobText)
   if ((request.characters ?? []).length !== received.character.length) {
-    throw new InvalidJob('"characters" must name as many characters as there are pictures of them.')
+    throw new InvalidJob('"characters" must have one name for each file of "character".')
   }
   const { reference: references, character: characters, source } = received
   return { request, files: { references, characters, source: source[0] } }
@@ -121,8 +121,8 @@ function isFileKind(name: string): name is FileKindName {
   return Object.hasOwn(fileKinds, name)
 }
 
-/** Lets through what is within the limit and swallows the rest, so that the body is still read to its end. */
-export function upTo(limitBytes: number, onExceeded: () => void): Transform {
+/** Passes bytes up to the limit and discards the rest, so that the body is still read to its end. */
+export function byteLimit(limitBytes: number, onExceeded: () => void): Transform {
   let passedBytes = 0
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -138,7 +138,7 @@ function openParser(contentType: string): BusboyInstance {
   try {
     return new Busboy({
       headers: { 'content-type': contentType },
-      // Some clients send the JSON with a file name; it is a field all the same.
+      // Some clients send the JSON with a file name; it is still a field.
       isPartAFile: (name) => name !== 'job',
       limits: {
         fieldSize: jobFieldLimitBytes,
@@ -152,7 +152,7 @@ function openParser(contentType: string): BusboyInstance {
   }
 }
 
-/** Reads a body nobody wants to its end, so that the client gets to read the answer. */
+/** Reads an unused body to its end, so that the client reads the response. */
 export async function drain(message: Readable): Promise<void> {
   message.resume()
   await finished(message, { writable: false }).catch(() => {})

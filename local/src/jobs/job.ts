@@ -1,4 +1,4 @@
-/** How pictures become a film: played through as key frames, or set as elements into one scene. */
+/** Reference images serve as key frames, or as components of one scene. */
 type ReferenceMode = 'frames' | 'components'
 
 export interface JobRequest {
@@ -11,16 +11,16 @@ export interface JobRequest {
   style?: string
   seed?: number
   referenceMode?: ReferenceMode
-  /** User names, in the order of the pictures. */
+  /** User names, in the order of the images. */
   characters?: string[]
 }
 
-/** The files sent along. A record holds their names inside its folder, a render task their paths. */
+/** The uploaded files. A record has their names in its folder, a render task their paths. */
 export interface JobFiles {
-  /** In the order they were sent. */
+  /** In upload order. */
   references: string[]
   characters: string[]
-  /** The video that is to be changed rather than made anew. */
+  /** The video to remix. */
   source: string | undefined
 }
 
@@ -31,7 +31,7 @@ export interface JobError {
 
 type JobState = 'queued' | 'running' | 'done' | 'failed'
 
-/** What is kept of a job in its folder. Progress is not: after a crash a render starts over. */
+/** The record of a job in its folder. It has no progress, because a render starts over after a crash. */
 export interface JobRecord extends JobFiles {
   id: string
   state: JobState
@@ -49,9 +49,9 @@ export class InvalidJob extends Error {
   }
 }
 
-const longestPrompt = 32_000
-const longestName = 200
-export const mostCharacters = 4
+const promptLengthMax = 32_000
+const nameLengthMax = 200
+export const charactersMax = 4
 
 export function parseJobRequest(text: string): JobRequest {
   let value: unknown
@@ -64,13 +64,13 @@ export function parseJobRequest(text: string): JobRequest {
     throw new InvalidJob('The field "job" must be a JSON object.')
   }
   const fields = new Map<string, unknown>(Object.entries(value))
-  const style = optional(fields, 'style', (name) => textField(fields, name, longestName))
+  const style = optional(fields, 'style', (name) => textField(fields, name, nameLengthMax))
   const seed = optional(fields, 'seed', (name) => wholeNumber(fields, name, 0, Number.MAX_SAFE_INTEGER))
   const referenceMode = optional(fields, 'referenceMode', () => referenceModeField(fields))
   const characters = optional(fields, 'characters', () => charactersField(fields))
   return {
-    model: textField(fields, 'model', longestName),
-    prompt: textField(fields, 'prompt', longestPrompt),
+    model: textField(fields, 'model', nameLengthMax),
+    prompt: textField(fields, 'prompt', promptLengthMax),
     seconds: secondsField(fields),
     width: sideField(fields, 'width'),
     height: sideField(fields, 'height'),
@@ -89,10 +89,10 @@ function optional<T>(fields: Fields, name: string, read: (name: string) => T): T
   return value === undefined || value === null ? undefined : read(name)
 }
 
-function textField(fields: Fields, name: string, longest: number): string {
+function textField(fields: Fields, name: string, lengthMax: number): string {
   const value = fields.get(name)
   if (typeof value !== 'string') throw new InvalidJob(`"${name}" must be a string.`)
-  if (value.length > longest) throw new InvalidJob(`"${name}" must have at most ${longest} characters.`)
+  if (value.length > lengthMax) throw new InvalidJob(`"${name}" must have at most ${lengthMax} characters.`)
   return value
 }
 
@@ -105,12 +105,12 @@ function referenceModeField(fields: Fields): ReferenceMode {
 function charactersField(fields: Fields): string[] {
   const value = fields.get('characters')
   const names: unknown[] | undefined = Array.isArray(value) ? value : undefined
-  if (names === undefined || names.length > mostCharacters) {
-    throw new InvalidJob(`"characters" must be a list of at most ${mostCharacters} user names.`)
+  if (names === undefined || names.length > charactersMax) {
+    throw new InvalidJob(`"characters" must be a list of at most ${charactersMax} user names.`)
   }
   return names.map((name) => {
-    if (typeof name === 'string' && /\S/u.test(name) && name.length <= longestName) return name
-    throw new InvalidJob(`Each of "characters" must be a string of 1 to ${longestName} characters.`)
+    if (typeof name === 'string' && /\S/u.test(name) && name.length <= nameLengthMax) return name
+    throw new InvalidJob(`Each name in "characters" must be a string of 1 to ${nameLengthMax} characters.`)
   })
 }
 
@@ -120,21 +120,21 @@ function booleanField(fields: Fields, name: string): boolean {
   return value
 }
 
-function wholeNumber(fields: Fields, name: string, least: number, most: number): number {
+function wholeNumber(fields: Fields, name: string, min: number, max: number): number {
   const value = fields.get(name)
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > most) {
-    throw new InvalidJob(`"${name}" must be a whole number from ${least} to ${most}.`)
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max) {
+    throw new InvalidJob(`"${name}" must be a whole number from ${min} to ${max}.`)
   }
   return value
 }
 
-const secondsRange = { least: 1, most: 60 }
+const secondsRange = { min: 1, max: 60 }
 
 function secondsField(fields: Fields): number {
-  const { least, most } = secondsRange
+  const { min, max } = secondsRange
   const value = fields.get('seconds')
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < least || value > most) {
-    throw new InvalidJob(`"seconds" must be a number from ${least} to ${most}.`)
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < min || value > max) {
+    throw new InvalidJob(`"seconds" must be a number from ${min} to ${max}.`)
   }
   return value
 }

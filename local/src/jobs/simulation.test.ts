@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 
-import { readPrompt } from './simulation.ts'
+import { parsePrompt } from './simulation.ts'
 
-test('an ordinary prompt holds no magic', () => {
-  expect(readPrompt('  A whale,  simply: swimming ')).toEqual({
-    magic: {},
+test('an ordinary prompt has no directives', () => {
+  expect(parsePrompt('  A whale,  simply: swimming ')).toEqual({
+    simulation: {},
     text: 'A whale, simply: swimming',
   })
 })
@@ -18,13 +18,13 @@ test.each([
   ['a cat sim:429=2', { refusals: 2 }],
   ['a cat sim:progress=jumpy', { jumpyProgress: true }],
   ['a sim:429=1 cat sim:slow=1s', { refusals: 1, slowMs: 1000 }],
-])('%s', (prompt, magic) => {
-  expect(readPrompt(prompt)).toEqual({ magic, text: 'a cat' })
+])('%s', (prompt, simulation) => {
+  expect(parsePrompt(prompt)).toEqual({ simulation, text: 'a cat' })
 })
 
 test.each(['sim:what=1', 'sim:slow=soon', 'sim:fail', 'sim:429=x', 'versim:stall'])(
-  'what is not understood stays in the text: %s',
+  'an invalid directive stays in the text: %s',
   (prompt) => {
-    expect(readPrompt(prompt)).toEqual({ magic: {}, text: prompt })
+    expect(parsePrompt(prompt)).toEqual({ simulation: {}, text: prompt })
   },
 )

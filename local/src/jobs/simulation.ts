@@ -1,5 +1,5 @@
-/** What the words `sim:…` in a prompt ask for: rehearsals of trouble, for trying out a client. */
-export interface MagicWords {
+/** Behaviour that `sim:…` directives in a prompt request, for testing a client. */
+export interface Simulation {
   fail?: { code: string; atPercent: number }
   slowMs?: number
   stall?: true
@@ -7,46 +7,46 @@ export interface MagicWords {
   jumpyProgress?: true
 }
 
-export interface ReadPrompt {
-  magic: MagicWords
-  /** The prompt without its magic words. */
+export interface ParsedPrompt {
+  simulation: Simulation
+  /** The prompt without its directives. */
   text: string
 }
 
-const magicWord = /(?<![\p{L}\p{N}])sim:([a-z0-9]+)(?:=([a-z0-9_.]+)(?:@(\d{1,3})%?)?)?/giu
-const longestSlowMs = 24 * 60 * 60 * 1000
+const directive = /(?<![\p{L}\p{N}])sim:([a-z0-9]+)(?:=([a-z0-9_.]+)(?:@(\d{1,3})%?)?)?/giu
+const slowMsMax = 24 * 60 * 60 * 1000
 
-export function readPrompt(prompt: string): ReadPrompt {
-  const magic: MagicWords = {}
-  const text = prompt.replace(magicWord, (whole, name: string, value?: string, percent?: string) =>
-    apply(magic, name.toLowerCase(), value, percent) ? ' ' : whole,
+export function parsePrompt(prompt: string): ParsedPrompt {
+  const simulation: Simulation = {}
+  const text = prompt.replace(directive, (whole, name: string, value?: string, percent?: string) =>
+    apply(simulation, name.toLowerCase(), value, percent) ? ' ' : whole,
   )
-  return { magic, text: text.replace(/\s+/gu, ' ').trim() }
+  return { simulation, text: text.replace(/\s+/gu, ' ').trim() }
 }
 
-/** Answers whether the word was understood; others stay in the prompt as ordinary text. */
-function apply(magic: MagicWords, name: string, value = '', percent = '0'): boolean {
+/** Returns whether the directive is valid; others stay in the prompt as ordinary text. */
+function apply(simulation: Simulation, name: string, value = '', percent = '0'): boolean {
   switch (name) {
     case 'fail':
       if (!/^[a-z][a-z0-9_]*$/iu.test(value)) return false
-      magic.fail = { code: value.toLowerCase(), atPercent: Math.min(99, Number(percent)) }
+      simulation.fail = { code: value.toLowerCase(), atPercent: Math.min(99, Number(percent)) }
       return true
     case 'slow': {
       const slowMs = durationMs(value)
       if (slowMs === undefined) return false
-      magic.slowMs = Math.min(longestSlowMs, slowMs)
+      simulation.slowMs = Math.min(slowMsMax, slowMs)
       return true
     }
     case 'stall':
-      magic.stall = true
+      simulation.stall = true
       return true
     case '429':
       if (!/^\d{1,4}$/u.test(value)) return false
-      magic.refusals = Number(value)
+      simulation.refusals = Number(value)
       return true
     case 'progress':
       if (value.toLowerCase() !== 'jumpy') return false
-      magic.jumpyProgress = true
+      simulation.jumpyProgress = true
       return true
     default:
       return false

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 
-import { upTo } from '../jobs/job-upload.ts'
+import { byteLimit } from '../jobs/job-upload.ts'
 import type { RecognitionOrder } from './recognition-plan.ts'
 import { invalid, RecognitionRefusal } from './recognition-refusal.ts'
 
@@ -45,7 +45,7 @@ export async function receiveRecording(
       stream.resume()
       return
     }
-    const limited = upTo(fileLimitBytes, () => {
+    const limited = byteLimit(fileLimitBytes, () => {
       const message = `The recording is larger than ${fileLimitBytes / megabyte} MiB.`
       complaint ??= new RecognitionRefusal(413, 'file_too_large', message)
     })

@@ -14,23 +14,23 @@ export interface RenderProcess {
   stop(): void
 }
 
-/** A render that was told to stop has this long to end its ffmpeg; one deep in a picture cannot listen. */
-const stopMs = 1000
+/** Time for a render to end its ffmpeg before it is killed; while it draws a frame it cannot handle signals. */
+const stopTimeoutMs = 1000
 
 const entry = fileURLToPath(new URL('render-job.ts', import.meta.url))
 
-/** Renders in a process of its own, so that stopping is killing and no picture ever blocks the server. */
+/** Renders in a separate process, so that a render can be killed and does not block the server. */
 export function startRenderProcess(task: RenderTask, onProgress: (percent: number) => void): RenderProcess {
   const child = fork(entry, [], {
     execPath: process.execPath,
     execArgv: [],
     env: {},
-    // A process group of its own, so that a kill reaches ffmpeg as well.
+    // A separate process group, so that a kill reaches ffmpeg too.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   let stopped = false
-  let stopping: NodeJS.Timeout | undefined
+  let killTimer: NodeJS.Timeout | undefined
   let report: RenderOutcome | undefined
   let errors = ''
 
@@ -39,7 +39,7 @@ export function startRenderProcess(task: RenderTask, onProgress: (percent: numbe
     try {
       process.kill(-child.pid, 'SIGKILL')
     } catch {
-      // Nobody is left in the group, which is what we wanted.
+      // The group has already ended.
     }
   }
 
@@ -47,14 +47,14 @@ export function startRenderProcess(task: RenderTask, onProgress: (percent: numbe
     errors = (errors + text).slice(-4000)
   })
   child.on('message', (message) => {
-    const told = message as RenderMessage
-    if (told.type === 'progress') onProgress(told.percent)
-    else report = told
+    const received = message as RenderMessage
+    if (received.type === 'progress') onProgress(received.percent)
+    else report = received
   })
   const outcome = new Promise<RenderOutcome>((resolve) => {
     const end = (detail: string) => {
-      clearTimeout(stopping)
-      // A child that died without a word may have left its ffmpeg behind.
+      clearTimeout(killTimer)
+      // A child that ended without a report may have left its ffmpeg running.
       if (report === undefined) killGroup()
       if (stopped) resolve({ type: 'stopped' })
       else
@@ -71,14 +71,14 @@ export function startRenderProcess(task: RenderTask, onProgress: (percent: numbe
     child.once('close', (code, signal) => end(`ended with ${signal ?? code}: ${errors.trim()}`))
   })
   child.send(task, () => {
-    // A child that is already gone reports itself through 'close'.
+    // If the child has already exited, 'close' reports it.
   })
   return {
     outcome,
     stop() {
       stopped = true
       child.kill('SIGTERM')
-      stopping = setTimeout(killGroup, stopMs)
+      killTimer = setTimeout(killGroup, stopTimeoutMs)
     },
   }
 }

@@ -4,7 +4,7 @@ import type { FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { filmFileName } from '../film/render-film.ts'
 import type { JobDirectory } from '../jobs/job-directory.ts'
 import type { JobError, JobRecord } from '../jobs/job.ts'
-import { readPrompt, type MagicWords } from '../jobs/simulation.ts'
+import { parsePrompt, type Simulation } from '../jobs/simulation.ts'
 import type { Log } from '../log.ts'
 import { startRenderProcess } from './render-process.ts'
 import { jumpyPercent, needsSimulation, simulate } from './run-simulation.ts'
@@ -15,20 +15,20 @@ export interface LiveJob {
 }
 
 interface QueuedJob extends LiveJob {
-  magic: MagicWords
-  /** Where the real render's progress starts; above 0 after a slow rehearsal. */
+  simulation: Simulation
+  /** The progress at which the real render starts; above 0 after a slow simulation. */
   fromPercent: number
-  /** Ends whatever is under way for this job. */
+  /** Stops the simulation or render of this job. */
   stop: () => void
   removed: boolean
-  /** Settles once nothing touches the job's folder any more. */
+  /** Settles when the job's folder is no longer in use. */
   busy: Promise<void>
 }
 
 export interface RenderQueueOptions {
   directory: JobDirectory
   tool: FfmpegTool
-  /** How many films are rendered at the same time. */
+  /** How many films are rendered concurrently. */
   renders: number
   threads: number
   log: Log
@@ -46,7 +46,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
     const job: QueuedJob = {
       record,
       progress: record.state === 'done' ? 100 : 0,
-      magic: readPrompt(record.request.prompt).magic,
+      simulation: parsePrompt(record.request.prompt).simulation,
       fromPercent: 0,
       stop: () => {},
       removed: false,
@@ -54,7 +54,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
     }
     jobs.set(record.id, job)
     if (finished) return job
-    if (needsSimulation(job.magic)) job.busy = play(job)
+    if (needsSimulation(job.simulation)) job.busy = runSimulation(job)
     else enqueue(job)
     return job
   }
@@ -76,13 +76,13 @@ export function createRenderQueue(options: RenderQueueOptions) {
     }
   }
 
-  async function play(job: QueuedJob): Promise<void> {
+  async function runSimulation(job: QueuedJob): Promise<void> {
     const controller = new AbortController()
     job.stop = () => controller.abort()
     job.record.state = 'running'
     try {
-      const outcome = await simulate(job.magic, (percent) => advance(job, percent), controller.signal)
-      if (outcome.type === 'fail') return await fail(job, outcome.error, 'rehearsed')
+      const outcome = await simulate(job.simulation, (percent) => advance(job, percent), controller.signal)
+      if (outcome.type === 'fail') return await fail(job, outcome.error, 'simulated')
       job.fromPercent = outcome.fromPercent
       enqueue(job)
     } catch (error) {
@@ -93,7 +93,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
 
   async function render(job: QueuedJob): Promise<void> {
     const { record } = job
-    const begun = performance.now()
+    const startedAt = performance.now()
     record.state = 'running'
     try {
       const workDirectory = await directory.beginWork(record.id)
@@ -119,10 +119,10 @@ export function createRenderQueue(options: RenderQueueOptions) {
       job.progress = 100
       log('local.rendered', {
         id: record.id,
-        wallMs: Math.round(performance.now() - begun),
+        wallMs: Math.round(performance.now() - startedAt),
         sizeBytes: record.sizeBytes,
       })
-      await directory.tidy(record)
+      await directory.removeInputs(record)
     } catch (error) {
       if (job.removed) return
       await fail(job, { code: 'upstream_error', message: 'The video could not be rendered.' }, String(error))
@@ -137,7 +137,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
     record.finishedAt = new Date().toISOString()
     try {
       await directory.save({ ...record, state: 'failed' })
-      await directory.tidy(record)
+      await directory.removeInputs(record)
     } catch (saveError) {
       log('local.save_failed', { id: record.id, error: String(saveError) }, 'error')
     }
@@ -147,12 +147,12 @@ export function createRenderQueue(options: RenderQueueOptions) {
   function advance(job: QueuedJob, percent: number): void {
     if (job.removed || job.record.state !== 'running') return
     const whole = Math.min(99, Math.floor(percent))
-    job.progress = job.magic.jumpyProgress === true ? jumpyPercent(whole) : whole
+    job.progress = job.simulation.jumpyProgress === true ? jumpyPercent(whole) : whole
   }
 
   async function halt(job: QueuedJob): Promise<void> {
-    const place = waiting.indexOf(job)
-    if (place !== -1) waiting.splice(place, 1)
+    const index = waiting.indexOf(job)
+    if (index !== -1) waiting.splice(index, 1)
     job.stop()
     await job.busy
   }
@@ -175,7 +175,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
     },
     waitingCount: () => waiting.length,
 
-    /** Removes what finished before `time`. */
+    /** Removes the jobs that finished before `time`. */
     async sweep(time: Date): Promise<void> {
       for (const { record } of [...jobs.values()]) {
         if (record.finishedAt === undefined || new Date(record.finishedAt) >= time) continue

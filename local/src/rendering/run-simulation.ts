@@ -1,38 +1,38 @@
 import type { JobError } from '../jobs/job.ts'
-import type { MagicWords } from '../jobs/simulation.ts'
+import type { Simulation } from '../jobs/simulation.ts'
 
 export type SimulationOutcome = { type: 'render'; fromPercent: number } | { type: 'fail'; error: JobError }
 
-/** How far the progress of a slow job creeps before the real render takes over. */
-const slowShare = 40
+/** The progress that a slow job reaches before its real render starts. */
+const slowPercent = 40
 const tickMs = 100
 const climbMs = 1200
 
-/** Whether the job is to be played rather than rendered, at least at first. */
-export function needsSimulation(magic: MagicWords): boolean {
-  return magic.fail !== undefined || magic.slowMs !== undefined || magic.stall === true
+/** Whether the job is simulated before, or instead of, its render. */
+export function needsSimulation(simulation: Simulation): boolean {
+  return simulation.fail !== undefined || simulation.slowMs !== undefined || simulation.stall === true
 }
 
 /**
- * Plays the trouble a prompt asked for. This needs neither a process nor a render slot, so a stalled
- * rehearsal does not hold up real work. Resolves never for a stall; `signal` ends it by rejecting.
+ * Runs the simulation that a prompt requests. It uses neither a process nor a render slot, so a stalled job does not
+ * block real ones. A stall never resolves; `signal` makes it reject.
  */
 export async function simulate(
-  magic: MagicWords,
+  simulation: Simulation,
   onProgress: (percent: number) => void,
   signal: AbortSignal,
 ): Promise<SimulationOutcome> {
   let reached = 0
-  if (magic.slowMs !== undefined) {
-    await climb(0, slowShare, magic.slowMs, onProgress, signal)
-    reached = slowShare
+  if (simulation.slowMs !== undefined) {
+    await climb(0, slowPercent, simulation.slowMs, onProgress, signal)
+    reached = slowPercent
   }
-  if (magic.fail !== undefined) {
-    const { code, atPercent } = magic.fail
+  if (simulation.fail !== undefined) {
+    const { code, atPercent } = simulation.fail
     if (atPercent > reached) await climb(reached, atPercent, climbMs, onProgress, signal)
-    return { type: 'fail', error: { code, message: `The prompt asked for this failure (${code}).` } }
+    return { type: 'fail', error: { code, message: `Simulated failure requested by the prompt (${code}).` } }
   }
-  if (magic.stall === true) {
+  if (simulation.stall === true) {
     onProgress(50)
     await pause(undefined, signal)
   }
@@ -46,9 +46,9 @@ async function climb(
   onProgress: (percent: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   for (;;) {
-    const share = durationMs === 0 ? 1 : Math.min(1, (performance.now() - begun) / durationMs)
+    const share = durationMs === 0 ? 1 : Math.min(1, (performance.now() - startedAt) / durationMs)
     onProgress(Math.floor(from + (to - from) * share))
     if (share === 1) return
     await pause(Math.min(tickMs, durationMs), signal)
@@ -60,7 +60,7 @@ function pause(durationMs: number | undefined, signal: AbortSignal): Promise<voi
     const timer = durationMs === undefined ? undefined : setTimeout(done, durationMs)
     const stop = () => {
       clearTimeout(timer)
-      reject(new Error('The rehearsal was stopped.'))
+      reject(new Error('The simulation was stopped.'))
     }
     function done(): void {
       signal.removeEventListener('abort', stop)
@@ -73,7 +73,7 @@ function pause(durationMs: number | undefined, signal: AbortSignal): Promise<voi
 
 const jumps = [40, 20, 70, 10, 90]
 
-/** A progress that goes to and fro, for clients that ought to bear it. */
+/** A progress that also decreases, for testing clients. */
 export function jumpyPercent(percent: number): number {
   return jumps[Math.min(jumps.length - 1, Math.floor(percent / (100 / jumps.length)))] ?? percent
 }

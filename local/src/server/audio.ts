@@ -1,4 +1,4 @@
-/** Everything about sound that the provider answers: speech, recognition, dialogue, and which engine does it. */
+/** The audio endpoints of the provider: speech, recognition, dialogue, and the list of engines. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { createDialogue } from '../dialogue/dialogue.ts'
@@ -18,14 +18,14 @@ export interface AudioOptions {
 type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 export interface Audio {
-  /** What answers this path, or undefined where it is not about sound. */
+  /** The handler of this path, or undefined if it is not an audio path. */
   find: (path: string) => Handle | undefined
   engines: () => Promise<Record<string, unknown>>
   close: () => Promise<void>
 }
 
-/** What a conversation is heard with: the model that the callers of small questions get. */
-const hearingModel = 'asr-1'
+/** The recognition model for spoken turns of a dialogue. */
+const dialogueRecognitionModel = 'asr-1'
 
 export function createAudio(options: AudioOptions, programs: Programs): Audio {
   const { directory } = options
@@ -34,7 +34,7 @@ export function createAudio(options: AudioOptions, programs: Programs): Audio {
   const dialogue = createDialogue({
     ...options,
     speak: (order, signal) => speech.speak({ ...order, speed: 1 }, signal),
-    recognise: (path, signal) => recognition.hear(path, hearingModel, signal),
+    recognise: (path, signal) => recognition.hear(path, dialogueRecognitionModel, signal),
   })
   const handlers: Record<string, Handle> = {
     '/v1/audio/speech': speech.handle,
@@ -44,7 +44,7 @@ export function createAudio(options: AudioOptions, programs: Programs): Audio {
   }
   return {
     find: (path) => handlers[path],
-    // Looked for anew, because a program may be installed while this runs.
+    // Searched on each call, because a program may be installed while the server runs.
     engines: async () => describeEngines(directory, await findPrograms()),
     close: async () => {
       await Promise.all([speech.close(), recognition.close(), dialogue.close()])

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -37,19 +36,19 @@ afterAll(async () => {
 
 const plainJob = { model: 'm', prompt: 'a lake', seconds: 1, width: 128, height: 128, watermark: true }
 
-interface Reply {
+interface TestResponse {
   status: number
   retryAfter: string | null
   body: { state?: string; progress?: number; error?: { code: string }; sizeBytes?: number; id?: string }
 }
 
-async function call(method: string, target: string, body?: FormData | string): Promise<Reply> {
+async function call(method: string, target: string, body?: FormData | string): Promise<TestResponse> {
   const response = await fetch(provider.url + target, { method, ...(body === undefined ? {} : { body }) })
   const text = await response.text()
   return {
     status: response.status,
     retryAfter: response.headers.get('retry-after'),
-    body: text === '' ? {} : (JSON.parse(text) as Reply['body']),
+    body: text === '' ? {} : (JSON.parse(text) as TestResponse['body']),
   }
 }
 
@@ -58,7 +57,7 @@ async function put(
   job: unknown,
   references: Blob[] = [],
   others: [name: string, content: Blob][] = [],
-): Promise<Reply> {
+): Promise<TestResponse> {
   const form = new FormData()
   form.set('job', typeof job === 'string' ? job : JSON.stringify(job))
   for (const reference of references) form.append('reference', reference, '../../evil.png')
@@ -66,20 +65,23 @@ async function put(
   return await call('PUT', `/jobs/${encodeURIComponent(id)}`, form)
 }
 
-async function settled(id: string): Promise<Reply['body']> {
-  for (;;) {
-    const { body } = await call('GET', `/jobs/${encodeURIComponent(id)}`)
-    if (body.state === 'done' || body.state === 'failed') return body
-    await sleep(20)
-  }
+async function settled(id: string): Promise<TestResponse['body']> {
+  let body: TestResponse['body'] = {}
+  await expect
+    .poll(async () => {
+      body = (await call('GET', `/jobs/${encodeURIComponent(id)}`)).body
+      return body.state
+    })
+    .toMatch(/done|failed/)
+  return body
 }
 
-test('health names the tools', async () => {
+test('health reports the version of ffmpeg', async () => {
   const response = await fetch(`${provider.url}/health`)
   expect(await response.json()).toMatchObject({ ok: true, ffmpeg: expect.stringMatching(/^\S+$/) as string })
 })
 
-test('a job is made once, however often it is sent', async () => {
+test('a repeated request does not create a second job', async () => {
   const id = 'vidB-2:1731650000-Ab12'
   const job = { ...plainJob, prompt: 'a lake sim:fail=content_policy_violation' }
   expect(await put(id, job)).toMatchObject({ status: 201, body: { id, state: 'queued', progress: 0 } })
@@ -88,10 +90,10 @@ test('a job is made once, however often it is sent', async () => {
   expect(await call('GET', `/jobs/${id}/result`)).toMatchObject({ status: 409 })
 })
 
-test('two requests for the same job at once make one job', async () => {
+test('two concurrent requests for the same job create one job', async () => {
   const job = { ...plainJob, prompt: 'sim:stall' }
-  const replies = await Promise.all([put('video_twin', job), put('video_twin', job)])
-  expect(new Set(replies.map((reply) => reply.status))).toEqual(new Set([200, 201]))
+  const responses = await Promise.all([put('video_twin', job), put('video_twin', job)])
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 201]))
 })
 
 test.each([
@@ -105,8 +107,8 @@ test.each([
   ['an unknown reference mode', { ...plainJob, referenceMode: 'collage' }],
   ['characters as text', { ...plainJob, characters: 'mina' }],
   ['a character without a name', { ...plainJob, characters: [''] }],
-  ['a name without a picture', { ...plainJob, characters: ['mina'] }],
-])('nonsense is refused: %s', async (_name, job) => {
+  ['a name without an image', { ...plainJob, characters: ['mina'] }],
+])('rejects an invalid job: %s', async (_name, job) => {
   expect(await put('video_bad', job)).toMatchObject({
     status: 400,
     body: { error: { code: 'invalid_request' } },
@@ -114,7 +116,7 @@ test.each([
   expect(await call('GET', '/jobs/video_bad')).toMatchObject({ status: 404 })
 })
 
-test('four references and bodies that are no form are refused', async () => {
+test('rejects four references, a body that is not a form, and a malformed id', async () => {
   const image = new Blob(['x'])
   expect(await put('video_bad', plainJob, [image, image, image, image])).toMatchObject({
     status: 400,
@@ -123,33 +125,33 @@ test('four references and bodies that are no form are refused', async () => {
   expect(await call('PUT', '/jobs/%20', 'hello')).toMatchObject({ status: 400 })
 })
 
-const sentAlong = new Blob(['x'])
+const uploaded = new Blob(['x'])
 
-test('a source and characters are taken', async () => {
+test('accepts a source and characters', async () => {
   const job = { ...plainJob, prompt: 'sim:stall', referenceMode: 'frames', characters: ['mina', 'otto'] }
   const files: [string, Blob][] = [
-    ['character', sentAlong],
-    ['source', sentAlong],
-    ['character', sentAlong],
+    ['character', uploaded],
+    ['source', uploaded],
+    ['character', uploaded],
   ]
-  expect(await put('video_cast', job, [sentAlong], files)).toMatchObject({ status: 201 })
+  expect(await put('video_cast', job, [uploaded], files)).toMatchObject({ status: 201 })
   expect(await call('DELETE', '/jobs/video_cast')).toMatchObject({ status: 204 })
 })
 
 test.each<[string, string[], [string, Blob][]]>([
-  ['a picture without a name', [], [['character', sentAlong]]],
-  ['five characters', ['a', 'b', 'c', 'd'], Array.from({ length: 5 }, () => ['character', sentAlong])],
-  ['two sources', [], Array.from({ length: 2 }, () => ['source', sentAlong])],
+  ['an image without a name', [], [['character', uploaded]]],
+  ['five characters', ['a', 'b', 'c', 'd'], Array.from({ length: 5 }, () => ['character', uploaded])],
+  ['two sources', [], Array.from({ length: 2 }, () => ['source', uploaded])],
   ['a large character', ['a'], [['character', new Blob([Buffer.alloc(20 * 1024 * 1024 + 1)])]]],
-  ['a part of another name', [], [['video', sentAlong]]],
-])('refused: %s', async (_name, characters, files) => {
+  ['a part of another name', [], [['video', uploaded]]],
+])('rejects %s', async (_name, characters, files) => {
   expect(await put('video_bad', { ...plainJob, characters }, [], files)).toMatchObject({
     status: 400,
     body: { error: { code: 'invalid_request' } },
   })
 })
 
-test('unknown jobs and paths', async () => {
+test('unknown jobs and paths are errors', async () => {
   expect(await call('GET', '/jobs/none')).toMatchObject({
     status: 404,
     body: { error: { code: 'job_not_found' } },
@@ -159,7 +161,7 @@ test('unknown jobs and paths', async () => {
   expect(await call('POST', '/jobs/none')).toMatchObject({ status: 405 })
 })
 
-test('sim:429 refuses as often as asked', async () => {
+test('sim:429 refuses the requested number of times', async () => {
   const job = { ...plainJob, prompt: 'sim:429=2 sim:fail=upstream_error' }
   expect(await put('video_429', job)).toMatchObject({ status: 429, retryAfter: '1' })
   expect(await put('video_429', job)).toMatchObject({ status: 429 })
@@ -173,12 +175,12 @@ test('a stalled job stays at 50 until it is deleted', async () => {
   expect(await call('GET', '/jobs/video_stall')).toMatchObject({ status: 404 })
 })
 
-test('a reference that is no picture fails the job', async () => {
+test('a reference that is not an image fails the job', async () => {
   await put('video_svg', plainJob, [new Blob(['<svg xmlns="http://www.w3.org/2000/svg"/>'])])
   expect(await settled('video_svg')).toMatchObject({ state: 'failed', error: { code: 'invalid_image' } })
 })
 
-test('a real film, still there after a restart', async () => {
+test('a rendered film is available after a restart', async () => {
   expect(await put('video_real', plainJob)).toMatchObject({ status: 201 })
   const job = await settled('video_real')
   expect(job).toMatchObject({ state: 'done', progress: 100 })

@@ -9,26 +9,26 @@ import { findFfmpeg, findFonts } from '../ffmpeg/sandbox.ts'
 import { openJobDirectory } from '../jobs/job-directory.ts'
 import { drain, receiveJob } from '../jobs/job-upload.ts'
 import { InvalidJob, type JobRecord } from '../jobs/job.ts'
-import { readPrompt } from '../jobs/simulation.ts'
+import { parsePrompt } from '../jobs/simulation.ts'
 import type { Log } from '../log.ts'
 import { openModelDirectory } from '../models/model-directory.ts'
 import { createRenderQueue, type LiveJob } from '../rendering/render-queue.ts'
 import { createAudio } from './audio.ts'
 
-const mostWaiting = 1000
-const keepFinishedMs = 24 * 60 * 60 * 1000
+const waitingMax = 1000
+const retainFinishedMs = 24 * 60 * 60 * 1000
 const sweepEveryMs = 60 * 60 * 1000
 const busyRetrySeconds = 5
 
 export interface LocalProviderOptions {
   host: string
   port: number
-  /** Where jobs are kept; they survive a restart. */
+  /** The directory of jobs; they survive a restart. */
   directory: string
-  /** Where pulled models are; nothing is pulled here. */
+  /** The directory of pulled models; the provider never pulls models itself. */
   modelDirectory: string
   ffmpegPath: string
-  /** How many films are rendered at the same time; as many as there are cores unless told otherwise. */
+  /** How many films are rendered concurrently; one per core by default. */
   renders?: number
   log: Log
 }
@@ -38,7 +38,7 @@ export interface LocalProvider {
   close(): Promise<void>
 }
 
-interface Answer {
+interface JobResponse {
   status: number
   body?: unknown
   headers?: Record<string, string>
@@ -67,16 +67,16 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
 
   const sweep = () =>
     queue
-      .sweep(new Date(Date.now() - keepFinishedMs))
+      .sweep(new Date(Date.now() - retainFinishedMs))
       .catch((error: unknown) => log('local.sweep_failed', { error: String(error) }, 'error'))
-  const sweeping = setInterval(() => void sweep(), sweepEveryMs)
-  sweeping.unref()
+  const sweepTimer = setInterval(() => void sweep(), sweepEveryMs)
+  sweepTimer.unref()
 
-  /** Uploads under way, so that a repeated request waits for the first instead of starting a second job. */
-  const uploads = new Map<string, Promise<Answer>>()
-  const refusalsGiven = new Map<string, number>()
+  /** Uploads in progress, so that a repeated request waits for the first instead of starting a second job. */
+  const uploads = new Map<string, Promise<JobResponse>>()
+  const refusalCounts = new Map<string, number>()
 
-  async function createJob(id: string, request: IncomingMessage): Promise<Answer> {
+  async function createJob(id: string, request: IncomingMessage): Promise<JobResponse> {
     const existing = queue.find(id)
     if (existing !== undefined) {
       await drain(request)
@@ -88,14 +88,14 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
       await earlier.catch(() => {})
       const job = queue.find(id)
       return job === undefined
-        ? busy('Another request for this job has just failed.', 1)
+        ? busy('Another request for this job has just failed. Try again.', 1)
         : { status: 200, body: describe(job) }
     }
-    if (queue.waitingCount() > mostWaiting) {
+    if (queue.waitingCount() > waitingMax) {
       await drain(request)
-      return busy('Too many jobs are waiting.', busyRetrySeconds)
+      return busy('Too many jobs are queued.', busyRetrySeconds)
     }
-    const upload = takeUpload(id, request)
+    const upload = receiveUpload(id, request)
     uploads.set(id, upload)
     try {
       return await upload
@@ -104,20 +104,20 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
     }
   }
 
-  async function takeUpload(id: string, message: IncomingMessage): Promise<Answer> {
+  async function receiveUpload(id: string, message: IncomingMessage): Promise<JobResponse> {
     const folder = await directory.beginUpload()
     try {
       const { request, files } = await receiveJob(message, folder)
-      const refusals = readPrompt(request.prompt).magic.refusals ?? 0
-      const given = refusalsGiven.get(id) ?? 0
-      if (given < refusals) {
-        refusalsGiven.set(id, given + 1)
+      const refusals = parsePrompt(request.prompt).simulation.refusals ?? 0
+      const refused = refusalCounts.get(id) ?? 0
+      if (refused < refusals) {
+        refusalCounts.set(id, refused + 1)
         return {
-          ...problem(429, 'rate_limit_exceeded', 'The prompt asked to be refused at first.'),
+          ...problem(429, 'rate_limit_exceeded', 'Simulated rate limit requested by the prompt.'),
           headers: { 'retry-after': '1' },
         }
       }
-      refusalsGiven.delete(id)
+      refusalCounts.delete(id)
       const createdAt = new Date().toISOString()
       const record: JobRecord = { id, state: 'queued', request, ...files, createdAt }
       await directory.admit(folder, record)
@@ -129,12 +129,12 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
       await drain(message)
       return problem(400, 'invalid_request', error.message)
     } finally {
-      // After a success the folder is gone from here, and this does nothing.
+      // After a success the folder has been moved, and this does nothing.
       await directory.discardUpload(folder)
     }
   }
 
-  async function sendResult(id: string, response: ServerResponse): Promise<Answer | undefined> {
+  async function sendResult(id: string, response: ServerResponse): Promise<JobResponse | undefined> {
     const job = queue.find(id)
     if (job === undefined) return notFound()
     if (job.record.state !== 'done' || job.record.sizeBytes === undefined) {
@@ -145,12 +145,12 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
     return undefined
   }
 
-  async function route(request: IncomingMessage, response: ServerResponse): Promise<Answer | undefined> {
+  async function route(request: IncomingMessage, response: ServerResponse): Promise<JobResponse | undefined> {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
-    const sound = audio.find(path)
-    if (sound !== undefined) {
+    const handleAudio = audio.find(path)
+    if (handleAudio !== undefined) {
       if (request.method !== 'POST') return methodNotAllowed('POST')
-      await sound(request, response)
+      await handleAudio(request, response)
       return undefined
     }
     const segments = path.split('/').slice(1)
@@ -175,7 +175,7 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
       rest.length > 0 ||
       (part !== undefined && part !== 'result')
     ) {
-      return problem(404, 'not_found', 'There is nothing here.')
+      return problem(404, 'not_found', 'This path does not exist.')
     }
     const id = decodeId(encodedId)
     if (id === undefined) return problem(400, 'invalid_request', 'The job id is malformed.')
@@ -200,10 +200,10 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const answer = await route(request, response)
-      if (answer !== undefined) send(response, answer)
+      const result = await route(request, response)
+      if (result !== undefined) send(response, result)
     } catch (error) {
-      if (clientLeft(request, error)) return
+      if (isDisconnect(request, error)) return
       log('local.request_failed', { method: request.method, error: String(error) }, 'error')
       if (response.headersSent) response.destroy()
       else send(response, problem(500, 'internal_error', 'The local provider failed.'))
@@ -215,7 +215,7 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
     server.once('error', reject)
     server.listen(options.port, options.host, resolve)
   })
-  // Only now, so that a port already taken does not leave renders behind.
+  // Renders start after the port is open, so that a failed start leaves none running.
   for (const record of records) queue.add(record)
   await sweep()
   const { port } = server.address() as AddressInfo
@@ -225,7 +225,7 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
   return {
     url,
     async close() {
-      clearInterval(sweeping)
+      clearInterval(sweepTimer)
       const closing = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeAllConnections()
       await Promise.all([closing, queue.close(), audio.close()])
@@ -233,9 +233,9 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
   }
 }
 
-function clientLeft(request: IncomingMessage, error: unknown): boolean {
-  const left = error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
-  return left || (request.destroyed && !request.complete)
+function isDisconnect(request: IncomingMessage, error: unknown): boolean {
+  const isClosed = error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+  return isClosed || (request.destroyed && !request.complete)
 }
 
 function decodeId(encoded: string): string | undefined {
@@ -257,23 +257,23 @@ function describe({ record, progress }: LiveJob): Record<string, unknown> {
   }
 }
 
-function problem(status: number, code: string, message: string): Answer {
+function problem(status: number, code: string, message: string): JobResponse {
   return { status, body: { error: { code, message } } }
 }
 
-function notFound(): Answer {
-  return problem(404, 'job_not_found', 'There is no such job.')
+function notFound(): JobResponse {
+  return problem(404, 'job_not_found', 'This job does not exist.')
 }
 
-function busy(message: string, retrySeconds: number): Answer {
+function busy(message: string, retrySeconds: number): JobResponse {
   return { ...problem(503, 'busy', message), headers: { 'retry-after': String(retrySeconds) } }
 }
 
-function methodNotAllowed(allow: string): Answer {
-  return { ...problem(405, 'method_not_allowed', `Only ${allow} is understood here.`), headers: { allow } }
+function methodNotAllowed(allow: string): JobResponse {
+  return { ...problem(405, 'method_not_allowed', `This path allows only ${allow}.`), headers: { allow } }
 }
 
-function send(response: ServerResponse, { status, body, headers }: Answer): void {
+function send(response: ServerResponse, { status, body, headers }: JobResponse): void {
   const text = body === undefined ? '' : JSON.stringify(body)
   response.writeHead(status, {
     ...(body === undefined
