@@ -28,8 +28,8 @@ export function mix(from: Colour, to: Colour, amount: number): Colour {
   ])
 }
 
-/** Turns the hue while keeping brightness, with the usual luminance-preserving matrix. */
-export function turnHue(colour: Colour, degrees: number): Colour {
+/** Rotates the hue with the standard luminance-preserving matrix. */
+export function rotateHue(colour: Colour, degrees: number): Colour {
   const [red, green, blue] = channelsOf(colour)
   const cosine = Math.cos((degrees * Math.PI) / 180)
   const sine = Math.sin((degrees * Math.PI) / 180)
@@ -46,7 +46,7 @@ export function turnHue(colour: Colour, degrees: number): Colour {
   ])
 }
 
-/** 0 gives grey, 1 leaves the colour alone, more makes it stronger. */
+/** 0 gives grey, 1 the same colour, more a stronger one. */
 export function saturate(colour: Colour, amount: number): Colour {
   const [red, green, blue] = channelsOf(colour)
   const grey = 0.213 * red + 0.715 * green + 0.072 * blue

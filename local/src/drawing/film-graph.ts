@@ -1,6 +1,6 @@
 import { framesPerSecond } from './film-shape.ts'
 
-/** Small pictures computed here and fed to ffmpeg through a pipe, one byte of opacity per pixel. */
+/** Small computed frames, piped to ffmpeg with one byte of opacity per pixel. */
 export interface FrameSource {
   width: number
   height: number
@@ -16,17 +16,17 @@ export interface Box {
   height: number
 }
 
-/** Everything ffmpeg is told about the picture: inputs, filters and the label of the last filter. */
+/** The inputs and filters of ffmpeg, and the label of the last filter. */
 export interface FilmGraph {
   inputs: string[][]
   filters: string[]
   sources: FrameSource[]
   image: string
-  /** Where text is burnt into the picture. */
+  /** The boxes of text in the film. */
   texts: Box[]
 }
 
-/** Descriptors 0 to 2 are the usual ones and 3 carries progress. */
+/** Descriptors 0 to 2 are the standard streams, and 3 is for progress. */
 export const firstSourceDescriptor = 4
 
 export function emptyGraph(): FilmGraph {
@@ -39,8 +39,8 @@ export function addInput(graph: FilmGraph, ...args: string[]): number {
 }
 
 /**
- * A picture that stays for the whole film. It is decoded once and repeated in memory; asking the
- * demuxer to loop would decode it again for every frame.
+ * Adds an image for the whole film. The filter decodes it once and repeats it in memory; a loop of the demuxer would decode it
+ * for every frame.
  */
 export function addStill(graph: FilmGraph, fileName: string, format: 'yuv420p' | 'yuva420p'): string {
   const input = addInput(graph, '-framerate', String(framesPerSecond), '-i', fileName)
@@ -51,7 +51,7 @@ export function addStill(graph: FilmGraph, fileName: string, format: 'yuv420p' |
   return label
 }
 
-/** A few pictures in turn, again and again. */
+/** A repeated sequence of frames. */
 export interface Loop {
   width: number
   height: number
@@ -59,7 +59,7 @@ export interface Loop {
   framesPerSecond: number
 }
 
-/** Reads the pictures of a loop from one file, four bytes per pixel. They are read once and repeated in memory. */
+/** Adds a loop from one file of RGBA frames. They are read once and repeated in memory. */
 export function addLoop(graph: FilmGraph, fileName: string, loop: Loop): string {
   const rate = String(loop.framesPerSecond)
   const size = `${loop.width}x${loop.height}`
@@ -80,7 +80,7 @@ export function overlay(graph: FilmGraph, label: string, options: string): void 
   graph.image = result
 }
 
-/** Colours the source and enlarges it to `size`; merging while small keeps the cost down. */
+/** Colours the source and enlarges it. Colour and opacity are merged before enlarging, which is cheaper. */
 export function addSource(
   graph: FilmGraph,
   source: FrameSource,
@@ -97,7 +97,7 @@ export function addSource(
   return label
 }
 
-/** Lays the film `label` over the picture, as opaque as the frames of `source` say. */
+/** Overlays `label`, with the frames of `source` as its opacity. */
 export function addMask(
   graph: FilmGraph,
   label: string,

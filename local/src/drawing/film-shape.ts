@@ -5,7 +5,7 @@ export interface FilmShape {
   height: number
   seconds: number
   frameCount: number
-  /** How many pixels of this film one pixel of a 720-line film is. */
+  /** The size of one pixel of a 720-line film, in pixels of this film. */
   unit: number
 }
 
@@ -19,7 +19,7 @@ export function filmShape(size: { width: number; height: number; seconds: number
   }
 }
 
-/** yuv420 wants even sizes and offsets. */
+/** yuv420 needs even sizes and offsets. */
 export function evenFloor(value: number): number {
   return Math.floor(value / 2) * 2
 }

@@ -5,7 +5,7 @@ export function smoothstep(low: number, high: number, value: number): number {
   return position * position * (3 - 2 * position)
 }
 
-/** Smooth noise in [-1, 1] along a line that repeats after `cells` lattice points. */
+/** Smooth one-dimensional noise in [-1, 1] that repeats after `cells` lattice points. */
 export function periodicNoise(random: Random, cells: number): (position: number) => number {
   const values = Float64Array.from({ length: cells }, () => random.next() * 2 - 1)
   return (position) => {

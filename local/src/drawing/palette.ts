@@ -53,7 +53,7 @@ function palette(
   return { zenith, sky, horizon, far, near, light, mist }
 }
 
-/** How much of a thing's own colour is lost in the dark of each light. */
+/** How much each palette darkens the colours of subjects. */
 const dimming: Record<PaletteName, number> = {
   dawn: 0.14,
   day: 0,
@@ -70,7 +70,7 @@ const dimming: Record<PaletteName, number> = {
   deep: 0.1,
 }
 
-/** How things look in a light: darker where there is little of it, and a little in its colour. */
+/** Adapts the colour of a subject to the light of a palette: darker, and slightly tinted. */
 export function litBy(name: PaletteName, palette: Palette): (colour: Colour) => Colour {
   return (colour) =>
     mix(mix(colour, palette.horizon, 0.06), mix(palette.near, palette.sky, 0.25), dimming[name])

@@ -1,30 +1,30 @@
 import { mix, type Colour } from './colour.ts'
 import type { Palette } from './palette.ts'
 
-/** What a drawing is told. Drawings face left, stand on the origin and are in pixels of a 720-line film. */
+/** The input of a drawing function. Drawings face left, stand on the origin and use pixels of a 720-line film. */
 export interface Look {
-  /** From 0 to 1 through the loop of its motion. */
-  turn: number
-  /** The colour the prompt gave it, or one of its usual ones. */
+  /** The position in the loop of its motion, from 0 to 1. */
+  phase: number
+  /** The colour named in the prompt, or one of the subject's default colours. */
   colour: Colour
-  /** Whether the prompt lets it move along. */
+  /** Whether it moves through the scene. */
   going: boolean
-  /** Which of several of its kind. */
+  /** The index among several of its kind. */
   index: number
-  /** The word it was named by. */
+  /** Its word in the prompt. */
   word: string
   palette: Palette
   /** A colour as it looks in the light of the scene. */
   lit: (colour: Colour) => Colour
-  /** How wide the picture is, in the same pixels. */
+  /** The width of the film, in the same pixels. */
   span: number
 }
 
 const tau = Math.PI * 2
 
-/** A wave from -1 to 1 that comes round once in a loop, or `times`. */
-export function wave(turn: number, shift = 0, times = 1): number {
-  return Math.sin(tau * (turn * times + shift))
+/** A sine wave from -1 to 1 with one period per loop, or `times`. */
+export function wave(phase: number, shift = 0, times = 1): number {
+  return Math.sin(tau * (phase * times + shift))
 }
 
 export function darker(colour: Colour, amount: number): Colour {
@@ -61,8 +61,8 @@ export function group(transform: string, art: string): string {
   return `<g transform="${transform}">${art}</g>`
 }
 
-/** Turns something around a point by some degrees. */
-export function turned(degrees: number, x: number, y: number, art: string): string {
+/** Rotates a drawing around a point. */
+export function rotated(degrees: number, x: number, y: number, art: string): string {
   return group(`rotate(${round(degrees)} ${round(x)} ${round(y)})`, art)
 }
 
@@ -76,8 +76,8 @@ export interface Leg {
 }
 
 /**
- * A leg in a walk to the left: it is on the ground and goes back for half of the loop, and is lifted and
- * brought forward with a bent knee for the other half. `reach` is the largest angle, 0 for a standing leg.
+ * A leg that walks to the left: for half of the loop it is on the ground and moves back, for the other half it is lifted and
+ * moves forward with a bent knee. `reach` is the largest angle, 0 for a standing leg.
  */
 export function leg(spec: Leg, phase: number, reach: number, footLength = spec.width * 1.3): string {
   const part = phase - Math.floor(phase)
@@ -96,13 +96,13 @@ export function leg(spec: Leg, phase: number, reach: number, footLength = spec.w
   return `${limb}${line(`M${round(ankle.x)} ${round(ankle.y)}L${round(toe.x)} ${round(toe.y)}`, foot, spec.width * 0.92)}`
 }
 
-/** A wheel that rolls to the left: its spokes come round in one loop. */
-export function wheel(x: number, y: number, r: number, turn: number, tyre: Colour, hub: Colour): string {
+/** A wheel that rolls to the left. */
+export function wheel(x: number, y: number, r: number, phase: number, tyre: Colour, hub: Colour): string {
   const spokes = 5
   let art = circle(x, y, r, tyre) + circle(x, y, r * 0.66, hub)
   for (let spoke = 0; spoke < spokes; spoke++) {
-    // One fifth of a turn looks the same, so the loop may be that short.
-    const angle = (tau * (spoke - turn)) / spokes
+    // The wheel looks the same after one fifth of a rotation, so that is one loop.
+    const angle = (tau * (spoke - phase)) / spokes
     art += line(
       `M${round(x)} ${round(y)}L${round(x + Math.cos(angle) * r * 0.6)} ${round(y + Math.sin(angle) * r * 0.6)}`,
       darker(hub, 0.45),
@@ -112,7 +112,7 @@ export function wheel(x: number, y: number, r: number, turn: number, tyre: Colou
   return art + circle(x, y, r * 0.17, darker(hub, 0.3))
 }
 
-/** The soft shadow of something that stands on the ground. */
+/** The soft shadow of a subject that stands on the ground. */
 export function shadow(width: number, x = 0): string {
   return ellipse(x, 0, width / 2, Math.max(3, width * 0.045), '#0a0c14', 'opacity="0.26"')
 }

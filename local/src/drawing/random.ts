@@ -9,8 +9,8 @@ export interface Random {
 }
 
 /**
- * A xoshiro128** stream seeded from text. Every part of a film draws from a stream of its own (`topic`),
- * so that a change in one part does not reshuffle all the others.
+ * A xoshiro128** stream seeded from text. Every part of a film uses its own stream (`topic`), so that a change in one part
+ * does not change the others.
  */
 export function randomFrom(seed: string, topic: string): Random {
   const digest = createHash('sha256').update(`${topic}\n${seed}`).digest()

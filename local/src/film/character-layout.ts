@@ -1,30 +1,30 @@
 import type { Box } from '../drawing/film-graph.ts'
 import { evenCeil, evenFloor, type FilmShape } from '../drawing/film-shape.ts'
 
-/** Where a character is at first, and how far it gets from there. */
+/** The position of a character and the area that it moves in. */
 interface CharacterPlace {
-  /** The middle of portrait and name together. */
+  /** The centre of portrait and name together. */
   centreX: number
   centreY: number
-  /** Everything its portrait and its name ever cover. */
+  /** The area that portrait and name cover during the film. */
   reach: Box
-  /** What its name ever covers, at most. */
+  /** The largest area that the name covers during the film. */
   nameReach: Box
 }
 
 export interface CharacterLayout {
   /** Of the portrait, without ring and name. */
   diameter: number
-  /** The size of portrait, glow and name together. */
+  /** Of portrait, glow and name together. */
   height: number
-  name: { fontSize: number; widest: number; height: number }
-  /** How far all of them drift together over the film, to the right. */
+  name: { fontSize: number; widthMax: number; height: number }
+  /** The distance that all of them drift to the right during the film. */
   drift: number
   sway: { x: number; y: number }
   places: CharacterPlace[]
 }
 
-/** The part of the height that characters may take, in pixels; the watermark is above, the caption below. */
+/** The rows available to characters, in pixels, between watermark and caption. */
 export interface Band {
   top: number
   bottom: number
@@ -33,13 +33,13 @@ export interface Band {
 export const ringShare = 0.045
 export const glowShare = 0.16
 const nameShare = 0.1224
-/** The plate of a name is at most this high, in sizes of its font. */
+/** The height of a name's plate, in font sizes. */
 const plateShare = 2.34
 const swayShare = { x: 0.035, y: 0.06 }
 
 /**
- * Everyone gets a cell of a grid and sways inside it, and the grid drifts as one: so they move through the
- * scene and cover neither each other nor any text.
+ * Each character sways inside a cell of a grid, and the whole grid drifts. So they move through the scene without covering
+ * each other or any text.
  */
 export function layoutCharacters(
   count: number,
@@ -54,7 +54,7 @@ export function layoutCharacters(
   const sway = { x: diameter * swayShare.x, y: diameter * swayShare.y }
   const height = evenCeil(diameter * (1 + glowShare + ringShare) + name.height)
   const cellHeight = (band.bottom - band.top) / rows
-  const width = Math.max(diameter * (1 + 2 * glowShare), name.widest)
+  const width = Math.max(diameter * (1 + 2 * glowShare), name.widthMax)
   const places = Array.from({ length: count }, (_, index): CharacterPlace => {
     const row = Math.floor(index / columns)
     const inRow = Math.min(columns, count - row * columns)
@@ -79,11 +79,11 @@ function gridOf(count: number, columns: number, shape: FilmShape, band: Band) {
   const cellWidth = (shape.width * 0.9) / columns
   const cellHeight = (band.bottom - band.top) / rows
   const wanted = Math.min(cellWidth * 0.56, cellHeight * 0.62, 260 * shape.unit)
-  // Legible where there is room for it, and never more than a part of the cell.
+  // Legible if the cell is large enough, and never more than a part of the cell.
   const fontSize = Math.min(Math.max(Math.min(13, shape.width / 14), wanted * nameShare), cellHeight * 0.16)
   const height = evenFloor(fontSize * plateShare)
   const left = (cellHeight - height - 2) / (1 + glowShare + ringShare + 2 * swayShare.y)
   const diameter = Math.max(2, evenFloor(Math.min(wanted, left)))
-  const widest = cellWidth - 2 * diameter * swayShare.x - 2
-  return { columns, rows, cellWidth, diameter, name: { fontSize, widest, height: Math.max(2, height) } }
+  const widthMax = cellWidth - 2 * diameter * swayShare.x - 2
+  return { columns, rows, cellWidth, diameter, name: { fontSize, widthMax, height: Math.max(2, height) } }
 }

@@ -63,7 +63,7 @@ export async function addCharacters(
   for (const sprite of sprites) addSprite(graph, sprite, { seconds: shape.seconds, fadeSeconds })
 }
 
-/** A round portrait with a bright ring in a soft glow, and the name on a plate below it. */
+/** Paints a round portrait with a bright ring and a soft glow, and the name on a plate below it. */
 async function paintCharacter(
   character: Character,
   plan: ScenePlan,
@@ -77,7 +77,7 @@ async function paintCharacter(
     `<svg xmlns="http://www.w3.org/2000/svg" width="${diameter}" height="${diameter}"><circle cx="${diameter / 2}" cy="${diameter / 2}" r="${diameter / 2}"/></svg>`,
   )
   const portrait = await decodeImage(character.image, 'character', async (image) =>
-    // Twice, because sharp masks before it flattens when both are asked of one pipeline.
+    // Two pipelines, because sharp applies the mask before flattening if one pipeline has both.
     sharp(
       await image
         .resize(diameter, diameter, { fit: 'cover', position: 'attention' })
@@ -96,7 +96,7 @@ async function paintCharacter(
   const centre = { x: width / 2, y: glow + diameter / 2 }
   const ring = diameter * ringShare
   const halo = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><defs><radialGradient id="glow"><stop offset="0.72" stop-color="${palette.light}" stop-opacity="0.6"/><stop offset="0.86" stop-color="${palette.light}" stop-opacity="0.2"/><stop offset="1" stop-color="${palette.light}" stop-opacity="0"/></radialGradient><linearGradient id="ring" x1="0" y1="0" x2="1" y2="1"><stop offset="0" stop-color="#ffffff"/><stop offset="0.55" stop-color="${mix('#ffffff', palette.light, 0.5)}"/><stop offset="1" stop-color="${mix(palette.light, palette.horizon, 0.7)}"/></linearGradient></defs><circle cx="${centre.x}" cy="${centre.y}" r="${diameter / 2 + glow}" fill="url(#glow)"/><circle cx="${centre.x}" cy="${centre.y}" r="${diameter / 2 + ring * 0.55}" fill="url(#ring)"/></svg>`
-  // Light from above: a gleam on the upper rim and shade on the lower, so that it reads as a thing and not as a hole.
+  // Shading from above gives the portrait volume; without it, it looks like a hole.
   const volume = `<svg xmlns="http://www.w3.org/2000/svg" width="${diameter}" height="${diameter}"><defs><radialGradient id="shade" cx="0.5" cy="0.42" r="0.6"><stop offset="0.72" stop-color="#000" stop-opacity="0"/><stop offset="1" stop-color="#000" stop-opacity="0.34"/></radialGradient></defs><circle cx="${diameter / 2}" cy="${diameter / 2}" r="${diameter / 2 - ring * 0.4}" fill="url(#shade)"/></svg>`
   const place = { left: Math.round(centre.x - diameter / 2), top: Math.round(glow) }
   await sharp(Buffer.from(halo))
@@ -114,12 +114,12 @@ async function paintCharacter(
   return { width, height }
 }
 
-/** A name on a dark plate, no larger than the layout has room for. */
+/** Paints a name on a dark plate, at most as large as the layout allows. */
 export async function paintName(
   userName: string,
-  room: CharacterLayout['name'],
+  size: CharacterLayout['name'],
 ): Promise<{ data: Buffer; width: number; height: number }> {
-  const { fontSize } = room
+  const { fontSize } = size
   const plain = captionText(userName).replace(/^@+/u, '')
   const words = await sharp({
     text: {
@@ -133,15 +133,15 @@ export async function paintName(
     .toBuffer({ resolveWithObject: true })
   const paddingX = fontSize * 0.75
   const paddingY = fontSize * 0.42
-  // Long names are made smaller rather than cut: half a name is somebody else's.
-  const widest = Math.max(1, Math.floor(room.widest - 2 * paddingX - 2))
-  const highest = Math.max(1, Math.floor(room.height - 2 * paddingY))
+  // Long names are scaled down instead of truncated, because a truncated name is a different name.
+  const widthMax = Math.max(1, Math.floor(size.widthMax - 2 * paddingX - 2))
+  const heightMax = Math.max(1, Math.floor(size.height - 2 * paddingY))
   const text = await sharp(words.data)
-    .resize({ width: widest, height: highest, fit: 'inside', withoutEnlargement: true })
+    .resize({ width: widthMax, height: heightMax, fit: 'inside', withoutEnlargement: true })
     .png()
     .toBuffer({ resolveWithObject: true })
   const width = evenCeil(text.info.width + 2 * paddingX)
-  const { height } = room
+  const { height } = size
   const plate = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="${width}" height="${height}" rx="${height / 2}" fill="#05070d" fill-opacity="0.66"/></svg>`
   const data = await sharp(Buffer.from(plate))
     .composite([

@@ -10,14 +10,14 @@ import { swaying, type Sprite } from '../scenes/sprite.ts'
 import { cutOut } from './cut-out.ts'
 import { decodeImage } from './image.ts'
 
-/** One picture as a thing in the scene. */
+/** A reference image placed in the scene. */
 export interface Element extends Sprite {
-  /** 0 is farthest away; the nearer ones move faster, cover the others and stand before more of the scenery. */
+  /** 0 is farthest. Nearer elements move faster and cover farther ones and more of the scenery. */
   nearness: number
 }
 
 interface Spot {
-  /** Centre and largest extent, as shares of the picture. */
+  /** Centre and largest size, as shares of the frame. */
   x: number
   y: number
   width: number
@@ -26,7 +26,7 @@ interface Spot {
   degrees: number
 }
 
-/** Places by number of pictures; the first picture is the one nearest to the viewer. */
+/** Positions by number of images; the first image is nearest to the viewer. */
 const wideSpots: Spot[][] = [
   [{ x: 0.5, y: 0.45, width: 0.56, height: 0.6, nearness: 1, degrees: -2 }],
   [
@@ -53,7 +53,7 @@ const tallSpots: Spot[][] = [
   ],
 ]
 
-/** Paints the pictures as elements, the farthest first; above the characters where there are any. */
+/** Paints the reference images as elements, farthest first. Characters, if any, get the space below them. */
 export async function paintElements(
   plan: ScenePlan,
   shape: FilmShape,
@@ -101,7 +101,7 @@ export async function paintElements(
   return elements.toReversed()
 }
 
-/** A cut-out where the picture has a plain background or none, and a framed card otherwise. */
+/** Paints a cut-out if the image has a plain or transparent background, and a framed card otherwise. */
 async function paintElement(
   reference: string,
   spot: Spot,

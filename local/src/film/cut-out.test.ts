@@ -12,10 +12,10 @@ const disc = '<circle cx="40" cy="40" r="24" fill="#c02020"/><circle cx="40" cy=
 
 test.each([
   [
-    'a plain background goes, the same colour inside the thing stays',
+    'a plain background is removed, the same colour inside the subject stays',
     `<rect width="80" height="80" fill="#fff"/>${disc}`,
   ],
-  ['transparency is kept', disc],
+  ['a transparent background stays transparent', disc],
 ])('%s', async (_name, body) => {
   const cut = await cutOut(await drawing(body))
   const { data, info } = await sharp(cut).raw().toBuffer({ resolveWithObject: true })
@@ -25,7 +25,7 @@ test.each([
   expect(alphaAt(Math.floor(info.width / 2), Math.floor(info.height / 2))).toBe(255)
 })
 
-test('a picture that fills its frame is not torn', async () => {
+test('an image without a plain background is not cut out', async () => {
   const gradient =
     '<defs><linearGradient id="g"><stop offset="0" stop-color="#000"/><stop offset="1" stop-color="#fff"/></linearGradient></defs><rect width="80" height="80" fill="url(#g)"/>'
   expect(await cutOut(await drawing(gradient))).toBeUndefined()

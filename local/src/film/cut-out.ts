@@ -1,12 +1,12 @@
 import sharp from 'sharp'
 
-/** How far a pixel may be from the colour of the background and still belong to it. */
+/** The largest difference per channel between a background pixel and the background colour. */
 const tolerance = 30
 const clearAlpha = 128
 
 /**
- * The thing in a picture without what is around it: where the picture came with transparency, or where
- * it stands before a plain background. Undefined for all other pictures; guessing there would tear them.
+ * The subject of an image without its background, if the background is transparent or plain. Undefined for all other
+ * images, because a guess would damage them.
  */
 export async function cutOut(image: Buffer): Promise<Buffer | undefined> {
   const { data, info } = await sharp(image).ensureAlpha().raw().toBuffer({ resolveWithObject: true })
@@ -23,7 +23,7 @@ export async function cutOut(image: Buffer): Promise<Buffer | undefined> {
   const plainShare = border.filter(belongs).length / border.length
   if (plainShare < 0.94) return undefined
 
-  // From the edge inwards, so that the same colour inside the thing stays.
+  // From the edge inwards, so that the same colour inside the subject stays.
   const alpha = Buffer.alloc(count, 255)
   const pending = border.filter(belongs)
   let removed = 0
@@ -40,7 +40,7 @@ export async function cutOut(image: Buffer): Promise<Buffer | undefined> {
   if (removed < count * 0.08 || removed > count * 0.94) return undefined
   const soft = await sharp(alpha, { raw: { width, height, channels: 1 } })
     .blur(1)
-    // A little inwards, or a fringe of the old background would stay.
+    // Shrinks the mask slightly; otherwise a fringe of the background would stay.
     .linear(1.8, -204)
     .toColourspace('b-w')
     .raw()

@@ -16,7 +16,7 @@ export interface EncodeOptions {
   onFrame(frame: number): void
 }
 
-/** File names here are ours and relative to the work folder; nothing in them comes from a user. */
+/** All file names are fixed and relative to the work folder; none contains user input. */
 function ffmpegArgs(options: Omit<EncodeOptions, 'tool' | 'directory' | 'onFrame'>): string[] {
   const { shape, graph } = options
   const threads = String(options.threads)
@@ -27,7 +27,7 @@ function ffmpegArgs(options: Omit<EncodeOptions, 'tool' | 'directory' | 'onFrame
     ...['-map', `[${graph.image}]`, '-map', `${graph.inputs.length}:a`],
     ...['-t', String(shape.seconds), '-r', String(framesPerSecond)],
     ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '22', '-profile:v', 'high', '-pix_fmt', 'yuv420p'],
-    // Dark skies are where bands would show; this mode spends bits there.
+    // This mode spends more bits on dark areas, where banding would be visible.
     ...['-aq-mode', '3', '-g', String(framesPerSecond * 2), '-threads', threads],
     ...['-colorspace', 'bt709', '-color_primaries', 'bt709', '-color_trc', 'bt709', '-color_range', 'tv'],
     ...['-c:a', 'aac', '-b:a', '128k', '-map_metadata', '-1', '-map_chapters', '-1'],

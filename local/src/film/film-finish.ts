@@ -8,16 +8,16 @@ export const captionFileName = 'caption.png'
 
 export interface Finish {
   shape: FilmShape
-  /** Where the caption goes; it is painted already. */
+  /** The box of the caption, which has already been painted. */
   caption: Box | undefined
   watermark: boolean
   directory: string
-  /** Ends at which the film must show its picture untouched: no vignette, and no fade there. */
+  /** Whether the first or last frame must show its image unchanged, without vignette and fade. */
   exactStart: boolean
   exactEnd: boolean
 }
 
-/** What every film gets on top: caption, vignette, watermark, and a fade at both ends. */
+/** Adds caption, vignette, watermark, and a fade at both ends. */
 export async function finishFilm(graph: FilmGraph, film: Finish): Promise<void> {
   const { shape, directory, caption } = film
   const { seconds } = shape

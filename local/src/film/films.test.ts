@@ -15,7 +15,6 @@ import { filmFileName, renderFilm } from './render-film.ts'
 
 const run = promisify(execFile)
 
-// Real renders: a busy machine takes its time.
 const side = 128
 const lastFrame = 23
 const plain: JobRequest = {
@@ -29,7 +28,7 @@ const plain: JobRequest = {
 
 let root: string
 let tool: FfmpegTool
-/** A film from sand dunes, for everything that is made from it or compared with it. */
+/** A film of sand dunes, the source of remixes and the base of comparisons. */
 let dunes: string
 let dunesFrame: Buffer
 
@@ -96,7 +95,7 @@ async function streamsOf(film: string): Promise<unknown> {
   return (JSON.parse(stdout) as { streams: unknown }).streams
 }
 
-test.concurrent('a remix is the source in another light, in another shape and as long as asked', async () => {
+test.concurrent('a remix has other colours than its source, and the requested size and duration', async () => {
   const remix = await render(
     'remix',
     { prompt: 'make it night', width: 96, height: 160, seconds: 1.5 },
@@ -120,7 +119,7 @@ test.concurrent.each([
   await expect(render(name, {}, { source })).rejects.toMatchObject({ code: 'upstream_error' })
 })
 
-test.concurrent('a character is seen in the film', async () => {
+test.concurrent('a character is visible in the film', async () => {
   const film = await render(
     'character',
     { characters: ['mina'] },
@@ -138,7 +137,7 @@ test.concurrent('a character is seen in the film', async () => {
   expect(greenCount(withMina)).toBeGreaterThan(side * side * 0.04)
 })
 
-test.concurrent('a film in frames starts on the first picture and ends on the last', async () => {
+test.concurrent('a film in frames mode starts with the first image and ends with the last', async () => {
   const references = [await image('red.png', '#c02020'), await image('blue.png', '#2040c0')]
   const film = await render('frames', { referenceMode: 'frames' }, { references })
   const [first, middle, last] = await Promise.all(
@@ -150,7 +149,7 @@ test.concurrent('a film in frames starts on the first picture and ends on the la
   expect(distance(middle!, last!)).toBeGreaterThan(25)
 })
 
-test.concurrent('components stand in a scene', async () => {
+test.concurrent('components appear in a scene', async () => {
   const references = [await image('green.png', '#00ff00'), await image('teal.png', '#00ffff')]
   const film = await render('components', { referenceMode: 'components' }, { references })
   const frame = await frameOf(film, 12)
@@ -159,7 +158,7 @@ test.concurrent('components stand in a scene', async () => {
   expect(distance(meanColour(frame), meanColour(dunesFrame))).toBeGreaterThan(10)
 })
 
-/** How far two colours are apart for the eye, as the WCAG has it. */
+/** The contrast ratio as defined by WCAG. */
 function contrast(one: number, other: number): number {
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
 }
@@ -177,8 +176,8 @@ test.concurrent.each([
   ['a cup on a table', undefined],
   ['sand dunes at noon', undefined],
   ['night', undefined],
-  ['a white picture', '#ffffff'],
-  ['a yellow picture', '#ffe680'],
+  ['a white image', '#ffffff'],
+  ['a yellow image', '#ffe680'],
 ])('the watermark is legible: %s', async (prompt, background) => {
   const size = { width: 640, height: 360 }
   const references = background === undefined ? [] : [await image(`${prompt}.png`, background)]
@@ -195,17 +194,17 @@ test.concurrent.each([
   }
   values.sort((one, other) => one - other)
   const share = (part: number) => values[Math.floor(part * (values.length - 1))]!
-  // Half of the plate is empty; the letters are the brightest part of it.
+  // More than half of the plate is empty, and the letters are its brightest part.
   expect(contrast(share(0.97), share(0.5))).toBeGreaterThan(4.5)
 })
 
-test.concurrent('the same prompt and seed make the same film, frame by frame', async () => {
+test.concurrent('the same prompt and seed make the same film, byte by byte', async () => {
   const request = { prompt: 'a red car and a dog running', seed: 7, width: 192, height: 108 }
   const [one, other] = await Promise.all([render('twin 1', request), render('twin 2', request)])
   expect(await readFile(one)).toEqual(await readFile(other))
 })
 
-test.concurrent('what moves in the scene moves in the film', async () => {
+test.concurrent('subjects that move in the scene move in the film', async () => {
   const film = await render('cat', { prompt: 'a cat in a garden', width: 320, height: 180 })
   const [early, late] = await Promise.all([frameOf(film, 8), frameOf(film, 16)])
   const changed = early.filter((value, at) => Math.abs(value - late[at]!) > 40).length

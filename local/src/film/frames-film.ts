@@ -9,15 +9,15 @@ import { randomFrom } from '../drawing/random.ts'
 import type { ScenePlan } from '../scenes/scene-plan.ts'
 import { cropReference } from './image.ts'
 
-/** How far the camera has come when the next picture stands still. */
+/** The zoom factor between one image and the next. */
 const push = 1.14
-/** The dissolve needs no more detail than this; ffmpeg enlarges it. */
+/** The dissolve mask is smaller than the film by this factor; ffmpeg enlarges it. */
 const reduction = 16
 
 /**
- * Goes from the first picture to the last over the whole film. The first frame is exactly the first
- * picture and the last frame exactly the last one; in between the camera pushes on and one dissolves
- * into the next, a little earlier here and later there.
+ * Moves from the first image to the last over the whole film. The first frame is exactly the first image, and the last frame
+ * exactly the last image. In between the camera zooms in, and each image dissolves into the next, with a delay that varies
+ * over the frame.
  */
 export async function filmFrames(
   plan: ScenePlan,
@@ -41,12 +41,12 @@ export async function filmFrames(
     const fileName = `frame-${index}.png`
     const cropped = path.join(directory, `cropped-${index}.png`)
     await cropReference(reference, size, cropped)
-    // The camera is still on its way when the picture appears, so it needs something around the edges.
+    // The zoom is below 1 when the image appears, so the image needs a margin.
     await sharp(cropped)
       .extend({ left: margin.x, right: margin.x, top: margin.y, bottom: margin.y, extendWith: 'mirror' })
       .png({ compressionLevel: 1 })
       .toFile(path.join(directory, fileName))
-    // `progress` is 0 when this picture stands exactly, -1 and 1 one leg before and after that.
+    // `progress` is 0 when this image is shown exactly, and -1 and 1 one leg before and after that.
     const progress = `max(-1,min(1,on*${(legs / last).toFixed(8)}-${index}))`
     const zoom = `${(1 + (2 * margin.x) / size.width).toFixed(6)}*pow(${push},${progress})`
     const input = addInput(graph, '-i', fileName)
@@ -83,7 +83,7 @@ function dissolve(
     frameCount: shape.frameCount + 1,
     paint(seconds) {
       const progress = (Math.round(seconds * framesPerSecond) / last) * leg.legs - (leg.index - 1)
-      // A short rest on both pictures, and never a hard edge between early and late places.
+      // A short pause on both images, and a wide ramp so that the mask has no hard edges.
       const moved = Math.min(1, Math.max(0, (progress - 0.06) / 0.88)) * 1.3
       for (let at = 0; at < bytes.length; at++) {
         bytes[at] = 255 * smoothstep(delays[at]! * 0.3, delays[at]! * 0.3 + 1, moved)

@@ -2,12 +2,12 @@ import { channelsOf, mix, type Channels, type Colour } from '../drawing/colour.t
 import type { PaletteName } from '../drawing/palette.ts'
 import type { ScenePlan } from '../scenes/scene-plan.ts'
 
-/** How one light changes what was filmed in another. */
+/** The colour correction for one palette. */
 interface Grade {
   exposure: number
   contrast: number
   saturation: number
-  /** How much of the picture's own colour gives way to the palette. */
+  /** The share of the palette's colour in the result. */
   tint: number
 }
 
@@ -29,7 +29,7 @@ const grades: Record<PaletteName, Grade> = {
 
 const cubeSize = 25
 
-/** The grade as a .cube file, the form in which ffmpeg takes a table of colours. */
+/** The grade as a .cube file, the colour table format of ffmpeg. */
 export function gradeCube(plan: ScenePlan): string {
   const grade = grades[plan.paletteName]
   const ramp = toneRamp(plan)
@@ -49,7 +49,7 @@ export function gradeCube(plan: ScenePlan): string {
 function gradeColour(colour: Channels, grade: Grade, ramp: Channels[]): Channels {
   const lit = colour.map((channel) => {
     const exposed = (channel / 255) * grade.exposure
-    // Contrast around the middle, with shoulders so that nothing clips hard.
+    // Contrast around the middle, with a shoulder that avoids hard clipping.
     return 255 * shoulder(0.44 + (exposed - 0.44) * grade.contrast)
   }) as unknown as Channels
   const brightness = clamp(0.213 * lit[0] + 0.715 * lit[1] + 0.072 * lit[2])
@@ -65,7 +65,7 @@ function shoulder(value: number): number {
   return value < 0.8 ? value : 0.8 + 0.2 * Math.tanh((value - 0.8) / 0.2)
 }
 
-/** A colour of the palette for every brightness: its ground for shadows, its light for highlights. */
+/** A palette colour for each brightness, from ground colours for shadows to light for highlights. */
 function toneRamp({ palette, paletteName }: ScenePlan): Channels[] {
   const middle = paletteName === 'ice' || paletteName === 'day' ? palette.far : palette.sky
   const stops: [number, Colour][] = [
@@ -83,7 +83,7 @@ function toneRamp({ palette, paletteName }: ScenePlan): Channels[] {
   return Array.from({ length: 256 }, (_, brightness) => {
     const upper = Math.max(
       1,
-      stops.findIndex(([place]) => place >= brightness),
+      stops.findIndex(([position]) => position >= brightness),
     )
     const [from, fromColour] = stops[upper - 1]!
     const [to, toColour] = stops[upper]!

@@ -8,7 +8,7 @@ const pixelLimit = 40e6
 
 type ImageUse = 'reference' | 'character'
 
-/** Decodes a picture that a stranger sent, upright and in plain colours; `change` says what is made of it. */
+/** Decodes an uploaded image, upright and in sRGB, and passes it to `change`. */
 export async function decodeImage<T>(
   file: string,
   use: ImageUse,
@@ -31,7 +31,7 @@ export async function decodeImage<T>(
   }
 }
 
-/** Fills `size` with the most telling part of the picture. */
+/** Crops the image to `size` around its most salient part. */
 export async function cropReference(
   reference: string,
   size: { width: number; height: number },
@@ -46,7 +46,7 @@ export async function cropReference(
   )
 }
 
-/** sharp would also take SVG, PDF and more; only these four are let through to it. */
+/** sharp also reads SVG, PDF and other formats, so only these four are passed to it. */
 async function looksLikeImage(file: string): Promise<boolean> {
   const handle = await open(file, 'r')
   try {

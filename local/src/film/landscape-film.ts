@@ -17,8 +17,8 @@ import { paintSubjects } from '../staging/stage.ts'
 import type { Element } from './components-film.ts'
 
 /**
- * Paints the scene into `directory` and answers how ffmpeg is to set it in motion. `elements` stand in
- * it, the farthest first. In a crowded film the things of the scene are kept small.
+ * Paints the scene into `directory` and returns the graph that animates it. `elements` are part of the scene, farthest first.
+ * In a crowded film the subjects of the scene are small.
  */
 export async function filmLandscape(
   plan: ScenePlan,
@@ -42,7 +42,7 @@ export async function filmLandscape(
   graph.image = addStill(graph, await mergeBackdrop(layers.slice(0, merged), directory), 'yuv420p')
   layers.forEach((layer, index) => {
     if (index < merged) return
-    // The nearest layer stays in front of the mist, which is what gives the mist its depth.
+    // The nearest layer is in front of the mist, for depth.
     if (index === layers.length - 1 && hasMist(plan)) addMist(graph, plan, shape)
     if (plan.biome === 'water' && index === 2) addGlitter(graph, plan, shape, light)
     for (const subject of subjects) if (subject.behindLayer === index) addSprite(graph, subject)
@@ -55,7 +55,7 @@ export async function filmLandscape(
   return graph
 }
 
-/** How many of the farthest layers stay where they are, with nothing moving between them. */
+/** The number of farthest layers that do not move and have nothing moving between them. */
 function stillLayers(layers: LayerImage[], plan: ScenePlan, covered: ReadonlySet<number>): number {
   const moving = layers.findIndex(
     (layer, index) =>
@@ -67,7 +67,7 @@ function stillLayers(layers: LayerImage[], plan: ScenePlan, covered: ReadonlySet
   return moving === -1 ? layers.length : moving
 }
 
-/** Sky and still scenery as one picture: one blend less per frame for each layer. */
+/** Merges the sky and the still layers into one image, which saves one blend per frame and layer. */
 async function mergeBackdrop(layers: LayerImage[], directory: string): Promise<string> {
   if (layers.length === 0) return 'sky.png'
   const parts = layers.map(({ fileName, top }) => ({ input: path.join(directory, fileName), left: 0, top }))
@@ -78,9 +78,9 @@ async function mergeBackdrop(layers: LayerImage[], directory: string): Promise<s
   return 'backdrop.png'
 }
 
-/** Which layer passes in front of an element; for the nearest there is none. */
+/** The index of the layer in front of an element; the nearest elements have no layer in front of them. */
 function elementDepth(element: Element, plan: ScenePlan): number {
-  // The nearest trees of a wood reach over the whole picture and would cross out every element.
+  // The nearest trees of a forest span the whole frame and would hide the elements.
   return element.nearness >= 1 || plan.biome === 'forest' ? 4 : element.nearness >= 0.5 ? 3 : 2
 }
 

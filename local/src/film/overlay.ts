@@ -3,7 +3,7 @@ import sharp from 'sharp'
 import type { Box } from '../drawing/film-graph.ts'
 import type { FilmShape } from '../drawing/film-shape.ts'
 
-/** Vignette and watermark in one picture: one blend per frame instead of a costly filter and a second blend. */
+/** Paints vignette and watermark into one image, which needs one blend per frame instead of a costly filter and a blend. */
 export async function paintOverlay(
   shape: FilmShape,
   shown: { vignette: boolean; watermark: boolean },
@@ -34,6 +34,6 @@ function mark(shape: FilmShape): string {
   const text = (colour: string) =>
     `<text x="${right}" y="${middle + size * 0.36}" text-anchor="end" font-family="Inter, sans-serif" font-weight="600" font-size="${size}" fill="${colour}">Kinora local</text>`
   const { x, y, width, height } = watermarkBox(shape)
-  // The plate is what keeps it legible on snow, sand and bright walls.
+  // The plate makes the text legible on snow, sand and bright walls.
   return `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="${height / 2}" fill="#05070d" fill-opacity="0.62"/><g opacity="0.94">${text('#fff')}<circle cx="${ring}" cy="${middle}" r="${radius}" fill="none" stroke="#fff" stroke-width="${size * 0.11}"/><path d="M${ring - radius * 0.3} ${middle - radius * 0.48}L${ring + radius * 0.52} ${middle}L${ring - radius * 0.3} ${middle + radius * 0.48}Z" fill="#fff"/></g>`
 }

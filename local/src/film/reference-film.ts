@@ -6,10 +6,10 @@ import { randomFrom } from '../drawing/random.ts'
 import type { ScenePlan } from '../scenes/scene-plan.ts'
 import { cropReference } from './image.ts'
 
-const largestZoom = 1.2
+const zoomMax = 1.2
 const transitions = ['fade', 'dissolve', 'smoothleft', 'fadeblack'] as const
 
-/** A slow move over each picture, one fading into the next. */
+/** A slow zoom over each image, with transitions between them. */
 export async function filmReferences(
   plan: ScenePlan,
   shape: FilmShape,
@@ -20,7 +20,7 @@ export async function filmReferences(
   const count = references.length
   const overlapSeconds = count === 1 ? 0 : Math.min(1.2, shape.seconds / (count * 2.5))
   const partSeconds = (shape.seconds + overlapSeconds * (count - 1)) / count
-  // One frame more than needed: rounding must never leave the film short.
+  // One frame more than needed, so that rounding does not shorten the film.
   const partFrames = Math.ceil(partSeconds * framesPerSecond) + 1
   // The zoom moves in whole pixels of its source, so a larger source makes it smoother.
   const oversize = Math.max(1.25, Math.min(1.6, 3000 / Math.max(shape.width, shape.height)))
@@ -31,8 +31,8 @@ export async function filmReferences(
     await cropReference(reference, size, path.join(directory, fileName))
     const random = randomFrom(plan.seed, `reference ${index}`)
     const towards = index % 2 === 0
-    const travel = (largestZoom - 1) / partFrames
-    const zoom = towards ? `1+${travel.toFixed(7)}*on` : `${largestZoom}-${travel.toFixed(7)}*on`
+    const travel = (zoomMax - 1) / partFrames
+    const zoom = towards ? `1+${travel.toFixed(7)}*on` : `${zoomMax}-${travel.toFixed(7)}*on`
     const x = random.between(0.3, 0.7).toFixed(3)
     const y = random.between(0.3, 0.6).toFixed(3)
     const input = addInput(graph, '-i', fileName)

@@ -15,8 +15,8 @@ import { gradeCube } from './grade.ts'
 import { addMist } from './landscape-film.ts'
 import type { SourceClip } from './source-clip.ts'
 
-/** What is in the air of each light when the prompt names nothing else. */
-const usualWeather: Record<PaletteName, WeatherName> = {
+/** The particles of each palette, unless the prompt names others. */
+const defaultWeather: Record<PaletteName, WeatherName> = {
   dawn: 'motes',
   day: 'motes',
   sunset: 'motes',
@@ -34,7 +34,7 @@ const usualWeather: Record<PaletteName, WeatherName> = {
 
 const misty = new Set<PaletteName>(['dawn', 'forest', 'ice', 'storm'])
 
-/** Shows a film in the light of another prompt: its colours, its light, and what is in its air. */
+/** Changes the colours, light and particles of a film to those of another prompt. */
 export async function filmRemix(
   plan: ScenePlan,
   shape: FilmShape,
@@ -53,11 +53,11 @@ export async function filmRemix(
   graph.image = 'graded'
   overlay(graph, addStill(graph, 'atmosphere.png', 'yuva420p'), 'x=0:y=0')
   if (misty.has(plan.paletteName) || plan.mistStrength > 1) addMist(graph, plan, shape, 0.6)
-  addWeather(graph, plan.weather ?? usualWeather[plan.paletteName], plan, shape)
+  addWeather(graph, plan.weather ?? defaultWeather[plan.paletteName], plan, shape)
   return graph
 }
 
-/** The light of the scene where its sun or moon would stand, and the colour of its sky from above. */
+/** Paints the glow of the sun or moon, and the colour of the sky from above. */
 async function paintAtmosphere(plan: ScenePlan, shape: FilmShape, file: string): Promise<void> {
   const { palette, paletteName } = plan
   const { width, height } = shape

@@ -24,15 +24,15 @@ import { characterBand } from './text-areas.ts'
 
 export interface RenderTask {
   request: JobRequest
-  /** Paths of what was sent along. */
+  /** Paths of the uploaded files. */
   files: JobFiles
-  /** An empty folder for everything made on the way. */
+  /** An empty folder for intermediate files and the film. */
   workDirectory: string
   tool: FfmpegTool
   threads: number
 }
 
-/** The film inside the work folder once a render is through. */
+/** The name of the finished film in the work folder. */
 export const filmFileName = 'film.mp4'
 const soundFileName = 'sound.s16'
 
@@ -48,9 +48,9 @@ export async function renderFilm(task: RenderTask, onProgress: (percent: number)
   const graph = await filmImage(task, plan, shape, clip)
   const hasElements =
     files.references.length > 0 && (clip !== undefined || request.referenceMode === 'components')
-  const shown = captionText(text)
+  const captioned = captionText(text)
   const caption =
-    shown === '' ? undefined : await paintCaption(shown, shape, path.join(directory, captionFileName))
+    captioned === '' ? undefined : await paintCaption(captioned, shape, path.join(directory, captionFileName))
   await addCharacters(graph, {
     plan,
     shape,

@@ -15,17 +15,17 @@ const soundName = 'clip.s16'
 const noteName = 'clip.txt'
 const failureMessage = 'The source video could not be decoded.'
 const pixelLimit = 40_000_000
-/** What MP4 and WebM usually hold; ffmpeg knows hundreds more, and their decoders stay out of reach. */
+/** The usual codecs of MP4 and WebM. All other decoders of ffmpeg are disabled for uploaded files. */
 const decoders = [
   ...['h264', 'hevc', 'mpeg4', 'vp8', 'vp9', 'av1', 'libdav1d', 'libaom-av1', 'libvpx', 'libvpx-vp9'],
   ...['aac', 'mp3', 'mp3float', 'opus', 'libopus', 'vorbis', 'ac3', 'eac3', 'alac', 'flac', 'pcm_s16le'],
 ]
 
-/** A film that was sent, cut to the size and frame rate of the new one, in files that we wrote. */
+/** An uploaded video, re-encoded to the size and frame rate of the new film. */
 export interface SourceClip {
   fileName: string
   frameCount: number
-  /** Interleaved 16-bit stereo, empty where the film was silent. */
+  /** Interleaved 16-bit stereo; empty if the video has no sound. */
   sound: Buffer
 }
 
@@ -38,16 +38,16 @@ export interface SourceTask {
 }
 
 /**
- * Decodes the source in a run of its own. Only this run ever sees a stranger's file; the render itself
- * reads the clip made here, and a failure here is known to be the source's.
+ * Decodes the source in separate runs of ffmpeg. Only these runs read the uploaded file, so their failures are caused by it;
+ * the render reads the clip that is made here.
  */
 export async function cutSource(task: SourceTask): Promise<SourceClip> {
   const { shape, directory } = task
   const container = await containerOf(task.source)
   if (container === undefined)
-    throw new RenderFailure('upstream_error', 'The source is no MP4 or WebM video.')
+    throw new RenderFailure('upstream_error', 'The source is not an MP4 or WebM video.')
   const linked = path.join(directory, sourceName)
-  // Only the work folder is visible to ffmpeg, and a link costs nothing even for a gigabyte.
+  // ffmpeg sees only the work folder, and a link avoids copying large files.
   await link(task.source, linked).catch(() => copyFile(task.source, linked))
 
   const input = [
@@ -71,21 +71,21 @@ export async function cutSource(task: SourceTask): Promise<SourceClip> {
 function clipArgs({ width, height, frameCount }: FilmShape, threads: number, texts: Box[]): string[] {
   const image = [
     `fps=${framesPerSecond}`,
-    // Pixels that are not square become so first; for all others this does nothing.
+    // Makes non-square pixels square; square pixels are unchanged.
     "scale=w='max(2,trunc(iw*sar/2)*2)':h=ih,setsar=1",
     `scale=${width}:${height}:force_original_aspect_ratio=increase:force_divisible_by=2:out_color_matrix=bt709:out_range=tv`,
     `crop=${width}:${height},setsar=1,format=yuv420p`,
     ...texts.map((box) => `delogo=x=${box.x}:y=${box.y}:w=${box.width}:h=${box.height}`),
   ].join(',')
   return [
-    // A capital V leaves out cover pictures.
+    // A capital V excludes cover images.
     ...['-map', '0:V:0', '-vf', image, '-frames:v', String(frameCount), '-an', '-sn', '-dn'],
     ...['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '12', '-g', String(framesPerSecond)],
     ...['-threads', String(threads), '-map_metadata', '-1', '-map_chapters', '-1', '-f', 'mp4', clipName],
   ]
 }
 
-/** Where an older film of ours has its caption and watermark. */
+/** The boxes of caption and watermark, if this provider rendered the source. */
 async function textsOf(run: Omit<FfmpegRun, 'args'>, input: string[], task: SourceTask): Promise<Box[]> {
   await runFfmpeg({ ...run, args: [...input, '-f', 'ffmetadata', noteName] })
   const metadata = await readFile(path.join(task.directory, noteName), 'utf8')
@@ -101,12 +101,12 @@ async function soundOf(run: Omit<FfmpegRun, 'args'>, input: string[], directory:
     await runFfmpeg({ ...run, args: [...input, ...output] })
     return await readFile(path.join(directory, soundName))
   } catch {
-    // Many films have no sound, and one whose sound alone is broken is still worth showing.
+    // Many videos have no sound, and a broken sound track must not fail the remix.
     return Buffer.alloc(0)
   }
 }
 
-/** Told by the first bytes, so that ffmpeg is never asked to guess. */
+/** Detected by the first bytes, so that ffmpeg does not probe the format. */
 async function containerOf(file: string): Promise<'mov' | 'matroska' | undefined> {
   const handle = await open(file, 'r')
   try {

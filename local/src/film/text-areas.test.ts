@@ -42,7 +42,7 @@ const captions = {
   emoji: '🐳👨‍👩‍👧'.repeat(60),
 }
 
-function meet(one: Box, other: Box): boolean {
+function overlap(one: Box, other: Box): boolean {
   const apart =
     one.x + one.width <= other.x ||
     other.x + other.width <= one.x ||
@@ -54,57 +54,54 @@ function meet(one: Box, other: Box): boolean {
 describe.each(sizes)('at %i x %i', (width, height) => {
   const shape = filmShape({ width, height, seconds: 10 })
 
-  test.each(Object.entries(captions))(
-    'with a caption that is %s no text meets another',
-    async (name, text) => {
-      const shown = captionText(text)
-      const file = path.join(directory, `${width}x${height}-${name}.png`)
-      const caption = shown === '' ? undefined : await paintCaption(shown, shape, file)
-      if (caption !== undefined) {
-        const { width: paintedWidth, height: paintedHeight } = await sharp(file).metadata()
-        expect(caption).toMatchObject({ width: paintedWidth, height: paintedHeight })
-        expect(caption.x).toBeGreaterThanOrEqual(0)
-        expect(caption.x + caption.width).toBeLessThanOrEqual(width)
-        expect(caption.y).toBeGreaterThan(height * 0.5)
-        expect(caption.y + caption.height).toBeLessThanOrEqual(height)
-      }
-      for (const count of [1, 2, 3, 4]) {
-        for (const hasElements of [false, true]) {
-          const band = characterBand(shape, { caption, watermark: true, hasElements })
-          const { places, diameter, drift } = layoutCharacters(count, shape, band, 1)
-          // They all drift at the same pace, so that does not bring one nearer to another.
-          const atOnce = (box: Box) => ({ ...box, x: box.x + drift / 2, width: box.width - drift })
-          expect(diameter).toBeGreaterThan(2)
-          const texts = [watermarkBox(shape), ...(caption === undefined ? [] : [caption])]
-          for (const [index, place] of places.entries()) {
-            const others = places.filter((_, other) => other !== index).map(({ reach }) => atOnce(reach))
-            const label = place.nameReach
-            expect(others.filter((box) => meet(atOnce(label), box))).toEqual([])
-            expect(texts.filter((box) => meet(label, box))).toEqual([])
-            expect(texts.filter((box) => meet(place.reach, box))).toEqual([])
-            expect(label.x).toBeGreaterThanOrEqual(0)
-            expect(label.x + label.width).toBeLessThanOrEqual(width)
-          }
+  test.each(Object.entries(captions))('no texts overlap with a caption that is %s', async (name, text) => {
+    const shown = captionText(text)
+    const file = path.join(directory, `${width}x${height}-${name}.png`)
+    const caption = shown === '' ? undefined : await paintCaption(shown, shape, file)
+    if (caption !== undefined) {
+      const { width: paintedWidth, height: paintedHeight } = await sharp(file).metadata()
+      expect(caption).toMatchObject({ width: paintedWidth, height: paintedHeight })
+      expect(caption.x).toBeGreaterThanOrEqual(0)
+      expect(caption.x + caption.width).toBeLessThanOrEqual(width)
+      expect(caption.y).toBeGreaterThan(height * 0.5)
+      expect(caption.y + caption.height).toBeLessThanOrEqual(height)
+    }
+    for (const count of [1, 2, 3, 4]) {
+      for (const hasElements of [false, true]) {
+        const band = characterBand(shape, { caption, watermark: true, hasElements })
+        const { places, diameter, drift } = layoutCharacters(count, shape, band, 1)
+        // They all drift at the same speed, so the drift does not make them overlap.
+        const atOnce = (box: Box) => ({ ...box, x: box.x + drift / 2, width: box.width - drift })
+        expect(diameter).toBeGreaterThan(2)
+        const texts = [watermarkBox(shape), ...(caption === undefined ? [] : [caption])]
+        for (const [index, place] of places.entries()) {
+          const others = places.filter((_, other) => other !== index).map(({ reach }) => atOnce(reach))
+          const label = place.nameReach
+          expect(others.filter((box) => overlap(atOnce(label), box))).toEqual([])
+          expect(texts.filter((box) => overlap(label, box))).toEqual([])
+          expect(texts.filter((box) => overlap(place.reach, box))).toEqual([])
+          expect(label.x).toBeGreaterThanOrEqual(0)
+          expect(label.x + label.width).toBeLessThanOrEqual(width)
         }
       }
-    },
-  )
+    }
+  })
 
   test.each(['mina', 'm'.repeat(200), '海'.repeat(40), '👩‍🚀'.repeat(30), 'gjpqy_'.repeat(6)])(
-    'the label of %s is no larger than its place',
+    'the label of %s fits the layout',
     async (userName) => {
       for (const count of [1, 4]) {
         const band = characterBand(shape, { caption: undefined, watermark: true, hasElements: false })
         const { name } = layoutCharacters(count, shape, band, 1)
         const painted = await paintName(userName, name)
-        expect(painted.width).toBeLessThanOrEqual(name.widest)
+        expect(painted.width).toBeLessThanOrEqual(name.widthMax)
         expect(painted.height).toBeLessThanOrEqual(name.height)
       }
     },
   )
 })
 
-test('an emoji in a caption is shown in its colours', async () => {
+test('an emoji in a caption has its colours', async () => {
   const file = path.join(directory, 'emoji.png')
   const colourful = async (text: string) => {
     await paintCaption(text, filmShape({ width: 640, height: 360, seconds: 1 }), file)

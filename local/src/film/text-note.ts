@@ -2,11 +2,10 @@ import type { Box } from '../drawing/film-graph.ts'
 import type { FilmShape } from '../drawing/film-shape.ts'
 
 const noteStart = 'kinora-local'
-const mostBoxes = 4
+const boxesMax = 4
 
 /**
- * What our films carry about the text burnt into them. A remix of such a film takes the old caption away
- * before it sets its own; without the note one would show through the other.
+ * The metadata comment with the boxes of text in a film. A remix uses it to remove the old caption before it adds its own.
  */
 export function textNote(shape: FilmShape, boxes: Box[]): string {
   const listed = boxes.map((box) => [box.x, box.y, box.width, box.height].map(Math.round).join(','))
@@ -14,8 +13,8 @@ export function textNote(shape: FilmShape, boxes: Box[]): string {
 }
 
 /**
- * Where the text of a film with this note is once it fills `shape`. The note comes with a stranger's file:
- * it may say anything, and whatever it says, the boxes lie inside the picture.
+ * The boxes of a note, scaled to `shape`. The note is untrusted input from an uploaded file; the boxes are always inside the
+ * frame.
  */
 export function notedTexts(note: string, shape: FilmShape): Box[] {
   const match = /^kinora-local (\d{1,5})x(\d{1,5})((?: \d{1,5}(?:,\d{1,5}){3})*)$/u.exec(note.trim())
@@ -29,10 +28,10 @@ export function notedTexts(note: string, shape: FilmShape): Box[] {
   return match[3]!
     .split(' ')
     .filter((text) => text !== '')
-    .slice(0, mostBoxes)
+    .slice(0, boxesMax)
     .flatMap((text) => {
       const [x = 0, y = 0, boxWidth = 0, boxHeight = 0] = text.split(',').map(Number)
-      // One pixel inside: what is filled in is taken from the pixels around the box.
+      // Leaves one pixel at the edges, because `delogo` interpolates from the pixels around the box.
       const from = {
         x: Math.max(1, Math.floor(x * scale - left)),
         y: Math.max(1, Math.floor(y * scale - top)),

@@ -1,4 +1,4 @@
-/** The little grammar that tells the nouns of a prompt from its verbs. English only: other scripts are read by signs. */
+/** Distinguishes the nouns of a prompt from its verbs. English only; other scripts are matched by substrings. */
 
 export interface Word {
   /** Lower case; `@` for the handle of a character. */
@@ -27,17 +27,16 @@ const pronouns = set('i you he she it we they who which')
 const conjunctions = set('and or but while as when then because so if')
 const objects = set('me you him her it us them')
 
-/** Words of the tables that are verbs as well, in each form that is spelt like the noun. */
+/** Nouns of the tables that are also verbs, in all forms that both share. */
 const alsoVerbs = set(
   'train trains park parks rose snow snows rain rains water waters storm storms cloud clouds star stars wave waves flower flowers fish ship ships bridge bridges rocket rockets spring springs leaves fire fires flame flames spark sparks dust duck ducks swallow swallows crane cranes bear bears field fields garden gardens tower towers mist fog blossom blossoms bloom peak peaks shore shores coast coasts orbit orbits balloon balloons kite kites sand sands ice frost harvest bus cup cups plane planes watch fly flies light lights',
 )
 
-/** Whoever can do something: a word that may be a verb is one after these. */
+/** Nouns that can be subjects of a verb: after them, a word that may be a verb is one. */
 const agents = set(
   '@ man men woman women boy boys girl girls child children kid kids person people baby babies mother father mom dad friend friends family couple farmer farmers teacher student players player dog dogs cat cats horse horses bird birds robot robots sun moon smoke someone everyone somebody everybody nobody he she',
 )
 
-/** Ends of words and words that only ever stand before what someone does, or before a verb. */
 function isAdverb(text: string): boolean {
   return (
     (text.endsWith('ly') &&
@@ -58,7 +57,7 @@ function isBreak(text: string): boolean {
   return /^[^\p{L}\p{N}@]/u.test(text)
 }
 
-/** Whether a noun phrase cannot reach across this word. */
+/** Whether this word ends a noun phrase. */
 export function endsPhrase(text: string): boolean {
   return (
     isBreak(text) ||
@@ -72,7 +71,7 @@ export function endsPhrase(text: string): boolean {
   )
 }
 
-/** Whether something that is acted upon begins here: "building *a* snowman", "train *them*". */
+/** Whether the object of a verb begins here: "building *a* snowman", "train *them*". */
 function beginsObject(text: string | undefined): boolean {
   return text !== undefined && (isDeterminer(text) || objects.has(text) || text === '@')
 }
@@ -83,10 +82,10 @@ function wordBefore(words: Word[], at: number): string | undefined {
   return words[index]?.text
 }
 
-/** Whether a word that the tables know as a noun is used as one here. */
+/** Whether a noun of the tables is used as a noun here. */
 export function isNoun(words: Word[], at: number): boolean {
   const { text } = words[at]!
-  // Only these look back over adverbs, and none of them is one, so a long prompt is walked through once.
+  // Only these words look back over adverbs, and none of them is an adverb, so the search stays linear.
   if (text !== 'building' && !alsoVerbs.has(text)) return true
   const before = wordBefore(words, at)
   const after = words[at + 1]?.text
@@ -96,7 +95,7 @@ export function isNoun(words: Word[], at: number): boolean {
   return !agents.has(before)
 }
 
-/** "A tall building" stands there; "children building a snowman" and "building blocks" do not make a town. */
+/** Whether "building" is a noun: in "a tall building", but not in "children building a snowman" or "building blocks". */
 function isGerundNoun(before: string | undefined, after: string | undefined): boolean {
   if (before === undefined || agents.has(before)) return false
   if (endsPhrase(before) && !isDeterminer(before)) return false

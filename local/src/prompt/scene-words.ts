@@ -12,21 +12,21 @@ export type Biome =
   | 'underwater'
   | 'mars'
   | 'moon'
-  /** No place at all: a soft backdrop for what nothing is known about. */
+  /** A neutral backdrop for prompts without a known place. */
   | 'plain'
 
-/** What falls, rises or hangs in the air. */
+/** Particles in the air. */
 export type WeatherName = 'snow' | 'rain' | 'embers' | 'petals' | 'leaves' | 'motes' | 'bubbles' | 'stars'
 
 export interface Rule<Name extends string> {
   name: Name
   /** Whole words; a hyphen stands for a hyphen or a space. */
   words: string
-  /** Looked for anywhere, for scripts without spaces and for emoji. */
+  /** Substrings, for scripts without spaces and for emoji. */
   signs: string
 }
 
-// For colours the first rule that matches wins, so what is rarer and more telling stands first.
+// The first matching rule wins, so rarer and more specific rules come first.
 export const paletteRules: Rule<PaletteName>[] = [
   {
     name: 'neon',
@@ -94,7 +94,7 @@ export const paletteRules: Rule<PaletteName>[] = [
   },
 ]
 
-// For places the rule with most matches wins, and of those that are even the first in the prompt.
+// The rule with the most matches wins; of equal ones, the one that matches first in the prompt.
 export const biomeRules: Rule<Biome>[] = [
   { name: 'moon', words: 'on-the-moon lunar moon-landing', signs: '月球' },
   { name: 'mars', words: 'mars red-planet martian', signs: '火星' },
@@ -159,7 +159,7 @@ export const furnitureRules: Rule<Furniture>[] = [
   { name: 'table', words: 'table desk windowsill shelf', signs: '桌' },
 ]
 
-// The first rule that matches wins.
+// The first matching rule wins.
 export const weatherRules: Rule<WeatherName>[] = [
   {
     name: 'snow',
@@ -197,7 +197,7 @@ export const weatherRules: Rule<WeatherName>[] = [
   },
 ]
 
-/** Where it is when a prompt speaks of nothing but the sky or the season. */
+/** The place if a prompt mentions only the sky or the season. */
 export const openAirRules: Rule<Biome>[] = [
   {
     name: 'meadow',
@@ -211,12 +211,12 @@ export const openAirRules: Rule<Biome>[] = [
   },
 ]
 
-/** Snow on the ground and on the peaks, whatever the light. */
+/** Words for snow on the ground and on the peaks, in any palette. */
 export const snowWords =
   'snow snowy snowfall snowing winter alps glacier snowman snowmen snow-covered snow-capped ⛄'
 export const mistWords = 'mist misty fog foggy haze hazy smoke cloud clouds cloudy'
 
-/** Words for which the parts mean nothing: no dog in a hot dog, no sea in a sea lion. */
+/** Compounds whose parts must not match: a hot dog is not a dog, a sea lion is not a sea. */
 export const otherThings =
   'ice-cream ice-cube ice-cubes fire-hydrant fire-alarm hot-dog hot-dogs sea-lion sea-horse snow-globe snow-leopard space-bar moon-cake mars-bar rain-coat rose-gold guinea-pig bird-house dog-house tree-house sand-castle water-bottle water-color mountain-bike rocking-horse rock-star pop-star film-star movie-star star-wars snow-white star-fish gold-fish cat-walk house-plant train-station bus-stop car-park cloud-computing dragon-fly fish-tank dead-sea fire-place flower-pot horse-power street-food city-girl ocean-girl city-kid sea-food snow-board star-shaped moon-shaped flower-girl bird-seed dog-food cat-food car-seat boat-shoes field-trip park-bench water-park park-ranger'
 
@@ -243,5 +243,5 @@ const colours: Record<string, string> = {
   ginger: '#e08a3c',
 }
 
-/** The colours by their names. A map, because a prompt may hold any word, such as "constructor". */
+/** Colours by name. A map, because a prompt may contain any word, such as "constructor". */
 export const colourNames: ReadonlyMap<string, string> = new Map(Object.entries(colours))

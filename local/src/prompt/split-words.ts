@@ -1,9 +1,9 @@
 import type { Word } from './grammar.ts'
 
-/** A handle such as `@ocean_girl` names a person; no letter of it says what there is to see. */
+/** A handle such as `@ocean_girl` names a character; its words do not describe the scene. */
 const handle = /@[a-z0-9_.]*[a-z0-9_]/giu
 
-const pieces =
+const tokens =
   /@|[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*|(?<=[\p{L}\p{N}])[-‐‑](?=[\p{L}\p{N}])|[^\s\p{L}\p{N}@]/gu
 
 export function withoutHandles(text: string): string {
@@ -11,12 +11,11 @@ export function withoutHandles(text: string): string {
 }
 
 /**
- * Cuts a prompt into words and marks. Words that are listed with a hyphen in a table are one word, whether they
- * are written with a hyphen, a space or both; other words joined by a hyphen are one unknown word, so that
- * "sea-green" is no sea.
+ * Splits a prompt into words and punctuation marks. Words that a table lists with a hyphen are one word, whether the prompt
+ * has a hyphen or a space. Other hyphenated words are one unknown word, so that "sea-green" does not match "sea".
  */
 export function splitWords(prompt: string, compounds: ReadonlySet<string>): Word[] {
-  const texts = withoutHandles(prompt).toLowerCase().match(pieces) ?? []
+  const texts = withoutHandles(prompt).toLowerCase().match(tokens) ?? []
   const words: Word[] = []
   for (let at = 0; at < texts.length;) {
     const compound = longestCompound(texts, at, compounds) ?? hyphenated(texts, at)
@@ -26,17 +25,17 @@ export function splitWords(prompt: string, compounds: ReadonlySet<string>): Word
   return words
 }
 
-interface Piece {
+interface Compound {
   text: string
-  /** How many of the pieces it takes. */
+  /** The number of its tokens. */
   length: number
 }
 
 const isHyphen = (text: string | undefined) => text !== undefined && /^[-‐‑]$/.test(text)
 
-function longestCompound(texts: string[], at: number, compounds: ReadonlySet<string>): Piece | undefined {
+function longestCompound(texts: string[], at: number, compounds: ReadonlySet<string>): Compound | undefined {
   let text = texts[at]!
-  let best: Piece | undefined
+  let best: Compound | undefined
   for (let next = at + 1, parts = 1; next < texts.length && parts < 4; next++) {
     if (isHyphen(texts[next])) continue
     text += `-${texts[next]!}`
@@ -46,7 +45,7 @@ function longestCompound(texts: string[], at: number, compounds: ReadonlySet<str
   return best
 }
 
-function hyphenated(texts: string[], at: number): Piece {
+function hyphenated(texts: string[], at: number): Compound {
   let text = texts[at]!
   let next = at + 1
   while (isHyphen(texts[next]) && texts[next + 1] !== undefined) {

@@ -14,7 +14,7 @@ import {
   type Layer,
 } from './terrain.ts'
 
-/** No place at all: soft discs of light and long waves of colour. Better nothing than the wrong scenery. */
+/** Soft discs of light and long waves of colour, for prompts without a known place; wrong scenery would be worse. */
 export function backdropLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
   const speeds = layerSpeeds(plan)
   return [

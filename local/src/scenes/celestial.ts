@@ -23,8 +23,8 @@ interface Ink {
 }
 
 /**
- * Paints a round body with soft edges. `inkAt` is given the distance from the centre as a share of the
- * radius, and the place relative to the centre in the same measure.
+ * Paints a disc with soft edges. `inkAt` receives the distance from the centre and the offset from it, both as shares of the
+ * radius.
  */
 function paintCircle(
   canvas: Canvas,
@@ -66,7 +66,7 @@ export function paintStars(canvas: Canvas, plan: ScenePlan, unit: number, horizo
   for (let index = 0; index < count; index++) {
     const x = random.next() * canvas.width
     const y = random.next() * reach
-    // Stars drown in the light near the horizon.
+    // Stars are fainter near the bright horizon.
     const dimming = inSpace ? 1 : 1 - (y / reach) ** 2 * 0.8
     const radius = (0.45 + random.next() ** 4 * 1.5) * scale
     const colour = channelsOf(random.pick(starTints))
@@ -102,7 +102,7 @@ function paintSun(canvas: Canvas, plan: ScenePlan, light: Light): void {
     opacity: 1 - smoothstep(0.955, 1, distance),
   }))
   if (inSpace) return
-  // The lower half dips into the haze above the horizon.
+  // Haze covers the lower half near the horizon.
   paintCircle(canvas, light, (distance, _across, down) => ({
     colour: haze,
     opacity: 0.5 * Math.max(0, down) * (1 - smoothstep(0.955, 1, distance)),

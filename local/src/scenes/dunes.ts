@@ -29,7 +29,7 @@ function duneLayer(plan: ScenePlan, shape: FilmShape, speed: number, index: numb
   const reach = (0.5 * height + 360 * unit) * (0.075 + 0.012 * index)
   const crest = roughness(random, strip, { featurePx: unit * random.between(420, 560), octaves: 2 })
   const fold = roughness(random, strip, { featurePx: 260 * unit, octaves: 2 })
-  // Dunes lean: bending the axis makes one flank long and the other steep.
+  // Bending the axis makes one flank of a dune long and the other steep.
   const lean = 70 * unit
   const step = Math.max(2, 3 * unit)
   const profile = traceProfile(

@@ -16,7 +16,7 @@ import {
   type Strip,
 } from './terrain.ts'
 
-/** Where feet and wheels are, clear of the caption. */
+/** The y coordinate of feet and wheels, above the caption. */
 export function footLine(shape: FilmShape): number {
   return Math.round(shape.height * 0.765)
 }
@@ -36,7 +36,7 @@ const tones: Record<Surface, readonly [upper: Colour, lower: Colour]> = {
   stage: ['#e4e2e6', '#b3b1bd'],
 }
 
-/** The foreground that things stand on; it takes the place of the nearest layer of scenery. */
+/** The ground under the subjects; it replaces the nearest layer of scenery. */
 export function groundLayer(plan: ScenePlan, surface: Surface, shape: FilmShape): Layer {
   const random = randomFrom(plan.seed, 'ground')
   const { height, unit } = shape
@@ -76,8 +76,8 @@ interface Brush {
   colours: [upper: Colour, lower: Colour]
 }
 
-/** Calls `draw` for things strewn over the ground; what is nearer is larger. */
-function strew(brush: Brush, spacing: number, draw: (x: number, y: number, scale: number) => void): void {
+/** Calls `draw` for details scattered over the ground; nearer ones are larger. */
+function scatter(brush: Brush, spacing: number, draw: (x: number, y: number, scale: number) => void): void {
   const { random, strip, top, height, unit } = brush
   const count = Math.round((strip.period * (height - top)) / (spacing * unit) ** 2)
   for (let index = 0; index < count; index++) {
@@ -93,12 +93,12 @@ const at = (value: number) => value.toFixed(1)
 function tufts(brush: Brush, flowers: boolean): string {
   const { lit, colours, random } = brush
   let blades = ''
-  strew(brush, 46, (x, y, scale) => {
+  scatter(brush, 46, (x, y, scale) => {
     blades += `M${at(x - 6 * scale)} ${at(y)}q${at(2 * scale)} ${at(-8 * scale)} ${at(-2 * scale)} ${at(-13 * scale)}M${at(x)} ${at(y)}v${at(-16 * scale)}M${at(x + 6 * scale)} ${at(y)}q${at(-2 * scale)} ${at(-8 * scale)} ${at(3 * scale)} ${at(-13 * scale)}`
   })
   let blooms = ''
   if (flowers) {
-    strew(brush, 96, (x, y, scale) => {
+    scatter(brush, 96, (x, y, scale) => {
       const tone = lit(random.pick(['#f6f0e4', '#f2c94c', '#e8708a', '#b58fe0']))
       blooms += `<circle cx="${at(x)}" cy="${at(y - 9 * scale)}" r="${at(4.4 * scale)}" fill="${tone}"/><circle cx="${at(x)}" cy="${at(y - 9 * scale)}" r="${at(1.7 * scale)}" fill="${lit('#f4a62e')}"/>`
     })
@@ -108,7 +108,7 @@ function tufts(brush: Brush, flowers: boolean): string {
 
 function specks(brush: Brush, spacing: number, colour: Colour, opacity: number): string {
   let marks = ''
-  strew(brush, spacing, (x, y, scale) => {
+  scatter(brush, spacing, (x, y, scale) => {
     marks += `<ellipse cx="${at(x)}" cy="${at(y)}" rx="${at(7 * scale)}" ry="${at(2.4 * scale)}" fill="${colour}" opacity="${opacity}"/>`
   })
   return marks
@@ -129,7 +129,7 @@ function boards(brush: Brush): string {
 function craters(brush: Brush): string {
   const { colours, unit } = brush
   let art = ''
-  strew(brush, 150, (x, y, scale) => {
+  scatter(brush, 150, (x, y, scale) => {
     art += `<ellipse cx="${at(x)}" cy="${at(y)}" rx="${at(26 * scale)}" ry="${at(7 * scale)}" fill="${mix(colours[1], '#2a0f08', 0.35)}" opacity="0.55"/><path d="M${at(x - 26 * scale)} ${at(y)}a${at(26 * scale)} ${at(7 * scale)} 0 0 0 ${at(52 * scale)} 0" fill="none" stroke="${mix(colours[0], '#ffffff', 0.3)}" stroke-opacity="0.5" stroke-width="${at(2 * unit)}"/>`
   })
   return art
@@ -147,7 +147,7 @@ function street(brush: Brush): string {
   return `<rect x="0" y="${at(kerb)}" width="${strip.width}" height="${at(height - kerb)}" fill="${lit('#5a5d68')}"/><rect x="0" y="${at(kerb)}" width="${strip.width}" height="${at(6 * unit)}" fill="${lit('#d5d7dc')}"/><path d="${dashes}" stroke="${lit('#f0ead6')}" stroke-width="${at(6 * unit)}" stroke-opacity="0.85"/>`
 }
 
-/** The floor again, and a table on it that reaches over most of the picture. */
+/** A floor with a table that spans most of the frame. */
 function table(brush: Brush): string {
   const { strip, foot, unit, lit, height } = brush
   const inset = strip.width * 0.1
@@ -197,7 +197,7 @@ const details: Record<Surface, (brush: Brush) => string> = {
   stage: () => '',
 }
 
-/** A country road or a railway; its middle is where the wheels are. */
+/** A country road or a railway, centred under the wheels. */
 function trackArt({ plan, strip, foot, unit, lit }: Brush): string {
   if (plan.track === undefined) return ''
   const width = strip.width

@@ -5,7 +5,7 @@ import { footLine } from './ground.ts'
 import { litIn, type ScenePlan } from './scene-plan.ts'
 import { layerOf, stripFor, type Layer } from './terrain.ts'
 
-/** A wall with a window onto the sky, and a picture beside it. Nothing of it moves. */
+/** A still wall with a window and a framed painting. */
 export function roomLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
   const random = randomFrom(plan.seed, 'room')
   const { width, height, unit } = shape

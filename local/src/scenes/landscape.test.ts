@@ -7,7 +7,7 @@ import { planScene } from './scene-plan.ts'
 
 const prompts = ['mountain peaks', 'a lake', 'sand dunes', 'a forest', 'a city', 'a planet']
 
-test.each(prompts)('%s: four layers that cover the whole journey in whole pixels', (prompt) => {
+test.each(prompts)('%s: the layers cover the whole film and move by whole pixels', (prompt) => {
   for (const [width, height, seconds] of [
     [1280, 720, 1],
     [480, 480, 25],
@@ -28,13 +28,13 @@ test.each(prompts)('%s: four layers that cover the whole journey in whole pixels
   }
 })
 
-test('the drawing is the same every time', () => {
+test('drawing is deterministic', () => {
   const shape = filmShape({ width: 320, height: 180, seconds: 2 })
   const draw = () => landscapeLayers(planScene({ prompt: 'a city at night' }), shape)
   expect(draw()).toEqual(draw())
 })
 
-test('music lasts exactly as long as asked, starts and ends in silence, and is not silent', () => {
+test('music has the requested duration, starts and ends in silence, and is not silent', () => {
   const music = composeMusic({ seed: 'x', mood: 'bright' }, 1.5)
   expect(music.length).toBe(1.5 * 48_000 * 4)
   const samples = new Int16Array(music.buffer, music.byteOffset, music.length / 2)

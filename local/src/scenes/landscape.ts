@@ -34,7 +34,7 @@ const painters: Record<Biome, (plan: ScenePlan, shape: FilmShape) => Layer[]> = 
   plain: backdropLayers,
 }
 
-/** The layers of scenery from the farthest to the nearest, as vector drawings; at most four. */
+/** At most four layers of scenery, farthest first, as SVG. */
 export function landscapeLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
   const layers = painters[plan.biome](plan, shape)
   return plan.surface === undefined ? layers : [...layers.slice(0, 3), groundLayer(plan, plan.surface, shape)]

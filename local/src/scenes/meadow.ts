@@ -15,7 +15,7 @@ import {
   type Layer,
 } from './terrain.ts'
 
-/** Round green hills with bushes on them, for everything that lives in a garden, a park or a field. */
+/** Round green hills with bushes, for gardens, parks and fields. */
 export function meadowLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
   return layerSpeeds(plan).map((speed, index) => hill(plan, shape, speed, index))
 }

@@ -17,7 +17,7 @@ import {
 const rust = ['#d99a72', '#c97a4c', '#b5623a', '#9c4e2c'] as const
 const ash = ['#8d9099', '#9a9da6', '#a9acb4', '#b9bcc3'] as const
 
-/** Mesas one behind the other: rusty on Mars under a dusty sky, grey on the moon under a black one. */
+/** Layers of mesas: rusty on Mars under a dusty sky, grey on the moon under a black sky. */
 export function mesaLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
   return layerSpeeds(plan).map((speed, index) => mesa(plan, shape, speed, index))
 }
@@ -31,7 +31,7 @@ function mesa(plan: ScenePlan, shape: FilmShape, speed: number, index: number): 
   const reach = unit * (92 - 18 * index)
   const crest = roughness(random, strip, { featurePx: 420 * unit, octaves: 3 })
   const grain = roughness(random, strip, { featurePx: 60 * unit, octaves: 2 })
-  // Flattened at the top and at the foot: tables of rock rather than peaks.
+  // Flattened at the top and at the foot, which makes mesas instead of peaks.
   const step = (value: number) => Math.max(-0.2, Math.min(0.55, value * 2.4))
   const profile = traceProfile(strip, 3 * unit, (x) => base - reach * (step(crest(x)) + 0.05 * grain(x)))
   const body = mix(lit((plan.biome === 'moon' ? ash : rust)[index]!), plan.palette.horizon, 0.3 - 0.1 * index)

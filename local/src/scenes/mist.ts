@@ -4,10 +4,10 @@ import { randomFrom } from '../drawing/random.ts'
 import type { Biome } from '../prompt/scene-words.ts'
 import type { ScenePlan } from './scene-plan.ts'
 
-/** Mist moves slowly enough for half the frame rate of the film. */
+/** Half the frame rate of the film is enough for slow mist. */
 export const mistFramesPerSecond = 12
 
-/** Mist has no detail worth more than an eighth of the resolution; ffmpeg enlarges it. */
+/** Mist has little detail, so it is painted at an eighth of the resolution; ffmpeg enlarges it. */
 const reduction = 8
 
 const usualStrength: Record<Biome, number> = {
@@ -28,7 +28,7 @@ const usualStrength: Record<Biome, number> = {
 export interface MistGrid {
   width: number
   height: number
-  /** Paints the mist at a time, in seconds, as one byte of opacity per pixel. The buffer is used again. */
+  /** Paints the mist at a time, in seconds, as one byte of opacity per pixel. The buffer is reused. */
   paint(seconds: number): Buffer
 }
 
@@ -71,7 +71,7 @@ export function driftingMist(plan: ScenePlan, shape: FilmShape): MistGrid {
   }
 }
 
-/** Mist lies in the valleys, not in the sky and not right before the lens. */
+/** The vertical distribution of mist: in the valleys, not in the sky and not in the foreground. */
 function beltAt(biome: Biome, position: number): number {
   if (biome === 'space') return 1
   const centre = biome === 'water' ? 0.56 : 0.7

@@ -38,7 +38,7 @@ function mountainLayer(plan: ScenePlan, shape: FilmShape, speed: number, index: 
   const profile = traceProfile(strip, step, (x) => base - reach * (crest(x) * 0.95 + swell(x) * 0.55))
 
   const body = mix(palette.far, palette.near, nearness ** 0.85)
-  // Air thickens towards the foot of a range, which is what makes the next one stand out against it.
+  // Haze at the foot of a range separates it from the next one.
   const foot = index === 3 ? mix(body, '#000000', 0.35) : mix(body, palette.mist, 0.34 - 0.05 * index)
   const rim = mix(body, palette.light, 0.55)
   const bottom = Math.min(height, base + reach * 2.4)
@@ -65,7 +65,7 @@ function mountainLayer(plan: ScenePlan, shape: FilmShape, speed: number, index: 
   return layerOf(strip, profile.highest - 3 * unit, height, art)
 }
 
-/** Shades the slopes that face away from the light, which gives the range some volume. */
+/** Shades the slopes that face away from the light. */
 function relief(
   profile: Profile,
   jag: (x: number) => number,
@@ -77,7 +77,7 @@ function relief(
     ...profile,
     ys: profile.ys.map((y, at) => {
       const slope = (y - profile.ys[Math.max(0, at - span)]!) / (span * look.step)
-      // Followed slowly, so that the shadow is one face of the mountain and not a fringe.
+      // Smoothed, so that the shadow covers a whole face of the mountain instead of a fringe.
       depth += (Math.min(1.1, Math.max(0, slope) * 1.5) - depth) * 0.06
       return y + depth * look.reach * (1.5 + 0.5 * jag(profile.xs[at]!))
     }),

@@ -1,4 +1,4 @@
-import { mix, turnHue } from '../drawing/colour.ts'
+import { mix, rotateHue } from '../drawing/colour.ts'
 import type { FilmShape } from '../drawing/film-shape.ts'
 import { randomFrom, type Random } from '../drawing/random.ts'
 import type { ScenePlan } from './scene-plan.ts'
@@ -45,7 +45,7 @@ function starField(
   return layerOf(strip, 0, shape.height, marks)
 }
 
-/** A ringed giant: the far half of the rings is drawn before the globe, the near half after it. */
+/** A ringed planet: the far half of the rings is drawn first, then the globe, then the near half. */
 function planet(plan: ScenePlan, shape: FilmShape): Layer {
   const random = randomFrom(plan.seed, 'planet')
   const { palette } = plan
@@ -54,7 +54,7 @@ function planet(plan: ScenePlan, shape: FilmShape): Layer {
   const x = width * random.between(0.56, 0.68)
   const y = height * random.between(0.42, 0.5)
   const tilt = random.between(-24, -12)
-  const warm = turnHue('#e8a878', random.between(-40, 70))
+  const warm = rotateHue('#e8a878', random.between(-40, 70))
   const dark = mix(palette.zenith, '#000000', 0.4)
   const rings = ringBands(random, radius, mix(warm, '#ffffff', 0.45))
   const half = (top: boolean) =>
@@ -73,7 +73,7 @@ function planet(plan: ScenePlan, shape: FilmShape): Layer {
 function ringBands(random: Random, radius: number, colour: string): string {
   let bands = ''
   for (let reach = 1.34; reach < 2.2; reach += 0.035) {
-    // A dark gap two thirds of the way out, as Saturn has.
+    // A dark gap two thirds of the way out, like Saturn's Cassini division.
     const gap = reach > 1.84 && reach < 1.9
     const opacity = gap ? 0.03 : random.between(0.12, 0.62) * (1 - ((reach - 1.34) / 0.86) * 0.45)
     bands += `<ellipse rx="${(radius * reach).toFixed(1)}" ry="${(radius * reach * 0.21).toFixed(1)}" fill="none" stroke="${mix(colour, '#8d7b6a', random.between(0, 0.5))}" stroke-width="${(radius * 0.032).toFixed(2)}" opacity="${opacity.toFixed(2)}"/>`
@@ -96,7 +96,7 @@ function cloudBands(random: Random, radius: number, warm: string, near: string):
   return bands
 }
 
-/** The rim of some moon at the foot of the picture, for depth. */
+/** The surface of a moon at the bottom of the frame, for depth. */
 function moonscape(plan: ScenePlan, shape: FilmShape, speed: number): Layer {
   const random = randomFrom(plan.seed, 'moonscape')
   const { palette } = plan

@@ -4,7 +4,7 @@ import { pictureBook } from '../../test/kit/picture-book.ts'
 import { colourNames } from '../prompt/scene-words.ts'
 import { readScene } from './read-scene.ts'
 
-/** The setting, what is in it ("2 child" for several of a kind), and the colours that were named. */
+/** The setting, its subjects ("2 child" for several of a kind), and their colours. */
 function read(prompt: string): [setting: string | undefined, subjects: string, colours: string] {
   const { biome, subjects } = readScene(prompt)
   const nameOf = (colour: string) => [...colourNames.keys()].find((name) => colourNames.get(name) === colour)
@@ -53,8 +53,8 @@ describe('a prompt is read as setting, subjects and colours', () => {
   })
 })
 
-describe('the pages of a picture book', () => {
-  test('are forty', () => {
+describe('prompts of the picture book', () => {
+  test('there are forty', () => {
     expect(new Set(pictureBook.map(({ prompt }) => prompt)).size).toBe(40)
   })
 
@@ -63,13 +63,13 @@ describe('the pages of a picture book', () => {
   })
 })
 
-describe('the handle of a character says nothing about the scene', () => {
+describe('the handle of a character does not change the scene', () => {
   test.each(['@ocean_girl', '@citykid', '@forest.fox', '@cat', '@mars', '@snow_dragon'])('%s', (handle) => {
     expect(readScene(`${handle} smiles`)).toEqual(readScene('@somebody smiles'))
     expect(readScene(`${handle} and a dog in a garden.`)).toEqual(readScene('@x1 and a dog in a garden.'))
   })
 
-  test('nor does what follows it in a script without spaces get lost', () => {
+  test('text after a handle is read in a script without spaces', () => {
     expect(readScene('@mina在海边').biome).toBe('water')
   })
 })
@@ -120,7 +120,7 @@ describe('verbs are not nouns', () => {
   })
 })
 
-describe('what is not known gets no scenery', () => {
+describe('prompts without a known place or subject get no scenery', () => {
   test.each([
     'a watch',
     'a seasoned dish',

@@ -19,21 +19,21 @@ import {
 import { splitWords, withoutHandles } from '../prompt/split-words.ts'
 import { subjects, type Subject, type SubjectName } from '../subjects/subject-table.ts'
 
-/** A thing the prompt names, and what it says about it. */
+/** A subject that the prompt names, with its attributes. */
 export interface NamedSubject {
   name: SubjectName
-  /** The word it was named by, in the singular where there is one. */
+  /** Its word in the prompt, in the singular if there is one. */
   word: string
   count: number
   colours: Colour[]
-  /** Whether it moves along. */
+  /** Whether it moves through the scene. */
   going: boolean
 }
 
 export interface SceneReading {
-  /** The place that is named, or the home of the first thing that is. */
+  /** The named place, or the home of a named subject. */
   biome: Biome | undefined
-  /** What things stand or lie on in a room. */
+  /** The furniture that subjects stand or lie on in a room. */
   furniture: Furniture | undefined
   subjects: NamedSubject[]
   palette: PaletteName | undefined
@@ -42,11 +42,11 @@ export interface SceneReading {
   mist: boolean
 }
 
-/** More would not fit beside each other. */
-const mostSubjects = 3
-const mostOfAKind = 5
+/** More subjects would not fit next to each other. */
+const subjectsMax = 3
+const countMax = 5
 
-interface Entry {
+interface Noun {
   name: SubjectName
   word: string
   plural: boolean
@@ -60,7 +60,7 @@ export function readScene(prompt: string): SceneReading {
   const words = splitWords(prompt, compounds)
   const known = new Set(
     words
-      .filter((_, at) => isNoun(words, at) && !isDenied(words, at) && !isContent(words, at))
+      .filter((_, at) => isNoun(words, at) && !isNegated(words, at) && !isContent(words, at))
       .map((word) => word.text),
   )
   const mentioned = (rule: { words: string; signs: string }) => matchCount(rule, text, known)
@@ -69,10 +69,10 @@ export function readScene(prompt: string): SceneReading {
   const biome = place ?? homeOf(named) ?? openAirRules.find((rule) => mentioned(rule) > 0)?.name
   const swims = named.some(({ name }) => subjects[name].stance === 'swim')
   return {
-    // Fish are seen where they live, not in the air over the sea.
+    // Swimming animals need an underwater scene.
     biome: biome === 'water' && swims ? 'underwater' : biome,
     furniture: furnitureRules.find((rule) => mentioned(rule) > 0)?.name,
-    // A forest has trees enough.
+    // The scenery of a forest already has trees.
     subjects: biome === 'forest' ? named.filter(({ name }) => name !== 'tree') : named,
     palette: paletteRules.find((rule) => mentioned(rule) > 0)?.name,
     weather: weatherRules.find((rule) => mentioned(rule) > 0)?.name,
@@ -81,7 +81,7 @@ export function readScene(prompt: string): SceneReading {
   }
 }
 
-/** Whether any of the words is in the text, whatever part of speech it is. */
+/** Whether the text contains any of the words, as any part of speech. */
 export function mentions(text: string, list: string): boolean {
   const words = new Set(splitWords(text, compounds).map((word) => word.text))
   return list.split(' ').some((word) => words.has(word))
@@ -98,7 +98,7 @@ function matchCount(
   )
 }
 
-/** The rule with most matches, and of those that are even the one that comes first in the prompt. */
+/** The rule with the most matches; of equal ones, the one that matches first in the prompt. */
 function mostMentioned<Name extends string>(
   rules: Rule<Name>[],
   mentioned: (rule: Rule<Name>) => number,
@@ -114,26 +114,26 @@ function firstMention(rule: { words: string; signs: string }, text: string, word
   const listed = new Set(rule.words.split(' '))
   const word = words.findIndex(({ text: word }) => listed.has(word))
   if (word !== -1) return word
-  const places = rule.signs.split(' ').map((sign) => text.indexOf(sign))
-  return Math.min(...places.filter((place) => place !== -1))
+  const positions = rule.signs.split(' ').map((sign) => text.indexOf(sign))
+  return Math.min(...positions.filter((position) => position !== -1))
 }
 
 function homeOf(named: NamedSubject[]): Biome | undefined {
   const homes = named.map(({ name }) => subjects[name].home)
-  // A meadow takes everybody in; whoever lives elsewhere decides.
+  // A meadow fits every subject, so a subject with another home decides.
   return homes.find((home) => home !== 'meadow') ?? homes[0]
 }
 
 function namedSubjects(text: string, words: Word[], known: ReadonlySet<string>): NamedSubject[] {
   const found: NamedSubject[] = []
   const add = (subject: NamedSubject) => {
-    if (found.length < mostSubjects && !found.some(({ name }) => name === subject.name)) found.push(subject)
+    if (found.length < subjectsMax && !found.some(({ name }) => name === subject.name)) found.push(subject)
   }
   const moving = words.some((word) => motionWords.has(word.text))
   const isParked = words.some(({ text: word }) => word === 'parked')
   for (const [at, { text: word }] of words.entries()) {
-    if (found.length === mostSubjects && !groups.has(word)) continue
-    const entry = nouns.get(word)
+    if (found.length === subjectsMax && !groups.has(word)) continue
+    const noun = nouns.get(word)
     const family = groups.get(word)
     const previous = nouns.get(words[at - 1]?.text ?? '')?.name
     const member = found.find(({ name }) => name === previous)
@@ -141,13 +141,13 @@ function namedSubjects(text: string, words: Word[], known: ReadonlySet<string>):
       member.count = family
       continue
     }
-    if (entry === undefined || !known.has(word) || !isNoun(words, at) || isDenied(words, at)) continue
+    if (noun === undefined || !known.has(word) || !isNoun(words, at) || isNegated(words, at)) continue
     add({
-      name: entry.name,
-      word: entry.word,
-      count: countOf(words, at, entry),
+      name: noun.name,
+      word: noun.word,
+      count: countOf(words, at, noun),
       colours: coloursOf(words, at),
-      going: goes(subjects[entry.name], moving, isParked),
+      going: goes(subjects[noun.name], moving, isParked),
     })
   }
   for (const [name, subject] of Object.entries(subjects) as [SubjectName, Subject][]) {
@@ -159,7 +159,7 @@ function namedSubjects(text: string, words: Word[], known: ReadonlySet<string>):
   return withToys(found)
 }
 
-/** A balloon beside a child is held on a string; alone it carries a basket. */
+/** A balloon next to a person is a toy balloon; alone it is a hot-air balloon. */
 function withToys(found: NamedSubject[]): NamedSubject[] {
   const hasHands = found.some(
     ({ name }) => name === 'child' || name === 'person' || name === 'teddy' || name === 'cake',
@@ -171,7 +171,7 @@ function withToys(found: NamedSubject[]): NamedSubject[] {
   )
 }
 
-/** "A penguin family" is three penguins and no people. */
+/** Group words: "a penguin family" is three penguins and no people. */
 const groups = new Map([
   ['family', 3],
   ['couple', 2],
@@ -185,18 +185,18 @@ const motionWords = new Set(
 
 function goes(subject: Subject, moving: boolean, isParked: boolean): boolean {
   if (subject.goes === 'always') return !isParked
-  return subject.goes === 'asked' && moving
+  return subject.goes === 'on-request' && moving
 }
 
-/** "A glass of water" is no lake. */
+/** Whether the word is the content of a container: "a glass of water" is not a lake. */
 function isContent(words: Word[], at: number): boolean {
   return words[at - 1]?.text === 'of' && containers.has(words[at - 2]?.text ?? '')
 }
 
 const containers = new Set('glass bottle cup bowl jug bucket drop sip can tank'.split(' '))
 
-/** "No cars", "without a car". */
-function isDenied(words: Word[], at: number): boolean {
+/** Whether the word is negated: "no cars", "without a car". */
+function isNegated(words: Word[], at: number): boolean {
   for (let index = at - 1; index >= Math.max(0, at - 3); index--) {
     const { text } = words[index]!
     if (text === 'no' || text === 'without') return true
@@ -205,7 +205,7 @@ function isDenied(words: Word[], at: number): boolean {
   return false
 }
 
-/** The words that belong to a noun and stand before it, the nearest first. */
+/** The words of a noun phrase before its noun, nearest first. */
 function phraseBefore(words: Word[], at: number): string[] {
   const phrase: string[] = []
   for (let index = at - 1; index >= 0 && phrase.length < 5; index--) {
@@ -230,15 +230,15 @@ const counters = new Map([
   ['both', 2],
 ])
 
-function countOf(words: Word[], at: number, entry: Entry): number {
+function countOf(words: Word[], at: number, noun: Noun): number {
   for (const text of phraseBefore(words, at)) {
     const count = numberOf(text) ?? counters.get(text)
-    if (count !== undefined) return Math.max(1, Math.min(mostOfAKind, count))
+    if (count !== undefined) return Math.max(1, Math.min(countMax, count))
   }
-  if (!entry.plural) return 1
-  // "A fish", "a family": singular, whatever the word looks like.
+  if (!noun.plural) return 1
+  // "A fish" is singular, although the plural has the same form.
   return /^(?:an?|this)$/.test(words[at - phraseBefore(words, at).length - 1]?.text ?? '') &&
-    entry.word === 'fish'
+    noun.word === 'fish'
     ? 1
     : 3
 }
@@ -251,7 +251,7 @@ function coloursOf(words: Word[], at: number): Colour[] {
   return predicateColour(words, at) ?? clothesColour(words, at) ?? []
 }
 
-/** "The car is red", "a car that is red". */
+/** The colour in "the car is red" or "a car that is red". */
 function predicateColour(words: Word[], at: number): Colour[] | undefined {
   const next = words[at + 1]?.text === 'that' ? at + 2 : at + 1
   if (!/^(?:is|are|was|were)$/.test(words[next]?.text ?? '')) return undefined
@@ -260,7 +260,7 @@ function predicateColour(words: Word[], at: number): Colour[] | undefined {
   return colour !== undefined && (after === undefined || endsPhrase(after)) ? [colour] : undefined
 }
 
-/** "A girl in a red coat" wears red; so does a snowman with a red scarf. */
+/** The colour of clothing in "a girl in a red coat" or "a snowman with a red scarf". */
 function clothesColour(words: Word[], at: number): Colour[] | undefined {
   for (let index = at + 1; index < Math.min(words.length, at + 7); index++) {
     const { text } = words[index]!
@@ -272,8 +272,8 @@ function clothesColour(words: Word[], at: number): Colour[] | undefined {
   return undefined
 }
 
-function nounIndex(): Map<string, Entry> {
-  const index = new Map<string, Entry>()
+function nounIndex(): Map<string, Noun> {
+  const index = new Map<string, Noun>()
   for (const [name, subject] of Object.entries(subjects) as [SubjectName, Subject][]) {
     for (const word of subject.words.split(' ')) {
       index.set(word, { name, word, plural: false })

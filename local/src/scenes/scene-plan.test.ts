@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 
 import { planScene } from './scene-plan.ts'
 
-test('the same wish gives the same plan, another gives another', () => {
-  const wish = { prompt: 'A paper lantern', style: 'dreamy', seed: 4 }
-  expect(planScene(wish)).toEqual(planScene({ ...wish }))
-  expect(planScene({ ...wish, seed: 5 }).seed).not.toBe(planScene(wish).seed)
-  expect(planScene({ ...wish, style: 'noir' }).palette).not.toEqual(planScene(wish).palette)
+test('planning is deterministic and depends on seed and style', () => {
+  const request = { prompt: 'A paper lantern', style: 'dreamy', seed: 4 }
+  expect(planScene(request)).toEqual(planScene({ ...request }))
+  expect(planScene({ ...request, seed: 5 }).seed).not.toBe(planScene(request).seed)
+  expect(planScene({ ...request, style: 'noir' }).palette).not.toEqual(planScene(request).palette)
 })
 
 test.each([
@@ -23,14 +23,14 @@ test.each([
   expect(planScene({ prompt })).toMatchObject({ biome, paletteName })
 })
 
-test('keywords count as whole words only', () => {
+test('keywords match whole words only', () => {
   const plans = ['A seasoned icing', 'seasoned icing!', 'the seasoned icing'].map((prompt) =>
     planScene({ prompt }),
   )
   expect(plans.every((plan) => plan.paletteName === 'ice' && plan.biome === 'water')).toBe(false)
 })
 
-test('a prompt about nothing known gets a neutral scene, in many lights', () => {
+test('a prompt without known words gets a neutral scene in varying palettes', () => {
   const plans = Array.from({ length: 60 }, (_, index) => planScene({ prompt: `something number ${index}` }))
   expect(new Set(plans.map((plan) => plan.paletteName)).size).toBeGreaterThan(5)
   expect(new Set(plans.map((plan) => plan.biome))).toEqual(new Set(['plain']))
@@ -57,11 +57,11 @@ test.each([
   ['a train crossing a bridge', 'still', undefined, undefined],
   ['a cat in a boat', 'pan', undefined, undefined],
   ['a lake', 'pan', undefined, undefined],
-])('%s: the scenery is %s', (prompt, pace, surface, track) => {
-  expect(planScene({ prompt })).toMatchObject({ pace, surface, track })
+])('%s: the camera mode is %s', (prompt, camera, surface, track) => {
+  expect(planScene({ prompt })).toMatchObject({ camera, surface, track })
 })
 
-test('a neon style recolours any scene without moving it', () => {
+test('a neon style changes the colours but not the place', () => {
   expect(planScene({ prompt: 'a lake', style: 'neon' })).toMatchObject({
     biome: 'water',
     paletteName: 'neon',

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 
-import { mix, saturate, turnHue, type Colour } from '../drawing/colour.ts'
+import { mix, rotateHue, saturate, type Colour } from '../drawing/colour.ts'
 import { litBy, palettes, type Palette, type PaletteName } from '../drawing/palette.ts'
 import { randomFrom, type Random } from '../drawing/random.ts'
 import type { Biome, Furniture, WeatherName } from '../prompt/scene-words.ts'
 import { subjects, type Stance, type SubjectName } from '../subjects/subject-table.ts'
 import { mentions, readScene, type NamedSubject, type SceneReading } from './read-scene.ts'
 
-/** What things stand on. */
+/** The ground under the subjects. */
 export type Surface =
   | 'grass'
   | 'moss'
@@ -22,7 +22,7 @@ export type Surface =
   | 'sofa'
   | 'stage'
 
-/** A thing of the scene; it has at least one colour. */
+/** A subject of the scene, with at least one colour. */
 export type SceneSubject = NamedSubject
 
 export interface ScenePlan {
@@ -34,57 +34,58 @@ export interface ScenePlan {
   stars: boolean
   light: 'sun' | 'moon'
   snow: boolean
-  /** 1 is the usual amount; prompts that speak of fog get more. */
+  /** 1 by default; more if the prompt mentions fog. */
   mistStrength: number
-  /** Which way the world passes by. */
+  /** The direction in which the scenery moves. */
   direction: 'left' | 'right'
   mood: 'bright' | 'wistful'
   subjects: SceneSubject[]
   surface: Surface | undefined
-  /** What crosses the ground for what drives there. */
+  /** The road or rails under vehicles. */
   track: 'road' | 'rails' | undefined
-  /** Whether the scenery slides past, stays, or keeps step with what walks or drives. */
-  pace: 'pan' | 'still' | 'follow'
+  /** Whether the camera pans over the scenery, stays still, or follows moving subjects. */
+  camera: 'pan' | 'still' | 'follow'
   weather: WeatherName | undefined
 }
 
-export interface SceneWish {
+export interface SceneRequest {
   prompt: string
   style?: string | undefined
   seed?: number | undefined
 }
 
-export function planScene(wish: SceneWish): ScenePlan {
+export function planScene(request: SceneRequest): ScenePlan {
   const seed = createHash('sha256')
-    .update(JSON.stringify([wish.prompt, wish.style ?? '', wish.seed ?? 0]))
+    .update(JSON.stringify([request.prompt, request.style ?? '', request.seed ?? 0]))
     .digest('hex')
   const random = randomFrom(seed, 'plan')
-  const reading = readScene(wish.prompt)
+  const reading = readScene(request.prompt)
   const biome = reading.biome ?? 'plain'
-  const paletteName = paletteOfStyle(wish.style) ?? reading.palette ?? usualPalette(biome, reading, random)
-  // A little turn of the hue keeps two prompts with the same keywords from looking alike.
+  const paletteName =
+    paletteOfStyle(request.style) ?? reading.palette ?? defaultPalette(biome, reading, random)
+  // A small rotation of the hue varies prompts with the same keywords.
   const hueDegrees = random.between(-9, 9)
-  const tint = tintOfStyle(wish.style)
+  const tint = tintOfStyle(request.style)
   const dark = paletteName === 'night' || paletteName === 'neon'
   const direction = random.chance(0.5) ? 'left' : 'right'
-  const subjectsShown = reading.subjects.map((subject) => dressed(subject, random))
+  const subjectsShown = reading.subjects.map((subject) => withColours(subject, random))
   const birds = !dark && wild.has(biome) && random.chance(0.4)
   const staged = { biome, snow: reading.snow || paletteName === 'ice', subjects: subjectsShown }
   const ground = groundFor(staged, reading.furniture)
   return {
     seed,
-    style: wish.style,
+    style: request.style,
     paletteName,
-    palette: mapPalette(palettes[paletteName], (colour) => tint(turnHue(colour, hueDegrees))),
+    palette: mapPalette(palettes[paletteName], (colour) => tint(rotateHue(colour, hueDegrees))),
     ...staged,
     ...ground,
     subjects: subjectsShown.length === 0 && birds ? [distantBirds] : subjectsShown,
-    pace: paceFor(biome, subjectsShown, ground.surface),
+    camera: cameraFor(biome, subjectsShown, ground.surface),
     stars: (dark && biome !== 'room') || biome === 'space',
     light: dark ? 'moon' : 'sun',
     mistStrength: reading.mist ? 1.35 : 1,
     direction,
-    weather: biome === 'room' ? undefined : (reading.weather ?? usualWeather(biome)),
+    weather: biome === 'room' ? undefined : (reading.weather ?? defaultWeather(biome)),
     mood: dark || ['ember', 'sunset', 'storm', 'autumn'].includes(paletteName) ? 'wistful' : 'bright',
   }
 }
@@ -94,10 +95,10 @@ const distantBirds: SceneSubject = {
   ...{ name: 'flock', word: 'birds', count: 1, colours: [subjects.flock.colours[0]], going: true },
 }
 
-/** Gives a thing one of its usual colours where the prompt gave it none. */
-function dressed(subject: NamedSubject, random: Random): SceneSubject {
-  const usual = random.pick<Colour>(subjects[subject.name].colours)
-  return { ...subject, colours: subject.colours.length > 0 ? subject.colours : [usual] }
+/** Adds one of the default colours if the prompt names none. */
+function withColours(subject: NamedSubject, random: Random): SceneSubject {
+  const fallback = random.pick<Colour>(subjects[subject.name].colours)
+  return { ...subject, colours: subject.colours.length > 0 ? subject.colours : [fallback] }
 }
 
 const standing = new Set<Stance>(['ground', 'back', 'road', 'rails', 'table', 'held'])
@@ -106,7 +107,7 @@ function stanceOf({ name }: { name: SubjectName }): Stance {
   return subjects[name].stance
 }
 
-const usualSurface: Record<Biome, Surface | undefined> = {
+const defaultSurface: Record<Biome, Surface | undefined> = {
   ...{
     meadow: 'grass',
     mountains: 'grass',
@@ -118,7 +119,7 @@ const usualSurface: Record<Biome, Surface | undefined> = {
   ...{ city: 'street', mars: 'dust', moon: 'regolith', room: 'floor', plain: 'stage', space: undefined },
 }
 
-/** What things stand on; nothing where nothing stands, or where a bridge carries it. */
+/** The ground of the scene; none if no subject stands on it, or if a bridge carries them. */
 function groundFor(
   scene: {
     biome: Biome
@@ -130,14 +131,14 @@ function groundFor(
   const stances = scene.subjects.map((subject) => stanceOf(subject))
   const bridged = scene.subjects.some(({ name }) => name === 'bridge')
   const always = ['meadow', 'room', 'mars', 'moon', 'underwater'].includes(scene.biome)
-  // Who is named together with a boat is in it.
+  // Subjects named together with a boat are in it.
   const afloat = scene.biome === 'water' && scene.subjects.some(({ name }) => name === 'boat')
   const onLand = stances.some((stance) => standing.has(stance) && !(afloat && stance === 'ground'))
   const needed = always || (!bridged && onLand)
-  const usual = usualSurface[scene.biome]
+  const usual = defaultSurface[scene.biome]
   if (!needed || usual === undefined) return { surface: undefined, track: undefined }
   if (scene.biome === 'room') {
-    // People stand beside a table, not on it.
+    // Only small subjects stand on a table; people stand behind it.
     const small = stances.includes('table') || scene.subjects.some(({ name }) => name === 'cat')
     const table = small && (furniture === 'table' || stances.includes('table')) ? 'table' : 'floor'
     return { surface: furniture === undefined || furniture === 'table' ? table : furniture, track: undefined }
@@ -158,17 +159,17 @@ function groundFor(
   return { surface: covered ? 'snow' : usual, track }
 }
 
-/** Scenery slides past, unless something stands on it: then it stays, or keeps step with what moves along. */
-function paceFor(biome: Biome, shown: SceneSubject[], surface: Surface | undefined): ScenePlan['pace'] {
-  // What spans the picture cannot slide.
+/** The camera pans, unless subjects stand on the ground: then it stays still, or follows them if all move. */
+function cameraFor(biome: Biome, shown: SceneSubject[], surface: Surface | undefined): ScenePlan['camera'] {
+  // A subject that spans the frame cannot move with the scenery.
   if (biome === 'room' || shown.some((subject) => stanceOf(subject) === 'span')) return 'still'
   const grounded = surface === undefined ? [] : shown.filter((subject) => standing.has(stanceOf(subject)))
   if (grounded.length === 0) return 'pan'
   return grounded.every(({ going }) => going) ? 'follow' : 'still'
 }
 
-/** The light of a place about which the prompt says nothing else. */
-function usualPalette(biome: Biome, reading: SceneReading, random: Random): PaletteName {
+/** The palette of a place if the prompt names no light. */
+function defaultPalette(biome: Biome, reading: SceneReading, random: Random): PaletteName {
   const any = random.pick<PaletteName>([
     'dawn',
     'day',
@@ -202,7 +203,7 @@ function usualPalette(biome: Biome, reading: SceneReading, random: Random): Pale
   }
 }
 
-function usualWeather(biome: Biome): WeatherName | undefined {
+function defaultWeather(biome: Biome): WeatherName | undefined {
   return biome === 'underwater' ? 'bubbles' : undefined
 }
 
@@ -211,11 +212,11 @@ function paletteOfStyle(style: string | undefined): PaletteName | undefined {
   return mentions(style, 'neon cyberpunk synthwave vaporwave') ? 'neon' : undefined
 }
 
-/** How a thing of this colour looks in the light of the scene and in its style. */
+/** Adapts the colour of a subject to the light and style of the scene. */
 export function litIn(
   plan: Pick<ScenePlan, 'style' | 'biome' | 'paletteName' | 'palette'>,
 ): (colour: Colour) => Colour {
-  // Out in space there is no dusk: the sun shines on everything.
+  // In space sunlight is not filtered by air.
   const lit =
     plan.biome === 'space' || plan.biome === 'moon'
       ? (colour: Colour) => colour
@@ -224,7 +225,7 @@ export function litIn(
   return (colour) => tint(lit(colour))
 }
 
-/** A style never changes what is shown, only its colours. */
+/** A style changes only the colours of a scene. */
 function tintOfStyle(style: string | undefined): (colour: Colour) => Colour {
   if (style === undefined || style.trim() === '') return (colour) => colour
   if (mentions(style, 'noir monochrome black bw')) return (colour) => saturate(colour, 0.08)
@@ -238,7 +239,7 @@ function tintOfStyle(style: string | undefined): (colour: Colour) => Colour {
   if (mentions(style, 'warm golden')) return (colour) => mix(colour, '#ffb060', 0.14)
   if (mentions(style, 'cool cold blue')) return (colour) => mix(colour, '#4a86d8', 0.16)
   const degrees = randomFrom(style, 'style').between(-24, 24)
-  return (colour) => turnHue(colour, degrees)
+  return (colour) => rotateHue(colour, degrees)
 }
 
 function mapPalette(source: Palette, change: (colour: Colour) => Colour): Palette {

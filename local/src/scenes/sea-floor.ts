@@ -14,7 +14,7 @@ import {
   type Layer,
 } from './terrain.ts'
 
-/** Under water: rays of light, rocks in the blue, and weed and corals nearer by. */
+/** Rays of light, distant rocks, and weeds and corals in the foreground. */
 export function seaFloorLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
   const speeds = layerSpeeds(plan)
   return [rays(plan, shape), rocks(plan, shape, speeds[1]!), weeds(plan, shape, speeds[2]!)]

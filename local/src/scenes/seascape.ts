@@ -20,14 +20,14 @@ import {
 
 export function seaLayers(plan: ScenePlan, shape: FilmShape): Layer[] {
   return [
-    coast(plan, shape, { speed: plan.pace === 'still' ? 0 : 1, index: 0 }),
-    coast(plan, shape, { speed: plan.pace === 'still' ? 0 : 2, index: 1 }),
+    coast(plan, shape, { speed: plan.camera === 'still' ? 0 : 1, index: 0 }),
+    coast(plan, shape, { speed: plan.camera === 'still' ? 0 : 2, index: 1 }),
     swell(plan, shape, { speed: 3, index: 0 }),
     swell(plan, shape, { speed: 5, index: 1 }),
   ]
 }
 
-/** Islands standing on the horizon, with their reflection below it. */
+/** Islands on the horizon, with their reflection. */
 function coast(plan: ScenePlan, shape: FilmShape, place: { speed: number; index: number }): Layer {
   const random = randomFrom(plan.seed, `coast ${place.index}`)
   const { palette } = plan
@@ -37,7 +37,7 @@ function coast(plan: ScenePlan, shape: FilmShape, place: { speed: number; index:
   const reach = unit * (place.index === 0 ? random.between(56, 96) : random.between(60, 110))
   const crest = roughness(random, strip, { featurePx: 240 * unit, octaves: 5, sharp: true })
   const presence = roughness(random, strip, { featurePx: 620 * unit, octaves: 2 })
-  // Open water between the islands: land only rises where this curve is high enough.
+  // Land rises only where the curve is above this level, which leaves open water between the islands.
   const sill = place.index === 0 ? -0.12 : 0.2
   const heightAt = (x: number) => {
     const land = smoothstep(sill, sill + 0.5, presence(x))
@@ -89,17 +89,17 @@ function swell(plan: ScenePlan, shape: FilmShape, place: { speed: number; index:
   return layerOf(strip, highest - 3 * unit, height, art)
 }
 
-/** Sparks look lively enough at half the frame rate of the film, and cost half. */
+/** Half the frame rate of the film is enough for glitter and costs half. */
 export const glitterFramesPerSecond = 12
 
 export interface GlitterGrid {
   width: number
   height: number
-  /** Paints the glitter at a time, in seconds, as one byte of opacity per pixel. The buffer is used again. */
+  /** Paints the glitter at a time, in seconds, as one byte of opacity per pixel. The buffer is reused. */
   paint(seconds: number): Buffer
 }
 
-/** Light broken on small waves: a path under the sun that widens towards the viewer, and faint flecks elsewhere. */
+/** Glitter on small waves: a path under the sun that widens towards the viewer, and faint specks elsewhere. */
 export function seaGlitter(plan: ScenePlan, shape: FilmShape, light: Light): GlitterGrid {
   const horizon = horizonLine(plan, shape)
   const width = Math.max(32, Math.round(shape.width / 4))
@@ -108,7 +108,7 @@ export function seaGlitter(plan: ScenePlan, shape: FilmShape, light: Light): Gli
   const bytes = Buffer.alloc(width * height)
   const lightColumn = (light.x / shape.width) * width
   const pathWidth = ((light.radius * 1.15) / shape.width) * width
-  /** Pixels of a 720-line film per column, times the frequency of the waves next to the viewer. */
+  /** Pixels of a 720-line film per column, times the frequency of the nearest waves. */
   const columnScale = (shape.width / width / shape.unit) * 0.045
   const brightness = plan.light === 'moon' ? 0.75 : 0.95
   return {
@@ -117,7 +117,7 @@ export function seaGlitter(plan: ScenePlan, shape: FilmShape, light: Light): Gli
     paint(seconds) {
       for (let row = 0; row < height; row++) {
         const nearness = (row + 0.5) / height
-        // Logarithmic, as perspective has it: waves far away lie close together.
+        // Logarithmic for perspective: distant waves are closer together.
         const y = Math.log(nearness + 0.06) * -15 + seconds * 0.5
         const cross = Math.log(nearness + 0.06) * -23 - seconds * 0.7
         const stretch = (0.3 / (nearness + 0.12)) * columnScale

@@ -7,7 +7,7 @@ import { randomFrom } from '../drawing/random.ts'
 import { paintLight, paintStars, type Light } from './celestial.ts'
 import type { ScenePlan } from './scene-plan.ts'
 
-/** Where the sea meets the sky, as a share of the height. */
+/** The horizon of the sea, as a share of the height. */
 const seaHorizon = 0.57
 
 export function horizonLine(plan: ScenePlan, shape: FilmShape): number {
@@ -31,7 +31,7 @@ export function placeLight(plan: ScenePlan, shape: FilmShape): Light {
   return { x, y: shape.height * (low ? random.between(0.34, 0.46) : random.between(0.2, 0.34)), radius }
 }
 
-/** The backdrop that stays still: gradient, glow, clouds, stars and the light itself. */
+/** Paints the still backdrop: gradient, glow, clouds, stars, and sun or moon. */
 export async function paintSky(plan: ScenePlan, shape: FilmShape, light: Light, file: string): Promise<void> {
   const pixels = paintAir(plan, shape, light)
   const { width, height } = shape
@@ -43,14 +43,13 @@ export async function paintSky(plan: ScenePlan, shape: FilmShape, light: Light, 
     .toFile(file)
 }
 
-/** No sun where there is no sky, and none behind the clouds of a storm. */
+/** Whether the sun or moon is visible: not without a sky, and not in a storm. */
 function showsLight({ biome, paletteName }: ScenePlan): boolean {
   return biome !== 'plain' && biome !== 'underwater' && paletteName !== 'storm'
 }
 
 /**
- * Painted pixel by pixel rather than as an SVG gradient: with fractions and a little dither the
- * large smooth areas do not fall into visible bands.
+ * Painted pixel by pixel with dithering, because an SVG gradient would show bands in large smooth areas.
  */
 function paintAir(plan: ScenePlan, shape: FilmShape, light: Light): Buffer {
   const { width, height } = shape
@@ -132,7 +131,7 @@ function skyColour(plan: ScenePlan, position: number): Channels {
   ]
 }
 
-/** Opacity of the clouds (or of the nebula), computed coarsely and read with interpolation. */
+/** The opacity of clouds or nebula, computed on a coarse grid and interpolated. */
 function cloudMap(plan: ScenePlan, shape: FilmShape): (x: number, y: number) => number {
   const random = randomFrom(plan.seed, 'clouds')
   const noise = planeNoise(random)

@@ -79,7 +79,7 @@ function building(art: Art, random: Random, strip: Strip, site: Site): void {
   if (index >= 2 && random.chance(0.24)) sign(art, random, strip, site)
 }
 
-/** Lit windows on a grid: whole rows go dark together, as offices do. */
+/** Lit windows on a grid; some rows are completely dark. */
 function windows(art: Art, random: Random, strip: Strip, site: Site): void {
   const { unit } = strip
   const scale = unit * (0.7 + 0.26 * site.index)

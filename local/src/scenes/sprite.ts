@@ -1,9 +1,9 @@
 import { addLoop, addStill, overlay, type FilmGraph, type Loop } from '../drawing/film-graph.ts'
 
-/** A small picture set in motion over the film. */
+/** A small image that moves over the film. */
 export interface Sprite {
   fileName: string
-  /** For a motion that comes round: the file holds all its pictures. */
+  /** For an animated sprite, whose file has all frames. */
   loop?: Loop
   /** ffmpeg expressions of the frame number. */
   x: string
@@ -30,7 +30,7 @@ export function addSprite(
   overlay(graph, label, `x='${sprite.x}':y='${sprite.y}':eval=frame`)
 }
 
-/** A path that starts at `start`, travels by `travel` over the film and swings by `sway` around it. */
+/** The expression of a path that moves from `start` by `travel` over the film and oscillates by `sway`. */
 export function swaying(path: {
   start: number
   travel: number
@@ -40,6 +40,6 @@ export function swaying(path: {
   phase: number
 }): string {
   const step = (path.travel / path.frameCount).toFixed(5)
-  const turn = ((2 * Math.PI) / path.swayFrames).toFixed(5)
-  return `round(${path.start.toFixed(2)}+n*${step}+${path.sway.toFixed(2)}*sin(n*${turn}+${path.phase.toFixed(3)}))`
+  const radiansPerFrame = ((2 * Math.PI) / path.swayFrames).toFixed(5)
+  return `round(${path.start.toFixed(2)}+n*${step}+${path.sway.toFixed(2)}*sin(n*${radiansPerFrame}+${path.phase.toFixed(3)}))`
 }

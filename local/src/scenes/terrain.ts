@@ -4,13 +4,13 @@ import { periodicNoise } from '../drawing/noise.ts'
 import type { Random } from '../drawing/random.ts'
 import type { ScenePlan } from './scene-plan.ts'
 
-/** A band of scenery wider than the picture, which slides past it and repeats after `period` pixels. */
+/** A band of scenery, wider than the frame, that moves and repeats after `period` pixels. */
 export interface Strip {
   width: number
   period: number
   frameHeight: number
   unit: number
-  /** Whole pixels per frame, 0 for what stays: anything else judders. */
+  /** In whole pixels per frame, because fractions judder; 0 for still layers. */
   speed: number
 }
 
@@ -23,16 +23,16 @@ export interface Layer {
   period: number
 }
 
-/** How fast the four layers pass, the farthest first. */
-export function layerSpeeds({ pace, track }: Pick<ScenePlan, 'pace' | 'track'>): readonly number[] {
-  if (pace === 'still') return [0, 0, 0, 0]
+/** The speeds of the four layers, farthest first. */
+export function layerSpeeds({ camera, track }: Pick<ScenePlan, 'camera' | 'track'>): readonly number[] {
+  if (camera === 'still') return [0, 0, 0, 0]
   return [1, 2, 3, track === undefined ? 5 : 8]
 }
 
 export function stripFor(shape: FilmShape, baseSpeed: number): Strip {
   const speed = baseSpeed === 0 ? 0 : Math.max(1, Math.round(baseSpeed * shape.unit))
   const travel = speed * shape.frameCount
-  // No film needs a strip of unbounded length; beyond two widths the same scenery comes round again.
+  // Limits the length of the strip; after two widths the scenery repeats.
   const period = Math.max(shape.width, Math.min(travel, shape.width * 2))
   return {
     width: evenCeil(shape.width + Math.min(travel, period)),
@@ -43,7 +43,7 @@ export function stripFor(shape: FilmShape, baseSpeed: number): Strip {
   }
 }
 
-/** Draws only from `top` down, since what a layer leaves empty still costs time to blend. */
+/** The layer starts at `top`, because blending its empty part would cost time too. */
 export function layerOf(strip: Strip, top: number, bottom: number, body: string): Layer {
   const from = Math.max(0, evenFloor(top))
   const to = Math.min(strip.frameHeight, evenCeil(bottom))
@@ -90,7 +90,7 @@ export function areaBelow(profile: Profile, bottom: number): string {
   return `${lineOf(profile)}V${bottom}H0Z`
 }
 
-/** The area between a profile and another one sampled at the same places below it. */
+/** The area between two profiles sampled at the same positions. */
 export function areaBetween(upper: Profile, lower: Profile): string {
   let path = lineOf(upper)
   for (let index = lower.xs.length - 1; index >= 0; index--) {
@@ -126,7 +126,7 @@ export function roughness(random: Random, strip: Strip, options: RoughnessOption
   }
 }
 
-/** Calls `draw` for things strewn along one period, and again for their repetition further on. */
+/** Calls `draw` for every repetition of a position along the strip. */
 export function repeatAlong(strip: Strip, x: number, reach: number, draw: (x: number) => void): void {
   for (let at = x - strip.period; at < strip.width + reach; at += strip.period) {
     if (at > -reach) draw(at)

@@ -7,10 +7,10 @@ import { randomFrom, type Random } from '../drawing/random.ts'
 import type { WeatherName } from '../prompt/scene-words.ts'
 import type { ScenePlan } from './scene-plan.ts'
 
-/** Flakes and drops are soft enough for half the resolution; ffmpeg enlarges them. */
+/** Half the resolution is enough for soft particles; ffmpeg enlarges them. */
 const reduction = 2
 
-/** One byte of opacity per pixel, and the size of one pixel of a 720-line film in it. */
+/** One byte of opacity per pixel, and the size of a pixel of a 720-line film in this plane. */
 interface Plane {
   bytes: Buffer
   width: number
@@ -19,16 +19,16 @@ interface Plane {
 }
 
 interface Particle {
-  /** Shares of the picture. */
+  /** Shares of the frame. */
   x: number
   y: number
-  /** 0 is far away, 1 right before the lens. */
+  /** From 0, farthest, to 1, nearest. */
   nearness: number
   phase: number
 }
 
 interface Weather {
-  /** For a picture as wide as high; others get more. */
+  /** For a square frame; other frames get more. */
   count: number
   colour(palette: Palette): Colour
   draw(plane: Plane, particle: Particle, seconds: number, wind: number): void
@@ -63,7 +63,7 @@ function weatherFrames(name: WeatherName, plan: ScenePlan, shape: FilmShape): Fr
 }
 
 function particleFrom(random: Random): Particle {
-  // Most of them far away, as the room between here and the horizon has it.
+  // Most particles are far away, as perspective requires.
   return {
     x: random.next(),
     y: random.next(),
@@ -104,7 +104,7 @@ const weathers: Record<WeatherName, Weather> = {
       const radius = (1.8 + 3.4 * nearness) * plane.unit
       const flicker = 0.6 + 0.4 * Math.sin(seconds * 9 + phase * 5)
       const at = place(plane, across, up, radius * 4)
-      // Sparks cool on their way up.
+      // Sparks fade on their way up.
       const heat = flicker * smoothstep(0, 0.5, at.y / plane.height)
       paintDot(plane, at, radius, heat)
       paintDot(plane, at, radius * 4, 0.26 * heat)
@@ -117,7 +117,7 @@ const weathers: Record<WeatherName, Weather> = {
       const across = x + wind * seconds * (0.05 + 0.09 * nearness) + 0.03 * Math.sin(seconds * 1.1 + phase)
       const radius = (4.5 + 9 * nearness) * plane.unit
       const at = place(plane, across, y + seconds * (0.06 + 0.13 * nearness), radius)
-      paintBlade(plane, at, radius, { angle: phase + seconds * 1.4, turn: Math.sin(seconds * 2.1 + phase) })
+      paintBlade(plane, at, radius, { angle: phase + seconds * 1.4, tilt: Math.sin(seconds * 2.1 + phase) })
     },
   },
   leaves: {
@@ -127,7 +127,7 @@ const weathers: Record<WeatherName, Weather> = {
       const across = x + wind * seconds * (0.06 + 0.1 * nearness) + 0.04 * Math.sin(seconds * 1.2 + phase)
       const radius = (5 + 11 * nearness) * plane.unit
       const at = place(plane, across, y + seconds * (0.08 + 0.15 * nearness), radius)
-      paintBlade(plane, at, radius, { angle: phase - seconds * 1.8, turn: Math.sin(seconds * 2.6 + phase) })
+      paintBlade(plane, at, radius, { angle: phase - seconds * 1.8, tilt: Math.sin(seconds * 2.6 + phase) })
     },
   },
   motes: {
@@ -173,7 +173,7 @@ interface Point {
   y: number
 }
 
-/** What leaves the picture on one side comes back on the other, out of sight. */
+/** Wraps around: a particle that leaves the frame on one side re-enters on the other. */
 function place(plane: Plane, across: number, down: number, reach: number): Point {
   const width = plane.width + 2 * reach
   const height = plane.height + 2 * reach
@@ -217,16 +217,16 @@ function paintRing(plane: Plane, at: Point, radius: number, opacity: number): vo
   forEachPixel(plane, at, radius + 1, (x, y) => {
     const distance = Math.sqrt(x * x + y * y)
     const rim = Math.max(0, 1 - Math.abs(distance - radius + thickness) / thickness)
-    // Light falls in from above and is gathered below.
+    // Brighter at the bottom, where light from above is refracted.
     return distance > radius ? 0 : opacity * Math.max(0.12, rim * (0.55 + 0.45 * (-y / radius)))
   })
 }
 
-/** A petal or a leaf: pointed, and seen from the side now and then while it turns. */
-function paintBlade(plane: Plane, at: Point, radius: number, pose: { angle: number; turn: number }): void {
+/** A pointed petal or leaf, narrower while it is tilted. */
+function paintBlade(plane: Plane, at: Point, radius: number, pose: { angle: number; tilt: number }): void {
   const cosine = Math.cos(pose.angle)
   const sine = Math.sin(pose.angle)
-  const breadth = radius * (0.18 + 0.4 * Math.abs(pose.turn))
+  const breadth = radius * (0.18 + 0.4 * Math.abs(pose.tilt))
   forEachPixel(plane, at, radius, (x, y) => {
     const along = (x * cosine + y * sine) / radius
     const across = (y * cosine - x * sine) / breadth

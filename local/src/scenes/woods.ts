@@ -24,7 +24,7 @@ function forestLayer(plan: ScenePlan, shape: FilmShape, speed: number, index: nu
   const { palette } = plan
   const { height, unit } = shape
   const strip = stripFor(shape, speed)
-  // In an upright picture the wood climbs: otherwise it would be a rim under a high sky.
+  // In an upright frame the forest is higher; otherwise it would be a thin line under a high sky.
   const tall = Math.min(1, Math.max(0, height / shape.width - 1))
   const base = height * (0.56 - 0.12 * tall + (0.14 + 0.035 * tall) * index)
   const reach = (0.5 * height + 360 * unit) * 0.075
@@ -32,13 +32,13 @@ function forestLayer(plan: ScenePlan, shape: FilmShape, speed: number, index: nu
   const groundAt = (x: number) => base - reach * ground(x)
   const profile = traceProfile(strip, 4 * unit, groundAt)
 
-  // Half by the height of the picture: in an upright one small trees would drown in the sky.
+  // Depends partly on the height of the frame, so that trees are not too small in an upright frame.
   const treeHeight = (0.5 * height + 360 * unit) * [0.13, 0.2, 0.3, 0.5][index]!
   const spacing = treeHeight * (index === 3 ? 0.44 : 0.2)
   let trees = ''
   let tallest = profile.highest
   for (let x = 0; x < strip.period; x += spacing * random.between(0.5, 1.5)) {
-    // Now and then a clearing, so that the edge of the wood does not read as a comb.
+    // Occasional clearings make the row of trees irregular.
     if (index === 3 && random.chance(0.28)) x += spacing * random.between(1, 5)
     const size = treeHeight * random.between(0.5, 1.12)
     const tree = pine(random, size)
@@ -49,7 +49,7 @@ function forestLayer(plan: ScenePlan, shape: FilmShape, speed: number, index: nu
     })
   }
 
-  // A few trunks too near to see their crowns: the viewer stands in the wood and does not look at it from afar.
+  // A few trunks in the foreground, without crowns, place the viewer inside the forest.
   const trunks = index === 3 ? nearTrunks(random, strip, shape) : ''
   if (index === 3) tallest = 0
 
@@ -86,7 +86,7 @@ function nearTrunks(random: Random, strip: Strip, shape: FilmShape): string {
   return trunks
 }
 
-/** A drooping bough with needles hanging from it. */
+/** A drooping branch with hanging needles. */
 function boughPath(x: number, girth: number, bough: { y: number; side: number; length: number }): string {
   const tip = { x: x + bough.side * bough.length, y: bough.y + bough.length * 0.3 }
   let path = `M${x.toFixed(1)} ${(bough.y - girth * 0.1).toFixed(1)}Q${(x + bough.side * bough.length * 0.6).toFixed(1)} ${bough.y.toFixed(1)} ${tip.x.toFixed(1)} ${tip.y.toFixed(1)}`
@@ -100,7 +100,7 @@ function boughPath(x: number, girth: number, bough: { y: number; side: number; l
   return `${path}L${x.toFixed(1)} ${(bough.y + girth * 0.5).toFixed(1)}Z`
 }
 
-/** A pine whose boughs were drawn once and which can then be set anywhere. */
+/** Draws the branches of a pine once and returns a function that places it. */
 function pine(random: Random, size: number): (x: number, foot: number) => string {
   const width = size * random.between(0.3, 0.4)
   const tiers = Math.max(4, Math.min(9, Math.round(size / 16)))

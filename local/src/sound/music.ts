@@ -5,7 +5,7 @@ export const sampleRate = 48_000
 
 type Chord = readonly [number, number, number, number]
 
-/** Chords as semitones above the key note. */
+/** Chords, in semitones above the key note. */
 const progressions: Record<ScenePlan['mood'], readonly [readonly Chord[], ...(readonly Chord[])[]]> = {
   bright: [
     [
@@ -56,7 +56,7 @@ interface Stereo {
   right: Float32Array
 }
 
-/** A slow pad with a few bell notes and a little room, as interleaved 16-bit stereo. */
+/** A slow pad with bell notes and reverb, as interleaved 16-bit stereo. */
 export function composeMusic(plan: Pick<ScenePlan, 'seed' | 'mood'>, seconds: number): Buffer {
   const random = randomFrom(plan.seed, 'music')
   const sampleCount = Math.round(seconds * sampleRate)
@@ -64,8 +64,8 @@ export function composeMusic(plan: Pick<ScenePlan, 'seed' | 'mood'>, seconds: nu
   const keyNote = random.pick([50, 52, 53, 55, 57])
   const progression = random.pick(progressions[plan.mood])
   const chordSeconds = Math.max(2.4, seconds / Math.max(2, Math.round(seconds / 3.6)))
-  for (let start = 0, turn = 0; start < seconds; start += chordSeconds, turn++) {
-    const chord = progression[turn % progression.length]!
+  for (let start = 0, index = 0; start < seconds; start += chordSeconds, index++) {
+    const chord = progression[index % progression.length]!
     chord.forEach((interval, voice) => {
       const note = keyNote + interval - (voice === 0 ? 12 : 0)
       addPad(sound, random, { note, start, seconds: chordSeconds * 1.4, pan: 0.26 + 0.16 * voice })
@@ -83,7 +83,7 @@ export function composeMusic(plan: Pick<ScenePlan, 'seed' | 'mood'>, seconds: nu
       })
     }
   }
-  addRoom(sound)
+  addReverb(sound)
   return interleave(sound, sampleCount)
 }
 
@@ -110,7 +110,7 @@ function addPad(
     const level = 0.045 * envelope * envelope * (3 - 2 * envelope)
     const one = padWave[phase & tableMask]! * level
     const other = padWave[otherPhase & tableMask]! * level
-    // The two detuned strings lean to opposite sides, which widens the sound.
+    // The two detuned voices are panned to opposite sides, which widens the sound.
     sound.left[index]! += one * (1.15 - tone.pan) + other * (0.85 - tone.pan)
     sound.right[index]! += one * (tone.pan - 0.15) + other * (tone.pan + 0.15)
     phase += step
@@ -135,8 +135,8 @@ function addBell(sound: Stereo, tone: { note: number; start: number; pan: number
   }
 }
 
-/** Two crossed echoes with damping: enough to take the dryness away. */
-function addRoom(sound: Stereo): void {
+/** Two crossed, damped echoes. */
+function addReverb(sound: Stereo): void {
   const leftDelay = Math.floor(0.293 * sampleRate)
   const rightDelay = Math.floor(0.401 * sampleRate)
   let dampedLeft = 0

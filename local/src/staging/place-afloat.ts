@@ -2,10 +2,10 @@ import { footLine } from '../scenes/ground.ts'
 import type { SceneSubject } from '../scenes/scene-plan.ts'
 import { horizonLine } from '../scenes/sky.ts'
 import { subjects } from '../subjects/subject-table.ts'
-import { inFront, widthOf, type Stage, type Wanted } from './placement.ts'
+import { inFront, widthOf, type Stage, type PartialPlacement } from './placement.ts'
 
-/** What is on the water, and whoever is named together with a boat: they are in it, before its sails. */
-export function onTheWater(stage: Stage, afloat: SceneSubject[]): Wanted[] {
+/** Subjects on the water. Ground subjects named together with a boat are in it, in front of its sails. */
+export function onTheWater(stage: Stage, afloat: SceneSubject[]): PartialPlacement[] {
   const vessels = floats(stage, afloat)
   const boat = vessels.find(({ subject }) => subject.name === 'boat')
   const riders = stage.plan.subjects.filter((subject) => ridesABoat(stage, subject))
@@ -17,7 +17,7 @@ export function ridesABoat({ plan }: Pick<Stage, 'plan'>, { name }: SceneSubject
   return hasBoat && subjects[name].stance === 'ground'
 }
 
-function floats({ plan, shape, random, light, size }: Stage, afloat: SceneSubject[]): Wanted[] {
+function floats({ plan, shape, random, light, size }: Stage, afloat: SceneSubject[]): PartialPlacement[] {
   const { width, height, unit } = shape
   const onLand = plan.biome !== 'water'
   const horizon = horizonLine(plan, shape)
@@ -27,16 +27,16 @@ function floats({ plan, shape, random, light, size }: Stage, afloat: SceneSubjec
     const y = onLand
       ? footLine(shape)
       : horizon + (height - horizon) * (plan.surface === undefined ? 0.3 : 0.16)
-    const usual = subject.name === 'duck' ? 1.6 : 1.15
+    const baseScale = subject.name === 'duck' ? 1.6 : 1.15
     const scale = Math.min(
       (width * 0.8) / widthOf(subject),
-      usual * unit * size * (plan.surface === undefined ? 1 : 0.7),
+      baseScale * unit * size * (plan.surface === undefined ? 1 : 0.7),
     )
     return { subject, x, y, scale, sway: 3 * unit, swayFrames: 80, behindLayer: onLand ? inFront : 2 }
   })
 }
 
-function aboard(boat: Wanted, riders: SceneSubject[]): Wanted[] {
+function aboard(boat: PartialPlacement, riders: SceneSubject[]): PartialPlacement[] {
   return riders.map((subject, index) => ({
     ...boat,
     subject,

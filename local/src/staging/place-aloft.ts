@@ -4,9 +4,9 @@ import type { SceneSubject, ScenePlan } from '../scenes/scene-plan.ts'
 import { horizonLine } from '../scenes/sky.ts'
 import { bridgeDeck } from '../subjects/buildings.ts'
 import type { SubjectName } from '../subjects/subject-table.ts'
-import { boxOf, inFront, widthOf, type Stage, type Wanted } from './placement.ts'
+import { boxOf, inFront, widthOf, type Stage, type PartialPlacement } from './placement.ts'
 
-export function across({ plan, shape }: Stage, subject: SceneSubject): Wanted {
+export function across({ plan, shape }: Stage, subject: SceneSubject): PartialPlacement {
   const middle = shape.width / 2
   if (subject.name === 'rainbow') {
     return { subject, x: middle, y: shape.height * 0.7, scale: shape.unit, behindLayer: 0 }
@@ -26,7 +26,7 @@ function bridgeFoot(plan: ScenePlan, shape: FilmShape): number {
   return plan.biome === 'water' ? horizonLine(plan, shape) + shape.height * 0.13 : footLine(shape)
 }
 
-/** Where one stands on the bridge. */
+/** The y coordinate of subjects on the bridge. */
 export function deckLine(plan: ScenePlan, shape: FilmShape): number {
   return bridgeFoot(plan, shape) - (bridgeDeck * bridgeScale - 2) * shape.unit
 }
@@ -41,10 +41,15 @@ const skyScale: Partial<Record<SubjectName, number>> = {
   bird: 1.35,
 }
 
-export function inTheSky(stage: Stage, subject: SceneSubject, index: number, count: number): Wanted {
+export function inTheSky(
+  stage: Stage,
+  subject: SceneSubject,
+  index: number,
+  count: number,
+): PartialPlacement {
   const { plan, shape, random, light, heading, size } = stage
   const { width, height, unit } = shape
-  // Away from the light, so that neither hides the other.
+  // Away from the sun or moon, so that neither hides the other.
   const side = light.x < width / 2 ? random.between(0.6, 0.7) : random.between(0.3, 0.4)
   const x = count > 1 ? width * (0.28 + (0.44 * index) / (count - 1)) : width * side
   if (subject.name === 'lightning') {
@@ -69,7 +74,7 @@ export function swimming(
   { shape, random, heading, size }: Stage,
   subject: SceneSubject,
   index: number,
-): Wanted {
+): PartialPlacement {
   const { width, height, unit } = shape
   const scale = Math.min((width * 0.84) / widthOf(subject), (subject.count > 1 ? 1.2 : 1.9) * unit * size)
   const travel = heading * Math.min(shape.frameCount * unit, width * 0.2)
@@ -84,8 +89,12 @@ export function swimming(
   }
 }
 
-/** In space nothing stands. */
-export function floating({ shape, random, size }: Stage, subject: SceneSubject, index: number): Wanted {
+/** Ground subjects float in space. */
+export function floating(
+  { shape, random, size }: Stage,
+  subject: SceneSubject,
+  index: number,
+): PartialPlacement {
   const { width, height, unit } = shape
   const { top, bottom } = boxOf(subject)
   const scale = Math.min((width * 0.6) / widthOf(subject), (230 / (bottom - top)) * unit * size * 1.1)
@@ -96,7 +105,7 @@ export function floating({ shape, random, size }: Stage, subject: SceneSubject, 
   }
 }
 
-export function closeAbove({ shape, random, size }: Stage, subject: SceneSubject): Wanted {
+export function closeAbove({ shape, random, size }: Stage, subject: SceneSubject): PartialPlacement {
   const { width, height, unit } = shape
   const owl = subject.name === 'owl'
   const scale = Math.min((width * 0.8) / widthOf(subject), (owl ? 1.7 : 0.95) * unit * size)

@@ -5,11 +5,11 @@ import { kiteString } from '../subjects/sky-things.ts'
 import { subjects, type SubjectName } from '../subjects/subject-table.ts'
 import { ridesABoat } from './place-afloat.ts'
 import { deckLine } from './place-aloft.ts'
-import { boxOf, groupOffset, inFront, widthOf, type Stage, type Wanted } from './placement.ts'
+import { boxOf, groupOffset, inFront, widthOf, type Stage, type PartialPlacement } from './placement.ts'
 
 const carriers = new Set<SubjectName>(['person', 'child'])
 
-/** Whether somebody is there to hold it. A kite flies without, the others stand on the ground. */
+/** Whether a person or child holds it. Otherwise a kite flies, and other subjects stand on the ground. */
 export function isHeld(plan: ScenePlan, { name }: SceneSubject): boolean {
   return (
     (name === 'kite' || subjects[name].stance === 'held') &&
@@ -17,14 +17,14 @@ export function isHeld(plan: ScenePlan, { name }: SceneSubject): boolean {
   )
 }
 
-/** Where a raised hand is, for one that faces left. */
+/** The position of the raised hand of a subject that faces left. */
 const hands: Partial<Record<SubjectName, { x: number; y: number }>> = {
   person: { x: 68, y: -171 },
   child: { x: 47, y: -101 },
 }
 
-/** Rows on the ground: buildings and trees behind, the others before them, and what they carry or hold. */
-export function standing(stage: Stage): Wanted[] {
+/** Rows on the ground: buildings and trees behind, the others in front, and the subjects that they hold. */
+export function standing(stage: Stage): PartialPlacement[] {
   const { plan, shape } = stage
   const { unit } = shape
   const stanceOf = ({ name }: SceneSubject) => subjects[name].stance
@@ -49,7 +49,7 @@ export function standing(stage: Stage): Wanted[] {
     }),
     ...row(stage, before, { middle: parted ? 0.66 : 0.5, share: parted ? 0.6 : 0.9, down: 8 }),
   ]
-  const extras: Wanted[] = []
+  const extras: PartialPlacement[] = []
   for (const subject of plan.subjects) {
     const holder = placed.find((one) => one.subject === carrier)
     if (isHeld(plan, subject) && holder !== undefined) extras.push(held(stage, subject, holder))
@@ -59,7 +59,7 @@ export function standing(stage: Stage): Wanted[] {
       extras.push({ subject, x: pot.x, y: pot.y - (vaseMouth - 34) * scale, scale, fanned: true })
     }
   }
-  // Stems go into the vase, so they are painted first.
+  // Flowers are painted before the vase, so that it covers their stems.
   const first = extras.filter(({ subject }) => inVase(subject))
   const last = extras.filter(({ subject }) => !inVase(subject))
   return [...first, ...placed, ...last].map((one) => ({
@@ -68,7 +68,7 @@ export function standing(stage: Stage): Wanted[] {
   }))
 }
 
-function held({ shape, heading }: Stage, subject: SceneSubject, holder: Wanted): Wanted {
+function held({ shape, heading }: Stage, subject: SceneSubject, holder: PartialPlacement): PartialPlacement {
   const hand = holder.subject.going
     ? { x: -12, y: holder.subject.name === 'child' ? -56 : -92 }
     : hands[holder.subject.name]!
@@ -76,7 +76,7 @@ function held({ shape, heading }: Stage, subject: SceneSubject, holder: Wanted):
   const outermost = groupOffset(holder.subject, holder.subject.count - 1).x
   const x = holder.x + (mirror * hand.x + (mirror === 1 ? outermost : 0)) * holder.scale
   const scale = Math.min(holder.scale, shape.unit * (subject.name === 'kite' ? 0.8 : 1.3))
-  // A kite is drawn around its cross; the string ends far below it.
+  // The origin of a kite is its centre, and its string ends far below.
   const string = subject.name === 'kite' ? kiteString : { x: 0, y: 0 }
   return {
     subject,
@@ -91,7 +91,7 @@ function row(
   stage: Stage,
   items: SceneSubject[],
   space: { middle: number; share: number; down: number },
-): Wanted[] {
+): PartialPlacement[] {
   if (items.length === 0) return []
   const { plan, shape, heading, size } = stage
   const { width, unit } = shape
@@ -99,9 +99,9 @@ function row(
   const total = items.reduce((sum, subject) => sum + widthOf(subject), gap * (items.length - 1))
   const tallest = Math.max(...items.map((subject) => -boxOf(subject).top))
   const alone = items.length === 1 && items[0]!.count === 1 && plan.subjects.length === 1
-  // One small thing may be shown larger than life; together they keep their proportions.
-  const wanted = alone ? Math.max(0.95, Math.min(1.75, 300 / tallest)) : Math.min(1.55, 330 / tallest)
-  const scale = Math.min(wanted * unit * size, (width * space.share) / total)
+  // A single small subject is enlarged; several subjects keep their proportions.
+  const preferred = alone ? Math.max(0.95, Math.min(1.75, 300 / tallest)) : Math.min(1.55, 330 / tallest)
+  const scale = Math.min(preferred * unit * size, (width * space.share) / total)
   const bridge = plan.subjects.some(({ name }) => name === 'bridge')
   const middle = heading === 1 ? 1 - space.middle : space.middle
   let x = width * middle - (total * scale) / 2
@@ -119,10 +119,10 @@ function row(
             ? 20
             : space.down
     const y = bridge && stance !== 'back' ? deckLine(plan, shape) : footLine(shape) + down * unit
-    // Half of the way lies before its place and half behind it.
+    // The subject is at its placed position halfway through the film.
     const way = Math.min(shape.frameCount * 1.6 * unit, width * 0.2)
-    const travel = subject.going && plan.pace === 'still' ? heading * way : 0
-    // People stand behind a table, which hides their legs.
+    const travel = subject.going && plan.camera === 'still' ? heading * way : 0
+    // People stand behind the table, which hides their legs.
     if (plan.surface === 'table' && carriers.has(subject.name)) {
       return { subject, x: origin, y: footLine(shape) + 64 * unit, scale, behindLayer: 1 }
     }

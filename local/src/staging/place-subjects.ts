@@ -6,9 +6,9 @@ import { subjects, type Stance } from '../subjects/subject-table.ts'
 import { onTheWater } from './place-afloat.ts'
 import { across, closeAbove, floating, inTheSky, swimming } from './place-aloft.ts'
 import { isHeld, standing } from './place-on-ground.ts'
-import { boxOf, fanBox, inFront, type Placement, type Stage, type Wanted } from './placement.ts'
+import { boxOf, fanBox, inFront, type Placement, type Stage, type PartialPlacement } from './placement.ts'
 
-/** Says where everything is that the prompt named; what is painted first is farthest away. */
+/** Places all subjects of the scene, farthest first. */
 export function placeSubjects(
   plan: ScenePlan,
   shape: FilmShape,
@@ -16,8 +16,8 @@ export function placeSubjects(
   crowded: boolean,
 ): Placement[] {
   const random = randomFrom(plan.seed, 'subjects')
-  // Scenery that slides to the left shows something on its way to the right.
-  const ahead = plan.pace === 'pan' ? -1 : 1
+  // While the camera pans, subjects move with the scenery; otherwise they face against its direction.
+  const ahead = plan.camera === 'pan' ? -1 : 1
   const heading = (plan.direction === 'left' ? 1 : -1) * ahead
   const stage: Stage = { plan, shape, random, light, heading, size: crowded ? 0.62 : 1 }
   const of = (...stances: Stance[]) =>
@@ -36,12 +36,12 @@ export function placeSubjects(
         )
       : standing(stage)),
     ...of('air').map((subject) => closeAbove(stage, subject)),
-  ].map((wanted) => complete(stage, wanted))
+  ].map((partial) => complete(stage, partial))
 }
 
-function complete({ shape, heading }: Stage, wanted: Wanted): Placement {
-  const { subject, x, y, scale } = wanted
-  const { left, top, right, bottom } = wanted.fanned === true ? fanBox(subject) : boxOf(subject)
+function complete({ shape, heading }: Stage, partial: PartialPlacement): Placement {
+  const { subject, x, y, scale } = partial
+  const { left, top, right, bottom } = partial.fanned === true ? fanBox(subject) : boxOf(subject)
   const spans = subjects[subject.name].stance === 'span'
   return {
     // Drawings face left.
@@ -55,6 +55,6 @@ function complete({ shape, heading }: Stage, wanted: Wanted): Placement {
           width: (right - left) * scale,
           height: (bottom - top) * scale,
         },
-    ...wanted,
+    ...partial,
   }
 }

@@ -5,27 +5,27 @@ import type { Light } from '../scenes/celestial.ts'
 import type { SceneSubject, ScenePlan } from '../scenes/scene-plan.ts'
 import { subjects } from '../subjects/subject-table.ts'
 
-/** Where a thing is and how it moves, in pixels of the film. */
+/** The position and movement of a subject, in pixels of the film. */
 export interface Placement {
   subject: SceneSubject
-  /** Where its origin is: its feet, or its middle. */
+  /** Its origin: feet or centre. */
   x: number
   y: number
   scale: number
   mirrored: boolean
-  /** What it takes of the picture where it starts. */
+  /** Its bounding box at the start. */
   box: Box
-  /** How far it gets over the film, to the right where positive. */
+  /** The distance that it moves during the film, positive to the right. */
   travel: number
-  /** How far it rises and sinks, and in how many frames. */
+  /** The amplitude of its vertical movement, and its period in frames. */
   sway: number
   swayFrames: number
   behindLayer: number
-  /** Whether they spread like flowers in a vase instead of standing beside each other. */
+  /** Whether several of a kind spread like flowers in a vase instead of standing next to each other. */
   fanned: boolean
 }
 
-/** Beyond the last layer of any scene. */
+/** Larger than the index of any layer. */
 export const inFront = 9
 
 export interface Stage {
@@ -35,11 +35,11 @@ export interface Stage {
   light: Light
   /** -1 to the left, 1 to the right. */
   heading: number
-  /** 1 where the scene is for them alone. */
+  /** A factor below 1 in crowded films. */
   size: number
 }
 
-export type Wanted = Pick<Placement, 'subject' | 'x' | 'y' | 'scale'> & Partial<Placement>
+export type PartialPlacement = Pick<Placement, 'subject' | 'x' | 'y' | 'scale'> & Partial<Placement>
 
 export function boxOf(subject: SceneSubject): { left: number; top: number; right: number; bottom: number } {
   const [left, top, right, bottom] = subjects[subject.name].box
@@ -53,7 +53,7 @@ export function boxOf(subject: SceneSubject): { left: number; top: number; right
   }
 }
 
-/** Where one of several of a kind stands relative to their middle. */
+/** The offset of one of several of a kind from their centre. */
 export function groupOffset({ name, count }: SceneSubject, index: number): { x: number; y: number } {
   const [left, , right] = subjects[name].box
   const { stance } = subjects[name]
@@ -66,7 +66,7 @@ export function groupOffset({ name, count }: SceneSubject, index: number): { x: 
   }
 }
 
-/** How one of several flowers leans in a vase. */
+/** The angle of one of several flowers in a vase. */
 export function fanDegrees({ count }: SceneSubject, index: number): number {
   return (index - (count - 1) / 2) * (count > 3 ? 15 : 19)
 }

@@ -11,16 +11,16 @@ import { subjects } from '../subjects/subject-table.ts'
 import { placeSubjects } from './place-subjects.ts'
 import { fanDegrees, groupOffset, type Placement } from './placement.ts'
 
-/** A thing of the scene in motion. */
+/** An animated subject. */
 export interface StagedSubject extends Sprite {
-  /** The layer of scenery that passes in front of it; beyond the last for what nothing covers. */
+  /** The index of the layer in front of it; larger than the last index if no layer covers it. */
   behindLayer: number
 }
 
-/** How long two steps take, in seconds. */
+/** The duration of two steps, in seconds. */
 const strideSeconds = 1
 
-/** Paints what the prompt named, each with all the frames of its motion, the farthest first. */
+/** Paints all frames of each subject, farthest first. */
 export async function paintSubjects(
   plan: ScenePlan,
   shape: FilmShape,
@@ -64,17 +64,17 @@ async function paintSubject(
   }
 }
 
-/** Slow motions look well enough at half the frame rate, and cost half. */
+/** Half the frame rate is enough for slow motions and costs half. */
 function loopOf({ name, going }: SceneSubject): { frameCount: number; framesPerSecond: number } {
   const subject = subjects[name]
-  const seconds = going && subject.goes === 'asked' ? strideSeconds : subject.loop
+  const seconds = going && subject.goes === 'on-request' ? strideSeconds : subject.loop
   if (seconds === 0) return { frameCount: 1, framesPerSecond: filmRate }
   const rate = seconds < 0.6 ? filmRate : filmRate / 2
   return { frameCount: Math.max(2, Math.round(seconds * rate)), framesPerSecond: rate }
 }
 
-/** All of a kind beside each other, each a little out of step with the next. */
-function groupArt(plan: ScenePlan, shape: FilmShape, placement: Placement, turn: number): string {
+/** Draws all of a kind next to each other, each with a different phase. */
+function groupArt(plan: ScenePlan, shape: FilmShape, placement: Placement, phase: number): string {
   const { subject, mirrored, scale } = placement
   const { draw } = subjects[subject.name]
   const lit = litIn(plan)
@@ -83,7 +83,7 @@ function groupArt(plan: ScenePlan, shape: FilmShape, placement: Placement, turn:
     const { x, y } = placement.fanned ? { x: 0, y: 0 } : groupOffset(subject, index)
     const lean = placement.fanned ? ` rotate(${fanDegrees(subject, index).toFixed(1)})` : ''
     const drawing = draw({
-      ...{ turn: (turn + index * 0.37) % 1, index, lit, going: subject.going, word: subject.word },
+      ...{ phase: (phase + index * 0.37) % 1, index, lit, going: subject.going, word: subject.word },
       colour: subject.colours[index % subject.colours.length]!,
       palette: plan.palette,
       span: shape.width / scale,

@@ -14,16 +14,16 @@ const entries = Object.entries(subjects) as [SubjectName, Subject][]
 
 function look(subject: Subject, change: Partial<Look> = {}): Look {
   return {
-    ...{ turn: 0, colour: subject.colours[0], going: false, index: 0, span: 640, palette: palettes.day },
+    ...{ phase: 0, colour: subject.colours[0], going: false, index: 0, span: 640, palette: palettes.day },
     ...{ word: subject.words.split(' ')[0]!, lit: (colour) => colour },
     ...change,
   }
 }
 
-/** How much ink of a drawing is outside its box, within some distance of it. */
-async function spilt(art: string, [left, top, right, bottom]: Subject['box']): Promise<number> {
+/** The number of painted pixels outside the box of a drawing, within a margin. */
+async function pixelsOutside(art: string, [left, top, right, bottom]: Subject['box']): Promise<number> {
   const margin = 40
-  // At half the size: that is exact enough, and four times as fast.
+  // Half the size is exact enough and four times as fast.
   const width = Math.ceil((right - left) / 2) + margin
   const height = Math.ceil((bottom - top) / 2) + margin
   const view = `${left - margin} ${top - margin} ${width * 2} ${height * 2}`
@@ -44,26 +44,30 @@ test.each(entries.filter(([, { stance }]) => stance !== 'span'))(
   '%s fits into its box in every pose',
   async (_name, subject) => {
     const words = subject.words.split(' ')
-    const poses = [0.05, 0.25, 0.5, 0.75].flatMap((turn) =>
-      (subject.goes === 'never' ? [false] : [true, false]).map((going) => ({ turn, going, word: words[0]! })),
+    const poses = [0.05, 0.25, 0.5, 0.75].flatMap((phase) =>
+      (subject.goes === 'never' ? [false] : [true, false]).map((going) => ({
+        phase,
+        going,
+        word: words[0]!,
+      })),
     )
-    for (const pose of [...poses, ...words.slice(1).map((word) => ({ turn: 0, going: false, word }))]) {
+    for (const pose of [...poses, ...words.slice(1).map((word) => ({ phase: 0, going: false, word }))]) {
       const art = subject.draw(look(subject, pose))
       expect(art).not.toMatch(/NaN|undefined/)
-      expect({ ...pose, spilt: await spilt(art, subject.box) }).toEqual({ ...pose, spilt: 0 })
+      expect({ ...pose, outside: await pixelsOutside(art, subject.box) }).toEqual({ ...pose, outside: 0 })
     }
   },
 )
 
-test.each(entries)('%s moves exactly where its loop says so', (_name, subject) => {
+test.each(entries)('%s is animated if its loop is not 0', (_name, subject) => {
   const going = subject.goes !== 'never'
-  const poses = new Set([0, 0.1, 0.3, 0.5].map((turn) => subject.draw(look(subject, { turn, going }))))
+  const poses = new Set([0, 0.1, 0.3, 0.5].map((phase) => subject.draw(look(subject, { phase, going }))))
   expect(poses.size > 1).toBe(subject.loop > 0)
 })
 
 test.each(
   entries.filter(([name]) => !['lightning', 'rainbow', 'flock', 'village', 'astronaut'].includes(name)),
-)('%s takes the colour it is given', (_name, subject) => {
+)('%s is drawn in the given colour', (_name, subject) => {
   const draw = (colour: string) => subject.draw(look(subject, { colour }))
   expect(draw('#00c0ff')).not.toBe(draw('#ff4000'))
 })
@@ -77,7 +81,7 @@ const sizes = [
   [64, 64],
 ] as const
 
-test.each(pictureBook)('$prompt: everything is inside the picture in every format', ({ prompt }) => {
+test.each(pictureBook)('$prompt: all subjects are inside the frame in every format', ({ prompt }) => {
   const plan = planScene({ prompt })
   for (const [width, height] of sizes) {
     const shape = filmShape({ width, height, seconds: 10 })

@@ -8,12 +8,12 @@ import {
   line,
   shadow,
   shape,
-  turned,
+  rotated,
   wave,
   type Look,
 } from '../drawing/pen.ts'
 
-/** How high the mouth of the vase is: flowers stand in it. */
+/** The height of the opening of the vase, where flowers are placed. */
 export const vaseMouth = 112
 
 export function drawVase({ colour, lit }: Look): string {
@@ -21,11 +21,11 @@ export function drawVase({ colour, lit }: Look): string {
   return `${shadow(96)}${shape('M-26 -118H26Q18 -100 34 -82C54 -58 44 -14 28 0H-28C-44 -14 -54 -58 -34 -82Q-18 -100 -26 -118Z', glaze)}${shape('M8 -118H26Q18 -100 34 -82C54 -58 44 -14 28 0H6C30 -24 34 -62 18 -86Q4 -102 8 -118Z', darker(glaze, 0.2))}${line('M-34 -66Q-40 -40 -30 -18', lighter(glaze, 0.65), 6, 'stroke-opacity="0.7"')}${ellipse(0, -118, 26, 6, darker(glaze, 0.35))}${line('M-42 -52Q0 -40 42 -52', lighter(glaze, 0.4), 4, 'stroke-opacity="0.7"')}`
 }
 
-export function drawCup({ colour, lit, turn }: Look): string {
+export function drawCup({ colour, lit, phase }: Look): string {
   const glaze = lit(colour)
   let steam = ''
   for (const [index, x] of [-22, 2, 26].entries()) {
-    const bend = 8 * wave(turn, index * 0.33)
+    const bend = 8 * wave(phase, index * 0.33)
     steam += line(
       `M${x} -98C${x + bend} -112 ${x - bend} -126 ${x + bend * 0.6} -146`,
       '#ffffff',
@@ -36,12 +36,12 @@ export function drawCup({ colour, lit, turn }: Look): string {
   return `${shadow(150)}${steam}${ellipse(0, -4, 76, 11, darker(glaze, 0.15))}${ellipse(0, -8, 66, 8, glaze)}${line('M48 -72C84 -78 86 -34 42 -30', glaze, 11)}${shape('M-54 -88H54C56 -44 38 -10 24 -8H-24C-38 -10 -56 -44 -54 -88Z', glaze)}${shape('M22 -88H54C56 -44 38 -10 24 -8H6C22 -24 28 -56 22 -88Z', darker(glaze, 0.16))}${ellipse(0, -88, 54, 10, darker(glaze, 0.25))}${ellipse(0, -87, 48, 7.5, lit('#6a3c1e'))}`
 }
 
-export function drawCake({ colour, lit, turn }: Look): string {
+export function drawCake({ colour, lit, phase }: Look): string {
   const icing = lit(colour)
   const sponge = lit('#e9c48c')
   let candles = ''
   for (const [index, x] of [-44, -15, 15, 44].entries()) {
-    const lean = 2.4 * wave(turn, index * 0.27, 2)
+    const lean = 2.4 * wave(phase, index * 0.27, 2)
     candles += `${box(x - 4, -158, 8, 38, lit(['#4f8fe0', '#f6c92f', '#e2605a', '#58b368'][index]!), 2)}${shape(`M${x - 6} -162Q${x - 6} -172 ${x + lean} -184Q${x + 6} -172 ${x + 6} -162Q${x} -156 ${x - 6} -162Z`, '#ffb63a')}${circle(x, -164, 3, '#fff3c4')}`
   }
   return `${shadow(220)}${ellipse(0, -6, 112, 14, lit('#dfe3ea'))}${candles}${shape('M-90 -70V-12Q0 8 90 -12V-70Z', sponge)}${shape('M-90 -44Q0 -24 90 -44V-34Q0 -14 -90 -34Z', lighter(icing, 0.3))}${shape('M-70 -124V-70Q0 -56 70 -70V-124Z', sponge)}${shape('M-92 -76Q0 -94 92 -76V-62Q84 -46 74 -60Q64 -44 52 -56Q40 -38 26 -52Q12 -34 -2 -50Q-16 -34 -30 -52Q-42 -40 -54 -56Q-66 -44 -76 -60Q-86 -48 -92 -62Z', icing)}${shape('M-72 -126Q0 -142 72 -126V-112Q60 -98 48 -110Q34 -94 20 -108Q4 -92 -10 -108Q-26 -94 -38 -110Q-54 -98 -72 -112Z', icing)}`
@@ -49,21 +49,20 @@ export function drawCake({ colour, lit, turn }: Look): string {
 
 export function drawApple({ colour, lit, index }: Look): string {
   const skin = lit(colour)
-  return `${shadow(84)}${shape('M0 -66C-16 -80 -52 -74 -52 -38C-52 -10 -28 4 -12 0Q0 -4 12 0C28 4 52 -10 52 -38C52 -74 16 -80 0 -66Z', skin)}${shape('M20 -74C44 -72 52 -56 52 -38C52 -10 28 4 12 0C40 -12 44 -52 20 -74Z', darker(skin, 0.2))}${line('M0 -64Q2 -80 10 -90', lit('#6a4629'), 5)}${turned(index * 4, 8, -82, shape('M8 -82Q28 -102 46 -88Q32 -72 8 -82Z', lit('#5aa04e')))}${ellipse(-28, -50, 8, 13, lighter(skin, 0.6), 'transform="rotate(24 -28 -50)" opacity="0.75"')}`
+  return `${shadow(84)}${shape('M0 -66C-16 -80 -52 -74 -52 -38C-52 -10 -28 4 -12 0Q0 -4 12 0C28 4 52 -10 52 -38C52 -74 16 -80 0 -66Z', skin)}${shape('M20 -74C44 -72 52 -56 52 -38C52 -10 28 4 12 0C40 -12 44 -52 20 -74Z', darker(skin, 0.2))}${line('M0 -64Q2 -80 10 -90', lit('#6a4629'), 5)}${rotated(index * 4, 8, -82, shape('M8 -82Q28 -102 46 -88Q32 -72 8 -82Z', lit('#5aa04e')))}${ellipse(-28, -50, 8, 13, lighter(skin, 0.6), 'transform="rotate(24 -28 -50)" opacity="0.75"')}`
 }
 
-export function drawBall({ colour, lit, turn }: Look): string {
+export function drawBall({ colour, lit, phase }: Look): string {
   const skin = lit(colour)
-  const hop = -30 * Math.abs(wave(turn))
-  return `${shadow(70)}<g transform="translate(0 ${hop.toFixed(1)})">${circle(0, -34, 34, skin)}${turned(turn * 360, 0, -34, `${shape('M0 -68A34 34 0 0 1 29 -17Q10 -30 0 -68Z', lit('#f7f4ee'))}${shape('M-29 -51A34 34 0 0 0 -29 -17Q-8 -34 -29 -51Z', lit('#f6c92f'))}${circle(0, -34, 7, lit('#f7f4ee'))}`)}${ellipse(-12, -48, 8, 6, '#ffffff', 'opacity="0.55"')}</g>`
+  const hop = -30 * Math.abs(wave(phase))
+  return `${shadow(70)}<g transform="translate(0 ${hop.toFixed(1)})">${circle(0, -34, 34, skin)}${rotated(phase * 360, 0, -34, `${shape('M0 -68A34 34 0 0 1 29 -17Q10 -30 0 -68Z', lit('#f7f4ee'))}${shape('M-29 -51A34 34 0 0 0 -29 -17Q-8 -34 -29 -51Z', lit('#f6c92f'))}${circle(0, -34, 7, lit('#f7f4ee'))}`)}${ellipse(-12, -48, 8, 6, '#ffffff', 'opacity="0.55"')}</g>`
 }
 
-/** Sits with its legs towards the viewer. */
-export function drawTeddy({ colour, lit, turn }: Look): string {
+export function drawTeddy({ colour, lit, phase }: Look): string {
   const coat = lit(colour)
   const pale = mix(coat, '#f3dfbf', 0.6)
   const dark = darker(coat, 0.2)
-  const nod = 2 * wave(turn)
+  const nod = 2 * wave(phase)
   return `${shadow(140)}${ellipse(-42, -72, 15, 28, dark, 'transform="rotate(28 -42 -72)"')}${ellipse(42, -72, 15, 28, dark, 'transform="rotate(-28 42 -72)"')}${ellipse(0, -54, 44, 50, coat)}${ellipse(0, -50, 28, 34, pale)}${ellipse(-42, -16, 27, 20, dark)}${ellipse(42, -16, 27, 20, dark)}${ellipse(-46, -16, 15, 13, pale)}${ellipse(46, -16, 15, 13, pale)}<g transform="rotate(${nod.toFixed(1)} 0 -100)">${circle(-34, -158, 18, coat)}${circle(34, -158, 18, coat)}${circle(-34, -158, 10, pale)}${circle(34, -158, 10, pale)}${ellipse(0, -130, 44, 39, coat)}${ellipse(0, -116, 21, 17, pale)}${ellipse(0, -124, 8, 6, '#241b1a')}${line('M0 -118V-110M-8 -106Q0 -100 8 -106', '#3a2a26', 2.4)}${circle(-18, -138, 5, '#1b1618')}${circle(18, -138, 5, '#1b1618')}</g>${shape('M-4 -92L-24 -102V-82ZM4 -92L24 -102V-82Z', lit('#d8433a'))}${circle(0, -92, 6, lit('#b3342c'))}`
 }
 

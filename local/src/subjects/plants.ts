@@ -7,7 +7,7 @@ import {
   line,
   shadow,
   shape,
-  turned,
+  rotated,
   wave,
   type Look,
 } from '../drawing/pen.ts'
@@ -21,16 +21,16 @@ function leaves(stem: string, side: number, y: number): string {
   )
 }
 
-export function drawFlower({ colour, lit, turn, index, word }: Look): string {
+export function drawFlower({ colour, lit, phase, index, word }: Look): string {
   const stem = lit(leafGreen)
   const petal = lit(colour)
-  const sway = 4 * wave(turn, index * 0.37)
+  const sway = 4 * wave(phase, index * 0.37)
   const bloom = word.startsWith('tulip')
     ? tulip(petal)
     : word.startsWith('sunflower')
       ? sunflower(lit)
       : daisy(petal, lit('#f4b62e'))
-  return turned(
+  return rotated(
     sway,
     0,
     0,
@@ -41,7 +41,7 @@ export function drawFlower({ colour, lit, turn, index, word }: Look): string {
 function daisy(petal: string, heart: string): string {
   let art = ''
   for (let index = 0; index < 9; index++) {
-    art += turned(
+    art += rotated(
       index * 40,
       0,
       -128,
@@ -54,7 +54,7 @@ function daisy(petal: string, heart: string): string {
 function sunflower(lit: Look['lit']): string {
   let art = ''
   for (let index = 0; index < 16; index++) {
-    art += turned(
+    art += rotated(
       index * 22.5,
       0,
       -128,
@@ -68,15 +68,15 @@ function tulip(petal: string): string {
   return `${shape('M-28 -160C-34 -124 -18 -110 0 -110C18 -110 34 -124 28 -160C20 -154 14 -146 12 -138C10 -150 6 -164 0 -172C-6 -164 -10 -150 -12 -138C-14 -146 -20 -154 -28 -160Z', petal)}${shape('M0 -172C-10 -152 -12 -126 0 -110C12 -126 10 -152 0 -172Z', darker(petal, 0.14))}`
 }
 
-export function drawRose({ colour, lit, turn, index }: Look): string {
+export function drawRose({ colour, lit, phase, index }: Look): string {
   const stem = lit('#3f7f42')
   const bloom = lit(colour)
   const deep = darker(bloom, 0.32)
   const pale = lighter(bloom, 0.18)
-  const sway = 3 * wave(turn, index * 0.37)
+  const sway = 3 * wave(phase, index * 0.37)
   const flower = `${shape('M-40 -146C-44 -112 -22 -98 0 -98C22 -98 44 -112 40 -146C30 -132 16 -128 0 -128C-16 -128 -30 -132 -40 -146Z', deep)}${shape('M-40 -148C-50 -174 -18 -192 0 -184C18 -192 50 -174 40 -148C38 -122 20 -108 0 -108C-20 -108 -38 -122 -40 -148Z', bloom)}${shape('M-40 -148C-26 -150 -8 -140 4 -112C-18 -108 -38 -122 -40 -148Z', pale)}${shape('M40 -148C26 -152 4 -144 -6 -110C18 -106 38 -122 40 -148Z', darker(bloom, 0.14))}${ellipse(0, -164, 25, 17, deep)}${line('M-19 -166C-16 -180 14 -182 18 -168C20 -156 -6 -152 -10 -162C-12 -172 6 -174 9 -166', pale, 4.4)}`
   const thorns = shape('M2 -60l10 -6l-8 -4ZM-2 -34l-10 -6l8 -4Z', stem)
-  return turned(
+  return rotated(
     sway,
     0,
     0,
@@ -84,10 +84,10 @@ export function drawRose({ colour, lit, turn, index }: Look): string {
   )
 }
 
-export function drawTree({ colour, lit, turn, index, word }: Look): string {
+export function drawTree({ colour, lit, phase, index, word }: Look): string {
   const bark = lit('#7a5537')
   const leaf = lit(colour)
-  const sway = 1.4 * wave(turn, index * 0.41)
+  const sway = 1.4 * wave(phase, index * 0.41)
   if (/^(?:pine|fir|christmas)/.test(word))
     return pineTree(leaf, bark, sway, word.startsWith('christmas'), lit)
   if (word.startsWith('palm')) return palmTree(lit, bark, sway)
@@ -119,7 +119,7 @@ export function drawTree({ colour, lit, turn, index, word }: Look): string {
         .map(([x, y]) => circle(x, y, 9, lit(word.startsWith('orange') ? '#f08a2c' : '#d8342c')))
         .join('')
     : ''
-  return `${shadow(150)}${shape('M-20 0Q-12 -50 -14 -110L-50 -150L-38 -158L-6 -128L-2 -170H10L10 -128L40 -156L50 -148L18 -106Q14 -50 26 0Z', bark)}${shape('M4 0Q10 -60 6 -120L18 -106Q14 -50 26 0Z', darker(bark, 0.25))}${turned(sway, 0, -60, foliage + gleam + fruit)}`
+  return `${shadow(150)}${shape('M-20 0Q-12 -50 -14 -110L-50 -150L-38 -158L-6 -128L-2 -170H10L10 -128L40 -156L50 -148L18 -106Q14 -50 26 0Z', bark)}${shape('M4 0Q10 -60 6 -120L18 -106Q14 -50 26 0Z', darker(bark, 0.25))}${rotated(sway, 0, -60, foliage + gleam + fruit)}`
 }
 
 function pineTree(leaf: string, bark: string, sway: number, dressed: boolean, lit: Look['lit']): string {
@@ -149,7 +149,7 @@ function pineTree(leaf: string, bark: string, sway: number, dressed: boolean, li
         lit('#f9d648'),
       )
     : ''
-  return `${shadow(130)}${shape('M-13 0V-54H13V0Z', bark)}${turned(sway, 0, 0, art + baubles)}`
+  return `${shadow(130)}${shape('M-13 0V-54H13V0Z', bark)}${rotated(sway, 0, 0, art + baubles)}`
 }
 
 function palmTree(lit: Look['lit'], bark: string, sway: number): string {
@@ -163,12 +163,12 @@ function palmTree(lit: Look['lit'], bark: string, sway: number): string {
     [-30, 0],
     [-146, 0.12],
   ] as const) {
-    fronds += turned(
+    fronds += rotated(
       degrees,
       28,
       -232,
       shape('M28 -232C66 -254 116 -248 138 -214C104 -228 70 -222 28 -232Z', darker(green, shade)),
     )
   }
-  return `${shadow(90)}${shape('M-14 0C-8 -80 2 -160 22 -236L34 -232C22 -160 14 -80 14 0Z', bark)}${line('M-10 -40L13 -40M-8 -80L15 -80M-3 -120L18 -120M3 -160L22 -160M12 -200L28 -198', darker(bark, 0.3), 3)}${turned(sway * 2, 20, -160, fronds + circle(20, -224, 9, lit('#6b4a2c')) + circle(38, -222, 9, lit('#5c3f26')))}`
+  return `${shadow(90)}${shape('M-14 0C-8 -80 2 -160 22 -236L34 -232C22 -160 14 -80 14 0Z', bark)}${line('M-10 -40L13 -40M-8 -80L15 -80M-3 -120L18 -120M3 -160L22 -160M12 -200L28 -198', darker(bark, 0.3), 3)}${rotated(sway * 2, 20, -160, fronds + circle(20, -224, 9, lit('#6b4a2c')) + circle(38, -222, 9, lit('#5c3f26')))}`
 }

@@ -29,9 +29,8 @@ import {
 import { drawBird, drawButterfly, drawDuck, drawFish, drawFlock, drawOwl, drawPenguin } from './wings.ts'
 
 /**
- * Where a thing is in its scene: on the ground (`back`: behind the others), on a road or on rails, on the water
- * or in it, flying, close above the ground, in somebody's hand, floating in space, on a table, or across the
- * whole picture.
+ * The position of a subject in its scene. `back` is on the ground behind the others, `swim` in the water, `air` close above
+ * the ground, `held` in a hand, and `span` across the whole frame.
  */
 export type Stance =
   | 'ground'
@@ -47,23 +46,23 @@ export type Stance =
   | 'span'
 
 export interface Subject {
-  /** Nouns in the singular; plurals are made from them. A hyphen stands for a hyphen or a space. */
+  /** Nouns in the singular; regular plurals are derived. A hyphen matches a hyphen or a space. */
   words: string
-  /** Plurals that are not regular, or nouns that have only one. */
+  /** Irregular plurals and plural-only nouns; an empty string if the nouns have no plural. */
   plurals?: string
-  /** Looked for anywhere, for scripts without spaces and for emoji. */
+  /** Substrings, for scripts without spaces and for emoji. */
   signs: string
-  /** Where it is when the prompt names no place. */
+  /** Its place if the prompt names none. */
   home: Biome
   stance: Stance
-  /** What the drawing takes of the plane, for one of its kind. */
+  /** The bounding box of one drawing. */
   box: readonly [left: number, top: number, right: number, bottom: number]
-  /** One of these is taken where the prompt gives no colour. */
+  /** Default colours, if the prompt names none. */
   colours: readonly [Colour, ...Colour[]]
-  /** How long its motion takes to come round, in seconds; 0 for what does not move in itself. */
+  /** The duration of its animation loop, in seconds; 0 without animation. */
   loop: number
-  /** Whether it moves along by itself, only where the prompt says so, or never. */
-  goes: 'always' | 'asked' | 'never'
+  /** Whether it moves through the scene: always, if the prompt has a verb of motion, or never. */
+  goes: 'always' | 'on-request' | 'never'
   draw: (look: Look) => string
 }
 
@@ -155,7 +154,7 @@ export const subjects = {
     [-112, -134, 112, 14],
     ['#d8342c', '#2f8f8d'],
     drawBicycle,
-    'asked',
+    'on-request',
   ),
   train: {
     ...vehicle(
@@ -347,7 +346,7 @@ export type SubjectName = keyof typeof subjects
 type Box = Subject['box']
 type Colours = Subject['colours']
 
-/** Something that stands in a garden unless told otherwise. */
+/** A subject that stands in a meadow by default. */
 function land(
   words: string,
   signs: string,
@@ -360,7 +359,7 @@ function land(
 }
 
 function walker(words: string, signs: string, box: Box, colours: Colours, draw: Subject['draw']): Subject {
-  return { ...land(words, signs, box, colours, 0.8, draw), goes: 'asked' }
+  return { ...land(words, signs, box, colours, 0.8, draw), goes: 'on-request' }
 }
 
 function back(
