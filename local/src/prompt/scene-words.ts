@@ -217,7 +217,7 @@ export const snowWords =
 export const mistWords = 'mist misty fog foggy haze hazy smoke cloud clouds cloudy'
 
 /** Compounds whose parts must not match: a hot dog is not a dog, a sea lion is not a sea. */
-export const otherThings =
+export const excludedCompounds =
   'ice-cream ice-cube ice-cubes fire-hydrant fire-alarm hot-dog hot-dogs sea-lion sea-horse snow-globe snow-leopard space-bar moon-cake mars-bar rain-coat rose-gold guinea-pig bird-house dog-house tree-house sand-castle water-bottle water-color mountain-bike rocking-horse rock-star pop-star film-star movie-star star-wars snow-white star-fish gold-fish cat-walk house-plant train-station bus-stop car-park cloud-computing dragon-fly fish-tank dead-sea fire-place flower-pot horse-power street-food city-girl ocean-girl city-kid sea-food snow-board star-shaped moon-shaped flower-girl bird-seed dog-food cat-food car-seat boat-shoes field-trip park-bench water-park park-ranger'
 
 const colours: Record<string, string> = {

@@ -7,7 +7,7 @@ import {
   furnitureRules,
   mistWords,
   openAirRules,
-  otherThings,
+  excludedCompounds,
   paletteRules,
   snowWords,
   weatherRules,
@@ -293,7 +293,7 @@ function pluralOf(word: string): string {
 
 function compoundSet(): ReadonlySet<string> {
   const lists = [
-    otherThings,
+    excludedCompounds,
     ...nouns.keys(),
     ...[...paletteRules, ...biomeRules, ...openAirRules, ...weatherRules].map((rule) => rule.words),
     snowWords,

@@ -135,15 +135,15 @@ function groundFor(
   const afloat = scene.biome === 'water' && scene.subjects.some(({ name }) => name === 'boat')
   const onLand = stances.some((stance) => standing.has(stance) && !(afloat && stance === 'ground'))
   const needed = always || (!bridged && onLand)
-  const usual = defaultSurface[scene.biome]
-  if (!needed || usual === undefined) return { surface: undefined, track: undefined }
+  const surface = defaultSurface[scene.biome]
+  if (!needed || surface === undefined) return { surface: undefined, track: undefined }
   if (scene.biome === 'room') {
     // Only small subjects stand on a table; people stand behind it.
     const small = stances.includes('table') || scene.subjects.some(({ name }) => name === 'cat')
     const table = small && (furniture === 'table' || stances.includes('table')) ? 'table' : 'floor'
     return { surface: furniture === undefined || furniture === 'table' ? table : furniture, track: undefined }
   }
-  const covered = scene.snow && (usual === 'grass' || usual === 'sand' || usual === 'moss')
+  const covered = scene.snow && (surface === 'grass' || surface === 'sand' || surface === 'moss')
   const paved =
     scene.biome === 'meadow' ||
     scene.biome === 'mountains' ||
@@ -156,7 +156,7 @@ function groundFor(
       : stances.includes('road') && paved
         ? 'road'
         : undefined
-  return { surface: covered ? 'snow' : usual, track }
+  return { surface: covered ? 'snow' : surface, track }
 }
 
 /** The camera pans, unless subjects stand on the ground: then it stays still, or follows them if all move. */

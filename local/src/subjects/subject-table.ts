@@ -3,7 +3,15 @@ import type { Look } from '../drawing/pen.ts'
 import type { Biome } from '../prompt/scene-words.ts'
 import { drawBridge, drawCastle, drawHouse, drawLighthouse, drawVillage } from './buildings.ts'
 import { drawCow, drawElephant, drawHorse, drawSheep } from './farm-animals.ts'
-import { drawApple, drawBall, drawCake, drawCup, drawTeddy, drawUmbrella, drawVase } from './indoor-things.ts'
+import {
+  drawApple,
+  drawBall,
+  drawCake,
+  drawCup,
+  drawTeddy,
+  drawUmbrella,
+  drawVase,
+} from './indoor-objects.ts'
 import { drawAstronaut, drawChild, drawPerson, drawRobot, drawSnowman } from './people.ts'
 import { drawBear, drawCat, drawDog, drawRabbit } from './pets.ts'
 import { drawFlower, drawRose, drawTree } from './plants.ts'
@@ -15,7 +23,7 @@ import {
   drawLightning,
   drawRainbow,
   drawToyBalloon,
-} from './sky-things.ts'
+} from './sky-objects.ts'
 import {
   drawBicycle,
   drawBoat,
