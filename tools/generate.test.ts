@@ -8,8 +8,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { errors, taskErrors } from '../contract/src/errors.ts'
 import { operations } from '../contract/src/operations.ts'
 import { settings } from '../gateway/src/config.ts'
-import { commonModelSettings, routeSettings } from '../gateway/src/provider-config/model-config.ts'
-import { commonProviderSettings } from '../gateway/src/provider-config/provider-config.ts'
+import { modelConfigSchema, routeConfigSchema } from '../gateway/src/provider-config/model-config.ts'
+import { providerConfigSchema } from '../gateway/src/provider-config/provider-config.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
 import { documents, staleDocuments } from './generate.ts'
 
@@ -68,8 +68,8 @@ test('every setting is in the example and in the table, without defaults that de
 
 test('the providers page lists every setting of providers, models and routes, and those of each kind under its name', () => {
   const page = documents()['docs/providers.md'] ?? ''
-  const common = Object.keys(commonProviderSettings.properties)
-  for (const { properties } of [commonProviderSettings, commonModelSettings, routeSettings]) {
+  const common = Object.keys(providerConfigSchema.properties)
+  for (const { properties } of [providerConfigSchema, modelConfigSchema, routeConfigSchema]) {
     for (const name of Object.keys(properties)) expect(page).toContain(`| \`${name}\` |`)
   }
   for (const [kind, protocol] of Object.entries(protocols)) {

@@ -17,9 +17,9 @@ import {
 import { operations } from '../contract/src/operations.ts'
 import { webhookOperations } from '../contract/src/operations/webhooks.ts'
 import { settings } from '../gateway/src/config.ts'
-import { demandOf } from '../gateway/src/provider-config/config-reader.ts'
-import { commonModelSettings, routeSettings } from '../gateway/src/provider-config/model-config.ts'
-import { commonProviderSettings } from '../gateway/src/provider-config/provider-config.ts'
+import { modelConfigSchema, routeConfigSchema } from '../gateway/src/provider-config/model-config.ts'
+import { providerConfigSchema } from '../gateway/src/provider-config/provider-config.ts'
+import { describeExpected } from '../gateway/src/provider-config/validate-config.ts'
 import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
 
@@ -157,11 +157,11 @@ const configTable = ({ properties, required }: Protocol['settings']): string[] =
   return [
     '| setting | default | must be | description |',
     '|---|---|---|---|',
-    ...Object.entries(properties as Record<string, Parameters<typeof demandOf>[0]>).map(
+    ...Object.entries(properties as Record<string, Parameters<typeof describeExpected>[0]>).map(
       ([name, property]) => {
         const { description, inWords } = withoutDefault(property.description ?? '')
         const fallback = fallbackOf(name, property.default, inWords)
-        return `| \`${name}\` | ${fallback} | ${demandOf(property)} | ${description} |`
+        return `| \`${name}\` | ${fallback} | ${describeExpected(property)} | ${description} |`
       },
     ),
   ]
@@ -195,7 +195,7 @@ const providersPage = () =>
     '',
     '## All providers',
     '',
-    configTable(commonProviderSettings),
+    configTable(providerConfigSchema),
     '',
     '## Settings by kind',
     '',
@@ -204,11 +204,11 @@ const providersPage = () =>
     '',
     'The name must be in the catalog; `GET /v1/models` lists it.',
     '',
-    configTable(commonModelSettings),
+    configTable(modelConfigSchema),
     '',
     '## Routes',
     '',
-    configTable(routeSettings),
+    configTable(routeConfigSchema),
   )
 
 const limitsTable = () =>

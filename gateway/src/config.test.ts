@@ -35,7 +35,7 @@ test('three settings are enough, and the rest have defaults that fit together', 
   expect(config.publicUrl).toBe('http://127.0.0.1:8787')
   expect(config.workerUrl).toBe('http://127.0.0.1:9180')
   expect(config.CREDENTIAL_SECRETS).toEqual([])
-  expect(config.readProviderConfig(() => '')).toEqual({
+  expect(config.readRoutingConfig(() => '')).toEqual({
     providers: [
       expect.objectContaining({ name: 'local', kind: 'local', baseUrl: 'http://127.0.0.1:9190', slots: 200 }),
     ],
@@ -170,7 +170,7 @@ describe('the file of providers', () => {
       ].join('\n'),
       { CLOUD_KEY: 'sk-cloud', LOCAL_URL: 'http://127.0.0.1:7000' },
     )
-    const { providers, models } = load().readProviderConfig(textOf)
+    const { providers, models } = load().readRoutingConfig(textOf)
     expect(providers).toEqual([
       expect.objectContaining({ name: 'cloud', baseUrl: 'https://api.example/v1' }),
       expect.objectContaining({ name: 'here', kind: 'local', baseUrl: 'http://127.0.0.1:7000' }),
@@ -210,7 +210,7 @@ describe('the file of providers', () => {
         ACME_API_KEY: 'sk-one',
         ACME_EU_API_KEY: 'sk-two',
       })
-      expect(load().readProviderConfig(textOf).providers.at(0)?.name).toBe('acme')
+      expect(load().readRoutingConfig(textOf).providers.at(0)?.name).toBe('acme')
     }
   })
 

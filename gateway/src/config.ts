@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import type { ScopeLimits } from './admission/admission.ts'
 import { knownModels } from './models/catalog.ts'
 import { Secret } from './platform/secret.ts'
-import { builtInConfig, readConfigFile, ProviderConfigError } from './provider-config/config-file.ts'
-import type { ProviderConfig } from './provider-config/config.ts'
+import { builtInConfig, readConfigFile, ConfigFileError } from './provider-config/config-file.ts'
+import type { RoutingConfig } from './provider-config/config.ts'
 import type { Protocol } from './providers/kit/protocol.ts'
 import { protocols } from './providers/registry.ts'
 
@@ -471,8 +471,8 @@ export interface Config extends Values {
   warnings: string[]
   /** Every protocol, the built-in provider's with the address it has here. */
   protocols: Record<string, Protocol>
-  /** Reads what operators set up in the file, now; a `ProviderConfigError` says what is wrong with it. */
-  readProviderConfig: (readText: (path: string) => string) => ProviderConfig
+  /** Reads what operators set up in the file, now; a `ConfigFileError` says what is wrong with it. */
+  readRoutingConfig: (readText: (path: string) => string) => RoutingConfig
 }
 
 export class ConfigError extends Error {}
@@ -536,14 +536,14 @@ const urlOf = (host: string, port: number) => {
 export const loadConfig = (environment: Environment = process.env): Config => {
   const { values, problems } = readSettings(environment, Object.keys(settings) as SettingName[])
   const spoken = protocolsHere(values.LOCAL_URL ?? settings.LOCAL_URL.default)
-  const readProviderConfig: Config['readProviderConfig'] = (readText) =>
+  const readRoutingConfig: Config['readRoutingConfig'] = (readText) =>
     values.PROVIDERS_FILE === undefined
       ? builtInConfig(spoken)
       : readConfigFile(values.PROVIDERS_FILE, { protocols: spoken, knownModels, environment, readText })
   try {
-    readProviderConfig((path) => readFileSync(path, 'utf8'))
+    readRoutingConfig((path) => readFileSync(path, 'utf8'))
   } catch (error) {
-    if (!(error instanceof ProviderConfigError)) throw error
+    if (!(error instanceof ConfigFileError)) throw error
     problems.push(...error.problems)
   }
   for (const name of ['KEY_HASH_SECRETS', 'LINK_SECRETS', 'CREDENTIAL_SECRETS'] as const) {
@@ -567,7 +567,7 @@ export const loadConfig = (environment: Environment = process.env): Config => {
           ]
         : [],
     protocols: spoken,
-    readProviderConfig,
+    readRoutingConfig,
   })
 }
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 
 import { protocol } from '../providers/kit/protocol.ts'
-import { readConfigFile, ProviderConfigError } from './config-file.ts'
+import { readConfigFile, ConfigFileError } from './config-file.ts'
 
 const protocols = {
   acme: protocol({
@@ -28,7 +28,7 @@ const files: Record<string, string> = { '/run/secrets/acme': 'sk-from-a-file\n',
 
 const read = (text: string) => {
   const seen: string[] = []
-  const providerConfig = readConfigFile('providers.yaml', {
+  const config = readConfigFile('providers.yaml', {
     protocols,
     knownModels: ['vidA-1', 'vidB-2', 'say-1'],
     environment: { ACME_KEY: 'sk-from-the-environment', EMPTY: '' },
@@ -39,20 +39,20 @@ const read = (text: string) => {
       return found
     },
   })
-  return { ...providerConfig, seen }
+  return { ...config, seen }
 }
 
 const problemsOf = (text: string): string[] => {
   try {
     read(text)
   } catch (error) {
-    if (error instanceof ProviderConfigError) return error.problems
+    if (error instanceof ConfigFileError) return error.problems
     throw error
   }
   return []
 }
 
-test('a provider has every setting, those of its protocol beside those of all', () => {
+test('a provider config has the common settings and those of its protocol', () => {
   const { providers } = read(`
 providers:
   east: { kind: acme, region: west, slots: 7, enabled: false, submitTimeoutMs: 9000,
@@ -76,25 +76,30 @@ providers:
       timeoutsMs: { submit: 9_000, poll: 15_000, download: 600_000 },
       connections: 64,
       resultOrigins: [],
-      own: { webhooks: false, region: 'west', input: { text: 'prompt' }, fixed: { fps: 24, deep: [null] } },
+      protocolSettings: {
+        webhooks: false,
+        region: 'west',
+        input: { text: 'prompt' },
+        fixed: { fps: 24, deep: [null] },
+      },
     },
     expect.objectContaining({
       name: 'house',
       baseUrl: 'http://10.0.0.7:8080/v1',
       resultOrigins: ['http://10.0.0.8:9000'],
-      own: {},
+      protocolSettings: {},
     }),
   ])
   expect(providers[1]?.apiKey?.reveal()).toBe('sk-from-the-environment')
 })
 
-test('a secret may be in a file, which is named as one the setup depends on; its last line break is no part of it', () => {
+test('a secret can be read from a file; its final line break is dropped and the file is read through the context', () => {
   const { providers, seen } = read("providers: {a: {kind: acme, apiKey: '${file:/run/secrets/acme}'}}")
   expect(providers[0]?.apiKey?.reveal()).toBe('sk-from-a-file')
   expect(seen).toEqual(['providers.yaml', '/run/secrets/acme'])
 })
 
-test('a model has routes with their defaults; one provider alone can be written shorter', () => {
+test('a model has routes with defaults; a single provider has a short form', () => {
   const { models } = read(`
 providers: { a: { kind: acme }, b: { kind: acme } }
 models:
@@ -128,7 +133,7 @@ models:
 })
 
 test.each(['', '# nothing yet\n', 'providers:\n', 'models: {vidB-2: {provider: local}}'])(
-  'a file without providers has the built-in one: %j',
+  'a file without providers has the built-in provider: %j',
   (text) => {
     expect(read(text).providers).toEqual([
       expect.objectContaining({ name: 'local', kind: 'local', baseUrl: 'http://127.0.0.1:9190', slots: 200 }),
@@ -136,7 +141,7 @@ test.each(['', '# nothing yet\n', 'providers:\n', 'models: {vidB-2: {provider: l
   },
 )
 
-test('every problem is told at once, each with its line', () => {
+test('all problems are reported at once, each with its line', () => {
   expect(
     problemsOf(`providers:
   acme:
@@ -182,29 +187,29 @@ provider: {}
     'providers.yaml:7: providers.acme.region must be one of east, west, not "north"',
     'providers.yaml:9: providers.acme.input.words must be one of prompt, seconds, not "promt"',
     'providers.yaml:10: providers.acme.fixed must be a mapping of names, not 24',
-    'providers.yaml:11: providers.acme.apiKey names ${env:NO_SUCH}, which is not set',
-    'providers.yaml:12: providers.house.baseUrl is required: anywhere is spoken in many places',
-    'providers.yaml:14: providers.odd name must be named with letters, digits, dots, dashes and underscores, 64 of them at most',
+    'providers.yaml:11: providers.acme.apiKey uses ${env:NO_SUCH}, which is not set',
+    'providers.yaml:12: providers.house.baseUrl is required: anywhere has no default URL',
+    'providers.yaml:14: providers.odd name must have a name of at most 64 letters, digits, dots, dashes and underscores',
     'providers.yaml:16: providers.far.kind must be one of acme, local, anywhere, not "acmee"; did you mean acme?',
-    'providers.yaml:18: providers.far.baseUrl must be an address such as https://api.example.com/v1, not "ftp://far.example"',
+    'providers.yaml:18: providers.far.baseUrl must be a URL such as https://api.example.com/v1, not "ftp://far.example"',
     'providers.yaml:21: providers.far.resultOrigins[1] must be an origin such as http://10.0.0.7:9000, not "10.0.0.8"',
-    'providers.yaml:22: providers.slow.pollIntervalMsMax must not be less than pollIntervalMsMin, 20000',
-    'providers.yaml:23: providers.bare.kind is required: The protocol it speaks.',
+    'providers.yaml:22: providers.slow.pollIntervalMsMax must be at least pollIntervalMsMin, 20000',
+    'providers.yaml:23: providers.bare.kind is required: The protocol of the provider.',
     'providers.yaml:25: models.vidB-3 is not a model of the catalog; did you mean vidB-2?',
     'providers.yaml:30: models.vidA-1.routes[0].weight must be a whole number of at least 1, not 0',
     'providers.yaml:31: models.vidA-1.routes[1].provider must be one of acme, house, odd name, far, slow, bare, not "hose"; did you mean house?',
     'providers.yaml:32: models.vidA-1.routes[1].seconds[1] must be a whole number of at least 1, not "long"',
     'providers.yaml:33: models.vidA-1.routes[1].sizes must list at least one; leave it out for no restriction',
-    'providers.yaml:34: models.vidB-2.shutdownDate must be a day such as 2027-01-31, not "2027-02-31"',
+    'providers.yaml:34: models.vidB-2.shutdownDate must be a date such as 2027-01-31, not "2027-02-31"',
     'providers.yaml:34: models.vidB-2.successor must be a model of the catalog, not "vidB-9"; did you mean vidB-2?',
-    'providers.yaml:34: models.vidB-2.routes cannot stand beside provider and upstreamModel; write that as a route too',
+    'providers.yaml:34: models.vidB-2.routes cannot be combined with provider and upstreamModel; write those as a route',
     'providers.yaml:35: models.say-1.state must be one of active, deprecated, retired, not "gone"',
     'providers.yaml:35: models.say-1.pricePerMinuteMicros must be a whole number of at least 0, not 0.5',
-    'providers.yaml:36: provider is not known here; did you mean providers?',
+    'providers.yaml:36: provider is not a known section; did you mean providers?',
   ])
 })
 
-test('a route to a provider that is not there is told with its line', () => {
+test('a route to an unknown provider is reported with its line', () => {
   expect(
     problemsOf(
       'providers: { house: { kind: acme } }\nmodels:\n  vidB-2:\n    routes:\n      - provider: hose\n',
@@ -214,21 +219,21 @@ test('a route to a provider that is not there is told with its line', () => {
   ])
 })
 
-test('a name that is there twice, and a text that is no YAML, are told with their lines', () => {
+test('duplicate names and invalid YAML are reported with their lines', () => {
   expect(problemsOf('providers:\n  a: { kind: acme }\n  a: { kind: acme, slots: 0 }\n')).toEqual([
-    'providers.yaml:3: a is there twice; keep one of them',
+    'providers.yaml:3: a appears twice; remove one of them',
     'providers.yaml:3: providers.a.slots must be a whole number from 1 to 100000, not 0',
   ])
   expect(problemsOf('providers:\n  a: { kind: acme\nmodels: {}\n')).toEqual(
     expect.arrayContaining([expect.stringMatching(/^providers\.yaml:[23]: /)]),
   )
-  expect(problemsOf('- providers')).toEqual(['providers.yaml:1: must have providers and models at its top'])
-  expect(problemsOf('providers: [acme]')).toEqual([
-    'providers.yaml:1: providers must be a mapping, with a name for each entry',
+  expect(problemsOf('- providers')).toEqual([
+    'providers.yaml:1: must have providers and models at the top level',
   ])
+  expect(problemsOf('providers: [acme]')).toEqual(['providers.yaml:1: providers must be a mapping of names'])
 })
 
-test('a problem with a secret does not show it', () => {
+test('a problem with a secret does not show the secret', () => {
   const problems = problemsOf(`
 providers:
   a:
@@ -241,16 +246,16 @@ providers:
   e: { kind: acme, apiKey: '\${env:EMPTY}' }
 `)
   expect(problems).toEqual([
-    'providers.yaml:5: providers.a.baseUrl must be an address such as https://api.example.com/v1, not "${file:/run/secrets/acme}"',
+    'providers.yaml:5: providers.a.baseUrl must be a URL such as https://api.example.com/v1, not "${file:/run/secrets/acme}"',
     'providers.yaml:6: providers.a.apiKey must be text',
-    'providers.yaml:7: providers.b.apiKey names ${file:/run/secrets/none}, which cannot be read (ENOENT)',
-    'providers.yaml:8: providers.c.apiKey names ${file:/run/secrets/empty}, which is empty',
+    'providers.yaml:7: providers.b.apiKey uses ${file:/run/secrets/none}, which cannot be read (ENOENT)',
+    'providers.yaml:8: providers.c.apiKey uses ${file:/run/secrets/empty}, which is empty',
     'providers.yaml:9: providers.d.apiKey has ${ACME_KEY}; write ${env:NAME} or ${file:/path}',
-    'providers.yaml:10: providers.e.apiKey names ${env:EMPTY}, which is not set',
+    'providers.yaml:10: providers.e.apiKey uses ${env:EMPTY}, which is not set',
   ])
 })
 
-test('a file that cannot be read is named', () => {
+test('an unreadable file is named in the error', () => {
   const open = () =>
     readConfigFile('/nowhere.yaml', {
       ...{ protocols, knownModels: [], environment: {} },

@@ -1,14 +1,14 @@
-/** What operators set up: who serves which model, and how. It comes from a file and from the record. */
+/** The configuration of providers and models, merged from the providers file and the database. */
 import type { Secret } from '../platform/secret.ts'
 
-/** An account with a vendor. Another account there is another provider. */
-export interface ProviderSettings {
+/** One account at a vendor. A second account at the same vendor is another provider. */
+export interface ProviderConfig {
   name: string
   /** A protocol of `providers/registry.ts`. */
   kind: string
   baseUrl: string
   apiKey: Secret | undefined
-  /** False where it takes nothing new and only finishes what it has. */
+  /** A disabled provider accepts no new jobs and finishes the ones it has. */
   isEnabled: boolean
   /** Jobs it may have in flight. */
   slots: number
@@ -17,45 +17,45 @@ export interface ProviderSettings {
   timeoutsMs: { submit: number; poll: number; download: number }
   connections: number
   resultOrigins: string[]
-  /** What its protocol alone knows of, checked against the protocol's schema, every default filled in. */
-  own: Record<string, unknown>
+  /** The settings of its protocol, validated, with every default filled in. */
+  protocolSettings: Record<string, unknown>
 }
 
-/** One way to have a model's work done. */
-export interface RouteSettings {
+/** One provider that serves a model. */
+export interface RouteConfig {
   provider: string
   /** The provider's own name for the model. */
   upstreamModel: string
-  /** Routes of a lower order are preferred; among equals weights decide. */
+  /** Routes of a lower order are preferred; weights decide within one order. */
   order: number
   weight: number
-  /** Lengths of video it can make; undefined for any. */
+  /** Video lengths it can make; undefined for any. */
   seconds: number[] | undefined
   /** As `<width>x<height>`; undefined for any. */
   sizes: string[] | undefined
-  /** Tasks of this model it may have in flight; undefined for as many as the provider has slots. */
+  /** Tasks of this model it may have in flight; undefined for the provider's slots. */
   slots: number | undefined
 }
 
-export interface ModelSettings {
+export interface ModelConfig {
   state: 'active' | 'deprecated' | 'retired' | undefined
   shutdownDate: string | undefined
   successor: string | undefined
-  /** Undefined where the first provider that takes new work serves it, under the model's own name. */
-  routes: RouteSettings[] | undefined
+  /** If undefined, the first enabled provider serves the model under the model's own id. */
+  routes: RouteConfig[] | undefined
   pricePerSecondMicros: number | undefined
   pricePerMinuteMicros: number | undefined
   pricePerMillionCharactersMicros: number | undefined
 }
 
-export interface ProviderConfig {
-  providers: ProviderSettings[]
-  models: Record<string, ModelSettings>
+export interface RoutingConfig {
+  providers: ProviderConfig[]
+  models: Record<string, ModelConfig>
 }
 
-/** The setup as it is now, and word of every change of it. */
+/** The current configuration, and a notification of every change. */
 export interface LiveConfig {
-  current: () => ProviderConfig
-  /** Calls the listener after every change; answers how to stop that. */
+  current: () => RoutingConfig
+  /** Calls the listener after every change; returns a function that removes the listener. */
   onChange: (listener: () => void) => () => void
 }

@@ -1,7 +1,7 @@
 /**
- * The setup as it is now. Every process looks at the file and the files of secrets it names every two seconds, hears at
- * once of a change of the record, and looks there anyway now and then. What is wrong is logged once, and what was good
- * before goes on counting.
+ * Keeps the configuration current in every process. The file and the secret files it names are compared every two
+ * seconds. The database sends a notification of each change and is also read every 30 seconds. An invalid change is
+ * logged once, and the last valid configuration stays in use.
  */
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -11,41 +11,41 @@ import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { Protocol } from '../providers/kit/protocol.ts'
-import { ProviderConfigError } from './config-file.ts'
-import type { LiveConfig, ProviderSettings, ProviderConfig } from './config.ts'
+import { ConfigFileError } from './config-file.ts'
+import type { LiveConfig, ProviderConfig, RoutingConfig } from './config.ts'
 import { mergeConfig } from './merge-config.ts'
-import { readOverrides, type Entries } from './provider-config-store.ts'
+import { readOverrides, type ConfigOverrides } from './provider-config-store.ts'
 
 export interface LiveConfigDependencies {
   postgres: Postgres
-  /** Reads what the file sets up, now, or throws a `ProviderConfigError`. */
-  readProviderConfig: (readText: (path: string) => string) => ProviderConfig
+  /** Reads the file again, or throws a `ConfigFileError`. */
+  readRoutingConfig: (readText: (path: string) => string) => RoutingConfig
   credentialSecrets: Secret[]
   protocols: Record<string, Protocol>
   knownModels: string[]
   log: Log
-  lookEveryMs?: number
+  fileIntervalMs?: number
 }
 
-export interface LiveProviderConfig extends LiveConfig {
-  /** What the file alone says. */
-  ofFile: () => ProviderConfig
-  /** Reads the record now, for who has just changed it. */
+export interface ReloadableConfig extends LiveConfig {
+  /** The configuration of the file, without the overrides of the database. */
+  fileConfig: () => RoutingConfig
+  /** Reads the database now, so that a caller sees its own change. */
   refresh: () => Promise<void>
   stop: () => Promise<void>
 }
 
-const recordEveryMs = 30_000
-// A file that is being written is not read until it is left alone.
+const databaseIntervalMs = 30_000
+// A file that is still being written is read once it stops changing.
 const settleMs = 250
 
-/** Secrets hide from every other comparison. */
-const comparable = (settings: ProviderSettings) => ({ ...settings, apiKey: settings.apiKey?.reveal() })
+/** Deep comparison does not see the text of a `Secret`. */
+const comparable = (config: ProviderConfig) => ({ ...config, apiKey: config.apiKey?.reveal() })
 
-const changesBetween = (earlier: ProviderConfig, later: ProviderConfig) => {
-  const names = (providerConfig: ProviderConfig) => providerConfig.providers.map(({ name }) => name)
-  const providerOf = (providerConfig: ProviderConfig, name: string) => {
-    const found = providerConfig.providers.find((each) => each.name === name)
+const changesBetween = (earlier: RoutingConfig, later: RoutingConfig) => {
+  const names = (config: RoutingConfig) => config.providers.map(({ name }) => name)
+  const providerOf = (config: RoutingConfig, name: string) => {
+    const found = config.providers.find((each) => each.name === name)
     return found && comparable(found)
   }
   const all = (one: string[], other: string[]) => [...new Set([...one, ...other])]
@@ -56,15 +56,15 @@ const changesBetween = (earlier: ProviderConfig, later: ProviderConfig) => {
     models: all(Object.keys(earlier.models), Object.keys(later.models)).filter(
       (id) => !isDeepStrictEqual(earlier.models[id], later.models[id]),
     ),
-    // The first of them takes the models that nobody routed.
+    // The first provider serves the models without routes.
     isReordered: !isDeepStrictEqual(names(earlier), names(later)),
   }
 }
 
-/** The file's setup with the texts it was made of, to tell later whether any of them is another one. */
-const createFileReader = (readProviderConfig: LiveConfigDependencies['readProviderConfig']) => {
+/** Remembers the texts that the configuration was read from, to detect a change of any of them. */
+const createFileReader = (readRoutingConfig: LiveConfigDependencies['readRoutingConfig']) => {
   let seen = new Map<string, string | undefined>()
-  const lookAgain = async () =>
+  const readTexts = async () =>
     new Map(
       await Promise.all(
         [...seen.keys()].map(
@@ -75,49 +75,49 @@ const createFileReader = (readProviderConfig: LiveConfigDependencies['readProvid
   return {
     read: (known = new Map<string, string | undefined>()) => {
       seen = new Map()
-      return readProviderConfig((path) => {
+      return readRoutingConfig((path) => {
         seen.set(path, undefined)
         const text = known.get(path) ?? readFileSync(path, 'utf8')
         seen.set(path, text)
         return text
       })
     },
-    /** The texts as they are now, where any is another one; undefined where none is, or one is being written. */
+    /** Returns the current texts if any has changed and all are stable, otherwise undefined. */
     findChange: async () => {
-      const texts = await lookAgain()
+      const texts = await readTexts()
       if (isDeepStrictEqual(texts, seen)) return undefined
       await new Promise((resolve) => setTimeout(resolve, settleMs))
-      return isDeepStrictEqual(await lookAgain(), texts) ? texts : undefined
+      return isDeepStrictEqual(await readTexts(), texts) ? texts : undefined
     },
   }
 }
 
-export const createLiveConfig = async (dependencies: LiveConfigDependencies): Promise<LiveProviderConfig> => {
-  const { postgres, readProviderConfig, credentialSecrets, log, lookEveryMs = 2_000 } = dependencies
+export const createLiveConfig = async (dependencies: LiveConfigDependencies): Promise<ReloadableConfig> => {
+  const { postgres, readRoutingConfig, credentialSecrets, log, fileIntervalMs = 2_000 } = dependencies
   const listeners = new Set<() => void>()
-  const file = createFileReader(readProviderConfig)
-  let ofFile = file.read()
-  let ofRecord: Entries = { providers: [], models: {} }
-  let current = ofFile
-  const saidBefore = { file: '', record: '' }
+  const file = createFileReader(readRoutingConfig)
+  let fileConfig = file.read()
+  let overrides: ConfigOverrides = { providers: [], models: {} }
+  let current = fileConfig
+  const loggedProblems = { file: '', record: '' }
 
-  const sayOnce = (source: 'file' | 'record', problems: string[]) => {
+  const logOnce = (source: 'file' | 'record', problems: string[]) => {
     const text = problems.join('\n')
-    if (text === saidBefore[source]) return
-    saidBefore[source] = text
+    if (text === loggedProblems[source]) return
+    loggedProblems[source] = text
     for (const problem of problems) log.error({ source, problem }, 'provider-config.invalid')
   }
 
   const merge = () => {
-    const { providerConfig, problems } = mergeConfig(ofFile, ofRecord, dependencies)
-    sayOnce('record', problems)
-    return providerConfig
+    const { config, problems } = mergeConfig(fileConfig, overrides, dependencies)
+    logOnce('record', problems)
+    return config
   }
-  const settle = () => {
-    const providerConfig = merge()
-    const { providers, models, isReordered } = changesBetween(current, providerConfig)
+  const apply = () => {
+    const config = merge()
+    const { providers, models, isReordered } = changesBetween(current, config)
     if (providers.length === 0 && models.length === 0 && !isReordered) return
-    current = providerConfig
+    current = config
     log.info({ providers, models }, 'provider-config.changed')
     for (const listener of listeners) {
       try {
@@ -128,61 +128,61 @@ export const createLiveConfig = async (dependencies: LiveConfigDependencies): Pr
     }
   }
 
-  const lookAtFile = async () => {
+  const checkFile = async () => {
     const texts = await file.findChange()
     if (texts === undefined) return
     try {
-      ofFile = file.read(texts)
-      sayOnce('file', [])
+      fileConfig = file.read(texts)
+      logOnce('file', [])
     } catch (error) {
-      if (!(error instanceof ProviderConfigError)) throw error
-      sayOnce('file', error.problems)
+      if (!(error instanceof ConfigFileError)) throw error
+      logOnce('file', error.problems)
       return
     }
-    settle()
+    apply()
   }
 
   let isFirst = true
-  // One after the other: of two at once the older might be the last to be heard of.
+  // Reads are serialized: of two concurrent ones the older result could be applied last.
   let reading: Promise<void> = Promise.resolve()
   const refresh = () => {
     reading = reading
       .catch(() => undefined)
       .then(async () => {
-        ofRecord = await readOverrides(postgres, credentialSecrets)
+        overrides = await readOverrides(postgres, credentialSecrets)
         if (isFirst) current = merge()
-        else settle()
+        else apply()
         isFirst = false
       })
     return reading
   }
-  const refreshSoon = () => {
+  const refreshInBackground = () => {
     refresh().catch((error: unknown) => log.warn({ err: error }, 'provider-config.not-read'))
   }
 
-  // First the ear, then the look: a change in between is heard.
-  const listening = await postgres.listen('instance_changes', refreshSoon)
+  // Listen before reading, so that no change in between is missed.
+  const listening = await postgres.listen('instance_changes', refreshInBackground)
   await refresh()
-  const recordTimer = setInterval(refreshSoon, recordEveryMs)
-  recordTimer.unref()
+  const databaseTimer = setInterval(refreshInBackground, databaseIntervalMs)
+  databaseTimer.unref()
   let isStopped = false
-  let looking: Promise<void> = Promise.resolve()
+  let checking: Promise<void> = Promise.resolve()
   let fileTimer: NodeJS.Timeout | undefined
-  const lookAgain = () => {
+  const scheduleCheck = () => {
     fileTimer = setTimeout(() => {
-      looking = lookAtFile()
+      checking = checkFile()
         .catch((error: unknown) => log.warn({ err: error }, 'provider-config.not-read'))
         .then(() => {
-          if (!isStopped) lookAgain()
+          if (!isStopped) scheduleCheck()
         })
-    }, lookEveryMs)
+    }, fileIntervalMs)
     fileTimer.unref()
   }
-  lookAgain()
+  scheduleCheck()
 
   return {
     current: () => current,
-    ofFile: () => ofFile,
+    fileConfig: () => fileConfig,
     onChange: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -190,9 +190,9 @@ export const createLiveConfig = async (dependencies: LiveConfigDependencies): Pr
     refresh,
     stop: async () => {
       isStopped = true
-      clearInterval(recordTimer)
+      clearInterval(databaseTimer)
       clearTimeout(fileTimer)
-      await Promise.all([looking, reading.catch(() => undefined), listening.stop()])
+      await Promise.all([checking, reading.catch(() => undefined), listening.stop()])
     },
   }
 }

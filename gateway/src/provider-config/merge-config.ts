@@ -1,80 +1,81 @@
-/** What operators set up in the record, over what the file says. */
+/** Applies the overrides from the database to the configuration of the file. */
 import type { Protocol } from '../providers/kit/protocol.ts'
-import { placeText, type Problem } from './config-reader.ts'
-import type { ModelSettings, ProviderSettings, ProviderConfig } from './config.ts'
-import { parseModelConfig, routedTo } from './model-config.ts'
-import type { Entries, ProviderEntryConfig } from './provider-config-store.ts'
+import type { ModelConfig, ProviderConfig, RoutingConfig } from './config.ts'
+import { parseModelConfig, routedProviders } from './model-config.ts'
+import type { ConfigOverrides, ProviderOverride } from './provider-config-store.ts'
 import { parseProviderConfig } from './provider-config.ts'
+import { formatPath, type Problem } from './validate-config.ts'
 
 interface Known {
   protocols: Record<string, Protocol>
   knownModels: string[]
 }
 
-const told = (place: string[], problems: Problem[]): string[] =>
-  problems.map(({ path, message }) => `${placeText([...place, ...path])} ${message}`)
+const describeProblems = (prefix: string[], problems: Problem[]): string[] =>
+  problems.map(({ path, message }) => `${formatPath([...prefix, ...path])} ${message}`)
 
-/** The file's key goes on counting, but is never sent to another place than the one the file names. */
-const keyOfFile = ({ baseUrl }: ProviderSettings, inFile: ProviderSettings | undefined) =>
+/** The key of the file stays valid, but is never sent to another origin than the one the file names. */
+const fileApiKey = ({ baseUrl }: ProviderConfig, inFile: ProviderConfig | undefined) =>
   inFile !== undefined && new URL(baseUrl).origin === new URL(inFile.baseUrl).origin
     ? inFile.apiKey
     : undefined
 
-/** Providers of the file keep their place, so that the first of them stays the first. */
-const mergeProviders = (file: ProviderSettings[], record: ProviderEntryConfig[], { protocols }: Known) => {
-  const merged = new Map(file.map((settings) => [settings.name, settings]))
+/** Providers of the file keep their positions, because the first provider serves models without routes. */
+const mergeProviders = (file: ProviderConfig[], overrides: ProviderOverride[], { protocols }: Known) => {
+  const merged = new Map(file.map((config) => [config.name, config]))
   const problems: string[] = []
-  for (const { name, entry, apiKey, isSealedShut, isRemoved } of record) {
+  for (const { name, config: raw, apiKey, isCredentialUnreadable, isRemoved } of overrides) {
     const inFile = merged.get(name)
-    // Taken out of the record, it is the file's again.
+    // Removing the override restores the file's config.
     if (isRemoved && inFile !== undefined) continue
-    const { settings, problems: found } = parseProviderConfig(name, entry, protocols)
-    problems.push(...told(['providers', name], found))
-    if (isSealedShut) {
+    const { config, problems: found } = parseProviderConfig(name, raw, protocols)
+    problems.push(...describeProblems(['providers', name], found))
+    if (isCredentialUnreadable) {
       problems.push(
-        `providers.${name} has a key that none of CREDENTIAL_SECRETS opens: list the secret it was set under, or set its key again`,
+        `providers.${name} has a key that no secret of CREDENTIAL_SECRETS decrypts: add the secret that encrypted it, or set the key again`,
       )
     }
-    if (settings !== undefined) {
-      // Without its key it could only fail at what it is given.
-      const isEnabled = settings.isEnabled && !isRemoved && !isSealedShut
-      merged.set(name, { ...settings, apiKey: apiKey ?? keyOfFile(settings, inFile), isEnabled })
+    if (config !== undefined) {
+      // Without its key every job would fail.
+      const isEnabled = config.isEnabled && !isRemoved && !isCredentialUnreadable
+      merged.set(name, { ...config, apiKey: apiKey ?? fileApiKey(config, inFile), isEnabled })
     } else if (inFile !== undefined) {
-      // Somebody wanted it otherwise than the file has it; as long as nobody knows how, it takes nothing new.
+      // An operator changed the provider but the change is unusable, so neither version may accept new jobs.
       merged.set(name, { ...inFile, isEnabled: false })
     }
   }
   return { providers: [...merged.values()], problems }
 }
 
-const definedOf = <Settings extends object>(settings: Settings): Partial<Settings> =>
-  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Partial<Settings>
+const definedValues = <Values extends object>(values: Values): Partial<Values> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<Values>
 
-/** Settles which setup counts. An entry of the record that cannot be used stops no other. */
+/** An invalid override is reported and does not affect other providers and models. */
 export const mergeConfig = (
-  file: ProviderConfig,
-  record: Entries,
+  file: RoutingConfig,
+  overrides: ConfigOverrides,
   known: Known,
-): { providerConfig: ProviderConfig; problems: string[] } => {
-  const { providers, problems } = mergeProviders(file.providers, record.providers, known)
+): { config: RoutingConfig; problems: string[] } => {
+  const { providers, problems } = mergeProviders(file.providers, overrides.providers, known)
   const names = providers.map(({ name }) => name)
-  const models: Record<string, ModelSettings> = { ...file.models }
-  for (const [id, entry] of Object.entries(record.models)) {
-    const { settings, problems: found } = parseModelConfig(id, entry, {
-      providers: [...names, ...routedTo(entry).filter((name) => name !== undefined)],
+  const models: Record<string, ModelConfig> = { ...file.models }
+  for (const [id, raw] of Object.entries(overrides.models)) {
+    const { config, problems: found } = parseModelConfig(id, raw, {
+      providers: [...names, ...routedProviders(raw).filter((name) => name !== undefined)],
       knownModels: known.knownModels,
     })
-    problems.push(...told(['models', id], found))
-    if (settings === undefined) continue
-    // A route to nowhere is left out. The model does not fall to somebody else where none is left.
-    const routes = settings.routes?.filter(({ provider }) => names.includes(provider))
-    for (const { provider } of settings.routes ?? []) {
-      if (!names.includes(provider))
-        problems.push(`models.${id} has a route to ${provider}, which is not there`)
+    problems.push(...describeProblems(['models', id], found))
+    if (config === undefined) continue
+    // Routes to unknown providers are dropped. A model left without routes does not fall back to the first provider.
+    const routes = config.routes?.filter(({ provider }) => names.includes(provider))
+    for (const { provider } of config.routes ?? []) {
+      if (!names.includes(provider)) {
+        problems.push(`models.${id} has a route to ${provider}, which does not exist`)
+      }
     }
     const inFile = models[id]
-    const changed = { ...settings, routes }
-    models[id] = inFile === undefined ? changed : { ...inFile, ...definedOf(changed) }
+    const changed = { ...config, routes }
+    models[id] = inFile === undefined ? changed : { ...inFile, ...definedValues(changed) }
   }
-  return { providerConfig: { providers, models }, problems }
+  return { config: { providers, models }, problems }
 }

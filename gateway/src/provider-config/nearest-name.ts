@@ -1,20 +1,19 @@
 const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '')
 
-/** How many letters must be put in, taken out or replaced to make one text of the other. */
+/** Levenshtein distance. */
 const distance = (one: string, other: string): number => {
-  let above = Array.from({ length: other.length + 1 }, (_, column) => column)
+  let previous = Array.from({ length: other.length + 1 }, (_, column) => column)
   for (const [row, letter] of [...one].entries()) {
-    const line = [row + 1]
+    const current = [row + 1]
     for (let column = 0; column < other.length; column += 1) {
-      const replaced = (above[column] ?? 0) + (letter === other[column] ? 0 : 1)
-      line.push(Math.min(replaced, (above[column + 1] ?? 0) + 1, (line[column] ?? 0) + 1))
+      const replaced = (previous[column] ?? 0) + (letter === other[column] ? 0 : 1)
+      current.push(Math.min(replaced, (previous[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1))
     }
-    above = line
+    previous = current
   }
-  return above.at(-1) ?? 0
+  return previous.at(-1) ?? 0
 }
 
-/** The name somebody may have meant; undefined where none is near. */
 const nearestName = (given: string, names: string[]): string | undefined => {
   const wanted = plain(given)
   const [nearest] = names
@@ -24,7 +23,7 @@ const nearestName = (given: string, names: string[]): string | undefined => {
   return nearest?.name
 }
 
-/** `; did you mean slots?`, or nothing where no name is near. */
+/** Returns `; did you mean slots?`, or an empty text if no known name is similar. */
 export const didYouMean = (given: string, names: string[]): string => {
   const nearest = nearestName(given, names)
   return nearest === undefined ? '' : `; did you mean ${nearest}?`

@@ -1,63 +1,72 @@
-/** What may be set up about a provider: the settings that all have, and beside them those of its protocol. */
+/** The config of a provider: the settings common to all providers, and those of its protocol. */
 import { Type, type Static } from 'typebox'
 
 import { Secret } from '../platform/secret.ts'
 import type { Protocol } from '../providers/kit/protocol.ts'
-import { isEntry, readConfigEntry, type Problem } from './config-reader.ts'
-import type { ProviderSettings } from './config.ts'
+import type { ProviderConfig } from './config.ts'
 import { didYouMean } from './nearest-name.ts'
+import { isMapping, validateConfig, type Problem } from './validate-config.ts'
 
 const wholeNumber = (minimum: number, maximum: number, fallback: number, description: string) =>
   Type.Integer({ minimum, maximum, default: fallback, description })
 
-export const commonProviderSettings = Type.Object({
-  kind: Type.String({ 'x-demand': 'one of the kinds there are', description: 'The protocol it speaks.' }),
+export const providerConfigSchema = Type.Object({
+  kind: Type.String({
+    minLength: 1,
+    'x-demand': 'one of the known kinds',
+    description: 'The protocol of the provider.',
+  }),
   baseUrl: Type.Optional(
     Type.String({
-      'x-demand': 'an address such as https://api.example.com/v1',
-      description: "Where it is reached. Default: its kind's own address, where it has one.",
+      minLength: 1,
+      'x-demand': 'a URL such as https://api.example.com/v1',
+      description: "The base URL of its API. Default: the kind's own URL, if it has one.",
     }),
   ),
   apiKey: Type.Optional(
     Type.String({
+      minLength: 1,
       'x-secret': true,
-      description: 'The key it is asked with. Write `${env:NAME}` or `${file:/path}` instead of the key.',
+      description: 'The API key. Write `${env:NAME}` or `${file:/path}` instead of the key itself.',
     }),
   ),
   enabled: Type.Boolean({
     default: true,
-    description: 'Whether it takes new work; one that does not finishes what it has.',
+    description: 'Whether it accepts new jobs. A disabled provider finishes the jobs it has.',
   }),
   slots: wholeNumber(1, 100_000, 100, 'Jobs it may have in flight at once.'),
-  shards: wholeNumber(1, 64, 1, 'Loops that its jobs are spread over for being checked.'),
-  pollIntervalMsMin: wholeNumber(1, 600_000, 2_000, 'The shortest time between two checks of a job.'),
-  pollIntervalMsMax: wholeNumber(1, 600_000, 15_000, 'The longest time between two checks of a job.'),
-  // A submit that is silent for longer is taken for lost and handed to another worker.
-  submitTimeoutMs: wholeNumber(100, 60_000, 60_000, 'How long it may take to accept a job.'),
-  pollTimeoutMs: wholeNumber(100, 60_000, 15_000, 'How long it may take to say how a job stands.'),
-  downloadTimeoutMs: wholeNumber(1_000, 3_600_000, 600_000, 'How long copying a result may take.'),
-  connections: wholeNumber(1, 10_000, 64, 'Connections that each process may open to one of its addresses.'),
-  resultOrigins: Type.Array(Type.String({ 'x-demand': 'an origin such as http://10.0.0.7:9000' }), {
-    default: [],
-    description: 'Origins its results may be fetched from although their addresses are private.',
-  }),
+  shards: wholeNumber(1, 64, 1, 'Number of loops that poll its jobs.'),
+  pollIntervalMsMin: wholeNumber(1, 600_000, 2_000, 'The shortest time between two polls of a job.'),
+  pollIntervalMsMax: wholeNumber(1, 600_000, 15_000, 'The longest time between two polls of a job.'),
+  // The engine considers a submit without a heartbeat for longer than this as stalled.
+  submitTimeoutMs: wholeNumber(100, 60_000, 60_000, 'Timeout of submitting a job.'),
+  pollTimeoutMs: wholeNumber(100, 60_000, 15_000, 'Timeout of polling a job.'),
+  downloadTimeoutMs: wholeNumber(1_000, 3_600_000, 600_000, 'Timeout of downloading a result.'),
+  connections: wholeNumber(1, 10_000, 64, 'Connections that each process may open to one origin of it.'),
+  resultOrigins: Type.Array(
+    Type.String({ minLength: 1, 'x-demand': 'an origin such as http://10.0.0.7:9000' }),
+    {
+      default: [],
+      description: 'Origins with private addresses that results may be downloaded from.',
+    },
+  ),
 })
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** An address with a password in it would show that wherever it is shown. */
-const webAddress = (text: string): URL | undefined => {
+/** Refuses credentials in URLs, because base URLs are shown to operators and in logs. */
+const parseWebUrl = (text: string): URL | undefined => {
   const url = URL.parse(text)
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:'
   return isWeb && url.username === '' && url.password === '' ? url : undefined
 }
 
-export const settingsFrom = (
+export const toProviderConfig = (
   name: string,
-  values: Static<typeof commonProviderSettings>,
+  values: Static<typeof providerConfigSchema>,
   baseUrl: string,
-  own: Record<string, unknown>,
-): ProviderSettings => ({
+  protocolSettings: Record<string, unknown>,
+): ProviderConfig => ({
   name,
   kind: values.kind,
   baseUrl: baseUrl.replace(/\/+$/, ''),
@@ -72,63 +81,60 @@ export const settingsFrom = (
     download: values.downloadTimeoutMs,
   },
   connections: values.connections,
-  resultOrigins: values.resultOrigins.map((origin) => webAddress(origin)?.origin ?? origin),
-  own,
+  resultOrigins: values.resultOrigins.map((origin) => parseWebUrl(origin)?.origin ?? origin),
+  protocolSettings,
 })
 
-/**
- * A provider's settings, or all that is wrong with the entry. `written` is the entry as somebody wrote it, where secrets
- * have been put into `entry` since.
- */
+/** Returns a provider's config, or all problems with it. `written` is the config before secrets were filled in. */
 export const parseProviderConfig = (
   name: string,
-  entry: unknown,
+  raw: unknown,
   protocols: Record<string, Protocol>,
-  written: unknown = entry,
-): { settings: ProviderSettings; problems: [] } | { settings: undefined; problems: Problem[] } => {
+  written: unknown = raw,
+): { config: ProviderConfig; problems: [] } | { config: undefined; problems: Problem[] } => {
   const kinds = Object.keys(protocols)
-  const kind = isEntry(entry) ? String(entry['kind']) : ''
+  const kind = isMapping(raw) ? String(raw['kind']) : ''
   const protocol = Object.hasOwn(protocols, kind) ? protocols[kind] : undefined
-  const common = commonProviderSettings.properties
-  const { values, problems: found } = readConfigEntry(
-    Type.Object({ ...common, ...protocol?.settings.properties }),
-    entry,
+  const common = providerConfigSchema.properties
+  const { values, problems: found } = validateConfig(
+    Type.Object({ ...common, ...protocol?.settings.properties }, { additionalProperties: false }),
+    raw,
     written,
   )
-  // Of a kind nobody knows it cannot be said which settings it has.
+  // The settings of an unknown kind are unknown too.
   const problems = found.filter(
     ({ path: [setting] }) => protocol !== undefined || setting === undefined || setting in common,
   )
-  const complain = (path: Problem['path'], message: string) => problems.push({ path, message })
+  const report = (path: Problem['path'], message: string) => problems.push({ path, message })
 
   if (!namePattern.test(name)) {
-    complain([], 'must be named with letters, digits, dots, dashes and underscores, 64 of them at most')
+    report([], 'must have a name of at most 64 letters, digits, dots, dashes and underscores')
   }
   if (protocol === undefined && values.kind !== undefined) {
-    complain(['kind'], `must be one of ${kinds.join(', ')}, not "${kind}"${didYouMean(kind, kinds)}`)
+    report(['kind'], `must be one of ${kinds.join(', ')}, not "${kind}"${didYouMean(kind, kinds)}`)
   }
   const baseUrl = values.baseUrl ?? protocol?.defaultBaseUrl
-  if (values.baseUrl !== undefined && webAddress(values.baseUrl) === undefined) {
-    const given = isEntry(written) ? JSON.stringify(written['baseUrl']) : ''
-    complain(['baseUrl'], `must be an address such as https://api.example.com/v1, not ${given}`)
-  } else if (baseUrl === undefined && protocol !== undefined && isEntry(entry)) {
-    complain(['baseUrl'], `is required: ${kind} is spoken in many places`)
+  if (values.baseUrl !== undefined && parseWebUrl(values.baseUrl) === undefined) {
+    const given = isMapping(written) ? JSON.stringify(written['baseUrl']) : ''
+    report(['baseUrl'], `must be a URL such as https://api.example.com/v1, not ${given}`)
+  } else if (baseUrl === undefined && protocol !== undefined && isMapping(raw)) {
+    report(['baseUrl'], `is required: ${kind} has no default URL`)
   }
   for (const [index, origin] of (values.resultOrigins ?? []).entries()) {
-    if (webAddress(origin)?.origin !== origin.replace(/\/$/, '')) {
-      complain(['resultOrigins', index], `must be an origin such as http://10.0.0.7:9000, not "${origin}"`)
+    if (parseWebUrl(origin)?.origin !== origin.replace(/\/$/, '')) {
+      report(['resultOrigins', index], `must be an origin such as http://10.0.0.7:9000, not "${origin}"`)
     }
   }
   if (values.pollIntervalMsMax < values.pollIntervalMsMin) {
-    complain(['pollIntervalMsMax'], `must not be less than pollIntervalMsMin, ${values.pollIntervalMsMin}`)
+    report(['pollIntervalMsMax'], `must be at least pollIntervalMsMin, ${values.pollIntervalMsMin}`)
   }
   if (problems.length > 0 || baseUrl === undefined || protocol === undefined) {
-    return { settings: undefined, problems }
+    return { config: undefined, problems }
   }
-  const own = Object.fromEntries(
+  const protocolSettings = Object.fromEntries(
     Object.keys(protocol.settings.properties).flatMap((setting) =>
       setting in values ? [[setting, (values as Record<string, unknown>)[setting]]] : [],
     ),
   )
-  return { settings: settingsFrom(name, values, baseUrl, own), problems: [] }
+  return { config: toProviderConfig(name, values, baseUrl, protocolSettings), problems: [] }
 }

@@ -16,7 +16,7 @@ const seal = (secrets: Secret[], name: string, text: string) => {
 const open = (secrets: Secret[], name: string, sealed: Buffer) =>
   openCredential(secrets, name, sealed)?.reveal()
 
-test('whatever is sealed for a provider opens for it, and its text is nowhere in the seal', () => {
+test('a sealed key opens for its provider, and the sealed bytes do not contain its text', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 4 }), fc.string({ unit: 'grapheme' }), (name, text) => {
       const sealed = seal([newer], name, text)
@@ -30,7 +30,7 @@ test('the same key is sealed differently each time', () => {
   expect(seal([newer], 'acme', key).equals(seal([newer], 'acme', key))).toBe(false)
 })
 
-test('it opens for no other provider and with no other secret', () => {
+test('a sealed key does not open for another provider or with another secret', () => {
   const sealed = seal([newer], 'acme', key)
   expect(open([newer], 'acme2', sealed)).toBeUndefined()
   expect(open([newer], '', sealed)).toBeUndefined()
@@ -38,7 +38,7 @@ test('it opens for no other provider and with no other secret', () => {
   expect(open([], 'acme', sealed)).toBeUndefined()
 })
 
-test('no byte of it can be changed, taken out or added', () => {
+test('changed, removed or added bytes are detected', () => {
   const sealed = seal([newer], 'acme', key)
   for (const at of sealed.keys()) {
     const changed = Buffer.from(sealed)
@@ -49,7 +49,7 @@ test('no byte of it can be changed, taken out or added', () => {
   expect(open([newer], 'acme', Buffer.concat([sealed, Buffer.of(0)]))).toBeUndefined()
 })
 
-test('the newest secret seals, and an older one opens for as long as it is listed', () => {
+test('the first secret seals, and an older one opens while it is listed', () => {
   const before = seal([older], 'acme', key)
   expect(open([newer, older], 'acme', before)).toBe(key)
   expect(open([newer], 'acme', before)).toBeUndefined()
@@ -57,6 +57,6 @@ test('the newest secret seals, and an older one opens for as long as it is liste
   expect(open([newer], 'acme', after)).toBe(key)
 })
 
-test('without a secret nothing is sealed', () => {
+test('without a secret, sealing returns undefined', () => {
   expect(sealCredential([], 'acme', new Secret(key))).toBeUndefined()
 })

@@ -1,10 +1,10 @@
-/** The one list of protocols, and the providers that speak them as they are set up at the moment. */
+/** The list of protocols, and the providers of the current configuration. */
 import { isDeepStrictEqual } from 'node:util'
 
 import { Type } from 'typebox'
 
 import type { Secret } from '../platform/secret.ts'
-import type { LiveConfig, ProviderSettings } from '../provider-config/config.ts'
+import type { LiveConfig, ProviderConfig } from '../provider-config/config.ts'
 import { aiSdk } from './ai-sdk/ai-sdk.ts'
 import { fal } from './fal/fal.ts'
 import { gemini } from './gemini/gemini.ts'
@@ -18,7 +18,7 @@ import type { ChatProvider } from './port/chat.ts'
 import type { Provider, Providers } from './port/provider.ts'
 import { replicate } from './replicate/replicate-video.ts'
 
-/** The built-in provider has a protocol of its own for videos, and the common one for words and sound. */
+/** The built-in provider has its own protocol for videos and uses the OpenAI protocol for text and audio. */
 const local = protocol({
   settings: Type.Object({}),
   connect: ({ baseUrl }) => ({
@@ -28,8 +28,8 @@ const local = protocol({
   }),
 })
 
-/** Another gateway has words and sound in the common protocol as well. */
-const kinoraWithSound: Protocol = {
+/** Another Kinora gateway also serves text and audio in the OpenAI protocol. */
+const kinoraWithAudio: Protocol = {
   ...kinora,
   connect: (connection, settings) => ({
     ...kinora.connect(connection, settings),
@@ -41,48 +41,48 @@ export const protocols: Record<string, Protocol> = {
   local,
   openai: openAi,
   gemini,
-  kinora: kinoraWithSound,
+  kinora: kinoraWithAudio,
   fal,
   replicate,
   'ai-sdk': aiSdk,
 }
 
-const connect = (settings: ProviderSettings, { ffmpegPath }: { ffmpegPath: string }): Provider => {
-  const { name, kind, baseUrl, apiKey, connections, resultOrigins, own } = settings
-  const spoken = protocols[kind]
-  if (spoken === undefined) throw new Error(`${name} is of the unknown kind ${kind}`)
+const connect = (config: ProviderConfig, { ffmpegPath }: { ffmpegPath: string }): Provider => {
+  const { name, kind, baseUrl, apiKey, connections, resultOrigins, protocolSettings } = config
+  const known = protocols[kind]
+  if (known === undefined) throw new Error(`provider ${name} has the unknown kind ${kind}`)
   const connection = { name, baseUrl, apiKey: apiKey?.reveal(), connections, resultOrigins, ffmpegPath }
   return {
-    ...spoken.connect(connection, own as never),
+    ...known.connect(connection, protocolSettings as never),
     name,
-    takesNew: settings.isEnabled,
-    slots: settings.slots,
-    shards: settings.shards,
-    pollIntervalMs: settings.pollIntervalMs,
-    timeoutsMs: settings.timeoutsMs,
-    sendsWebhooks: own['webhooks'] === true,
+    acceptsJobs: config.isEnabled,
+    slots: config.slots,
+    shards: config.shards,
+    pollIntervalMs: config.pollIntervalMs,
+    timeoutsMs: config.timeoutsMs,
+    sendsWebhooks: protocolSettings['webhooks'] === true,
   }
 }
 
-/** What is compared to tell whether a provider was changed: secrets hide from every other look at them. */
-const shown = (settings: ProviderSettings) => ({ ...settings, apiKey: settings.apiKey?.reveal() })
+/** Deep comparison does not see the text of a `Secret`. */
+const comparable = (config: ProviderConfig) => ({ ...config, apiKey: config.apiKey?.reveal() })
 
-export const createProviders = (providerConfig: LiveConfig, settings: { ffmpegPath: string }): Providers => {
-  const known = new Map<string, { settings: ProviderSettings; provider: Provider }>()
+export const createProviders = (liveConfig: LiveConfig, settings: { ffmpegPath: string }): Providers => {
+  const known = new Map<string, { config: ProviderConfig; provider: Provider }>()
   let present: Provider[] = []
   const refresh = () => {
-    present = providerConfig.current().providers.map((entry) => {
-      const earlier = known.get(entry.name)
-      if (earlier !== undefined && isDeepStrictEqual(shown(earlier.settings), shown(entry))) {
+    present = liveConfig.current().providers.map((config) => {
+      const earlier = known.get(config.name)
+      if (earlier !== undefined && isDeepStrictEqual(comparable(earlier.config), comparable(config))) {
         return earlier.provider
       }
-      const provider = connect(entry, settings)
-      known.set(entry.name, { settings: entry, provider })
+      const provider = connect(config, settings)
+      known.set(config.name, { config, provider })
       return provider
     })
   }
   refresh()
-  providerConfig.onChange(refresh)
+  liveConfig.onChange(refresh)
   const find = (name: string) => known.get(name)?.provider
   const get = (name: string) => {
     const provider = find(name)
@@ -103,7 +103,7 @@ interface EnhancerSettings {
   ENHANCER_API_KEY: Secret
 }
 
-/** The chat model that rewrites prompts, where one is configured. */
+/** The chat model that rewrites prompts; undefined if none is configured. */
 export const createEnhancerChat = (settings: EnhancerSettings): ChatProvider | undefined =>
   settings.ENHANCER_URL === undefined
     ? undefined

@@ -10,7 +10,7 @@ const video = { canRemix: false } as Provider['video']
 const route = (name: string, given: Partial<Route> & { can?: Partial<Provider> } = {}): Route => {
   const { can, ...rest } = given
   return {
-    provider: { name, takesNew: true, slots: 100, video, ...can } as Provider,
+    provider: { name, acceptsJobs: true, slots: 100, video, ...can } as Provider,
     upstreamModel: 'theirs',
     order: 1,
     weight: 1,
@@ -44,7 +44,7 @@ const unhealthy = (forMs: number): State => ({
 })
 
 test.each([
-  ['takes nothing new', route('acme', { can: { takesNew: false } }), need],
+  ['takes nothing new', route('acme', { can: { acceptsJobs: false } }), need],
   ['cannot make video', route('acme', { can: { video: undefined } } as never), need],
   ['cannot make speech', route('acme'), { capability: 'speech' }],
   ['makes 4, 6 or 8 seconds, not 5', route('acme', { seconds: [4, 6, 8] }), need],

@@ -23,7 +23,7 @@ const listed = (values: (number | string)[]) =>
 
 /** Why a route cannot do it, today or tomorrow; undefined where it can. */
 const whyUnable = ({ provider, seconds, sizes }: Route, need: Requirements): string | undefined => {
-  if (!provider.takesNew) return 'takes nothing new'
+  if (!provider.acceptsJobs) return 'takes nothing new'
   if (provider[need.capability] === undefined) return inability[need.capability]
   if (need.video === undefined) return undefined
   const { seconds: asked, width, height, isRemix } = need.video

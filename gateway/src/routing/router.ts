@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
-import type { LiveConfig, RouteSettings } from '../provider-config/config.ts'
+import type { LiveConfig, RouteConfig } from '../provider-config/config.ts'
 import { isTurnedAway, ProviderFailure } from '../providers/port/failure.ts'
 import type { Capability, Provider, Providers } from '../providers/port/provider.ts'
 import { chooseRoute } from './choose-route.ts'
@@ -13,7 +13,7 @@ import { createLoad } from './load.ts'
 import type { Leave, Requirements, Route, Router } from './route.ts'
 
 export interface RouterDependencies {
-  providerConfig: LiveConfig
+  liveConfig: LiveConfig
   providers: Providers
   postgres: Postgres
   log: Log
@@ -35,7 +35,7 @@ const impliedRoute = (provider: Provider, upstreamModel: string): Route => ({
 })
 
 export const createRouter = async ({
-  providerConfig,
+  liveConfig,
   providers,
   postgres,
   log,
@@ -44,9 +44,9 @@ export const createRouter = async ({
   const load = createLoad({ postgres, log })
 
   const keysNow = () =>
-    new Map(providerConfig.current().providers.map((each) => [each.name, each.apiKey?.reveal()]))
+    new Map(liveConfig.current().providers.map((each) => [each.name, each.apiKey?.reveal()]))
   let keys = keysNow()
-  const stopHearing = providerConfig.onChange(() => {
+  const stopHearing = liveConfig.onChange(() => {
     const earlier = keys
     keys = keysNow()
     for (const [name, key] of keys) if (earlier.has(name) && earlier.get(name) !== key) health.forget(name)
@@ -56,10 +56,10 @@ export const createRouter = async ({
   const usualProvider = (capability: Capability | undefined): Provider | undefined => {
     const can = (provider: Provider) => capability === undefined || provider[capability] !== undefined
     const present = providers.all()
-    return present.find((each) => each.takesNew && can(each)) ?? present.find(can) ?? present[0]
+    return present.find((each) => each.acceptsJobs && can(each)) ?? present.find(can) ?? present[0]
   }
 
-  const routeOf = (settings: RouteSettings, capability: Capability | undefined): Route | undefined => {
+  const routeOf = (settings: RouteConfig, capability: Capability | undefined): Route | undefined => {
     const provider =
       settings.provider === ''
         ? usualProvider(capability)
@@ -70,7 +70,7 @@ export const createRouter = async ({
   }
 
   const routesOf: Router['routesOf'] = (model, capability) => {
-    const settings = providerConfig.current().models[model]?.routes
+    const settings = liveConfig.current().models[model]?.routes
     if (settings !== undefined) {
       return settings
         .flatMap((each) => routeOf(each, capability) ?? [])

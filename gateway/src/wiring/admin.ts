@@ -60,7 +60,7 @@ export const bindAdmin = (
   { admitVideo, readTask, cancelTask: cancelVideo }: VideoTasks,
   transcriptions: SettleDependencies,
 ): void => {
-  const { config, postgres, catalog, prices, settings, providerConfig, router } = context
+  const { config, postgres, catalog, prices, settings, liveConfig, router } = context
   // New keys are hashed with the newest secret.
   const [keySecret] = config.KEY_HASH_SECRETS
   if (keySecret === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
@@ -68,7 +68,7 @@ export const bindAdmin = (
   const forgetKeys = () => server.authenticate.forget()
   const description = adminOpenapi(config.publicUrl)
   const providers = {
-    ...{ postgres, database, catalog, providerConfig, router },
+    ...{ postgres, database, catalog, liveConfig, router },
     credentialSecrets: config.CREDENTIAL_SECRETS,
     parseConfig: (name: string, text: unknown) => parseProviderConfig(name, text, config.protocols),
   }

@@ -12,10 +12,10 @@ export type ApiContext = Awaited<ReturnType<typeof connectApi>>
 
 export const connectApi = async (config: Config, log: Log) => {
   const connected = await connect(config, log, true)
-  const { postgres, redis, providerConfig, catalog, router } = connected
+  const { postgres, redis, liveConfig, catalog, router } = connected
   if (redis === undefined && !(await postgres.holdLock('kinora:api-without-redis'))) {
     await router.stop()
-    await providerConfig.stop()
+    await liveConfig.stop()
     throw new Error(
       'Another API process runs on this database. Set REDIS_URL so that they can share rate limits.',
     )
@@ -36,7 +36,7 @@ export const connectApi = async (config: Config, log: Log) => {
     settings,
     days: retentionDaysOf(settings),
     links: createLinkSigner(config.LINK_SECRETS, config.publicUrl, config.LINK_SECONDS),
-    prices: await createPriceList({ postgres, catalog, log }, () => providerConfig.current().models),
+    prices: await createPriceList({ postgres, catalog, log }, () => liveConfig.current().models),
     rateLimit,
     meter: limitAborted(createMeter({ postgres, log }), rateLimit, log),
   }

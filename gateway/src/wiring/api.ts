@@ -21,7 +21,7 @@ import { bindVideos, createVideoTasks } from './videos.ts'
 
 export const wireApi = async (config: Config, log: Log) => {
   const context = await connectApi(config, log)
-  const { postgres, redis, pubsub, engine, wake, providerConfig, providers, router, mediaStore } = context
+  const { postgres, redis, pubsub, engine, wake, liveConfig, providers, router, mediaStore } = context
   const { settings, links, prices, rateLimit, meter } = context
   const { server, app, diskSpace, drain, closeRecorders, closeAuthentication } =
     await createApiServer(context)
@@ -66,7 +66,7 @@ export const wireApi = async (config: Config, log: Log) => {
       await prices.stop()
       await settings.stop()
       await router.stop()
-      await providerConfig.stop()
+      await liveConfig.stop()
       await engine.close()
       redis?.disconnect()
       await postgres.close()

@@ -76,22 +76,22 @@ export const connectMigrated = async (
 }
 
 export const connectProviders = async (config: Config, postgres: Postgres, log: Log) => {
-  const providerConfig = await createLiveConfig({
+  const liveConfig = await createLiveConfig({
     postgres,
-    readProviderConfig: config.readProviderConfig,
+    readRoutingConfig: config.readRoutingConfig,
     credentialSecrets: config.CREDENTIAL_SECRETS,
     protocols: config.protocols,
     knownModels,
     log,
   })
-  return { providerConfig, providers: createProviders(providerConfig, { ffmpegPath: config.FFMPEG_PATH }) }
+  return { liveConfig, providers: createProviders(liveConfig, { ffmpegPath: config.FFMPEG_PATH }) }
 }
 
 export const connect = async (config: Config, log: Log, isApi: boolean) => {
   const postgres = await connectMigrated(config, log, { connectionsMax: config.DATABASE_CONNECTIONS, isApi })
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
   const enhancerChat = createEnhancerChat(config)
-  const { providerConfig, providers } = await connectProviders(config, postgres, log)
+  const { liveConfig, providers } = await connectProviders(config, postgres, log)
   const engine = connectEngine(
     { ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL },
     log,
@@ -110,10 +110,10 @@ export const connect = async (config: Config, log: Log, isApi: boolean) => {
       },
       recordingDispatcher: () => engine.wake(dispatchRecordings.loop, dispatchRecordings.key),
     },
-    providerConfig,
-    catalog: createCatalog(() => providerConfig.current().models),
+    liveConfig,
+    catalog: createCatalog(() => liveConfig.current().models),
     providers,
-    router: await createRouter({ providerConfig, providers, postgres, log }),
+    router: await createRouter({ liveConfig, providers, postgres, log }),
     enhancer: enhancerChat === undefined ? ruleEnhancer : chatEnhancer(enhancerChat),
     mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
   }

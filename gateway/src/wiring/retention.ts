@@ -7,7 +7,7 @@ import { connectMigrated, connectProviders, loadSettings, retentionDaysOf } from
 export const wireRetention = async (config: Config, log: Log) => {
   const postgres = await connectMigrated(config, log, { connectionsMax: 2 })
   const settings = await loadSettings(config, postgres, log)
-  const { providerConfig, providers } = await connectProviders(config, postgres, log)
+  const { liveConfig, providers } = await connectProviders(config, postgres, log)
   return {
     postgres,
     providers,
@@ -16,7 +16,7 @@ export const wireRetention = async (config: Config, log: Log) => {
     log,
     close: async () => {
       await settings.stop()
-      await providerConfig.stop()
+      await liveConfig.stop()
       await postgres.close()
     },
   }

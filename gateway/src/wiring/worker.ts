@@ -8,7 +8,7 @@ import { serveDurable } from '../platform/engine/restate.ts'
 import type { Log } from '../platform/log.ts'
 import { ensurePartitions } from '../platform/migrate.ts'
 import type { Postgres } from '../platform/postgres.ts'
-import { forgetRemovedProviders } from '../provider-config/provider-config-store.ts'
+import { deleteRemovedProviders } from '../provider-config/provider-config-store.ts'
 import type { Providers } from '../providers/port/provider.ts'
 import { mediaDaysOf } from '../retention/account-term-store.ts'
 import { startRetentionLoop } from '../retention/retention-loop.ts'
@@ -54,7 +54,7 @@ const startMaintenance = async (postgres: Postgres, log: Log) => {
     meter.releaseLapsed().catch((error: unknown) => log.warn({ err: error }, 'meter.not-released'))
   await releaseLapsed()
   const forgetRemoved = () =>
-    forgetRemovedProviders(postgres).catch((error: unknown) =>
+    deleteRemovedProviders(postgres).catch((error: unknown) =>
       log.warn({ err: error }, 'provider-config.not-cleared'),
     )
   const everyMinute = setInterval(() => {
@@ -72,7 +72,7 @@ const startMaintenance = async (postgres: Postgres, log: Log) => {
 
 export const wireWorker = async (config: Config, log: Log) => {
   const connected = await connect(config, log, false)
-  const { postgres, redis, pubsub, engine, wake, providerConfig, catalog, providers, router, mediaStore } =
+  const { postgres, redis, pubsub, engine, wake, liveConfig, catalog, providers, router, mediaStore } =
     connected
   const settings = await loadSettings(config, postgres, log)
   const days = retentionDaysOf(settings)
@@ -147,7 +147,7 @@ export const wireWorker = async (config: Config, log: Log) => {
       await pace.stop()
       await settings.stop()
       await router.stop()
-      await providerConfig.stop()
+      await liveConfig.stop()
       await engine.close()
       redis?.disconnect()
       await postgres.close()

@@ -19,7 +19,7 @@ beforeAll(async () => {
     ...{ pollIntervalMsMin: 250, pollIntervalMsMax: 1_000, submitTimeoutMs: 60_000 },
   })
   stack = await startStack({
-    providerConfig: ({ url }) => ({
+    routingConfig: ({ url }) => ({
       // Nothing listens there, so that nothing can have arrived.
       providers: { first: provider(url), second: provider(second.url), away: provider('http://127.0.0.1:9') },
       models: {

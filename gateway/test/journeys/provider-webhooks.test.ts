@@ -4,7 +4,7 @@ import { startStack } from '../kit/stack.ts'
 
 test('a vendor that brings its news: every task ends by them alone, also those whose submit was never answered', async () => {
   await using stack = await startStack({
-    providerConfig: ({ url }) => ({
+    routingConfig: ({ url }) => ({
       providers: {
         queue: {
           kind: 'fal',

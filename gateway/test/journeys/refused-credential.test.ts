@@ -28,7 +28,7 @@ beforeAll(async () => {
   ]
   stack = await startStack({
     environment: { CREDENTIAL_SECRETS: 'a-secret-for-the-keys-of-providers' },
-    providerConfig: ({ url }) => ({
+    routingConfig: ({ url }) => ({
       providers: { first: provider(url, wrongKey), second: provider(second.url, apiKey) },
       models: {
         'vidB-2': { routes },

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 import type { ReferenceImage, VideoJob } from '../../src/providers/port/video.ts'
 
-/** A job for a test, with nothing in it that the test does not say. */
+/** A minimal video job with the given changes. */
 export const jobForTest = (changes: Partial<VideoJob>): VideoJob => ({
   taskId: 'task-1',
   model: 'maker-2',

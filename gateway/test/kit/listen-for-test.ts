@@ -25,7 +25,7 @@ export async function listenForTest(
   }
 }
 
-/** The failure that a call ends in; a call that succeeds fails the test. */
+/** Returns the error of a call that is expected to fail. */
 export async function failureOf(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     () => {

@@ -33,7 +33,7 @@ export interface StackOptions {
   /** A model that is served by a second provider, with the same settings and the same upstream. */
   secondProviderFor?: string
   /** The file of providers as a whole, instead of what the options above make. */
-  providerConfig?: (vendor: Vendor) => { providers: Record<string, object>; models: Record<string, object> }
+  routingConfig?: (vendor: Vendor) => { providers: Record<string, object>; models: Record<string, object> }
   environment?: Environment
   /** Has the vendor's chat model rewrite prompts. */
   isEnhancedByVendor?: boolean
@@ -129,7 +129,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   await writeFile(
     providersFile,
     JSON.stringify(
-      options.providerConfig?.(vendor) ?? {
+      options.routingConfig?.(vendor) ?? {
         providers: { [provider]: settings, ...(second !== undefined && { second: settings }) },
         models: second === undefined ? {} : { [second]: { provider: 'second' } },
       },

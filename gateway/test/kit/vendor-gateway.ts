@@ -1,4 +1,4 @@
-/** A gateway in this process with the simulated vendor behind all of its models. */
+/** A gateway in this process whose only provider is the simulated vendor. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,19 +1,19 @@
-/** The simulated vendor as the only provider, for a test that needs no gateway around it. */
+/** The simulated vendor as the only provider, for tests without a gateway. */
 import type { Vendor } from '../../../dev/vendor/vendor.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
-import type { LiveConfig, ProviderSettings } from '../../src/provider-config/config.ts'
+import type { LiveConfig, ProviderConfig } from '../../src/provider-config/config.ts'
 import type { Providers } from '../../src/providers/port/provider.ts'
 import { createProviders } from '../../src/providers/registry.ts'
 import { createRouter } from '../../src/routing/router.ts'
 
-/** Settings of a provider at a vendor's address, where a test says no other. */
-export const settingsAt = (
+/** A provider config with the base URL of a vendor. */
+export const providerConfigAt = (
   baseUrl: string,
   apiKey: string,
-  given: Partial<ProviderSettings> = {},
-): ProviderSettings => ({
+  given: Partial<ProviderConfig> = {},
+): ProviderConfig => ({
   name: 'vendor',
   kind: 'openai',
   baseUrl,
@@ -25,21 +25,21 @@ export const settingsAt = (
   timeoutsMs: { submit: 10_000, poll: 5_000, download: 60_000 },
   connections: 64,
   resultOrigins: [],
-  own: { idempotentSubmits: true, lookup: false },
+  protocolSettings: { idempotentSubmits: true, lookup: false },
   ...given,
 })
 
 export const vendorProviders = (vendor: Pick<Vendor, 'url'>, apiKey: string): Providers =>
-  createProviders(providerConfigAt(vendor, apiKey), { ffmpegPath: 'ffmpeg' })
+  createProviders(liveConfigAt(vendor, apiKey), { ffmpegPath: 'ffmpeg' })
 
-const providerConfigAt = ({ url }: Pick<Vendor, 'url'>, apiKey: string): LiveConfig => {
-  const providerConfig = { providers: [settingsAt(url, apiKey)], models: {} }
-  return { current: () => providerConfig, onChange: () => () => {} }
+const liveConfigAt = ({ url }: Pick<Vendor, 'url'>, apiKey: string): LiveConfig => {
+  const config = { providers: [providerConfigAt(url, apiKey)], models: {} }
+  return { current: () => config, onChange: () => () => {} }
 }
 
-/** A router that leads to it, whatever the model. */
+/** A router that sends every model to the vendor. */
 export const vendorRouter = (vendor: Pick<Vendor, 'url'>, apiKey: string, postgres: Postgres) => {
-  const providerConfig = providerConfigAt(vendor, apiKey)
-  const providers = createProviders(providerConfig, { ffmpegPath: 'ffmpeg' })
-  return createRouter({ providerConfig, providers, postgres, log: createLog({ level: 'silent' }, 'test') })
+  const liveConfig = liveConfigAt(vendor, apiKey)
+  const providers = createProviders(liveConfig, { ffmpegPath: 'ffmpeg' })
+  return createRouter({ liveConfig, providers, postgres, log: createLog({ level: 'silent' }, 'test') })
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { forgetRemovedProviders } from '../../src/provider-config/provider-config-store.ts'
+import { deleteRemovedProviders } from '../../src/provider-config/provider-config-store.ts'
 import { askJson, expectProblem } from '../kit/answers.ts'
 import { createAccount, createKey, endTask } from '../kit/factories.ts'
 import { createOperator, readAll, type Operator } from '../kit/operator.ts'
@@ -165,7 +165,7 @@ describe('setProvider', () => {
     const cases: [object, string, RegExp][] = [
       [{ kind: 'opnai' }, 'kind', /did you mean openai\?/],
       [{ base_url: 'acme' }, 'base_url', /https:\/\/api\.example\.com/],
-      [{ base_url: 'https://me:word@acme.example' }, 'base_url', /must be an address/],
+      [{ base_url: 'https://me:word@acme.example' }, 'base_url', /must be a URL/],
       [{ slots: 0 }, 'slots', /whole number/],
       [{ slots: 10_000_000 }, 'slots', /from 1 to/],
       [{ poll_interval_ms_max: 5 }, 'poll_interval_ms_max', /not be less than poll_interval_ms_min/],
@@ -221,11 +221,11 @@ describe('deleteProvider', () => {
     )
     const isKept = async () =>
       (await postgres.query(`select from provider_configs where name = 'leaving'`)).rowCount === 1
-    await forgetRemovedProviders(postgres)
+    await deleteRemovedProviders(postgres)
     expect(await isKept()).toBe(true)
     await end(task)
     expectProblem(await operator.ask('getProvider', { id: 'leaving' }), 'resource_not_found')
-    await forgetRemovedProviders(postgres)
+    await deleteRemovedProviders(postgres)
     expect(await isKept()).toBe(false)
     expect((await auditOf('leaving'))[0]).toMatchObject({
       action: 'deleteProvider',

@@ -1,4 +1,4 @@
-/** What operators set up, as it is followed while the service runs: from a real file and a real record. */
+/** Reloading of the configuration from a real file and a real database. */
 import { mkdir, mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { knownModels } from '../../src/models/catalog.ts'
 import { Secret } from '../../src/platform/secret.ts'
-import { createLiveConfig, type LiveProviderConfig } from '../../src/provider-config/live-config.ts'
+import { createLiveConfig, type ReloadableConfig } from '../../src/provider-config/live-config.ts'
 import {
   removeModelRecord,
   removeProviderRecord,
@@ -29,7 +29,7 @@ let file: string
 
 beforeAll(async () => {
   database = await createDatabase()
-  directory = await mkdtemp(join(tmpdir(), 'kinora-setup-'))
+  directory = await mkdtemp(join(tmpdir(), 'kinora-config-'))
   file = join(directory, 'providers.yaml')
 })
 afterAll(async () => {
@@ -41,92 +41,92 @@ beforeEach(async () => {
   await database.postgres.query('delete from model_configs')
 })
 
-interface Followed extends LiveProviderConfig, AsyncDisposable {
-  /** What was logged: which event, and of what. */
-  lines: { msg: string; problem?: string; providers?: string[]; models?: string[] }[]
+interface Followed extends ReloadableConfig, AsyncDisposable {
+  /** The logged events. */
+  events: { msg: string; problem?: string; providers?: string[]; models?: string[] }[]
   logText: () => string
   slotsOf: (name: string) => number | undefined
 }
 
-const follow = async (text: string, { lookEveryMs = 20 } = {}): Promise<Followed> => {
+const follow = async (text: string, { fileIntervalMs = 20 } = {}): Promise<Followed> => {
   await writeFile(file, text)
   const config = loadConfig({ ...testEnvironment(database.url, directory), PROVIDERS_FILE: file })
-  const lines: Followed['lines'] = []
+  const events: Followed['events'] = []
   const written: string[] = []
   const log = pino(
     { level: 'info' },
     {
       write: (line) => {
         written.push(line)
-        lines.push(JSON.parse(line) as Followed['lines'][number])
+        events.push(JSON.parse(line) as Followed['events'][number])
       },
     },
   )
-  const providerConfig = await withoutIntervals(() =>
+  const liveConfig = await withoutIntervals(() =>
     createLiveConfig({
       postgres: database.postgres,
-      readProviderConfig: config.readProviderConfig,
+      readRoutingConfig: config.readRoutingConfig,
       credentialSecrets,
       protocols: config.protocols,
       knownModels,
       log,
-      lookEveryMs,
+      fileIntervalMs,
     }),
   )
   return {
-    ...providerConfig,
-    lines,
+    ...liveConfig,
+    events,
     logText: () => written.join(''),
-    slotsOf: (name) => providerConfig.current().providers.find((each) => each.name === name)?.slots,
-    [Symbol.asyncDispose]: providerConfig.stop,
+    slotsOf: (name) => liveConfig.current().providers.find((each) => each.name === name)?.slots,
+    [Symbol.asyncDispose]: liveConfig.stop,
   }
 }
 
 const acme = (slots: number, more = '') =>
   `providers: {acme: {kind: openai, baseUrl: 'https://acme.example', slots: ${slots}${more}}}\n`
 
-const putProvider = (name: string, entry: Record<string, unknown>, credential: Buffer | null = null) =>
-  writeProviderRecord(database.postgres, { name, entry, credential, credentialHint: null })
+const putProvider = (name: string, config: Record<string, unknown>, credential: Buffer | null = null) =>
+  writeProviderRecord(database.postgres, { name, config, credential, credentialHint: null })
 
-test('a changed file counts soon, and who listens is told once', async () => {
-  await using providerConfig = await follow(acme(5))
-  let told = 0
-  providerConfig.onChange(() => {
-    told += 1
+test('a changed file is applied, and listeners are notified once', async () => {
+  await using liveConfig = await follow(acme(5))
+  let notifications = 0
+  liveConfig.onChange(() => {
+    notifications += 1
   })
-  expect(providerConfig.lines).toEqual([])
+  expect(liveConfig.events).toEqual([])
   await writeFile(file, `${acme(6)}models: {vidB-2: {pricePerSecondMicros: 7}}\n`)
-  await expect.poll(() => providerConfig.slotsOf('acme')).toBe(6)
-  expect(providerConfig.current().models['vidB-2']?.pricePerSecondMicros).toBe(7)
-  expect(providerConfig.lines).toEqual([
+  await expect.poll(() => liveConfig.slotsOf('acme')).toBe(6)
+  expect(liveConfig.current().models['vidB-2']?.pricePerSecondMicros).toBe(7)
+  expect(liveConfig.events).toEqual([
     expect.objectContaining({ msg: 'provider-config.changed', providers: ['acme'], models: ['vidB-2'] }),
   ])
   await writeFile(join(directory, 'next.yaml'), acme(8))
   await rename(join(directory, 'next.yaml'), file)
-  await expect.poll(() => providerConfig.slotsOf('acme')).toBe(8)
-  expect(told).toBe(2)
+  await expect.poll(() => liveConfig.slotsOf('acme')).toBe(8)
+  expect(notifications).toBe(2)
 })
 
-test('a file that is being written is not taken for one without providers', async () => {
-  await using providerConfig = await follow(acme(5), { lookEveryMs: 1 })
+test('a file that is still being written is not read as one without providers', async () => {
+  await using liveConfig = await follow(acme(5), { fileIntervalMs: 1 })
   const seen = new Set<string>()
-  providerConfig.onChange(() => {
-    for (const { name } of providerConfig.current().providers) seen.add(name)
+  liveConfig.onChange(() => {
+    for (const { name } of liveConfig.current().providers) seen.add(name)
   })
   for (const slots of [11, 12]) {
     await writeFile(file, '')
     await stat(file)
     await writeFile(file, acme(slots))
-    await expect.poll(() => providerConfig.slotsOf('acme'), { interval: 5 }).toBe(slots)
+    await expect.poll(() => liveConfig.slotsOf('acme'), { interval: 5 }).toBe(slots)
   }
   expect([...seen]).toEqual(['acme'])
 })
 
-test('a file that is not usable changes nothing, and each of its problems is said once', async () => {
-  await using providerConfig = await follow(acme(5))
+test('an invalid file changes nothing, and each of its problems is logged once', async () => {
+  await using liveConfig = await follow(acme(5))
   await writeFile(file, `${acme(0)}models: {vidB-9: {}}\n`)
-  await expect.poll(() => providerConfig.lines.length).toBe(2)
-  expect(providerConfig.lines.map(({ msg, problem }) => [msg, problem])).toEqual([
+  await expect.poll(() => liveConfig.events.length).toBe(2)
+  expect(liveConfig.events.map(({ msg, problem }) => [msg, problem])).toEqual([
     [
       'provider-config.invalid',
       `${file}:1: providers.acme.slots must be a whole number from 1 to 100000, not 0`,
@@ -136,16 +136,16 @@ test('a file that is not usable changes nothing, and each of its problems is sai
       expect.stringContaining(`${file}:2: models.vidB-9 is not a model of the catalog`),
     ],
   ])
-  expect(providerConfig.slotsOf('acme')).toBe(5)
+  expect(liveConfig.slotsOf('acme')).toBe(5)
   await rm(file)
-  await expect.poll(() => providerConfig.lines.at(-1)?.problem).toContain('cannot be read')
-  expect(providerConfig.slotsOf('acme')).toBe(5)
+  await expect.poll(() => liveConfig.events.at(-1)?.problem).toContain('cannot be read')
+  expect(liveConfig.slotsOf('acme')).toBe(5)
   await writeFile(file, acme(9))
-  await expect.poll(() => providerConfig.slotsOf('acme')).toBe(9)
-  expect(providerConfig.lines).toHaveLength(4)
+  await expect.poll(() => liveConfig.slotsOf('acme')).toBe(9)
+  expect(liveConfig.events).toHaveLength(4)
 })
 
-test('directories that are swapped by a link are followed, secrets too, and no secret is logged', async () => {
+test('directories replaced through a symbolic link are followed, also for secrets, and no secret is logged', async () => {
   for (const [version, key] of [
     ['one', 'sk-the-first\n'],
     ['two', 'sk-the-second\n'],
@@ -156,68 +156,68 @@ test('directories that are swapped by a link are followed, secrets too, and no s
   }
   const mounted = join(directory, 'mounted')
   await rename(join(directory, 'to-one'), mounted)
-  await using providerConfig = await follow(acme(5, `, apiKey: '\${file:${mounted}/key}'`))
-  const keyNow = () => providerConfig.current().providers[0]?.apiKey?.reveal()
+  await using liveConfig = await follow(acme(5, `, apiKey: '\${file:${mounted}/key}'`))
+  const keyNow = () => liveConfig.current().providers[0]?.apiKey?.reveal()
   expect(keyNow()).toBe('sk-the-first')
   await rename(join(directory, 'to-two'), mounted)
   await expect.poll(keyNow).toBe('sk-the-second')
-  expect(providerConfig.lines).toEqual([
+  expect(liveConfig.events).toEqual([
     expect.objectContaining({ msg: 'provider-config.changed', providers: ['acme'] }),
   ])
-  expect(providerConfig.logText()).not.toContain('sk-the')
+  expect(liveConfig.logText()).not.toContain('sk-the')
 })
 
-test('what the record holds counts over the file as soon as it is written, and the file again when it goes', async () => {
+test('an override in the database takes effect at once, and removing it restores the file', async () => {
   await putProvider(
     'house',
     { kind: 'local' },
     sealCredential(credentialSecrets, 'house', new Secret('sk-1')),
   )
-  await using providerConfig = await follow(acme(5, ', apiKey: sk-of-the-file'))
+  await using liveConfig = await follow(acme(5, ', apiKey: sk-of-the-file'))
   const keyOf = (name: string) =>
-    providerConfig
+    liveConfig
       .current()
       .providers.find((each) => each.name === name)
       ?.apiKey?.reveal()
-  expect(providerConfig.current().providers.map(({ name }) => name)).toEqual(['acme', 'house'])
+  expect(liveConfig.current().providers.map(({ name }) => name)).toEqual(['acme', 'house'])
   expect(keyOf('house')).toBe('sk-1')
-  expect(providerConfig.lines).toEqual([])
+  expect(liveConfig.events).toEqual([])
 
   await putProvider('acme', { kind: 'openai', baseUrl: 'https://acme.example/v2', slots: 3, enabled: false })
   await writeModelRecord(database.postgres, 'vidB-2', { routes: [{ provider: 'house', order: 2 }] })
-  await expect.poll(() => providerConfig.current().models['vidB-2']?.routes?.[0]?.provider).toBe('house')
-  expect(providerConfig.current().providers[0]).toMatchObject({ name: 'acme', slots: 3, isEnabled: false })
-  // Whoever may change a provider must not be able to have the file's key sent to them.
+  await expect.poll(() => liveConfig.current().models['vidB-2']?.routes?.[0]?.provider).toBe('house')
+  expect(liveConfig.current().providers[0]).toMatchObject({ name: 'acme', slots: 3, isEnabled: false })
+  // The file's key is used only for the origin that the file names.
   expect(keyOf('acme')).toBe('sk-of-the-file')
   await putProvider('acme', { kind: 'openai', baseUrl: 'https://elsewhere.example', slots: 2 })
-  await expect.poll(() => providerConfig.slotsOf('acme')).toBe(2)
+  await expect.poll(() => liveConfig.slotsOf('acme')).toBe(2)
   expect(keyOf('acme')).toBeUndefined()
-  expect(providerConfig.ofFile().providers.map(({ name, slots }) => [name, slots])).toEqual([['acme', 5]])
+  expect(liveConfig.fileConfig().providers.map(({ name, slots }) => [name, slots])).toEqual([['acme', 5]])
 
   await removeProviderRecord(database.postgres, 'acme')
   await removeModelRecord(database.postgres, 'vidB-2')
-  await expect.poll(() => providerConfig.slotsOf('acme')).toBe(5)
-  await expect.poll(() => providerConfig.current().models).toEqual({})
+  await expect.poll(() => liveConfig.slotsOf('acme')).toBe(5)
+  await expect.poll(() => liveConfig.current().models).toEqual({})
 })
 
-test('a provider that was removed with tasks of its own stays, and takes nothing new', async () => {
+test('a removed provider with open tasks stays, disabled', async () => {
   await putProvider('house', { kind: 'local' })
   await database.postgres.query(
     `insert into open_tasks (day, task_id, account_id, key_id, seconds, provider, shard, model, accepted_at, not_before,
                              last_activity_at, deadline_at)
      values (current_date, 'task_of_house', gen_random_uuid(), gen_random_uuid(), 4, 'house', 0, 'vidB-2', now(), now(), now(), now())`,
   )
-  await using providerConfig = await follow(acme(5))
-  const house = () => providerConfig.current().providers.find(({ name }) => name === 'house')
+  await using liveConfig = await follow(acme(5))
+  const house = () => liveConfig.current().providers.find(({ name }) => name === 'house')
   expect(house()?.isEnabled).toBe(true)
   await removeProviderRecord(database.postgres, 'house')
   await expect.poll(() => house()?.isEnabled).toBe(false)
   await database.postgres.query('delete from open_tasks')
-  await providerConfig.refresh()
+  await liveConfig.refresh()
   expect(house()).toBeUndefined()
 })
 
-test('an entry of the record that cannot be used is told once and stops no other', async () => {
+test('an invalid override is logged once and does not affect others', async () => {
   const shut = sealCredential(
     [new Secret('another secret of more than thirty-two')],
     'shut',
@@ -227,18 +227,18 @@ test('an entry of the record that cannot be used is told once and stops no other
   await putProvider('acme', { kind: 'telepathy' })
   await putProvider('house', { kind: 'local' })
   await writeModelRecord(database.postgres, 'vidB-2', { routes: [{ provider: 'gone' }] })
-  await using providerConfig = await follow(acme(5))
-  await providerConfig.refresh()
-  expect(providerConfig.current().providers.map(({ name, isEnabled }) => [name, isEnabled])).toEqual([
+  await using liveConfig = await follow(acme(5))
+  await liveConfig.refresh()
+  expect(liveConfig.current().providers.map(({ name, isEnabled }) => [name, isEnabled])).toEqual([
     ['acme', false],
     ['house', true],
     ['shut', false],
   ])
-  // It falls to nobody else.
-  expect(providerConfig.current().models['vidB-2']?.routes).toEqual([])
-  expect(providerConfig.lines.map(({ problem }) => problem)).toEqual([
+  // The model does not fall back to another provider.
+  expect(liveConfig.current().models['vidB-2']?.routes).toEqual([])
+  expect(liveConfig.events.map(({ problem }) => problem)).toEqual([
     expect.stringMatching(/^providers\.acme\.kind must be one of/),
-    expect.stringMatching(/^providers\.shut has a key that none of CREDENTIAL_SECRETS opens/),
-    'models.vidB-2 has a route to gone, which is not there',
+    expect.stringMatching(/^providers\.shut has a key that no secret of CREDENTIAL_SECRETS decrypts/),
+    'models.vidB-2 has a route to gone, which does not exist',
   ])
 })

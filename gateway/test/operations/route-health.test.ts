@@ -11,7 +11,7 @@ import { forgetOldHealth } from '../../src/routing/route-health-store.ts'
 import { createRouter } from '../../src/routing/router.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { startProxy } from '../kit/start-gateway.ts'
-import { settingsAt } from '../kit/vendor-providers.ts'
+import { providerConfigAt } from '../kit/vendor-providers.ts'
 import { withoutIntervals } from '../kit/without-intervals.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
@@ -160,7 +160,7 @@ test('retries at a provider are few, whatever the model', async () => {
 })
 
 test('what is sent to a provider counts as its load at once, until the record is read again', async () => {
-  const providers = ['first', 'second'].map((name) => settingsAt('http://127.0.0.1:9', 'any', { name }))
+  const providers = ['first', 'second'].map((name) => providerConfigAt('http://127.0.0.1:9', 'any', { name }))
   const route = {
     upstreamModel: 'm',
     order: 1,
@@ -173,11 +173,11 @@ test('what is sent to a provider counts as its load at once, until the record is
     { ...route, provider: 'first' },
     { ...route, provider: 'second', order: 2 },
   ]
-  const providerConfig = { providers, models: { video: { routes } } as never }
-  const live = { current: () => providerConfig, onChange: () => () => {} }
+  const config = { providers, models: { video: { routes } } as never }
+  const live = { current: () => config, onChange: () => () => {} }
   const { postgres } = database
   const router = await createRouter({
-    ...{ providerConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+    ...{ liveConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
   })
   const video = { seconds: 4, width: 480, height: 480, isRemix: false }
   const choose = () => router.choose('video', { capability: 'video', video })?.decision
@@ -194,26 +194,26 @@ test('what is sent to a provider counts as its load at once, until the record is
 test('a changed key, wherever it was changed, is a new start in every process; another setting is none', async () => {
   const { postgres } = database
   const listeners = new Set<() => void>()
-  let providerConfig = {
-    providers: [settingsAt('http://127.0.0.1:9', 'old-key', { name: 'acme' })],
+  let config = {
+    providers: [providerConfigAt('http://127.0.0.1:9', 'old-key', { name: 'acme' })],
     models: {},
   }
   const live = {
-    current: () => providerConfig,
+    current: () => config,
     onChange: (listener: () => void) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
   }
   const change = (key: string, slots: number) => {
-    providerConfig = {
-      ...providerConfig,
-      providers: [settingsAt('http://127.0.0.1:9', key, { name: 'acme', slots })],
+    config = {
+      ...config,
+      providers: [providerConfigAt('http://127.0.0.1:9', key, { name: 'acme', slots })],
     }
     for (const listener of listeners) listener()
   }
   const router = await createRouter({
-    ...{ providerConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+    ...{ liveConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
   })
   router.report('acme', model, 'unauthorized')
   await expect
@@ -233,13 +233,13 @@ test.each([
 ] as const)('a failure of work %s', async (_, outlivesClient, kind) => {
   const { postgres } = database
   const route = { provider: 'acme', upstreamModel: 'speech', order: 1, weight: 1 }
-  const providerConfig = {
-    providers: [settingsAt('http://127.0.0.1:9', 'a-key', { name: 'acme' })],
+  const config = {
+    providers: [providerConfigAt('http://127.0.0.1:9', 'a-key', { name: 'acme' })],
     models: { [model]: { routes: [route] } } as never,
   }
-  const live = { current: () => providerConfig, onChange: () => () => {} }
+  const live = { current: () => config, onChange: () => () => {} }
   const router = await createRouter({
-    ...{ providerConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+    ...{ liveConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
   })
   for (let call = 0; call < 5; call += 1) {
     const client = new AbortController()

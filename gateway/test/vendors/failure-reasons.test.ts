@@ -17,7 +17,7 @@ beforeAll(async () => {
   stack = await startStack({
     // Starts the built-in provider as well.
     provider: 'local',
-    providerConfig: (vendor) => {
+    routingConfig: (vendor) => {
       adapters = adaptersAt(vendor)
       const pace = { pollIntervalMsMin: 250, pollIntervalMsMax: 1_000 }
       return {

@@ -39,7 +39,7 @@ const memory = async (): Promise<Memory> => {
   return Object.fromEntries(parts.map((part, index) => [part, sizes[index]])) as Memory
 }
 
-const providerConfigOf = (vendor: Vendor) => {
+const routingConfigOf = (vendor: Vendor) => {
   const common = {
     apiKey,
     slots: 20_000,
@@ -86,7 +86,7 @@ const isOver = async () =>
 beforeAll(async () => {
   polled = await startVendor({ apiKey })
   stack = await startStack({
-    providerConfig: providerConfigOf,
+    routingConfig: routingConfigOf,
     environment: { LIMIT_CREATES_PER_MINUTE: '1000000' },
   })
   fresh = await memory()

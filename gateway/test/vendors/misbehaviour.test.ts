@@ -88,7 +88,7 @@ let ended: Ended[]
 let confused: Set<string>
 let tookMs: number
 
-const providerConfigOf = (vendor: Vendor) => {
+const routingConfigOf = (vendor: Vendor) => {
   const common = {
     ...{ apiKey: 'vendor-key-of-tests', slots: 200, shards: 1, resultOrigins: [vendor.url] },
     ...{ pollIntervalMsMin: 250, pollIntervalMsMax: 2_000 },
@@ -217,9 +217,9 @@ beforeAll(async () => {
   const bytes = await readFile(new URL('../../../dev/vendor/sample.mp4', import.meta.url))
   sample = createHash('sha256').update(bytes).digest('hex')
   stack = await startStack({
-    providerConfig: (vendor) => {
+    routingConfig: (vendor) => {
       adapters = adaptersAt(vendor)
-      return providerConfigOf(vendor)
+      return routingConfigOf(vendor)
     },
     environment: {
       TASK_DEADLINE_SECONDS: String(deadlineSeconds),

@@ -53,7 +53,7 @@ let upMs: number
 let samples: Sample[]
 let made: Made[]
 
-const providerConfigOf = (vendor: Vendor) => {
+const routingConfigOf = (vendor: Vendor) => {
   const common = {
     ...{ kind: 'openai', apiKey, slots: 500, idempotentSubmits: true },
     ...{ pollIntervalMsMin: 250, pollIntervalMsMax: 2_000 },
@@ -136,7 +136,7 @@ beforeAll(async () => {
   other = await startVendor({ apiKey, durationMs: jobMs })
   stack = await startStack({
     vendorDurationMs: jobMs,
-    providerConfig: providerConfigOf,
+    routingConfig: routingConfigOf,
     environment: { LIMIT_CREATES_PER_MINUTE: '1000000' },
   })
   const first = stack.vendor

@@ -22,7 +22,7 @@ beforeAll(async () => {
     ...{ pollIntervalMsMin: 250, pollIntervalMsMax: 1_000 },
   })
   outer = await startStack({
-    providerConfig: () => ({
+    routingConfig: () => ({
       providers: { inner: provider(inner.key), poor: provider(poor.text), limited: provider(limited.text) },
       models: { 'vidB-2-pro': { provider: 'poor' }, 'vidA2-fast': { provider: 'limited' } },
     }),

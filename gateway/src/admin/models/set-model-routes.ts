@@ -5,24 +5,23 @@ import { RoutesBody } from '@kinora/contract/operations/admin/models'
 import type { Handler } from '../../http/call.ts'
 import { knownModels } from '../../models/catalog.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
-import { placeText } from '../../provider-config/config-reader.ts'
 import { parseModelConfig } from '../../provider-config/model-config.ts'
 import {
   listModelRecords,
   listProviderRecords,
   lockProviderConfig,
   writeModelRecord,
-  type Entry,
 } from '../../provider-config/provider-config-store.ts'
+import { formatPath, type RawConfig } from '../../provider-config/validate-config.ts'
 import { audited } from '../audit-log/audit.ts'
 import { viewRoutes, type RouteDependencies } from './view-routes.ts'
 
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
 
 /** Providers that a route may lead to: none that is about to go. */
-const providersNow = async (database: Database, { providerConfig }: RouteDependencies): Promise<string[]> => {
+const currentProviders = async (database: Database, { liveConfig }: RouteDependencies): Promise<string[]> => {
   const records = await listProviderRecords(database)
-  const inFile = providerConfig.ofFile().providers.map(({ name }) => name)
+  const inFile = liveConfig.fileConfig().providers.map(({ name }) => name)
   const inRecord = records.flatMap(({ name, removedAt }) => (removedAt === null ? name : []))
   return [...new Set([...inFile, ...inRecord])]
 }
@@ -40,14 +39,14 @@ export const setModelRoutes =
     }
     await postgres.transaction(async (database) => {
       await lockProviderConfig(database)
-      const providers = await providersNow(database, dependencies)
+      const providers = await currentProviders(database, dependencies)
       const { problems } = parseModelConfig(model.id, { routes }, { providers, knownModels })
       const [first] = problems
       if (first !== undefined) {
-        const texts = problems.map(({ path, message }) => `'${placeText(path)}' ${message}`)
-        throw refuse(placeText(first.path), `${texts.join('. ')}.`)
+        const texts = problems.map(({ path, message }) => `'${formatPath(path)}' ${message}`)
+        throw refuse(formatPath(first.path), `${texts.join('. ')}.`)
       }
-      const earlier: Entry = (await listModelRecords(database))[model.id] ?? {}
+      const earlier: RawConfig = (await listModelRecords(database))[model.id] ?? {}
       await writeModelRecord(database, model.id, { ...earlier, routes })
       await audited(database, call, {
         action: 'setModelRoutes',

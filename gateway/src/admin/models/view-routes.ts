@@ -3,31 +3,31 @@ import type { ModelRoutes } from '@kinora/contract/operations/admin/models'
 import { knownModels } from '../../models/catalog.ts'
 import type { ModelConfig } from '../../models/model.ts'
 import type { Database } from '../../platform/postgres.ts'
-import { placeText } from '../../provider-config/config-reader.ts'
-import { parseModelConfig, routedTo } from '../../provider-config/model-config.ts'
+import { parseModelConfig, routedProviders } from '../../provider-config/model-config.ts'
 import { listModelRecords } from '../../provider-config/provider-config-store.ts'
+import { formatPath } from '../../provider-config/validate-config.ts'
 import { capabilityFor } from '../providers/capability-for.ts'
 import { presentHealth } from '../providers/present-health.ts'
 import type { ProviderDependencies } from '../providers/view-providers.ts'
 
-export type RouteDependencies = Pick<ProviderDependencies, 'providerConfig' | 'catalog' | 'router'>
+export type RouteDependencies = Pick<ProviderDependencies, 'liveConfig' | 'catalog' | 'router'>
 
 /** Who serves a model now, and who says so. */
 export const viewRoutes = async (
   database: Database,
   { id, kind }: Pick<ModelConfig, 'id' | 'kind'>,
-  { providerConfig, router }: RouteDependencies,
+  { liveConfig, router }: RouteDependencies,
 ): Promise<ModelRoutes> => {
-  await providerConfig.refresh()
+  await liveConfig.refresh()
   const entry = (await listModelRecords(database))[id]
-  const providers = providerConfig.current().providers.map(({ name }) => name)
-  const named = routedTo(entry).filter((name) => name !== undefined)
+  const providers = liveConfig.current().providers.map(({ name }) => name)
+  const named = routedProviders(entry).filter((name) => name !== undefined)
   const { problems } = parseModelConfig(id, entry, { providers: [...providers, ...named], knownModels })
   const problem = [
-    ...problems.map(({ path, message }) => `'${placeText(path)}' ${message}`),
+    ...problems.map(({ path, message }) => `'${formatPath(path)}' ${message}`),
     ...named.flatMap((name) => (providers.includes(name) ? [] : `There is no provider named ${name}`)),
   ].join('. ')
-  const isInFile = providerConfig.ofFile().models[id]?.routes !== undefined
+  const isInFile = liveConfig.fileConfig().models[id]?.routes !== undefined
   const isInRecord = named.length > 0 && problems.length === 0
   return {
     object: 'model.routes',

@@ -3,23 +3,23 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Handler } from '../../http/call.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
-import { routedTo } from '../../provider-config/model-config.ts'
+import { routedProviders } from '../../provider-config/model-config.ts'
 import {
   findProviderRecord,
-  forgetProviderRecord,
+  deleteProviderRecord,
   listModelRecords,
   lockProviderConfig,
   removeProviderRecord,
 } from '../../provider-config/provider-config-store.ts'
 import { audited } from '../audit-log/audit.ts'
-import { presentProviderSettings } from './present-provider.ts'
+import { presentProviderConfig } from './present-provider.ts'
 import { readProviderLoads } from './provider-load-store.ts'
 import { noProvider, type ProviderDependencies } from './view-providers.ts'
 
 /** Routes that lead nowhere would count for nothing, and the models' tasks would go somewhere unforeseen. */
 const assertNotRouted = async (database: Database, name: string) => {
   const models = Object.entries(await listModelRecords(database)).flatMap(([model, entry]) =>
-    routedTo(entry).includes(name) ? model : [],
+    routedProviders(entry).includes(name) ? model : [],
   )
   if (models.length === 0) return
   throw new ApiError('conflict', {
@@ -30,12 +30,12 @@ const assertNotRouted = async (database: Database, name: string) => {
 export const deleteProvider =
   ({
     postgres,
-    providerConfig,
+    liveConfig,
     parseConfig,
   }: ProviderDependencies & { postgres: Postgres }): Handler<typeof adminOperations.deleteProvider> =>
   async (call) => {
     const name = call.path.name
-    const isOfFile = providerConfig.ofFile().providers.some((each) => each.name === name)
+    const isOfFile = liveConfig.fileConfig().providers.some((each) => each.name === name)
     const openTasks = await postgres.transaction(async (database) => {
       await lockProviderConfig(database)
       const record = await findProviderRecord(database, name)
@@ -45,21 +45,20 @@ export const deleteProvider =
         })
       }
       if (record === undefined || record.removedAt !== null) throw noProvider()
-      if (isOfFile) await forgetProviderRecord(database, name)
+      if (isOfFile) await deleteProviderRecord(database, name)
       else {
         await assertNotRouted(database, name)
         await removeProviderRecord(database, name)
       }
       const load = (await readProviderLoads(database)).get(name)
-      const { settings } = parseConfig(name, record.entry)
+      const { config } = parseConfig(name, record.config)
       await audited(database, call, {
         action: 'deleteProvider',
         target: name,
-        before:
-          settings === undefined ? record.entry : presentProviderSettings(settings, record.credentialHint),
+        before: config === undefined ? record.config : presentProviderConfig(config, record.credentialHint),
       })
       return (load?.inFlight ?? 0) + (load?.waiting ?? 0)
     })
-    await providerConfig.refresh()
+    await liveConfig.refresh()
     return { body: { name, deleted: true, is_of_file: isOfFile, open_tasks: openTasks } }
   }

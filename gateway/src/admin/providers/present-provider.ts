@@ -2,7 +2,7 @@ import type { Provider } from '@kinora/contract/operations/admin/providers'
 
 import { hintOf } from '../../auth/key-text.ts'
 import type { Secret } from '../../platform/secret.ts'
-import type { ProviderSettings } from '../../provider-config/config.ts'
+import type { ProviderConfig } from '../../provider-config/config.ts'
 import { snakeCase } from '../settings/setting-names.ts'
 
 /** Of a key that is short its end would tell too much. */
@@ -19,8 +19,8 @@ type Configured = Omit<
 >
 
 /** How a provider is set up, as the file or the record says it; its key is told by its hint alone. */
-export const presentProviderSettings = (
-  settings: ProviderSettings,
+export const presentProviderConfig = (
+  settings: ProviderConfig,
   credentialHint: string | null,
 ): Configured => ({
   name: settings.name,
@@ -37,6 +37,8 @@ export const presentProviderSettings = (
   download_timeout_ms: settings.timeoutsMs.download,
   connections: settings.connections,
   result_origins: settings.resultOrigins,
-  settings: Object.fromEntries(Object.entries(settings.own).map(([name, value]) => [snakeCase(name), value])),
+  settings: Object.fromEntries(
+    Object.entries(settings.protocolSettings).map(([name, value]) => [snakeCase(name), value]),
+  ),
   credential_hint: credentialHint,
 })

@@ -3,9 +3,8 @@ import { apiKeyCharactersMax, ProviderBody } from '@kinora/contract/operations/a
 
 import type { Call } from '../../http/call.ts'
 import { Secret } from '../../platform/secret.ts'
-import { isEntry } from '../../provider-config/config-reader.ts'
-import type { Entry } from '../../provider-config/provider-config-store.ts'
-import { commonProviderSettings } from '../../provider-config/provider-config.ts'
+import { providerConfigSchema } from '../../provider-config/provider-config.ts'
+import { isMapping, type RawConfig } from '../../provider-config/validate-config.ts'
 import { camelCase } from '../settings/setting-names.ts'
 
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
@@ -15,7 +14,7 @@ const isKey = (text: string): boolean => {
   if (text.length > apiKeyCharactersMax) return false
   if (/^[\x21-\x7e]+$/.test(text)) return true
   try {
-    return isEntry(JSON.parse(text))
+    return isMapping(JSON.parse(text))
   } catch {
     return false
   }
@@ -32,13 +31,13 @@ const readApiKey = ({ fields }: Pick<Call, 'fields'>): Secret | null | undefined
   )
 }
 
-const readOwnSettings = ({ fields }: Pick<Call, 'fields'>): Entry => {
+const readOwnSettings = ({ fields }: Pick<Call, 'fields'>): RawConfig => {
   const given = fields.value('settings') ?? {}
-  if (!isEntry(given)) throw refuse('settings', "'settings' must be an object.")
+  if (!isMapping(given)) throw refuse('settings', "'settings' must be an object.")
   const named = Object.entries(given).map(([name, value]) => [camelCase(name), name, value] as const)
   for (const [setting, name] of named) {
     // Beside it they are checked, and kept, each in its own way.
-    if (Object.hasOwn(commonProviderSettings.properties, setting)) {
+    if (Object.hasOwn(providerConfigSchema.properties, setting)) {
       throw refuse(`settings.${name}`, `'${name}' belongs beside 'settings', not inside of it.`)
     }
   }
@@ -46,12 +45,12 @@ const readOwnSettings = ({ fields }: Pick<Call, 'fields'>): Entry => {
 }
 
 /** The entry as the file would have it, and the key, which no entry has. */
-export const readProviderBody = (call: Call): { entry: Entry; apiKey: Secret | null | undefined } => {
+export const readProviderBody = (call: Call): { config: RawConfig; apiKey: Secret | null | undefined } => {
   // Both are read apart: one must not be quoted, and the other is only known to its kind.
   const { api_key: _, settings: __, ...common } = call.read(ProviderBody)
   const named = Object.entries(common).map(([name, value]) => [camelCase(name), value] as const)
   return {
-    entry: { ...Object.fromEntries(named), ...readOwnSettings(call) },
+    config: { ...Object.fromEntries(named), ...readOwnSettings(call) },
     apiKey: readApiKey(call),
   }
 }

@@ -1,15 +1,15 @@
 import { ApiError } from '@kinora/contract/errors'
 
-import { placeText, type Problem } from '../../provider-config/config-reader.ts'
-import { commonProviderSettings } from '../../provider-config/provider-config.ts'
+import { providerConfigSchema } from '../../provider-config/provider-config.ts'
+import { formatPath, type Problem } from '../../provider-config/validate-config.ts'
 import { snakeCase, snakeCaseIn } from '../settings/setting-names.ts'
 
 /** Where something stands in the body: what only its kind knows of is one step further down. */
 const paramOf = ([first, ...rest]: Problem['path']): string => {
   if (first === undefined) return 'name'
   const name = snakeCase(String(first))
-  const isCommon = Object.hasOwn(commonProviderSettings.properties, first)
-  return placeText(isCommon ? [name, ...rest] : ['settings', name, ...rest])
+  const isCommon = Object.hasOwn(providerConfigSchema.properties, first)
+  return formatPath(isCommon ? [name, ...rest] : ['settings', name, ...rest])
 }
 
 /** What is wrong with an entry, in the words of this API. */

@@ -4,7 +4,7 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { Secret } from '../../platform/secret.ts'
-import type { ProviderSettings } from '../../provider-config/config.ts'
+import type { ProviderConfig } from '../../provider-config/config.ts'
 import {
   findProviderRecord,
   lockProviderConfig,
@@ -13,7 +13,7 @@ import {
 } from '../../provider-config/provider-config-store.ts'
 import { sealCredential } from '../../provider-config/sealed-credential.ts'
 import { audited } from '../audit-log/audit.ts'
-import { credentialHintOf, presentProviderSettings } from './present-provider.ts'
+import { credentialHintOf, presentProviderConfig } from './present-provider.ts'
 import { readProviderBody } from './read-provider-body.ts'
 import { refuseConfig } from './refuse-config.ts'
 import { viewProvider, type ProviderDependencies } from './view-providers.ts'
@@ -35,7 +35,7 @@ const sealed = (secrets: Secret[], name: string, apiKey: Secret): Sealed => {
 }
 
 /** A key that nobody sends along now is sent only where it was sent before: whoever moves a provider must know its key. */
-const assertSameOrigin = (earlier: ProviderSettings | undefined, { baseUrl }: ProviderSettings) => {
+const assertSameOrigin = (earlier: ProviderConfig | undefined, { baseUrl }: ProviderConfig) => {
   if (earlier !== undefined && URL.parse(earlier.baseUrl)?.origin === URL.parse(baseUrl)?.origin) return
   throw new ApiError('invalid_parameter', {
     param: 'api_key',
@@ -49,35 +49,35 @@ export const setProvider =
     dependencies: ProviderDependencies & { postgres: Postgres },
   ): Handler<typeof adminOperations.setProvider> =>
   async (call) => {
-    const { postgres, providerConfig, credentialSecrets, parseConfig } = dependencies
+    const { postgres, liveConfig, credentialSecrets, parseConfig } = dependencies
     const name = call.path.name
-    const { entry, apiKey } = readProviderBody(call)
-    const { settings, problems } = parseConfig(name, entry)
-    if (settings === undefined) throw refuseConfig(problems)
+    const { config: raw, apiKey } = readProviderBody(call)
+    const { config, problems } = parseConfig(name, raw)
+    if (config === undefined) throw refuseConfig(problems)
 
-    const keyFor = (record: ProviderRecord | undefined, inFile: ProviderSettings | undefined): Sealed => {
+    const keyFor = (record: ProviderRecord | undefined, inFile: ProviderConfig | undefined): Sealed => {
       if (apiKey === null) return noKey
       if (apiKey !== undefined) return sealed(credentialSecrets, name, apiKey)
       if (record !== undefined && record.credential !== null) {
-        assertSameOrigin(parseConfig(name, record.entry).settings, settings)
+        assertSameOrigin(parseConfig(name, record.config).config, config)
         return record
       }
-      if (inFile?.apiKey !== undefined) assertSameOrigin(inFile, settings)
+      if (inFile?.apiKey !== undefined) assertSameOrigin(inFile, config)
       return noKey
     }
 
     await postgres.transaction(async (database) => {
       await lockProviderConfig(database)
       const record = await findProviderRecord(database, name)
-      const inFile = providerConfig.ofFile().providers.find((each) => each.name === name)
+      const inFile = liveConfig.fileConfig().providers.find((each) => each.name === name)
       const { credential, credentialHint } = keyFor(record, inFile)
-      await writeProviderRecord(database, { name, entry, credential, credentialHint })
-      const earlier = record === undefined ? inFile : parseConfig(name, record.entry).settings
+      await writeProviderRecord(database, { name, config: raw, credential, credentialHint })
+      const earlier = record === undefined ? inFile : parseConfig(name, record.config).config
       await audited(database, call, {
         action: 'setProvider',
         target: name,
-        before: earlier && presentProviderSettings(earlier, record?.credentialHint ?? null),
-        after: presentProviderSettings(settings, credentialHint),
+        before: earlier && presentProviderConfig(earlier, record?.credentialHint ?? null),
+        after: presentProviderConfig(config, credentialHint),
       })
     })
     return { body: await viewProvider(postgres, name, dependencies) }

@@ -5,36 +5,32 @@ import type { Provider } from '@kinora/contract/operations/admin/providers'
 import type { Catalog } from '../../models/catalog.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Secret } from '../../platform/secret.ts'
-import { readConfigEntry } from '../../provider-config/config-reader.ts'
-import type { ProviderSettings } from '../../provider-config/config.ts'
-import type { LiveProviderConfig } from '../../provider-config/live-config.ts'
+import type { ProviderConfig } from '../../provider-config/config.ts'
+import type { ReloadableConfig } from '../../provider-config/live-config.ts'
+import { listProviderRecords, type ProviderRecord } from '../../provider-config/provider-config-store.ts'
 import {
-  listProviderRecords,
-  type Entry,
-  type ProviderRecord,
-} from '../../provider-config/provider-config-store.ts'
-import {
-  commonProviderSettings,
-  settingsFrom,
+  providerConfigSchema,
+  toProviderConfig,
   type parseProviderConfig,
 } from '../../provider-config/provider-config.ts'
 import { openCredential } from '../../provider-config/sealed-credential.ts'
+import { validateConfig, type RawConfig } from '../../provider-config/validate-config.ts'
 import { remedyFor, type Router } from '../../routing/route.ts'
 import { secondsOf } from '../unix-time.ts'
 import { capabilityFor } from './capability-for.ts'
 import { presentHealth } from './present-health.ts'
-import { credentialHintOf, presentProviderSettings } from './present-provider.ts'
+import { credentialHintOf, presentProviderConfig } from './present-provider.ts'
 import { readProviderLoads } from './provider-load-store.ts'
 import { problemText } from './refuse-config.ts'
 
 export interface ProviderDependencies {
-  providerConfig: Pick<LiveProviderConfig, 'current' | 'ofFile' | 'refresh'>
+  liveConfig: Pick<ReloadableConfig, 'current' | 'fileConfig' | 'refresh'>
   catalog: Catalog
   router: Pick<Router, 'routesOf' | 'healthOf'>
   /** Opens with any of them; the first seals. */
   credentialSecrets: Secret[]
   /** With every protocol there is. */
-  parseConfig: (name: string, entry: unknown) => ReturnType<typeof parseProviderConfig>
+  parseConfig: (name: string, raw: unknown) => ReturnType<typeof parseProviderConfig>
 }
 
 const modelsOf = (name: string, { catalog, router }: ProviderDependencies): Provider['models'] =>
@@ -53,10 +49,10 @@ const modelsOf = (name: string, { catalog, router }: ProviderDependencies): Prov
 
 /** What is wrong with what operators set up; an entry of the file that is wrong is not taken at all. */
 const problemWith = (
-  { name, entry, credential }: ProviderRecord,
+  { name, config, credential }: ProviderRecord,
   { credentialSecrets, parseConfig }: ProviderDependencies,
 ): string | null => {
-  const { problems } = parseConfig(name, entry)
+  const { problems } = parseConfig(name, config)
   if (problems.length > 0) {
     return `This entry cannot be used any more, so set it up again: ${problems.map(problemText).join(', ')}.`
   }
@@ -80,32 +76,30 @@ const problemOf = (
 }
 
 /** As much of an entry as is understood, where not all of it is. It gets nothing new. */
-const settingsOfRest = (name: string, entry: Entry): ProviderSettings => {
-  const wrong = new Set(
-    readConfigEntry(commonProviderSettings, entry).problems.map(({ path: [first] }) => first),
-  )
-  const rest = Object.fromEntries(Object.entries(entry).filter(([setting]) => !wrong.has(setting)))
-  const { values } = readConfigEntry(commonProviderSettings, rest)
-  return { ...settingsFrom(name, values, values.baseUrl ?? '', {}), isEnabled: false }
+const settingsOfRest = (name: string, raw: RawConfig): ProviderConfig => {
+  const wrong = new Set(validateConfig(providerConfigSchema, raw).problems.map(({ path: [first] }) => first))
+  const rest = Object.fromEntries(Object.entries(raw).filter(([setting]) => !wrong.has(setting)))
+  const { values } = validateConfig(providerConfigSchema, rest)
+  return { ...toProviderConfig(name, values, values.baseUrl ?? '', {}), isEnabled: false }
 }
 
 export const viewProviders = async (
   database: Database,
   dependencies: ProviderDependencies,
 ): Promise<Provider[]> => {
-  const { providerConfig } = dependencies
-  await providerConfig.refresh()
+  const { liveConfig } = dependencies
+  await liveConfig.refresh()
   const records = new Map((await listProviderRecords(database)).map((record) => [record.name, record]))
   const loads = await readProviderLoads(database)
-  const live = new Map(providerConfig.current().providers.map((settings) => [settings.name, settings]))
+  const live = new Map(liveConfig.current().providers.map((settings) => [settings.name, settings]))
 
-  const view = (settings: ProviderSettings): Provider => {
+  const view = (settings: ProviderConfig): Provider => {
     const { name } = settings
     const record = records.get(name)
     const hint = settings.apiKey === undefined ? null : credentialHintOf(settings.apiKey)
     const load = loads.get(name)
     return {
-      ...presentProviderSettings(settings, record?.credentialHint ?? hint),
+      ...presentProviderConfig(settings, record?.credentialHint ?? hint),
       source: record === undefined ? 'file' : 'record',
       is_removed: record !== undefined && record.removedAt !== null,
       problem: problemOf(name, record, dependencies),
@@ -116,7 +110,7 @@ export const viewProviders = async (
     }
   }
   const unusable = [...records.values()].filter(({ name }) => !live.has(name))
-  return [...live.values(), ...unusable.map(({ name, entry }) => settingsOfRest(name, entry))]
+  return [...live.values(), ...unusable.map(({ name, config }) => settingsOfRest(name, config))]
     .map(view)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }

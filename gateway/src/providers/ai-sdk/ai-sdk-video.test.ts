@@ -15,7 +15,7 @@ const soon = (): AbortSignal => AbortSignal.timeout(120_000)
 const job = (prompt: string, changes: Partial<VideoJob> = {}): VideoJob =>
   jobForTest({ model: 'maker/video-1', prompt, ...changes })
 
-const settingsAt = (baseUrl: string, changes: Partial<AiSdkSettings> = {}): AiSdkSettings => ({
+const providerConfigAt = (baseUrl: string, changes: Partial<AiSdkSettings> = {}): AiSdkSettings => ({
   baseUrl,
   apiKey: 'vendor-secret',
   connections: 8,
@@ -29,7 +29,7 @@ const settingsAt = (baseUrl: string, changes: Partial<AiSdkSettings> = {}): AiSd
 })
 
 const connect = (baseUrl: string, changes: Partial<AiSdkSettings> = {}): VideoProvider =>
-  aiSdkVideo(settingsAt(baseUrl, changes))
+  aiSdkVideo(providerConfigAt(baseUrl, changes))
 
 describe('with a package as it is published, against the simulated vendor', () => {
   let vendor: Vendor
@@ -142,7 +142,7 @@ test('a factory that is not there is told, with those that are', async () => {
 
 /** A package made up for a test: its models are as given. */
 const packaged = (model: Record<string, unknown>, seen: Record<string, unknown>[] = []) =>
-  aiSdkVideo(settingsAt('http://127.0.0.1:9'), async () => ({
+  aiSdkVideo(providerConfigAt('http://127.0.0.1:9'), async () => ({
     createMadeUp: (options: Record<string, unknown>) => {
       seen.push(options)
       return { videoModel: () => model }
@@ -162,7 +162,7 @@ test('a model that only works within one call is refused with the reason', async
 
 test('a key that is not configured is not looked for in the environment', async () => {
   const seen: Record<string, unknown>[] = []
-  const settings = { ...settingsAt('http://127.0.0.1:9'), apiKey: undefined }
+  const settings = { ...providerConfigAt('http://127.0.0.1:9'), apiKey: undefined }
   const model = { doStart: async () => ({ operation: 'o' }), doStatus: async () => ({}) }
   const provider = aiSdkVideo(settings, async () => ({
     createMadeUp: (options: Record<string, unknown>) => {

@@ -14,6 +14,7 @@ export const aiSdk = protocol({
     }),
     factory: Type.Optional(
       Type.String({
+        minLength: 1,
         description: 'The function in it that makes its provider. Default: the one that is named `create…`.',
       }),
     ),

@@ -29,7 +29,6 @@ export const fal = protocol({
     }),
     userId: Type.String({
       default: '',
-      minLength: 0,
       description:
         'The account that news must be for, as their header `x-fal-webhook-user-id` has it; empty for any.',
     }),
@@ -45,7 +44,7 @@ export const fal = protocol({
       default: {},
       description: 'Fields of the input that are the same for every job, such as `{generate_audio: false}`.',
     }),
-    withImage: Type.Record(Type.String(), Type.String(), {
+    withImage: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
       default: {},
       description:
         'Models that stand in for others where a picture is given, such as `{owner/app/text-to-video: owner/app/image-to-video}`.',

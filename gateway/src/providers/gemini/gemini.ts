@@ -20,9 +20,10 @@ export const gemini = protocol({
         'access token or the JSON of a service account.',
     }),
     project: Type.Optional(
-      Type.String({ description: 'The project that the enterprise API is asked on behalf of.' }),
+      Type.String({ minLength: 1, description: 'The project that the enterprise API is called for.' }),
     ),
     location: Type.String({
+      minLength: 1,
       default: 'us-central1',
       description: 'Where the enterprise API runs its models; without `baseUrl` also where it is reached.',
     }),
@@ -46,7 +47,7 @@ export const gemini = protocol({
         'Whether instructions of a caller are put before the text, which is how these models are told how to speak. ' +
         'Without it they are left out, and the answer says so.',
     }),
-    voices: Type.Record(Type.String(), Type.String(), {
+    voices: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
       default: {},
       description: `What it calls our voices, where not as usual: ${usual}. Other names go as they are.`,
     }),

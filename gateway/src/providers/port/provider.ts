@@ -30,7 +30,7 @@ export type Capability = Exclude<keyof Capabilities, 'engines'>
 export interface Provider extends Capabilities {
   name: string
   /** False where it only finishes what it has. */
-  takesNew: boolean
+  acceptsJobs: boolean
   /** Jobs that may be in flight at once. */
   slots: number
   /** Over how many watches its jobs are spread. */

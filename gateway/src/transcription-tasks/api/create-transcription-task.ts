@@ -57,6 +57,7 @@ export const createTranscriptionTask =
       headers,
       body: presentTranscriptionTask(accepted),
     })
-    const responseToStore = (accepted: TranscriptionTask) => call.responseToStore(accepted.id, responseOf(accepted))
+    const responseToStore = (accepted: TranscriptionTask) =>
+      call.responseToStore(accepted.id, responseOf(accepted))
     return responseOf(await admitRecording({ ...admission, path, responseToStore }))
   }
