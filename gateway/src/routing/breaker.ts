@@ -1,21 +1,21 @@
 /**
- * When a provider is left alone with a model, and for how long. It opens after failures, is tried again by one call at
- * a time once its time is over, and closes when such a call goes well. Pure: clock and chance are handed in.
+ * The circuit breaker of one provider and model. It opens after failures, allows one probe at a time once the open time
+ * has passed, and closes when a probe succeeds. All functions are pure: clock and randomness are parameters.
  */
 import type { CallOutcome } from './route.ts'
 
 export interface Breaker {
   /** Failures since the last success, or since it closed. */
-  row: number
-  /** Calls and failures of the last seconds, by the second, oldest first. */
+  consecutiveFailures: number
+  /** Calls and failures per second of the window, oldest first. */
   recent: { second: number; calls: number; failures: number }[]
-  /** Since when it has been saying nothing but that it is busy. */
+  /** The first of the uninterrupted busy responses. */
   busySinceMs: number | undefined
-  /** Until then it asked to be left alone. */
+  /** The end of the Retry-After window. */
   waitUntilMs: number
-  /** Set while it is open; past that time it is half open. */
+  /** Set while it is open; after `untilMs` it is half-open. */
   open: { untilMs: number; reason: string; isUnauthorized: boolean } | undefined
-  /** How often it opened in a row. */
+  /** Consecutive openings. */
   openings: number
   recoveredAtMs: number | undefined
 }
@@ -23,27 +23,27 @@ export interface Breaker {
 export interface CallEnd {
   outcome: CallOutcome
   retryAfterMs?: number | undefined
-  /** Whether it was the one call that tries an unhealthy provider. */
+  /** Whether the call was the probe of an unhealthy provider. */
   isProbe: boolean
 }
 
-const rowMax = 5
+const consecutiveFailuresMax = 5
 const windowSeconds = 30
 const windowCallsLeast = 20
 const openMsLeast = 5_000
-/** So that one that is well again is found so within a minute, however long it ailed. */
+/** Bounds the time to notice a recovery, however long the outage was. */
 export const openMsMost = 30_000
-/** A provider that is short of capacity serves others; only after so long it counts as one that serves nobody. */
+/** A busy provider is short of capacity. Only after this time without a success it counts as failing. */
 const busyMsMost = 10_000
-/** For who says that they are busy and not for how long. */
-const waitMsUsual = 1_000
-/** After that it is asked again, whatever it said. */
+/** Used for a busy response without Retry-After. */
+const waitMsDefault = 1_000
+/** Longer Retry-After values are cut to this. */
 const waitMsMost = 600_000
-/** An opening so soon after a recovery goes on from the one before. */
+/** An opening within this time of a recovery continues the exponential open times. */
 export const recoveringMs = 60_000
 
 export const newBreaker = (): Breaker => ({
-  row: 0,
+  consecutiveFailures: 0,
   recent: [],
   busySinceMs: undefined,
   waitUntilMs: 0,
@@ -52,7 +52,7 @@ export const newBreaker = (): Breaker => ({
   recoveredAtMs: undefined,
 })
 
-const failureWords: Record<Exclude<CallOutcome, 'ok'>, string> = {
+const failureTexts: Record<Exclude<CallOutcome, 'ok'>, string> = {
   not_delivered: 'not delivered',
   unknown: 'no clear answer',
   busy: 'busy',
@@ -61,29 +61,29 @@ const failureWords: Record<Exclude<CallOutcome, 'ok'>, string> = {
   moderated: 'moderated',
 }
 
-/** Who refuses a job for what it is has understood it, and is well. */
+/** A provider that refuses a job because of its content works. */
 const isFailure = (outcome: CallOutcome): outcome is 'not_delivered' | 'unknown' | 'busy' =>
   outcome === 'not_delivered' || outcome === 'unknown' || outcome === 'busy'
 
 const counted = (recent: Breaker['recent'], isFailed: boolean, nowMs: number): Breaker['recent'] => {
   const second = Math.floor(nowMs / 1000)
-  const kept = recent.filter((each) => each.second > second - windowSeconds)
-  const last = kept.at(-1)
+  const inWindow = recent.filter((each) => each.second > second - windowSeconds)
+  const last = inWindow.at(-1)
   const failures = isFailed ? 1 : 0
-  if (last === undefined || last.second < second) return [...kept, { second, calls: 1, failures }]
+  if (last === undefined || last.second < second) return [...inWindow, { second, calls: 1, failures }]
   return [
-    ...kept.slice(0, -1),
+    ...inWindow.slice(0, -1),
     { second: last.second, calls: last.calls + 1, failures: last.failures + failures },
   ]
 }
 
-/** Why it must open, in words; undefined where it need not. */
-const reasonToOpen = (row: number, recent: Breaker['recent'], words: string): string | undefined => {
-  if (row >= rowMax) return `${row} failures in a row (${words})`
+/** Returns the reason to open, or undefined. */
+const reasonToOpen = (failuresInRow: number, recent: Breaker['recent'], text: string): string | undefined => {
+  if (failuresInRow >= consecutiveFailuresMax) return `${failuresInRow} failures in a row (${text})`
   const calls = recent.reduce((sum, each) => sum + each.calls, 0)
   const failures = recent.reduce((sum, each) => sum + each.failures, 0)
   if (calls < windowCallsLeast || failures * 2 < calls) return undefined
-  return `${failures} of ${calls} calls within ${windowSeconds} s failed (${words})`
+  return `${failures} of ${calls} calls within ${windowSeconds} s failed (${text})`
 }
 
 const isRecovering = ({ recoveredAtMs }: Breaker, nowMs: number) =>
@@ -100,7 +100,7 @@ const opened = (
   return { ...breaker, open: { untilMs: nowMs + openMs, ...cause }, openings: earlier + 1 }
 }
 
-/** As it is once it was found well; what was counted before tells nothing any more. */
+/** Resets the counts on closing. */
 export const closed = (breaker: Breaker, recoveredAtMs: number | undefined): Breaker => ({
   ...newBreaker(),
   waitUntilMs: breaker.waitUntilMs,
@@ -114,36 +114,36 @@ const afterFailure = (
   nowMs: number,
   random: () => number,
 ): Breaker => {
-  const askedUntilMs = outcome === 'busy' ? nowMs + Math.min(waitMsMost, retryAfterMs ?? waitMsUsual) : 0
+  const askedUntilMs = outcome === 'busy' ? nowMs + Math.min(waitMsMost, retryAfterMs ?? waitMsDefault) : 0
   const waiting = { ...breaker, waitUntilMs: Math.max(breaker.waitUntilMs, askedUntilMs) }
-  const words = failureWords[outcome]
+  const text = failureTexts[outcome]
   if (breaker.open !== undefined) {
-    // The end of a call that was made before it opened tells nothing new.
+    // A call that was made before the breaker opened.
     if (!isProbe) return waiting
-    const row = breaker.row + 1
-    const reason = `${row} failures in a row (${words})`
-    return opened({ ...waiting, row }, { reason, isUnauthorized: false }, nowMs, random)
+    const consecutiveFailures = breaker.consecutiveFailures + 1
+    const reason = `${consecutiveFailures} failures in a row (${text})`
+    return opened({ ...waiting, consecutiveFailures }, { reason, isUnauthorized: false }, nowMs, random)
   }
   const busySinceMs = outcome === 'busy' ? (breaker.busySinceMs ?? nowMs) : breaker.busySinceMs
   if (outcome === 'busy' && nowMs - (busySinceMs ?? nowMs) < busyMsMost) return { ...waiting, busySinceMs }
-  const row = breaker.row + 1
+  const consecutiveFailures = breaker.consecutiveFailures + 1
   const recent = counted(breaker.recent, true, nowMs)
-  const reason = reasonToOpen(row, recent, words)
-  const failed = { ...waiting, busySinceMs, row, recent }
+  const reason = reasonToOpen(consecutiveFailures, recent, text)
+  const failed = { ...waiting, busySinceMs, consecutiveFailures, recent }
   return reason === undefined ? failed : opened(failed, { reason, isUnauthorized: false }, nowMs, random)
 }
 
-/** One refusal of our credential is enough: every other call would be refused as well. */
+/** A single refusal of the credential opens the breaker, because every other call would be refused too. */
 const afterRefusedCredential = (
   breaker: Breaker,
   isProbe: boolean,
   nowMs: number,
   random: () => number,
 ): Breaker => {
-  // The end of a call that was made before it opened tells nothing new.
+  // A call that was made before the breaker opened.
   if (breaker.open !== undefined && !isProbe) return breaker
-  const cause = { reason: failureWords.unauthorized, isUnauthorized: true }
-  return opened({ ...breaker, row: breaker.row + 1 }, cause, nowMs, random)
+  const reason = { reason: failureTexts.unauthorized, isUnauthorized: true }
+  return opened({ ...breaker, consecutiveFailures: breaker.consecutiveFailures + 1 }, reason, nowMs, random)
 }
 
 export const afterCall = (
@@ -156,14 +156,19 @@ export const afterCall = (
   if (outcome === 'unauthorized') return afterRefusedCredential(breaker, end.isProbe, nowMs, random)
   if (isFailure(outcome)) return afterFailure(breaker, { ...end, outcome }, nowMs, random)
   if (breaker.open !== undefined) return nowMs < breaker.open.untilMs ? breaker : closed(breaker, nowMs)
-  return { ...breaker, row: 0, busySinceMs: undefined, recent: counted(breaker.recent, false, nowMs) }
+  return {
+    ...breaker,
+    consecutiveFailures: 0,
+    busySinceMs: undefined,
+    recent: counted(breaker.recent, false, nowMs),
+  }
 }
 
-/** How it stands. Half open, somebody may find out whether it is well. */
-export const standingOf = (
+/** `waiting` is closed within a Retry-After window. A half-open breaker allows a probe. */
+export const stateOf = (
   { open, waitUntilMs }: Breaker,
   nowMs: number,
-): { kind: 'closed' | 'open' | 'half open' | 'waiting'; reason: string; forMs: number } => {
+): { kind: 'closed' | 'open' | 'half-open' | 'waiting'; reason: string; forMs: number } => {
   const waitMs = Math.max(0, waitUntilMs - nowMs)
   const openMs = Math.max(0, (open?.untilMs ?? 0) - nowMs)
   if (open !== undefined && openMs > 0 && openMs >= waitMs) {
@@ -176,12 +181,12 @@ export const standingOf = (
   if (waitMs > 0) {
     return {
       kind: open === undefined ? 'waiting' : 'open',
-      reason: `asked to wait ${inSeconds(waitMs)}`,
+      reason: `Retry-After of ${inSeconds(waitMs)}`,
       forMs: waitMs,
     }
   }
   if (open === undefined) return { kind: 'closed', reason: '', forMs: 0 }
-  return { kind: 'half open', reason: `to be tried again after ${open.reason}`, forMs: 0 }
+  return { kind: 'half-open', reason: `to be tried again after ${open.reason}`, forMs: 0 }
 }
 
 const inSeconds = (ms: number) => `${Math.ceil(ms / 1000)} s`

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
 import type { Provider } from '../providers/port/provider.ts'
-import { chooseRoute, type Known } from './choose-route.ts'
+import { chooseRoute, secondsFor, type RouteState } from './choose-route.ts'
 import type { Requirements, Route, Router } from './route.ts'
 
 const video = { canRemix: false } as Provider['video']
@@ -21,22 +21,22 @@ const route = (name: string, given: Partial<Route> & { can?: Partial<Provider> }
   }
 }
 
-const need: Requirements = {
+const requirements: Requirements = {
   capability: 'video',
   video: { seconds: 5, width: 480, height: 480, isRemix: false },
 }
-const remix: Requirements = { ...need, video: { seconds: 5, width: 480, height: 480, isRemix: true } }
+const remix: Requirements = { ...requirements, video: { seconds: 5, width: 480, height: 480, isRemix: true } }
 
 type State = { health?: ReturnType<Router['healthOf']>; tasks?: number; isOffered?: boolean }
 
-const choose = (routes: Route[], states: Record<string, State> = {}, asked = need, random = 0) => {
-  const known: Known = {
-    healthOf: (name) => states[name]?.health ?? { kind: 'well' },
+const choose = (routes: Route[], states: Record<string, State> = {}, asked = requirements, random = 0) => {
+  const state: RouteState = {
+    healthOf: (name) => states[name]?.health ?? { kind: 'healthy' },
     isOffered: (name) => states[name]?.isOffered ?? false,
     tasksAt: (name) => ({ all: states[name]?.tasks ?? 0, ofModel: states[name]?.tasks ?? 0 }),
     random: () => random,
   }
-  return chooseRoute(routes, asked, known)?.decision
+  return chooseRoute(routes, asked, state)?.decision
 }
 
 const unhealthy = (forMs: number): State => ({
@@ -44,13 +44,13 @@ const unhealthy = (forMs: number): State => ({
 })
 
 test.each([
-  ['takes nothing new', route('acme', { can: { acceptsJobs: false } }), need],
-  ['cannot make video', route('acme', { can: { video: undefined } } as never), need],
+  ['is disabled', route('acme', { can: { acceptsJobs: false } }), requirements],
+  ['cannot make video', route('acme', { can: { video: undefined } } as never), requirements],
   ['cannot make speech', route('acme'), { capability: 'speech' }],
-  ['makes 4, 6 or 8 seconds, not 5', route('acme', { seconds: [4, 6, 8] }), need],
-  ['does not make 480x480', route('acme', { sizes: ['720x1280', '1280x720'] }), need],
+  ['makes 4, 6 or 8 seconds, not 5', route('acme', { seconds: [4, 6, 8] }), requirements],
+  ['does not make 480x480', route('acme', { sizes: ['720x1280', '1280x720'] }), requirements],
   ['cannot remix', route('acme'), remix],
-] as const)('a route that %s is never chosen, and it is said why', (reason, unable, asked) => {
+] as const)('a route that %s is never chosen, and the decision has the reason', (reason, unable, asked) => {
   expect(choose([unable], {}, asked)).toBeUndefined()
   const able = route('bolt', {
     order: 2,
@@ -61,7 +61,7 @@ test.each([
   })
   expect(choose([unable, able], {}, asked)).toEqual({
     provider: 'bolt',
-    reason: 'the only one that can',
+    reason: 'the only capable route',
     skipped: [{ provider: 'acme', reason }],
   })
 })
@@ -72,7 +72,7 @@ const bolt = route('bolt', { order: 2 })
 test.each<[string, Record<string, State>, Partial<Requirements>, string, string, string[]]>([
   ['the lowest order', {}, {}, 'acme', 'order 1', []],
   [
-    'one that is well before one that is not',
+    'a healthy route before an unhealthy one',
     { acme: unhealthy(12_000) },
     {},
     'bolt',
@@ -80,56 +80,56 @@ test.each<[string, Record<string, State>, Partial<Requirements>, string, string,
     ['unhealthy for 12000'],
   ],
   [
-    'one that has not turned it away',
+    'a route that has not refused it',
     {},
     { tried: ['acme'] },
     'bolt',
-    'order 2: acme turned it away',
-    ['turned it away already'],
+    'order 2: acme refused it',
+    ['refused it already'],
   ],
   [
-    'one that has room',
+    'a route with a free slot',
     { acme: { tasks: 100 } },
     {},
     'bolt',
     'order 2: acme has no free slot',
-    ['all 100 slots taken'],
+    ['all 100 slots in use'],
   ],
   [
-    'the lowest order where none has room',
+    'the lowest order if all are full',
     { acme: { tasks: 100 }, bolt: { tasks: 200 } },
     {},
     'acme',
-    'every route is full, it waits for a slot',
-    ['all 100 slots taken'],
+    'every route is full, waiting for a slot',
+    ['all 100 slots in use'],
   ],
   [
-    'a full one before one that is unhealthy',
+    'a full route before an unhealthy one',
     { acme: unhealthy(1), bolt: { tasks: 100 } },
     {},
     'bolt',
-    'every route is full, it waits for a slot',
+    'every route is full, waiting for a slot',
     ['unhealthy for 1'],
   ],
   [
-    'the soonest to be well where none is',
+    'the earliest to recover if all are unhealthy',
     { acme: unhealthy(9_000), bolt: unhealthy(2_000) },
     {},
     'bolt',
-    'the soonest to be well again, in 2 s',
+    'the earliest to recover, in 2 s',
     ['unhealthy for 9000'],
   ],
   [
-    'one again that turned it away, where the other is unhealthy',
+    'a route that refused it, if the other is unhealthy',
     { bolt: unhealthy(2_000) },
     { tried: ['acme'] },
     'acme',
-    'no other can take it now',
+    'no other route is available now',
     ['unhealthy for 2000'],
   ],
-  ['one whose time is over, to try it', { acme: unhealthy(0) }, {}, 'acme', 'order 1', []],
+  ['a half-open route, as a probe', { acme: unhealthy(0) }, {}, 'acme', 'order 1', []],
   [
-    'another while somebody is on the way to try it',
+    'another route while a probe is under way',
     { acme: { ...unhealthy(0), isOffered: true } },
     {},
     'bolt',
@@ -137,22 +137,22 @@ test.each<[string, Record<string, State>, Partial<Requirements>, string, string,
     ['unhealthy for 0'],
   ],
   [
-    'the only one that will do, however it does',
+    'the required provider, whatever its health',
     { acme: unhealthy(9_000) },
     { onlyAt: 'acme' },
     'acme',
-    'the only one that can',
+    'the only capable route',
     [],
   ],
 ])('%s is chosen', (_name, states, given, provider, reason, skips) => {
-  const decision = choose([acme, bolt], states, { ...need, ...given })
+  const decision = choose([acme, bolt], states, { ...requirements, ...given })
   expect(decision).toMatchObject({ provider, reason })
   expect(decision?.skipped.map((each) => each.reason)).toEqual(skips)
 })
 
-test('the only route is chosen whatever is the matter with it, because the work can wait there', () => {
+test('the only route is chosen whatever its state, because the work can wait there', () => {
   for (const state of [{}, unhealthy(50_000), { tasks: 1_000 }]) {
-    expect(choose([acme], { acme: state }, { ...need, tried: ['acme'] })).toEqual({
+    expect(choose([acme], { acme: state }, { ...requirements, tried: ['acme'] })).toEqual({
       provider: 'acme',
       reason: 'the only route',
       skipped: [],
@@ -163,25 +163,28 @@ test('the only route is chosen whatever is the matter with it, because the work 
 test('a model may have fewer slots than its provider', () => {
   expect(choose([route('acme', { slots: 3 }), bolt], { acme: { tasks: 3 } })).toMatchObject({
     provider: 'bolt',
-    skipped: [{ provider: 'acme', reason: 'all 3 slots for this model taken' }],
+    skipped: [{ provider: 'acme', reason: 'all 3 slots for this model in use' }],
   })
 })
 
-test('among equals the weights decide, and the same number draws the same route', () => {
+test('weights decide within one order', () => {
   const routes = [route('acme', { weight: 3 }), route('bolt')]
-  expect(choose(routes, {}, need, 0.74)).toMatchObject({
+  expect(choose(routes, {}, requirements, 0.74)).toMatchObject({
     provider: 'acme',
     reason: 'order 1, weight 3 of 4',
   })
-  expect(choose(routes, {}, need, 0.76)).toMatchObject({
+  expect(choose(routes, {}, requirements, 0.76)).toMatchObject({
     provider: 'bolt',
     reason: 'order 1, weight 1 of 4',
   })
-  const draws = Array.from({ length: 1_000 }, (_, at) => choose(routes, {}, need, at / 1_000)?.provider)
+  const draws = Array.from(
+    { length: 1_000 },
+    (_, at) => choose(routes, {}, requirements, at / 1_000)?.provider,
+  )
   expect(draws.filter((name) => name === 'acme')).toHaveLength(750)
 })
 
-test('whatever the states, an able route is chosen, a free one where there is one, and of the lowest order free', () => {
+test('in any state a capable route is chosen, and of the free routes one of the lowest order', () => {
   const state = fc.record({
     forMs: fc.option(fc.nat(5_000), { nil: undefined }),
     tasks: fc.nat(150),
@@ -205,7 +208,7 @@ test('whatever the states, an able route is chosen, a free one where there is on
         )
         const tried = named.flatMap(({ name, isTried }) => (isTried ? name : []))
         const routes = named.map(({ name, order, weight }) => route(name, { order, weight }))
-        const decision = choose(routes, states, { ...need, tried }, random)
+        const decision = choose(routes, states, { ...requirements, tried }, random)
         const chosen = named.find(({ name }) => name === decision?.provider)
         const free = named.filter(
           ({ forMs, tasks, isTried }) => forMs === undefined && tasks < 100 && !isTried,
@@ -215,4 +218,15 @@ test('whatever the states, an able route is chosen, a free one where there is on
       },
     ),
   )
+})
+
+const listed = [{ seconds: [4, 8, 12] }, { seconds: [5, 6] }]
+
+test.each([
+  ['as requested, if a route makes any length', [...listed, { seconds: undefined }], 7, 7],
+  ['as requested, if a route makes it', listed, 5, 5],
+  ['the next longer length that a route makes', listed, 7, 8],
+  ['undefined, if all lengths are shorter', listed, 13, undefined],
+])('the length of a video is %s', (_name, routes, requested, fitting) => {
+  expect(secondsFor(routes, requested)).toBe(fitting)
 })

@@ -1,12 +1,12 @@
-/** The choice among a model's routes: by ability, health, load, order and weight. Pure; what is known is handed in. */
+/** Chooses among a model's routes by capability, health, load, order and weight. Pure: all state is a parameter. */
 import type { Capability } from '../providers/port/provider.ts'
 import type { Decision, Requirements, Route, Router } from './route.ts'
 
-export interface Known {
+export interface RouteState {
   healthOf: (provider: string) => ReturnType<Router['healthOf']>
-  /** Whether other work is on its way to try an unhealthy provider whose time is over. */
+  /** Whether other work was already routed to the half-open provider as a probe. */
   isOffered: (provider: string) => boolean
-  /** Tasks that it has or has waiting, of every model and of this one. */
+  /** Its tasks, in flight and queued, of all models and of this one. */
   tasksAt: (provider: string) => { all: number; ofModel: number }
   random: () => number
 }
@@ -15,20 +15,20 @@ const inability: Record<Capability, string> = {
   video: 'cannot make video',
   speech: 'cannot make speech',
   transcription: 'cannot make transcripts',
-  dialogue: 'cannot hold a dialogue',
+  dialogue: 'cannot serve chat with audio',
 }
 
 const listed = (values: (number | string)[]) =>
   values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`
 
-/** Why a route cannot do it, today or tomorrow; undefined where it can. */
-const whyUnable = ({ provider, seconds, sizes }: Route, need: Requirements): string | undefined => {
-  if (!provider.acceptsJobs) return 'takes nothing new'
-  if (provider[need.capability] === undefined) return inability[need.capability]
-  if (need.video === undefined) return undefined
-  const { seconds: asked, width, height, isRemix } = need.video
-  if (seconds !== undefined && !seconds.includes(asked)) {
-    return `makes ${listed(seconds)} seconds, not ${asked}`
+/** The reason why a route can never do the work; undefined if it can. */
+const whyUnable = ({ provider, seconds, sizes }: Route, requirements: Requirements): string | undefined => {
+  if (!provider.acceptsJobs) return 'is disabled'
+  if (provider[requirements.capability] === undefined) return inability[requirements.capability]
+  if (requirements.video === undefined) return undefined
+  const { seconds: requested, width, height, isRemix } = requirements.video
+  if (seconds !== undefined && !seconds.includes(requested)) {
+    return `makes ${listed(seconds)} seconds, not ${requested}`
   }
   const size = `${width}x${height}`
   if (sizes !== undefined && !sizes.includes(size)) return `does not make ${size}`
@@ -36,37 +36,37 @@ const whyUnable = ({ provider, seconds, sizes }: Route, need: Requirements): str
   return undefined
 }
 
-/** What stands against a route that is able; `forMs` where time alone will change it. */
-interface Hindrance {
+/** A temporary reason against a capable route; `forMs` is the time until it ends, if known. */
+interface Obstacle {
   kind: 'tried' | 'unhealthy' | 'full'
   reason: string
   forMs: number
 }
 
-const hindranceOf = (
+const obstacleOf = (
   route: Route,
-  need: Requirements,
-  known: Known,
+  requirements: Requirements,
+  state: RouteState,
   isOnly: boolean,
-): Hindrance | undefined => {
+): Obstacle | undefined => {
   const { name, slots } = route.provider
-  const health = known.healthOf(name)
-  if (health.kind === 'unhealthy' && (health.forMs > 0 || (!isOnly && known.isOffered(name)))) {
+  const health = state.healthOf(name)
+  if (health.kind === 'unhealthy' && (health.forMs > 0 || (!isOnly && state.isOffered(name)))) {
     return { kind: 'unhealthy', reason: health.reason, forMs: Math.max(1, health.forMs) }
   }
-  if (need.tried?.includes(name) === true) {
-    return { kind: 'tried', reason: 'turned it away already', forMs: 0 }
+  if (requirements.tried?.includes(name) === true) {
+    return { kind: 'tried', reason: 'refused it already', forMs: 0 }
   }
-  // Only what is queued has a load that we know of; and where there is nowhere else to go it makes no difference.
-  if (need.capability !== 'video' || isOnly) return undefined
-  const tasks = known.tasksAt(name)
-  if (tasks.all >= slots) return { kind: 'full', reason: `all ${slots} slots taken`, forMs: 0 }
+  // Load is known only for queued work, and does not matter if there is only one route.
+  if (requirements.capability !== 'video' || isOnly) return undefined
+  const tasks = state.tasksAt(name)
+  if (tasks.all >= slots) return { kind: 'full', reason: `all ${slots} slots in use`, forMs: 0 }
   if (tasks.ofModel < route.slots) return undefined
-  return { kind: 'full', reason: `all ${route.slots} slots for this model taken`, forMs: 0 }
+  return { kind: 'full', reason: `all ${route.slots} slots for this model in use`, forMs: 0 }
 }
 
-/** Draws one of several by their weights; the same number draws the same one. */
-const drawn = (routes: Route[], random: () => number): Route | undefined => {
+/** Weighted random choice. */
+const drawByWeight = (routes: Route[], random: () => number): Route | undefined => {
   const total = routes.reduce((sum, { weight }) => sum + weight, 0)
   if (routes.length < 2 || total <= 0) return routes[0]
   let left = random() * total
@@ -78,68 +78,77 @@ const drawn = (routes: Route[], random: () => number): Route | undefined => {
   )
 }
 
-const whyPassedOver: Record<Hindrance['kind'], string> = {
-  tried: 'turned it away',
+const obstacleText: Record<Obstacle['kind'], string> = {
+  tried: 'refused it',
   unhealthy: 'is unhealthy',
   full: 'has no free slot',
 }
 
 interface Candidate {
   route: Route
-  hindrance: Hindrance | undefined
+  obstacle: Obstacle | undefined
 }
 
-/** Why the chosen one, among those that nothing stands against. */
+/** Explains the choice among the routes without obstacles. */
 const becauseOf = (chosen: Route, equals: Route[], candidates: Candidate[]): string => {
   const preferred = candidates.find(({ route }) => route.order < chosen.order)
-  if (preferred?.hindrance !== undefined) {
-    const { route, hindrance } = preferred
-    return `order ${chosen.order}: ${route.provider.name} ${whyPassedOver[hindrance.kind]}`
+  if (preferred?.obstacle !== undefined) {
+    const { route, obstacle } = preferred
+    return `order ${chosen.order}: ${route.provider.name} ${obstacleText[obstacle.kind]}`
   }
   if (equals.length < 2) return `order ${chosen.order}`
   const total = equals.reduce((sum, { weight }) => sum + weight, 0)
   return `order ${chosen.order}, weight ${chosen.weight} of ${total}`
 }
 
-/** Where the work waits, when something stands against every route: where there is a slot to wait for, or the soonest. */
-const bestOfHindered = (candidates: Candidate[]): { route: Route; reason: string } | undefined => {
-  const full = candidates.find(({ hindrance }) => hindrance?.kind === 'full')
-  if (full !== undefined) return { route: full.route, reason: 'every route is full, it waits for a slot' }
+/** With obstacles on every route, the work waits for a slot if a route is only full, else for the earliest recovery. */
+const bestOfBlocked = (candidates: Candidate[]): { route: Route; reason: string } | undefined => {
+  const full = candidates.find(({ obstacle }) => obstacle?.kind === 'full')
+  if (full !== undefined) return { route: full.route, reason: 'every route is full, waiting for a slot' }
   const [soonest] = candidates.toSorted(
-    (one, other) => (one.hindrance?.forMs ?? 0) - (other.hindrance?.forMs ?? 0),
+    (one, other) => (one.obstacle?.forMs ?? 0) - (other.obstacle?.forMs ?? 0),
   )
-  if (soonest?.hindrance === undefined) return undefined
-  const { route, hindrance } = soonest
-  if (hindrance.kind === 'tried') return { route, reason: 'no other can take it now' }
-  const reason = `the soonest to be well again, in ${Math.ceil(hindrance.forMs / 1000)} s`
+  if (soonest?.obstacle === undefined) return undefined
+  const { route, obstacle } = soonest
+  if (obstacle.kind === 'tried') return { route, reason: 'no other route is available now' }
+  const reason = `the earliest to recover, in ${Math.ceil(obstacle.forMs / 1000)} s`
   return { route, reason }
 }
 
 export interface Choice {
   route: Route
   decision: Decision
-  /** No other could ever do it. */
+  /** No other route could ever do the work. */
   isOnly: boolean
 }
 
-/** Routes come in their order. Undefined where none of them could ever do it. */
-export const chooseRoute = (routes: Route[], need: Requirements, known: Known): Choice | undefined => {
-  const sought = routes.filter(({ provider }) => need.onlyAt === undefined || provider.name === need.onlyAt)
-  const judged = sought.map((route) => ({ route, unable: whyUnable(route, need) }))
-  const able = judged.flatMap(({ route, unable }) => (unable === undefined ? route : []))
-  const isOnly = able.length === 1
-  const candidates = able.map((route) => ({ route, hindrance: hindranceOf(route, need, known, isOnly) }))
-  const free = candidates.flatMap(({ route, hindrance }) => (hindrance === undefined ? route : []))
+/** `routes` are sorted by order. Returns undefined if none of them could ever do the work. */
+export const chooseRoute = (
+  routes: Route[],
+  requirements: Requirements,
+  state: RouteState,
+): Choice | undefined => {
+  const allowed = routes.filter(
+    ({ provider }) => requirements.onlyAt === undefined || provider.name === requirements.onlyAt,
+  )
+  const judged = allowed.map((route) => ({ route, unable: whyUnable(route, requirements) }))
+  const capable = judged.flatMap(({ route, unable }) => (unable === undefined ? route : []))
+  const isOnly = capable.length === 1
+  const candidates = capable.map((route) => ({
+    route,
+    obstacle: obstacleOf(route, requirements, state, isOnly),
+  }))
+  const free = candidates.flatMap(({ route, obstacle }) => (obstacle === undefined ? route : []))
   const equals = free.filter(({ order }) => order === free[0]?.order)
 
   const skippedBut = (chosen: Route) => [
     ...judged.flatMap(({ route, unable }) =>
       unable === undefined ? [] : { provider: route.provider.name, reason: unable },
     ),
-    ...candidates.flatMap(({ route, hindrance }) =>
-      hindrance === undefined || route === chosen
+    ...candidates.flatMap(({ route, obstacle }) =>
+      obstacle === undefined || route === chosen
         ? []
-        : { provider: route.provider.name, reason: hindrance.reason },
+        : { provider: route.provider.name, reason: obstacle.reason },
     ),
   ]
   const decided = (route: Route, reason: string): Choice => ({
@@ -147,12 +156,23 @@ export const chooseRoute = (routes: Route[], need: Requirements, known: Known): 
     isOnly,
     decision: { provider: route.provider.name, reason, skipped: skippedBut(route) },
   })
-  const [only] = able
+  const [only] = capable
   if (only !== undefined && isOnly) {
-    return decided(only, routes.length === 1 ? 'the only route' : 'the only one that can')
+    return decided(only, routes.length === 1 ? 'the only route' : 'the only capable route')
   }
-  const draw = drawn(equals, known.random)
+  const draw = drawByWeight(equals, state.random)
   if (draw !== undefined) return decided(draw, becauseOf(draw, equals, candidates))
-  const best = bestOfHindered(candidates)
+  const best = bestOfBlocked(candidates)
   return best === undefined ? undefined : decided(best.route, best.reason)
+}
+
+/**
+ * The video length to make for a requested one: the requested length if a route makes any length, else the next longer
+ * one that a route makes. Undefined if all are shorter. The caller is charged for the length that is made.
+ */
+export const secondsFor = (routes: Pick<Route, 'seconds'>[], requested: number): number | undefined => {
+  const listed = routes.flatMap(({ seconds }) => seconds ?? [])
+  if (routes.length === 0 || routes.some(({ seconds }) => seconds === undefined)) return requested
+  const fitting = listed.filter((seconds) => seconds >= requested)
+  return fitting.length === 0 ? undefined : Math.min(...fitting)
 }

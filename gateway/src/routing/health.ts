@@ -1,46 +1,45 @@
 /**
- * How providers do with each model. Every process counts what it sees for itself; that one is found unhealthy, or well
- * again, goes on record and is told to the others at once. With the record away, each process knows what it knows.
+ * The health of each provider and model. Every process counts the calls it makes. Openings and recoveries are stored in
+ * the database, which notifies the other processes. Without the database each process uses its own counts.
  */
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
-import { afterCall, closed, newBreaker, recoveringMs, standingOf, type Breaker } from './breaker.ts'
+import { afterCall, closed, newBreaker, recoveringMs, stateOf, type Breaker } from './breaker.ts'
 import { newRamp, noRate, rateAt, startsLeft, withCall, withStarts, type Ramp, type Rate } from './ramp.ts'
 import { afterFirst, afterRetry, newBudget, nextRetryMs, type RetryBudget } from './retry-budget.ts'
 import {
-  forgetHealthOf,
-  forgetOldHealth,
-  giveProbeBack,
+  deleteHealthOf,
+  deleteOldHealth,
+  releaseProbeClaim,
   readHealth,
   recordOpening,
   recordRecovery,
-  takeProbe,
-  type RecordedHealth,
+  claimProbe,
+  type StoredHealth,
 } from './route-health-store.ts'
-import { remedyFor, type Leave, type Router } from './route.ts'
+import { remedyFor, type Permit, type Router } from './route.ts'
 
 const channel = 'route_health'
-const lookEveryMs = 10_000
-const forgetEveryMs = 60_000
-/** Who tries an unhealthy provider has so long to say what came of it. */
+const readIntervalMs = 10_000
+const cleanupIntervalMs = 60_000
+/** A probe must report its outcome within this time. */
 const probeMs = 30_000
-/** Somebody else is trying it, or is about to; then it is looked at again. */
-const probeElsewhereMs = 1_000
+/** The wait while another call probes the provider. */
+const probeWaitMs = 1_000
 
-/** What is known of one provider's way with one model. */
-interface Entry {
+interface RouteHealth {
   provider: string
   model: string
   breaker: Breaker
-  /** This process is the one that tries it. */
+  /** Whether this process makes the probe. */
   isProbing: boolean
   probedUntilMs: number
-  /** Some work was sent its way to try it, and will ask for leave. */
+  /** Work was routed there as a probe and has not called yet. */
   offeredUntilMs: number
   rate: Rate
   usualPerSecond: number
   ramp: Ramp | undefined
-  /** When it changed here last, as a number that only grows. */
+  /** The sequence number of the last change in this process. */
   changed: number
   isUnwritten: boolean
   writing: Promise<void> | undefined
@@ -48,23 +47,23 @@ interface Entry {
 
 export interface Health extends Pick<
   Router,
-  'healthOf' | 'report' | 'startsAllowed' | 'noteStarts' | 'letGo'
+  'healthOf' | 'report' | 'startsAllowed' | 'countStarts' | 'releaseProbe'
 > {
   /**
-   * Who asks for leave and has no other to ask may call although the provider asked for a pause: it knows best whether
-   * it takes this one.
+   * If no other route exists, the call is attempted even during the provider's Retry-After window: the provider may
+   * accept it after all.
    */
   mayCall: (
     provider: string,
     model: string,
     attempt: 'first' | 'retry',
-    rule?: { heedsPauses: boolean },
-  ) => Promise<Leave>
-  /** Whether some work was sent its way to try it a moment ago, so that no other that can go elsewhere need be. */
+    rule?: { respectsRetryAfter: boolean },
+  ) => Promise<Permit>
+  /** Whether work was just routed there as a probe, so that other work can use other routes. */
   isOffered: (provider: string, model: string) => boolean
   noteOffer: (provider: string, model: string) => void
-  /** Forgets what is known against a provider whose credential was changed. */
-  forget: (provider: string) => void
+  /** Resets a provider whose credential was changed. */
+  reset: (provider: string) => void
   stop: () => Promise<void>
 }
 
@@ -72,17 +71,17 @@ export const createHealth = async (
   { postgres, log }: { postgres: Postgres; log: Log },
   now: () => number = Date.now,
 ): Promise<Health> => {
-  const entries = new Map<string, Entry>()
+  const healths = new Map<string, RouteHealth>()
   const budgets = new Map<string, RetryBudget>()
   let changes = 0
-  let forgottenAtMs = now()
+  let cleanedUpAtMs = now()
 
   const keyOf = (provider: string, model: string) => JSON.stringify([provider, model])
-  const entryOf = (provider: string, model: string): Entry => {
+  const healthFor = (provider: string, model: string): RouteHealth => {
     const key = keyOf(provider, model)
-    const known = entries.get(key)
+    const known = healths.get(key)
     if (known !== undefined) return known
-    const entry: Entry = {
+    const health: RouteHealth = {
       provider,
       model,
       breaker: newBreaker(),
@@ -96,17 +95,18 @@ export const createHealth = async (
       isUnwritten: false,
       writing: undefined,
     }
-    entries.set(key, entry)
-    return entry
+    healths.set(key, health)
+    return health
   }
 
-  const entriesOf = (provider: string) => [...entries.values()].filter((entry) => entry.provider === provider)
+  const healthsOf = (provider: string) =>
+    [...healths.values()].filter((health) => health.provider === provider)
 
-  const write = async (entry: Entry): Promise<void> => {
-    const { provider, model } = entry
-    while (entry.isUnwritten) {
-      entry.isUnwritten = false
-      const { open, openings } = entry.breaker
+  const write = async (health: RouteHealth): Promise<void> => {
+    const { provider, model } = health
+    while (health.isUnwritten) {
+      health.isUnwritten = false
+      const { open, openings } = health.breaker
       try {
         if (open === undefined) await recordRecovery(postgres, provider, model)
         else {
@@ -115,160 +115,160 @@ export const createHealth = async (
         }
         await postgres.notify(channel, '')
       } catch (error) {
-        // It is tried again with the next look.
-        entry.isUnwritten = true
+        // The next read tries it again.
+        health.isUnwritten = true
         log.warn({ err: error, provider, model }, 'health.not-written')
         return
       }
     }
   }
 
-  const writeSoon = (entry: Entry): void => {
-    entry.isUnwritten = true
-    entry.writing ??= write(entry).finally(() => {
-      entry.writing = undefined
+  const writeInBackground = (health: RouteHealth): void => {
+    health.isUnwritten = true
+    health.writing ??= write(health).finally(() => {
+      health.writing = undefined
     })
   }
 
-  /** Takes up a new state, and what follows from it for the way back. */
-  const become = (entry: Entry, breaker: Breaker): void => {
-    const wasOpen = entry.breaker.open !== undefined
-    entry.breaker = breaker
+  /** Sets the breaker, and starts or ends the ramp. */
+  const setBreaker = (health: RouteHealth, breaker: Breaker): void => {
+    const wasOpen = health.breaker.open !== undefined
+    health.breaker = breaker
     if (breaker.open !== undefined) {
-      // One that fails again on its way back has not been at its usual rate since.
-      if (!wasOpen && startsLeft(entry.ramp, now()) === Infinity) {
-        entry.usualPerSecond = rateAt(entry.rate, now())
+      // During a ramp the rate is below the usual one.
+      if (!wasOpen && startsLeft(health.ramp, now()) === Infinity) {
+        health.usualPerSecond = rateAt(health.rate, now())
       }
-      entry.ramp = undefined
+      health.ramp = undefined
       return
     }
-    entry.isProbing = false
-    entry.probedUntilMs = 0
+    health.isProbing = false
+    health.probedUntilMs = 0
     const { recoveredAtMs } = breaker
-    const isBack = wasOpen || entry.ramp === undefined
+    const isBack = wasOpen || health.ramp === undefined
     if (isBack && recoveredAtMs !== undefined && now() - recoveredAtMs < recoveringMs) {
-      entry.ramp = newRamp(entry.usualPerSecond, recoveredAtMs, now())
+      health.ramp = newRamp(health.usualPerSecond, recoveredAtMs, now())
     }
   }
 
-  const takeOver = (row: RecordedHealth): void => {
-    const entry = entryOf(row.provider, row.model)
-    const { breaker } = entry
+  const applyStored = (row: StoredHealth): void => {
+    const health = healthFor(row.provider, row.model)
+    const { breaker } = health
     if (row.recoveredAgoMs === null) {
       const { reason, isUnauthorized } = row
       const open = { untilMs: now() + row.openForMs, reason, isUnauthorized }
-      if (!entry.isProbing) entry.probedUntilMs = Math.max(0, now() + row.probedForMs)
-      become(entry, { ...breaker, open, openings: row.openings })
+      if (!health.isProbing) health.probedUntilMs = Math.max(0, now() + row.probedForMs)
+      setBreaker(health, { ...breaker, open, openings: row.openings })
       return
     }
     const recoveredAtMs = now() - row.recoveredAgoMs
-    if (breaker.open !== undefined) become(entry, closed(breaker, recoveredAtMs))
+    if (breaker.open !== undefined) setBreaker(health, closed(breaker, recoveredAtMs))
     else if (breaker.recoveredAtMs === undefined && row.recoveredAgoMs < recoveringMs) {
-      become(entry, { ...breaker, openings: row.openings, recoveredAtMs })
+      setBreaker(health, { ...breaker, openings: row.openings, recoveredAtMs })
     }
   }
 
-  const look = async (): Promise<void> => {
-    for (const entry of entries.values()) if (entry.isUnwritten) writeSoon(entry)
+  const read = async (): Promise<void> => {
+    for (const health of healths.values()) if (health.isUnwritten) writeInBackground(health)
     const seen = changes
     const rows = await readHealth(postgres)
-    const isSettled = (entry: Entry | undefined) =>
-      entry === undefined || (!entry.isUnwritten && entry.writing === undefined && entry.changed <= seen)
-    const onRecord = new Set<string>()
+    const isSettled = (health: RouteHealth | undefined) =>
+      health === undefined || (!health.isUnwritten && health.writing === undefined && health.changed <= seen)
+    const stored = new Set<string>()
     for (const row of rows) {
       const key = keyOf(row.provider, row.model)
-      onRecord.add(key)
-      if (isSettled(entries.get(key))) takeOver(row)
+      stored.add(key)
+      if (isSettled(healths.get(key))) applyStored(row)
     }
-    for (const [key, entry] of entries) {
-      const isForgotten = entry.breaker.open !== undefined && !onRecord.has(key) && isSettled(entry)
-      if (isForgotten) become(entry, closed(entry.breaker, undefined))
+    for (const [key, health] of healths) {
+      const isDeleted = health.breaker.open !== undefined && !stored.has(key) && isSettled(health)
+      if (isDeleted) setBreaker(health, closed(health.breaker, undefined))
     }
-    if (now() - forgottenAtMs < forgetEveryMs) return
-    forgottenAtMs = now()
-    await forgetOldHealth(postgres)
+    if (now() - cleanedUpAtMs < cleanupIntervalMs) return
+    cleanedUpAtMs = now()
+    await deleteOldHealth(postgres)
   }
-  const lookSoon = () => {
-    look().catch((error: unknown) => log.warn({ err: error }, 'health.not-read'))
+  const readInBackground = () => {
+    read().catch((error: unknown) => log.warn({ err: error }, 'health.not-read'))
   }
 
-  // First the ear, then the look: a change in between is heard.
-  const listening = await postgres.listen(channel, lookSoon)
-  await look()
-  const timer = setInterval(lookSoon, lookEveryMs)
+  // Listen before reading, so that no change in between is missed.
+  const listening = await postgres.listen(channel, readInBackground)
+  await read()
+  const timer = setInterval(readInBackground, readIntervalMs)
   timer.unref()
 
   const budgetOf = (provider: string) => budgets.get(provider) ?? newBudget(now())
 
-  /** One key opens all models, so it was told of already where another model has it. */
-  const refusesUs = (provider: string) =>
-    entriesOf(provider).some(({ breaker }) => breaker.open?.isUnauthorized === true)
+  /** All models share the key, so a refused credential is logged once per provider. */
+  const isUnauthorizedAt = (provider: string) =>
+    healthsOf(provider).some(({ breaker }) => breaker.open?.isUnauthorized === true)
 
-  /** Somebody tries it already, here or elsewhere. */
-  const isTried = ({ probedUntilMs }: Entry) => probedUntilMs > now()
+  /** A probe is under way in this or another process. */
+  const isProbed = ({ probedUntilMs }: RouteHealth) => probedUntilMs > now()
 
-  const probe = async (entry: Entry): Promise<boolean> => {
-    if (isTried(entry)) return false
-    // Taken here at once, so that no other call of this process comes in between.
-    entry.isProbing = true
-    entry.probedUntilMs = now() + probeMs
+  const probe = async (health: RouteHealth): Promise<boolean> => {
+    if (isProbed(health)) return false
+    // Set before the query, so that no other call of this process probes meanwhile.
+    health.isProbing = true
+    health.probedUntilMs = now() + probeMs
     try {
-      if (await takeProbe(postgres, entry.provider, entry.model, probeMs)) return true
+      if (await claimProbe(postgres, health.provider, health.model, probeMs)) return true
     } catch (error) {
-      log.warn({ err: error, provider: entry.provider, model: entry.model }, 'probe.not-shared')
+      log.warn({ err: error, provider: health.provider, model: health.model }, 'probe.not-shared')
       return true
     }
-    entry.isProbing = false
-    entry.probedUntilMs = now() + probeElsewhereMs
-    lookSoon()
+    health.isProbing = false
+    health.probedUntilMs = now() + probeWaitMs
+    readInBackground()
     return false
   }
 
-  const letGo: Health['letGo'] = (provider, model) => {
-    const entry = entryOf(provider, model)
-    if (!entry.isProbing) return
-    entry.isProbing = false
-    // Free once the record says so, and everybody is told: until then a look would only find it taken.
-    giveProbeBack(postgres, provider, model)
+  const releaseProbe: Health['releaseProbe'] = (provider, model) => {
+    const health = healthFor(provider, model)
+    if (!health.isProbing) return
+    health.isProbing = false
+    // Other calls of this process may probe only once the stored claim is released.
+    releaseProbeClaim(postgres, provider, model)
       .then(() => postgres.notify(channel, ''))
       .catch((error: unknown) => log.warn({ err: error, provider, model }, 'probe.not-released'))
       .finally(() => {
-        if (!entry.isProbing) entry.probedUntilMs = 0
+        if (!health.isProbing) health.probedUntilMs = 0
       })
   }
 
   return {
-    letGo,
+    releaseProbe,
     healthOf: (provider, model) => {
-      const entry = entries.get(keyOf(provider, model))
-      if (entry === undefined) return { kind: 'well' }
-      const { kind, reason, forMs: leftMs } = standingOf(entry.breaker, now())
-      if (kind === 'closed') return { kind: 'well' }
-      const isUnauthorized = entry.breaker.open?.isUnauthorized === true
-      if (kind !== 'half open') return { kind: 'unhealthy', reason, forMs: leftMs, isUnauthorized }
-      if (!isTried(entry)) return { kind: 'unhealthy', reason, forMs: 0, isUnauthorized }
-      const forMs = Math.min(entry.probedUntilMs - now(), probeElsewhereMs)
-      return { kind: 'unhealthy', reason: 'being tried again', forMs, isUnauthorized }
+      const health = healths.get(keyOf(provider, model))
+      if (health === undefined) return { kind: 'healthy' }
+      const { kind, reason, forMs: leftMs } = stateOf(health.breaker, now())
+      if (kind === 'closed') return { kind: 'healthy' }
+      const isUnauthorized = health.breaker.open?.isUnauthorized === true
+      if (kind !== 'half-open') return { kind: 'unhealthy', reason, forMs: leftMs, isUnauthorized }
+      if (!isProbed(health)) return { kind: 'unhealthy', reason, forMs: 0, isUnauthorized }
+      const forMs = Math.min(health.probedUntilMs - now(), probeWaitMs)
+      return { kind: 'unhealthy', reason: 'being probed', forMs, isUnauthorized }
     },
-    isOffered: (provider, model) => entryOf(provider, model).offeredUntilMs > now(),
+    isOffered: (provider, model) => healthFor(provider, model).offeredUntilMs > now(),
     noteOffer: (provider, model) => {
-      entryOf(provider, model).offeredUntilMs = now() + probeElsewhereMs
+      healthFor(provider, model).offeredUntilMs = now() + probeWaitMs
     },
-    mayCall: async (provider, model, attempt, { heedsPauses } = { heedsPauses: true }) => {
-      const entry = entryOf(provider, model)
-      const { kind, reason, forMs } = standingOf(entry.breaker, now())
-      const isUnauthorized = entry.breaker.open?.isUnauthorized === true
-      if (kind === 'open' || (kind === 'waiting' && heedsPauses)) {
+    mayCall: async (provider, model, attempt, { respectsRetryAfter } = { respectsRetryAfter: true }) => {
+      const health = healthFor(provider, model)
+      const { kind, reason, forMs } = stateOf(health.breaker, now())
+      const isUnauthorized = health.breaker.open?.isUnauthorized === true
+      if (kind === 'open' || (kind === 'waiting' && respectsRetryAfter)) {
         return { kind: 'no', reason, retryAfterMs: forMs, isUnauthorized }
       }
       if (attempt === 'retry' && afterRetry(budgetOf(provider), now()) === undefined) {
         const retryAfterMs = nextRetryMs(budgetOf(provider), now())
-        const tooMany = 'too much is being repeated there already'
-        return { kind: 'no', reason: tooMany, retryAfterMs, isUnauthorized }
+        const exhausted = 'its retry budget is used up'
+        return { kind: 'no', reason: exhausted, retryAfterMs, isUnauthorized }
       }
-      const isProbe = kind === 'half open'
-      if (isProbe && !(await probe(entry))) {
-        return { kind: 'no', reason: 'being tried again', retryAfterMs: probeElsewhereMs, isUnauthorized }
+      const isProbe = kind === 'half-open'
+      if (isProbe && !(await probe(health))) {
+        return { kind: 'no', reason: 'being probed', retryAfterMs: probeWaitMs, isUnauthorized }
       }
       const before = budgetOf(provider)
       const left = attempt === 'first' ? afterFirst(before, now()) : afterRetry(before, now())
@@ -276,58 +276,61 @@ export const createHealth = async (
       return { kind: 'yes', isProbe }
     },
     report: (provider, model, outcome, retryAfterMs) => {
-      const entry = entryOf(provider, model)
-      const before = entry.breaker
-      const refusedBefore = refusesUs(provider)
-      if (outcome === 'ok') entry.rate = withCall(entry.rate, now())
-      const after = afterCall(before, { outcome, retryAfterMs, isProbe: entry.isProbing }, now())
-      if (entry.isProbing) {
-        entry.isProbing = false
-        entry.probedUntilMs = 0
+      const health = healthFor(provider, model)
+      const before = health.breaker
+      const wasUnauthorized = isUnauthorizedAt(provider)
+      if (outcome === 'ok') health.rate = withCall(health.rate, now())
+      const after = afterCall(before, { outcome, retryAfterMs, isProbe: health.isProbing }, now())
+      if (health.isProbing) {
+        health.isProbing = false
+        health.probedUntilMs = 0
       }
-      become(entry, after)
+      setBreaker(health, after)
       if (before.open === after.open) return
       changes += 1
-      entry.changed = changes
+      health.changed = changes
       if (after.open === undefined) log.info({ provider, model }, 'route.recovered')
       else if (!after.open.isUnauthorized) {
-        log.warn({ provider, model, reason: after.open.reason, openings: after.openings }, 'route.unhealthy')
-      } else if (!refusedBefore) {
+        log.warn(
+          { provider, model, reason: after.open.reason, openings: after.openings },
+          'route.unhealthy',
+        )
+      } else if (!wasUnauthorized) {
         log.error({ provider, model, remedy: remedyFor(provider) }, 'provider.credential-refused')
       }
-      writeSoon(entry)
+      writeInBackground(health)
     },
-    forget: (provider) => {
-      const known = entriesOf(provider).filter(({ breaker }) => breaker.open !== undefined)
+    reset: (provider) => {
+      const known = healthsOf(provider).filter(({ breaker }) => breaker.open !== undefined)
       changes += 1
-      for (const entry of known) {
-        become(entry, closed(entry.breaker, undefined))
-        entry.changed = changes
-        entry.isUnwritten = false
+      for (const health of known) {
+        setBreaker(health, closed(health.breaker, undefined))
+        health.changed = changes
+        health.isUnwritten = false
       }
-      // What is being written must not come after it.
-      const forgetting = Promise.all(known.flatMap(({ writing }) => writing ?? []))
-        .then(() => forgetHealthOf(postgres, provider))
+      // Pending writes must finish before the deletion.
+      const deleting = Promise.all(known.flatMap(({ writing }) => writing ?? []))
+        .then(() => deleteHealthOf(postgres, provider))
         .then(
           () => undefined,
           (error: unknown) => log.warn({ err: error, provider }, 'health.not-written'),
         )
-      for (const entry of known) {
-        // Until it is forgotten on record as well, a look must not bring it back.
-        entry.writing = forgetting.finally(() => {
-          entry.writing = undefined
+      for (const health of known) {
+        // Until the rows are deleted, a read must not restore them.
+        health.writing = deleting.finally(() => {
+          health.writing = undefined
         })
       }
     },
-    startsAllowed: (provider, model) => startsLeft(entries.get(keyOf(provider, model))?.ramp, now()),
-    noteStarts: (provider, model, count) => {
-      const entry = entries.get(keyOf(provider, model))
-      if (entry !== undefined) entry.ramp = withStarts(entry.ramp, count, now())
+    startsAllowed: (provider, model) => startsLeft(healths.get(keyOf(provider, model))?.ramp, now()),
+    countStarts: (provider, model, count) => {
+      const health = healths.get(keyOf(provider, model))
+      if (health !== undefined) health.ramp = withStarts(health.ramp, count, now())
     },
     stop: async () => {
       clearInterval(timer)
       await listening.stop()
-      await Promise.all([...entries.values()].flatMap(({ writing }) => writing ?? []))
+      await Promise.all([...healths.values()].flatMap(({ writing }) => writing ?? []))
     },
   }
 }

@@ -1,18 +1,26 @@
 /**
- * How many tasks each provider has or has waiting, as far as this process knows: read again in the background when
- * somebody asks, at most once a second, and never waited for.
+ * The number of open tasks per provider and model. Reading the counts triggers a refresh in the background, at most once
+ * a second, and never waits for it.
  */
 import type { Log } from '../platform/log.ts'
-import type { Postgres } from '../platform/postgres.ts'
-import { countOpenTasks } from './route-load-store.ts'
+import type { Database, Postgres } from '../platform/postgres.ts'
 
 const freshMs = 1_000
 
 export interface Load {
   tasksAt: (provider: string) => number
   tasksOf: (provider: string, model: string) => number
-  /** Counts one that is on its way there, until the record is read again. */
-  note: (provider: string, model: string) => void
+  /** Counts a task that was just routed there, until the next refresh. */
+  add: (provider: string, model: string) => void
+}
+
+const countOpenTasks = async (
+  database: Database,
+): Promise<{ provider: string; model: string; tasks: number }[]> => {
+  const { rows } = await database.query<{ provider: string; model: string; tasks: number }>(
+    'select provider, model, count(*) as tasks from open_tasks group by provider, model',
+  )
+  return rows
 }
 
 export const createLoad = (
@@ -34,7 +42,7 @@ export const createLoad = (
     counts = read
   }
 
-  const readSoon = () => {
+  const refresh = () => {
     if (isReading || now() - readAtMs < freshMs) return
     isReading = true
     readAtMs = now()
@@ -47,13 +55,13 @@ export const createLoad = (
 
   return {
     tasksAt: (provider) => {
-      readSoon()
+      refresh()
       return [...(counts.get(provider)?.values() ?? [])].reduce((sum, tasks) => sum + tasks, 0)
     },
     tasksOf: (provider, model) => {
-      readSoon()
+      refresh()
       return counts.get(provider)?.get(model) ?? 0
     },
-    note: (provider, model) => add(counts, provider, model, 1),
+    add: (provider, model) => add(counts, provider, model, 1),
   }
 }

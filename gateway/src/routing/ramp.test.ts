@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { newRamp, noRate, rateAt, startsLeft, withCall, withStarts } from './ramp.ts'
 
-test('the usual rate is that of calls that went well, older ones counting less', () => {
+test('the rate is an average in which older calls count less', () => {
   let rate = noRate
   for (let second = 0; second < 1_800; second += 1) {
     for (let call = 0; call < 10; call += 1) rate = withCall(rate, second * 1_000)
@@ -11,7 +11,7 @@ test('the usual rate is that of calls that went well, older ones counting less',
   expect(rateAt(rate, 1_800_000 + 300_000)).toBeLessThan(4)
 })
 
-test('a rate is known soon after the first call, and a few calls at once are not taken for one', () => {
+test('a rate is known soon after the first call, and a burst does not inflate it', () => {
   let rate = noRate
   for (let second = 0; second < 30; second += 1) {
     for (let call = 0; call < 10; call += 1) rate = withCall(rate, second * 1_000)
@@ -21,7 +21,7 @@ test('a rate is known soon after the first call, and a few calls at once are not
   expect(rateAt(noRate, 1_000_000)).toBe(0)
 })
 
-/** Starts all that may be, ten times a second, and answers how many that were in each second. */
+/** Uses all available starts ten times a second; returns the starts of each second. */
 const startedEachSecond = (seconds: number, usualPerSecond: number): number[] => {
   let ramp = newRamp(usualPerSecond, 0, 0) as ReturnType<typeof withStarts>
   const started = Array.from({ length: seconds }, () => 0)
@@ -35,14 +35,14 @@ const startedEachSecond = (seconds: number, usualPerSecond: number): number[] =>
 const startedWithin = (seconds: number, usualPerSecond: number): number =>
   startedEachSecond(seconds, usualPerSecond).reduce((sum, each) => sum + each, 0)
 
-test('one that has recovered gets twice its usual rate at most, and never less than five a second', () => {
+test('a recovered provider gets twice its usual rate, and at least five starts a second', () => {
   expect(startedWithin(30, 20)).toBeLessThanOrEqual(31 * 40)
   expect(startedWithin(30, 20)).toBeGreaterThan(28 * 40)
   expect(startedWithin(30, 0)).toBeLessThanOrEqual(31 * 5)
   expect(startedWithin(30, 0)).toBeGreaterThan(28 * 5)
 })
 
-test('after a minute it doubles with every minute, with no leap, and in the end there is no limit', () => {
+test('after the first minute the limit doubles smoothly every minute, and ends after ten', () => {
   const each = startedEachSecond(300, 20)
   expect(each[59]).toBeLessThanOrEqual(41)
   expect(each[119]).toBeGreaterThan(75)

@@ -1,21 +1,20 @@
 /**
- * How fast work goes back to a provider that has just recovered: for a minute at most at twice the rate that was usual
- * before, then faster and faster, so that what gathered meanwhile does not bring it down again.
+ * Limits the starts at a provider that has just recovered, so that the backlog does not bring it down again: for one
+ * minute at most twice its usual rate, then doubling every minute.
  */
 export interface Rate {
   perSecond: number
   atMs: number
-  /** The first call; undefined before there was one. */
+  /** The time of the first call. */
   sinceMs: number | undefined
 }
 
-/** Older calls count less and less, by this time constant. */
+/** Time constant of the exponential decay. */
 const memorySeconds = 300
-/** Calls of a shorter time than this say little about a rate. */
+/** A shorter observation does not give a usable rate. */
 const rateSecondsLeast = 10
-/** From the end of the first one on, the rate doubles with every minute. */
 const minuteMs = 60_000
-/** By then it is so high that its end is no leap. */
+/** By then the limit is so high that dropping it makes no difference. */
 const rampMs = 10 * minuteMs
 const rampLeastPerSecond = 5
 
@@ -24,7 +23,7 @@ export const noRate: Rate = { perSecond: 0, atMs: 0, sinceMs: undefined }
 const decayed = ({ perSecond, atMs }: Rate, nowMs: number): number =>
   perSecond * Math.exp(-Math.max(0, nowMs - atMs) / 1000 / memorySeconds)
 
-/** Of the time since the first call, however short: what was never seen is not taken for silence. */
+/** Corrects for the time before the first call, which the decayed sum would count as idle. */
 export const rateAt = (rate: Rate, nowMs: number): number => {
   if (rate.sinceMs === undefined) return 0
   const seconds = Math.max(rateSecondsLeast, (nowMs - rate.sinceMs) / 1000)
@@ -39,9 +38,9 @@ export const withCall = (rate: Rate, nowMs: number): Rate => ({
 
 export interface Ramp {
   sinceMs: number
-  /** In the first minute. */
+  /** The limit in the first minute. */
   perSecond: number
-  /** Starts that may be made at once. */
+  /** Starts available now. */
   left: number
   atMs: number
 }
@@ -51,7 +50,7 @@ export const newRamp = (usualPerSecond: number, recoveredAtMs: number, nowMs: nu
   return { sinceMs: recoveredAtMs, perSecond, left: perSecond, atMs: nowMs }
 }
 
-/** What of it is left, at most what a second brings. */
+/** Refills the token bucket, which holds one second of starts. */
 const refilled = (ramp: Ramp, nowMs: number): Ramp => {
   const perSecond = ramp.perSecond * 2 ** Math.max(0, (nowMs - ramp.sinceMs) / minuteMs - 1)
   return {

@@ -4,20 +4,20 @@ import { expect, test } from 'vitest'
 import {
   afterFirst,
   afterRetry,
-  earnedEveryMs,
+  tokenIntervalMs,
   newBudget,
   nextRetryMs,
-  savedAtFirst,
-  savedMost,
+  initialTokens,
+  tokensMax,
 } from './retry-budget.ts'
 
-/** Calls of either kind with the time before each; all retries are made that may be. */
+/** First attempts and retries, with the time before each. */
 const histories = fc.array(fc.record({ kind: fc.constantFrom('first', 'retry'), afterMs: fc.nat(3_000) }), {
   maxLength: 400,
   size: 'max',
 })
 
-test('over any history retries are at most a tenth of first attempts, what was there, and what time brings', () => {
+test('over any history retries are limited to a tenth of first attempts, the initial tokens and the tokens of time', () => {
   fc.assert(
     fc.property(histories, (history) => {
       let nowMs = 0
@@ -31,8 +31,8 @@ test('over any history retries are at most a tenth of first attempts, what was t
         if (kind === 'first') firsts += 1
         else if (left !== undefined) retries += 1
         budget = left ?? budget
-        const most = firsts * 0.1 + savedAtFirst + nowMs / earnedEveryMs + 1e-6
-        const isBreached = retries > most || budget.saved < 0 || budget.saved > savedMost
+        const most = firsts * 0.1 + initialTokens + nowMs / tokenIntervalMs + 1e-6
+        const isBreached = retries > most || budget.tokens < 0 || budget.tokens > tokensMax
         if (isBreached) breaches.push({ retries, most, ...budget })
       }
       expect(breaches).toEqual([])
@@ -40,20 +40,20 @@ test('over any history retries are at most a tenth of first attempts, what was t
   )
 })
 
-test('what is saved up is bounded, so a quiet week does not pay for a storm', () => {
+test('tokens are capped, so idle time does not allow a retry storm', () => {
   let budget = newBudget(0)
   let made = 0
   for (let left = afterRetry(budget, 7 * 86_400_000); left !== undefined; made += 1) {
     budget = left
     left = afterRetry(budget, 7 * 86_400_000)
   }
-  expect(made).toBe(savedMost)
+  expect(made).toBe(tokensMax)
 })
 
-test('a service with nothing else to do may repeat once in a while, and says when', () => {
+test('at low traffic a retry is allowed at intervals, and the wait is known', () => {
   let budget = newBudget(0)
-  for (let spent = 0; spent < savedAtFirst; spent += 1) budget = afterRetry(budget, 0) ?? budget
-  expect(afterRetry(budget, earnedEveryMs - 1)).toBeUndefined()
-  expect(nextRetryMs(budget, earnedEveryMs / 4)).toBe((earnedEveryMs * 3) / 4)
-  expect(afterRetry(budget, earnedEveryMs)).toBeDefined()
+  for (let spent = 0; spent < initialTokens; spent += 1) budget = afterRetry(budget, 0) ?? budget
+  expect(afterRetry(budget, tokenIntervalMs - 1)).toBeUndefined()
+  expect(nextRetryMs(budget, tokenIntervalMs / 4)).toBe((tokenIntervalMs * 3) / 4)
+  expect(afterRetry(budget, tokenIntervalMs)).toBeDefined()
 })

@@ -1,38 +1,38 @@
 /**
- * How many calls may be repeated: a tenth of those made for the first time, so that a provider in trouble is not given
- * many times the work it cannot do. Nothing here looks at a clock of its own.
+ * Limits retries to a tenth of first attempts, so that retries do not multiply the load of a failing provider. The
+ * clock is a parameter.
  */
 export interface RetryBudget {
-  saved: number
-  /** Up to when time was counted. */
+  tokens: number
+  /** The time of the last refill. */
   atMs: number
 }
 
-export const savedAtFirst = 10
-export const savedMost = 20
-const earnedPerFirst = 0.1
-/** So that a service with little to do can repeat anything at all. */
-export const earnedEveryMs = 2_000
+export const initialTokens = 10
+export const tokensMax = 20
+const tokensPerFirst = 0.1
+/** Allows some retries at low traffic. */
+export const tokenIntervalMs = 2_000
 
-export const newBudget = (nowMs: number): RetryBudget => ({ saved: savedAtFirst, atMs: nowMs })
+export const newBudget = (nowMs: number): RetryBudget => ({ tokens: initialTokens, atMs: nowMs })
 
-const withTime = ({ saved, atMs }: RetryBudget, nowMs: number): RetryBudget => ({
-  saved: Math.min(savedMost, saved + Math.max(0, nowMs - atMs) / earnedEveryMs),
+const withTime = ({ tokens, atMs }: RetryBudget, nowMs: number): RetryBudget => ({
+  tokens: Math.min(tokensMax, tokens + Math.max(0, nowMs - atMs) / tokenIntervalMs),
   atMs: Math.max(atMs, nowMs),
 })
 
 export const afterFirst = (budget: RetryBudget, nowMs: number): RetryBudget => {
-  const { saved, atMs } = withTime(budget, nowMs)
-  return { saved: Math.min(savedMost, saved + earnedPerFirst), atMs }
+  const { tokens, atMs } = withTime(budget, nowMs)
+  return { tokens: Math.min(tokensMax, tokens + tokensPerFirst), atMs }
 }
 
-/** What is left after a retry; undefined where none may be made. */
+/** Returns the budget after a retry, or undefined if no retry is allowed. */
 export const afterRetry = (budget: RetryBudget, nowMs: number): RetryBudget | undefined => {
-  const { saved, atMs } = withTime(budget, nowMs)
-  // What is earned in tenths does not sum to one exactly.
-  return saved < 1 - 1e-9 ? undefined : { saved: Math.max(0, saved - 1), atMs }
+  const { tokens, atMs } = withTime(budget, nowMs)
+  // Tenths do not sum to exactly one in floating point.
+  return tokens < 1 - 1e-9 ? undefined : { tokens: Math.max(0, tokens - 1), atMs }
 }
 
-/** How long it takes until one more can be made, if nothing else is earned. */
+/** The time until a retry is allowed, without further first attempts. */
 export const nextRetryMs = (budget: RetryBudget, nowMs: number): number =>
-  Math.max(0, Math.ceil((1 - withTime(budget, nowMs).saved) * earnedEveryMs))
+  Math.max(0, Math.ceil((1 - withTime(budget, nowMs).tokens) * tokenIntervalMs))

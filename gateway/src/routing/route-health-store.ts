@@ -1,7 +1,7 @@
 import type { Database } from '../platform/postgres.ts'
 
-/** What is on record against a provider's way with a model. Times are told from now, so that clocks need not agree. */
-export interface RecordedHealth {
+/** A row of `route_health`. Times are relative to now, so that clocks of processes need not agree. */
+export interface StoredHealth {
   provider: string
   model: string
   openForMs: number
@@ -9,12 +9,12 @@ export interface RecordedHealth {
   reason: string
   isUnauthorized: boolean
   probedForMs: number
-  /** Null while it has not recovered. */
+  /** Null until it recovers. */
   recoveredAgoMs: number | null
 }
 
-export const readHealth = async (database: Database): Promise<RecordedHealth[]> => {
-  const { rows } = await database.query<RecordedHealth & Record<string, unknown>>(
+export const readHealth = async (database: Database): Promise<StoredHealth[]> => {
+  const { rows } = await database.query<StoredHealth & Record<string, unknown>>(
     `select provider, model, openings, reason, is_unauthorized as "isUnauthorized",
             (extract(epoch from open_until - clock_timestamp()) * 1000)::double precision as "openForMs",
             (extract(epoch from probed_until - clock_timestamp()) * 1000)::double precision as "probedForMs",
@@ -24,13 +24,10 @@ export const readHealth = async (database: Database): Promise<RecordedHealth[]> 
   return rows
 }
 
-/** Of two processes that find it unhealthy at the same time, the one that would leave it alone for longer is followed. */
+/** If two processes open the breaker at the same time, the longer open time is stored. */
 export const recordOpening = async (
   database: Database,
-  opening: Pick<
-    RecordedHealth,
-    'provider' | 'model' | 'openForMs' | 'openings' | 'reason' | 'isUnauthorized'
-  >,
+  opening: Pick<StoredHealth, 'provider' | 'model' | 'openForMs' | 'openings' | 'reason' | 'isUnauthorized'>,
 ): Promise<void> => {
   await database.query(
     `insert into route_health as h (provider, model, open_until, openings, reason, is_unauthorized)
@@ -60,48 +57,52 @@ export const recordRecovery = async (database: Database, provider: string, model
   )
 }
 
-/** Clocks and the way to the record may differ by so much about when it may be tried. */
+/** Allowed difference between the clocks of this process and the database. */
 const toleranceMs = 250
 
-/** Makes the caller the only one who tries it. Where nothing is on record against it, anybody may. */
-export const takeProbe = async (
+/** Claims the only probe of a half-open breaker. Without a stored opening every caller may probe. */
+export const claimProbe = async (
   database: Database,
   provider: string,
   model: string,
   forMs: number,
 ): Promise<boolean> => {
-  const { rows } = await database.query<{ isTaken: boolean; isOnRecord: boolean }>(
-    `with taken as (
+  const { rows } = await database.query<{ isClaimed: boolean; isOpen: boolean }>(
+    `with claimed as (
        update route_health set probed_until = clock_timestamp() + make_interval(secs => $3 / 1000.0)
         where provider = $1 and model = $2 and recovered_at is null and probed_until <= clock_timestamp()
           and open_until <= clock_timestamp() + make_interval(secs => $4 / 1000.0)
        returning provider
      )
-     select exists (select from taken) as "isTaken",
+     select exists (select from claimed) as "isClaimed",
             exists (select from route_health where provider = $1 and model = $2 and recovered_at is null)
-              as "isOnRecord"`,
+              as "isOpen"`,
     [provider, model, forMs, toleranceMs],
   )
-  return rows[0] === undefined || rows[0].isTaken || !rows[0].isOnRecord
+  return rows[0] === undefined || rows[0].isClaimed || !rows[0].isOpen
 }
 
-/** Lets somebody else try it. */
-export const giveProbeBack = async (database: Database, provider: string, model: string): Promise<void> => {
+/** Allows another process to probe. */
+export const releaseProbeClaim = async (
+  database: Database,
+  provider: string,
+  model: string,
+): Promise<void> => {
   await database.query(
     `update route_health set probed_until = 'epoch' where provider = $1 and model = $2 and recovered_at is null`,
     [provider, model],
   )
 }
 
-/** Takes out what has long been well, and what nobody has asked for in a day. */
-export const forgetOldHealth = async (database: Database): Promise<void> => {
+/** Deletes old recoveries, and openings that were not probed for a day. */
+export const deleteOldHealth = async (database: Database): Promise<void> => {
   await database.query(
     `delete from route_health where recovered_at < now() - interval '10 minutes' or open_until < now() - interval '1 day'`,
   )
 }
 
-/** Forgets all that is known against a provider, and tells every process; answers with which models it was unhealthy. */
-export const forgetHealthOf = async (database: Database, provider: string): Promise<string[]> => {
+/** Resets the health of a provider in every process; returns the models it was unhealthy for. */
+export const deleteHealthOf = async (database: Database, provider: string): Promise<string[]> => {
   const { rows } = await database.query<{ model: string; isUnhealthy: boolean }>(
     `delete from route_health where provider = $1 returning model, recovered_at is null as "isUnhealthy"`,
     [provider],

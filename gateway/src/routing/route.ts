@@ -1,7 +1,7 @@
 import type { FailureKind } from '../providers/port/failure.ts'
 import type { Capability, Provider } from '../providers/port/provider.ts'
 
-/** One way to have a model's work done, by a provider that is there. */
+/** A configured route to an existing provider. */
 export interface Route {
   provider: Provider
   /** The provider's own name for the model. */
@@ -14,75 +14,73 @@ export interface Route {
   slots: number
 }
 
-/** What a piece of work needs of whoever does it. */
+/** What a route must support for a piece of work. */
 export interface Requirements {
   capability: Capability
-  /** Of a video: what every route must be able to make. */
+  /** The video to make. */
   video?: { seconds: number; width: number; height: number; isRemix: boolean }
-  /** The only provider that will do. */
+  /** Restricts the choice to this provider. */
   onlyAt?: string | undefined
-  /** Providers that turned this piece of work away already; they are chosen again only where there is no other. */
+  /** Providers that refused this work already; they are chosen again only if no other is available. */
   tried?: string[]
-  /** Whether the work goes on when its client disconnects, so that how it ends is the provider's doing all the same. */
+  /** Whether the work continues when its client disconnects; then a failure still counts against the provider. */
   outlivesClient?: boolean
 }
 
-/** What was chosen and why, in words for operators. It is kept with the task. */
+/** The chosen provider and the reasons, for operators. Stored with the task. */
 export interface Decision {
   provider: string
   reason: string
   skipped: { provider: string; reason: string }[]
 }
 
-/** How a call ended, as far as a provider's health goes. */
 export type CallOutcome = 'ok' | FailureKind
 
-/** Whether a provider may be called for a model now. */
-export type Leave =
+export type Permit =
   | { kind: 'yes'; isProbe: boolean }
   | { kind: 'no'; reason: string; retryAfterMs: number; isUnauthorized: boolean }
 
 export interface Router {
   /**
-   * Every route of a model, whatever its health, in order of preference. A model that none are set up for has one: the
-   * first provider that takes new work, and can do this where it is said what.
+   * Every route of a model in order of preference, healthy or not. A model without configured routes has one route: the
+   * first enabled provider that has the capability.
    */
   routesOf: (model: string, capability?: Capability) => Route[]
   /**
-   * Chooses by order, ability, health, load and weight. Undefined where no route could ever do it; where some could but
-   * none is well, the one that will be soonest is chosen, and the work waits there.
+   * Chooses by order, capability, health, load and weight. Returns undefined if no route could ever do the work. If all
+   * capable routes are unhealthy, it chooses the one that can be probed first, and the work waits there.
    */
-  choose: (model: string, need: Requirements) => { route: Route; decision: Decision } | undefined
+  choose: (model: string, requirements: Requirements) => { route: Route; decision: Decision } | undefined
   /**
-   * Asked right before a call; a retry is one for work that was at this provider before. A yes to an unhealthy provider is
-   * a probe, one at a time in all processes together.
+   * Must be called right before a call; `retry` is for work that this provider had before. A permit for an unhealthy
+   * provider is a probe, one at a time across all processes.
    */
-  mayCall: (provider: string, model: string, attempt: 'first' | 'retry') => Promise<Leave>
-  /** Told where there was leave for a call that was not made after all, or has an end that tells nothing. */
-  letGo: (provider: string, model: string) => void
-  /** How it does, without asking for leave. Unhealthy for another 0 ms is one that may be tried. */
+  mayCall: (provider: string, model: string, attempt: 'first' | 'retry') => Promise<Permit>
+  /** Releases the probe of a permit whose call was not made, or whose outcome says nothing about the provider. */
+  releaseProbe: (provider: string, model: string) => void
+  /** Does not need a permit. `unhealthy` with 0 ms means that a probe is allowed. */
   healthOf: (
     provider: string,
     model: string,
-  ) => { kind: 'well' } | { kind: 'unhealthy'; reason: string; forMs: number; isUnauthorized: boolean }
-  /** How many tasks may be started there now; Infinity but for a provider that has just recovered. */
+  ) => { kind: 'healthy' } | { kind: 'unhealthy'; reason: string; forMs: number; isUnauthorized: boolean }
+  /** The number of tasks that may be started there now; Infinity unless the provider has just recovered. */
   startsAllowed: (provider: string, model: string) => number
-  /** Told how many were, so that they count against what is allowed. */
-  noteStarts: (provider: string, model: string, count: number) => void
-  /** Told how every call ended. `retryAfterMs` is what the provider asked for. */
+  /** Counts starts against `startsAllowed`. */
+  countStarts: (provider: string, model: string, count: number) => void
+  /** Must be called with the outcome of every call. */
   report: (provider: string, model: string, outcome: CallOutcome, retryAfterMs?: number) => void
   /**
-   * Does work for somebody who waits: at the chosen route, and where that one turns it away before anything was done, at
-   * the next. `work` must be repeatable until it has answered.
+   * Does the work of a waiting client at the chosen route; if that provider refuses before doing anything, at the next
+   * one. `work` must be repeatable until it succeeds.
    */
   call: <Answer>(
     model: string,
-    need: Requirements,
+    requirements: Requirements,
     signal: AbortSignal,
     work: (route: Route) => Promise<Answer>,
   ) => Promise<{ answer: Answer; route: Route }>
 }
 
-/** What an operator does about a provider that refuses our credential. */
+/** Tells an operator how to fix a refused credential. */
 export const remedyFor = (provider: string): string =>
   `Provider ${provider} refuses its API key (401 or 403). Set a valid one: api_key of PUT /admin/v1/providers/${provider}, or apiKey in PROVIDERS_FILE.`

@@ -1,16 +1,16 @@
-/** Who does a piece of work: which provider is chosen, whether it may be called, and who is next when it turns it away. */
+/** Chooses a provider for each piece of work, checks that it may be called, and fails over to the next one. */
 import { setTimeout as wait } from 'node:timers/promises'
 
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import type { LiveConfig, RouteConfig } from '../provider-config/config.ts'
-import { isTurnedAway, ProviderFailure } from '../providers/port/failure.ts'
+import { isRetryable, ProviderFailure } from '../providers/port/failure.ts'
 import type { Capability, Provider, Providers } from '../providers/port/provider.ts'
+import { backoffMs } from './backoff.ts'
 import { chooseRoute } from './choose-route.ts'
-import { backoffMs } from './full-jitter.ts'
 import { createHealth } from './health.ts'
 import { createLoad } from './load.ts'
-import type { Leave, Requirements, Route, Router } from './route.ts'
+import type { Permit, Requirements, Route, Router } from './route.ts'
 
 export interface RouterDependencies {
   liveConfig: LiveConfig
@@ -19,9 +19,9 @@ export interface RouterDependencies {
   log: Log
 }
 
-/** For longer nobody is kept waiting who could try again themselves. */
-const pauseMsMost = 2_000
-/** When to come back where nobody is set up to do it. */
+/** A client is not kept waiting longer for a retry. */
+const pauseMsMax = 2_000
+/** Retry-After of a model without a capable route. */
 const noRouteRetryMs = 30_000
 
 const impliedRoute = (provider: Provider, upstreamModel: string): Route => ({
@@ -43,53 +43,53 @@ export const createRouter = async ({
   const health = await createHealth({ postgres, log })
   const load = createLoad({ postgres, log })
 
-  const keysNow = () =>
+  const currentKeys = () =>
     new Map(liveConfig.current().providers.map((each) => [each.name, each.apiKey?.reveal()]))
-  let keys = keysNow()
-  const stopHearing = liveConfig.onChange(() => {
+  let keys = currentKeys()
+  const stopListening = liveConfig.onChange(() => {
     const earlier = keys
-    keys = keysNow()
-    for (const [name, key] of keys) if (earlier.has(name) && earlier.get(name) !== key) health.forget(name)
+    keys = currentKeys()
+    for (const [name, key] of keys) if (earlier.has(name) && earlier.get(name) !== key) health.reset(name)
   })
 
-  /** Who serves what nobody is named for. */
-  const usualProvider = (capability: Capability | undefined): Provider | undefined => {
+  /** Serves the models without routes. */
+  const defaultProvider = (capability: Capability | undefined): Provider | undefined => {
     const can = (provider: Provider) => capability === undefined || provider[capability] !== undefined
     const present = providers.all()
     return present.find((each) => each.acceptsJobs && can(each)) ?? present.find(can) ?? present[0]
   }
 
-  const routeOf = (settings: RouteConfig, capability: Capability | undefined): Route | undefined => {
+  const routeOf = (config: RouteConfig, capability: Capability | undefined): Route | undefined => {
     const provider =
-      settings.provider === ''
-        ? usualProvider(capability)
-        : providers.all().find(({ name }) => name === settings.provider)
+      config.provider === ''
+        ? defaultProvider(capability)
+        : providers.all().find(({ name }) => name === config.provider)
     if (provider === undefined) return undefined
-    const { upstreamModel, order, weight, seconds, sizes, slots = provider.slots } = settings
+    const { upstreamModel, order, weight, seconds, sizes, slots = provider.slots } = config
     return { provider, upstreamModel, order, weight, seconds, sizes, slots }
   }
 
   const routesOf: Router['routesOf'] = (model, capability) => {
-    const settings = liveConfig.current().models[model]?.routes
-    if (settings !== undefined) {
-      return settings
+    const configured = liveConfig.current().models[model]?.routes
+    if (configured !== undefined) {
+      return configured
         .flatMap((each) => routeOf(each, capability) ?? [])
         .toSorted((one, other) => one.order - other.order)
     }
-    const provider = usualProvider(capability)
+    const provider = defaultProvider(capability)
     return provider === undefined ? [] : [impliedRoute(provider, model)]
   }
 
-  /** Work that is pinned goes on where it is, whoever serves the model now. */
+  /** Work that is bound to a provider stays there, even if the provider no longer has a route. */
   const routesFor = (model: string, { capability, onlyAt }: Requirements): Route[] => {
     const routes = routesOf(model, capability)
     const pinned = onlyAt === undefined ? undefined : providers.find(onlyAt)
-    const isThere = routes.some(({ provider }) => provider.name === onlyAt)
-    return pinned === undefined || isThere ? routes : [impliedRoute(pinned, model)]
+    const isRouted = routes.some(({ provider }) => provider.name === onlyAt)
+    return pinned === undefined || isRouted ? routes : [impliedRoute(pinned, model)]
   }
 
-  const choose = (model: string, need: Requirements) => {
-    const chosen = chooseRoute(routesFor(model, need), need, {
+  const choose = (model: string, requirements: Requirements) => {
+    const chosen = chooseRoute(routesFor(model, requirements), requirements, {
       healthOf: (provider) => health.healthOf(provider, model),
       isOffered: (provider) => health.isOffered(provider, model),
       tasksAt: (provider) => ({ all: load.tasksAt(provider), ofModel: load.tasksOf(provider, model) }),
@@ -98,21 +98,21 @@ export const createRouter = async ({
     if (chosen === undefined) return undefined
     const { provider } = chosen.decision
     if (health.healthOf(provider, model).kind === 'unhealthy') health.noteOffer(provider, model)
-    if (need.capability === 'video') load.note(provider, model)
+    if (requirements.capability === 'video') load.add(provider, model)
     return chosen
   }
 
-  /** One call, and what it says about the provider. */
+  /** Makes one call and reports its outcome. */
   const attempt = async <Answer>(
     model: string,
-    need: Requirements,
+    requirements: Requirements,
     route: Route,
     signal: AbortSignal,
     work: (route: Route) => Promise<Answer>,
   ): Promise<{ answer: Answer; route: Route }> => {
     const { name } = route.provider
-    if (need.outlivesClient === true && signal.aborted) {
-      health.letGo(name, model)
+    if (requirements.outlivesClient === true && signal.aborted) {
+      health.releaseProbe(name, model)
       throw new ProviderFailure('not_delivered', 'the client has disconnected')
     }
     try {
@@ -120,9 +120,9 @@ export const createRouter = async ({
       health.report(name, model, 'ok')
       return { answer, route }
     } catch (error) {
-      // A client that disconnects, or a fault of ours, says nothing about the provider.
-      const isOurDoing = signal.aborted && need.outlivesClient !== true
-      if (isOurDoing || !(error instanceof ProviderFailure)) health.letGo(name, model)
+      // A disconnected client or an error of ours says nothing about the provider.
+      const isAborted = signal.aborted && requirements.outlivesClient !== true
+      if (isAborted || !(error instanceof ProviderFailure)) health.releaseProbe(name, model)
       else {
         health.report(name, model, error.kind, error.retryAfterMs)
         log.info({ provider: name, model, kind: error.kind, err: error }, 'call.failed')
@@ -131,32 +131,32 @@ export const createRouter = async ({
     }
   }
 
-  /** Once more at the only one there is, where that is worth waiting for. Undefined where it is not. */
-  const again = async <Answer>(
+  /** Retries once at the only route, unless the wait would be too long. Then it returns undefined. */
+  const retryOnce = async <Answer>(
     model: string,
-    need: Requirements,
+    requirements: Requirements,
     route: Route,
     signal: AbortSignal,
     failure: ProviderFailure,
     work: (route: Route) => Promise<Answer>,
   ) => {
-    const pauseMs = Math.min(pauseMsMost, backoffMs(0, failure.retryAfterMs))
-    if ((failure.retryAfterMs ?? 0) > pauseMsMost || signal.aborted) return undefined
+    const pauseMs = Math.min(pauseMsMax, backoffMs(0, failure.retryAfterMs))
+    if ((failure.retryAfterMs ?? 0) > pauseMsMax || signal.aborted) return undefined
     const isOver = await wait(pauseMs, true, { signal }).catch(() => false)
     if (!isOver) return undefined
-    const leave = await health.mayCall(route.provider.name, model, 'retry', { heedsPauses: false })
-    return leave.kind === 'yes' ? attempt(model, need, route, signal, work) : undefined
+    const permit = await health.mayCall(route.provider.name, model, 'retry', { respectsRetryAfter: false })
+    return permit.kind === 'yes' ? attempt(model, requirements, route, signal, work) : undefined
   }
 
-  const call: Router['call'] = async (model, need, signal, work) => {
-    const asked = new Set<string>()
-    const refusals: Extract<Leave, { kind: 'no' }>[] = []
+  const call: Router['call'] = async (model, requirements, signal, work) => {
+    const called = new Set<string>()
+    const refusals: Extract<Permit, { kind: 'no' }>[] = []
     let failed: { route: Route; failure: ProviderFailure } | undefined
     for (;;) {
-      const tried = [...(need.tried ?? []), ...asked]
-      const chosen = choose(model, { ...need, tried })
+      const tried = [...(requirements.tried ?? []), ...called]
+      const chosen = choose(model, { ...requirements, tried })
       if (chosen === undefined) {
-        const message = `no provider is set up that can do this with ${model}`
+        const message = `no configured provider can do this with ${model}`
         throw new ProviderFailure('busy', message, {
           code: 'service_unavailable',
           retryAfterMs: noRouteRetryMs,
@@ -164,23 +164,23 @@ export const createRouter = async ({
       }
       const { route, isOnly } = chosen
       const { name } = route.provider
-      if (asked.has(name)) {
+      if (called.has(name)) {
         if (failed !== undefined && isOnly && failed.failure.kind !== 'unauthorized') {
-          const second = await again(model, need, route, signal, failed.failure, work)
+          const second = await retryOnce(model, requirements, route, signal, failed.failure, work)
           if (second !== undefined) return second
         }
         break
       }
-      asked.add(name)
-      const leave = await health.mayCall(name, model, 'first', { heedsPauses: !isOnly })
-      if (leave.kind === 'no') {
-        refusals.push(leave)
+      called.add(name)
+      const permit = await health.mayCall(name, model, 'first', { respectsRetryAfter: !isOnly })
+      if (permit.kind === 'no') {
+        refusals.push(permit)
         continue
       }
       try {
-        return await attempt(model, need, route, signal, work)
+        return await attempt(model, requirements, route, signal, work)
       } catch (error) {
-        if (!(error instanceof ProviderFailure) || !isTurnedAway(error) || signal.aborted) throw error
+        if (!(error instanceof ProviderFailure) || !isRetryable(error) || signal.aborted) throw error
         failed = { route, failure: error }
       }
     }
@@ -191,7 +191,9 @@ export const createRouter = async ({
       const message = `every provider of ${model} refuses its credential: ${reasons}`
       throw new ProviderFailure('unauthorized', message, { code: 'upstream_error' })
     }
-    throw new ProviderFailure('busy', `nobody may be asked for ${model} now: ${reasons}`, { retryAfterMs })
+    throw new ProviderFailure('busy', `no provider of ${model} may be called now: ${reasons}`, {
+      retryAfterMs,
+    })
   }
 
   return {
@@ -199,13 +201,13 @@ export const createRouter = async ({
     choose,
     mayCall: (provider, model, kind) => health.mayCall(provider, model, kind),
     healthOf: health.healthOf,
-    letGo: health.letGo,
+    releaseProbe: health.releaseProbe,
     startsAllowed: health.startsAllowed,
-    noteStarts: health.noteStarts,
+    countStarts: health.countStarts,
     report: health.report,
     call,
     stop: async () => {
-      stopHearing()
+      stopListening()
       await health.stop()
     },
   }

@@ -168,7 +168,7 @@ describe('setProvider', () => {
       [{ base_url: 'https://me:word@acme.example' }, 'base_url', /must be a URL/],
       [{ slots: 0 }, 'slots', /whole number/],
       [{ slots: 10_000_000 }, 'slots', /from 1 to/],
-      [{ poll_interval_ms_max: 5 }, 'poll_interval_ms_max', /not be less than poll_interval_ms_min/],
+      [{ poll_interval_ms_max: 5 }, 'poll_interval_ms_max', /must be at least poll_interval_ms_min/],
       [{ result_origins: ['nowhere'] }, 'result_origins[0]', /must be an origin/],
       [{ settings: { idempotent_submit: true } }, 'settings.idempotent_submit', /idempotent_submits\?/],
       [{ settings: { lookup: 'yes' } }, 'settings.lookup', /true or false/],

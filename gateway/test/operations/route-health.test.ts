@@ -1,4 +1,4 @@
-/** What processes tell each other of how providers do, and what each does when it can tell nobody. */
+/** Health of routes shared between processes, and without the database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
@@ -6,8 +6,8 @@ import { connectPostgres } from '../../src/platform/postgres.ts'
 import { ProviderFailure } from '../../src/providers/port/failure.ts'
 import { createProviders } from '../../src/providers/registry.ts'
 import { createHealth, type Health } from '../../src/routing/health.ts'
-import { savedAtFirst } from '../../src/routing/retry-budget.ts'
-import { forgetOldHealth } from '../../src/routing/route-health-store.ts'
+import { initialTokens } from '../../src/routing/retry-budget.ts'
+import { deleteOldHealth } from '../../src/routing/route-health-store.ts'
 import { createRouter } from '../../src/routing/router.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { startProxy } from '../kit/start-gateway.ts'
@@ -25,7 +25,7 @@ let models = 0
 
 beforeAll(async () => {
   database = await createDatabase()
-  // Without the look that each takes every few seconds, only what they tell each other counts.
+  // Without the periodic reads, only notifications carry changes between them.
   const create = () => withoutIntervals(() => createHealth({ postgres: database.postgres, log }))
   one = await create()
   other = await create()
@@ -44,11 +44,11 @@ const fail = (health: Health, times: number) => {
   for (let call = 0; call < times; call += 1) health.report('acme', model, 'not_delivered')
 }
 const kindOf = (health: Health) => health.healthOf('acme', model).kind
-const bothAre = (kind: 'well' | 'unhealthy') =>
+const bothAre = (kind: 'healthy' | 'unhealthy') =>
   expect.poll(() => [kindOf(one), kindOf(other)], often).toEqual([kind, kind])
 
-/** As if the time had passed for which it is left alone; both processes have heard of it. */
-const letTimePass = async () => {
+/** Ends the open time of the breaker in both processes. */
+const endOpenTime = async () => {
   const end = () =>
     database.postgres.query(
       `update route_health set open_until = now() - interval '1 second' where model = $1`,
@@ -60,39 +60,39 @@ const letTimePass = async () => {
     .poll(() => [one, other].map((health) => health.healthOf('acme', model)), often)
     .toMatchObject([{ forMs: 0 }, { forMs: 0 }])
 }
-const leaves = async (asked: Health[]) => {
+const permits = async (asked: Health[]) => {
   const answers = await Promise.all(asked.map((health) => health.mayCall('acme', model, 'first')))
   return answers.filter(({ kind }) => kind === 'yes')
 }
 const many = () => Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? one : other))
 
 describe('several processes', () => {
-  test('hear at once of one that is unhealthy, and of its recovery', async () => {
+  test('learn at once that a provider is unhealthy, and that it recovered', async () => {
     fail(one, 5)
     await bothAre('unhealthy')
-    expect(await leaves(many())).toEqual([])
-    await letTimePass()
-    const [leave] = await leaves([other])
-    expect(leave).toEqual({ kind: 'yes', isProbe: true })
+    expect(await permits(many())).toEqual([])
+    await endOpenTime()
+    const [permit] = await permits([other])
+    expect(permit).toEqual({ kind: 'yes', isProbe: true })
     other.report('acme', model, 'ok')
-    await bothAre('well')
-    // It is brought back step by step everywhere.
+    await bothAre('healthy')
+    // Every process ramps its starts up.
     for (const health of [one, other]) {
       expect(health.startsAllowed('acme', model)).toBe(5)
-      health.noteStarts('acme', model, 5)
+      health.countStarts('acme', model, 5)
       expect(health.startsAllowed('acme', model)).toBeLessThan(5)
       expect(health.startsAllowed('acme', 'another model')).toBe(Infinity)
     }
   })
 
-  test('try it with one call at a time; one that comes to nothing lets the next try', async () => {
+  test('probe with one call at a time; a released probe allows the next', async () => {
     fail(one, 5)
     await bothAre('unhealthy')
-    await letTimePass()
-    expect(await leaves(many())).toHaveLength(1)
-    // Only who has it can let it go.
-    for (const health of [one, other]) health.letGo('acme', model)
-    await expect.poll(() => leaves(many()), often).toHaveLength(1)
+    await endOpenTime()
+    expect(await permits(many())).toHaveLength(1)
+    // Only the process that holds the probe releases it.
+    for (const health of [one, other]) health.releaseProbe('acme', model)
+    await expect.poll(() => permits(many()), often).toHaveLength(1)
     const openings = async () => {
       const { rows } = await database.postgres.query('select openings from route_health where model = $1', [
         model,
@@ -102,10 +102,10 @@ describe('several processes', () => {
     for (const health of [one, other]) health.report('acme', model, 'unknown')
     await expect.poll(() => openings(), often).toEqual([{ openings: 2 }])
     await bothAre('unhealthy')
-    expect(await leaves(many())).toEqual([])
+    expect(await permits(many())).toEqual([])
   })
 
-  test('that start later know of it', async () => {
+  test('that start later know of it too', async () => {
     fail(one, 5)
     await bothAre('unhealthy')
     const late = await createHealth({ postgres: database.postgres, log })
@@ -113,11 +113,11 @@ describe('several processes', () => {
     await late.stop()
   })
 
-  test('forget what has long been well', async () => {
+  test('delete old recoveries', async () => {
     fail(one, 5)
     await bothAre('unhealthy')
     const known = async () => {
-      await forgetOldHealth(database.postgres)
+      await deleteOldHealth(database.postgres)
       const { rows } = await database.postgres.query('select model from route_health where model = $1', [
         model,
       ])
@@ -132,7 +132,7 @@ describe('several processes', () => {
   })
 })
 
-test('with the database away a process knows what it knows, and tells it when it is back', async () => {
+test('without the database a process uses its own counts, and shares them when it is back', async () => {
   await using proxy = await startProxy(database.url)
   const postgres = connectPostgres({ url: proxy.url, connectionsMax: 2 }, log)
   const cutOff = await createHealth({ postgres, log })
@@ -141,25 +141,25 @@ test('with the database away a process knows what it knows, and tells it when it
   fail(cutOff, 5)
   expect(kindOf(cutOff)).toBe('unhealthy')
   expect((await cutOff.mayCall('acme', model, 'first')).kind).toBe('no')
-  expect(kindOf(one)).toBe('well')
+  expect(kindOf(one)).toBe('healthy')
   await proxy.mend()
   await bothAre('unhealthy')
   await cutOff.stop()
   await postgres.close()
 })
 
-test('retries at a provider are few, whatever the model', async () => {
+test('retries at a provider are limited across its models', async () => {
   const health = await createHealth({ postgres: database.postgres, log })
   const retry = (name: string) => health.mayCall('bolt', name, 'retry')
-  const made = await Promise.all(Array.from({ length: 2 * savedAtFirst }, (_, at) => retry(`m${at}`)))
-  expect(made.filter(({ kind }) => kind === 'yes')).toHaveLength(savedAtFirst)
+  const made = await Promise.all(Array.from({ length: 2 * initialTokens }, (_, at) => retry(`m${at}`)))
+  expect(made.filter(({ kind }) => kind === 'yes')).toHaveLength(initialTokens)
   for (let first = 0; first < 10; first += 1) await health.mayCall('bolt', 'm', 'first')
   expect((await retry('m')).kind).toBe('yes')
   expect(await retry('m')).toMatchObject({ kind: 'no', retryAfterMs: expect.any(Number) })
   await health.stop()
 })
 
-test('what is sent to a provider counts as its load at once, until the record is read again', async () => {
+test('a routed task counts as load at once, until the counts are read again', async () => {
   const providers = ['first', 'second'].map((name) => providerConfigAt('http://127.0.0.1:9', 'any', { name }))
   const route = {
     upstreamModel: 'm',
@@ -184,14 +184,14 @@ test('what is sent to a provider counts as its load at once, until the record is
   expect(choose()).toMatchObject({ provider: 'first', skipped: [] })
   expect(choose()).toMatchObject({
     provider: 'second',
-    skipped: [{ provider: 'first', reason: 'all 1 slots taken' }],
+    skipped: [{ provider: 'first', reason: 'all 1 slots in use' }],
   })
-  // Nobody made a task of it.
+  // No task was created.
   await expect.poll(() => choose(), often).toMatchObject({ provider: 'first' })
   await router.stop()
 })
 
-test('a changed key, wherever it was changed, is a new start in every process; another setting is none', async () => {
+test('a changed key resets the health in every process; another changed setting does not', async () => {
   const { postgres } = database
   const listeners = new Set<() => void>()
   let config = {
@@ -222,14 +222,14 @@ test('a changed key, wherever it was changed, is a new start in every process; a
   change('old-key', 2)
   expect(router.healthOf('acme', model)).toMatchObject({ kind: 'unhealthy', isUnauthorized: true })
   change('new-key', 2)
-  expect(router.healthOf('acme', model)).toEqual({ kind: 'well' })
-  await expect.poll(() => other.healthOf('acme', model), often).toEqual({ kind: 'well' })
+  expect(router.healthOf('acme', model)).toEqual({ kind: 'healthy' })
+  await expect.poll(() => other.healthOf('acme', model), often).toEqual({ kind: 'healthy' })
   await router.stop()
 })
 
 test.each([
-  ['that goes on without its client counts', true, 'unhealthy'],
-  ['that ends with its client does not', false, 'well'],
+  ['that outlives its client counts against the provider', true, 'unhealthy'],
+  ['that ends with its client does not count', false, 'healthy'],
 ] as const)('a failure of work %s', async (_, outlivesClient, kind) => {
   const { postgres } = database
   const route = { provider: 'acme', upstreamModel: 'speech', order: 1, weight: 1 }

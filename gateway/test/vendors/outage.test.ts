@@ -235,7 +235,7 @@ test('what another can serve as well goes there, and on record it says why', ({ 
   const slowest = Math.max(...done.map(({ acceptedMs, endedMs }) => endedMs - acceptedMs))
   const elsewhere = done.filter(({ attempts }) => {
     const { provider, reason } = attempts.at(-1) ?? { provider: '', reason: '' }
-    return provider === 'other' && /^order 2: first (is unhealthy|turned it away)$/.test(reason)
+    return provider === 'other' && /^order 2: first (is unhealthy|refused it)$/.test(reason)
   })
   // A call that was cut may have made a job: only the vendor that may have it can be asked again.
   const outcomeUnknown = late.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === 'unknown'))

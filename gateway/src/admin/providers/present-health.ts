@@ -1,7 +1,7 @@
 import type { Router } from '../../routing/route.ts'
 
 export const presentHealth = (health: ReturnType<Router['healthOf']>) =>
-  health.kind === 'well'
+  health.kind === 'healthy'
     ? { state: 'healthy', reason: null, until: null }
     : {
         state: 'unhealthy',

@@ -2,7 +2,7 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 
 import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { forgetHealthOf } from '../../routing/route-health-store.ts'
+import { deleteHealthOf } from '../../routing/route-health-store.ts'
 import { audited } from '../audit-log/audit.ts'
 import { viewProvider, type ProviderDependencies } from './view-providers.ts'
 
@@ -14,7 +14,7 @@ export const resetProviderHealth =
     const { postgres } = dependencies
     const { name } = await viewProvider(postgres, call.path.name, dependencies)
     const forgotten = await postgres.transaction(async (database) => {
-      const models = await forgetHealthOf(database, name)
+      const models = await deleteHealthOf(database, name)
       await audited(database, call, {
         action: 'resetProviderHealth',
         target: name,

@@ -1,26 +1,26 @@
 /**
- * How a call to a provider can go wrong. The kind alone decides what happens next; nothing ever
- * looks at the message, which is for the operator's log and never reaches a caller.
+ * The kinds of provider failures. Only the kind decides what happens next. The message is for the operator's log and
+ * never reaches a caller.
  *
- * - `not_delivered`: the provider certainly did not take the job (refused connection, DNS). May be tried again.
- * - `busy`: the provider said "not now" (429, 503). May be tried again, after `retryAfterMs` where given.
- * - `unauthorized`: the provider refused our credential (401, most 403), whatever the job. Another provider may be asked.
- * - `rejected`: the provider refused this job for good.
- * - `moderated`: the provider refused it for its content.
- * - `unknown`: it may or may not have taken the job (time-out, cut connection). Never repeated blindly.
+ * - `not_delivered`: the provider certainly did not accept the job (refused connection, DNS). May be retried.
+ * - `busy`: the provider has no capacity now (429, 503). May be retried, after `retryAfterMs` if given.
+ * - `unauthorized`: the provider refused our credential (401, most 403), whatever the job. Another provider may be used.
+ * - `rejected`: the provider refused this job permanently.
+ * - `moderated`: the provider refused the job because of its content.
+ * - `unknown`: the provider may or may not have accepted the job (timeout, cut connection). Never retried blindly.
  */
 export type FailureKind = 'not_delivered' | 'busy' | 'unauthorized' | 'rejected' | 'moderated' | 'unknown'
 
-const turnedAway = new Set<FailureKind>(['not_delivered', 'busy', 'unauthorized'])
+const retryable = new Set<FailureKind>(['not_delivered', 'busy', 'unauthorized'])
 
 export class ProviderFailure extends Error {
   readonly kind: FailureKind
   readonly retryAfterMs: number | undefined
-  /** One of the public error codes, where the provider said precisely what was wrong. */
+  /** A public error code, if the provider reported a precise reason. */
   readonly code: string | undefined
-  /** The HTTP status of the answer, where it tells more than the kind. */
+  /** The HTTP status of the response, if it is more precise than the kind. */
   readonly status: number | undefined
-  /** A sentence that may be shown to the caller as it is; only a provider of our own gives one. */
+  /** A message that may be shown to the caller unchanged; only the built-in provider gives one. */
   readonly forCaller: string | undefined
 
   constructor(
@@ -44,5 +44,5 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Whether the provider certainly did nothing, for a reason that is not in the job: another may take it, or this one later. */
-export const isTurnedAway = ({ kind }: ProviderFailure): boolean => turnedAway.has(kind)
+/** The provider certainly did nothing, for a reason outside of the job: another provider, or a later attempt, may succeed. */
+export const isRetryable = ({ kind }: ProviderFailure): boolean => retryable.has(kind)

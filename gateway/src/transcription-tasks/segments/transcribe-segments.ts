@@ -7,8 +7,8 @@ import { Readable } from 'node:stream'
 import { concurrencyLimitPerKey } from '../../platform/concurrency-limit.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { isTurnedAway, ProviderFailure } from '../../providers/port/failure.ts'
-import { backoffMs } from '../../routing/full-jitter.ts'
+import { isRetryable, ProviderFailure } from '../../providers/port/failure.ts'
+import { backoffMs } from '../../routing/backoff.ts'
 import type { Route, Router } from '../../routing/route.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { isInvalidFileError } from '../../storage/sandbox.ts'
@@ -102,7 +102,7 @@ const trySegment = async (
     // We aborted the request, so this is not a failure of the provider.
     if (stop.aborted) return { kind: 'postponed' }
     log.warn({ err: error, taskId: task.id, segment: segment.n }, 'segment.not-transcribed')
-    const isRefusal = isTurnedAway(error)
+    const isRefusal = isRetryable(error)
     if (isRefusal) {
       const waitMs = backoffMs(segment.refusals, error.retryAfterMs)
       await postponeSegment(postgres, task.id, segment.n, { isRefusal, waitMs })

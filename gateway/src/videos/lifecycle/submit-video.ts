@@ -7,7 +7,7 @@ import { withExchanges, type Exchange } from '../../providers/port/exchange.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
 import { videoOf, type Provider, type Providers } from '../../providers/port/provider.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
-import { backoffMs } from '../../routing/full-jitter.ts'
+import { backoffMs } from '../../routing/backoff.ts'
 import type { Decision, Router } from '../../routing/route.ts'
 import {
   beginSubmit,
@@ -229,7 +229,7 @@ const ask = async (dependencies: SubmitDependencies, given: Try, signal: AbortSi
   try {
     const job = await jobOf(dependencies, task, given)
     if (!(await beginSubmit(postgres, open.taskId, open.run))) {
-      router.letGo(provider.name, task.model)
+      router.releaseProbe(provider.name, task.model)
       return { kind: 'over' }
     }
     const upstream = await withExchanges(
@@ -240,7 +240,7 @@ const ask = async (dependencies: SubmitDependencies, given: Try, signal: AbortSi
     return await accept(dependencies, given, upstream, { ...attempt, outcome: 'accepted' })
   } catch (error) {
     if (!(error instanceof ProviderFailure)) {
-      router.letGo(provider.name, task.model)
+      router.releaseProbe(provider.name, task.model)
       throw error
     }
     router.report(provider.name, task.model, error.kind, error.retryAfterMs)

@@ -75,7 +75,7 @@ const moveAway = async (
       const chosen = router.choose(model, { ...requirementsOf(order, undefined), tried: [...tried, from] })
       const goal = chosen?.route.provider
       if (chosen === undefined || goal === undefined || goal.name === from) return []
-      if (router.healthOf(goal.name, model).kind !== 'well' || providers.find(goal.name) === undefined)
+      if (router.healthOf(goal.name, model).kind !== 'healthy' || providers.find(goal.name) === undefined)
         return []
       goals.add(goal.name)
       const { name: provider, shards } = goal
@@ -132,7 +132,7 @@ const dispatch = async (dependencies: DispatchDependencies, name: string): Promi
   })
   const { lost, accepted, isThrottled, goals, nextMs } = turn
   for (const [model, starts] of Map.groupBy(accepted, ({ model }) => model)) {
-    router.noteStarts(name, model, starts.length)
+    router.countStarts(name, model, starts.length)
   }
   for (const goal of goals) engine.wake(dispatchVideosName, goal)
   if (lost.length > 0) log.warn({ provider: name, count: lost.length }, 'task.restarted')
