@@ -86,7 +86,7 @@ export const createProviders = (liveConfig: LiveConfig, settings: { ffmpegPath: 
   const find = (name: string) => known.get(name)?.provider
   const get = (name: string) => {
     const provider = find(name)
-    if (provider === undefined) throw new Error(`there is no provider named ${name}`)
+    if (provider === undefined) throw new Error(`provider ${name} does not exist`)
     return provider
   }
   return {

@@ -291,10 +291,7 @@ export const createHealth = async (
       health.changed = changes
       if (after.open === undefined) log.info({ provider, model }, 'route.recovered')
       else if (!after.open.isUnauthorized) {
-        log.warn(
-          { provider, model, reason: after.open.reason, openings: after.openings },
-          'route.unhealthy',
-        )
+        log.warn({ provider, model, reason: after.open.reason, openings: after.openings }, 'route.unhealthy')
       } else if (!wasUnauthorized) {
         log.error({ provider, model, remedy: remedyFor(provider) }, 'provider.credential-refused')
       }

@@ -31,7 +31,7 @@ const providerConfigAt = (baseUrl: string, changes: Partial<AiSdkSettings> = {})
 const connect = (baseUrl: string, changes: Partial<AiSdkSettings> = {}): VideoProvider =>
   aiSdkVideo(providerConfigAt(baseUrl, changes))
 
-describe('with a package as it is published, against the simulated vendor', () => {
+describe('with a published package, against the simulated vendor', () => {
   let vendor: Vendor
   let provider: VideoProvider
 
@@ -49,7 +49,7 @@ describe('with a package as it is published, against the simulated vendor', () =
     }
   }
 
-  test('a video goes all the way, with its picture, and its reference outlives the process', async () => {
+  test('a video with an image completes, and its reference survives a restart', async () => {
     const exchanges: Exchange[] = []
     const note = (exchange: Exchange) => exchanges.push(exchange)
     const submitted = await withExchanges(note, () =>
@@ -79,7 +79,7 @@ describe('with a package as it is published, against the simulated vendor', () =
     expect(await failureOf(provider.submit(job(prompt), soon()))).toMatchObject(failure)
   })
 
-  test('a dead port is not delivered', async () => {
+  test('a refused connection is not delivered', async () => {
     const failure = await failureOf(connect('http://127.0.0.1:9/v1').submit(job('a pier'), soon()))
     expect(failure).toMatchObject({ kind: 'not_delivered' })
   })
@@ -92,14 +92,14 @@ describe('with a package as it is published, against the simulated vendor', () =
     expect(await ended(ref)).toMatchObject({ kind: 'refused', code })
   })
 
-  test('a job that nobody knows is missing', async () => {
+  test('an unknown job is missing', async () => {
     const ref = (await provider.submit(job('a short-lived job'), soon())) as Record<string, Opaque>
     const operation = JSON.stringify(ref['operation']).replace(/video_\w+/, 'unheard-of')
     const other = { ...ref, operation: JSON.parse(operation) as Opaque }
     expect(await provider.poll(other, soon())).toEqual({ kind: 'missing' })
   })
 
-  test('a reference that leads elsewhere is not followed, and nobody there sees the key', async () => {
+  test('a reference to another origin is not followed, and the key is not sent there', async () => {
     const asked: unknown[] = []
     await using elsewhere = await listenForTest((request, response) => {
       asked.push(request.headers)
@@ -110,7 +110,7 @@ describe('with a package as it is published, against the simulated vendor', () =
     expect(asked).toEqual([])
   })
 
-  test('a package that calls another origin than the base URL does not get through', async () => {
+  test('a package cannot call another origin than the base URL', async () => {
     const elsewhere = connect(vendor.url, { package: '@ai-sdk/fal' })
     expect(await failureOf(elsewhere.submit(job('a pier', { model: 'maker/one' }), soon()))).toMatchObject({
       kind: 'not_delivered',
@@ -119,7 +119,7 @@ describe('with a package as it is published, against the simulated vendor', () =
   })
 })
 
-test('a package that is not installed is named, with the command that brings it', async () => {
+test('a missing package is named with the command that installs it', async () => {
   const provider = connect('http://127.0.0.1:9', { package: '@ai-sdk/not-there' })
   expect(await failureOf(provider.submit(job('a pier'), soon()))).toMatchObject({
     kind: 'not_delivered',
@@ -127,12 +127,12 @@ test('a package that is not installed is named, with the command that brings it'
   })
 })
 
-test('a part of Node is no package', async () => {
+test('a built-in module of Node is not accepted as a package', async () => {
   const provider = connect('http://127.0.0.1:9', { package: 'net', factory: 'createConnection' })
   expect(await failureOf(provider.submit(job('a pier'), soon()))).toMatchObject({ kind: 'not_delivered' })
 })
 
-test('a factory that is not there is told, with those that are', async () => {
+test('a missing factory is reported with the existing ones', async () => {
   const provider = connect('http://127.0.0.1:9', { factory: 'createVideos' })
   expect(await failureOf(provider.submit(job('a pier'), soon()))).toMatchObject({
     kind: 'rejected',
@@ -140,7 +140,7 @@ test('a factory that is not there is told, with those that are', async () => {
   })
 })
 
-/** A package made up for a test: its models are as given. */
+/** A fake package with the given models. */
 const packaged = (model: Record<string, unknown>, seen: Record<string, unknown>[] = []) =>
   aiSdkVideo(providerConfigAt('http://127.0.0.1:9'), async () => ({
     createMadeUp: (options: Record<string, unknown>) => {
@@ -152,7 +152,7 @@ const packaged = (model: Record<string, unknown>, seen: Record<string, unknown>[
 const response = { timestamp: new Date(), modelId: 'm', headers: undefined }
 const ref = { model: 'm', operation: 'o' }
 
-test('a model that only works within one call is refused with the reason', async () => {
+test('a model without asynchronous jobs is refused with the reason', async () => {
   const provider = packaged({ doGenerate: async () => ({ videos: [] }) })
   expect(await failureOf(provider.submit(job('a pier'), soon()))).toMatchObject({
     kind: 'rejected',
@@ -160,7 +160,7 @@ test('a model that only works within one call is refused with the reason', async
   })
 })
 
-test('a key that is not configured is not looked for in the environment', async () => {
+test('a missing key is not read from the environment', async () => {
   const seen: Record<string, unknown>[] = []
   const settings = { ...providerConfigAt('http://127.0.0.1:9'), apiKey: undefined }
   const model = { doStart: async () => ({ operation: 'o' }), doStatus: async () => ({}) }
@@ -177,7 +177,7 @@ test('a key that is not configured is not looked for in the environment', async 
 test.each([
   ['base64', Buffer.from('a video').toString('base64')],
   ['binary', new Uint8Array(Buffer.from('a video'))],
-])('a video that comes as %s is not kept, but asked for again', async (type, data) => {
+])('a video that arrives as %s is not stored but requested again', async (type, data) => {
   const videos = [{ type, data, mediaType: 'video/mp4' }]
   const doStatus = async () => ({ status: 'completed', videos, warnings: [], response })
   const provider = packaged({ doStart: async () => ({}), doStatus })
@@ -188,7 +188,7 @@ test.each([
 })
 
 test.each([[[]], [[{ type: 'uploaded', mediaType: 'video/mp4' }]]])(
-  'success with %j is none',
+  'success with %j is a refusal',
   async (videos) => {
     const doStatus = async () => ({ status: 'completed', videos, warnings: [], response })
     const provider = packaged({ doStart: async () => ({}), doStatus })
@@ -196,23 +196,23 @@ test.each([[[]], [[{ type: 'uploaded', mediaType: 'video/mp4' }]]])(
   },
 )
 
-test('pictures are told as first and last frame, or as references', async () => {
-  const told: Record<string, unknown>[] = []
+test('images are sent as first and last frame, or as references', async () => {
+  const sent: Record<string, unknown>[] = []
   const doStart = async (options: Record<string, unknown>) => {
-    told.push(options)
+    sent.push(options)
     return { operation: 'o' }
   }
   const provider = packaged({ doStart, doStatus: async () => ({}) })
   const references = [imageForTest('one'), imageForTest('two')]
   await provider.submit(job('a pier', { references, referenceMode: 'frames' }), soon())
   await provider.submit(job('a pier', { references, referenceMode: 'components' }), soon())
-  expect(told).toMatchObject([
+  expect(sent).toMatchObject([
     { frameImages: [{ frameType: 'first_frame' }, { frameType: 'last_frame' }], inputReferences: undefined },
     { frameImages: undefined, inputReferences: [{ mediaType: 'image/png' }, { mediaType: 'image/png' }] },
   ])
 })
 
-test('what a package throws is told by its name alone', async () => {
+test('an error of a package is reported by its name only', async () => {
   const doStart = async () => {
     throw new TypeError('the prompt "a secret pier" is bad')
   }
@@ -221,7 +221,7 @@ test('what a package throws is told by its name alone', async () => {
 })
 
 test.each([[null], ['o'], [{ id: 'a' }], [{ model: 'm' }]] as Opaque[][])(
-  'the reference %j is not of this provider',
+  'the reference %j is refused',
   async (other) => {
     const provider = packaged({ doStart: async () => ({}), doStatus: async () => ({}) })
     expect(await failureOf(provider.poll(other ?? null, soon()))).toMatchObject({ kind: 'rejected' })

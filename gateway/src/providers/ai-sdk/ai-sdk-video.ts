@@ -1,6 +1,6 @@
 /**
- * A bridge to the video models of the AI SDK. A package makes the requests and reads the answers; what goes out and what
- * comes in passes through our own `fetch`, so that time-outs, limits and what a failure means are as everywhere else.
+ * Adapter for video models of the AI SDK. A package builds requests and reads responses, but all traffic passes through
+ * our own `fetch`, so that timeouts, limits and the classification of failures are the same as everywhere else.
  */
 import { readFile } from 'node:fs/promises'
 import { findPackageJSON, isBuiltin } from 'node:module'
@@ -44,7 +44,7 @@ export interface AiSdkSettings {
 
 const refusalCodes: RefusalCode[] = ['content_policy_violation', 'invalid_image', 'invalid_parameter']
 
-/** A model whose jobs outlive the call that started them. */
+/** A model with asynchronous jobs. */
 type StartingModel = VideoModel & Required<Pick<VideoModel, 'doStart' | 'doStatus'>>
 
 interface SdkProvider {
@@ -54,10 +54,10 @@ interface SdkProvider {
 
 type Factory = (options: Record<string, unknown>) => unknown
 
-/** Loads a package that the operator has installed. */
+/** Loads an installed package. */
 type Load = (name: string) => Promise<Record<string, unknown>>
 
-/** Only what was made for the AI SDK: a name in a setting must not run whatever else is installed. */
+/** Only packages made for the AI SDK: a setting must not be able to run any other installed package. */
 const loadInstalled: Load = async (name) => {
   const path = findPackageJSON(name, import.meta.url)
   const described: unknown = path === undefined ? undefined : JSON.parse(await readFile(path, 'utf8'))
@@ -81,10 +81,10 @@ export function aiSdkVideo(settings: AiSdkSettings, load: Load = loadInstalled):
     answerBytesMax: settings.answerMegabytes * 1024 * 1024,
   })
 
-  /** Made anew for every call, which costs nothing and gives each its own trail. */
+  /** Created for every call, so that each has its own record of requests. */
   async function modelFor(id: string, { fetch }: FetchTrail): Promise<StartingModel> {
     const make = await factoryOf(settings, load)
-    // Packages have one of two names for the key. One that is absent would be looked for in our environment.
+    // Packages use one of two names for the key. Without a value they would read it from our environment.
     const key = settings.apiKey ?? ''
     const options = { apiKey: key, apiToken: key, baseURL: settings.baseUrl, fetch }
     let model: VideoModel | undefined
@@ -140,7 +140,7 @@ export function aiSdkVideo(settings: AiSdkSettings, load: Load = loadInstalled):
     return refusalOf(status.error, trail)
   }
 
-  /** Some packages call it the job's end when the vendor did not answer at all, or had no time for it. */
+  /** Some packages report a failed job when the vendor did not respond or was busy. */
   function refusalOf(sentence: string, trail: FetchTrail): VideoJobStatus {
     const failure = trail.lastFailure()
     if (failure === undefined) {
@@ -194,7 +194,7 @@ function isStarting(model: VideoModel): model is StartingModel {
   return typeof model.doStart === 'function' && typeof model.doStatus === 'function'
 }
 
-/** Nobody will be able to do this job here, however often it is tried. */
+/** The configuration or the reference does not fit; a retry would not help. */
 function misfit(message: string): ProviderFailure {
   return new ProviderFailure('rejected', message, { code: 'upstream_error' })
 }
@@ -203,12 +203,12 @@ function notOurs(): ProviderFailure {
   return misfit('not a reference of this provider')
 }
 
-/** What a package throws may hold a prompt or an address, so that only its name is told. */
+/** Errors of a package may contain a prompt or a URL, so only their name is used. */
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'error'
 }
 
-/** A job may exist once anything but a question was answered well, whatever went wrong after that. */
+/** Once a request other than a GET succeeded, a job may exist whatever failed later. */
 function submitFailure(trail: FetchTrail, error: unknown): ProviderFailure {
   const failure = trail.lastFailure()
   if (failure !== undefined && !trail.hasSent()) return failure
@@ -217,13 +217,13 @@ function submitFailure(trail: FetchTrail, error: unknown): ProviderFailure {
   return misfit(`the package refused the job: ${nameOf(error)}`)
 }
 
-/** A package throws where the vendor says that the job is done and has nothing to show; any other throw is a failure. */
+/** A package throws if the vendor reports a finished job without a video; any other error is a failure. */
 function endIn(trail: FetchTrail, error: unknown): StatusResult {
   const failure = trail.lastFailure()
   const response = { timestamp: new Date(), modelId: '', headers: undefined }
   const isEnd = failure === undefined && /_VIDEO_GENERATION_(ERROR|FAILED)$/.test(nameOf(error))
   if (isEnd || trail.lastStatus() === 404) return { status: 'error', error: 'no output', response }
-  throw failure ?? new ProviderFailure('unknown', `check cannot be read: ${nameOf(error)}`)
+  throw failure ?? new ProviderFailure('unknown', `poll cannot be read: ${nameOf(error)}`)
 }
 
 function jobOf(ref: Opaque): { model: string; operation: Opaque } {
@@ -233,7 +233,7 @@ function jobOf(ref: Opaque): { model: string; operation: Opaque } {
   return { model, operation: operation as Opaque }
 }
 
-/** A video that came with the answer is asked for again when it is wanted: it is too large to be kept meanwhile. */
+/** A video inside a response is too large to store in between, so it is requested again for the download. */
 function resultOf(video: VideoData | undefined): Opaque | undefined {
   if (video?.type === 'url') return { url: video.url }
   return video?.type === 'base64' || video?.type === 'binary' ? { isInline: true } : undefined
@@ -266,12 +266,12 @@ async function optionsOf(job: VideoJob, settings: AiSdkSettings): Promise<CallOp
   }
 }
 
-/** The AI SDK takes pictures whole. */
+/** The AI SDK needs images as buffers. */
 async function fileOf({ contentType, open }: ReferenceImage) {
   try {
     const data = new Uint8Array(await buffer(await open()))
     return { type: 'file' as const, mediaType: contentType, data }
   } catch (error) {
-    throw new ProviderFailure('not_delivered', `a picture could not be read: ${nameOf(error)}`)
+    throw new ProviderFailure('not_delivered', `an image could not be read: ${nameOf(error)}`)
   }
 }

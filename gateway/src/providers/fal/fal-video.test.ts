@@ -47,7 +47,7 @@ describe('against the simulated vendor', () => {
     return status
   }
 
-  test('a video goes all the way', async () => {
+  test('a video completes', async () => {
     const wanted = job('a cat', { references: [imageForTest('a picture')] })
     const ref = await provider.submit(wanted, soon())
     const known = vendor.jobs().find(({ id }) => id === (ref as { id: string }).id)
@@ -93,7 +93,7 @@ describe('against the simulated vendor', () => {
     expect(await failureOf(provider.submit(job(prompt), soon()))).toMatchObject(failure)
   })
 
-  test('a job is stopped; one that has ended, or is unknown, is none to stop', async () => {
+  test('a job is cancelled; cancelling an ended or unknown job does nothing', async () => {
     const ref = await provider.submit(job('vendor:duration=60000ms'), soon())
     await provider.cancel?.(ref, soon())
     expect(await provider.poll(ref, soon())).toMatchObject({ kind: 'refused', code: 'upstream_error' })
@@ -101,7 +101,7 @@ describe('against the simulated vendor', () => {
     await provider.cancel?.({ id: 'unknown', app: 'maker/film' }, soon())
   })
 
-  test('an unknown job is missing, and a wrong key is our own problem', async () => {
+  test('an unknown job is missing, and a wrong key is unauthorized', async () => {
     expect(await provider.poll({ id: 'unknown', app: 'maker/film' }, soon())).toEqual({ kind: 'missing' })
     const stranger = connect(vendor.url, { apiKey: 'someone-else' })
     const failure = await failureOf(stranger.submit(job('a cat'), soon()))
@@ -110,7 +110,7 @@ describe('against the simulated vendor', () => {
     expect(await failureOf(stranger.poll(ref, soon()))).toMatchObject({ kind: 'unauthorized' })
   })
 
-  test('its news are read, and are of the job that was submitted', async () => {
+  test('a webhook is read and refers to the submitted job', async () => {
     const { promise: brought, resolve } =
       Promise.withResolvers<Parameters<NonNullable<VideoProvider['readWebhook']>>[0]>()
     await using door = await listenForTest((request, response, body) => {
@@ -132,7 +132,7 @@ describe('against the simulated vendor', () => {
   })
 })
 
-test('the submit says what the protocol asks for, in the words of the model', async () => {
+test('the submit has the fields of the protocol and of the model', async () => {
   const seen: unknown[] = []
   await using server = await listenForTest((request, response, body) => {
     const { authorization, 'x-fal-no-retry': noRetry, 'content-length': length } = request.headers
@@ -198,7 +198,7 @@ test('the submit says what the protocol asks for, in the words of the model', as
   ])
 })
 
-test('what it cannot do is refused before anything is sent', async () => {
+test('an unsupported job is refused before anything is sent', async () => {
   const provider = connect('http://127.0.0.1:9')
   const tooMany = job('a cat', { references: [imageForTest('one'), imageForTest('two')] })
   expect(await failureOf(provider.submit(tooMany, soon()))).toMatchObject({
@@ -221,7 +221,7 @@ test.each([
   ['outside its base', (url: string) => `${url}/other/name/requests/r1/status`, 'maker/film'],
   ["another job's", (url: string) => `${url}/base/other/name/requests/r2/status`, 'maker/film'],
   ['hidden', (url: string) => `${url}/base/other/../../x/requests/r1/status`, 'maker/film'],
-])('the address of a job is followed where it is %s', async (_, statusUrl, app) => {
+])('the status URL of a job is used if it is %s', async (_, statusUrl, app) => {
   await using server = await listenForTest((request, response) => {
     const url = `http://${request.headers.host}`
     response.end(JSON.stringify({ request_id: 'r1', status_url: statusUrl(url) }))
@@ -230,7 +230,7 @@ test.each([
 })
 
 test.each(['{}', '[]', '', '{"request_id":".."}', '{"request_id":"a/b"}', '{"request_id":{}}'])(
-  'a submit that answers %s leaves us unsure',
+  'a submit that returns %s has an unknown outcome',
   async (reply) => {
     await using server = await listenForTest((_request, response) => response.end(reply))
     expect(await failureOf(connect(server.url).submit(job('a cat'), soon()))).toMatchObject({
@@ -309,7 +309,7 @@ test.each<[object, number, unknown, object]>([
   expect(await connect(server.url).poll({ id: 'r1', app: 'maker/film' }, soon())).toEqual(expected)
 })
 
-test.each([401, 403, 429, 500, 503])('a result that answers %i says nothing of the job', async (code) => {
+test.each([401, 403, 429, 500, 503])('a result with status %i does not end the job', async (code) => {
   await using server = await listenForTest((request, response) => {
     const isStatus = request.url?.endsWith('/status') === true
     response.writeHead(isStatus ? 200 : code).end(JSON.stringify(isStatus ? done : {}))
@@ -318,7 +318,7 @@ test.each([401, 403, 429, 500, 503])('a result that answers %i says nothing of t
   expect(await failureOf(poll)).toMatchObject({ name: 'ProviderFailure' })
 })
 
-test('a reference that is not ours is a failure, and never part of an address', async () => {
+test('a foreign reference is a failure and never part of a URL', async () => {
   const provider = connect('http://127.0.0.1:9')
   for (const ref of [
     null,
@@ -335,13 +335,13 @@ test('a reference that is not ours is a failure, and never part of an address', 
   })
 })
 
-test('two references are of one job where the id is the same', () => {
+test('two references with the same id are of the same job', () => {
   const { isSameJob } = connect('http://127.0.0.1:9')
   expect(isSameJob?.({ id: 'a', app: 'x/y' }, { id: 'a', app: 'x/z' })).toBe(true)
   expect(isSameJob?.({ id: 'a', app: 'x/y' }, { id: 'b', app: 'x/y' })).toBe(false)
 })
 
-test('a genuine delivery whose address names no model is none of ours', async () => {
+test('a verified webhook without a model in its URL is rejected', async () => {
   const signer = createFalSigner()
   await using server = await listenForTest((_request, response) =>
     response.end(JSON.stringify(signer.jwks())),

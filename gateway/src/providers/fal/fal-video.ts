@@ -5,7 +5,7 @@ import { upstreamAt } from '../kit/http/upstream-http.ts'
 import { vendorErrorIn, refusalCodeOf } from '../kit/http/vendor-error.ts'
 import { member, textOf } from '../kit/json/lenient-json.ts'
 import { inputOf, type ModelInput } from '../kit/video/model-input.ts'
-import { openOrAskAnew } from '../kit/video/result-link.ts'
+import { openOrRefreshUrl } from '../kit/video/result-link.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type {
   Delivery,
@@ -24,17 +24,17 @@ export interface FalVideoSettings {
   connections?: number | undefined
   resultOrigins?: string[] | undefined
   input: ModelInput
-  /** For models that want to be told otherwise, by the vendor's name of the model. */
+  /** Replaces `input` for single models, by the vendor's name of the model. */
   inputs: Record<string, ModelInput>
-  /** Sent with every job as they are. */
+  /** Sent with every job unchanged. */
   fixed: Record<string, unknown>
-  /** The vendor's name of the model that takes a picture, by that of the one that takes none. */
+  /** The model for image input, by the model for text input. */
   withImage: Record<string, string>
   jwksUrl: string
   userId: string
 }
 
-/** The place of one job: `app` is the path that its requests are found under. */
+/** Identifies a job: `app` is the path of its requests. */
 interface Place {
   id: string
   app: string
@@ -43,10 +43,10 @@ interface Place {
 const step = '[A-Za-z0-9_][\\w.-]*'
 const modelShape = new RegExp(`^${step}(/${step}){1,7}$`)
 const idShape = /^[\w.:-]{1,200}$/
-/** The vendor's own trouble, whatever field of ours it is pinned on. */
+/** Errors of the vendor, whatever field they name. */
 const ownFault = /^(downstream_service|generation_timeout|internal_server|gateway|runner|startup|no_media)/
 
-/** The queue protocol: a job is queued, its status asked for, and its outcome, good or bad, is a result of its own. */
+/** The queue protocol: submit a job, poll its status, then fetch its result, which can also be an error. */
 export function falVideo(settings: FalVideoSettings): VideoProvider {
   const upstream = upstreamAt({
     baseUrl: settings.baseUrl,
@@ -68,7 +68,7 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
     return model
   }
 
-  /** The path of the address that the vendor says a job's status is at, where that is at the vendor itself. */
+  /** The path of the job's status URL, if that is at the vendor's origin. */
   function placeIn(answer: unknown, id: string): string | undefined {
     const url = URL.parse(textOf(member(answer, 'status_url')) ?? '')
     const end = `/requests/${id}/status`
@@ -88,7 +88,7 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
       what: 'submit',
       method: 'POST',
       path: `/${model}${webhookQuery(job.webhookUrl, appOf(model))}`,
-      // What is tried again, and when, is decided here.
+      // Disables the vendor's own retries; Kinora decides about them.
       headers: { 'x-fal-no-retry': '1' },
       body: jsonWithTexts((insert) => ({ ...settings.fixed, ...inputOf(job, input, insert) })),
       freshConnection: true,
@@ -104,25 +104,25 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
     const answer = await upstream.callJson({ what: 'poll', method: 'GET', path, alsoFine: [404], signal })
     if (answer.status === 404) return { kind: 'missing' }
     const word = textOf(member(answer.body, 'status'))?.toUpperCase()
-    if (word === undefined) throw new ProviderFailure('unknown', 'check answered without a status')
-    // Nothing tells how far it is, and a word that is new says at least that it has not ended.
+    if (word === undefined) throw new ProviderFailure('unknown', 'poll answered without a status')
+    // The protocol has no progress. An unknown status counts as running.
     if (word !== 'COMPLETED') return { kind: 'running', progress: undefined }
     return readResult(ref, answer.body, signal)
   }
 
-  /** "Completed" only means that it has ended; how it did is in the result. */
-  async function readResult(ref: Opaque, told: unknown, signal: AbortSignal): Promise<VideoJobStatus> {
+  /** `COMPLETED` only means that the job has ended; the result has the outcome. */
+  async function readResult(ref: Opaque, statusBody: unknown, signal: AbortSignal): Promise<VideoJobStatus> {
     const { status, body } = await upstream.callJson({
       what: 'result',
       method: 'GET',
       path: pathOf(ref),
-      alsoRead: [400, 404, 409, 410, 413, 415, 422, ...(hasError(told) ? [500, 502, 503, 504] : [])],
+      alsoRead: [400, 404, 409, 410, 413, 415, 422, ...(hasError(statusBody) ? [500, 502, 503, 504] : [])],
       signal,
     })
     if (status >= 400) {
       if (isTooEarly(body)) return { kind: 'running', progress: undefined }
-      if (status === 404 && !hasError(told)) return { kind: 'missing' }
-      return refused(hasError(body) ? body : told)
+      if (status === 404 && !hasError(statusBody)) return { kind: 'missing' }
+      return refused(hasError(body) ? body : statusBody)
     }
     const result = member(body, 'response') ?? body
     if (isUnsafe(member(result, 'has_nsfw_concepts'))) {
@@ -130,7 +130,7 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
     }
     const url = videoUrlIn(result)
     if (url !== undefined) return { kind: 'done', result: { url } }
-    if (hasError(body) || hasError(told)) return refused(hasError(body) ? body : told)
+    if (hasError(body) || hasError(statusBody)) return refused(hasError(body) ? body : statusBody)
     return { kind: 'refused', code: 'upstream_error', message: 'completed without a video' }
   }
 
@@ -151,7 +151,7 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
     const url = textOf(member(result, 'url'))
     if (url === undefined) throw notOurs()
     const open = (link: string) => upstream.openLink({ what: 'download', url: link, signal })
-    return openOrAskAnew(open, url, () => poll(ref, signal))
+    return openOrRefreshUrl(open, url, () => poll(ref, signal))
   }
 
   async function cancel(ref: Opaque, signal: AbortSignal): Promise<void> {
@@ -178,7 +178,7 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
   }
 }
 
-/** A webhook does not say which model it is of, so its address does. */
+/** A webhook does not name its model, so the webhook URL does. */
 function webhookQuery(webhookUrl: string | undefined, app: string): string {
   if (webhookUrl === undefined) return ''
   const url = new URL(webhookUrl)
@@ -186,7 +186,7 @@ function webhookQuery(webhookUrl: string | undefined, app: string): string {
   return `?fal_webhook=${encodeURIComponent(url.href)}`
 }
 
-/** Requests are found under owner and app alone, whatever part of the app was asked. Workflows have a step before. */
+/** The path of requests has only owner and app, whatever subpath was called. Workflows have one more segment in front. */
 function appOf(model: string): string {
   return model
     .split('/')
@@ -218,17 +218,17 @@ function hasError(answer: unknown): boolean {
   return ['error', 'error_type', 'detail'].some((name) => member(answer, name) !== undefined)
 }
 
-/** A result that is asked for too early is a 400 like any other, but for its sentence. */
+/** A result that is not ready yet is a 400 that only its message distinguishes. */
 function isTooEarly(answer: unknown): boolean {
   return /still in (progress|queue)/i.test(vendorErrorIn(answer)?.message ?? '')
 }
 
-/** One word for each thing made, or one for all. */
+/** One flag per output, or one for all. */
 function isUnsafe(flags: unknown): boolean {
   return Array.isArray(flags) ? flags.includes(true) : flags === true
 }
 
-/** Models agree on `video.url`; the others are what some have instead. */
+/** Most models use `video.url`; some use one of the others. */
 function videoUrlIn(result: unknown): string | undefined {
   const videos = member(result, 'videos')
   const candidates = [member(result, 'video'), Array.isArray(videos) ? videos[0] : undefined]

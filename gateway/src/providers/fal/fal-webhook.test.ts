@@ -8,7 +8,7 @@ import { falWebhook } from './fal-webhook.ts'
 
 const body = Buffer.from('{"request_id":"job-1","status":"OK","payload":{"video":{"url":"https://files/1"}}}')
 
-/** A reader of webhooks beside a vendor that publishes its keys, both on a clock that a test moves. */
+/** A webhook reader and a vendor with a JWKS, both on a test clock. */
 async function startReader(signer: FalSigner, settings: { userId?: string } = {}) {
   const clock = { ms: Date.now() }
   const keys = { asked: 0, publishes: (): unknown => signer.jwks(), status: 200 }
@@ -36,7 +36,7 @@ async function startReader(signer: FalSigner, settings: { userId?: string } = {}
 
 const refused = expect.objectContaining({ name: 'ProviderFailure', kind: 'rejected' })
 
-test('a genuine webhook tells its job, and the keys are asked for once a day', async () => {
+test('a genuine webhook names its job, and the keys are fetched once a day', async () => {
   const signer = createFalSigner()
   await using reader = await startReader(signer)
   const headers = signer.headersOf(body, reader.claims())
@@ -58,7 +58,7 @@ test.each([
   'x-fal-webhook-user-id',
   'x-fal-webhook-timestamp',
   'x-fal-webhook-signature',
-])('nothing is believed with another or no %s', async (name) => {
+])('a webhook with a changed or missing %s is rejected', async (name) => {
   const signer = createFalSigner()
   await using reader = await startReader(signer)
   const headers = signer.headersOf(body, reader.claims())
@@ -72,7 +72,7 @@ test.each([
   expect(await reader.read(headers)).toEqual({ jobId: 'job-1' })
 })
 
-test('nothing is believed of a body with one other byte, nor of one that was only written differently', async () => {
+test('a webhook with a changed or reformatted body is rejected', async () => {
   const signer = createFalSigner()
   await using reader = await startReader(signer)
   const headers = signer.headersOf(body, reader.claims())
@@ -82,7 +82,7 @@ test('nothing is believed of a body with one other byte, nor of one that was onl
   expect(await failureOf(reader.read(headers, Buffer.from(`${body.toString()} `)))).toEqual(refused)
 })
 
-test('the time it was signed at may be off by five minutes, and no more', async () => {
+test('the timestamp may differ by five minutes at most', async () => {
   const signer = createFalSigner()
   await using reader = await startReader(signer)
   const now = Math.floor(reader.clock.ms / 1000)
@@ -97,14 +97,14 @@ test('the time it was signed at may be off by five minutes, and no more', async 
   }
 })
 
-test('a new key is found, and nonsense makes us ask once a minute at most', async () => {
+test('a new key is found, and unknown keys cause one fetch a minute at most', async () => {
   const signer = createFalSigner()
   await using reader = await startReader(signer)
   await reader.read(signer.headersOf(body, reader.claims()))
   const former = signer.headersOf(body, reader.claims())
   signer.rotate('kept')
   const latter = signer.headersOf(body, reader.claims())
-  // The keys were asked for just now, so the new one is not known yet; the vendor brings its news again.
+  // The keys were fetched just now, so the new one is not known yet; the vendor retries.
   expect(await failureOf(reader.read(latter))).toEqual(refused)
   reader.clock.ms += 61_000
   expect(await reader.read(latter)).toEqual({ jobId: 'job-1' })
@@ -119,7 +119,7 @@ test('a new key is found, and nonsense makes us ask once a minute at most', asyn
   expect(reader.keys.asked).toBe(3)
 })
 
-test('a key that was withdrawn is not believed once the list is read anew', async () => {
+test('a withdrawn key is rejected after the next fetch', async () => {
   const signer = createFalSigner()
   await using reader = await startReader(signer)
   const former = signer.headersOf(body, reader.claims())
@@ -131,7 +131,7 @@ test('a key that was withdrawn is not believed once the list is read anew', asyn
   expect(await failureOf(reader.read(former))).toEqual(refused)
 })
 
-test('while the keys cannot be had, it is no forgery but a call to be made again', async () => {
+test('while the keys are unavailable, a webhook is not rejected but must be retried', async () => {
   const signer = createFalSigner()
   await using reader = await startReader(signer)
   reader.keys.status = 503
@@ -144,7 +144,7 @@ test('while the keys cannot be had, it is no forgery but a call to be made again
   expect(await reader.read(headers)).toEqual({ jobId: 'job-1' })
 })
 
-test('only keys of the right kind count, whatever else is published', async () => {
+test('only keys of the right kind are used', async () => {
   const signer = createFalSigner()
   await using reader = await startReader(signer)
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
@@ -161,7 +161,7 @@ test('only keys of the right kind count, whatever else is published', async () =
   expect(await failureOf(reader.read(signer.headersOf(body, reader.claims())))).toEqual(refused)
 })
 
-test('news for another account are not believed where one is named', async () => {
+test('a webhook for another account is rejected if an account is configured', async () => {
   const signer = createFalSigner()
   await using reader = await startReader(signer, { userId: 'user-of-ours' })
   expect(await failureOf(reader.read(signer.headersOf(body, reader.claims())))).toEqual(refused)

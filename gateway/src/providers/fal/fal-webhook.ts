@@ -7,21 +7,21 @@ import { ProviderFailure } from '../port/failure.ts'
 import type { Delivery } from '../port/video.ts'
 
 export interface FalWebhookSettings {
-  /** Where the vendor publishes the keys that it signs with. */
+  /** The JWKS URL of the vendor. */
   jwksUrl: string
-  /** The only account whose news count; empty for any. */
+  /** The account that webhooks must be for; empty for any. */
   userId: string
 }
 
-const keysLiveMs = 24 * 60 * 60 * 1000
-/** A key that nobody knows may be new, or nonsense; who sends nonsense must not make us ask without end. */
-const askAgainMs = 60_000
-const askTimeoutMs = 10_000
+const keysTtlMs = 24 * 60 * 60 * 1000
+/** An unknown key may be new. This interval keeps forged webhooks from causing endless requests for keys. */
+const refetchIntervalMs = 60_000
+const fetchTimeoutMs = 10_000
 const windowSeconds = 300
 const keysMax = 16
 const idShape = /^[\w.:-]{1,200}$/
 
-/** Makes the reader of this vendor's webhooks: it answers which job a genuine one is about. */
+/** Creates the reader of this vendor's webhooks, which verifies a webhook and returns its job. */
 export function falWebhook(
   settings: FalWebhookSettings,
   now: () => number = Date.now,
@@ -29,13 +29,13 @@ export function falWebhook(
   const url = new URL(settings.jwksUrl)
   const upstream = upstreamAt({ baseUrl: url.origin, connections: 1 })
   let known: { keys: KeyObject[]; atMs: number } | undefined
-  let askedAtMs = -Infinity
-  let asking: Promise<KeyObject[]> | undefined
+  let fetchedAtMs = -Infinity
+  let fetching: Promise<KeyObject[]> | undefined
 
-  async function ask(): Promise<KeyObject[]> {
-    askedAtMs = now()
-    // Many may wait for it, so it is not up to any one of them.
-    const signal = AbortSignal.timeout(askTimeoutMs)
+  async function fetchKeys(): Promise<KeyObject[]> {
+    fetchedAtMs = now()
+    // Many callers share this request, so no single signal may abort it.
+    const signal = AbortSignal.timeout(fetchTimeoutMs)
     const path = url.pathname + url.search
     const { body } = await upstream.callJson({ what: 'keys', method: 'GET', path, signal })
     const listed = member(body, 'keys')
@@ -45,23 +45,23 @@ export function falWebhook(
     return keys
   }
 
-  /** However many ask at once, the vendor is asked once. */
-  function askOnce(): Promise<KeyObject[]> {
-    asking ??= ask().finally(() => {
-      asking = undefined
+  /** Concurrent callers share one request. */
+  function fetchKeysOnce(): Promise<KeyObject[]> {
+    fetching ??= fetchKeys().finally(() => {
+      fetching = undefined
     })
-    return asking
+    return fetching
   }
 
   async function currentKeys(): Promise<KeyObject[]> {
-    if (known !== undefined && now() - known.atMs < keysLiveMs) return known.keys
-    return askOnce()
+    if (known !== undefined && now() - known.atMs < keysTtlMs) return known.keys
+    return fetchKeysOnce()
   }
 
   async function isSigned(message: Buffer, signature: Buffer): Promise<boolean> {
     if (fits(await currentKeys(), message, signature)) return true
-    if (asking === undefined && now() - askedAtMs < askAgainMs) return false
-    return fits(await askOnce(), message, signature)
+    if (fetching === undefined && now() - fetchedAtMs < refetchIntervalMs) return false
+    return fits(await fetchKeysOnce(), message, signature)
   }
 
   return async ({ headers, body }) => {
@@ -78,7 +78,7 @@ export function falWebhook(
     if (!(await isSigned(message, Buffer.from(signature, 'hex')))) {
       throw notGenuine('is not signed by the vendor')
     }
-    // What a job came to is never read from here, so a payload that is missing or could not be sent is no matter.
+    // The outcome is never read from a webhook, so a missing payload does not matter.
     const jobId = textOf(member(parseJson(body.toString('utf8')), 'request_id'))
     if (jobId === undefined || !idShape.test(jobId)) throw notGenuine('names no job')
     return { jobId }
@@ -89,12 +89,12 @@ function notGenuine(why: string): ProviderFailure {
   return new ProviderFailure('rejected', `the delivery ${why}`)
 }
 
-/** Every key is tried, also after one that fits: how long it takes tells nobody which. */
+/** Tries every key even after a match, so that the time does not reveal which one matched. */
 function fits(keys: KeyObject[], message: Buffer, signature: Buffer): boolean {
   return keys.filter((key) => verify(null, message, key, signature)).length > 0
 }
 
-/** Keys of other kinds are not for this, whatever else the vendor publishes there. */
+/** Ignores other kinds of keys in the JWKS. */
 function keyOf(listed: unknown): KeyObject[] {
   if (textOf(member(listed, 'kty')) !== 'OKP' || textOf(member(listed, 'crv')) !== 'Ed25519') return []
   try {

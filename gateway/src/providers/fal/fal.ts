@@ -4,7 +4,7 @@ import { protocol } from '../kit/protocol.ts'
 import { fillingNames, type ModelInput, modelInput } from '../kit/video/model-input.ts'
 import { falVideo } from './fal-video.ts'
 
-/** Fits the greater part of the vendor's models: those enumerate lengths as text, and pass over what they don't know. */
+/** Fits most models of the vendor: they take lengths as text and ignore unknown fields. */
 export const usualInput: ModelInput = {
   prompt: 'prompt',
   duration: 'seconds',
@@ -13,41 +13,41 @@ export const usualInput: ModelInput = {
   image_url: 'image',
 }
 
-/** A queue with a model behind each path, and webhooks that are signed for all to see. */
+/** A queue with one model per path, and webhooks with public-key signatures. */
 export const fal = protocol({
   defaultBaseUrl: 'https://queue.fal.run',
   settings: Type.Object({
     webhooks: Type.Boolean({
       default: false,
-      description: 'Whether it is told to bring its news to PUBLIC_URL, which it must then be able to reach.',
+      description: 'Whether it sends webhooks to PUBLIC_URL, which it must be able to reach.',
     }),
     jwksUrl: Type.String({
       default: 'https://rest.fal.ai/.well-known/jwks.json',
       pattern: '^https?://[\\w.-]+(:\\d+)?(/\\S*)?$',
-      'x-demand': 'an address such as https://rest.fal.ai/.well-known/jwks.json',
-      description: 'Where it publishes the keys that its news are signed with.',
+      'x-demand': 'a URL such as https://rest.fal.ai/.well-known/jwks.json',
+      description: 'The JWKS URL with the keys of its webhook signatures.',
     }),
     userId: Type.String({
       default: '',
       description:
-        'The account that news must be for, as their header `x-fal-webhook-user-id` has it; empty for any.',
+        'The account that webhooks must be for, as in their header `x-fal-webhook-user-id`; empty for any.',
     }),
     input: modelInput({
       default: usualInput,
-      description: `What each field of a model's input is filled with: ${fillingNames.join(', ')}.`,
+      description: `The value of each field of a model's input: ${fillingNames.join(', ')}.`,
     }),
     inputs: Type.Record(Type.String(), modelInput(), {
       default: {},
-      description: 'The same for single models, by their name there; it replaces `input` as a whole.',
+      description: "The same for single models, by the vendor's model name; it replaces `input` as a whole.",
     }),
     fixed: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
-      description: 'Fields of the input that are the same for every job, such as `{generate_audio: false}`.',
+      description: 'Constant fields of the input, such as `{generate_audio: false}`.',
     }),
     withImage: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
       default: {},
       description:
-        'Models that stand in for others where a picture is given, such as `{owner/app/text-to-video: owner/app/image-to-video}`.',
+        'Models to use instead of others for jobs with an image, such as `{owner/app/text-to-video: owner/app/image-to-video}`.',
     }),
   }),
   connect: ({ baseUrl, apiKey, connections, resultOrigins }, own) => ({

@@ -6,24 +6,24 @@ import { serviceAccountTokens } from './service-account.ts'
 export const developerUrl = 'https://generativelanguage.googleapis.com'
 
 export interface GeminiSettings {
-  /** With or without the closing version. */
+  /** With or without the version at the end. */
   baseUrl: string
-  /** Of the enterprise API an access token, or the JSON of a service account. */
+  /** For the enterprise API an access token or the JSON of a service account. */
   apiKey: string | undefined
   api: 'developer' | 'enterprise'
-  /** Of the enterprise API. */
+  /** For the enterprise API. */
   project?: string | undefined
   location: string
   connections?: number | undefined
   resultOrigins?: string[] | undefined
 }
 
-/** What videos and speech have in common. */
+/** The parts shared by video and speech. */
 export interface GeminiApi {
   upstream: Upstream
-  /** The path of what is asked of a model. */
+  /** The path of a method of a model. */
   pathOf: (model: string, verb: string) => string
-  /** Headers of a call beside those that the upstream sends by itself. */
+  /** Additional headers of a call. */
   authorization: (signal: AbortSignal) => Promise<Record<string, string>>
 }
 
@@ -67,7 +67,7 @@ function nameOf(model: string): string {
   return encodeURIComponent(model.replace(/^(publishers\/google\/)?models\//, ''))
 }
 
-/** The enterprise API has an address for each location; only who has one of their own says so. */
+/** The enterprise API has one URL per location, unless a base URL is configured. */
 function enterpriseUrl({ baseUrl, location }: GeminiSettings): string {
   if (baseUrl !== developerUrl) return baseUrl
   const region = location === 'global' ? '' : `${encodeURIComponent(location)}-`

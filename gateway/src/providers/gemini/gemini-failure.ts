@@ -3,7 +3,7 @@ import type { VendorError } from '../kit/http/vendor-error.ts'
 import { member, numberOf, textOf } from '../kit/json/lenient-json.ts'
 import { ProviderFailure } from '../port/failure.ts'
 
-/** Operations number what went wrong; answers give the same a word. */
+/** Operations have numeric codes where responses have names. */
 const statusWords: Record<number, string> = {
   3: 'INVALID_ARGUMENT',
   5: 'NOT_FOUND',
@@ -15,7 +15,7 @@ const statusWords: Record<number, string> = {
   16: 'UNAUTHENTICATED',
 }
 
-/** One word stands for everything that is wrong with a request, so what is wrong must be read from the sentence. */
+/** One code covers all invalid requests, so the reason must be read from the message. */
 const aboutContent =
   /responsible ai|usage guidelines|safety (filter|setting|polic|system|reason)|prohibited (use|content)|content polic|sensitive words|violat\w+ .{0,60}(polic|guideline|practice)/i
 const aboutKey = /api[ _-]?key|credential|billing/i
@@ -23,7 +23,7 @@ const invalidKey = /api[ _-]?key (not valid|expired|not found)/i
 const aboutImage =
   /(process|read|decode|invalid|unsupported|corrupt).{0,40}\bimages?\b|\bimages?\b.{0,60}(invalid|unsupported|not supported|could not|cannot|corrupt|too (large|small))/i
 
-/** What the vendor says is wrong, in the words that the kit knows. */
+/** Converts the vendor's error to the common format. */
 export function vendorErrorOf(error: unknown): VendorError | undefined {
   if (error === undefined) return undefined
   const message = textOf(member(error, 'message'))
@@ -52,14 +52,14 @@ function codeOf(word: string | undefined, reason: string | undefined, message: s
   return aboutImage.test(message) ? 'invalid_image' : word
 }
 
-/** What an answer outside 2xx means. */
+/** Classifies a response outside 2xx. */
 export function failureOfGemini(answer: FailedAnswer, redact: (text: string) => string): ProviderFailure {
   const error = errorIn(answer.body)
   if (error === undefined) return failureOfAnswer(answer, redact)
   const delay = detailsOf(error)
     .map((detail) => numberOf(textOf(member(detail, 'retryDelay'))?.replace(/s$/, '')))
     .find((seconds) => seconds !== undefined)
-  // No header says when to come back.
+  // The retry delay is in the body, not in a header.
   const headers = { ...(delay !== undefined && { 'retry-after': String(delay) }), ...answer.headers }
   const failure = failureOfAnswer({ ...answer, headers, body: { error: vendorErrorOf(error) } }, redact)
   return isKeyRefused(error)
@@ -67,13 +67,13 @@ export function failureOfGemini(answer: FailedAnswer, redact: (text: string) => 
     : failure
 }
 
-/** A key that is not valid is answered with 400, as an invalid argument. */
+/** An invalid key is a 400 with INVALID_ARGUMENT. */
 function isKeyRefused(error: unknown): boolean {
   if (wordIn(error) !== 'INVALID_ARGUMENT') return false
   return reasonIn(error) === 'API_KEY_INVALID' || invalidKey.test(textOf(member(error, 'message')) ?? '')
 }
 
-/** The error in an answer, which a stream may have put into a list. */
+/** Returns the error of a response; streams may wrap it in a list. */
 export function errorIn(body: unknown): unknown {
   return member(Array.isArray(body) ? body[0] : body, 'error')
 }

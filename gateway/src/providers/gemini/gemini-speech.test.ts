@@ -37,7 +37,7 @@ describe('against the simulated vendor', () => {
 
   const speak = (changes: Partial<SpeechJob> = {}, settings: Partial<GeminiSpeechSettings> = {}) =>
     connect(vendor.url, settings).speak(job(changes), soon())
-  const heard = async (...given: Parameters<typeof speak>) => {
+  const bytesOf = async (...given: Parameters<typeof speak>) => {
     const { bytes } = await speak(...given)
     return Buffer.concat((await bytes.toArray()) as Buffer[])
   }
@@ -48,7 +48,7 @@ describe('against the simulated vendor', () => {
     ['whole', { streaming: false }],
     ['in events, by the enterprise API', { api: 'enterprise', project: 'ours' }],
   ] as const)('a speech arrives whole, asked for %s', async (_, settings) => {
-    const sound = await heard({}, settings)
+    const sound = await bytesOf({}, settings)
     expect(asked()).toMatchObject({
       model: 'speaker-1',
       input: 'Hello there',
@@ -58,17 +58,17 @@ describe('against the simulated vendor', () => {
     expect(sound).toHaveLength(asked()?.sizeBytes ?? 0)
   })
 
-  test('it is encoded, and slowed down or sped up, here', async () => {
-    const wave = await heard({ format: 'wav', speed: 2 })
+  test('speech is encoded, and slowed down or sped up, here', async () => {
+    const wave = await bytesOf({ format: 'wav', speed: 2 })
     expect(wave.toString('latin1', 0, 4)).toBe('RIFF')
     expect(wave.length / ((asked()?.sizeBytes ?? 0) / 2)).toBeCloseTo(1, 1)
-    const resampled = await heard({ input: 'Slowly vendor:rate=12000' })
+    const resampled = await bytesOf({ input: 'Slowly vendor:rate=12000' })
     expect(resampled.length / (2 * (asked()?.sizeBytes ?? 0))).toBeCloseTo(1, 1)
   })
 
-  test('voices have their own names there', async () => {
+  test("voices are sent by the vendor's names", async () => {
     const said = async (voice: string, voices = {}) => {
-      await heard({ voice }, { voices })
+      await bytesOf({ voice }, { voices })
       return asked()?.voice
     }
     expect(await said('alloy')).toBe('Kore')
@@ -78,16 +78,16 @@ describe('against the simulated vendor', () => {
   })
 
   test('instructions go before the text', async () => {
-    await heard({ instructions: 'Whisper.' })
+    await bytesOf({ instructions: 'Whisper.' })
     expect(asked()?.input).toBe('Whisper.\n\nRead aloud only what follows:\n\nHello there')
     expect(connect(vendor.url, { followsInstructions: false }).followsInstructions).toBe(false)
   })
 
-  test('words instead of sound are asked again, once', async () => {
+  test('text instead of audio is retried once', async () => {
     const before = vendor.speeches().length
-    expect((await heard({ input: 'Hello vendor:words=1' })).length).toBeGreaterThan(1_000)
+    expect((await bytesOf({ input: 'Hello vendor:words=1' })).length).toBeGreaterThan(1_000)
     expect(vendor.speeches()).toHaveLength(before + 2)
-    expect(await failureOf(heard({ input: 'Hello vendor:words=2' }))).toMatchObject({
+    expect(await failureOf(bytesOf({ input: 'Hello vendor:words=2' }))).toMatchObject({
       kind: 'unknown',
       message: 'speech answered no sound',
     })
@@ -122,12 +122,12 @@ describe('against the simulated vendor', () => {
   ])('%s after it has begun is an error of the stream', async (input, kind) => {
     const { bytes } = await speak({ input: `On and on ${input}` })
     expect(await failureOf(bytes.toArray())).toMatchObject({ name: 'ProviderFailure', kind })
-    // Encoded, it may not even have begun by then.
-    const failure = await failureOf(heard({ input: `On and on ${input}`, format: 'mp3' }))
+    // The encoder may not have produced output by then.
+    const failure = await failureOf(bytesOf({ input: `On and on ${input}`, format: 'mp3' }))
     expect(failure).toMatchObject({ name: 'ProviderFailure', kind })
   })
 
-  test('the first bytes come before the vendor has finished, and leaving stops it', async () => {
+  test('the first bytes arrive before the vendor has finished, and leaving stops it', async () => {
     for (const format of ['pcm', 'mp3'] as const) {
       const leave = new AbortController()
       const input = 'A story that goes on for quite a while vendor:stall'
@@ -143,7 +143,7 @@ describe('against the simulated vendor', () => {
     }
   })
 
-  test('a vendor that does not begin is given up', async () => {
+  test('a vendor that does not start times out', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const firstByteMs = 3_600_000
     const given = vendor.speeches().length
@@ -154,18 +154,18 @@ describe('against the simulated vendor', () => {
     await expect.poll(() => asked()?.state).toBe('abandoned')
   })
 
-  test('without an encoder the operator is told, and only plain samples are to be had', async () => {
+  test('without an encoder the failure names it, and only PCM works', async () => {
     const settings = { ffmpegPath: '/nowhere/ffmpeg' }
     expect(await failureOf(speak({ format: 'mp3' }, settings))).toMatchObject({
       code: 'service_unavailable',
       message: expect.stringContaining('FFMPEG_PATH'),
     })
     await expect.poll(() => asked()?.state).not.toBe('under way')
-    expect((await heard({}, settings)).length).toBeGreaterThan(1_000)
+    expect((await bytesOf({}, settings)).length).toBeGreaterThan(1_000)
   })
 })
 
-describe('another way to answer', () => {
+describe('another form of response', () => {
   const samples = Buffer.from(Int16Array.from({ length: 3000 }, (_, at) => at).buffer)
   const partOf = (from: number, to: number) => ({
     inline_data: { mime_type: 'audio/pcm; rate=24000', data: samples.subarray(from, to).toString('base64') },
@@ -197,28 +197,28 @@ describe('another way to answer', () => {
     expect(Buffer.concat((await bytes.toArray()) as Buffer[]).equals(samples)).toBe(true)
   })
 
-  test('without end is held up by a listener who takes nothing', async () => {
-    let sentEvents = 0
+  test('without end is paused by a listener that does not read', async () => {
+    let readSseEvents = 0
     let hasLeft = false
     const part = { inlineData: { mimeType: 'audio/pcm', data: Buffer.alloc(48_000).toString('base64') } }
     const event = `data: ${JSON.stringify({ candidates: [{ content: { parts: [part] } }] })}\n\n`
     await using vendor = await listenForTest((_request, response) => {
       const send = () => {
-        while (!hasLeft && response.write(event)) sentEvents += 1
+        while (!hasLeft && response.write(event)) readSseEvents += 1
       }
       response.on('drain', send).on('close', () => (hasLeft = true))
       send()
     })
     const { bytes } = await connect(vendor.url).speak(job({ format: 'wav' }), soon())
     let before = -1
-    const isStill = () => before === (before = sentEvents)
+    const isStill = () => before === (before = readSseEvents)
     await expect.poll(isStill, { interval: 200 }).toBe(true)
     expect(hasLeft).toBe(false)
     bytes.destroy()
     await expect.poll(() => hasLeft).toBe(true)
   })
 
-  test('is none, where it is a page', async () => {
+  test('is a failure if it is an HTML page', async () => {
     await using vendor = await listenForTest((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome</html>')
     })

@@ -1,36 +1,36 @@
 import { decodeBase64, NotBase64 } from '../../platform/streams/base64.ts'
 import { jsonBody } from '../kit/http/multipart.ts'
-import { sentData } from '../kit/http/sse-data.ts'
-import { isJson } from '../kit/http/upstream-http.ts'
+import { isJson } from '../kit/http/response-body.ts'
+import { streamSseData } from '../kit/http/sse-data.ts'
 import { type JsonToken, jsonTokens } from '../kit/json/json-tokens.ts'
 import { member, numberOf, textOf } from '../kit/json/lenient-json.ts'
 import { derivedStream } from '../kit/streams/derived-stream.ts'
 import { encodeSpeech, samplesPerSecond } from '../kit/streams/encode-speech.ts'
-import { firstByteOf } from '../kit/streams/first-byte.ts'
+import { hasFirstByte } from '../kit/streams/first-byte.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Speech, SpeechJob, SpeechProvider } from '../port/speech.ts'
 import { geminiApi, type GeminiSettings } from './gemini-api.ts'
 import { errorIn, failureOfGemini } from './gemini-failure.ts'
 
 export interface GeminiSpeechSettings extends GeminiSettings {
-  /** Whether the sound is asked for as it is made. */
+  /** Whether the audio is streamed. */
   streaming: boolean
-  /** What it calls voices that our models call otherwise. */
+  /** The vendor's voice names, by ours. */
   voices: Record<string, string>
-  /** Whether instructions are put before the text; the protocol has no other place for them. */
+  /** Whether instructions are put before the text; the protocol has no field for them. */
   followsInstructions: boolean
   ffmpegPath: string
-  /** How long a vendor may take to begin. */
+  /** Timeout until the first byte. */
   firstByteMs?: number | undefined
 }
 
-/** Some of plain sound, and how many samples a second of it has. */
+/** PCM samples and their rate. */
 interface Sound {
   rate: number
   bytes: Buffer
 }
 
-/** Voices of a similar kind. Any other name goes as it is. */
+/** Similar voices. Other names are sent unchanged. */
 export const usualVoices: Record<string, string> = {
   alloy: 'Kore',
   echo: 'Charon',
@@ -40,21 +40,21 @@ export const usualVoices: Record<string, string> = {
   shimmer: 'Leda',
 }
 
-const toldNames = new Set(['data', 'mimeType', 'mime_type'])
+const streamedNames = new Set(['data', 'mimeType', 'mime_type'])
 const moderated = new Set(['SAFETY', 'PROHIBITED_CONTENT', 'BLOCKLIST', 'SPII', 'RECITATION'])
 const outOfRoom = new Set(['MAX_TOKENS', 'LENGTH'])
 const what = 'speech'
 
-/** Speech as a model of words makes it: plain samples in base64, which are encoded here. */
+/** Speech of a language model: base64 PCM samples, which are encoded here. */
 export function geminiSpeech(settings: GeminiSpeechSettings): SpeechProvider {
   const { streaming, followsInstructions, ffmpegPath } = settings
-  // Who does not stream says nothing until all of it is made.
+  // Without streaming, the response starts only when the speech is complete.
   const { firstByteMs = streaming ? 60_000 : 180_000 } = settings
   const voices = { ...usualVoices, ...settings.voices }
-  // A speech keeps its connection for as long as it is listened to.
+  // A speech uses its connection until it has been played.
   const { upstream, pathOf, authorization } = geminiApi({ ...settings, connections: 512 })
 
-  /** Asks once; undefined where the answer has no sound in it. */
+  /** Makes one call; returns undefined if the response has no audio. */
   async function begin(job: SpeechJob, signal: AbortSignal) {
     const voiceName = Object.hasOwn(voices, job.voice) ? voices[job.voice] : job.voice
     const { headers, bytes } = await upstream.openAnswer({
@@ -69,11 +69,14 @@ export function geminiSpeech(settings: GeminiSpeechSettings): SpeechProvider {
           speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName } } },
         },
       }),
-      takesJson: true,
+      acceptsJson: true,
       signal,
     })
     const isStream = streaming && !isJson(headers)
-    const sounds = soundsIn(jsonTokens(isStream ? sentData(bytes) : bytes, toldNames, what), isStream)
+    const sounds = soundsIn(
+      jsonTokens(isStream ? streamSseData(bytes) : bytes, streamedNames, what),
+      isStream,
+    )
     try {
       const first = await sounds.next()
       if (first.done !== true) {
@@ -88,7 +91,7 @@ export function geminiSpeech(settings: GeminiSpeechSettings): SpeechProvider {
     return undefined
   }
 
-  /** The sound in an answer as it comes, and a failure where the answer says that there is no more for a reason. */
+  /** Yields the audio of a response; fails if the response ends for another reason than completion. */
   async function* soundsIn(
     chunks: AsyncGenerator<JsonToken, void, undefined>,
     isStream: boolean,
@@ -118,7 +121,7 @@ export function geminiSpeech(settings: GeminiSpeechSettings): SpeechProvider {
     if (hasSound && !hasEnded) throw new ProviderFailure('unknown', `${what} stopped before its end`)
   }
 
-  /** Whether the vendor says that this was all; throws where it says that something is wrong. */
+  /** Whether the response is complete; throws if it has an error. */
   function endsWith(document: unknown): boolean {
     const error = errorIn(document)
     if (error !== undefined) {
@@ -133,7 +136,7 @@ export function geminiSpeech(settings: GeminiSpeechSettings): SpeechProvider {
       throw new ProviderFailure('moderated', message, { code: 'content_policy_violation' })
     }
     if (outOfRoom.has(reason?.toUpperCase() ?? '')) {
-      // What was said by then is not the whole text, and must not pass for it.
+      // A truncated speech must not look complete.
       throw new ProviderFailure('rejected', `${what} was stopped for its length`, {
         code: 'output_length_exceeded',
       })
@@ -149,12 +152,12 @@ export function geminiSpeech(settings: GeminiSpeechSettings): SpeechProvider {
     )
     const stopped = AbortSignal.any([signal, impatience.signal])
     try {
-      // These models write instead of speaking now and then, and seldom twice in a row.
+      // These models sometimes return text instead of audio, rarely twice in a row.
       const begun = (await begin(job, stopped)) ?? (await begin(job, stopped))
       if (begun === undefined) throw new ProviderFailure('unknown', `${what} answered no sound`)
       const { rate, pcm } = begun
       const bytes = encodeSpeech(pcm, { rate, format: job.format, speed: job.speed }, ffmpegPath, stopped)
-      if (!(await firstByteOf(bytes))) throw new ProviderFailure('unknown', `${what} answered no sound`)
+      if (!(await hasFirstByte(bytes))) throw new ProviderFailure('unknown', `${what} answered no sound`)
       return { bytes, engine: undefined }
     } finally {
       clearTimeout(timer)
@@ -168,7 +171,7 @@ function textFor({ input, instructions }: SpeechJob): string {
   return instructions === undefined ? input : `${instructions}\n\nRead aloud only what follows:\n\n${input}`
 }
 
-/** One text of base64, from its first piece on. Each has an end of its own, where base64 may have padding. */
+/** Decodes one base64 text. Each text ends separately, because it may have padding. */
 async function* decoded(
   first: Extract<JsonToken, { kind: 'text' }>,
   chunks: AsyncGenerator<JsonToken, void, undefined>,
@@ -190,7 +193,7 @@ async function* decoded(
   }
 }
 
-/** Plain samples are all that is understood; their type says how many a second has. */
+/** Only PCM is supported; its media type has the sample rate. */
 function rateIn(type: string): number {
   if (type !== '' && !/^audio\/(l16|pcm|x-pcm|raw|x-raw)\b/i.test(type)) {
     const shown = type.replaceAll(/[^\w/+.;=-]/g, '').slice(0, 60)

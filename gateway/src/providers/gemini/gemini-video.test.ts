@@ -58,8 +58,8 @@ describe('against the simulated vendor', () => {
     vendor.release(0)
     const status = await ended(provider, ref)
     expect(status).toEqual({ kind: 'done', result })
-    const kept = status.kind === 'done' ? status.result : null
-    const video = Buffer.concat(await (await provider.openResult(ref, kept, soon())).toArray())
+    const finished = status.kind === 'done' ? status.result : null
+    const video = Buffer.concat(await (await provider.openResult(ref, finished, soon())).toArray())
     const sample = await readFile(new URL('../../../../dev/vendor/sample.mp4', import.meta.url))
     expect(video.equals(sample)).toBe(true)
   })
@@ -90,7 +90,7 @@ describe('against the simulated vendor', () => {
     expect(failure).toMatchObject({ name: 'ProviderFailure', kind, code })
   })
 
-  test('a job that is not there is missing, and no reference leads elsewhere', async () => {
+  test('an unknown job is missing, and no reference leads to another path', async () => {
     const name = 'models/veo-3/operations/none'
     expect(await connect(vendor.url).poll({ name }, soon())).toEqual({ kind: 'missing' })
     const place = 'projects/ours/locations/here/publishers/google'
@@ -104,14 +104,14 @@ describe('against the simulated vendor', () => {
     expect(await failureOf(there.poll({ name }, soon()))).toMatchObject({ kind: 'rejected' })
   })
 
-  test('the wrong key is no fault of the caller', async () => {
+  test('a wrong key is unauthorized', async () => {
     const provider = connect(vendor.url, { apiKey: 'another' })
     const failure = { kind: 'unauthorized', code: 'upstream_error' }
     expect(await failureOf(provider.submit(job('a cat'), soon()))).toMatchObject(failure)
   })
 })
 
-/** A vendor that answers every request with the same, and what it was asked. */
+/** A vendor with a constant response that records its requests. */
 const vendorSaying = async (answer: unknown, status = 200) => {
   const asked: { path: string; headers: Record<string, unknown>; body: string }[] = []
   const server = await listenForTest((request, response, body) => {
@@ -121,7 +121,7 @@ const vendorSaying = async (answer: unknown, status = 200) => {
   return { ...server, asked, bodies: () => asked.map(({ body }) => JSON.parse(body) as unknown) }
 }
 
-describe('what is sent', () => {
+describe('the request', () => {
   const image = (content: string, mimeType = 'image/png') => ({
     bytesBase64Encoded: Buffer.from(content).toString('base64'),
     mimeType,
@@ -131,7 +131,7 @@ describe('what is sent', () => {
   const characters = [{ username: 'anna', image: imageForTest('face') }]
 
   test.each<[string, Partial<VideoJob>, object]>([
-    ['no picture', {}, {}],
+    ['no image', {}, {}],
     [
       'one to begin with',
       { references: [imageForTest('one', 'image/jpeg')] },
@@ -174,7 +174,7 @@ describe('what is sent', () => {
     expect(vendor.asked[0]?.headers).not.toHaveProperty('authorization')
   })
 
-  test('sizes, and what only one of the APIs takes', async () => {
+  test('has sizes, and fields that only one of the APIs accepts', async () => {
     await using vendor = await vendorSaying({ name: 'projects/x' })
     const settings = { generateAudio: false, personGeneration: 'allow_adult' }
     const tall = job('a cat', { width: 1080, height: 1920 })
@@ -196,7 +196,7 @@ describe('what is sent', () => {
     })
   })
 
-  test('nothing, where it could only be refused', async () => {
+  test('is not sent if it could only be refused', async () => {
     await using vendor = await vendorSaying({ name: 'x' })
     const refused = (changes: Partial<VideoJob>, settings: Partial<GeminiVideoSettings> = {}) =>
       failureOf(connect(vendor.url, settings).submit(job('a cat', changes), soon()))
@@ -211,7 +211,7 @@ describe('what is sent', () => {
     expect(vendor.asked).toEqual([])
   })
 
-  test('a picture of some megabytes arrives whole', async () => {
+  test('has a large image completely', async () => {
     const size = 3 * 1024 * 1024
     let received = 0
     await using vendor = await listenForTest((_request, response, body) => {
@@ -231,7 +231,7 @@ describe('what is sent', () => {
   })
 })
 
-describe('what is understood', () => {
+describe('the response', () => {
   const done = (response: unknown) => ({ name: 'models/veo-3/operations/1', done: true, response })
   const ref = { name: 'models/veo-3/operations/1' }
   const inGenerated = (more: object) => done({ generateVideoResponse: more })
@@ -333,7 +333,7 @@ describe('what is understood', () => {
     expect(failure).toMatchObject({ kind, code })
   })
 
-  test('a submit that is answered with anything else leaves us unsure', async () => {
+  test('of a submit in another form leaves the outcome unknown', async () => {
     await using vendor = await vendorSaying({ ok: true })
     expect(await failureOf(connect(vendor.url).submit(job('a cat'), soon()))).toMatchObject({
       kind: 'unknown',
@@ -344,7 +344,7 @@ describe('what is understood', () => {
 describe('a result', () => {
   const ref = { name: 'models/veo-3/operations/1' }
 
-  test('is fetched with the key in a header, at the vendor alone', async () => {
+  test('is downloaded with the key in a header, only at the vendor', async () => {
     await using elsewhere = await vendorSaying('a film')
     await using vendor = await vendorSaying('a film')
     const provider = connect(vendor.url, { resultOrigins: [elsewhere.url] })
@@ -352,7 +352,7 @@ describe('a result', () => {
       const stream = await provider
         .openResult(ref, { uri: `${url}/v1beta/files/1:download?alt=media` }, soon())
         .catch((error: unknown) => error)
-      // JSON is no film, which is not what this is about.
+      // The JSON response is refused as a video, which does not matter here.
       expect(stream).toMatchObject({ kind: 'unknown' })
       expect(asked.map(({ path }) => path)).toEqual(['/v1beta/files/1:download?alt=media'])
     }
@@ -370,7 +370,7 @@ describe('a result', () => {
     expect(await failureOf(stream.toArray())).toMatchObject({ name: 'ProviderFailure', kind })
   })
 
-  test('of 40 MB in an answer is never held, and comes out as it went in', async () => {
+  test('of 40 MB inside a response is streamed unchanged with bounded memory', async () => {
     const size = 30 * 1024 * 1024
     const block = randomBytes(96 * 1024)
     const sent = createHash('sha256')
@@ -384,7 +384,7 @@ describe('a result', () => {
     const before = await liveBytes()
 
     expect(await provider.poll(ref, soon())).toEqual({ kind: 'done', result: { inline: true } })
-    // What is in the buffers of the connection is all that was sent by then.
+    // Only the buffers of the connection have been filled by then.
     expect(writtenBytes).toBeLessThan(8 * 1024 * 1024)
 
     const video = await provider.openResult(ref, { inline: true }, AbortSignal.timeout(120_000))
@@ -403,7 +403,7 @@ describe('a result', () => {
     expect(peak - before).toBeLessThan(8 * 1024 * 1024)
   })
 
-  test('that nobody reads any more is not sent any further', async () => {
+  test('that is no longer read is no longer sent', async () => {
     let hasEnded = false
     await using vendor = await listenForTest((_request, response) => {
       response.on('close', () => (hasEnded = true))
@@ -420,7 +420,7 @@ function* chunks(size: number, block: Buffer): Generator<Buffer> {
   for (let left = size; left > 0; left -= block.length) yield block.subarray(0, Math.min(left, block.length))
 }
 
-/** An operation with its video in it, written as fast as it is taken. */
+/** Writes an operation with an inline video, with backpressure. */
 async function writeSlowly(
   response: ServerResponse,
   video: Iterable<Buffer>,
@@ -437,7 +437,7 @@ async function writeSlowly(
   await pipeline(Readable.from(text(), { objectMode: false }), response).catch(() => undefined)
 }
 
-/** What is in use once all that is not has been cleared away, which goes on for a while behind the collector's back. */
+/** Memory in use after garbage collection, which also continues in the background. */
 const liveBytes = async (): Promise<number> => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -15,17 +15,17 @@ import { geminiApi, type GeminiSettings } from './gemini-api.ts'
 import { vendorErrorOf, errorIn, failureOfGemini } from './gemini-failure.ts'
 
 export interface GeminiVideoSettings extends GeminiSettings {
-  /** Undefined to leave both to the model. */
+  /** If undefined, the model decides. */
   generateAudio?: boolean | undefined
   personGeneration?: string | undefined
 }
 
-/** What a video is called where it is part of an answer. */
+/** Member names of a video inside a response. */
 const inlineNames = new Set(['bytesBase64Encoded', 'encodedVideo', 'videoBytes', 'video'])
 
 const surelyVideoBytes = 256 * 1024
 
-/** The protocol of operations that run for long. */
+/** The protocol of long-running operations. */
 export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
   const { upstream, pathOf, authorization } = geminiApi(settings)
   const isEnterprise = settings.api === 'enterprise'
@@ -48,11 +48,11 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
           aspectRatio: aspectRatioOf(job),
           resolution: resolutionOf(job),
           personGeneration: settings.personGeneration,
-          // The developer API refuses the word: its models decide for themselves.
+          // The developer API refuses this field; its models decide.
           ...(isEnterprise && { generateAudio: settings.generateAudio }),
         },
       })),
-      // Nothing recognises a repeat.
+      // The protocol has no idempotency key.
       freshConnection: true,
       signal,
     })
@@ -64,7 +64,7 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
     throw new ProviderFailure('unknown', 'submit answered without the name of an operation')
   }
 
-  /** Reads an operation as it comes; undefined where there is none. An answer may have all of its video in it. */
+  /** Reads an operation as a stream, because it may contain a whole video; returns undefined if there is none. */
   async function openOperation(what: string, ref: Opaque, signal: AbortSignal) {
     const { path, body } = isEnterprise ? enterpriseOperation(ref) : developerOperation(ref)
     const { status, bytes } = await upstream.openAnswer({
@@ -74,7 +74,7 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
       headers: await authorization(signal),
       ...(body !== undefined && { body: jsonBody(body) }),
       alsoFine: [404],
-      takesJson: true,
+      acceptsJson: true,
       signal,
     })
     if (status !== 404) return { bytes, chunks: jsonTokens(bytes, inlineNames, what) }
@@ -86,12 +86,12 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
     const opened = await openOperation('poll', ref, signal)
     if (opened === undefined) return { kind: 'missing' }
     try {
-      let toldBytes = 0
+      let streamedBytes = 0
       for await (const chunk of opened.chunks) {
-        if (chunk.kind === 'text') toldBytes += chunk.bytes.length
+        if (chunk.kind === 'text') streamedBytes += chunk.bytes.length
         else if (chunk.value !== undefined) return statusOf(chunk.value)
-        // Nothing but a video is as long as that, and there is one only when all is done: no need to hear the rest.
-        if (toldBytes > surelyVideoBytes) return { kind: 'done', result: { inline: true } }
+        // Only a finished operation with a video is this long, so the rest need not be read.
+        if (streamedBytes > surelyVideoBytes) return { kind: 'done', result: { inline: true } }
       }
     } finally {
       opened.bytes.destroy()
@@ -134,8 +134,8 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
 }
 
 /**
- * A picture to begin with, or two to go between, or several that lend what they show. Characters can only be the last,
- * and where the pictures are something else they stay words of the prompt.
+ * One image is the first frame, two are first and last frame, several are references. Characters can only be references;
+ * if the images are frames, characters stay in the prompt as text.
  */
 function imagesOf(job: VideoJob, insert: (text: InsertedText) => string) {
   const imageOf = (image: ReferenceImage) => ({
@@ -146,7 +146,7 @@ function imagesOf(job: VideoJob, insert: (text: InsertedText) => string) {
   const isFrames = job.referenceMode === 'frames' || (job.referenceMode === undefined && last === undefined)
   if (isFrames && first !== undefined) {
     if (others.length > 0) {
-      throw new ProviderFailure('rejected', 'a video goes between two pictures, not more', {
+      throw new ProviderFailure('rejected', 'a video can have at most two frames', {
         code: 'invalid_image',
       })
     }
@@ -159,7 +159,7 @@ function imagesOf(job: VideoJob, insert: (text: InsertedText) => string) {
   }
 }
 
-/** The words there are for how fine a picture is; a size in between is the nearest of them. */
+/** The resolutions of the API; other sizes use the nearest. */
 function resolutionOf({ width, height }: VideoJob): string {
   const lines = Math.min(width, height)
   if (lines > 1440) return '4k'
@@ -169,7 +169,7 @@ function resolutionOf({ width, height }: VideoJob): string {
 function nameIn(ref: Opaque): string {
   const name = textOf(member(ref, 'name')) ?? ''
   const steps = name.split('/')
-  // It becomes part of a path, so it must be one.
+  // It becomes part of a URL path.
   const isPath = steps.every((step) => /^[\w.:@~-]+$/.test(step) && !/^\.+$/.test(step))
   if (!isPath || name.length > 512) {
     throw new ProviderFailure('rejected', 'not a reference of this provider', { code: 'upstream_error' })
@@ -181,7 +181,7 @@ function developerOperation(ref: Opaque): { path: string; body?: undefined } {
   return { path: `/v1beta/${nameIn(ref)}` }
 }
 
-/** Where an operation of the enterprise API runs is part of its name. */
+/** The name of an enterprise operation has its location. */
 function enterpriseOperation(ref: Opaque): { path: string; body: { operationName: string } } {
   const operationName = nameIn(ref)
   const [, model] =
@@ -192,7 +192,7 @@ function enterpriseOperation(ref: Opaque): { path: string; body: { operationName
   return { path: `/v1/${model}:fetchPredictOperation`, body: { operationName } }
 }
 
-/** What there is of videos, wherever this version of the protocol keeps them. */
+/** Finds the videos; versions of the protocol put them in different places. */
 function samplesIn(response: unknown): unknown[] {
   for (const layer of [member(response, 'generateVideoResponse'), response]) {
     for (const name of ['generatedSamples', 'generatedVideos', 'videos']) {
@@ -220,7 +220,7 @@ function resultIn(response: unknown): Opaque | undefined {
   return isInline ? { inline: true } : undefined
 }
 
-/** Why an operation that is done has no video. */
+/** The reason why a finished operation has no video. */
 function reasonIn(response: unknown, redact: (text: string) => string) {
   for (const layer of [member(response, 'generateVideoResponse'), response]) {
     const reasons = member(layer, 'raiMediaFilteredReasons')
@@ -237,7 +237,7 @@ function reasonIn(response: unknown, redact: (text: string) => string) {
   return { code: 'upstream_error', message } as const
 }
 
-/** The first video in an answer, decoded as it comes. */
+/** Yields the first video of a response, decoded while it arrives. */
 async function* videoIn(chunks: AsyncGenerator<JsonToken>): AsyncGenerator<Buffer> {
   async function* text(): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {

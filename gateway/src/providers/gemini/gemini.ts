@@ -9,14 +9,14 @@ const usual = Object.entries(usualVoices)
   .map(([ours, theirs]) => `${ours} is ${theirs}`)
   .join(', ')
 
-/** Videos as operations that run for long, and speech as plain samples: the protocol of the Gemini and Veo models. */
+/** The protocol of the Gemini and Veo models: videos as long-running operations, speech as PCM samples. */
 export const gemini = protocol({
   defaultBaseUrl: developerUrl,
   settings: Type.Object({
     api: Type.Enum(['developer', 'enterprise'], {
       default: 'developer',
       description:
-        'Which of the two APIs it is: `developer` with an API key, or `enterprise` (Vertex AI), where `apiKey` is an ' +
+        'The API: `developer` with an API key, or `enterprise` (Vertex AI), where `apiKey` is an ' +
         'access token or the JSON of a service account.',
     }),
     project: Type.Optional(
@@ -25,31 +25,31 @@ export const gemini = protocol({
     location: Type.String({
       minLength: 1,
       default: 'us-central1',
-      description: 'Where the enterprise API runs its models; without `baseUrl` also where it is reached.',
+      description: 'The location of the enterprise API. It also determines the URL if `baseUrl` is not set.',
     }),
     generateAudio: Type.Optional(
       Type.Boolean({
-        description: 'Whether videos have sound, in the enterprise API. Left out, the model decides.',
+        description: 'Whether videos have sound (enterprise API only). If not set, the model decides.',
       }),
     ),
     personGeneration: Type.Optional(
       Type.Enum(['allow_all', 'allow_adult', 'dont_allow'], {
-        description: 'Which people may be shown. Left out, the vendor decides by model and region.',
+        description: 'Which people may be shown. If not set, the vendor decides by model and region.',
       }),
     ),
     streaming: Type.Boolean({
       default: true,
-      description: 'Whether speech is asked for as it is made. Older models only give it whole.',
+      description: 'Whether speech is streamed. Older models do not support it.',
     }),
     followsInstructions: Type.Boolean({
       default: true,
       description:
-        'Whether instructions of a caller are put before the text, which is how these models are told how to speak. ' +
-        'Without it they are left out, and the answer says so.',
+        "Whether a caller's instructions are put before the text, which is how these models take them. " +
+        'If false, they are dropped and the response says so.',
     }),
     voices: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
       default: {},
-      description: `What it calls our voices, where not as usual: ${usual}. Other names go as they are.`,
+      description: `The vendor's names of voices, if not the default: ${usual}. Other names are sent unchanged.`,
     }),
   }),
   connect: (connection, own) => ({

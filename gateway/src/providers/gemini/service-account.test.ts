@@ -23,7 +23,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Hands out tokens, each with its number, for an hour. */
+/** Issues numbered tokens, valid for an hour. */
 const tokenOffice = async (refusal?: { status: number; body: object }) => {
   const forms: URLSearchParams[] = []
   const server = await listenForTest((_request, response, body) => {
@@ -35,7 +35,7 @@ const tokenOffice = async (refusal?: { status: number; body: object }) => {
   return { ...server, forms }
 }
 
-test('a token is had for a signed statement of who asks', async () => {
+test('a token is requested with a signed assertion', async () => {
   await using office = await tokenOffice()
   const tokenUri = `${office.url}/token`
   expect(await serviceAccountTokens(keyFile(tokenUri))(soon())).toBe('token-1')
@@ -55,7 +55,7 @@ test('a token is had for a signed statement of who asks', async () => {
   expect(verify.verify(publicKey, Buffer.from(signature, 'base64url'))).toBe(true)
 })
 
-test('a token is shared, kept, and renewed five minutes before its end', async () => {
+test('a token is shared, cached, and renewed five minutes before it expires', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   await using office = await tokenOffice()
   const token = serviceAccountTokens(keyFile(`${office.url}/token`))
@@ -67,7 +67,7 @@ test('a token is shared, kept, and renewed five minutes before its end', async (
   expect(office.forms).toHaveLength(2)
 })
 
-test('who leaves does not take the token from the others', async () => {
+test('an aborted caller does not stop the token request of others', async () => {
   await using office = await tokenOffice()
   const token = serviceAccountTokens(keyFile(`${office.url}/token`))
   const leave = new AbortController()
@@ -82,7 +82,7 @@ test.each([
   [503, {}, 'not_delivered'],
   [500, {}, 'not_delivered'],
   [200, { hello: 1 }, 'not_delivered'],
-])('%d from where tokens are had is %s, and is asked anew the next time', async (status, body, kind) => {
+])('%d from the token endpoint is %s, and is retried the next time', async (status, body, kind) => {
   await using office = await tokenOffice({ status, body })
   const token = serviceAccountTokens(keyFile(`${office.url}/token`))
   expect(await failureOf(token(soon()))).toMatchObject({ name: 'ProviderFailure', kind })
@@ -96,7 +96,7 @@ test.each([
   [keyFile('http://tokens.example/token'), 'https://'],
   [keyFile('http://127.0.0.1.tokens.example/token'), 'https://'],
   [keyFile('https://tokens.example/token', { private_key: 'no key' }), 'private_key'],
-])('a key file that is of no use says why', async (text, why) => {
+])('an unusable key file is refused with the reason', async (text, why) => {
   const failure = await failureOf(serviceAccountTokens(text)(soon()))
   expect(failure).toMatchObject({
     kind: 'unauthorized',
@@ -105,7 +105,7 @@ test.each([
   })
 })
 
-test('a token opens the enterprise API, and is had only once', async () => {
+test('the enterprise API is called with one shared token', async () => {
   const asked: (string | undefined)[] = []
   await using vendor = await listenForTest((request, response) => {
     asked.push(request.headers.authorization)

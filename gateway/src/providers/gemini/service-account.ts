@@ -8,7 +8,7 @@ import { ProviderFailure } from '../port/failure.ts'
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const scope = 'https://www.googleapis.com/auth/cloud-platform'
 const askedSeconds = 3600
-/** A token is not used in its last minutes, so that none runs out on its way. */
+/** A token is renewed some minutes before it expires. */
 const sparedMs = 5 * 60_000
 const patienceMs = 15_000
 
@@ -19,7 +19,7 @@ interface ServiceAccount {
   tokenUrl: URL
 }
 
-/** Answers with a token that is good for some minutes at least. Those who need a new one at the same time share it. */
+/** Returns a token that is valid for at least some minutes. Concurrent callers share one request. */
 export function serviceAccountTokens(keyFile: string): (signal: AbortSignal) => Promise<string> {
   let token: Promise<{ text: string; endsAtMs: number }> | undefined
   let goodUntilMs = 0
@@ -70,7 +70,7 @@ export function serviceAccountTokens(keyFile: string): (signal: AbortSignal) => 
   }
 }
 
-/** The token is for everybody who waits for it, so one of them leaving does not stop it. */
+/** All callers share the request, so one of them aborting does not stop it. */
 function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(new ProviderFailure('not_delivered', 'token did not come in time'))
@@ -80,7 +80,7 @@ function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise
   })
 }
 
-/** Whatever went wrong with a token, what it was for has not been asked. */
+/** A failed token request means that the actual call was not sent. */
 function failureFor(error: unknown): unknown {
   if (!(error instanceof ProviderFailure)) return error
   if (error.kind !== 'unauthorized' && error.kind !== 'rejected' && error.kind !== 'moderated') {

@@ -2,7 +2,7 @@ import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
 import { jsonBody, multipart, type StreamedBody } from '../kit/http/multipart.ts'
 import { dataUriOf } from '../kit/video/image-text.ts'
 import { referencePart } from '../kit/video/reference-part.ts'
-/** A job in the words of our own API. */
+/** Builds requests to the Kinora API. */
 import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { VideoJob } from '../port/video.ts'
@@ -11,7 +11,7 @@ import type { Endpoints } from './kinora-endpoints.ts'
 interface Order {
   path: string
   body: StreamedBody
-  /** True where the video is to be made larger after it was made. */
+  /** Whether the video is upscaled after it is made. */
   upsamples: boolean
 }
 
@@ -22,14 +22,14 @@ const remixSizes = ['720x1280', '1280x720', '480x480', '1080x1080']
 const sizeOf = ({ width, height }: VideoJob) => `${width}x${height}`
 const isLarge = ({ width, height }: VideoJob) => Math.min(width, height) > 720
 
-/** The order for a job, through the door that can say all of it. */
+/** Chooses the endpoint that can express the whole job. */
 export function orderOf(job: VideoJob, endpoints: Endpoints): Order {
   return endpoints.create && (!endpoints.videos || fitsCreate(job))
     ? createOrder(job)
     : videosOrder(job, endpoints)
 }
 
-/** Models that both doors take have there only some lengths and frames, no style, and at least one picture. */
+/** For models with both endpoints, create supports only some lengths and sizes, no style, and needs an image. */
 function fitsCreate(job: VideoJob): boolean {
   const isFrame = createFrames.includes(sizeOf(job))
   return (
@@ -37,7 +37,7 @@ function fitsCreate(job: VideoJob): boolean {
   )
 }
 
-/** Both parameter sets at once: each model takes its own, and passes over the rest. */
+/** Sends both parameter sets: each model reads its own and ignores the rest. */
 function createOrder(job: VideoJob): Order {
   const upsamples = isLarge(job)
   const body = jsonWithTexts((insert) => ({
@@ -48,7 +48,7 @@ function createOrder(job: VideoJob): Order {
     }),
     aspect_ratio: aspectRatioOf(job),
     enable_upsample: upsamples,
-    // Whoever wanted that has had it from us.
+    // This gateway has already enhanced the prompt if requested.
     enhance_prompt: false,
     orientation: job.height > job.width ? 'portrait' : 'landscape',
     size: upsamples ? 'large' : 'small',
@@ -61,9 +61,11 @@ function createOrder(job: VideoJob): Order {
 
 function videosOrder(job: VideoJob, endpoints: Endpoints): Order {
   if (job.references.length > 1) {
-    throw new ProviderFailure('rejected', 'this model takes one picture there', { code: 'upstream_error' })
+    throw new ProviderFailure('rejected', 'this model accepts one image on that endpoint', {
+      code: 'upstream_error',
+    })
   }
-  // Models that only this door takes have another word for a landscape.
+  // Models with only this endpoint have another name for landscape.
   const size = !endpoints.create && aspectRatioOf(job) === '16:9' ? '16x9' : sizeOf(job)
   const fields = [
     { name: 'model', value: job.model },
@@ -78,7 +80,7 @@ function videosOrder(job: VideoJob, endpoints: Endpoints): Order {
   return { path: '/v1/videos', body: multipart([...fields, ...files]), upsamples: false }
 }
 
-/** A remix has everything but its prompt from its source, and may have another size. */
+/** A remix takes everything but the prompt from its source, and may have another size. */
 export function remixOrder(job: VideoJob, sourceId: string): Order {
   const size = remixSizes.find((known) => known === sizeOf(job))
   const body = jsonBody({ prompt: job.prompt, ...(size !== undefined && { size }) })

@@ -20,7 +20,7 @@ const both = ['/v1/videos', '/v1/video/create', '/v1/chat/completions']
 const createOnly = ['/v1/video/create']
 const videosOnly = ['/v1/videos']
 
-/** A gateway that tells which doors take its model, and keeps what it is asked to make. */
+/** A gateway that lists the endpoints of its model and records its requests. */
 async function listenAsGateway(endpoints: string[] | undefined) {
   const seen: { asked: string; key: unknown; contentType: string; body: string }[] = []
   const server = await listenForTest((request, response, body) => {
@@ -43,7 +43,7 @@ async function fieldsOf({ contentType, body }: { contentType: string; body: stri
   return Object.fromEntries(await Promise.all(entries)) as Record<string, string>
 }
 
-test('what the create door can say goes there, with the pictures inside', async () => {
+test('a job that the create endpoint supports goes there, with its images', async () => {
   await using server = await listenAsGateway(both)
   const references = [imageForTest('first'), imageForTest('second')]
   const wanted = job({ references, width: 1080, height: 1920, watermark: false, isPrivate: true })
@@ -67,33 +67,36 @@ test('what the create door can say goes there, with the pictures inside', async 
 })
 
 test.each([
-  ['it has no picture', { references: [] }],
+  ['it has no image', { references: [] }],
   ['of its length', { seconds: 4 }],
   ['of its frame', { width: 480, height: 480 }],
   ['of its style', { style: 'anime' }],
-])('what that door cannot say, because %s, goes through the other', async (_why, changes) => {
-  await using server = await listenAsGateway(both)
-  const wanted = job({ references: [imageForTest('first')], isPrivate: true, ...changes })
-  expect(await connect(server.url).submit(wanted, soon())).toEqual({ id: 'inner-1' })
-  expect(server.asked()).toEqual(['GET /v1/models/vidB-2', 'POST /v1/videos'])
-  expect(await fieldsOf(server.seen[1] ?? { contentType: '', body: '' })).toEqual({
-    model: 'vidB-2',
-    prompt: 'a "cat"',
-    seconds: String(wanted.seconds),
-    size: `${wanted.width}x${wanted.height}`,
-    watermark: 'true',
-    private: 'true',
-    ...(wanted.style !== undefined && { style: wanted.style }),
-    ...(wanted.references.length > 0 && { input_reference: 'first' }),
-  })
-})
+])(
+  'a job that the create endpoint does not support, because %s, goes to /v1/videos',
+  async (_why, changes) => {
+    await using server = await listenAsGateway(both)
+    const wanted = job({ references: [imageForTest('first')], isPrivate: true, ...changes })
+    expect(await connect(server.url).submit(wanted, soon())).toEqual({ id: 'inner-1' })
+    expect(server.asked()).toEqual(['GET /v1/models/vidB-2', 'POST /v1/videos'])
+    expect(await fieldsOf(server.seen[1] ?? { contentType: '', body: '' })).toEqual({
+      model: 'vidB-2',
+      prompt: 'a "cat"',
+      seconds: String(wanted.seconds),
+      size: `${wanted.width}x${wanted.height}`,
+      watermark: 'true',
+      private: 'true',
+      ...(wanted.style !== undefined && { style: wanted.style }),
+      ...(wanted.references.length > 0 && { input_reference: 'first' }),
+    })
+  },
+)
 
 test.each([
   [createOnly, job(), 'POST /v1/video/create', undefined],
   [undefined, job({ seconds: 4 }), 'POST /v1/video/create', undefined],
   [videosOnly, job({ seconds: 8 }), 'POST /v1/videos', '16x9'],
   [videosOnly, job({ width: 720, height: 1280 }), 'POST /v1/videos', '720x1280'],
-])('a model that %j takes', async (endpoints, wanted, asked, size) => {
+])('a model on the endpoints %j', async (endpoints, wanted, asked, size) => {
   await using server = await listenAsGateway(endpoints)
   await connect(server.url).submit(wanted, soon())
   expect(server.asked()[1]).toBe(asked)
@@ -102,7 +105,7 @@ test.each([
   else expect(await fieldsOf(sent)).toMatchObject({ size })
 })
 
-test('doors are asked for once, or not at all', async () => {
+test('endpoints are requested once, or not at all', async () => {
   await using server = await listenAsGateway(both)
   const asking = connect(server.url)
   for (const _ of [1, 2]) await asking.submit(job(), soon())
@@ -115,7 +118,7 @@ test('doors are asked for once, or not at all', async () => {
   ])
 })
 
-test('no picture is left out in silence', async () => {
+test('images are never dropped silently', async () => {
   await using server = await listenAsGateway(videosOnly)
   const wanted = job({ references: [imageForTest('first'), imageForTest('second')] })
   expect(await failureOf(connect(server.url).submit(wanted, soon()))).toMatchObject({ kind: 'rejected' })
@@ -126,7 +129,7 @@ test.each([
   [500, 'not_delivered'],
   [503, 'busy'],
   [401, 'unauthorized'],
-])('while the doors cannot be told, answered with %i, nothing was submitted', async (status, kind) => {
+])('if the endpoints are unknown because of status %i, nothing is submitted', async (status, kind) => {
   let creates = 0
   await using server = await listenForTest((request, response) => {
     if (request.method === 'POST') creates += 1
@@ -136,7 +139,7 @@ test.each([
   expect(creates).toBe(0)
 })
 
-test('a remix names its source, and its size where the door knows that one', async () => {
+test('a remix names its source, and its size if the endpoint supports it', async () => {
   await using server = await listenAsGateway(both)
   const provider = connect(server.url)
   const source = { ...imageForTest('never sent'), ref: { id: 'inner/0' } }
@@ -170,7 +173,7 @@ test.each([
   [503, 'service_unavailable', 'busy', undefined],
   [500, 'internal_error', 'unknown', undefined],
   [200, 'content_policy_violation', 'moderated', 'content_policy_violation'],
-])('a create answered %i %s is %s here, %s', async (status, code, kind, public_) => {
+])('a create with response %i %s is %s, %s', async (status, code, kind, public_) => {
   await using server = await listenForTest((_request, response) => {
     response.writeHead(status, { 'retry-after': '3' }).end(JSON.stringify({ error: { code, message: '…' } }))
   })
@@ -198,10 +201,7 @@ test.each([
   [{ status: 'video_generation_completed', video_url }, done],
   [{ status: 'video_upsampling_completed', detail: { video_url } }, done],
   [{ code: 'success', data: { task_id: 'a', status: 'SUCCESS', video_url } }, done],
-  [
-    { status: 'completed', video_url: null },
-    refused('upstream_error', 'completed without an address of the result'),
-  ],
+  [{ status: 'completed', video_url: null }, refused('upstream_error', 'completed without a result URL')],
   [
     { status: 'failed', error: { code: 'content_policy_violation', message: 'No.' } },
     refused('content_policy_violation', 'failed: content_policy_violation: No.'),
@@ -224,7 +224,7 @@ test.each([
   ],
   [{ status: 'video_upsampling_failed' }, refused('upstream_error', 'video_upsampling_failed')],
   [{ error: { code: 'task_not_exist' } }, { kind: 'missing' }],
-])('a job of which is said %j', async (reply, status) => {
+])('a job with the status %j', async (reply, status) => {
   let asked: string | undefined
   await using server = await listenForTest((request, response) => {
     asked = request.url
@@ -234,7 +234,7 @@ test.each([
   expect(asked).toBe('/v1/video/query?id=a%26b')
 })
 
-test('a video that is to be made larger is not done before it is', async () => {
+test('a video to be upscaled is not done before that', async () => {
   let status = 'video_generation_completed'
   await using server = await listenForTest((_request, response) =>
     response.end(JSON.stringify({ id: 'a', status, video_url })),
@@ -245,7 +245,7 @@ test('a video that is to be made larger is not done before it is', async () => {
   expect(await connect(server.url).poll(ref, soon())).toEqual(done)
 })
 
-test('bytes can be had without a link', async () => {
+test('a video can be downloaded without a link', async () => {
   await using server = await listenForTest((request, response) => {
     if (request.url !== '/v1/videos/a/content') response.end('{"id":"a","status":"completed"}')
     else response.end(request.headers.accept?.startsWith('video/mp4') ? 'bytes' : 'no')
@@ -256,7 +256,7 @@ test('bytes can be had without a link', async () => {
   expect(Buffer.concat(await film.toArray()).toString()).toBe('bytes')
 })
 
-test('a job is cancelled and discarded under its id, also where that is not known any more', async () => {
+test('a job is cancelled and discarded by its id, also if it is already gone', async () => {
   const asked: string[] = []
   await using server = await listenForTest((request, response) => {
     asked.push(`${request.method} ${request.url}`)

@@ -12,10 +12,10 @@ import { createOnly, endpointsAt } from './kinora-endpoints.ts'
 import { orderOf, remixOrder } from './kinora-order.ts'
 
 export interface KinoraVideoSettings {
-  /** With or without the closing `/v1`. */
+  /** With or without `/v1` at the end. */
   baseUrl: string
   apiKey: string | undefined
-  /** Whether a repeated `Idempotency-Key` is answered with the job that is there already. */
+  /** Whether a repeated `Idempotency-Key` returns the existing job. */
   idempotentSubmits: boolean
   endpoints: 'ask' | 'create'
   results: 'link' | 'bytes'
@@ -28,10 +28,10 @@ const refusedWords = new Set([
   ...['failed', 'failure', 'error', 'cancelled', 'canceled', 'expired'],
   ...['video_generation_failed', 'video_upsampling_failed'],
 ])
-/** Final where the video was not to be made larger as well. */
+/** Final unless the video is also upscaled. */
 const generatedWord = 'video_generation_completed'
 
-/** Our own API, as another gateway of our kind or anybody else who speaks its dialect has it. */
+/** The Kinora API of another gateway or a compatible service. */
 export function kinoraVideo(settings: KinoraVideoSettings): VideoProvider {
   const upstream = upstreamAt({
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),

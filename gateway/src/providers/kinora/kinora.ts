@@ -3,25 +3,25 @@ import { Type } from 'typebox'
 import { protocol } from '../kit/protocol.ts'
 import { kinoraVideo } from './kinora-video.ts'
 
-/** Another gateway of our kind, or whoever speaks the dialect of `/v1/video/create` and `/v1/video/query`. */
+/** Another Kinora gateway, or any service with `/v1/video/create` and `/v1/video/query`. */
 export const kinora = protocol({
   settings: Type.Object({
     idempotentSubmits: Type.Boolean({
       default: true,
-      description: 'Whether it answers a repeated Idempotency-Key with the job it already has.',
+      description: 'Whether it returns the existing job for a repeated Idempotency-Key.',
     }),
     endpoints: Type.Union([Type.Literal('ask'), Type.Literal('create')], {
       default: 'ask',
       description:
-        'Where jobs go: `ask` looks up in its list of models whether /v1/video/create or /v1/videos takes a model, as ' +
-        'Kinora tells; `create` always uses /v1/video/create. Models of others that only /v1/videos takes are for a ' +
-        'provider of the kind openai at the same address.',
+        'The create endpoint: `ask` reads from its list of models whether /v1/video/create or /v1/videos accepts a model, as ' +
+        'Kinora reports it; `create` always uses /v1/video/create. For models of other services that only /v1/videos accepts, configure a ' +
+        'provider of the kind openai with the same base URL.',
     }),
     results: Type.Union([Type.Literal('link'), Type.Literal('bytes')], {
       default: 'link',
       description:
-        'How a finished video is fetched: `link` from the address in its status, or `bytes` from /v1/videos/{id}/content, ' +
-        'where its addresses do not open from here.',
+        'How a finished video is downloaded: `link` from the URL in its status, or `bytes` from /v1/videos/{id}/content, ' +
+        'if its URLs are not reachable from here.',
     }),
   }),
   connect: ({ baseUrl, apiKey, connections, resultOrigins }, own) => ({

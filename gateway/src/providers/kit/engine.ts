@@ -1,7 +1,7 @@
 import type { Engine } from '../port/engine.ts'
 import { type AnswerHeaders, one } from './http/classify.ts'
 
-/** Which engine answered, as a provider of our own tells in its headers. */
+/** Reads the engine from the response headers of the built-in provider. */
 export function engineIn(headers: AnswerHeaders): Engine | undefined {
   const name = one(headers['x-engine'])
   return name === undefined ? undefined : { name, wanted: one(headers['x-engine-wanted']) }

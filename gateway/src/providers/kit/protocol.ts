@@ -2,29 +2,29 @@ import type { Static, TObject } from 'typebox'
 
 import type { Capabilities } from '../port/provider.ts'
 
-/** What every adapter is told of the provider it stands for. */
+/** The connection settings of a provider. */
 export interface Connection {
-  /** The operator's name for it. */
+  /** The provider's configured name. */
   name: string
   baseUrl: string
   apiKey: string | undefined
-  /** How many connections to one origin may be open at a time. */
+  /** Maximum of open connections per origin. */
   connections: number
-  /** Origins that results may be fetched from although their addresses are private. */
+  /** Origins with private addresses that results may be downloaded from. */
   resultOrigins: string[]
   ffmpegPath: string
 }
 
-/** One protocol: what may be configured about a provider that speaks it, and how it is spoken. */
+/** A vendor protocol: its settings and its adapters. */
 export interface Protocol {
-  /** Where it is to be found when the operator does not say; undefined where they must. */
+  /** The base URL if none is configured; undefined if it must be configured. */
   defaultBaseUrl?: string
-  /** Settings of its own, beside those that every provider has. Each has a default and a description. */
+  /** Settings beside the common ones. Each has a description, and a default unless it is required. */
   settings: TObject
   connect: (connection: Connection, settings: never) => Capabilities
 }
 
-/** Declares a protocol, with `connect` taking exactly what `settings` describes. */
+/** Declares a protocol; the settings of `connect` have the type of the schema. */
 export const protocol = <Settings extends TObject>(declared: {
   defaultBaseUrl?: string
   settings: Settings

@@ -2,16 +2,16 @@ import { upstreamAt } from '../kit/http/upstream-http.ts'
 import { member, textOf } from '../kit/json/lenient-json.ts'
 import type { EngineState } from '../port/provider.ts'
 
-/** What the built-in provider tells of the engines behind its models; what it cannot say is left out. */
+/** Reads the engines of the built-in provider's models; invalid rows are skipped. */
 export function localEngines(settings: {
   baseUrl: string
 }): (signal: AbortSignal) => Promise<Record<string, EngineState>> {
   const upstream = upstreamAt({ baseUrl: settings.baseUrl, connections: 1 })
   return async (signal) => {
     const { body } = await upstream.callJson({ what: 'engines', method: 'GET', path: '/engines', signal })
-    const told = typeof body === 'object' && body !== null ? Object.entries(body) : []
+    const rows = typeof body === 'object' && body !== null ? Object.entries(body) : []
     return Object.fromEntries(
-      told.flatMap(([model, row]): [string, EngineState][] => {
+      rows.flatMap(([model, row]): [string, EngineState][] => {
         const engine = textOf(member(row, 'engine'))
         const wanted = textOf(member(row, 'wanted'))
         const quality = textOf(member(row, 'quality'))

@@ -27,7 +27,7 @@ const job: VideoJob = {
   webhookUrl: undefined,
 }
 
-test('a job is put under our task id', async () => {
+test('a job is stored under our task id', async () => {
   let seen = ''
   await using server = await listenForTest((request, response, body) => {
     const boundary = request.headers['content-type']?.split('boundary=')[1] ?? ''
@@ -47,7 +47,7 @@ test('a job is put under our task id', async () => {
   )
 })
 
-test('a source, characters and how references relate go along', async () => {
+test('source, characters and the role of references are sent', async () => {
   let seen = ''
   await using server = await listenForTest((request, response, body) => {
     const boundary = request.headers['content-type']?.split('boundary=')[1] ?? ''
@@ -92,7 +92,7 @@ test.each([
   [400, '{"error":{"code":"invalid_parameter"}}', { kind: 'rejected', code: 'invalid_parameter' }],
   [500, '', { kind: 'unknown' }],
   [200, '', { kind: 'unknown' }],
-])('a submit answered %i %s fails', async (status, reply, failure) => {
+])('a submit with response %i %s fails', async (status, reply, failure) => {
   await using server = await listenForTest((_request, response) => {
     response.writeHead(status, { 'retry-after': '2' }).end(reply)
   })
@@ -104,20 +104,20 @@ test.each([
   ['{"state":"running","progress":40}', { kind: 'running', progress: 40 }],
   ['{"state":"done","progress":100}', { kind: 'done', result: null }],
   [
-    '{"state":"failed","error":{"code":"invalid_image","message":"not a picture"}}',
-    { kind: 'refused', code: 'invalid_image', message: 'failed: invalid_image: not a picture' },
+    '{"state":"failed","error":{"code":"invalid_image","message":"not an image"}}',
+    { kind: 'refused', code: 'invalid_image', message: 'failed: invalid_image: not an image' },
   ],
   [
     '{"state":"failed","error":{"code":"ffmpeg_failed","message":"exit 1"}}',
     { kind: 'refused', code: 'upstream_error', message: 'failed: ffmpeg_failed: exit 1' },
   ],
   ['{"state":"failed"}', { kind: 'refused', code: 'upstream_error', message: 'failed' }],
-])('a check that finds %s', async (reply, status) => {
+])('a poll that returns %s', async (reply, status) => {
   await using server = await listenForTest((_request, response) => response.end(reply))
   expect(await localVideo({ baseUrl: server.url }).poll({ id: 'task/1' }, soon())).toEqual(status)
 })
 
-test('a job that is not there is missing for checks and nothing for discards and cancels', async () => {
+test('an unknown job is missing for polls, and ignored by discards and cancels', async () => {
   const seen: string[] = []
   await using server = await listenForTest((request, response) => {
     seen.push(`${request.method} ${request.url}`)

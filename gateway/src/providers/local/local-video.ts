@@ -12,7 +12,7 @@ export interface LocalVideoSettings {
   baseUrl: string
 }
 
-/** The built-in provider. Jobs live under our own task id, so putting one twice is putting it once. */
+/** The built-in provider. Jobs are stored under our task id, so submits are idempotent. */
 export function localVideo(settings: LocalVideoSettings): VideoProvider {
   const upstream = upstreamAt({ baseUrl: settings.baseUrl })
 
@@ -53,8 +53,8 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
     if (state === 'done') return { kind: 'done', result: null }
     if (state === 'failed') {
       const vendorError = vendorErrorIn(answer.body)
-      const said = ['failed', vendorError?.code, vendorError?.message].filter((part) => part !== undefined)
-      return { kind: 'refused', code: refusalCodeOf(vendorError), message: upstream.redact(said.join(': ')) }
+      const parts = ['failed', vendorError?.code, vendorError?.message].filter((part) => part !== undefined)
+      return { kind: 'refused', code: refusalCodeOf(vendorError), message: upstream.redact(parts.join(': ')) }
     }
     return { kind: 'running', progress: numberOf(member(answer.body, 'progress')) }
   }
@@ -73,7 +73,7 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
     submit,
     poll,
     openResult,
-    // A job that goes takes its render with it.
+    // Deleting a job also stops its rendering.
     discard: (ref, signal) => remove('discard', ref, signal),
     cancel: (ref, signal) => remove('cancel', ref, signal),
   }

@@ -10,7 +10,7 @@ export interface OpenAiChatSettings {
   model: string
 }
 
-/** The `/v1/chat/completions` protocol, for short answers that are read whole. */
+/** The `/v1/chat/completions` protocol for short responses without streaming. */
 export function openAiChat(settings: OpenAiChatSettings): ChatProvider {
   const upstream = upstreamAt({
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),

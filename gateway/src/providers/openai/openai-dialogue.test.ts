@@ -33,7 +33,7 @@ const streaming = (text: string) =>
 const replyOf = (url: string, changes: Partial<DialogueJob> = {}, isOurs = false) =>
   openAiDialogue({ baseUrl: `${url}/v1`, apiKey: 'k', isOurs }).reply(job(changes), soon())
 
-const piecesOf = async (url: string, changes: Partial<DialogueJob> = {}) => {
+const chunksOf = async (url: string, changes: Partial<DialogueJob> = {}) => {
   const { chunks } = await openAiDialogue({ baseUrl: url, apiKey: 'k', isOurs: false }).streamReply(
     job(changes),
     soon(),
@@ -43,7 +43,7 @@ const piecesOf = async (url: string, changes: Partial<DialogueJob> = {}) => {
   return found
 }
 
-test('recordings are written in their place, with the length of the body announced', async () => {
+test('recordings are streamed into their places, with a Content-Length', async () => {
   let received: { length: string | undefined; body: string } | undefined
   await using server = await listenForTest((request, response, body) => {
     received = { length: request.headers['content-length'], body: body.toString() }
@@ -94,7 +94,7 @@ test('recordings are written in their place, with the length of the body announc
   })
 })
 
-test('words that are only in the transcript become the text, and tokens are told apart', async () => {
+test('text that is only in the transcript is used, and tokens are counted by kind', async () => {
   const audio = { id: 'a1', data: 'QUJD', transcript: 'Well said', expires_at: 1_900_000_000 }
   await using server = await answering(
     {
@@ -121,7 +121,7 @@ test('words that are only in the transcript become the text, and tokens are told
     usage: { inputTextTokens: 10, inputAudioTokens: 90, outputTextTokens: 0, outputAudioTokens: 50 },
     engine: { name: 'small', wanted: 'large' },
   })
-  // A vendor's headers are its own affair.
+  // Engine headers of a vendor are ignored.
   expect((await replyOf(server.url, changes)).engine).toBeUndefined()
 })
 
@@ -147,13 +147,13 @@ test.each([
 
 const chunk = (choice: object) => `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`
 
-test('a stream is read piece by piece, whatever lies between', async () => {
+test('a stream is read chunk by chunk, ignoring other lines', async () => {
   await using server = await streaming(
     `: hello\r\n\r\n${chunk({ delta: { role: 'assistant' } })}${chunk({ delta: { content: 'Hé' } })}` +
       `${chunk({ index: 7, delta: { content: 'nobody' } })}data: nonsense\n\n${chunk({ delta: { content: 'llo' }, finish_reason: 'length' })}` +
       `data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\ndata: [DONE]\n\n`,
   )
-  expect(await piecesOf(server.url)).toEqual([
+  expect(await chunksOf(server.url)).toEqual([
     { kind: 'text', index: 0, text: 'Hé' },
     { kind: 'text', index: 0, text: 'llo' },
     { kind: 'end', index: 0, finishReason: 'length' },
@@ -187,5 +187,5 @@ test.each([
   ],
 ])('a stream %s is a failure', async (_, text, kind, code) => {
   await using server = await streaming(text)
-  expect(await failureOf(piecesOf(server.url))).toMatchObject({ kind, code })
+  expect(await failureOf(chunksOf(server.url))).toMatchObject({ kind, code })
 })

@@ -4,7 +4,7 @@ import { engineIn } from '../kit/engine.ts'
 import { failureOfAnswer, failureOfOurs } from '../kit/http/classify.ts'
 import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
 import type { StreamedBody } from '../kit/http/multipart.ts'
-import { sentEvents } from '../kit/http/sse-events.ts'
+import { readSseEvents } from '../kit/http/sse-events.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
 import { vendorErrorIn } from '../kit/http/vendor-error.ts'
 import { member, numberOf, parseJson, textOf } from '../kit/json/lenient-json.ts'
@@ -22,27 +22,27 @@ import type {
 import { ProviderFailure } from '../port/failure.ts'
 
 export interface OpenAiDialogueSettings {
-  /** With or without the closing `/v1`. */
+  /** With or without `/v1` at the end. */
   baseUrl: string
   apiKey: string | undefined
-  /** Our own provider speaks the same protocol, and tells its engine. */
+  /** The built-in provider uses the same protocol and also reports its engine. */
   isOurs: boolean
 }
 
-/** Minutes of speech in base64; such an answer is read whole. */
+/** Minutes of speech in base64, buffered as a whole. */
 const answerBytesMax = 96 * 1024 * 1024
-/** A slow machine may think for a while before it says the next word. */
+/** A slow machine may take a while for the next token. */
 const stalledMs = 180_000
 const what = 'dialogue'
 
-/** The `/v1/chat/completions` protocol with sound. */
+/** The `/v1/chat/completions` protocol with audio. */
 export function openAiDialogue(settings: OpenAiDialogueSettings): DialogueProvider {
   const { isOurs } = settings
   const upstream = upstreamAt({
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
     apiKey: settings.apiKey,
     isOurs,
-    // A reply keeps its connection for as long as it is made.
+    // A reply uses its connection until it is complete.
     connections: 256,
   })
   const call = (body: StreamedBody, signal: AbortSignal) =>
@@ -51,12 +51,12 @@ export function openAiDialogue(settings: OpenAiDialogueSettings): DialogueProvid
       method: 'POST',
       path: '/v1/chat/completions',
       body,
-      // A reply costs money, and nobody asks for it twice: it had better arrive.
+      // A reply costs money and is not retried, so a reused connection is not worth the risk.
       freshConnection: true,
       signal,
     }) as const
 
-  /** What a vendor says in the middle of a stream instead of going on. */
+  /** An error inside a stream. */
   function failureIn(event: unknown): ProviderFailure | undefined {
     if (member(event, 'error') === undefined) return undefined
     const answer = { what, status: 400, headers: {}, body: event }
@@ -82,7 +82,7 @@ export function openAiDialogue(settings: OpenAiDialogueSettings): DialogueProvid
   async function* chunksIn(bytes: Readable, job: DialogueJob): DialogueStream['chunks'] {
     const ended = new Set<number>()
     let isSilent = true
-    for await (const data of sentEvents(bytes, what)) {
+    for await (const data of readSseEvents(bytes, what)) {
       if (data.trim() === '[DONE]') break
       const event = parseJson(data)
       const failure = failureIn(event)
@@ -122,7 +122,7 @@ export function openAiDialogue(settings: OpenAiDialogueSettings): DialogueProvid
   return { reply, streamReply }
 }
 
-/** The request, with each recording written in its place as it is sent. */
+/** Builds the request; recordings are streamed into their places. */
 function bodyOf(job: DialogueJob, more: object = {}): StreamedBody {
   return jsonWithTexts((insert) => {
     const partOf = (part: Exclude<DialogueMessage['content'], string>[number]) =>
@@ -166,7 +166,7 @@ function choiceOf(choice: unknown, job: DialogueJob): DialogueChoice {
   if (job.audio !== undefined && audio === undefined && finishReason === 'stop') {
     throw new ProviderFailure('unknown', `${what} answered without the sound that was asked for`)
   }
-  // Where there is sound, many leave the words to its transcript.
+  // With audio, many vendors put the text only into the transcript.
   const text = typeof content === 'string' && content !== '' ? content : (audio?.transcript ?? '')
   return { text, audio, finishReason }
 }
@@ -187,7 +187,7 @@ function finishReasonOf(reason: string | undefined): DialogueChoice['finishReaso
   return reason === 'length' || reason === 'content_filter' ? reason : 'stop'
 }
 
-/** Refuses a reply with nothing in it where the reason for that is known. */
+/** Throws for an empty reply with a known reason. */
 function assertSaidSomething(reasons: DialogueChoice['finishReason'][]): void {
   if (reasons.includes('content_filter')) {
     throw new ProviderFailure('moderated', `${what} was stopped for its content`, {
@@ -195,7 +195,7 @@ function assertSaidSomething(reasons: DialogueChoice['finishReason'][]): void {
     })
   }
   if (reasons.includes('length')) {
-    throw new ProviderFailure('rejected', `${what} was stopped for its length before it said anything`, {
+    throw new ProviderFailure('rejected', `${what} reached its length limit before any output`, {
       code: 'output_length_exceeded',
     })
   }

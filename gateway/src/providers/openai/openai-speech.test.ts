@@ -29,7 +29,7 @@ describe('against the simulated vendor', () => {
   afterAll(() => vendor.close())
   const provider = () => openAiSpeech({ baseUrl: `${vendor.url}/v1`, apiKey, isOurs: false })
 
-  test('a speech arrives whole, as it was ordered', async () => {
+  test('a speech arrives completely, as requested', async () => {
     const { bytes, engine } = await provider().speak(job({ speed: 2, instructions: 'Whisper.' }), soon())
     const sound = Buffer.concat((await bytes.toArray()) as Buffer[])
     const [asked] = vendor.speeches().slice(-1)
@@ -55,12 +55,12 @@ describe('against the simulated vendor', () => {
     expect(String(failure)).not.toContain(new URL(vendor.url).host)
   })
 
-  test('a break in the middle is an error of the stream', async () => {
+  test('a broken connection is an error of the stream', async () => {
     const { bytes } = await provider().speak(job({ input: 'On and on vendor:die' }), soon())
     expect(await failureOf(bytes.toArray())).toMatchObject({ name: 'ProviderFailure', kind: 'unknown' })
   })
 
-  test('whoever goes away ends the call, before the first byte and after it', async () => {
+  test('an abort ends the call, before and after the first byte', async () => {
     const leave = new AbortController()
     const hanging = failureOf(provider().speak(job({ input: 'vendor:hang' }), leave.signal))
     await expect.poll(() => vendor.speeches().at(-1)?.input).toBe('vendor:hang')
@@ -75,7 +75,7 @@ describe('against the simulated vendor', () => {
     await expect.poll(() => vendor.speeches().at(-1)?.state).toBe('abandoned')
   })
 
-  test('a vendor that does not begin is given up, one that has begun is not', async () => {
+  test('a vendor that does not start times out, one that has started does not', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const firstByteMs = 3_600_000
     const hasty = openAiSpeech({ baseUrl: vendor.url, apiKey, isOurs: false, firstByteMs })
@@ -104,19 +104,19 @@ test.each([
   ['audio/mpeg', 'pcm', false],
   ['text/plain', 'mp3', false],
   ['video/mp4', 'aac', false],
-])('an answer of type "%s" to an order of %s is taken: %s', async (contentType, format, isTaken) => {
+])('a response of type "%s" to a request for %s is accepted: %s', async (contentType, format, isAccepted) => {
   await using server = await listenForTest((_request, response) => {
     if (contentType !== '') response.setHeader('content-type', contentType)
     response.end('sound')
   })
   const provider = openAiSpeech({ baseUrl: server.url, apiKey, isOurs: false })
   const asked = provider.speak(job({ format: format as SpeechJob['format'] }), soon())
-  if (isTaken)
+  if (isAccepted)
     expect(Buffer.concat((await (await asked).bytes.toArray()) as Buffer[]).toString()).toBe('sound')
   else expect(await failureOf(asked)).toMatchObject({ kind: 'unknown' })
 })
 
-test('our own provider tells its engine, gets no instructions, and may be quoted', async () => {
+test('the built-in provider reports its engine, gets no instructions, and its messages are for callers', async () => {
   await using server = await listenForTest((_request, response, body) => {
     if (body.includes('nothing')) {
       response.writeHead(503, { 'content-type': 'application/json' })

@@ -2,21 +2,21 @@ import { engineIn } from '../kit/engine.ts'
 import { one } from '../kit/http/classify.ts'
 import { jsonBody } from '../kit/http/multipart.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
-import { firstByteOf } from '../kit/streams/first-byte.ts'
+import { hasFirstByte } from '../kit/streams/first-byte.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Speech, SpeechJob, SpeechProvider } from '../port/speech.ts'
 
 export interface OpenAiSpeechSettings {
-  /** With or without the closing `/v1`. */
+  /** With or without `/v1` at the end. */
   baseUrl: string
   apiKey: string | undefined
-  /** Our own provider speaks the same protocol, but tells its engine and follows no instructions. */
+  /** The built-in provider uses the same protocol, reports its engine, and does not follow instructions. */
   isOurs: boolean
-  /** How long a vendor may take to begin. */
+  /** Timeout until the first byte. */
   firstByteMs?: number
 }
 
-/** The subtypes a vendor may call each format by. */
+/** Media subtypes of each format. */
 const subtypes: Record<SpeechJob['format'], RegExp> = {
   mp3: /^(x-)?(mpeg|mp3|mpeg3)$/,
   opus: /^(x-)?(ogg|opus)$/,
@@ -26,7 +26,7 @@ const subtypes: Record<SpeechJob['format'], RegExp> = {
   pcm: /^(x-)?(pcm|l16|raw)$/,
 }
 
-/** True unless the answer says that it is something else; many vendors only say that it is bytes. */
+/** False only for a clearly different type; many vendors send a generic binary type. */
 function isOfFormat(contentType: string | undefined, format: SpeechJob['format']): boolean {
   const [type = '', subtype = ''] =
     (contentType ?? '').toLowerCase().split(';', 1)[0]?.trim().split('/') ?? []
@@ -35,14 +35,14 @@ function isOfFormat(contentType: string | undefined, format: SpeechJob['format']
   return type === 'audio' && !Object.values(subtypes).some((other) => other.test(subtype))
 }
 
-/** The `/v1/audio/speech` protocol: the sound comes as it is made. */
+/** The `/v1/audio/speech` protocol with streaming. */
 export function openAiSpeech(settings: OpenAiSpeechSettings): SpeechProvider {
   const { isOurs, firstByteMs = 60_000 } = settings
   const upstream = upstreamAt({
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
     apiKey: settings.apiKey,
     isOurs,
-    // A speech keeps its connection for as long as it is listened to.
+    // A speech uses its connection until it has been played.
     connections: 512,
   })
 
@@ -72,7 +72,7 @@ export function openAiSpeech(settings: OpenAiSpeechSettings): SpeechProvider {
         bytes.destroy()
         throw new ProviderFailure('unknown', upstream.redact(`speech answered ${contentType}`))
       }
-      if (!(await firstByteOf(bytes))) throw new ProviderFailure('unknown', 'speech answered no sound')
+      if (!(await hasFirstByte(bytes))) throw new ProviderFailure('unknown', 'speech answered no sound')
       return { bytes, engine: isOurs ? engineIn(headers) : undefined }
     } finally {
       clearTimeout(timer)

@@ -28,7 +28,7 @@ const job = (changes: Partial<TranscriptionJob> = {}): TranscriptionJob => ({
 const connect = (baseUrl: string, isOurs = false) =>
   openAiTranscription({ baseUrl, apiKey: 'vendor-secret', isOurs })
 
-/** Asks a vendor that answers this, whatever it is asked. */
+/** Calls a vendor with a constant response. */
 const answered = async (body: unknown, changes: Partial<TranscriptionJob> = {}) => {
   await using vendor = await listenForTest((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
@@ -57,7 +57,7 @@ const streamed = async (chunks: string[], isOurs = false) => {
 
 const unknown = expect.objectContaining({ name: 'ProviderFailure', kind: 'unknown' }) as Error
 
-test('the form has the recording last, under its name and type, and only what was said', async () => {
+test('the form has the recording last, with name and type, and only the given fields', async () => {
   const forms: string[] = []
   await using vendor = await listenForTest((request, response, body) => {
     forms.push(`${request.url} ${request.headers.authorization}\n${body.toString()}`)
@@ -90,7 +90,7 @@ test('the form has the recording last, under its name and type, and only what wa
 })
 
 describe('reading an answer', () => {
-  test('figures that a vendor leaves out are zero, its temperature is the one asked for', async () => {
+  test('missing figures are zero, and the temperature is the requested one', async () => {
     const segments = [{ start: '0.5', end: 2, text: ' Hello' }]
     const transcript = await answered({ text: 'Hello', segments, language: 'EN' }, { wantsSegments: true })
     expect(transcript).toMatchObject({
@@ -105,11 +105,11 @@ describe('reading an answer', () => {
     })
   })
 
-  test('silence is a text without letters', async () => {
+  test('silence is an empty text', async () => {
     expect(await answered({ text: '' })).toMatchObject({ text: '', segments: undefined, words: undefined })
   })
 
-  test('hours of words are more than other answers may have', async () => {
+  test('the transcript of hours may be larger than other responses', async () => {
     const words = Array.from({ length: 40_000 }, (_, at) => ({ word: 'word', start: at, end: at + 1 }))
     const transcript = await answered({ text: 'word', words }, { wantsWords: true })
     expect(transcript.words).toHaveLength(40_000)
@@ -132,7 +132,7 @@ describe('reading a stream', () => {
   const delta = (text: string) => ({ type: 'transcript.text.delta', delta: text })
   const done = (text: string) => ({ type: 'transcript.text.done', text })
 
-  test('however it is cut into chunks, and whatever ends its lines', async () => {
+  test('with any chunk boundaries and line endings', async () => {
     const text = Buffer.from(
       `: hello\r\n\r\nevent: x\r\n${event(delta('Grüße '), '\r\n\r\n')}${event(delta('💡'), '\r\r')}${event(done('Grüße 💡'))}`,
     ).toString('latin1')
@@ -142,7 +142,7 @@ describe('reading a stream', () => {
     }
   })
 
-  test('what comes with the last event alone is not lost', async () => {
+  test('text that is only in the last event is used', async () => {
     expect((await streamed([event(done('All at once'))])).heard).toEqual(['All at once'])
     expect((await streamed([event(delta('All ')), event(done('All at once'))])).heard).toEqual([
       'All ',
@@ -150,12 +150,12 @@ describe('reading a stream', () => {
     ])
   })
 
-  test('an end that was not told is a failure', async () => {
+  test('a stream without an end event is a failure', async () => {
     await expect(streamed([event(delta('And then'))])).rejects.toThrow(unknown)
     await expect(streamed([event(delta('And then')), event(done('And'), '\n')])).rejects.toThrow(unknown)
   })
 
-  test("a vendor's complaint stays in the log, our own provider's may be shown, and only that one tells its engine", async () => {
+  test("a vendor's error stays in the log; the built-in provider's may be shown, and only that one reports its engine", async () => {
     const vendorError = event({ error: { code: 'server_error', message: 'host 10.0.0.1 is out of memory' } })
     expect(await failureOf(streamed([vendorError]))).toMatchObject({ forCaller: undefined })
     const own = event({ error: { code: 'invalid_file_format', message: 'That is no sound.' } })

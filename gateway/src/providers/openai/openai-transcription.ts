@@ -1,8 +1,9 @@
 import { engineIn } from '../kit/engine.ts'
 import { failureOfAnswer, failureOfOurs } from '../kit/http/classify.ts'
 import { type FieldPart, type FilePart, multipart } from '../kit/http/multipart.ts'
-import { sentEvents } from '../kit/http/sse-events.ts'
-import { isJson, readText, upstreamAt } from '../kit/http/upstream-http.ts'
+import { isJson, readText } from '../kit/http/response-body.ts'
+import { readSseEvents } from '../kit/http/sse-events.ts'
+import { upstreamAt } from '../kit/http/upstream-http.ts'
 import { vendorErrorIn } from '../kit/http/vendor-error.ts'
 import { member, numberOf, parseJson, textOf } from '../kit/json/lenient-json.ts'
 import { ProviderFailure } from '../port/failure.ts'
@@ -16,16 +17,16 @@ import type {
 } from '../port/transcription.ts'
 
 export interface OpenAiTranscriptionSettings {
-  /** With or without the closing `/v1`. */
+  /** With or without `/v1` at the end. */
   baseUrl: string
   apiKey: string | undefined
-  /** Our own provider speaks the same protocol, and tells its engine. */
+  /** The built-in provider uses the same protocol and also reports its engine. */
   isOurs: boolean
 }
 
-/** Hours of speech with the time of every word. */
+/** Enough for hours of speech with word timestamps. */
 const longestAnswerBytes = 32 * 1024 * 1024
-/** A stretch of half a minute may keep a slow machine busy for a while. */
+/** A slow machine may take a while for half a minute of audio. */
 const stalledMs = 180_000
 
 /** The `/v1/audio/transcriptions` and `/v1/audio/translations` protocol. */
@@ -35,7 +36,7 @@ export function openAiTranscription(settings: OpenAiTranscriptionSettings): Tran
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
     apiKey: settings.apiKey,
     isOurs,
-    // A recording keeps its connection for as long as it is listened to.
+    // A recording uses its connection until it is transcribed.
     connections: 512,
   })
 
@@ -54,18 +55,18 @@ export function openAiTranscription(settings: OpenAiTranscriptionSettings): Tran
       ...callFor(job),
       headers: { accept: 'text/event-stream, application/json' },
       body: multipart(partsOf(job, { isStreamed: true })),
-      takesJson: true,
+      acceptsJson: true,
       stalledMs,
       signal,
     })
 
     async function* chunks(): AsyncGenerator<string, void, undefined> {
       try {
-        // A vendor whose model cannot stream answers as if it had not been asked to.
+        // A model without streaming returns a normal response.
         if (isJson(headers)) {
           const text = await readText(bytes, longestAnswerBytes)
           yield transcriptIn(text === undefined ? undefined : parseJson(text), job).text
-        } else yield* chunksIn(sentEvents(bytes, what(job)))
+        } else yield* chunksIn(readSseEvents(bytes, what(job)))
       } finally {
         bytes.destroy()
       }
@@ -83,7 +84,7 @@ export function openAiTranscription(settings: OpenAiTranscriptionSettings): Tran
           yield delta
         } else if (type === 'transcript.text.done') {
           const text = member(event, 'text')
-          // Some send the end of it, or all of it, with this event alone.
+          // Some vendors send the rest, or all of the text, only in this event.
           if (typeof text === 'string' && text.length > told.length && text.startsWith(told)) {
             yield text.slice(told.length)
           }
@@ -95,7 +96,7 @@ export function openAiTranscription(settings: OpenAiTranscriptionSettings): Tran
       throw new ProviderFailure('unknown', `${what(job)} broke off before its end`)
     }
 
-    /** What goes wrong once an answer has begun can only be told inside it; it has no status of its own. */
+    /** An error after the start of a response is inside the stream and has no status. */
     function failureIn(event: unknown): ProviderFailure {
       const answer = { what: what(job), status: 400, headers: {}, body: event }
       return isOurs ? failureOfOurs(answer, upstream.redact) : failureOfAnswer(answer, upstream.redact)
@@ -125,7 +126,7 @@ function partsOf(job: TranscriptionJob, { isStreamed }: { isStreamed: boolean })
     ['timestamp_granularities[]', job.wantsWords && job.wantsSegments ? 'segment' : undefined],
     ['stream', isStreamed ? 'true' : undefined],
   ]
-  // The file comes last: who reads the form as it comes knows by then what to do with it.
+  // The file comes last, so that a streaming parser has all fields before it.
   return [
     ...given.flatMap(([name, value]) => (value === undefined ? [] : { name, value })),
     { name: 'file', ...job.file },
@@ -144,7 +145,7 @@ function transcriptIn(body: unknown, job: TranscriptionJob): Omit<Transcript, 'e
   }
 }
 
-/** The members of a list that was asked for; a provider that leaves it out has not answered. */
+/** Returns a requested list; a response without it is a failure. */
 function listIn<Item>(
   body: unknown,
   name: string,
@@ -160,8 +161,8 @@ function listIn<Item>(
   })
 }
 
-/** Times and text must be there; a figure that a vendor does not know is zero. */
-function segmentIn({ temperature }: TranscriptionJob): (value: unknown) => SpeechSegment | undefined {
+/** Times and text are required; other missing figures are zero. */
+function segmentIn({ temperature }: TranscriptionJob): (value: unknown) => Segment | undefined {
   return (value) => {
     const figure = (name: string) => numberOf(member(value, name))
     const start = figure('start')

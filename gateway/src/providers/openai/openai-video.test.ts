@@ -37,7 +37,7 @@ describe('against the simulated vendor', () => {
     }
   }
 
-  test('a video goes all the way', async () => {
+  test('a video completes', async () => {
     const wanted = job('a cat vendor:never vendor:duration=200ms', {
       references: [imageForTest('first'), imageForTest('second')],
     })
@@ -66,7 +66,7 @@ describe('against the simulated vendor', () => {
     expect(await provider.poll(ref, soon())).toEqual({ kind: 'missing' })
   })
 
-  test('the same task submitted twice is one job', async () => {
+  test('submitting the same task twice creates one job', async () => {
     const wanted = job('a cat')
     expect(await provider.submit(wanted, soon())).toEqual(await provider.submit(wanted, soon()))
     expect(jobsOf(wanted.taskId)).toMatchObject([{ submits: 2 }])
@@ -95,7 +95,7 @@ describe('against the simulated vendor', () => {
     expect(await ended(remix)).toEqual({ kind: 'done', result: null })
   })
 
-  test('a source that was made elsewhere cannot be remixed, nor one that is gone', async () => {
+  test('a source of another provider, or a deleted one, cannot be remixed', async () => {
     expect(provider.canRemix).toBe(true)
     const foreign = job('at night', { source: { ...imageForTest('film'), ref: undefined } })
     expect(await failureOf(provider.submit(foreign, soon()))).toMatchObject({
@@ -136,7 +136,7 @@ describe('against the simulated vendor', () => {
     expect(await ended(ref)).toEqual({ kind: 'refused', code, message: expect.stringContaining('failed: ') })
   })
 
-  test('vendor:reject refuses it at once', async () => {
+  test('vendor:reject refuses the job at once', async () => {
     const failure = await failureOf(provider.submit(job('vendor:reject=moderation_blocked'), soon()))
     expect(failure).toMatchObject({ kind: 'moderated', code: 'content_policy_violation' })
   })
@@ -147,7 +147,7 @@ describe('against the simulated vendor', () => {
     expect(await provider.poll(ref, soon())).toMatchObject({ kind: 'running', progress: 50 })
   })
 
-  test('vendor:poll-503 is busy for that many checks', async () => {
+  test('vendor:poll-503 is busy for that many polls', async () => {
     const ref = await provider.submit(job('vendor:poll-503=3 vendor:duration=0ms'), soon())
     for (const _ of [1, 2, 3])
       expect(await failureOf(provider.poll(ref, soon()))).toMatchObject({ kind: 'busy' })
@@ -172,7 +172,7 @@ describe('against the simulated vendor', () => {
     expect(await failureOf(provider.openResult(ref, null, soon()))).toMatchObject({ kind: 'rejected' })
   })
 
-  test('a slow reply times out with an unknown outcome, and lookup finds the job', async () => {
+  test('a slow response times out with an unknown outcome, and lookup finds the job', async () => {
     const looking = connect(vendor.url, { idempotentSubmits: false, lookup: true })
     expect(looking.submitsAreIdempotent).toBe(false)
     const wanted = job('vendor:slow-reply=600000ms')
@@ -186,14 +186,14 @@ describe('against the simulated vendor', () => {
     expect(provider.lookup).toBeUndefined()
   })
 
-  test('a wrong key is our own problem', async () => {
+  test('a wrong key is unauthorized', async () => {
     const stranger = connect(vendor.url, { apiKey: 'someone-else' })
     const failure = await failureOf(stranger.submit(job('a cat'), soon()))
     expect(failure).toMatchObject({ kind: 'unauthorized', code: 'upstream_error' })
   })
 })
 
-test('the create request says what the protocol asks for', async () => {
+test('the create request has the fields of the protocol', async () => {
   let seen = ''
   await using server = await listenForTest((request, response, body) => {
     const {
@@ -252,7 +252,7 @@ test.each([
   ['{"id":".."}', 'unknown'],
   ['[]', 'unknown'],
   ['', 'unknown'],
-])('%s is not, and is %s', async (reply, kind) => {
+])('%s is not accepted, and is %s', async (reply, kind) => {
   await using server = await listenForTest((_request, response) => response.end(reply))
   expect(await failureOf(connect(server.url).submit(job('a cat'), soon()))).toMatchObject({ kind })
 })
@@ -314,12 +314,12 @@ test.each([
   [{ id: 'a', status: 'cancelled' }, refused('upstream_error', 'cancelled')],
   [{ id: 'a', status: 'canceled' }, refused('upstream_error', 'canceled')],
   [{ id: 'a', status: 'expired' }, refused('upstream_error', 'expired')],
-])('a fork that says %j', async (reply, status) => {
+])('a variant with the status %j', async (reply, status) => {
   await using server = await listenForTest((_request, response) => response.end(JSON.stringify(reply)))
   expect(await connect(server.url).poll({ id: 'a' }, soon())).toEqual(status)
 })
 
-test('a check without a status, and a reference that is not ours, are failures', async () => {
+test('a poll without a status, and a foreign reference, are failures', async () => {
   await using server = await listenForTest((_request, response) => response.end('{"id":"a"}'))
   const provider = connect(server.url)
   expect(await failureOf(provider.poll({ id: 'a' }, soon()))).toMatchObject({ kind: 'unknown' })
@@ -340,7 +340,7 @@ test.each([
   { video: { url: '/film', width: 1280 } },
   { data: { video_url: '/film' } },
   { url: '', video_url: '/film' },
-])('a fork that has its video at %j', async (place) => {
+])('a variant with the video at %j', async (place) => {
   const seen: string[] = []
   await using server = await listenForTest((request, response) => {
     seen.push(`${request.url} ${request.headers.authorization}`)
@@ -368,7 +368,7 @@ test.each([{}, { url: null }, { video_url: 'javascript:1' }, { output: [] }, { u
   },
 )
 
-test('a link that has run out is asked for anew', async () => {
+test('an expired link is refreshed', async () => {
   await using server = await listenForTest((request, response) => {
     if (request.url === '/fresh') response.end('bytes')
     else if (request.url === '/stale' || request.url === '/gone') response.writeHead(410).end()
@@ -385,7 +385,7 @@ test('a link that has run out is asked for anew', async () => {
   })
 })
 
-test('bytes are asked for by name, and the vendor says when to look again', async () => {
+test('video is requested explicitly, and the poll interval of the vendor is used', async () => {
   await using server = await listenForTest((request, response) => {
     if (request.url === '/v1/videos/a/content') response.end(request.headers.accept)
     else response.writeHead(200, { 'retry-after': '7' }).end('{"id":"a","status":"queued"}')
@@ -396,7 +396,7 @@ test('bytes are asked for by name, and the vendor says when to look again', asyn
   expect(await provider.poll({ id: 'a' }, soon())).toMatchObject({ kind: 'running', pollAfterMs: 7000 })
 })
 
-test('an id is only ever one step of the path', async () => {
+test('an id is always a single path segment', async () => {
   const urls: (string | undefined)[] = []
   await using server = await listenForTest((request, response) => {
     urls.push(request.url)

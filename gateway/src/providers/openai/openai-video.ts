@@ -12,14 +12,14 @@ import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, SourceVideo, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 
 export interface OpenAiVideoSettings {
-  /** With or without the closing `/v1`. */
+  /** With or without `/v1` at the end. */
   baseUrl: string
   apiKey: string
-  /** Whether this vendor honours `Idempotency-Key`; the original one does not. */
+  /** Whether this vendor supports `Idempotency-Key`; the original one does not. */
   idempotentSubmits: boolean
-  /** Whether this vendor keeps `client_reference` and can list by it. */
+  /** Whether this vendor stores `client_reference` and can list by it. */
   lookup?: boolean | undefined
-  /** `link` where the video is at an address in the status reply and not below the job; `bytes` unless said otherwise. */
+  /** `link` if the status has the URL of the video; default `bytes`, below the job. */
   results?: 'bytes' | 'link' | undefined
   connections?: number | undefined
   resultOrigins?: string[] | undefined
@@ -31,7 +31,7 @@ const refusedWords = new Set([
   ...['cancelled', 'canceled', 'aborted', 'expired', 'deleted'],
 ])
 
-/** The `/v1/videos` protocol, as its author published it and as others bend it. */
+/** The `/v1/videos` protocol and its common variants. */
 export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
   const upstream = upstreamAt({
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
@@ -40,7 +40,7 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     resultOrigins: settings.resultOrigins,
   })
 
-  /** A remix names the job that made its source and says nothing else but what to change. */
+  /** A remix request has only the source job and the prompt. */
   function remixOf(job: VideoJob, source: SourceVideo) {
     if (source.ref === undefined) {
       throw new ProviderFailure('rejected', 'the source was made elsewhere', { code: 'upstream_error' })
@@ -54,7 +54,7 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     }
   }
 
-  /** The protocol has no place for characters: their names stay words of the prompt. */
+  /** The protocol has no characters: their names stay in the prompt as text. */
   function creationOf(job: VideoJob) {
     const fields = [
       { name: 'model', value: job.model },
@@ -78,7 +78,7 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     })
     const id = idOf(jobIn(answer.body))
     if (id !== undefined) return { id }
-    // Some forks report a refusal with status 200; any other answer without an id leaves us guessing.
+    // Some variants report a refusal with status 200; for any other response without an id the outcome is unknown.
     const refusal = failureInAnswer({ ...answer, what: 'submit' }, upstream.redact)
     throw refusal ?? new ProviderFailure('unknown', 'submit answered without an id')
   }
@@ -110,7 +110,7 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     const answer = await upstream.callJson({ what: 'lookup', method: 'GET', path, signal })
     const listed = Array.isArray(answer.body) ? answer.body : member(answer.body, 'data')
     if (!Array.isArray(listed)) throw new ProviderFailure('unknown', 'lookup answered without a list')
-    // A vendor that does not know the filter lists everything, so each entry must say whose it is.
+    // A vendor that ignores the filter lists all jobs, so each one is compared.
     const id = idOf(listed.find((entry) => textOf(member(entry, 'client_reference')) === taskId))
     if (id !== undefined) return { id }
     if (listed.length > 0) throw new ProviderFailure('unknown', 'lookup answered with other jobs')

@@ -12,21 +12,21 @@ export const openAiSound = (settings: { baseUrl: string; apiKey: string | undefi
   dialogue: openAiDialogue(settings),
 })
 
-/** The common protocol for video, words and sound, as its author published it and as others bend it. */
+/** The OpenAI protocol for video, text and audio, with its common variants. */
 export const openAi = protocol({
   settings: Type.Object({
     idempotentSubmits: Type.Boolean({
       default: false,
-      description: 'Whether it answers a repeated Idempotency-Key with the job it already has.',
+      description: 'Whether it returns the existing job for a repeated Idempotency-Key.',
     }),
     lookup: Type.Boolean({
       default: false,
-      description: 'Whether it keeps our task id as client_reference and can list by it.',
+      description: 'Whether it stores our task id as client_reference and can list by it.',
     }),
     results: Type.Union([Type.Literal('bytes'), Type.Literal('link')], {
       default: 'bytes',
       description:
-        'How a finished video is fetched: `bytes` from below its job, or `link` from the address in its status.',
+        'How a finished video is downloaded: `bytes` from the content path of the job, or `link` from the URL in its status.',
     }),
   }),
   connect: ({ baseUrl, apiKey, connections, resultOrigins }, own) => ({

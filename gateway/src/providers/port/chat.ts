@@ -1,4 +1,4 @@
-/** A provider of text: one question in, one answer out. Throws only `ProviderFailure`. */
+/** Completes a chat without streaming. Throws only `ProviderFailure`. */
 export interface ChatProvider {
   complete: (messages: ChatMessage[], signal: AbortSignal) => Promise<string>
 }

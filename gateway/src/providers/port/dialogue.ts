@@ -2,13 +2,13 @@ import type { Readable } from 'node:stream'
 
 import type { Engine } from './engine.ts'
 
-/** A part of a message. Audio stays where it was spooled, as base64 text, until it is sent. */
+/** A part of a message. Audio stays in its spool file as base64 until it is sent. */
 export type DialoguePart =
   | { kind: 'text'; text: string }
   | {
       kind: 'audio'
       format: 'wav' | 'mp3'
-      /** Of the base64 text. */
+      /** The size of the base64 text. */
       sizeBytes: number
       openBase64: () => Promise<Readable>
     }
@@ -16,7 +16,7 @@ export type DialoguePart =
 export interface DialogueMessage {
   role: 'system' | 'developer' | 'user' | 'assistant'
   content: string | DialoguePart[]
-  /** Names an earlier spoken reply instead of repeating it. */
+  /** Refers to an earlier spoken reply. */
   audioId: string | undefined
 }
 
@@ -25,7 +25,7 @@ export interface DialogueJob {
   /** The provider's own name for the model. */
   model: string
   messages: DialogueMessage[]
-  /** Undefined where the reply is to be text only. */
+  /** Undefined for a text-only reply. */
   audio: { voice: string; format: string } | undefined
   temperature: number | undefined
   topP: number | undefined
@@ -59,7 +59,7 @@ export interface DialogueChoice {
 
 export interface DialogueReply {
   choices: DialogueChoice[]
-  /** Undefined where the provider did not count. */
+  /** Undefined if the provider did not report it. */
   usage: DialogueUsage | undefined
   engine: Engine | undefined
 }
@@ -74,9 +74,9 @@ export interface DialogueStream {
   chunks: AsyncGenerator<DialogueChunk, void, undefined>
 }
 
-/** A provider that talks, with text or with sound. Throws only `ProviderFailure`. */
+/** A chat provider with text and audio. Throws only `ProviderFailure`. */
 export interface DialogueProvider {
   reply: (job: DialogueJob, signal: AbortSignal) => Promise<DialogueReply>
-  /** The reply as it is made; text only. */
+  /** Streams a text-only reply. */
   streamReply: (job: DialogueJob, signal: AbortSignal) => Promise<DialogueStream>
 }

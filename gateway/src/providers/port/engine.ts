@@ -1,6 +1,6 @@
-/** Which engine of a provider answered, where the provider says so. */
+/** The engine that produced a response, as reported by the provider. */
 export interface Engine {
   name: string
-  /** The engine that would have answered had it been there; undefined where the right one did. */
+  /** The preferred engine, if another one was used because it is missing. */
   wanted: string | undefined
 }

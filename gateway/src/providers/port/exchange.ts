@@ -1,25 +1,25 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** One call to a provider as its operator may see it: no address, no key, no account, nothing of the caller's. */
+/** One provider call as shown to operators: without hosts, keys, accounts and content of callers. */
 export interface Exchange {
-  /** Which call it was: "submit", "check". */
+  /** The name of the call: "submit", "poll". */
   what: string
   method: string
-  /** Below the provider's base address, without a query. */
+  /** Relative to the base URL, without the query. */
   path: string
-  /** Undefined where no answer came. */
+  /** Undefined if there was no response. */
   status: number | undefined
   ms: number
-  /** The beginning of the answer or the reason why there was none, with everything secret taken out. */
+  /** The beginning of the response, or the reason why there was none, redacted. */
   answer: string
 }
 
 const listener = new AsyncLocalStorage<(exchange: Exchange) => void>()
 
-/** Called for every exchange. Who wants to know of them is somewhere up the call, and adapters need not carry it along. */
+/** Records an exchange with the listener of the surrounding `withExchanges`, so that adapters need not pass it along. */
 export const noteExchange = (exchange: Exchange): void => listener.getStore()?.(exchange)
 
-/** Does some work and hands every exchange with a provider that it takes to `note`. */
+/** Calls `note` for every provider exchange during `work`. */
 export const withExchanges = <Result>(
   note: (exchange: Exchange) => void,
   work: () => Promise<Result>,

@@ -3,57 +3,57 @@ import type { SpeechProvider } from './speech.ts'
 import type { TranscriptionProvider } from './transcription.ts'
 import type { VideoProvider } from './video.ts'
 
-/** What stands behind a model at the moment. */
+/** The current engine of a model. */
 export interface EngineState {
   engine: string
-  /** The best engine there is for it. */
+  /** The preferred engine. */
   wanted: string
-  /** One sentence for people. */
+  /** A description of the quality. */
   quality: string
-  /** The command that brings the wanted one, where it is missing. */
+  /** The command that installs the preferred engine, if it is missing. */
   pull: string | undefined
 }
 
-/** What a provider can do; what is absent it cannot. */
+/** The capabilities of a provider; absent ones are not supported. */
 export interface Capabilities {
   video?: VideoProvider
   transcription?: TranscriptionProvider
   speech?: SpeechProvider
   dialogue?: DialogueProvider
-  /** Which engine answers each of its models now, and how good it is; absent where nobody can say. */
+  /** The current engine of each of its models; only the built-in provider has it. */
   engines?: (signal: AbortSignal) => Promise<Record<string, EngineState>>
 }
 
 export type Capability = Exclude<keyof Capabilities, 'engines'>
 
-/** One configured provider: what it can do, and how much of it we may use. */
+/** A configured provider with its capabilities and limits. */
 export interface Provider extends Capabilities {
   name: string
-  /** False where it only finishes what it has. */
+  /** False for a disabled provider, which only finishes its jobs. */
   acceptsJobs: boolean
   /** Jobs that may be in flight at once. */
   slots: number
-  /** Over how many watches its jobs are spread. */
+  /** The number of loops that poll its jobs. */
   shards: number
   pollIntervalMs: { least: number; most: number }
   timeoutsMs: { submit: number; poll: number; download: number }
-  /** True where it is told an address to bring its news to; its jobs are then seldom checked unasked. */
+  /** Whether it sends webhooks; then its jobs are polled rarely. */
   sendsWebhooks: boolean
 }
 
 export interface Providers {
-  /** Those that are configured now. */
+  /** The configured providers. */
   all: () => Provider[]
-  /** Those and the ones that this process has known before: they may have jobs to finish. */
+  /** Also removed providers that this process has known, because they may have open jobs. */
   known: () => Provider[]
-  /** Also one that was taken out of the configuration, for as long as this process has known it. */
+  /** Also finds removed providers that this process has known. */
   find: (name: string) => Provider | undefined
-  /** The same, for who cannot go on without it. */
+  /** Like `find`, but throws if the provider is unknown. */
   get: (name: string) => Provider
 }
 
-/** What a provider that a task is with makes videos by. */
+/** Returns the video adapter of a task's provider. */
 export const videoOf = ({ name, video }: Provider): VideoProvider => {
-  if (video === undefined) throw new Error(`${name} makes no videos`)
+  if (video === undefined) throw new Error(`provider ${name} does not support video`)
   return video
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 
 import type { Engine } from './engine.ts'
 
-/** One text to say, in a provider's terms. */
+/** A speech request to a provider. */
 export interface SpeechJob {
   /** The provider's own name for the model. */
   model: string
@@ -14,14 +14,14 @@ export interface SpeechJob {
 }
 
 export interface Speech {
-  /** The bytes as they are made. An error on it means that the provider broke off. */
+  /** The audio stream. An error means that the provider failed midway. */
   bytes: Readable
   engine: Engine | undefined
 }
 
-/** A provider that speaks. Answers once it has begun; throws only `ProviderFailure`. */
+/** A speech provider. `speak` resolves when the audio starts, and throws only `ProviderFailure`. */
 export interface SpeechProvider {
-  /** True where it follows the instructions; they are not sent otherwise. */
+  /** If false, instructions are not sent. */
   readonly followsInstructions: boolean
   speak: (job: SpeechJob, signal: AbortSignal) => Promise<Speech>
 }

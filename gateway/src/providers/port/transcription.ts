@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 
 import type { Engine } from './engine.ts'
 
-/** A recording, readable as often as needed. Name and type tell what it is, whatever the caller called it. */
+/** A recording that can be opened repeatedly. Name and type are the detected ones, not the caller's. */
 export interface AudioFile {
   filename: string
   contentType: string
@@ -10,24 +10,24 @@ export interface AudioFile {
   open: () => Promise<Readable>
 }
 
-/** One recording to write down, in a provider's terms. */
+/** A transcription request to a provider. */
 export interface TranscriptionJob {
   /** The provider's own name for the model. */
   model: string
   /** `translate` gives English text. */
   task: 'transcribe' | 'translate'
   file: AudioFile
-  /** An ISO 639-1 code; undefined where the provider is to find out. */
+  /** An ISO 639-1 code; undefined for detection by the provider. */
   language: string | undefined
   prompt: string | undefined
   temperature: number
-  /** True where segments and their figures are needed, not the text alone. */
+  /** Whether segments are needed, not only the text. */
   wantsSegments: boolean
   wantsWords: boolean
 }
 
-/** One stretch of speech, with the figures as the model gave them. */
-export interface SpeechSegment {
+/** A segment with the figures of the model. */
+export interface Segment {
   start: number
   end: number
   text: string
@@ -47,24 +47,24 @@ export interface Word {
 
 export interface Transcript {
   text: string
-  /** As the provider names it: a code or a name. */
+  /** A code or a name, as the provider gives it. */
   language: string | undefined
   durationSeconds: number | undefined
-  /** Undefined where they were not asked for. */
-  segments: SpeechSegment[] | undefined
+  /** Undefined if not requested. */
+  segments: Segment[] | undefined
   words: Word[] | undefined
   engine: Engine | undefined
 }
 
 export interface TranscriptStream {
   engine: Engine | undefined
-  /** Pieces of the text in their order; together they are the whole text. Throws only `ProviderFailure`. */
+  /** Chunks of the text in order. Throws only `ProviderFailure`. */
   chunks: AsyncGenerator<string, void, undefined>
 }
 
-/** A provider that writes down speech. Throws only `ProviderFailure`. */
+/** A transcription provider. Throws only `ProviderFailure`. */
 export interface TranscriptionProvider {
   transcribe: (job: TranscriptionJob, signal: AbortSignal) => Promise<Transcript>
-  /** The same, sent while it is made out; absent where the provider can't. */
+  /** Streams the transcript; absent if not supported. */
   streamTranscript?: (job: TranscriptionJob, signal: AbortSignal) => Promise<TranscriptStream>
 }

@@ -1,27 +1,27 @@
 import type { Readable } from 'node:stream'
 
-/** What a provider leaves with us to find its job or result again. Opaque to everyone but its own adapter. */
+/** The provider's reference of a job or result. Only its own adapter interprets it. */
 export type Opaque = null | boolean | number | string | Opaque[] | { [name: string]: Opaque }
 
-/** A picture the caller sent along, readable as often as needed. */
+/** An image of the caller, which can be opened repeatedly. */
 export interface ReferenceImage {
   contentType: string
   sizeBytes: number
   open: () => Promise<Readable>
 }
 
-/** A finished video to make a new one from. */
+/** The source video of a remix. */
 export interface SourceVideo {
   contentType: string
   sizeBytes: number
   open: () => Promise<Readable>
-  /** The same provider's reference of the job that made it; undefined when another one made it. */
+  /** This provider's reference of the job that made it; undefined if another provider made it. */
   ref: Opaque | undefined
 }
 
-/** One video to make, in a provider's terms: everything is resolved, nothing is optional by accident. */
+/** A video request to a provider, with every default resolved. */
 export interface VideoJob {
-  /** Ours. Sent as the idempotency key and correlation id wherever the protocol has room for one. */
+  /** Our task id, sent as idempotency key and correlation id if the protocol supports it. */
   taskId: string
   /** The provider's own name for the model. */
   model: string
@@ -33,32 +33,32 @@ export interface VideoJob {
   isPrivate: boolean
   style: string | undefined
   references: ReferenceImage[]
-  /** What several references are to each other; undefined where they only lend their look. */
+  /** The role of several references; undefined if they only define the look. */
   referenceMode: 'frames' | 'components' | undefined
   /** Set for a remix. */
   source: SourceVideo | undefined
-  /** Those that the prompt names as `@username`, each with its portrait. */
+  /** The characters that the prompt mentions as `@username`, with their portraits. */
   characters: { username: string; image: ReferenceImage }[]
   /**
-   * Where the provider may bring its news of this job; undefined where it is not to. What an adapter needs to read them
-   * it may add to the query as `note`.
+   * The URL for webhooks of this job; undefined if the provider must not send them. An adapter may add data that it needs
+   * to read them as `note` in the query.
    */
   webhookUrl: string | undefined
 }
 
-/** A delivery to a job's news address, as it came. */
+/** A webhook delivery as received. */
 export interface Delivery {
   headers: Record<string, string | string[] | undefined>
-  /** What the adapter added to the address. */
+  /** The `note` that the adapter added to the URL. */
   note: string | undefined
   body: Buffer
 }
 
-/** What a genuine delivery tells. It is a hint: the job is checked before anything is believed of it. */
+/** The content of a verified webhook. It is only a hint: the job is polled before anything changes. */
 export interface WebhookEvent {
-  /** The job it is about. */
+  /** The reference of the job. */
   ref: Opaque
-  /** The delivery's own id: the same news brought twice has the same. */
+  /** The id of the event; a repeated delivery has the same. */
   id: string
 }
 
@@ -66,10 +66,10 @@ export type VideoJobStatus =
   | { kind: 'running'; progress: number | undefined; pollAfterMs?: number | undefined }
   | { kind: 'done'; result: Opaque }
   | { kind: 'refused'; code: RefusalCode; message: string }
-  /** The provider has no such job: right after a submit that may still change, later it is final. */
+  /** The provider does not have the job. Right after a submit this may still change; later it is final. */
   | { kind: 'missing' }
 
-/** Why a provider ended a job without a video; each is a public error code. */
+/** Public error codes for jobs that end without a video. */
 export type RefusalCode =
   | 'content_policy_violation'
   | 'invalid_image'
@@ -77,28 +77,28 @@ export type RefusalCode =
   | 'upstream_error'
 
 /**
- * A provider of videos. Submitting, checking and fetching are all it does: the clock, retries,
- * money and states belong to the task. Every method throws only `ProviderFailure`.
+ * A video provider. Adapters only submit, poll and download; timeouts, retries,
+ * billing and states belong to the task. Every method throws only `ProviderFailure`.
  */
 export interface VideoProvider {
-  /** True when submitting the same `taskId` twice yields the one job; then an unknown outcome may be repeated. */
+  /** Whether submitting the same `taskId` twice yields one job; then a submit with an unknown outcome may be repeated. */
   readonly submitsAreIdempotent: boolean
-  /** True when it can make a video from `source`; a remix is refused at its door otherwise. */
+  /** Whether it supports `source`; otherwise remixes are not routed to it. */
   readonly canRemix: boolean
-  /** True when a remix needs the job that made its source to be there still; such a job is not discarded. */
+  /** Whether a remix needs the job of its source; then finished jobs are not discarded. */
   readonly remixesOwnJobs?: boolean
   submit: (job: VideoJob, signal: AbortSignal) => Promise<Opaque>
   poll: (ref: Opaque, signal: AbortSignal) => Promise<VideoJobStatus>
   /** Opens the finished video as a stream; the signal covers the whole download. */
   openResult: (ref: Opaque, result: Opaque, signal: AbortSignal) => Promise<Readable>
-  /** Finds a job by our task id after a submit with an unknown outcome; `undefined` when there is none. */
+  /** Finds a job by our task id after a submit with an unknown outcome; returns undefined if there is none. */
   lookup?: (taskId: string, signal: AbortSignal) => Promise<Opaque | undefined>
-  /** Tells the provider that its job and result are no longer needed. */
+  /** Deletes the job and its result at the provider. */
   discard?: (ref: Opaque, signal: AbortSignal) => Promise<void>
-  /** Reads a delivery to a job's news address; throws a `rejected` failure where it is forged, stale or unreadable. */
+  /** Verifies and reads a webhook; throws a `rejected` failure if it is forged, stale or unreadable. */
   readWebhook?: (delivery: Delivery, signal: AbortSignal) => Promise<WebhookEvent>
-  /** Whether two references are of one job; absent where that is so when they are equal. */
+  /** Whether two references are of the same job. If absent, references are compared for equality. */
   isSameJob?: (one: Opaque, other: Opaque) => boolean
-  /** Asks the provider to stop a job; best effort, it may finish all the same. */
+  /** Cancels a job; best effort, it may finish anyway. */
   cancel?: (ref: Opaque, signal: AbortSignal) => Promise<void>
 }

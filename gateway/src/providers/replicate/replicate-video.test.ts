@@ -46,7 +46,7 @@ describe('against the simulated vendor', () => {
     }
   }
 
-  test('a video goes all the way, with its picture', async () => {
+  test('a video with an image completes', async () => {
     const ref = await provider.submit(job('a lighthouse', { references: [imageForTest('pixels')] }), soon())
     const [booked] = vendor.jobs()
     expect(booked).toMatchObject({ model: 'maker/video-1', seconds: '4', size: '16:9', referenceBytes: 6 })
@@ -56,13 +56,13 @@ describe('against the simulated vendor', () => {
     expect(bytes.subarray(4, 8).toString()).toBe('ftyp')
   })
 
-  test('a job that is cancelled ends without a video', async () => {
+  test('a cancelled job ends without a video', async () => {
     const ref = await provider.submit(job('vendor:never'), soon())
     await provider.cancel?.(ref, soon())
     expect(await ended(ref)).toMatchObject({ kind: 'refused', code: 'upstream_error' })
   })
 
-  test('a job that nobody knows is missing', async () => {
+  test('an unknown job is missing', async () => {
     expect(await provider.poll({ id: 'unheard-of' }, soon())).toEqual({ kind: 'missing' })
   })
 })
@@ -72,7 +72,7 @@ interface Asked {
   body: unknown
 }
 
-/** A vendor that answers everything alike, and what it was asked. */
+/** A vendor with a constant response that records its requests. */
 async function answering(body: unknown) {
   const asked: Asked[] = []
   const server = await listenForTest((request, response, sent) => {
@@ -86,7 +86,7 @@ test.each([
   ['maker/video-1', '/v1/models/maker/video-1/predictions', undefined],
   ['maker/video-1:5c7d', '/v1/predictions', '5c7d'],
   ['5c7d', '/v1/predictions', '5c7d'],
-])('the model %s is asked for at %s', async (model, path, version) => {
+])('the model %s is called at %s', async (model, path, version) => {
   await using server = await answering({ id: 'p1', status: 'starting' })
   await connect(server.url).submit(job('a pier', { model }), soon())
   expect(server.asked).toMatchObject([{ path }])
@@ -96,7 +96,7 @@ test.each([
   })
 })
 
-test('fields are filled as the operator said, beside those that are always the same', async () => {
+test('fields are filled as configured, beside the constant ones', async () => {
   await using server = await answering({ id: 'p1' })
   const provider = connect(server.url, {
     input: { text: 'prompt', quality: 'resolution', dimensions: 'size', frames: 'images' },
@@ -114,7 +114,7 @@ test('fields are filled as the operator said, beside those that are always the s
   })
 })
 
-test('a picture that has no place in the input is never left out in silence', async () => {
+test('an image without a field in the input is an error', async () => {
   await using server = await answering({ id: 'p1' })
   const references = [imageForTest('one'), imageForTest('two')]
   const failure = await failureOf(connect(server.url).submit(job('a pier', { references }), soon()))
@@ -136,7 +136,7 @@ test.each([
   [{ output: [] }],
   [{ output: 'a caption instead of a video' }],
   [{}],
-])('success with %j is none', async (rest) => {
+])('success with %j is a refusal', async (rest) => {
   await using server = await answering({ id: 'p1', status: 'succeeded', ...rest })
   expect(await connect(server.url).poll({ id: 'p1' }, soon())).toMatchObject({
     kind: 'refused',
@@ -156,7 +156,7 @@ test.each([
   expect(await connect(server.url).poll({ id: 'p1' }, soon())).toMatchObject({ kind: 'refused', code })
 })
 
-test('a status that nobody knows is still running', async () => {
+test('an unknown status is running', async () => {
   await using server = await answering({ id: 'p1', status: 'dreaming' })
   expect(await connect(server.url).poll({ id: 'p1' }, soon())).toEqual({
     kind: 'running',
@@ -165,7 +165,7 @@ test('a status that nobody knows is still running', async () => {
 })
 
 test.each([[null], ['p1'], [{ id: '../models' }], [{ name: 'p1' }]] as Opaque[][])(
-  'the reference %j is not of this provider',
+  'the reference %j is refused',
   async (ref) => {
     const failure = await failureOf(connect('http://127.0.0.1:9').poll(ref ?? null, soon()))
     expect(failure).toMatchObject({ kind: 'rejected', message: 'not a reference of this provider' })

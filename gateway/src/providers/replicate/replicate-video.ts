@@ -1,4 +1,4 @@
-/** The predictions protocol: a model is run with an input of its own making, and its output is a link. */
+/** The predictions protocol: every model has its own input schema, and the output is a URL. */
 import type { Readable } from 'node:stream'
 
 import { Type } from 'typebox'
@@ -12,7 +12,7 @@ import { fillingNames, inputOf, type ModelInput, modelInput } from '../kit/video
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 
-/** Fits the greater part of the vendor's models: they pass over what they don't know. */
+/** Fits most models of the vendor: they ignore unknown fields. */
 const usualInput: ModelInput = {
   prompt: 'prompt',
   duration: 'seconds-number',
@@ -25,18 +25,18 @@ export const replicate = protocol({
   settings: Type.Object({
     input: modelInput({
       default: usualInput,
-      description: `What each field of a model's input is filled with: ${fillingNames.join(', ')}.`,
+      description: `The value of each field of a model's input: ${fillingNames.join(', ')}.`,
     }),
     fixed: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
-      description: 'Fields of the input that are the same for every job, such as `{fps: 24}`.',
+      description: 'Constant fields of the input, such as `{fps: 24}`.',
     }),
   }),
   connect: (connection, own) => ({ video: replicateVideo({ ...connection, ...own }) }),
 })
 
 export interface ReplicateSettings {
-  /** With or without the closing `/v1`. */
+  /** With or without `/v1` at the end. */
   baseUrl: string
   apiKey: string | undefined
   connections?: number | undefined
@@ -68,7 +68,7 @@ export function replicateVideo(settings: ReplicateSettings): VideoProvider {
         ...version,
         input: { ...settings.fixed, ...inputOf(job, settings.input, insert) },
       })),
-      // There is no key that would make a second submit the same job.
+      // The protocol has no idempotency key.
       freshConnection: true,
       signal,
     })
@@ -82,7 +82,7 @@ export function replicateVideo(settings: ReplicateSettings): VideoProvider {
     const answer = await upstream.callJson({ what: 'poll', method: 'GET', path, alsoFine: [404], signal })
     if (answer.status === 404) return { kind: 'missing' }
     const word = textOf(member(answer.body, 'status'))?.toLowerCase()
-    if (word === undefined) throw new ProviderFailure('unknown', 'check answered without a status')
+    if (word === undefined) throw new ProviderFailure('unknown', 'poll answered without a status')
     if (word === 'succeeded') {
       const url = linkIn(member(answer.body, 'output'))
       if (url !== undefined) return { kind: 'done', result: { url } }
@@ -109,11 +109,11 @@ export function replicateVideo(settings: ReplicateSettings): VideoProvider {
     await upstream.callJson({ what: 'cancel', method: 'POST', path, alsoFine: [404], signal })
   }
 
-  // Inputs and outputs are removed by the vendor itself after an hour, so there is nothing to discard.
+  // The vendor deletes inputs and outputs after an hour, so there is nothing to discard.
   return { submitsAreIdempotent: false, canRemix: false, submit, poll, openResult, cancel }
 }
 
-/** `owner/name` is run as its owner keeps it; with `:version`, or as a version alone, it is that one for good. */
+/** `owner/name` runs the latest version; `owner/name:version`, or a version alone, is pinned. */
 function modelOf(model: string): { path: string; version?: { version: string } } {
   const [, owner = '', name = '', version] = /^([^/:]+)\/([^/:]+)(?::(.+))?$/.exec(model) ?? []
   if (owner === '' || version !== undefined) {
@@ -137,7 +137,7 @@ function notOurs(): ProviderFailure {
   return new ProviderFailure('rejected', 'not a reference of this provider', { code: 'upstream_error' })
 }
 
-/** Models answer with a link, with several, or with something that has one in it. */
+/** The output is a URL, a list of URLs, or an object with a URL. */
 function linkIn(output: unknown): string | undefined {
   if (Array.isArray(output)) return output.map(linkIn).find((link) => link !== undefined)
   if (typeof output === 'string') return URL.canParse(output) ? output : undefined

@@ -68,7 +68,7 @@ test.each([
   expect(failure).toMatchObject({ kind, code })
 })
 
-test('a gateway that says for certain that nothing came of it is believed', () => {
+test('a definite failure of another gateway is rejected', () => {
   const answer = { what: 'submit', status: 502, body: error({ code: 'upstream_error' }) }
   const hide = (text: string) => text
   const certain = failureOfAnswer({ ...answer, headers: { 'x-should-retry': 'false' } }, hide)
@@ -84,11 +84,11 @@ test.each([
   [{ 'retry-after': 'Wed, 31 Dec 2025 23:00:00 GMT' }, 0],
   [{ 'retry-after': 'soon' }, undefined],
   [{}, undefined],
-])('%j asks for %s ms of patience', (headers, expected) => {
+])('%j is a retry delay of %s ms', (headers, expected) => {
   expect(retryAfterMs(headers, Date.parse('2026-01-01T00:00:00Z'))).toBe(expected)
 })
 
-test('a message never carries the host, the key or a query string', () => {
+test('a message never contains the host, the key or a query string', () => {
   const redact = redactor(['sk-secret-1234', 'api.vendor.example'])
   const body = error({
     code: 'nope',
@@ -129,7 +129,7 @@ test.each([
   },
 )
 
-test('a text that is cut inside an emoji stays text that PostgreSQL takes', () => {
+test('a text cut inside an emoji is still valid for PostgreSQL', () => {
   const cut = redactor([])(`${'a'.repeat(199)}😀 and more`)
   expect(cut.isWellFormed()).toBe(true)
   expect(redactor([])('half \ud83d').isWellFormed()).toBe(true)

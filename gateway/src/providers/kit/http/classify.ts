@@ -11,26 +11,26 @@ import {
 export type AnswerHeaders = Record<string, string | string[] | undefined>
 
 export interface FailedAnswer {
-  /** Which call it was, for the log: "submit", "check". */
+  /** The name of the call in the log: "submit", "poll". */
   what: string
   status: number
   headers: AnswerHeaders
   body: unknown
 }
 
-/** What an answer outside 2xx means for the job. Unlisted answers are `unknown`, which is never repeated. */
+/** Classifies a response outside 2xx. Unlisted ones are `unknown`, which is never repeated. */
 export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => string): ProviderFailure {
   const { status } = answer
   const vendorError = vendorErrorIn(answer.body)
-  const message = redact(sentenceOf(answer, vendorError))
+  const message = redact(describe(answer, vendorError))
   if (status === 429 || status === 503) {
     return new ProviderFailure('busy', message, { retryAfterMs: retryAfterMs(answer.headers) })
   }
-  // Another gateway of our kind says for certain that nothing came of it.
-  const isOver = vendorError?.code === 'upstream_error' && one(answer.headers['x-should-retry']) === 'false'
-  if (status === 502 && isOver) return new ProviderFailure('rejected', message, { code: 'upstream_error' })
+  // Another Kinora gateway states that the job failed for certain.
+  const isFinal = vendorError?.code === 'upstream_error' && one(answer.headers['x-should-retry']) === 'false'
+  if (status === 502 && isFinal) return new ProviderFailure('rejected', message, { code: 'upstream_error' })
   if (status < 400 || status > 499 || status === 408) return new ProviderFailure('unknown', message)
-  // A submit under the same key is still being worked on: the job may well come to exist.
+  // A submit with the same idempotency key is in progress, so the job may still be created.
   if (status === 409 && /idempoten|request_in_progress/i.test(vendorError?.code ?? '')) {
     return new ProviderFailure('unknown', message, { retryAfterMs: retryAfterMs(answer.headers) })
   }
@@ -41,20 +41,20 @@ export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => 
   if (status === 403 && isContentRefused(vendorError)) {
     return new ProviderFailure('moderated', message, { code: 'content_policy_violation' })
   }
-  // Our account was refused, whatever field the vendor names. A 403 without the vendor's own error is that of a firewall,
-  // and about this request.
+  // The account was refused, whatever field the vendor names. A 403 without a vendor error comes from a firewall and
+  // concerns only this request.
   if (status === 401 || (status === 403 && vendorError !== undefined)) {
     return new ProviderFailure('unauthorized', message, { code: 'upstream_error', status })
   }
   return new ProviderFailure('rejected', message, { code: lengthCodeOf(vendorError) ?? code })
 }
 
-const notNow = /rate_?limit|too_?many|overload|busy|capacity|concurren/i
+const busyCode = /rate_?limit|too_?many|overload|busy|capacity|concurren/i
 const succeeded = /^(success|succeeded|ok|0|200)$/i
 
 /**
- * The failure that a successful answer tells of, as some vendors do; undefined where it tells of none. A number for a
- * code is the status that the answer should have had.
+ * Finds a failure in the body of a 2xx response, as some vendors send it. A numeric code is the status that the response
+ * should have had.
  */
 export function failureInAnswer(
   answer: FailedAnswer,
@@ -65,17 +65,17 @@ export function failureInAnswer(
   if (member(answer.body, 'error') === undefined && !isVendorError) return undefined
   const code = vendorErrorIn(answer.body)?.code ?? given ?? ''
   const numbered = /^[45]\d\d$/.test(code) ? Number(code) : undefined
-  const status = numbered ?? (notNow.test(code) ? 429 : 400)
+  const status = numbered ?? (busyCode.test(code) ? 429 : 400)
   return failureOfAnswer({ ...answer, status }, redact)
 }
 
 /**
- * The same for a provider of our own. Its codes are the public ones, and what it says may be shown; weights that are
- * missing are not coming by themselves, so that is no "not now".
+ * Classifies a failed response of the built-in provider. Its codes are the public ones and its messages may be shown to
+ * callers. Missing weights do not appear by themselves, so that failure is not `busy`.
  */
 export function failureOfOurs(answer: FailedAnswer, redact: (text: string) => string): ProviderFailure {
   const vendorError = vendorErrorIn(answer.body)
-  const message = redact(sentenceOf(answer, vendorError))
+  const message = redact(describe(answer, vendorError))
   const options = { forCaller: vendorError?.message, code: vendorError?.code }
   if (vendorError?.code === 'weights_missing') {
     return new ProviderFailure('rejected', message, { ...options, code: 'service_unavailable' })
@@ -86,21 +86,21 @@ export function failureOfOurs(answer: FailedAnswer, redact: (text: string) => st
       retryAfterMs: retryAfterMs(answer.headers),
     })
   }
-  // What it says of a fault of its own is for the log.
+  // Messages of internal errors are for the log only.
   if (answer.status < 400 || answer.status > 499) return new ProviderFailure('unknown', message)
   const kind = vendorError?.code === 'content_policy_violation' ? 'moderated' : 'rejected'
   return new ProviderFailure(kind, message, options)
 }
 
-function sentenceOf({ what, status }: FailedAnswer, vendorError: VendorError | undefined): string {
+function describe({ what, status }: FailedAnswer, vendorError: VendorError | undefined): string {
   return [`${what} answered ${status}`, vendorError?.code ?? vendorError?.type, vendorError?.message]
     .filter((part) => part !== undefined)
     .join(': ')
 }
 
-const longestRetryAfterMs = 24 * 60 * 60 * 1000
+const retryAfterMsMax = 24 * 60 * 60 * 1000
 
-/** When the vendor wants to hear from us again: milliseconds where it says so, else seconds or a date. */
+/** Reads `retry-after-ms`, or `retry-after` as seconds or a date. */
 export function retryAfterMs(headers: AnswerHeaders, nowMs: number = Date.now()): number | undefined {
   const exactMs = numberOf(one(headers['retry-after-ms']))
   if (exactMs !== undefined) return bounded(exactMs)
@@ -112,7 +112,7 @@ export function retryAfterMs(headers: AnswerHeaders, nowMs: number = Date.now())
 }
 
 function bounded(ms: number): number {
-  return Math.min(Math.max(Math.round(ms), 0), longestRetryAfterMs)
+  return Math.min(Math.max(Math.round(ms), 0), retryAfterMsMax)
 }
 
 export function one(header: string | string[] | undefined): string | undefined {

@@ -1,42 +1,43 @@
 import { parseJson } from '../json/lenient-json.ts'
 
-const longestAnswer = 500
-/** Enough to fill the note after whatever is taken out of it. */
-const longestRead = 16 * 1024
-const deepest = 12
+const shownCharactersMax = 500
+/** Enough for the shown text after redaction. */
+const readCharactersMax = 16 * 1024
+const depthMax = 12
 
-/** Members that hold what a caller wrote or is given, or media; an operator's note has none of that. */
+/** Members with content of callers or media, which operators must not see. */
 const notForOperators =
   /prompt|^(text|content|input|transcript|delta|word|data|bytes\w*|b64\w*|image|audio|instructions|lyrics)$/i
 
-/** The beginning of an answer as an operator may see it. */
+/** Returns the beginning of a response as operators may see it. */
 export function describeResponse(
   text: string,
   contentType: string | undefined,
   redact: (text: string, longest?: number) => string,
 ): string {
   const parsed = parseJson(text)
-  if (parsed !== undefined) return redact(startOf(JSON.stringify(withoutContent(parsed, 0))), longestAnswer)
+  if (parsed !== undefined)
+    return redact(startOf(JSON.stringify(withoutContent(parsed, 0))), shownCharactersMax)
   const isText = contentType === undefined || /^text\/|json|xml/i.test(contentType)
-  return isText ? redact(startOf(text), longestAnswer) : ''
+  return isText ? redact(startOf(text), shownCharactersMax) : ''
 }
 
 function startOf(text: string): string {
-  return text.slice(0, longestRead)
+  return text.slice(0, readCharactersMax)
 }
 
 function withoutContent(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (depth === deepest) return '…'
+  if (depth === depthMax) return '…'
   if (Array.isArray(value)) return value.slice(0, 20).map((entry) => withoutContent(entry, depth + 1))
   return Object.fromEntries(
     Object.entries(value).map(([name, held]) => {
-      const isContent = notForOperators.test(name) && isWords(held)
+      const isContent = notForOperators.test(name) && hasText(held)
       return [name, isContent ? '…' : withoutContent(held, depth + 1)]
     }),
   )
 }
 
-function isWords(held: unknown): boolean {
+function hasText(held: unknown): boolean {
   return Array.isArray(held) ? held.some((entry) => typeof entry === 'string') : typeof held === 'string'
 }

@@ -11,7 +11,7 @@ const inserted = (content: string, sizeBytes = content.length) => ({
   open: async () => Readable.from([Buffer.from(content.slice(0, 3)), Buffer.from(content.slice(3))]),
 })
 
-test('texts stand where they were put, and the length is known before they are read', async () => {
+test('texts are in their places, and the length is known before they are read', async () => {
   const { lengthBytes, stream, contentType } = jsonWithTexts((insert) => ({
     name: 'é"\\',
     first: insert(inserted('QUJDRA==')),
@@ -23,7 +23,7 @@ test('texts stand where they were put, and the length is known before they are r
   expect(JSON.parse(sent)).toEqual({ name: 'é"\\', first: 'QUJDRA==', list: ['QUJD', { deep: '' }] })
 })
 
-test('a text that is not as long as announced ends the body', async () => {
+test('a text of another length than announced ends the body', async () => {
   for (const sizeBytes of [3, 5]) {
     const { stream } = jsonWithTexts((insert) => [insert(inserted('QUJD', sizeBytes))])
     await expect(text(stream)).rejects.toBeInstanceOf(UnreadablePart)

@@ -3,13 +3,13 @@ import { Readable } from 'node:stream'
 
 import { contentOf, type StreamedBody } from './multipart.ts'
 
-/** A long text that needs no escaping inside JSON, read when its turn comes and never held whole. */
+/** A long text that needs no escaping in JSON. It is streamed and never held in memory as a whole. */
 export interface InsertedText {
   sizeBytes: number
   open: () => Promise<Readable>
 }
 
-/** Builds a JSON body. What `insert` answers stands for a text in the value; the text itself is read as it is sent. */
+/** Builds a JSON body. `insert` returns a placeholder; the text itself is read while the body is sent. */
 export function jsonWithTexts(build: (insert: (text: InsertedText) => string) => unknown): StreamedBody {
   const mark = randomUUID()
   const texts: InsertedText[] = []

@@ -14,7 +14,7 @@ const file = (changes: Partial<FilePart> = {}): FilePart => ({
   ...changes,
 })
 
-test('fields and files are written exactly, and the length is known beforehand', async () => {
+test('fields and files are written exactly, and the length is known in advance', async () => {
   const body = multipart([{ name: 'prompt', value: 'Über\r\n--x' }, file()])
   const boundary = body.contentType.replace('multipart/form-data; boundary=', '')
   const expected = Buffer.concat([
@@ -37,7 +37,7 @@ test('a file of unknown size leaves the length unknown', async () => {
   expect(await text(body.stream)).toContain('PNG')
 })
 
-test('a large file is read only as fast as it is written', async () => {
+test('a large file is read with backpressure', async () => {
   let producedBytes = 0
   const chunk = Buffer.alloc(64 * 1024)
   async function* produce() {
@@ -68,7 +68,7 @@ test.each([
   await expect(body.stream.toArray()).rejects.toThrow(UnreadablePart)
 })
 
-test('dropping the body closes the file it was reading', async () => {
+test('destroying the body closes the open file', async () => {
   const source = new Readable({ read() {} })
   source.push('abc')
   const body = multipart([file({ open: async () => source })])

@@ -14,14 +14,14 @@ export interface FilePart {
   open: () => Promise<Readable>
 }
 
-/** A request body that is written as it is read. `lengthBytes` is `undefined` when a file's size is. */
+/** A streamed request body. `lengthBytes` is undefined if the size of a file is unknown. */
 export interface StreamedBody {
   contentType: string
   lengthBytes: number | undefined
   stream: Readable
 }
 
-/** Our own file could not be sent in full, so the request never was complete. */
+/** A file of ours could not be read in full, so the request was never complete. */
 export class UnreadablePart extends Error {
   constructor(message: string) {
     super(message)
@@ -38,7 +38,7 @@ export function jsonBody(value: unknown): StreamedBody {
   }
 }
 
-/** Builds a multipart/form-data body. Each file is opened when its turn comes and never held whole. */
+/** Builds a multipart/form-data body. Files are opened one after the other and streamed. */
 export function multipart(parts: (FieldPart | FilePart)[]): StreamedBody {
   const boundary = `kinora-${randomUUID()}`
   const chunks = parts.map((part) => ({ part, head: Buffer.from(headOf(part, boundary)) }))
@@ -70,14 +70,11 @@ export function multipart(parts: (FieldPart | FilePart)[]): StreamedBody {
   }
 }
 
-/**
- * Sending one byte more or fewer than announced would spoil the whole request, so a file that is not
- * the size it should be ends it.
- */
+/** A file of another size than announced ends the request, because its Content-Length would be wrong. */
 export async function* contentOf(
   part: Pick<FilePart, 'name' | 'sizeBytes' | 'open'>,
 ): AsyncGenerator<Buffer> {
-  // Only reading is guarded, never the yield: a failure of the connection surfaces there, and is not the file's.
+  // Only reads are wrapped: an error at `yield` comes from the connection, not from the file.
   const source = await orUnreadable(part, part.open)
   const chunks = source[Symbol.asyncIterator]()
   let sentBytes = 0

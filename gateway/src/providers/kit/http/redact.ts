@@ -1,13 +1,12 @@
-const longestMessage = 200
+const messageCharactersMax = 200
 
 /**
- * Makes the function that every foreign text passes through on its way into a failure's message or a note of an
- * exchange. It takes out the given secrets, and whatever looks like an address, a credential, an account or a query
- * string.
+ * Creates the function that redacts vendor texts before they enter failure messages and recorded exchanges. It removes
+ * the given secrets, and everything that looks like a URL, a credential, an account or a query string.
  */
-export function redactor(secrets: string[]): (text: string, longest?: number) => string {
+export function redactor(secrets: string[]): (text: string, charactersMax?: number) => string {
   const known = secrets.filter((secret) => secret !== '').toSorted((a, b) => b.length - a.length)
-  return (text, longest = longestMessage) => {
+  return (text, charactersMax = messageCharactersMax) => {
     let clean = text
       .replaceAll(/\p{Cc}+/gu, ' ')
       .replaceAll(/\b[a-z][a-z0-9+.-]{0,15}:\/\/[^\s"'<>]+/gi, '[url]')
@@ -20,12 +19,12 @@ export function redactor(secrets: string[]): (text: string, longest?: number) =>
       .replaceAll(/\b(?:org|proj|acct|user|team|cus)[-_](?=[\w-]*\d)[\w-]{6,}/gi, '[account]')
       .replaceAll(/\b((?:organization|project|account)s?)\/[\w-]{3,}/gi, '$1/[account]')
       .replaceAll(/[\w+/-]{32,}={0,2}/g, (run) => (looksRandom(run) ? '[token]' : run))
-    // A cut through an emoji would leave half a character, which PostgreSQL's jsonb refuses.
-    return (clean.length > longest ? `${clean.slice(0, longest)}…` : clean).toWellFormed()
+    // PostgreSQL refuses half a surrogate pair in jsonb.
+    return (clean.length > charactersMax ? `${clean.slice(0, charactersMax)}…` : clean).toWellFormed()
   }
 }
 
-/** Neither words joined by dashes or slashes nor a UUID, which names a thing and opens none. */
+/** False for words joined by dashes or slashes and for UUIDs, which are identifiers and not secrets. */
 function looksRandom(run: string): boolean {
   const mixes = (text: string) => /\d/.test(text) && /[a-z]/i.test(text)
   if (run.split(/[-_/]/).some((chunk) => chunk.length >= 20 && mixes(chunk))) return true

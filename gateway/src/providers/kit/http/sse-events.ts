@@ -2,20 +2,20 @@ import type { Readable } from 'node:stream'
 
 import { ProviderFailure } from '../../port/failure.ts'
 
-/** No event of words is longer; what is would only fill the memory. */
-const longestEventChars = 4 * 1024 * 1024
+/** Bounds the memory of an event. */
+const eventCharactersMax = 4 * 1024 * 1024
 
-/** The data of each server-sent event in turn. A last event that was not closed is not one. */
-export async function* sentEvents(bytes: Readable, what: string): AsyncGenerator<string, void, undefined> {
+/** Yields the data of each server-sent event. An unterminated last event is dropped. */
+export async function* readSseEvents(bytes: Readable, what: string): AsyncGenerator<string, void, undefined> {
   let rest = ''
   let data: string[] = []
   for await (const chunk of bytes.setEncoding('utf8') as AsyncIterable<string>) {
-    // A chunk may end between the two characters that end a line.
+    // A chunk may end between CR and LF.
     const text = rest + chunk
     const whole = text.endsWith('\r') ? text.length - 1 : text.length
     const lines = text.slice(0, whole).split(/\r\n|\r|\n/)
     rest = (lines.pop() ?? '') + text.slice(whole)
-    if (rest.length > longestEventChars)
+    if (rest.length > eventCharactersMax)
       throw new ProviderFailure('unknown', `${what} sent too long an event`)
     for (const line of lines) {
       if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5))

@@ -1,4 +1,4 @@
-/** A `fetch` for code that is not ours, with everything in force that holds for our own calls to a provider. */
+/** A `fetch` for third-party packages, with all limits and checks of our own provider calls. */
 import { Readable } from 'node:stream'
 
 import { ProviderFailure } from '../../port/failure.ts'
@@ -7,23 +7,23 @@ import { type FailedAnswer, failureOfAnswer } from './classify.ts'
 import { type Upstream, upstreamAt } from './upstream-http.ts'
 
 export interface FetchSettings {
-  /** The one origin that may be called. */
+  /** Only its origin may be called. */
   baseUrl: string
-  /** What the foreign code puts into its headers; no message repeats it. */
+  /** Secrets that the package puts into headers; no message contains them. */
   secrets: string[]
   connections: number
   resultOrigins: string[]
   answerBytesMax: number
 }
 
-/** The calls that a piece of foreign work makes, and how the last of them went. */
+/** A `fetch` that records the outcome of the last call of a package. */
 export interface FetchTrail {
   fetch: typeof globalThis.fetch
-  /** Undefined where nothing was called, or the last call has no answer. */
+  /** Undefined if there was no call, or the last one had no response. */
   lastStatus: () => number | undefined
-  /** Why the last call cannot have brought anybody further; undefined where it was answered well. */
+  /** Undefined if the last call succeeded. */
   lastFailure: () => ProviderFailure | undefined
-  /** True where something was sent that may have changed something: what fails later says nothing about it. */
+  /** Whether a request that is not a GET succeeded. Then a later failure leaves the outcome unknown. */
   hasSent: () => boolean
 }
 
@@ -44,7 +44,7 @@ export function upstreamFetch(settings: FetchSettings): UpstreamFetch {
     async function send(request: Request): Promise<Response> {
       const url = new URL(request.url)
       if (url.origin !== origin) {
-        throw new ProviderFailure('not_delivered', `${what} was to go to another origin than the base URL's`)
+        throw new ProviderFailure('not_delivered', `${what} tried to call another origin than the base URL's`)
       }
       const { status, headers, text } = await upstream.callText({
         ...{ what, method: request.method, path: url.pathname + url.search },
@@ -54,10 +54,10 @@ export function upstreamFetch(settings: FetchSettings): UpstreamFetch {
         answerBytesMax: settings.answerBytesMax,
         signal: AbortSignal.any([signal, request.signal]),
       })
-      const isFine = status >= 200 && status < 300
+      const isOk = status >= 200 && status < 300
       const failed: FailedAnswer = { what, status, headers, body: parseJson(text) }
-      last = { status, ...(!isFine && { failure: failureOfAnswer(failed, upstream.redact) }) }
-      sent ||= isFine && request.method !== 'GET'
+      last = { status, ...(!isOk && { failure: failureOfAnswer(failed, upstream.redact) }) }
+      sent ||= isOk && request.method !== 'GET'
       return new Response([204, 205, 304].includes(status) ? null : text, {
         status,
         headers: Object.entries(headers).flatMap(([name, value = []]) =>
@@ -86,7 +86,7 @@ export function upstreamFetch(settings: FetchSettings): UpstreamFetch {
   return { trail, openLink: upstream.openLink, redact: upstream.redact }
 }
 
-/** Foreign code holds its body whole anyway. */
+/** The package already holds the whole body in memory. */
 async function bodyOf(request: Request) {
   const bytes = Buffer.from(await request.arrayBuffer())
   return {

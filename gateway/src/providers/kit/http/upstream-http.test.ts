@@ -19,7 +19,7 @@ const get = (changes: Partial<Call> = {}): Call => ({
 const post = (changes: Partial<Call> = {}): Call =>
   get({ what: 'submit', method: 'POST', body: multipart([{ name: 'prompt', value: 'a cat' }]), ...changes })
 
-/** The reason that a signal gives whose time is over. */
+/** The reason of a timed out signal. */
 const tooLate = () => new DOMException('too late', 'TimeoutError')
 
 async function closedPort(): Promise<number> {
@@ -42,13 +42,13 @@ test('a failed TLS handshake is certainly not delivered', async () => {
   expect(await failureOf(upstream.callJson(post()))).toMatchObject({ kind: 'not_delivered' })
 })
 
-test('an unknown host is certainly not delivered, and is not named', async () => {
+test('an unknown host is certainly not delivered, and the message does not name it', async () => {
   const upstream = upstreamAt({ baseUrl: 'http://a..b.invalid' })
   const failure = await failureOf(upstream.callJson(post()))
   expect(failure).toMatchObject({ kind: 'not_delivered', message: expect.not.stringContaining('invalid') })
 })
 
-test('a call that gives up while waiting for a connection was not delivered', async () => {
+test('a call aborted while waiting for a connection is not delivered', async () => {
   const arrived = Promise.withResolvers<void>()
   await using server = await listenForTest(() => arrived.resolve())
   const upstream = upstreamAt({ baseUrl: server.url, connections: 1 })
@@ -86,7 +86,7 @@ test('a connection cut while a large body is being sent leaves the outcome unkno
   server.close()
 })
 
-test('a file of ours that cannot be read means that nothing was delivered', async () => {
+test('an unreadable file of ours means that nothing was delivered', async () => {
   await using server = await listenForTest((_request, response) => response.end('{}'))
   const upstream = upstreamAt({ baseUrl: server.url })
   const open = () => Promise.reject(new Error('gone'))
@@ -98,7 +98,7 @@ test('a file of ours that cannot be read means that nothing was delivered', asyn
   })
 })
 
-test('an answer that breaks off, is not JSON or never ends is unknown', async () => {
+test('a response that breaks off, is not JSON or is too long is unknown', async () => {
   await using server = await listenForTest((request, response) => {
     if (request.url === '/cut') {
       response.writeHead(200, { 'content-length': 100 })
@@ -112,7 +112,7 @@ test('an answer that breaks off, is not JSON or never ends is unknown', async ()
   }
 })
 
-test('an error status counts even when its body breaks off', async () => {
+test('an error status counts even if its body breaks off', async () => {
   await using server = await listenForTest((_request, response) => {
     response.writeHead(422, { 'content-length': 100 })
     response.write('{"error":', () => response.destroy())
@@ -124,7 +124,7 @@ test('an error status counts even when its body breaks off', async () => {
   })
 })
 
-test('connections are kept, unless a call asks for one of its own', async () => {
+test('connections are reused, unless a call needs a new one', async () => {
   const ports: (number | undefined)[] = []
   await using server = await listenForTest((request, response) => {
     ports.push(request.socket.remotePort)
@@ -133,14 +133,14 @@ test('connections are kept, unless a call asks for one of its own', async () => 
   const upstream = upstreamAt({ baseUrl: `${server.url}/` })
   expect(await upstream.callJson(get())).toMatchObject({ status: 200, body: { ok: true } })
   for (let count = 0; count < 8; count += 1) await upstream.callJson(get())
-  const kept = new Set(ports).size
-  expect(kept).toBeLessThan(4)
+  const reused = new Set(ports).size
+  expect(reused).toBeLessThan(4)
   await upstream.callJson(post({ freshConnection: true }))
   await upstream.callJson(post({ freshConnection: true }))
-  expect(new Set(ports).size).toBe(kept + 2)
+  expect(new Set(ports).size).toBe(reused + 2)
 })
 
-test('redirects are followed, and the credential stays at home', async () => {
+test('redirects are followed without sending the credential to other origins', async () => {
   const seen: string[] = []
   await using storage = await listenForTest((request, response) => {
     seen.push(`storage ${request.url} ${request.headers.authorization}`)
@@ -161,7 +161,7 @@ test('redirects are followed, and the credential stays at home', async () => {
   ])
 })
 
-test('a credential once dropped is not taken up again', async () => {
+test('a redirect back to the vendor does not restore the credential', async () => {
   const seen: (string | undefined)[] = []
   await using server = await listenForTest((request, response) => {
     seen.push(request.headers.authorization)
@@ -180,10 +180,10 @@ test.each([
   ['in circles', '/v1/videos/a', 4],
   ['to a file', 'file:///etc/passwd', 1],
   ['to nowhere', 'http://', 1],
-  ['to the machine that asks', 'http://127.0.0.1:9/', 1],
+  ['to the own machine', 'http://127.0.0.1:9/', 1],
   ['to the private network', 'http://192.168.0.1/', 1],
-  ['to the metadata of a cloud', 'http://169.254.169.254/latest/meta-data/', 1],
-  ['to a name of the house', 'http://postgres/', 1],
+  ['to cloud metadata', 'http://169.254.169.254/latest/meta-data/', 1],
+  ['to an internal name', 'http://postgres/', 1],
 ])('a redirect %s is not followed', async (_where, location, requests) => {
   let count = 0
   await using server = await listenForTest((_request, response) => {
@@ -201,7 +201,7 @@ async function contentOf(opening: Promise<Readable>): Promise<string> {
   return Buffer.concat(await (await opening).toArray()).toString()
 }
 
-test('a credential goes to the vendor in the header it asks for, and nowhere else', async () => {
+test('a credential is sent in the configured header, only to the vendor', async () => {
   const seen: unknown[] = []
   await using storage = await listenForTest((request, response) => {
     seen.push(['storage', request.url, request.headers['x-vendor-key'], request.headers.authorization])
@@ -210,7 +210,7 @@ test('a credential goes to the vendor in the header it asks for, and nowhere els
   await using server = await listenForTest((request, response) => {
     const { 'x-vendor-key': key, authorization, 'accept-encoding': encoding } = request.headers
     seen.push(['vendor', request.url, key, authorization, encoding])
-    if (request.url === '/base/refused') response.writeHead(400).end('{"error":"no room for w0rd"}')
+    if (request.url === '/base/refused') response.writeHead(400).end('{"error":"no space for w0rd"}')
     else if (request.url === '/moved') response.writeHead(302, { location: `${storage.url}/b` }).end()
     else response.end('bytes')
   })
@@ -230,7 +230,7 @@ test('a credential goes to the vendor in the header it asks for, and nowhere els
     ['storage', '/a?sig=1', undefined, undefined],
   ])
   expect(await failureOf(upstream.callJson(get({ path: '/refused' })))).toMatchObject({
-    message: 'poll answered 400: no room for [hidden]',
+    message: 'poll answered 400: no space for [hidden]',
   })
 })
 
@@ -243,7 +243,7 @@ test.each([
   'http://2852039166/',
   'http://metadata/a',
   'http://',
-])('a result said to be at %s is not fetched', async (url) => {
+])('a result at %s is not fetched', async (url) => {
   const upstream = upstreamAt({ baseUrl: 'http://vendor.invalid' })
   expect(await failureOf(upstream.openLink(download(url)))).toMatchObject({
     name: 'ProviderFailure',
@@ -251,16 +251,16 @@ test.each([
   })
 })
 
-test('a result over plain http from a vendor that speaks https has to be listed', async () => {
+test('a result over http from an https vendor needs a configured origin', async () => {
   await using storage = await listenForTest((_request, response) => response.end('bytes'))
   const baseUrl = 'https://vendor.invalid'
   const listed = upstreamAt({ baseUrl, resultOrigins: [storage.url] })
   expect(await contentOf(listed.openLink(download(`${storage.url}/a`)))).toBe('bytes')
   const unlisted = failureOf(upstreamAt({ baseUrl }).openLink(download('http://93.184.216.34/a')))
-  expect(await unlisted).toMatchObject({ message: 'download was pointed where we do not go' })
+  expect(await unlisted).toMatchObject({ message: 'download was given a URL that is not allowed' })
 })
 
-test('a link that leads nowhere is rejected, one that fails for now is not', async () => {
+test('a link that is gone is rejected, a temporary failure is unknown', async () => {
   await using storage = await listenForTest((request, response) => {
     const status = Number(request.url?.slice(1))
     if (status === 200) response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
@@ -284,7 +284,7 @@ test('a link that leads nowhere is rejected, one that fails for now is not', asy
   }
 })
 
-test('redirects of a link are counted together, wherever they happen', async () => {
+test('redirects of a link are counted across origins', async () => {
   let asked = 0
   await using storage = await listenForTest((_request, response) => {
     asked += 1
@@ -301,7 +301,7 @@ test('redirects of a link are counted together, wherever they happen', async () 
   expect(asked).toBe(4)
 })
 
-test('an answer that has to be unpacked is none', async () => {
+test('a compressed response is a failure', async () => {
   await using server = await listenForTest((request, response) => {
     const status = request.url === '/refused' ? 400 : 200
     response.writeHead(status, { 'content-encoding': 'gzip' }).end('{"id":"a"}')
@@ -312,7 +312,7 @@ test('an answer that has to be unpacked is none', async () => {
   expect(await failureOf(upstream.callJson(post({ path: '/refused' })))).toMatchObject({ kind: 'rejected' })
 })
 
-test('every exchange is noted as an operator may see it', async () => {
+test('every exchange is recorded in redacted form', async () => {
   await using server = await listenForTest((request, response) => {
     if (request.url === '/api/cut') request.socket.destroy()
     else if (request.url === '/api/film') response.end('bytes of the film')
@@ -360,26 +360,26 @@ test('every exchange is noted as an operator may see it', async () => {
   ])
 })
 
-test('an answer to a body comes as it is made, with its headers, and is not asked for anew elsewhere', async () => {
-  let went = 0
+test('a streamed response to a body arrives with its headers, and is not redirected', async () => {
+  let requests = 0
   await using server = await listenForTest((request, response, body) => {
-    went += 1
+    requests += 1
     if (request.url === '/moved') response.writeHead(307, { location: '/' }).end()
-    else response.writeHead(200, { 'x-engine': 'loud' }).write(`heard ${body.toString()}`)
+    else response.writeHead(200, { 'x-engine': 'loud' }).write(`got ${body.toString()}`)
   })
   const upstream = upstreamAt({ baseUrl: server.url })
-  const said = (path: string) => post({ path, body: jsonBody({ say: 'hello' }) })
-  const { headers, bytes } = await upstream.openAnswer(said('/'))
+  const speech = (path: string) => post({ path, body: jsonBody({ say: 'hello' }) })
+  const { headers, bytes } = await upstream.openAnswer(speech('/'))
   expect(headers['x-engine']).toBe('loud')
-  // The answer has no end; its beginning is here all the same.
+  // The response never ends; its beginning is available.
   const [first] = (await once(bytes, 'data')) as [Buffer]
-  expect(first.toString()).toBe('heard {"say":"hello"}')
+  expect(first.toString()).toBe('got {"say":"hello"}')
   bytes.destroy()
-  expect(await failureOf(upstream.openAnswer(said('/moved')))).toMatchObject({ kind: 'unknown' })
-  expect(went).toBe(2)
+  expect(await failureOf(upstream.openAnswer(speech('/moved')))).toMatchObject({ kind: 'unknown' })
+  expect(requests).toBe(2)
 })
 
-test('a long answer is read where the call expects one', async () => {
+test('a long response is read if the call allows it', async () => {
   await using server = await listenForTest((_request, response) => {
     response.end(`"${'x'.repeat(2 * 1024 * 1024)}"`)
   })
@@ -404,7 +404,7 @@ test('a download that breaks off, or answers with JSON, is a failure', async () 
   expect(await failureOf(stream.toArray())).toMatchObject({ name: 'ProviderFailure', kind: 'unknown' })
 })
 
-test('the signal ends a download that is under way, and dropping the stream closes the connection', async () => {
+test('the signal ends a running download, and destroying the stream closes the connection', async () => {
   let closed = 0
   await using server = await listenForTest((_request, response) => {
     response.on('close', () => (closed += 1))
@@ -423,7 +423,7 @@ test('the signal ends a download that is under way, and dropping the stream clos
   await expect.poll(() => closed).toBe(2)
 })
 
-test('a large download waits for its reader', async () => {
+test('a large download has backpressure', async () => {
   const chunk = Buffer.alloc(1024 * 1024, 'x')
   await using server = await listenForTest((_request, response) => {
     Readable.from(Array.from({ length: 32 }, () => chunk)).pipe(response)
@@ -433,8 +433,9 @@ test('a large download waits for its reader', async () => {
   let mostWaitingBytes = 0
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     readBytes += chunk.length
-    // In each turn of the event loop more could arrive than is read.
-    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    // In each iteration of the event loop more could arrive than is read.
+    for (let iteration = 0; iteration < 10; iteration += 1)
+      await new Promise((resolve) => setImmediate(resolve))
     mostWaitingBytes = Math.max(mostWaitingBytes, stream.readableLength)
   }
   expect(mostWaitingBytes).toBeLessThan(1024 * 1024)

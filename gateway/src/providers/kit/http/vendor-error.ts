@@ -1,16 +1,16 @@
 import type { RefusalCode } from '../../port/video.ts'
 import { member, textOf } from '../json/lenient-json.ts'
 
-/** What a vendor says is wrong, in its own words. */
+/** An error as the vendor reported it. */
 export interface VendorError {
   code: string | undefined
   type: string | undefined
-  /** The request field that it blames. */
+  /** The request field it refers to. */
   field: string | undefined
   message: string | undefined
 }
 
-/** Finds the complaint in a reply, wherever this vendor keeps it. */
+/** Finds the error in a response; vendors put it in different places. */
 export function vendorErrorIn(body: unknown): VendorError | undefined {
   for (const layer of [member(body, 'data'), body]) {
     for (const name of ['error', 'fail_reason', 'failure_reason', 'detail', 'errors']) {
@@ -40,7 +40,7 @@ function vendorErrorOf(value: unknown): VendorError | undefined {
   return Object.values(found).some((part) => part !== undefined) ? found : undefined
 }
 
-/** Some frameworks name the blamed field as a path, such as `["body", "prompt"]`; the body alone is no field. */
+/** Some frameworks give the field as a path, such as `["body", "prompt"]`; the body alone is not a field. */
 function lastStep(path: unknown): string | undefined {
   return Array.isArray(path)
     ? textOf(path.findLast((step, index) => typeof step === 'string' && !(index === 0 && step === 'body')))
@@ -59,8 +59,8 @@ const parameterFault =
   /invalid_?(param|value|arg|type|input|prompt|size|second|duration)|unsupported_?(param|value)|(missing|unknown)_?(required_?)?param|(above|below)_?m(ax|in)|out_?of_?range|validation/
 
 /**
- * The public code for a complaint. A caller is blamed only where the vendor clearly does so: the model
- * name and the credentials are ours, so anything vague stays `upstream_error`.
+ * Maps a vendor error to a public code. Only a clear error of the caller gets a specific code; the model name and the
+ * credentials are ours, so everything else is `upstream_error`.
  */
 export function refusalCodeOf(vendorError: VendorError | undefined): RefusalCode {
   if (vendorError === undefined) return 'upstream_error'
@@ -73,26 +73,26 @@ export function refusalCodeOf(vendorError: VendorError | undefined): RefusalCode
   return 'upstream_error'
 }
 
-const tooMuchOut = /output_?length|(output|completion)_?(limit|tokens?_?exceeded)|max_?output/
-const tooMuchIn = /context_?(length|window|limit)/
+const outputTooLong = /output_?length|(output|completion)_?(limit|tokens?_?exceeded)|max_?output/
+const inputTooLong = /context_?(length|window|limit)/
 
-/** The public code for a complaint about length, which only models of words have. */
+/** Maps a vendor error about the length of input or output, which only language models have. */
 export function lengthCodeOf(
   vendorError: VendorError | undefined,
 ): 'context_length_exceeded' | 'output_length_exceeded' | undefined {
   const code = plain(vendorError?.code ?? vendorError?.type)
-  if (tooMuchOut.test(code)) return 'output_length_exceeded'
-  return tooMuchIn.test(code) ? 'context_length_exceeded' : undefined
+  if (outputTooLong.test(code)) return 'output_length_exceeded'
+  return inputTooLong.test(code) ? 'context_length_exceeded' : undefined
 }
 
-/** Codes decide; a sentence is looked at only where it is all that the vendor gave. */
+/** The message is used only if there is no code and no type. */
 function isModeration(vendorError: VendorError): boolean {
   if (moderation.test(plain(vendorError.code)) || moderation.test(plain(vendorError.type))) return true
   const onlyMessage = vendorError.code === undefined && vendorError.type === undefined
   return onlyMessage && moderationPhrase.test(vendorError.message ?? '')
 }
 
-/** Whether the message speaks of content, whatever the code says. */
+/** Whether the message is about content, whatever the code is. */
 export function isContentRefused(vendorError: VendorError | undefined): boolean {
   return moderationPhrase.test(vendorError?.message ?? '')
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 
 import { failureOf } from '../../../../test/kit/listen-for-test.ts'
-import { jsonTokens, standIn } from './json-tokens.ts'
+import { jsonTokens, placeholder } from './json-tokens.ts'
 
-/** The text in chunks of this many bytes: every place to cut it at must do. */
+/** The text in chunks of this size. */
 async function* cut(text: string, size: number): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
@@ -27,14 +27,14 @@ const read = async (text: string, size: number, names: string[] = ['data']) => {
 
 const sizes = [1, 2, 3, 5, 7, 1000]
 
-test.each(sizes)('texts that were asked for are told, the rest is kept, in chunks of %d', async (size) => {
+test.each(sizes)('named texts are streamed, the rest is buffered, in chunks of %d', async (size) => {
   const text = `{"data" : "AAAA", "a": {"b\\"\\u0020c": ["data", "x", {"data":"QkJC"}], "data": 7},
     "mime": "é\\n\\u00e9 {\\"data\\":\\"no\\"}", "list": {"data": ["CCCC"]}, "data": ""}`
   expect(await read(text, size)).toEqual({
     texts: ['data: AAAA', 'data: QkJC', 'data: '],
     documents: [
       {
-        a: { 'b" c': ['data', 'x', { data: standIn }], data: 7 },
+        a: { 'b" c': ['data', 'x', { data: placeholder }], data: 7 },
         mime: 'é\né {"data":"no"}',
         list: { data: ['CCCC'] },
         data: '',
@@ -43,15 +43,15 @@ test.each(sizes)('texts that were asked for are told, the rest is kept, in chunk
   })
 })
 
-test.each(sizes)('escapes that writers put into base64 are undone, in chunks of %d', async (size) => {
+test.each(sizes)('escapes in base64 are decoded, in chunks of %d', async (size) => {
   const { texts } = await read('{"data":"a\\/b\\u002Bc\\u003d\\u003d"}', size)
   expect(texts).toEqual(['data: a/b+c=='])
 })
 
-test.each(sizes)('several documents come one after the other, in chunks of %d', async (size) => {
+test.each(sizes)('several documents are read in sequence, in chunks of %d', async (size) => {
   const { texts, documents } = await read('{"data":"AA"}\n\n {"end":{"is":true}}[1,[2]]', size)
   expect(texts).toEqual(['data: AA'])
-  expect(documents).toEqual([{ data: standIn }, { end: { is: true } }, [1, [2]]])
+  expect(documents).toEqual([{ data: placeholder }, { end: { is: true } }, [1, [2]]])
 })
 
 test.each([
@@ -65,6 +65,6 @@ test.each([
   expect(await failureOf(read(text, 4096))).toMatchObject({ kind: 'unknown', message: `check ${message}` })
 })
 
-test('what only looks like a document has no value', async () => {
+test('an invalid document has no value', async () => {
   expect(await read('[DONE] {"a":1}', 3)).toEqual({ texts: [], documents: [undefined, { a: 1 }] })
 })

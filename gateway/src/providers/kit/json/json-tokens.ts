@@ -1,18 +1,17 @@
 import { ProviderFailure } from '../../port/failure.ts'
 import { parseJson } from './lenient-json.ts'
 
-/** What JSON is told in, as it comes. */
 export type JsonToken =
-  /** Some of a text under a name that was asked for; `isEnd` where it was the last of that text. */
+  /** A chunk of a text under one of the given names; `isEnd` marks the last chunk. */
   | { kind: 'text'; name: string; bytes: Buffer; isEnd: boolean }
-  /** A whole document, in which `standIn` stands for every such text that was not empty. Undefined if it was none. */
+  /** A whole document, with `placeholder` instead of every such text that was not empty. Undefined if not valid. */
   | { kind: 'document'; value: unknown }
 
-/** Stands in a document for a text that was told in pieces. */
-export const standIn = '…'
+/** Replaces a text that was yielded in chunks. */
+export const placeholder = '…'
 
-const longestRestBytes = 1024 * 1024
-const deepest = 64
+const restBytesMax = 1024 * 1024
+const depthMax = 64
 
 const quote = 0x22
 const comma = 0x2c
@@ -25,9 +24,8 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 /**
- * Reads JSON documents, one after the other, without holding what is long in them: every text under one of `names` is
- * told in pieces, and of a document only the rest is kept. It tells texts from what is between them and leaves the rest
- * to the parser. `what` is the call whose answer it is, for failures.
+ * Reads a sequence of JSON documents with bounded memory: every text under one of `names` is yielded in chunks, and only
+ * the rest of each document is buffered and parsed. `what` is the name of the call in failures.
  */
 export async function* jsonTokens(
   source: AsyncIterable<Buffer>,
@@ -37,31 +35,30 @@ export async function* jsonTokens(
   let rest = Buffer.allocUnsafe(16 * 1024)
   let restBytes = 0
   const open: number[] = []
-  let place: 'between' | 'kept text' | 'told text' = 'between'
-  /** The last sign that was no part of a text: it tells a name from a value. */
-  let lastSign = 0
+  let state: 'between' | 'buffered text' | 'streamed text' = 'between'
+  /** The last structural character, which distinguishes names from values. */
+  let lastStructural = 0
   let isName = false
   let isEscaped = false
-  /** Where in what is kept the text under way begins. */
+  /** Where the current text begins in the buffer. */
   let textStart = 0
   let name = ''
   let isEmpty = true
-  let told = createUnescaper(what)
+  let unescaper = createUnescaper(what)
 
-  function keep(bytes: Buffer): void {
+  function buffer(bytes: Buffer): void {
     const needed = restBytes + bytes.length
-    if (needed > longestRestBytes)
-      throw new ProviderFailure('unknown', `${what} answered with too large a body`)
+    if (needed > restBytesMax) throw new ProviderFailure('unknown', `${what} answered with too large a body`)
     if (needed > rest.length) {
-      const larger = Buffer.allocUnsafe(Math.min(longestRestBytes, Math.max(needed, rest.length * 2)))
+      const larger = Buffer.allocUnsafe(Math.min(restBytesMax, Math.max(needed, rest.length * 2)))
       rest.copy(larger, 0, 0, restBytes)
       rest = larger
     }
     restBytes += bytes.copy(rest, restBytes)
   }
 
-  /** Answers where the text begins or the document ends, or the chunk does. */
-  function passBetween(chunk: Buffer, start: number): number {
+  /** Returns the position of the next text, the end of the document, or the end of the chunk. */
+  function skipBetween(chunk: Buffer, start: number): number {
     for (let at = start; at < chunk.length; at += 1) {
       const byte = chunk[at] as number
       if (open.length === 0 && byte > 0x20 && byte !== openBrace && byte !== openBracket) {
@@ -70,19 +67,19 @@ export async function* jsonTokens(
       if (byte === quote) return at
       if (byte === openBrace || byte === openBracket) {
         open.push(byte)
-        if (open.length > deepest)
+        if (open.length > depthMax)
           throw new ProviderFailure('unknown', `${what} answered JSON that is too deep`)
       } else if (byte === closeBrace || byte === closeBracket) {
         open.pop()
         if (open.length === 0) return at
       } else if (byte !== comma && byte !== colon) continue
-      lastSign = byte
+      lastStructural = byte
     }
     return chunk.length
   }
 
-  /** Answers where the closing quote of a kept text is, or where the chunk ends. */
-  function passText(chunk: Buffer, start: number): number {
+  /** Returns the position of the closing quote, or the end of the chunk. */
+  function skipText(chunk: Buffer, start: number): number {
     for (let at = start; at < chunk.length; at += 1) {
       if (isEscaped) isEscaped = false
       else if (chunk[at] === backslash) isEscaped = true
@@ -94,42 +91,42 @@ export async function* jsonTokens(
   for await (const chunk of source) {
     let at = 0
     while (at < chunk.length) {
-      if (place === 'between') {
-        const end = passBetween(chunk, at)
-        keep(chunk.subarray(at, end + 1))
+      if (state === 'between') {
+        const end = skipBetween(chunk, at)
+        buffer(chunk.subarray(at, end + 1))
         at = end + 1
         if (at > chunk.length) continue
         if (chunk[end] === quote) {
-          isName = open.at(-1) === openBrace && lastSign !== colon
-          const isTold = !isName && open.at(-1) === openBrace && names.has(name)
-          place = isTold ? 'told text' : 'kept text'
+          isName = open.at(-1) === openBrace && lastStructural !== colon
+          const isStreamed = !isName && open.at(-1) === openBrace && names.has(name)
+          state = isStreamed ? 'streamed text' : 'buffered text'
           textStart = restBytes
           isEmpty = true
           isEscaped = false
-          told = createUnescaper(what)
+          unescaper = createUnescaper(what)
         } else {
           const text = rest.toString('utf8', 0, restBytes)
           restBytes = 0
-          lastSign = 0
+          lastStructural = 0
           yield { kind: 'document', value: parseJson(text) }
         }
-      } else if (place === 'kept text') {
-        const end = passText(chunk, at)
-        keep(chunk.subarray(at, end + 1))
+      } else if (state === 'buffered text') {
+        const end = skipText(chunk, at)
+        buffer(chunk.subarray(at, end + 1))
         at = end + 1
         if (at > chunk.length) continue
         if (isName) name = nameIn(rest.subarray(textStart, restBytes))
-        place = 'between'
+        state = 'between'
       } else {
-        const { next, isEnd, bytes } = told.take(chunk, at)
+        const { next, isEnd, bytes } = unescaper.take(chunk, at)
         at = next
         if (isEmpty && bytes.length > 0) {
           isEmpty = false
-          keep(Buffer.from(standIn))
+          buffer(Buffer.from(placeholder))
         }
         if (isEnd) {
-          keep(Buffer.from('"'))
-          place = 'between'
+          buffer(Buffer.from('"'))
+          state = 'between'
         }
         if (bytes.length > 0 || isEnd) yield { kind: 'text', name, bytes, isEnd }
       }
@@ -138,25 +135,25 @@ export async function* jsonTokens(
   if (open.length > 0) throw new ProviderFailure('unknown', `${what} broke off in the middle of its JSON`)
 }
 
-/** The name that these bytes, closing quote included, spell. */
+/** Parses a name; the bytes include the closing quote. */
 function nameIn(bytes: Buffer): string {
   const name = parseJson(`"${bytes.toString('utf8')}`)
   return typeof name === 'string' ? name : ''
 }
 
-/** What a backslash and one of these letters stand for; any other letter stands for itself here. */
+/** `\n`, `\r` and `\t`; any other escaped letter is used as it is. */
 const escapes = new Map([
   [0x6e, 0x0a],
   [0x72, 0x0d],
   [0x74, 0x09],
 ])
 
-/** Undoes the escapes of one text, which may be cut anywhere. Some writers put them into base64: `\/`, `\u003d`. */
+/** Unescapes one text, which may be cut anywhere. Some vendors escape base64: `\/`, `\u003d`. */
 function createUnescaper(what: string) {
   let state: 'plain' | 'escaped' | 'hex' = 'plain'
   let hex = ''
 
-  /** Takes bytes up to the closing quote. */
+  /** Reads up to the closing quote. */
   function take(chunk: Buffer, start: number): { next: number; isEnd: boolean; bytes: Buffer } {
     const end = chunk.indexOf(quote, start)
     const plainEnd = end < 0 ? chunk.length : end
@@ -164,7 +161,7 @@ function createUnescaper(what: string) {
     if (state === 'plain' && firstEscape < 0) {
       return { next: plainEnd + 1, isEnd: end >= 0, bytes: chunk.subarray(start, plainEnd) }
     }
-    // What an escape stands for is never longer than the escape, unless most of it came with an earlier chunk.
+    // A character is never longer than its escape, unless the escape began in an earlier chunk.
     const bytes = Buffer.allocUnsafe(chunk.length - start + 4)
     let size = 0
     for (let at = start; at < chunk.length; at += 1) {

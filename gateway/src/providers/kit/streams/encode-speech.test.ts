@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { failureOf } from '../../../../test/kit/listen-for-test.ts'
 import { ProviderFailure } from '../../port/failure.ts'
 import { encodeSpeech, type SpeechEncoding } from './encode-speech.ts'
-import { firstByteOf } from './first-byte.ts'
+import { hasFirstByte } from './first-byte.ts'
 
 const tone = (seconds: number, rate: number): Buffer => {
   const samples = Int16Array.from({ length: Math.round(seconds * rate) }, (_, at) =>
@@ -21,7 +21,7 @@ const forever = new AbortController().signal
 const encode = (pcm: Readable, given: Partial<SpeechEncoding> = {}, signal = forever, program = 'ffmpeg') =>
   encodeSpeech(pcm, { rate: 24_000, format: 'mp3', speed: 1, ...given }, program, signal)
 
-/** What an independent program takes the bytes for, and how long it plays them. */
+/** The format and duration according to ffprobe. */
 const probed = async (bytes: Buffer, format: SpeechEncoding['format']) => {
   const given = format === 'pcm' ? ['-f', 's16le', '-ar', '24000', '-ac', '1'] : []
   const probing = promisify(execFile)(
@@ -46,14 +46,14 @@ test.each([
   ['wav', 0.25, 24_000, 'pcm_s16le', '24000 Hz, mono'],
   ['pcm', 4, 24_000, 'pcm_s16le', '24000 Hz, mono'],
 ] as const)('%s at speed %d from %d Hz', async (format, speed, rate, codec, sound) => {
-  // Long enough for the silence that some encoders begin with not to count.
+  // Long enough that the initial silence of some encoders does not matter.
   const encoded = encode(Readable.from([tone(4, rate)]), { format, speed, rate })
   const found = await probed(Buffer.concat(await encoded.toArray()), format)
   expect(found).toMatchObject({ codec, sound })
   expect(Math.abs(found.seconds / (4 / speed) - 1)).toBeLessThan(0.05)
 })
 
-test('plain samples stay as they are, wherever they are cut', async () => {
+test('PCM is passed through unchanged, with any chunk boundaries', async () => {
   const pcm = tone(0.1, 24_000)
   const source = () => Readable.from([pcm.subarray(0, 7), pcm.subarray(7)])
   const plain = await encode(source(), { format: 'pcm' }, forever, 'no such program').toArray()
@@ -62,26 +62,26 @@ test('plain samples stay as they are, wherever they are cut', async () => {
   expect(lossless.subarray(-pcm.length).equals(pcm)).toBe(true)
 })
 
-test('the first bytes come before the source has ended', async () => {
+test('the first bytes arrive before the source has ended', async () => {
   const all = (['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const).map(async (format) => {
     const source = new PassThrough()
     const encoded = encode(source, { format })
     source.write(tone(0.5, 24_000))
-    expect(await firstByteOf(encoded)).toBe(true)
+    expect(await hasFirstByte(encoded)).toBe(true)
     encoded.destroy()
     await expect.poll(() => source.destroyed).toBe(true)
   })
   await Promise.all(all)
 })
 
-test('a reader that does not read holds up the source', async () => {
+test('a reader that does not read pauses the source', async () => {
   let seconds = 0
   async function* endless() {
     for (; seconds < 10_000; seconds += 1) yield tone(1, 24_000)
   }
   const encoded = encode(Readable.from(endless(), { objectMode: false }), { format: 'wav' })
-  await firstByteOf(encoded)
-  // As long as anything is still on its way, more will have been made by the next look.
+  await hasFirstByte(encoded)
+  // While data is still in flight, the count grows between two reads.
   let before = -1
   await expect
     .poll(
@@ -97,19 +97,19 @@ test('a reader that does not read holds up the source', async () => {
   encoded.destroy()
 })
 
-/** The encoders this process has running. */
+/** The running encoders of this process. */
 const encoders = async (): Promise<number[]> => {
   const children = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8')
   return children.trim().split(' ').filter(Boolean).map(Number)
 }
 
-test('leaving ends the source and the encoder', async () => {
+test('destroying the output ends the source and the encoder', async () => {
   const others = await encoders()
   const leave = new AbortController()
   const source = new PassThrough()
   const encoded = encode(source, {}, leave.signal)
   source.write(tone(1, 24_000))
-  await firstByteOf(encoded)
+  await hasFirstByte(encoded)
   const own = (await encoders()).filter((pid) => !others.includes(pid))
   expect(own).toHaveLength(1)
   leave.abort()
@@ -118,12 +118,12 @@ test('leaving ends the source and the encoder', async () => {
   await expect.poll(async () => (await encoders()).filter((pid) => own.includes(pid))).toEqual([])
 })
 
-test('an encoder that dies midway is an error of the stream', async () => {
+test('a crashed encoder is an error of the stream', async () => {
   const others = await encoders()
   const source = new PassThrough()
   const encoded = encode(source)
   source.write(tone(1, 24_000))
-  await firstByteOf(encoded)
+  await hasFirstByte(encoded)
   const [own = 0] = (await encoders()).filter((pid) => !others.includes(pid))
   process.kill(own, 'SIGKILL')
   expect(await failureOf(encoded.toArray())).toMatchObject({
@@ -133,7 +133,7 @@ test('an encoder that dies midway is an error of the stream', async () => {
   await expect.poll(() => source.destroyed).toBe(true)
 })
 
-test('a source that breaks off is an error of the stream, and no whole speech', async () => {
+test('a source that breaks off is an error of the stream', async () => {
   async function* broken() {
     yield tone(1, 24_000)
     throw new ProviderFailure('moderated', 'enough', { code: 'content_policy_violation' })
@@ -144,11 +144,11 @@ test('a source that breaks off is an error of the stream, and no whole speech', 
   }
 })
 
-test('a missing encoder is named to the operator', async () => {
+test('the failure names a missing encoder', async () => {
   const source = Readable.from([tone(1, 24_000)])
   const encoded = encode(source, {}, forever, '/nowhere/ffmpeg')
-  expect(await failureOf(firstByteOf(encoded))).toMatchObject({
+  expect(await failureOf(hasFirstByte(encoded))).toMatchObject({
     code: 'service_unavailable',
-    message: "there is no ffmpeg at '/nowhere/ffmpeg': install it, or set FFMPEG_PATH to where it is",
+    message: "ffmpeg was not found at '/nowhere/ffmpeg': install it, or set FFMPEG_PATH",
   })
 })

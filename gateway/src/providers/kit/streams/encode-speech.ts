@@ -5,16 +5,15 @@ import { pipeline } from 'node:stream/promises'
 import { ProviderFailure } from '../../port/failure.ts'
 import type { SpeechJob } from '../../port/speech.ts'
 
-/** What a speech is to become. */
 export interface SpeechEncoding {
-  /** Samples per second of what comes in: one channel of signed 16 bit samples, the low byte first. */
+  /** Sample rate of the input: mono, signed 16 bit, little-endian. */
   rate: number
   format: SpeechJob['format']
-  /** How much faster it is to be said than it was. */
+  /** The factor by which the speech is sped up. */
   speed: number
 }
 
-/** Encoders set up to give away each packet at once. None is told the length, because nobody knows it yet. */
+/** Encoders without buffering. The length is not known in advance. */
 const formats: Record<SpeechJob['format'], string[]> = {
   mp3: ['-c:a', 'libmp3lame', '-b:a', '96k', '-write_xing', '0', '-id3v2_version', '0', '-f', 'mp3'],
   opus: ['-c:a', 'libopus', '-b:a', '48k', '-page_duration', '20000', '-f', 'ogg'],
@@ -24,14 +23,13 @@ const formats: Record<SpeechJob['format'], string[]> = {
   pcm: ['-c:a', 'pcm_s16le', '-f', 's16le'],
 }
 
-/** What every format is made with, and what plain samples always have. */
+/** The sample rate of every output. */
 export const samplesPerSecond = 24_000
-const keptErrorCharacters = 2000
+const errorCharactersMax = 2000
 
 /**
- * Makes plain samples into the format a caller wants, as they come. A reader that stops reading holds up the source; one
- * that goes away, like the signal, ends the source and the encoder. What goes wrong is an error of the stream, and a
- * `ProviderFailure`, which the source's own must be as well.
+ * Encodes PCM samples while they arrive. Backpressure reaches the source. Destroying the output, or the signal, ends the
+ * source and the encoder. Errors of the stream are `ProviderFailure`s, as those of the source must be.
  */
 export function encodeSpeech(
   pcm: Readable,
@@ -42,19 +40,19 @@ export function encodeSpeech(
   const output = new PassThrough()
   const stop = new AbortController()
   const fail = (error: unknown) => output.destroy(failureFor(error))
-  const leave = () => fail(signal.reason)
-  signal.addEventListener('abort', leave)
+  const abort = () => fail(signal.reason)
+  signal.addEventListener('abort', abort)
   output.once('close', () => {
-    signal.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', abort)
     stop.abort()
     pcm.destroy()
   })
-  // An error may come before anybody reads, and then it is still found on the stream.
+  // An error may occur before a reader is attached; `errored` still has it.
   output.on('error', () => {})
   const isPlain = encoding.format === 'pcm' && encoding.speed === 1 && encoding.rate === samplesPerSecond
-  if (signal.aborted) leave()
+  if (signal.aborted) abort()
   else if (isPlain) pipeline(pcm, output, { end: false }).then(() => output.end(), fail)
-  else carry(pcm, encoding, ffmpegPath, output, stop.signal).then(() => output.end(), fail)
+  else encode(pcm, encoding, ffmpegPath, output, stop.signal).then(() => output.end(), fail)
   return output
 }
 
@@ -63,7 +61,7 @@ function failureFor(error: unknown): ProviderFailure {
   return new ProviderFailure('unknown', `speech broke off: ${error instanceof Error ? error.name : 'error'}`)
 }
 
-async function carry(
+async function encode(
   pcm: Readable,
   { rate, format, speed }: SpeechEncoding,
   ffmpegPath: string,
@@ -74,7 +72,7 @@ async function carry(
     ffmpegPath,
     [
       ...['-hide_banner', '-loglevel', 'error', '-nostdin'],
-      // The bytes are a vendor's, so the program is told what they are and may open nothing else.
+      // The bytes come from a vendor, so ffmpeg must neither guess their format nor open other resources.
       ...['-protocol_whitelist', 'pipe', '-probesize', '32', '-analyzeduration', '0'],
       ...['-f', 's16le', '-ar', String(rate), '-ac', '1', '-i', 'pipe:0'],
       ...['-af', [...tempoFilters(speed), `aresample=${samplesPerSecond}`].join(',')],
@@ -85,16 +83,16 @@ async function carry(
   )
   const kill = () => child.kill('SIGKILL')
   stopped.addEventListener('abort', kill)
-  let vendorError = ''
+  let errorText = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    vendorError = (vendorError + text).slice(-keptErrorCharacters)
+    errorText = (errorText + text).slice(-errorCharactersMax)
   })
   const [ending, broken] = await Promise.all([
     endOf(child, ffmpegPath),
     pipeline(pcm, wholeSamples(), child.stdin).then(
       () => undefined,
       (error: unknown) => {
-        // What is made of the beginning must not pass for the whole.
+        // A truncated speech must not look complete.
         if (error instanceof ProviderFailure) kill()
         return error
       },
@@ -104,12 +102,12 @@ async function carry(
   if (broken instanceof ProviderFailure) throw broken
   if (ending instanceof ProviderFailure) throw ending
   if (ending !== 'exit 0') {
-    throw new ProviderFailure('unknown', `ffmpeg ended with ${ending}: ${vendorError.trim()}`)
+    throw new ProviderFailure('unknown', `ffmpeg ended with ${ending}: ${errorText.trim()}`)
   }
   if (broken !== undefined) throw broken
 }
 
-/** Leaves out half a sample at the end, which the program would call an error. */
+/** Drops half a sample at the end, which ffmpeg would report as an error. */
 function wholeSamples(): Transform {
   let half = Buffer.alloc(0)
   return new Transform({
@@ -128,7 +126,7 @@ function endOf(child: ChildProcess, ffmpegPath: string): Promise<string | Provid
       const { code } = error as NodeJS.ErrnoException
       const message =
         code === 'ENOENT' || code === 'EACCES'
-          ? `there is no ffmpeg at '${ffmpegPath}': install it, or set FFMPEG_PATH to where it is`
+          ? `ffmpeg was not found at '${ffmpegPath}': install it, or set FFMPEG_PATH`
           : `ffmpeg did not start: ${code ?? error.name}`
       resolve(new ProviderFailure('rejected', message, { code: 'service_unavailable' }))
     })
@@ -136,7 +134,7 @@ function endOf(child: ChildProcess, ffmpegPath: string): Promise<string | Provid
   })
 }
 
-/** One filter changes the pace by at most two; beyond that it would leave out samples. */
+/** One atempo filter changes the tempo by at most a factor of two; beyond that it would skip samples. */
 function tempoFilters(speed: number): string[] {
   const filters: string[] = []
   let left = speed

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { base64Of, dataUriOf } from './image-text.ts'
 
 test.each([0, 1, 2, 3, 1_000_001])(
-  'a picture of %d bytes is as long in text as was said',
+  'an image of %d bytes has the announced length as text',
   async (sizeBytes) => {
     const bytes = Buffer.alloc(sizeBytes, 'abcdefg')
     const image = {

@@ -4,7 +4,7 @@ import { base64Length, encodeBase64 } from '../../../platform/streams/base64.ts'
 import type { ReferenceImage } from '../../port/video.ts'
 import type { InsertedText } from '../http/json-with-texts.ts'
 
-/** A picture as text for JSON, encoded as it is read. */
+/** An image as base64, encoded while it is read. */
 export function base64Of(image: ReferenceImage): InsertedText {
   return {
     sizeBytes: base64Length(image.sizeBytes),
@@ -12,7 +12,7 @@ export function base64Of(image: ReferenceImage): InsertedText {
   }
 }
 
-/** The same as an address that holds the picture itself. */
+/** An image as a data URI. */
 export function dataUriOf(image: ReferenceImage): InsertedText {
   const head = Buffer.from(`data:${image.contentType};base64,`)
   async function* write(): AsyncGenerator<Buffer> {

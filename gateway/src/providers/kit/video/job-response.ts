@@ -1,12 +1,12 @@
-/** Reading of what vendors of the common video protocols say of a job: the names vary, the meaning does not. */
+/** Reads the job in responses of common video protocols, which use different names for the same fields. */
 import { type AnswerHeaders, one, retryAfterMs } from '../http/classify.ts'
 import { member, numberOf, textOf } from '../json/lenient-json.ts'
 
-/** The object that describes the job: the reply itself, or what it wraps when it has no id of its own. */
+/** Returns the object of the job: the response itself, or its `data` if the response has no id. */
 export function jobIn(body: unknown): unknown {
   const data = member(body, 'data')
   const wrapped = Array.isArray(data) ? data[0] : data
-  // A wrapper may carry the id of the request, which is not the job's where there is another.
+  // `request_id` and `job_id` of a wrapper do not count as its own id.
   return wrapped === undefined || ownIdOf(body) !== undefined ? body : wrapped
 }
 
@@ -19,15 +19,15 @@ export function idOf(job: unknown): string | undefined {
   return id === undefined || id.length > 512 || id === '.' || id === '..' ? undefined : id
 }
 
-/** The vendor's word for how the job stands, in small letters; a number is not one. */
-export function stateWordIn(job: unknown): string | undefined {
+/** Returns the vendor's status in lower case; numbers are ignored. */
+export function statusTextIn(job: unknown): string | undefined {
   return [job, member(job, 'data'), member(job, 'detail')]
     .flatMap((layer) => ['status', 'state', 'task_status'].map((name) => textOf(member(layer, name))))
     .find((word) => word !== undefined && /[a-z]/i.test(word))
     ?.toLowerCase()
 }
 
-/** Percent, rounded down and never whole, because what is running is not done. Only a broken number up to 1 can be a fraction. */
+/** Percent, rounded down and at most 99 while running. A non-integer up to 1 is read as a fraction. */
 export function progressIn(job: unknown): number | undefined {
   const given = numberOf(member(job, 'progress') ?? member(member(job, 'data'), 'progress'))
   if (given === undefined) return undefined

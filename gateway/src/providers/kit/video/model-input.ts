@@ -1,4 +1,4 @@
-/** What a model is told of a job where every model has an input of its own making: operators say which field has what. */
+/** Maps a job to the input of a model, for vendors whose models have different inputs. Operators configure the mapping. */
 import { Type, type TSchemaOptions } from 'typebox'
 
 import { ProviderFailure } from '../../port/failure.ts'
@@ -7,12 +7,12 @@ import type { InsertedText } from '../http/json-with-texts.ts'
 import { dataUriOf } from './image-text.ts'
 import { aspectRatioOf } from './size-terms.ts'
 
-/** Where each picture of a job goes, and which text stands for it in the JSON. */
+/** Inserts a streamed text into the JSON and returns its placeholder. */
 type Insert = (text: InsertedText) => string
 
 const heights = [360, 480, 540, 720, 1080, 1440, 2160]
 
-/** What a field of a model's input can be filled with. A value that is not there is left out. */
+/** The possible values of an input field. Undefined values are left out. */
 const fillings = {
   prompt: ({ prompt }: VideoJob) => prompt,
   seconds: ({ seconds }: VideoJob) => String(seconds),
@@ -33,22 +33,22 @@ const fillings = {
 
 type Filling = keyof typeof fillings
 
-/** How many pictures a field takes. */
-const room: Partial<Record<Filling, number>> = { image: 1, 'last-image': 1, images: Infinity }
+/** How many images a field accepts. */
+const imageCapacity: Partial<Record<Filling, number>> = { image: 1, 'last-image': 1, images: Infinity }
 
 export const fillingNames = Object.keys(fillings) as Filling[]
 
-/** Names of fields in a model's input, and what each is filled with. */
+/** Field names of a model's input, and the value of each. */
 export type ModelInput = Record<string, Filling>
 
 export const modelInput = (options: TSchemaOptions = {}) =>
   Type.Record(Type.String(), Type.Enum(fillingNames), options)
 
-/** A job as the model wants to be told of it. Pictures that have no place there are an error, not left out. */
+/** Builds the input of a model. Images without a field are an error and never dropped. */
 export function inputOf(job: VideoJob, input: ModelInput, insert: Insert): Record<string, unknown> {
-  const placesMax = Object.values(input).reduce((sum, filling) => sum + (room[filling] ?? 0), 0)
-  if (job.references.length > placesMax) {
-    const message = `this model takes ${placesMax} pictures and was given ${job.references.length}`
+  const imagesMax = Object.values(input).reduce((sum, filling) => sum + (imageCapacity[filling] ?? 0), 0)
+  if (job.references.length > imagesMax) {
+    const message = `this model accepts ${imagesMax} images, got ${job.references.length}`
     throw new ProviderFailure('rejected', message, { code: 'invalid_image' })
   }
   const fields = Object.entries(input).map(([name, filling]) => [name, fillings[filling](job, insert)])

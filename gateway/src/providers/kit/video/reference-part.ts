@@ -8,7 +8,7 @@ const extensions: Record<string, string> = {
   'image/gif': 'gif',
 }
 
-/** Vendors tell a picture by its name as often as by its type, so both are always given. */
+/** Vendors detect images by file name or by type, so both are sent. */
 export function referencePart(name: string, image: ReferenceImage, index: number): FilePart {
   return {
     name,

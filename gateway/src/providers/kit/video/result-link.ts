@@ -5,11 +5,11 @@ import type { Opaque, VideoJobStatus } from '../../port/video.ts'
 import type { Upstream } from '../http/upstream-http.ts'
 import { member, textOf } from '../json/lenient-json.ts'
 
-/** Where vendors of the common protocols put the address of a finished video, the most telling name first. */
+/** Member names of the result URL, the most specific first. */
 const places = ['video_url', 'result_url', 'video', 'output_url', 'url', 'unsigned_urls', 'videos', 'output']
 const layers = ['metadata', 'data', 'result', 'detail']
 
-/** The address of the result in a status reply, wherever this vendor keeps it. */
+/** Finds the result URL in a status response. */
 export function resultLinkIn(reply: unknown): string | undefined {
   return [reply, ...layers.map((layer) => first(member(reply, layer)))]
     .flatMap((held) => [...places.map((place) => linkOf(member(held, place))), linkOf(held)])
@@ -20,17 +20,17 @@ function first(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : value
 }
 
-/** An address, the first of several, or the one that an object has. */
+/** Accepts a URL, a list of URLs, or an object with a URL. */
 function linkOf(value: unknown): string | undefined {
   const held = first(value)
   const link = textOf(typeof held === 'string' ? held : member(held, 'url'))
   return link !== undefined && /^(https?:\/\/|\/(?!\/))\S/i.test(link) ? link : undefined
 }
 
-/** Some vendors send JSON to whoever takes it, so bytes are asked for by name. */
-const admitVideo = 'video/mp4, application/octet-stream;q=0.9, */*;q=0.5'
+/** Some vendors return JSON unless video is requested explicitly. */
+const acceptVideo = 'video/mp4, application/octet-stream;q=0.9, */*;q=0.5'
 
-/** Opens a finished video of the common protocols: by its address where the status gave one, else below its job. */
+/** Opens a finished video: at its URL if the status has one, else at the content path of its job. */
 export async function openVideo(
   upstream: Pick<Upstream, 'openStream' | 'openLink'>,
   {
@@ -47,14 +47,14 @@ export async function openVideo(
 ): Promise<Readable> {
   const url = textOf(member(result, 'url'))
   if (url === undefined) {
-    const headers = { accept: admitVideo }
+    const headers = { accept: acceptVideo }
     return upstream.openStream({ what: 'download', method: 'GET', path: contentPath(), headers, signal })
   }
-  return openOrAskAnew((at) => upstream.openLink({ what: 'download', url: at, signal }), url, poll)
+  return openOrRefreshUrl((at) => upstream.openLink({ what: 'download', url: at, signal }), url, poll)
 }
 
-/** Opens a result, and where its address no longer leads to it, the address that the vendor gives now. */
-export async function openOrAskAnew(
+/** Opens a result. If its URL has expired, polls for a new one. */
+export async function openOrRefreshUrl(
   open: (url: string) => Promise<Readable>,
   url: string,
   poll: () => Promise<VideoJobStatus>,

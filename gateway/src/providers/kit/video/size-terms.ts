@@ -1,13 +1,13 @@
-const usualRatios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9', '9:21'] as const
+const commonRatios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9', '9:21'] as const
 
-/** How vendors call a frame's shape: a size that is nearly one of the usual ratios is meant to be that one. */
+/** Returns the aspect ratio; sizes close to a common ratio are rounded to it. */
 export function aspectRatioOf({ width, height }: { width: number; height: number }): `${number}:${number}` {
   const isNear = (ratio: string) => {
     const [across = 1, down = 1] = ratio.split(':').map(Number)
     return Math.abs(Math.log((width / height) * (down / across))) < 0.02
   }
   const divisor = greatestCommonDivisor(width, height)
-  return usualRatios.find(isNear) ?? `${width / divisor}:${height / divisor}`
+  return commonRatios.find(isNear) ?? `${width / divisor}:${height / divisor}`
 }
 
 function greatestCommonDivisor(one: number, other: number): number {
