@@ -162,7 +162,7 @@ function listIn<Item>(
 }
 
 /** Times and text are required; other missing figures are zero. */
-function segmentIn({ temperature }: TranscriptionJob): (value: unknown) => Segment | undefined {
+function segmentIn({ temperature }: TranscriptionJob): (value: unknown) => SpeechSegment | undefined {
   return (value) => {
     const figure = (name: string) => numberOf(member(value, name))
     const start = figure('start')

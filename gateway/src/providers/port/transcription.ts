@@ -27,7 +27,7 @@ export interface TranscriptionJob {
 }
 
 /** A segment with the figures of the model. */
-export interface Segment {
+export interface SpeechSegment {
   start: number
   end: number
   text: string
@@ -51,7 +51,7 @@ export interface Transcript {
   language: string | undefined
   durationSeconds: number | undefined
   /** Undefined if not requested. */
-  segments: Segment[] | undefined
+  segments: SpeechSegment[] | undefined
   words: Word[] | undefined
   engine: Engine | undefined
 }
