@@ -1,8 +1,8 @@
 import { concurrencyLimit } from '../platform/concurrency-limit.ts'
 import type { Providers } from '../providers/port/provider.ts'
-import { discardKept } from '../videos/lifecycle/discard-job.ts'
+import { discardRetainedJob } from '../videos/lifecycle/discard-job.ts'
 import { dayOfTaskId } from '../videos/task-id.ts'
-import { findMaker } from '../videos/task-store.ts'
+import { findProviderJob } from '../videos/task-store.ts'
 import { expiredFiles, findUnused, type ExpiredFile } from './expired-media-store.ts'
 import { removeExpiredFiles, type RemoveDependencies } from './remove-expired-files.ts'
 
@@ -25,8 +25,8 @@ export const removeExpiredMedia = (
     const day = dayOfTaskId(taskId)
     if (kind !== 'video' || day === undefined) return
     try {
-      const maker = await findMaker(postgres, day, taskId)
-      if (maker !== undefined) await discardKept(providers, maker)
+      const job = await findProviderJob(postgres, day, taskId)
+      if (job !== undefined) await discardRetainedJob(providers, job)
     } catch (error) {
       // A courtesy: our own file goes in time whatever a provider says.
       log.warn({ err: error, taskId }, 'retention.not-discarded')

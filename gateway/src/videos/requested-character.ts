@@ -1,11 +1,11 @@
-/** Characters as an order sees them: who they are and which parameters ask for one. What makes them is elsewhere. */
+/** The character parameters of an order. Characters are created in `characters/`. */
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Fields } from '../http/body/fields.ts'
 import type { Call } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 
-/** As many as one video has room for; further ones stay words of the prompt. */
+/** The most characters of one video. Names beyond it remain plain text of the prompt. */
 export const charactersMax = 4
 
 /** The characters of an account that a prompt names as `@username`. */
@@ -14,34 +14,34 @@ export type NamedCharacters = (
   prompt: string,
 ) => Promise<{ id: string; username: string }[]>
 
-/** A character that was made for an order. */
+/** A character created for an order. */
 export interface RequestedCharacter {
   id: string
   username: string
-  /** Notes it in the admission's own transaction; absent for one that is in the library already. */
+  /** Records it in the transaction of the admission; absent for a character that is saved to the library already. */
   record?: (database: Database, taskId: string) => Promise<void>
 }
 
-/** What the parameters of an order ask for; each problem is told under the parameter's own name. */
-export interface CharacterWish {
+/** The character that an order requests. Errors name the parameter concerned. */
+export interface CharacterRequest {
   url: string | undefined
   fromTask: string | undefined
   timestamps: string | undefined
-  /** Keep it for later prompts. Otherwise it goes with the task. */
+  /** Save it for later prompts. Otherwise it is deleted with the task. */
   isSaved: boolean
 }
 
-/** Makes the character that is wished for and gives it to `work`; if `work` fails, what was made goes again. */
+/** Creates the requested character and passes it to `work`; deletes it again if `work` fails. */
 export interface WithCharacter {
   <Result>(
     call: Pick<Call, 'caller' | 'signal' | 'mediaWork' | 'mediaFetch'>,
-    wish: CharacterWish | undefined,
+    request: CharacterRequest | undefined,
     work: (character: RequestedCharacter | undefined) => Promise<Result>,
   ): Promise<Result>
-  /** Refuses a wish that cannot come true; nothing is kept of the attempt. */
+  /** Throws if the request cannot be fulfilled. Stores nothing. */
   check: (
     call: Pick<Call, 'caller' | 'signal' | 'mediaWork' | 'mediaFetch' | 'findInsolvency'>,
-    wish: CharacterWish | undefined,
+    request: CharacterRequest | undefined,
   ) => Promise<void>
 }
 
@@ -57,7 +57,7 @@ const flagOf = (name: string, value: unknown): boolean => {
   throw invalidCreate(`'${name}' must be true or false.`)
 }
 
-/** `character_create` as it may come: an object, its fields in brackets, JSON text, or one boolean. */
+/** Reads `character_create`: an object, its fields in brackets, JSON text, or one boolean. */
 const readCreate = (value: unknown): { isSaved: boolean } => {
   const isText = typeof value === 'string' && value.trim().startsWith('{')
   let given = value
@@ -75,16 +75,16 @@ const readCreate = (value: unknown): { isSaved: boolean } => {
   if (typeof given !== 'object' || given === null) return { isSaved: flagOf('character_create', given) }
   if (Array.isArray(given)) throw invalidCreate(`'character_create' must be an object or a boolean.`)
   const fields = new Map<string, unknown>(Object.entries(given))
-  // A portrait is made of every character, so the first option only has to be well-formed.
+  // Every character gets a portrait, so this option is only validated.
   flagOf('character_create[create_self_portrait]', fields.get('create_self_portrait'))
   return { isSaved: flagOf('character_create[save_to_library]', fields.get('save_to_library')) }
 }
 
-/** Reads what an order says of a character; undefined when it asks for none. */
-export const characterWishOf = (
+/** Reads the character that an order requests; undefined if it requests none. */
+export const readCharacterRequest = (
   form: { character_url?: string; character_timestamps?: string; character_from_task?: string },
   fields: Fields,
-): CharacterWish | undefined => {
+): CharacterRequest | undefined => {
   const { character_url: url, character_from_task: fromTask, character_timestamps: timestamps } = form
   const { isSaved } = readCreate(fields.value('character_create'))
   if (url !== undefined && fromTask !== undefined) {
@@ -97,7 +97,7 @@ export const characterWishOf = (
     if (timestamps === undefined) return undefined
     throw new ApiError('invalid_parameter', {
       param: 'character_timestamps',
-      message: `'character_timestamps' needs a video to be taken from: 'character_url' or 'character_from_task'.`,
+      message: `'character_timestamps' needs a video: give 'character_url' or 'character_from_task' as well.`,
     })
   }
   return { url, fromTask, timestamps, isSaved }

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 
-/** A provider's jobs are spread over its watches by their task's id, for good. */
+/** Spreads a provider's jobs over its poll loops. The shard depends on the task id alone and never changes. */
 export const shardOf = (taskId: string, shards: number): number => crc32(taskId) % shards
 
 export const shardKey = (provider: string, shard: number): string => `${provider}~${shard}`

@@ -8,7 +8,7 @@ const time = fc.integer({ min: 1_000_000_000_000, max: lastMsOfIds })
 const model = fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/)
 const dayOf = (atMs: number) => new Date(atMs).toISOString().slice(0, 10)
 
-test('every id of ours leads back to the day it was made on', () => {
+test('a task id contains the day of its creation', () => {
   fc.assert(
     fc.property(time, model, (atMs, name) => {
       expect(dayOfTaskId(createUuidTaskId(atMs))).toBe(dayOf(atMs))
@@ -18,7 +18,7 @@ test('every id of ours leads back to the day it was made on', () => {
   )
 })
 
-test('ids have the shapes the reference shows', () => {
+test('ids have the documented formats', () => {
   const atMs = Date.UTC(2026, 0, 31)
   expect(createUuidTaskId(atMs)).toMatch(
     /^video_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
@@ -26,12 +26,12 @@ test('ids have the shapes the reference shows', () => {
   expect(createModelTaskId('vidB-2', atMs)).toMatch(/^vidB-2:1769817600-[0-9A-Za-z]{14}$/)
 })
 
-test('ids made in one moment differ', () => {
+test('ids created in the same millisecond differ', () => {
   const ids = Array.from({ length: 10_000 }, () => createModelTaskId('vidB-2', 0))
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('any other text is no id, and never an exception', () => {
+test('other text is not a task id and never throws', () => {
   const nearly = fc.tuple(
     fc.constantFrom('video_', 'vidB-2:', 'vidB-2:remix-', ''),
     fc.string({ unit: 'binary' }),
@@ -59,6 +59,6 @@ test('any other text is no id, and never an exception', () => {
   }
 })
 
-test('an id of a time beyond the calendar of the database is no id', () => {
+test('an id with a time beyond the range of the database is not a task id', () => {
   expect(dayOfTaskId(createUuidTaskId(2 ** 48 - 1))).toBeUndefined()
 })

@@ -1,11 +1,11 @@
 /**
- * Ids carry their creation time, so an id leads to its partition without a look-up, and one that was
- * never ours is refused without touching the database. They are names, not secrets.
+ * Task ids contain their creation time: an id leads to its partition without a lookup, and a malformed id is refused
+ * without a query. Ids are not secrets.
  */
 import { randomText } from '../platform/random-text.ts'
 import { timeOfUuidV7, uuidV7 } from '../platform/uuid.ts'
 
-// Two characters are kept for the cell a task lives in; there is one cell so far.
+// Two characters are reserved for the cell of a task; there is one cell so far.
 const cell = '00'
 
 export const createUuidTaskId = (atMs: number): string => `video_${uuidV7(atMs)}`
@@ -18,7 +18,7 @@ export const createRemixTaskId = (model: string, atMs: number): string =>
 
 const modelShape = /^[A-Za-z0-9._-]{1,64}:(?:remix-)?(\d{10})-[0-9A-Za-z]{10,32}$/
 
-/** The second after one of this year is still one that the database can read. */
+/** The database reads years up to 9999. One year less leaves room for queries that add to the time. */
 const yearMax = 9_998
 
 const millisecondsOf = (id: string): number | undefined => {
@@ -27,7 +27,7 @@ const millisecondsOf = (id: string): number | undefined => {
   return match ? Number(match[1]) * 1000 : undefined
 }
 
-/** When a task was made, read off its id; one shape has whole seconds only. Undefined for text that is no id of ours. */
+/** The creation time in a task id, in whole seconds for ids with a model. Undefined for text that is not a task id. */
 export const timeOfTaskId = (id: string): Date | undefined => {
   const atMs = millisecondsOf(id)
   if (atMs === undefined) return undefined
@@ -35,5 +35,5 @@ export const timeOfTaskId = (id: string): Date | undefined => {
   return date.getUTCFullYear() > yearMax ? undefined : date
 }
 
-/** The day (UTC) a task was created on, read off its id; undefined for text that is no id of ours. */
+/** The UTC day in a task id; undefined for text that is not a task id. */
 export const dayOfTaskId = (id: string): string | undefined => timeOfTaskId(id)?.toISOString().slice(0, 10)

@@ -16,8 +16,8 @@ export interface NewTask extends VideoTask {
 }
 
 /**
- * Writes accepted tasks: the record, its first event, and the row that makes the dispatcher see it. Lists go by when
- * they were created, so that is written as `createdAt` says: their own times are cut to milliseconds.
+ * Writes accepted tasks: the record, its first event, and the open row that the dispatcher reads. `createdAt` has full
+ * precision, which lists sort by; the times of the tasks themselves are cut to milliseconds.
  */
 export const insertTasks = async (
   database: Database,
@@ -37,7 +37,7 @@ export const insertTasks = async (
        select day, id, "accountId", "keyId", model, family, "createdVia", state, "order", "enhancedPrompt",
               provider, wallet, price, "holdMicros", coalesce($2::timestamptz, "createdAt"),
               coalesce($2::timestamptz, "createdAt"), 1 from given
-     ), told as (
+     ), event as (
        insert into task_events (day, task_id, id, kind) select day, id, 1, 'accepted' from given
      )
      insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, model, source_task_id, decision,
@@ -54,14 +54,15 @@ export interface TaskKey {
   accountId: string
 }
 
-// A row goes with its month; until then its account's term hides it, or the instance's where there is none.
-const isKept = (accountId: string, taskDays: string) =>
+// Rows are dropped by whole months. Until then a row is hidden once its account's retention is over, or the default
+// retention if the account has none of its own.
+const isRetained = (accountId: string, taskDays: string) =>
   `t.created_at > (select now() - make_interval(days => coalesce(a.task_retention_days, ${taskDays}::integer))
                      from accounts a where a.id = ${accountId})`
 
 /**
- * Reads tasks of their own accounts; an id that is unknown, one that is somebody else's and one that is past its
- * retention are all absent.
+ * Reads tasks of the given accounts. The result omits unknown ids, tasks of other accounts and tasks whose retention is
+ * over.
  */
 export const findTasks = async (
   database: Database,
@@ -73,7 +74,7 @@ export const findTasks = async (
        from unnest($1::date[], $2::text[], $3::uuid[]) as wanted (day, id, account_id)
        join video_tasks t on t.day = wanted.day and t.id = wanted.id and t.account_id = wanted.account_id
        left join media m on m.id = t.media_id
-      where ${isKept('t.account_id', '$4')}`,
+      where ${isRetained('t.account_id', '$4')}`,
     [
       wanted.map(({ day }) => day),
       wanted.map(({ id }) => id),
@@ -84,7 +85,7 @@ export const findTasks = async (
   return new Map(rows.map((task) => [`${task.accountId}/${task.id}`, task]))
 }
 
-/** Reads one task for the engine, whoever's it is. */
+/** Reads one task of any account, for the engine. */
 export const findTask = async (
   database: Database,
   day: string,
@@ -97,7 +98,7 @@ export const findTask = async (
   return rows[0]
 }
 
-/** Notes that a provider has taken the job. Only a pending task becomes one that is processing. */
+/** Moves a pending task to processing, once a provider has accepted its job. */
 export const markProcessing = async (database: Database, day: string, id: string): Promise<void> => {
   await database.query(
     `with moved as (
@@ -109,7 +110,7 @@ export const markProcessing = async (database: Database, day: string, id: string
   )
 }
 
-/** Keeps the rewritten prompt; the first one stands. */
+/** Stores the enhanced prompt. The first one wins. */
 export const recordEnhanced = async (
   database: Database,
   day: string,
@@ -123,7 +124,7 @@ export const recordEnhanced = async (
   )
 }
 
-/** When a task was created, in full; its position in a list. */
+/** When a task was created, in full precision; this is its position in a list. */
 export const findCreationTime = async (
   database: Database,
   { day, id, accountId }: TaskKey,
@@ -135,7 +136,7 @@ export const findCreationTime = async (
   return rows[0]?.at
 }
 
-/** A page of an account's tasks that are not past their retention, by the time they were made, from one position on. */
+/** A page of an account's retained tasks, by creation time, after a position. */
 export const listTasks = async (
   database: Database,
   accountId: string,
@@ -145,7 +146,7 @@ export const listTasks = async (
   const { rows } = await database.query<VideoTask & Record<string, unknown>>(
     `select ${taskColumns}, m.expires_at as "mediaExpiresAt"
        from video_tasks t left join media m on m.id = t.media_id
-      where t.account_id = $1 and ${isKept('$1', '$5')}
+      where t.account_id = $1 and ${isRetained('$1', '$5')}
         and ($2::timestamptz is null or (t.created_at, t.id) ${page.order === 'asc' ? '>' : '<'} ($2, $3))
       order by t.created_at ${page.order}, t.id ${page.order} limit $4`,
     [accountId, page.after?.at ?? null, page.after?.id ?? null, page.limit, taskDays],
@@ -154,7 +155,7 @@ export const listTasks = async (
 }
 
 /** A remix of this task that has not ended, if there is one. */
-export const findRemixOf = async (database: Database, taskId: string): Promise<string | undefined> => {
+export const findOpenRemix = async (database: Database, taskId: string): Promise<string | undefined> => {
   const { rows } = await database.query<{ id: string }>(
     'select task_id as id from open_tasks where source_task_id = $1 limit 1',
     [taskId],
@@ -162,19 +163,19 @@ export const findRemixOf = async (database: Database, taskId: string): Promise<s
   return rows[0]?.id
 }
 
-/** Removes a task that has ended, with its events. Money keeps its own books. False where there was none such. */
+/** Deletes a task that has ended, and its events. Ledger entries stay. Returns false if there was no such task. */
 export const deleteFinishedTask = async (
   database: Database,
   { day, id, accountId }: TaskKey,
 ): Promise<boolean> => {
   const { rows } = await database.query<{ id: string }>(
-    `with gone as (
+    `with deleted as (
        delete from video_tasks
         where day = $1 and id = $2 and account_id = $3 and state in ('completed', 'failed') returning day, id
-     ), untold as (
-       delete from task_events e using gone where e.day = gone.day and e.task_id = gone.id
+     ), events as (
+       delete from task_events e using deleted where e.day = deleted.day and e.task_id = deleted.id
      )
-     select id from gone`,
+     select id from deleted`,
     [day, id, accountId],
   )
   return rows.length > 0
@@ -188,12 +189,12 @@ export interface FinishedTask {
   family: VideoTask['family']
   provider: string
   upstream: unknown
-  /** Wakes the run that waited for its news, if one did. */
+  /** Wakes the run that waited for the outcome, if one did. */
   awakeable: string | null
 }
 
-/** Who made a task's video, and what they left to find their job again. */
-export const findMaker = async (
+/** The provider of a task, and its reference of the job. */
+export const findProviderJob = async (
   database: Database,
   day: string,
   id: string,
@@ -206,9 +207,9 @@ export const findMaker = async (
 }
 
 /**
- * Ends a task: status by compare-and-set, its event, and the end of its place among the open ones.
- * Answers the task for the one caller that won, and nothing for everyone after it. A task whose provider has made the
- * video is not cancelled any more; what is known of that is looked up under the lock of the task's open row.
+ * Ends a task: sets its status by compare-and-set, adds the event and deletes the open row. Returns the task to the
+ * caller that ended it, and undefined to later callers. A task whose provider has completed the video can no longer be
+ * cancelled; the statement checks this under the lock of the open row.
  */
 export const finishTask = async (
   database: Database,
@@ -233,7 +234,7 @@ export const finishTask = async (
         where day = $1 and id = $2 and state in ('pending', 'processing')
           and (not $7 or exists (select from closed))
         returning day, id, account_id, key_id, wallet, hold_micros, family, provider, upstream, progress, last_event
-     ), told as (
+     ), event as (
        insert into task_events (day, task_id, id, kind, data)
        select day, id, last_event, $3, jsonb_strip_nulls(jsonb_build_object('progress', progress, 'mediaId', $4::uuid,
                                                                 'code', $5::text, 'message', $6::text))

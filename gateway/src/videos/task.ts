@@ -4,32 +4,32 @@ import type { VideoStatus } from '@kinora/contract/operations/video-fields'
 import type { Wallet } from '../billing/money/money.ts'
 import type { Price } from '../billing/prices/price.ts'
 
-/** What was ordered, as it was understood: every default filled in, every name resolved. */
+/** A validated order: every default is filled in and every name resolved. */
 export interface VideoOrder {
   prompt: string
   seconds: number
-  /** As the caller gave it; it is echoed. */
+  /** As given by the caller; responses echo it. */
   size: string
   width: number
   height: number
   watermark: boolean
   isPrivate: boolean
   style?: string
-  /** What several reference pictures are to each other; absent where they only lend their look. */
+  /** How several reference images relate; absent if they only set the look. */
   referenceMode?: 'frames' | 'components'
-  /** Rewrite the prompt before it is sent on. */
+  /** Enhance the prompt before the job is submitted. */
   enhance?: boolean
-  /** That was done, or tried; what came of it is the task's enhanced prompt. */
+  /** Enhancing was done or has failed; the result is the task's enhanced prompt. */
   isEnhanced?: boolean
-  /** Characters named in the prompt, as they were found at admission. */
+  /** Characters named in the prompt, as found at admission. */
   characters?: { id: string; username: string }[]
-  /** How many pictures came with it; they go when the task ends. */
+  /** The number of reference images; they are deleted when the task ends. */
   images?: number
-  /** The failed task that this one was ordered again for. */
+  /** The failed task that this one retries. */
   retriedFrom?: string
-  /** The task this one is made from. */
+  /** The source of a remix. */
   remixOf?: { taskId: string; mediaId: string }
-  /** The caller's own notes; never sent to a provider. */
+  /** The caller's own data; never sent to a provider. */
   metadata?: Record<string, string | number | boolean>
 }
 
@@ -57,14 +57,14 @@ export interface VideoTask {
   errorMessage: string | null
 }
 
-/** How a task ends: with a video that is ours and readable, or with the reason why not. */
+/** How a task ends: with a stored video, or with an error. */
 export type Ending =
   | { kind: 'completed'; mediaId: string }
   | { kind: 'failed'; code: TaskErrorCode; message: string }
 
 export const isFinal = (state: VideoStatus): boolean => state === 'completed' || state === 'failed'
 
-/** What a provider finally said of a job, kept until the task has moved on. */
+/** The final result of a job at its provider, stored until the task has ended. */
 export type Outcome =
   | { kind: 'done'; result: unknown }
   | { kind: 'refused'; code: TaskErrorCode; message: string }

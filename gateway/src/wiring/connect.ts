@@ -37,7 +37,7 @@ export const loadSettings = (config: Config, postgres: Postgres, log: Log): Prom
       },
       concurrencyPerAccount: queueDefaults.concurrencyPerAccount,
       concurrencyPerKey: queueDefaults.concurrencyPerKey,
-      queueLengthPerAccount: queueDefaults.depthPerAccount,
+      queueLengthPerAccount: queueDefaults.lengthPerAccount,
       mediaRetentionDays: config.MEDIA_RETENTION_DAYS,
       taskRetentionDays: config.TASK_RETENTION_DAYS,
       logRetentionDays: config.LOG_RETENTION_DAYS,
@@ -54,7 +54,7 @@ export const retentionDaysOf =
 
 export const queueLimitsOf = (settings: InstanceSettings) => (): QueueLimits => {
   const { concurrencyPerAccount, concurrencyPerKey, queueLengthPerAccount } = settings.current()
-  return { concurrencyPerAccount, concurrencyPerKey, depthPerAccount: queueLengthPerAccount }
+  return { concurrencyPerAccount, concurrencyPerKey, lengthPerAccount: queueLengthPerAccount }
 }
 
 /** Checks the migrations before anything else reads the database, so that a missing table is not reported as an SQL error. */

@@ -23,10 +23,10 @@ import { createCutSegment } from '../transcription-tasks/segments/cut-segment.ts
 import { createReadLevels } from '../transcription-tasks/segments/read-levels.ts'
 import { discardJob } from '../videos/lifecycle/discard-job.ts'
 import { generateVideo, type GenerateDependencies } from '../videos/lifecycle/generate-video.workflow.ts'
-import { markAllStalled } from '../videos/open-task-store.ts'
 import { createJobDurations } from '../videos/polling/job-durations.ts'
 import { pollJobs, pollJobsName } from '../videos/polling/poll-jobs.workflow.ts'
 import { dispatchVideos, dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
+import { markAllStalled } from '../videos/queue/stalled-task-store.ts'
 import { shardKey } from '../videos/shard.ts'
 import { createWebhookUrls } from '../webhooks/inbound/webhook-url.ts'
 import { connect, dayMs, loadSettings, queueLimitsOf, retentionDaysOf } from './connect.ts'
@@ -76,12 +76,12 @@ export const wireWorker = async (config: Config, log: Log) => {
     connected
   const settings = await loadSettings(config, postgres, log)
   const days = retentionDaysOf(settings)
-  const pace = createJobDurations({ postgres, log })
+  const jobDurations = createJobDurations({ postgres, log })
   const steps: GenerateDependencies = {
     postgres,
     providers,
     router,
-    pace,
+    jobDurations,
     mediaStore,
     log,
     probeVideo: createProbeVideo(config.FFPROBE_PATH),
@@ -115,7 +115,7 @@ export const wireWorker = async (config: Config, log: Log) => {
         suspendAfterMs,
       ),
       pollJobs(
-        { postgres, providers, engine, catalog, pace, router, announce: pubsub.publish, log },
+        { postgres, providers, engine, catalog, jobDurations, router, announce: pubsub.publish, log },
         suspendAfterMs,
       ),
       transcribeRecording(recordings, suspendAfterMs),
@@ -144,7 +144,7 @@ export const wireWorker = async (config: Config, log: Log) => {
       await maintenance.closeMeter()
       await supervisor.stop()
       await served.close()
-      await pace.stop()
+      await jobDurations.stop()
       await settings.stop()
       await router.stop()
       await liveConfig.stop()

@@ -1,7 +1,7 @@
 import type { Database, Postgres } from '../../src/platform/postgres.ts'
-import { requeueStalled } from '../../src/videos/open-task-store.ts'
 import { queueDefaults, type QueueLimits } from '../../src/videos/queue/queue-limits.ts'
 import { lockQueue, nextStartInMs, claimAccepted, type Queue } from '../../src/videos/queue/queue-store.ts'
+import { requeueStalled } from '../../src/videos/queue/stalled-task-store.ts'
 
 const manyStarts = 10_000
 

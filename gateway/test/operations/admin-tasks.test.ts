@@ -3,7 +3,7 @@ import Schema from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
-import { recordAttempt } from '../../src/videos/open-task-store.ts'
+import { recordAttempt } from '../../src/videos/task-attempt-store.ts'
 import { ask, askJson, expectProblem, form, pixel } from '../kit/answers.ts'
 import { acceptedAt, daysAgo, recordingAt } from '../kit/expired.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-import { requeueStalled, returnToQueue } from '../../src/videos/open-task-store.ts'
+import { returnToQueue } from '../../src/videos/lifecycle/submit-store.ts'
+import { requeueStalled } from '../../src/videos/queue/stalled-task-store.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
 import { dispatchTick, tickOf } from '../kit/queue.ts'
@@ -151,7 +152,7 @@ describe('the order', () => {
       day: '2026-01-01',
       provider: 'vendor',
     }
-    await returnToQueue(database.postgres, started, { waitMs: 60_000, turnedAway: true })
+    await returnToQueue(database.postgres, started, { waitMs: 60_000, isRefused: true })
     expect((await take(1)).map(({ taskId }) => taskId.slice(-2))).toEqual(['/1'])
     expect(await take(2)).toEqual([])
     await line(few, 1)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
 import { postgresPubsub } from '../../src/platform/pubsub.ts'
-import { recordPolls } from '../../src/videos/open-task-store.ts'
+import { recordPolls } from '../../src/videos/polling/poll-store.ts'
 import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
 import { markProcessing } from '../../src/videos/task-store.ts'
 import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'

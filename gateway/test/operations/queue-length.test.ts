@@ -38,7 +38,7 @@ const fill = (count: number) =>
   )
 
 test('a line takes as many tasks of an account as its depth, and the next is refused with nothing held', async () => {
-  const depth = queueDefaults.depthPerAccount
+  const depth = queueDefaults.lengthPerAccount
   expect((await create(other)).status).toBe(200)
   await fill(depth - 1)
   const startedMs = performance.now()

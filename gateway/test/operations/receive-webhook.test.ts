@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createFalSigner } from '../../../dev/vendor/fal-signature.ts'
 import { Secret } from '../../src/platform/secret.ts'
 import { removeWebhookReceipts } from '../../src/retention/expired-webhook-receipt-store.ts'
-import { findDuePolls, recordPolls, recordSubmitted, waitOut } from '../../src/videos/open-task-store.ts'
+import { recordSubmitted, waitForDeadline } from '../../src/videos/lifecycle/submit-store.ts'
+import { findDuePolls, recordPolls } from '../../src/videos/polling/poll-store.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
 import { createWebhookUrls } from '../../src/webhooks/inbound/webhook-url.ts'
 import { ask, expectProblem, randomAddress } from '../kit/answers.ts'
@@ -111,7 +112,7 @@ describe('genuine news', () => {
     await expectHeard(gateway.webhookOf(taskId, jobId))
     const open = { taskId, provider: 'queue' }
     expect(await recordSubmitted(postgres, open, gateway.refOf(jobId), 60_000)).toBe('known')
-    await waitOut(postgres, taskId, 0)
+    await waitForDeadline(postgres, taskId, 0)
     expect(await seen(taskId)).toMatchObject({ upstream: gateway.refOf(jobId), isDue: true, processings: 1 })
   })
 

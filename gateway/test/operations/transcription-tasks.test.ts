@@ -336,7 +336,7 @@ describe('a run', () => {
     expect(requeued).toEqual({ taskId: id, run: 2 })
     for (const step of [planSegments, transcribeSegments])
       expect(await step(transcriber.dependencies, id, 1)).toEqual({ kind: 'stop' })
-    await postgres.query(`update open_transcriptions set touched_at = 'epoch' where task_id = $1`, [id])
+    await postgres.query(`update open_transcriptions set last_activity_at = 'epoch' where task_id = $1`, [id])
     expect(await transcriber.work()).toBe(1)
     await until(id, 'completed')
     expect(await movementsOf(id)).toEqual({ hold: 270, capture: 270 })

@@ -7,21 +7,21 @@ import type { Database } from '../../platform/postgres.ts'
 import type { Providers } from '../../providers/port/provider.ts'
 import type { Opaque } from '../../providers/port/video.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
-import { stopUpstream } from '../lifecycle/discard-job.ts'
+import { cancelJob } from '../lifecycle/discard-job.ts'
 import { settleVideo, type SettleDependencies } from '../lifecycle/settle-video.ts'
-import { findJobUnderWay, recordOutcome } from '../open-task-store.ts'
+import { findRunningJob, recordOutcome } from '../open-task-store.ts'
 import { isFinal, type VideoTask } from '../task.ts'
 import { dialectOf, presentVideo, videoUrlOf } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 
 /**
- * Ends a task that has not ended, unless its provider has made the video already. Answers the task as it then stands:
- * cancelled, as it had ended before, or still on its way to its end.
+ * Cancels an open task, unless its provider has completed the video already. Returns the task as it is afterwards:
+ * cancelled, ended before, or still processing.
  */
 export type CancelTask = (
   id: string,
   accountId: string,
-  /** Written in the transaction that ends it. */
+  /** Writes in the transaction that ends the task. */
   alongside?: (database: Database) => Promise<void>,
 ) => Promise<VideoTask>
 
@@ -29,29 +29,28 @@ export type CancelDependencies = Omit<SettleDependencies, 'discardJob'> & {
   providers: Providers
   readTask: ReadTask
   log: Log
-  /** Tells the run that waits for this task's news to look; it finds that there is nothing left to do. */
+  /** Wakes the run that waits for the task's outcome. */
   wakeRun: (awakeable: string) => Promise<void>
 }
 
-// A provider that does not answer must not keep a cancel waiting for as long as a poll may take.
+// Shorter than the timeout of ordinary polls, because the caller waits for it.
 const pollTimeoutMs = 5_000
 
 /**
- * A cancelled task is one that failed: the same compare-and-set ends it and the same settlement gives its hold back, so
- * a run that finishes at the same moment either wins or finds nothing to do. A video that its provider has made is
- * paid for, so the provider is asked first where it works on the job: once it has finished, the cancel does nothing. A
- * provider that cannot be reached is taken for one that has not. It is asked to stop afterwards, and nobody waits for
- * that.
+ * A cancelled task counts as failed: the same compare-and-set ends it and the same settlement releases its hold, so a run
+ * that finishes at the same time either wins or finds nothing to do. A completed video is charged, so a running job is
+ * polled first, and the cancel has no effect if the job is done. If the poll fails, the job counts as running. The job
+ * is cancelled at its provider afterwards, and the response does not wait for that.
  */
 export const createCancelTask = (dependencies: CancelDependencies): CancelTask => {
   const { postgres, providers, readTask, log, wakeRun } = dependencies
-  const tell = (taskId: string, telling: Promise<void>) => {
-    telling.catch((error: unknown) => log.warn({ err: error, taskId }, 'video.not-stopped'))
+  const inBackground = (taskId: string, event: string, work: Promise<void>) => {
+    work.catch((error: unknown) => log.warn({ err: error, taskId }, event))
   }
 
-  /** What the provider has to say of a job whose outcome we do not know; written down where it is done. */
-  const noteIfDone = async (taskId: string): Promise<void> => {
-    const job = await findJobUnderWay(postgres, taskId)
+  /** Polls the running job of a task, and records the outcome if it is done. */
+  const recordIfDone = async (taskId: string): Promise<void> => {
+    const job = await findRunningJob(postgres, taskId)
     const provider = job && providers.find(job.provider)
     if (job === undefined || provider?.video === undefined) return
     try {
@@ -63,23 +62,25 @@ export const createCancelTask = (dependencies: CancelDependencies): CancelTask =
       log.info({ err: error, taskId, provider: provider.name }, 'poll.failed')
       return
     }
-    if (job.awakeable !== null) tell(taskId, wakeRun(job.awakeable))
+    if (job.awakeable !== null) inBackground(taskId, 'run.wake-failed', wakeRun(job.awakeable))
   }
 
   return async (id, accountId, alongside) => {
     const task = await readTask(id, accountId, { isFresh: true })
     if (isFinal(task.state)) return task
-    await noteIfDone(id)
+    await recordIfDone(id)
     const finished = await settleVideo(
       {
         ...dependencies,
-        discardJob: async ({ provider, upstream }) => tell(id, stopUpstream(providers, provider, upstream)),
+        discardJob: async ({ provider, upstream }) =>
+          inBackground(id, 'job.cancel-failed', cancelJob(providers, provider, upstream)),
       },
       id,
       { kind: 'failed', code: 'task_cancelled', message: taskErrors.task_cancelled },
       alongside,
     )
-    if (finished !== undefined && finished.awakeable !== null) tell(id, wakeRun(finished.awakeable))
+    if (finished !== undefined && finished.awakeable !== null)
+      inBackground(id, 'run.wake-failed', wakeRun(finished.awakeable))
     return readTask(id, accountId, { isFresh: true })
   }
 }

@@ -12,7 +12,7 @@ import type { VideoModel } from '../../models/model.ts'
 import { imagesInList, tryImages, withImages, type ImageDependencies } from '../images/reference-image.ts'
 import type { PromptEnhancer } from '../prompts/enhance-prompt.ts'
 import type { AdmitVideo } from '../queue/admit-video.ts'
-import { characterWishOf, type WithCharacter } from '../requested-character.ts'
+import { readCharacterRequest, type WithCharacter } from '../requested-character.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
 import { presentCreatedVideoTask } from './present-video.ts'
 
@@ -22,7 +22,7 @@ type Form = FormA & Partial<FormB>
 
 const endpoint = '/v1/video/create'
 
-/** Nobody can choose about a watermark in this parameter set, so there is none. */
+/** This parameter set has no watermark option, so there is no watermark. */
 const orderOfFamilyA = (form: FormA, model: VideoModel): VideoOrder => ({
   prompt: form.prompt,
   seconds: model.defaultSeconds,
@@ -74,22 +74,22 @@ export const createVideoTask =
       ...(model.referenceMode !== undefined && sources.length > 0 && { referenceMode: model.referenceMode }),
       ...(enhance && { enhance }),
     }
-    const wish = model.family === 'B' ? characterWishOf(form, fields) : undefined
+    const characterRequest = model.family === 'B' ? readCharacterRequest(form, fields) : undefined
     const admission = { caller, model, createdVia: 'create', order } as const
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
-      await withCharacter.check(call, wish)
+      await withCharacter.check(call, characterRequest)
       return tryImages(images, sources, signal, async (stored) => ({
         headers,
         body: await admitVideo.quote({ ...admission, images: stored }),
       }))
     }
-    const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideoTask(task) })
-    const responseToStore = (task: VideoTask) => call.responseToStore(task.id, replyOf(task))
-    const task = await withCharacter(call, wish, (character) =>
+    const responseOf = (task: VideoTask) => ({ headers, body: presentCreatedVideoTask(task) })
+    const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))
+    const task = await withCharacter(call, characterRequest, (character) =>
       withImages(images, sources, signal, (stored) =>
         admitVideo({ ...admission, images: stored, character, responseToStore }),
       ),
     )
-    return replyOf(task)
+    return responseOf(task)
   }

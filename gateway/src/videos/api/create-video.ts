@@ -9,7 +9,7 @@ import { chooseVideoModel } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
 import { imagesOf, tryImages, withImages, type ImageDependencies } from '../images/reference-image.ts'
 import type { AdmitVideo } from '../queue/admit-video.ts'
-import { characterWishOf, type WithCharacter } from '../requested-character.ts'
+import { readCharacterRequest, type WithCharacter } from '../requested-character.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
 import { dialectOf, presentCreatedVideo } from './present-video.ts'
 import { readMetadata } from './read-metadata.ts'
@@ -36,7 +36,7 @@ export const createVideo =
     const form = call.read(model.form ?? FamilyBVideoForm) as Form
     const dimensions = model.dimensions[form.size]
     if (dimensions === undefined) throw new Error(`${model.id} has no dimensions for ${form.size}`)
-    // Only the parameter set of family B has it; for the other it is one more that nobody knows.
+    // Family A has no metadata; there it counts as an unknown parameter.
     const metadata = model.family === 'B' ? readMetadata(fields.value('metadata')) : undefined
     const order: VideoOrder = {
       prompt: form.prompt,
@@ -52,26 +52,27 @@ export const createVideo =
     if (model.family === 'A' && fields.isRepeated('input_reference')) {
       throw new ApiError('invalid_parameter', {
         param: 'input_reference',
-        message: `'input_reference' was given more than once. ${model.id} takes one image.`,
+        message: `'input_reference' was given more than once. ${model.id} accepts one image.`,
       })
     }
-    const wish = model.family === 'B' ? characterWishOf(form, fields) : undefined
-    if (wish === undefined && fields.value('character_create') !== undefined) call.ignore('character_create')
+    const characterRequest = model.family === 'B' ? readCharacterRequest(form, fields) : undefined
+    if (characterRequest === undefined && fields.value('character_create') !== undefined)
+      call.ignore('character_create')
     const admission = { caller, model, createdVia: 'videos', order } as const
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
-      await withCharacter.check(call, wish)
+      await withCharacter.check(call, characterRequest)
       return tryImages(images, given.slice(0, 1), signal, async (stored) => ({
         headers,
         body: await admitVideo.quote({ ...admission, images: stored }),
       }))
     }
-    const replyOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, dialectOf(call)) })
-    const responseToStore = (task: VideoTask) => call.responseToStore(task.id, replyOf(task))
-    const task = await withCharacter(call, wish, (character) =>
+    const responseOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, dialectOf(call)) })
+    const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))
+    const task = await withCharacter(call, characterRequest, (character) =>
       withImages(images, given.slice(0, 1), signal, (stored) =>
         admitVideo({ ...admission, images: stored, character, responseToStore }),
       ),
     )
-    return replyOf(task)
+    return responseOf(task)
   }

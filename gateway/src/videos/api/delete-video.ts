@@ -7,8 +7,8 @@ import type { Postgres } from '../../platform/postgres.ts'
 import type { Providers } from '../../providers/port/provider.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { deleteFilesOfTask, lockFilesOfTask } from '../../storage/stored-file-store.ts'
-import { discardKept } from '../lifecycle/discard-job.ts'
-import { deleteFinishedTask, findMaker, findRemixOf } from '../task-store.ts'
+import { discardRetainedJob } from '../lifecycle/discard-job.ts'
+import { deleteFinishedTask, findOpenRemix, findProviderJob } from '../task-store.ts'
 import { isFinal } from '../task.ts'
 import type { ReadTask } from './read-task.ts'
 
@@ -28,32 +28,32 @@ export const deleteVideo =
   }): Handler<typeof operations.deleteVideo> =>
   async ({ path, caller: { accountId } }) => {
     const { id, day, state } = await readTask(path.id, accountId, { isFresh: true })
-    const maker = await findMaker(postgres, day, id)
+    const job = await findProviderJob(postgres, day, id)
     const keys = await postgres.transaction(async (database) => {
-      // A remix that is being created at this moment is either seen below, or finds its source gone.
+      // A concurrent remix of this video is either found below or refused because its source is gone.
       await lockFilesOfTask(database, id)
-      const remix = await findRemixOf(database, id)
+      const remix = await findOpenRemix(database, id)
       if (remix !== undefined) {
         throw new ApiError('conflict', {
-          message: `This video is the source of ${remix}, which has not ended. Wait until it has, or cancel it, and delete this one then.`,
+          message: `This video is the source of ${remix}, which has not ended. Wait for that task or cancel it, then delete this video.`,
           headers: { 'x-should-retry': 'false' },
         })
       }
-      // Whether it has ended is decided here and not by the read; nobody else can have ended it twice.
+      // The statement decides whether the task has ended; the state read above may be out of date.
       if (await deleteFinishedTask(database, { id, day, accountId })) return deleteFilesOfTask(database, id)
-      // Somebody else deleted it since it was read.
+      // Another request deleted it in the meantime.
       if (isFinal(state)) throw new ApiError('task_not_found')
       throw new ApiError('task_not_completed', {
-        message: `This task is ${state}; only one that is completed or failed can be deleted.`,
+        message: `This task is ${state}. Only a completed or failed task can be deleted.`,
       })
     })
     readTask.forget(id, accountId)
     for (const removal of await Promise.allSettled(keys.map((key) => mediaStore.remove(key)))) {
-      if (removal.status === 'rejected') log.warn({ err: removal.reason, taskId: id }, 'video.not-removed')
+      if (removal.status === 'rejected') log.warn({ err: removal.reason, taskId: id }, 'video.remove-failed')
     }
-    if (maker !== undefined) {
-      discardKept(providers, maker).catch((error: unknown) =>
-        log.warn({ err: error, taskId: id }, 'video.not-removed'),
+    if (job !== undefined) {
+      discardRetainedJob(providers, job).catch((error: unknown) =>
+        log.warn({ err: error, taskId: id }, 'video.remove-failed'),
       )
     }
     return { body: { id, object: 'video.deleted', deleted: true } }

@@ -9,7 +9,7 @@ import type { Database } from '../../platform/postgres.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
 import { isLast, type FollowTask } from '../lifecycle/follow-task.ts'
 import { findLastEvent, type TaskEvent } from '../lifecycle/task-event-store.ts'
-import { dialectOf, videoUrlOf, wordFor, type Dialect } from './present-video.ts'
+import { dialectOf, statusName, videoUrlOf, type Dialect } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 
 const stateAfter: Record<TaskEvent['kind'], VideoStatus> = {
@@ -20,15 +20,15 @@ const stateAfter: Record<TaskEvent['kind'], VideoStatus> = {
   failed: 'failed',
 }
 
-/** Which event the reader had last; a client that comes back by itself says so in the header. */
+/** The last event that the client received. Clients that reconnect by themselves send the header. */
 const lastEventIdOf = ({
   header,
   query,
 }: Call<typeof operations.followVideo>): { param: string; id: number } | undefined => {
   const given = header('last-event-id')?.trim() ?? ''
   if (given === '') {
-    const asked = query.last_event_id
-    return asked === undefined ? undefined : { param: 'last_event_id', id: Number(asked) }
+    const parameter = query.last_event_id
+    return parameter === undefined ? undefined : { param: 'last_event_id', id: Number(parameter) }
   }
   if (/^\d{1,15}$/.test(given)) return { param: 'Last-Event-ID', id: Number(given) }
   throw new ApiError('invalid_parameter', {
@@ -37,38 +37,44 @@ const lastEventIdOf = ({
   })
 }
 
-const viewOf = (taskId: string, event: TaskEvent, progress: number, told: Telling): VideoEvent => {
-  const { mediaId, code, message } = event.data
-  return {
-    id: taskId,
-    status: wordFor(stateAfter[event.kind], told.dialect),
-    progress,
-    video_url: videoUrlOf(told.links, mediaId ?? null),
-    ...(code !== undefined && { error: { code, message: message ?? '' } }),
-  }
-}
-
-interface Telling {
+interface StreamDependencies {
   follow: FollowTask
   links: LinkSigner
   dialect: Dialect
 }
 
-// Those who are sent away together should not come back together.
-const comeBackAfterMs = () => 500 + Math.floor(Math.random() * 2_000)
+const viewOf = (
+  taskId: string,
+  event: TaskEvent,
+  progress: number,
+  { links, dialect }: StreamDependencies,
+): VideoEvent => {
+  const { mediaId, code, message } = event.data
+  return {
+    id: taskId,
+    status: statusName(stateAfter[event.kind], dialect),
+    progress,
+    video_url: videoUrlOf(links, mediaId ?? null),
+    ...(code !== undefined && { error: { code, message: message ?? '' } }),
+  }
+}
 
-async function* tell(
+// Jitter, so that clients disconnected together do not reconnect together.
+const reconnectDelayMs = () => 500 + Math.floor(Math.random() * 2_000)
+
+async function* streamEvents(
   task: { id: string; day: string },
   afterEventId: number,
-  told: Telling,
+  dependencies: StreamDependencies,
   signal: AbortSignal,
 ): EventStream {
   let progress = 0
-  for await (const event of told.follow(task, afterEventId, signal)) {
+  for await (const event of dependencies.follow(task, afterEventId, signal)) {
     progress = Math.max(progress, event.data.progress ?? 0)
-    yield { id: event.id, event: event.kind, data: JSON.stringify(viewOf(task.id, event, progress, told)) }
+    const view = viewOf(task.id, event, progress, dependencies)
+    yield { id: event.id, event: event.kind, data: JSON.stringify(view) }
   }
-  if (signal.reason instanceof ApiError) yield { retryMs: comeBackAfterMs() }
+  if (signal.reason instanceof ApiError) yield { retryMs: reconnectDelayMs() }
 }
 
 export const followVideo =
@@ -94,11 +100,11 @@ export const followVideo =
           message: `'${last.param}' must be the id of an event of this task.`,
         })
       }
-      // A browser reconnects to a stream that ended until it is told that there is nothing more.
+      // A browser reconnects to an ended stream until it gets a 204.
       if (newest !== undefined && isLast(newest) && last.id === newest.id) {
         return { status: 204, body: undefined }
       }
     }
-    const told = { follow, links, dialect: dialectOf(call) }
-    return { body: tell({ id, day }, last?.id ?? 0, told, call.waitSignal()) }
+    const dependencies = { follow, links, dialect: dialectOf(call) }
+    return { body: streamEvents({ id, day }, last?.id ?? 0, dependencies, call.waitSignal()) }
   }

@@ -10,7 +10,7 @@ test.each([
   'VIDEO/MP4; q=0.4',
   'video/mp4, */*',
   'application/json;q=0.5, application/binary',
-])('bytes for %s', (accept) => {
+])('sends bytes for Accept: %s', (accept) => {
   expect(prefersBytes(accept)).toBe(true)
 })
 
@@ -25,6 +25,6 @@ test.each([
   'text/html, image/avif, */*;q=0.8',
   'application/*',
   'video/mp4;q=nonsense',
-])('JSON for %s', (accept) => {
+])('sends JSON for Accept: %s', (accept) => {
   expect(prefersBytes(accept)).toBe(false)
 })

@@ -15,7 +15,7 @@ import { hintHeaders } from './read-status.ts'
 import type { ReadTask } from './read-task.ts'
 import { mediaIdOf } from './source-task.ts'
 
-/** Whether a reader would rather have the bytes than JSON; one that takes anything gets JSON. */
+/** Whether the `Accept` header prefers the bytes over JSON. A client that accepts anything gets JSON. */
 export const prefersBytes = (accept: string | undefined): boolean => {
   const weights = { bytes: 0, json: 0 }
   for (const each of accept?.split(',') ?? []) {
@@ -44,7 +44,7 @@ const assertCompleted = (task: VideoTask, catalog: Catalog): string => {
   return mediaIdOf(task)
 }
 
-/** A name that is safe in any file system; an id may hold a colon. */
+/** A name that is safe in any file system; an id may contain a colon. */
 const fileNameOf = (task: VideoTask, { kind, contentType }: StoredFile): string => {
   const stem = task.id.replace(/[^A-Za-z0-9._-]/g, '-')
   const name = kind === 'video' ? stem : `${stem}-${kind}`

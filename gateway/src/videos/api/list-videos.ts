@@ -16,7 +16,7 @@ export const listVideos =
   }: {
     database: Database
     links: LinkSigner
-    /** How long tasks can be read, where their account has no term of its own. */
+    /** The default retention of tasks, for accounts without their own. */
     taskDays: () => number
   }): Handler<typeof operations.listVideos> =>
   async (call) => {
@@ -35,7 +35,7 @@ export const listVideos =
               timeOfTaskId(after),
               findCreationTime,
             ),
-      // One more than is shown tells whether there are more.
+      // One more than the page shows whether there are more.
       limit: limit + 1,
     })
     const data = found

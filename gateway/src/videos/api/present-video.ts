@@ -1,4 +1,4 @@
-/** A task as its readers see it: the family picks the fields, the dialect picks the words or the whole shape. */
+/** The API representations of a task. The family determines the fields, the dialect the status names or the whole shape. */
 import type { VideoStatus } from '@kinora/contract/operations/video-fields'
 import type { CreatedVideoTask, VideoTaskView } from '@kinora/contract/operations/video-tasks'
 import type {
@@ -14,10 +14,10 @@ import type { LinkSigner } from '../../storage/signed-link.ts'
 import type { VideoTask } from '../task.ts'
 
 /**
- * `openai-words`: other words for the first two states, because client libraries that poll by themselves know only
- * those · `openai`: under `/openai/v1`, also the fields that the openai client declares.
+ * `openai-status`: the status names of the openai client libraries, whose poll helpers know no others · `openai`: under
+ * `/openai/v1`, also the fields that the openai client declares.
  */
-export type Dialect = 'reference' | 'openai-words' | 'openai'
+export type Dialect = 'reference' | 'openai-status' | 'openai'
 
 export const dialectOf = ({
   header,
@@ -25,22 +25,22 @@ export const dialectOf = ({
   isUnderOpenAi,
 }: Pick<Call, 'header' | 'caller' | 'isUnderOpenAi'>): Dialect => {
   if (isUnderOpenAi) return 'openai'
-  const hasOpenAiWords =
+  const hasOpenAiStatus =
     header('x-stainless-poll-helper') === 'true' || (header('x-api-dialect') ?? caller.dialect) === 'openai'
-  return hasOpenAiWords ? 'openai-words' : 'reference'
+  return hasOpenAiStatus ? 'openai-status' : 'reference'
 }
 
-const openAiWords: Record<VideoStatus, string> = {
+const openAiStatus: Record<VideoStatus, string> = {
   pending: 'queued',
   processing: 'in_progress',
   completed: 'completed',
   failed: 'failed',
 }
 
-export const wordFor = (state: VideoStatus, dialect: Dialect): string =>
-  dialect === 'reference' ? state : openAiWords[state]
+export const statusName = (state: VideoStatus, dialect: Dialect): string =>
+  dialect === 'reference' ? state : openAiStatus[state]
 
-/** A link to the task's video, made anew each time; null while there is none. */
+/** A newly signed link to the task's video; null if there is none. */
 export const videoUrlOf = (links: Pick<LinkSigner, 'link'>, mediaId: string | null): string | null =>
   mediaId === null ? null : links.link(mediaId, 'video.mp4')
 
@@ -50,7 +50,7 @@ const presentOpenAiVideo = (task: VideoTask, videoUrl: string | null): OpenAiVid
   id: task.id,
   object: 'video',
   model: task.model,
-  status: openAiWords[task.state],
+  status: openAiStatus[task.state],
   progress: task.progress,
   created_at: unixSeconds(task.createdAt),
   completed_at: task.state === 'completed' ? unixSeconds(task.statusUpdatedAt) : null,
@@ -71,7 +71,7 @@ export const presentCreatedVideo = (task: VideoTask, dialect: Dialect): CreatedV
         id: task.id,
         object: 'video',
         model: task.model,
-        status: task.family === 'A' || dialect === 'openai-words' ? 'queued' : 'pending',
+        status: task.family === 'A' || dialect === 'openai-status' ? 'queued' : 'pending',
         progress: 0,
         created_at: unixSeconds(task.createdAt),
         seconds: task.order.seconds,
@@ -81,7 +81,7 @@ export const presentCreatedVideo = (task: VideoTask, dialect: Dialect): CreatedV
 export const presentRemixedVideo = (task: VideoTask, dialect: Dialect): RemixedVideo | OpenAiVideo =>
   dialect === 'openai'
     ? presentOpenAiVideo(task, null)
-    : { id: task.id, object: 'video', status: wordFor('pending', dialect), progress: 0 }
+    : { id: task.id, object: 'video', status: statusName('pending', dialect), progress: 0 }
 
 const failureOf = ({ errorCode, errorMessage }: VideoTask) =>
   errorCode === null ? {} : { error: { code: errorCode, message: errorMessage ?? '' } }
@@ -94,7 +94,7 @@ export const presentVideo = (
   if (dialect === 'openai') return presentOpenAiVideo(task, videoUrl)
   const status = {
     id: task.id,
-    status: wordFor(task.state, dialect),
+    status: statusName(task.state, dialect),
     progress: task.progress,
     video_url: videoUrl,
   }
@@ -109,7 +109,7 @@ export const presentVideo = (
     : { ...status, model: task.model, seconds: task.order.seconds, size: task.order.size, ...error }
 }
 
-/** The create-and-query style has one shape for both families and knows no other dialect. */
+/** `/v1/video/create` and `/v1/video/query` have one shape for both families and no dialects. */
 export const presentCreatedVideoTask = (task: VideoTask): CreatedVideoTask => ({
   id: task.id,
   status: task.state,
@@ -137,7 +137,7 @@ export const presentListedVideo = (
         id: task.id,
         object: 'video',
         model: task.model,
-        status: wordFor(task.state, dialect),
+        status: statusName(task.state, dialect),
         progress: task.progress,
         created_at: unixSeconds(task.createdAt),
         seconds: task.order.seconds,

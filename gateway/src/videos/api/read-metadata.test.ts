@@ -10,7 +10,7 @@ const value = fc.oneof(
 )
 const key = fc.string({ minLength: 1, maxLength: 64 }).filter((text) => !text.includes('\0'))
 
-test('an object and its text read the same, and as they are', () => {
+test('an object and its JSON text are read unchanged', () => {
   fc.assert(
     fc.property(fc.dictionary(key, value, { maxKeys: 16 }), (given) => {
       expect(readMetadata(given)).toEqual(given)
@@ -19,13 +19,13 @@ test('an object and its text read the same, and as they are', () => {
   )
 })
 
-test('nothing given is nothing', () => {
+test('missing and empty metadata is undefined', () => {
   expect(readMetadata(undefined)).toBeUndefined()
   expect(readMetadata('  ')).toBeUndefined()
 })
 
 test.each([
-  ['text that is no JSON', '{'],
+  ['invalid JSON', '{'],
   ['a list', '[]'],
   ['a list in JSON', []],
   ['null', 'null'],
@@ -36,15 +36,15 @@ test.each([
   ['a value of 513 characters', { key: 'v'.repeat(513) }],
   ['a value that is an object', { key: {} }],
   ['a value that is null', '{"key":null}'],
-  ['a number beyond all numbers', '{"key":1e999}'],
+  ['an infinite number', '{"key":1e999}'],
   ['a zero byte', { key: 'a\0b' }],
-  ['half of a pair', { key: '\ud800' }],
+  ['a lone surrogate', { key: '\ud800' }],
   ['more than 16 KB of text', `{"key":1${' '.repeat(16 * 1024)}}`],
   [
     'more than 16 KB in all',
     Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`k${i}`, '😀'.repeat(512)])),
   ],
-])('%s is refused under its own name', (_, given) => {
+])('%s is refused as an invalid metadata parameter', (_, given) => {
   expect(() => readMetadata(given)).toThrow(
     expect.objectContaining({ code: 'invalid_parameter', param: 'metadata' }),
   )

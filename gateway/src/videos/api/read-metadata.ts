@@ -1,4 +1,4 @@
-/** A caller's own notes on a task. They are kept and shown, never read and never sent on. */
+/** A caller's own data on a task. It is stored and returned, never interpreted and never sent to a provider. */
 import { ApiError } from '@kinora/contract/errors'
 
 type Metadata = Record<string, string | number | boolean>
@@ -18,12 +18,12 @@ const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
-    throw invalid('must be a JSON object as text.', error)
+    throw invalid('must be valid JSON text of an object.', error)
   }
 }
 
 const charactersOf = (text: string) => [...text].length
-// What cannot be stored as text cannot be given back either.
+// PostgreSQL cannot store zero bytes or lone surrogates as text.
 const isText = (text: string) => !text.includes('\0') && text.isWellFormed()
 
 const assertEntry = (key: string, value: unknown): void => {
@@ -31,13 +31,13 @@ const assertEntry = (key: string, value: unknown): void => {
     throw invalid(`has a key that is not 1 to ${keyCharactersMax} characters of text.`)
   }
   if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return
-  if (typeof value !== 'string') throw invalid('may hold only text, numbers, true and false.')
+  if (typeof value !== 'string') throw invalid('may contain only text, numbers, true and false.')
   if (charactersOf(value) > valueCharactersMax || !isText(value)) {
     throw invalid(`has a value that is not text of at most ${valueCharactersMax} characters.`)
   }
 }
 
-/** Reads a JSON object, or the text of one; undefined where none was given. */
+/** Reads a JSON object or its text; undefined if none was given. */
 export const readMetadata = (value: unknown): Metadata | undefined => {
   if (value === undefined || (typeof value === 'string' && value.trim() === '')) return undefined
   const given = typeof value === 'string' ? parsed(value) : value

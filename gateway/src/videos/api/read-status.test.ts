@@ -6,7 +6,7 @@ const wait = (headers: Record<string, string>, query: Record<string, string> = {
   waitOf({ header: (name) => headers[name], query })
 const seconds = (...given: Parameters<typeof wait>) => wait(...given).seconds
 
-test('a preference and a parameter ask for the same, and the parameter wins', () => {
+test('the wait comes from a preference or a parameter, and the parameter takes precedence', () => {
   expect(seconds({})).toBe(0)
   expect(seconds({ prefer: 'wait=7' })).toBe(7)
   expect(seconds({ prefer: 'respond-async, WAIT = "7"; foo' })).toBe(7)
@@ -15,13 +15,13 @@ test('a preference and a parameter ask for the same, and the parameter wins', ()
   expect(seconds({ prefer: 'wait=soon' })).toBe(0)
 })
 
-test('nobody is held longer than a minute, and a poll helper not longer than ten seconds', () => {
+test('a wait is capped at one minute, and at ten seconds for a poll helper', () => {
   expect(seconds({ prefer: 'wait=9999' })).toBe(60)
   expect(seconds({ prefer: 'wait=60', 'x-stainless-poll-helper': 'true' })).toBe(10)
   expect(seconds({ 'x-stainless-poll-helper': 'true' }, { wait: '5' })).toBe(5)
 })
 
-test('a wait is for the final state, unless the next change is asked for', () => {
+test('a wait is for the final state unless the next change is requested', () => {
   expect(wait({ prefer: 'wait=7' }).until).toBe('final')
   for (const prefer of ['wait=7, until=change', 'until="change",wait=7', 'wait=7; Until=Change']) {
     expect(wait({ prefer })).toMatchObject({ seconds: 7, until: 'change' })

@@ -1,6 +1,6 @@
 /**
- * What the reads of a task's status share: the link that is made anew, the tag by which a reader who has seen
- * this much is told so, when to look again, and the wait for the end or for a change where the reader asks for one.
+ * Shared by all endpoints that return a task's status: the signed link, the ETag, the hints for the next poll, and the
+ * optional wait for the end or for a change.
  */
 import { createHash } from 'node:crypto'
 
@@ -22,21 +22,21 @@ export interface StatusDependencies {
 }
 
 const waitSecondsMax = 60
-// Its own time-out for a poll must not run out while we hold it.
+// The poll helper of the client has a request timeout of its own, which the wait must not exceed.
 const pollHelperSecondsMax = 10
 
-/** One preference of a `Prefer` header (RFC 7240): the first of its name, without quotes and parameters. */
+/** One preference of a `Prefer` header (RFC 7240): the first with this name, without quotes and parameters. */
 const preferenceOf = (prefer: string, name: string, value: RegExp): string | undefined =>
   new RegExp(`(?:^|[,;])\\s*${name}\\s*=\\s*"?(${value.source})"?\\s*(?:[,;]|$)`, 'i').exec(prefer)?.[1]
 
 export interface Wait {
   seconds: number
   until: WaitUntil
-  /** For the reply's `Preference-Applied`; undefined where no preference was. */
+  /** For the response header `Preference-Applied`; undefined if no preference took effect. */
   applied: string | undefined
 }
 
-/** How the reader wants to wait. A preference is cut to what is allowed, a query parameter was checked against it. */
+/** How long and for what the client wants to wait. A preference is capped here; a query parameter is validated before. */
 export const waitOf = ({ header, query }: Pick<Call, 'header' | 'query'>): Wait => {
   const prefer = header('prefer') ?? ''
   const preferredSeconds = query['wait'] === undefined ? preferenceOf(prefer, 'wait', /\d{1,9}/) : undefined
@@ -59,7 +59,7 @@ export const hintHeaders = (task: VideoTask, catalog: Catalog): Record<string, s
   return { 'openai-poll-after-ms': String(afterMs), 'retry-after': String(Math.ceil(afterMs / 1000)) }
 }
 
-/** Reads the task for the caller, waits if asked to, and answers it as `present` shows it. */
+/** Reads the task, waits if requested, and responds with its representation by `present`. */
 export const readStatus = async <Body>(
   { readTask, waitForTask, links, catalog }: StatusDependencies,
   call: Call,
@@ -68,7 +68,7 @@ export const readStatus = async <Body>(
 ): Promise<Reply<Body> | NotModified> => {
   const dialect = dialectOf(call)
   const known = call.header('if-none-match')
-  // The link is new on each read, so the tag changes before a link that came with it has run out.
+  // Each response has a newly signed link. The ETag changes with the period, before the link of an earlier response expires.
   const etagOf = (task: VideoTask) => {
     const shown = [
       ...[task.state, task.progress, task.statusUpdatedAt.getTime(), task.enhancedPrompt],
@@ -78,7 +78,7 @@ export const readStatus = async <Body>(
   }
   const { seconds, until, applied } = waitOf(call)
   let task = await readTask(id, call.caller.accountId, { isFresh: seconds > 0 })
-  // To a reader whose tag is out of date, the task has changed already.
+  // If the client's ETag is out of date, the task has changed already.
   const hasChanged = until === 'change' && known !== undefined && !isKnownTag(known, etagOf(task))
   if (seconds > 0 && !hasChanged) task = await waitForTask(task, until, seconds * 1000, call.waitSignal())
 

@@ -1,6 +1,6 @@
 /**
- * Reads of one task, made cheap: reads that come at the same time share a query, and a task read a moment
- * ago is not read again, so a client may poll as fast as it likes.
+ * Cheap reads of single tasks: concurrent reads share a query, and a task is cached for a fraction of a second, so clients
+ * may poll at any rate.
  */
 import { ApiError } from '@kinora/contract/errors'
 
@@ -12,14 +12,14 @@ import type { VideoTask } from '../task.ts'
 
 export interface ReadTask {
   (id: string, accountId: string, options?: { isFresh?: boolean }): Promise<VideoTask>
-  /** Makes the next read see what was just changed. */
+  /** Drops the cached task. */
   forget: (id: string, accountId: string) => void
 }
 
 const freshMs = 300
 const rememberedMax = 20_000
 
-/** `taskDays` is how long tasks can be read, where their account has no term of its own. */
+/** `taskDays` is the default retention of tasks, for accounts without their own. */
 export const createReadTask = (database: Database, taskDays: () => number): ReadTask => {
   const read = batch(
     async (wanted: TaskKey[]) => {

@@ -13,7 +13,7 @@ import { dialectOf, presentRemixedVideo } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 import { mediaIdOf } from './source-task.ts'
 
-/** The provider that made the source makes the remix; where it cannot, that is said before money is set aside. */
+/** The provider of the source makes the remix. If it cannot, the request fails before a hold is placed. */
 const assertCanRemix = (providers: Providers, { id, provider }: VideoTask) => {
   if (providers.find(provider)?.video?.canRemix === true) return
   throw new ApiError('upstream_error', {
@@ -42,7 +42,7 @@ export const remixVideo =
     if (model.kind !== 'video' || source.family !== 'B') {
       throw new ApiError('invalid_parameter', {
         param: 'id',
-        message: `A video of '${source.model}' cannot be remixed.`,
+        message: `Videos of '${source.model}' cannot be remixed.`,
       })
     }
     const { prompt, size = source.order.size } = call.read(RemixBody)
@@ -64,7 +64,7 @@ export const remixVideo =
     const admission = { caller, model, createdVia: 'remix', order, pinnedTo: source.provider } as const
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) return { headers, body: await admitVideo.quote({ ...admission, images: [] }) }
-    const replyOf = (task: VideoTask) => ({ headers, body: presentRemixedVideo(task, dialectOf(call)) })
-    const responseToStore = (task: VideoTask) => call.responseToStore(task.id, replyOf(task))
-    return replyOf(await admitVideo({ ...admission, images: [], responseToStore }))
+    const responseOf = (task: VideoTask) => ({ headers, body: presentRemixedVideo(task, dialectOf(call)) })
+    const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))
+    return responseOf(await admitVideo({ ...admission, images: [], responseToStore }))
   }

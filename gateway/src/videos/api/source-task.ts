@@ -2,7 +2,7 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { VideoTask } from '../task.ts'
 
-/** The video of a task that something is to be made from, or why there is none. */
+/** The id of a task's video, for use as a source. Throws if there is none. */
 export const mediaIdOf = (
   { state, mediaId, mediaExpiresAt }: Pick<VideoTask, 'state' | 'mediaId' | 'mediaExpiresAt'>,
   param?: string,
@@ -10,7 +10,7 @@ export const mediaIdOf = (
   const named = param === undefined ? {} : { param }
   if (state === 'failed') throw new ApiError('task_failed', named)
   if (state !== 'completed' || mediaId === null) throw new ApiError('task_not_completed', named)
-  // A file without an end is not one of ours any more: results always have one.
+  // Stored results always have an expiry; without one the file was deleted.
   if (mediaExpiresAt === null || mediaExpiresAt.getTime() <= Date.now()) {
     throw new ApiError('media_expired', named)
   }

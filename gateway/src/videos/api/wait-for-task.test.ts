@@ -5,7 +5,7 @@ import { isChangeSince } from './wait-for-task.ts'
 const pending = { state: 'pending', progress: 0 } as const
 const halfway = { state: 'processing', progress: 50 } as const
 
-test('only what came after the task was seen is news', () => {
+test('only an event that changes the known state counts as a change', () => {
   expect(isChangeSince(pending, { kind: 'accepted', data: {} })).toBe(false)
   expect(isChangeSince(pending, { kind: 'processing', data: {} })).toBe(true)
   expect(isChangeSince(halfway, { kind: 'processing', data: {} })).toBe(false)

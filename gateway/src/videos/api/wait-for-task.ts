@@ -1,13 +1,13 @@
-/** Holds a read until its task has ended or changed. What a reader has seen is told from the events that came since. */
+/** Long polling: waits until a task has ended or changed, by following its events. */
 import type { FollowTask } from '../lifecycle/follow-task.ts'
 import type { TaskEvent } from '../lifecycle/task-event-store.ts'
 import { isFinal, type VideoTask } from '../task.ts'
 import type { ReadTask } from './read-task.ts'
 
-/** `final`: until it is completed or failed · `change`: until its status or progress is no longer as given. */
+/** `final`: until the task is completed or failed · `change`: until its status or progress differs from the given one. */
 export type WaitUntil = 'final' | 'change'
 
-/** Answers the task after that, or as it stands when the time is up or the signal aborts. */
+/** Returns the task after the wait, which also ends when the time is up or the signal aborts. */
 export type WaitForTask = (
   task: VideoTask,
   until: WaitUntil,
@@ -15,7 +15,7 @@ export type WaitForTask = (
   signal: AbortSignal,
 ) => Promise<VideoTask>
 
-/** Whether this event is news to somebody who has seen the task like this. */
+/** Whether the event changes the task compared to this state. */
 export const isChangeSince = (
   { state, progress }: Pick<VideoTask, 'state' | 'progress'>,
   { kind, data }: Pick<TaskEvent, 'kind' | 'data'>,
@@ -38,7 +38,7 @@ export const createWaitForTask =
   async (task, until, waitMs, signal) => {
     if (isFinal(task.state) || waitMs <= 0) return task
     const enough = AbortSignal.any([signal, AbortSignal.timeout(waitMs)])
-    // The events end by themselves with the task.
+    // The stream of events ends with the task.
     for await (const event of follow(task, 0, enough))
       if (until === 'change' && isChangeSince(task, event)) break
     return readTask(task.id, task.accountId, { isFresh: true })

@@ -14,14 +14,14 @@ const drawn = (args: string[]): Buffer =>
 const one = ['-frames:v', '1']
 
 const jpeg = drawn([...one, '-c:v', 'mjpeg', '-f', 'image2pipe'])
-/** In ten scans, with tables between them. */
+/** Has ten scans with tables between them. */
 const progressive = Buffer.from(
   '/9j/2wBDACgcHiMeGSgjISMtKygwPGRBPDc3PHtYXUlkkYCZlo+AjIqgtObDoKrarYqMyP/L2u71////m8H////6/+b9//j/2wBDASstLTw1PHZBQXb4pYyl+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj/wgARCAAQABADASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAAAAH/xAAVAQEBAAAAAAAAAAAAAAAAAAACA//aAAwDAQACEAMQAAABoNf/xAAWEAEBAQAAAAAAAAAAAAAAAAACABL/2gAIAQEAAQUCJ1I5isyWr//EABYRAAMAAAAAAAAAAAAAAAAAAAARIf/aAAgBAwEBPwGs/8QAFBEBAAAAAAAAAAAAAAAAAAAAAP/aAAgBAgEBPwF//8QAFBABAAAAAAAAAAAAAAAAAAAAIP/aAAgBAQAGPwIf/8QAFxABAQEBAAAAAAAAAAAAAAAAMQEAIf/aAAgBAQABPyF1vM6GNTGhv//aAAwDAQACAAMAAAAQ+//EABURAQEAAAAAAAAAAAAAAAAAAACR/9oACAEDAQE/EJv/xAAWEQADAAAAAAAAAAAAAAAAAAAAESH/2gAIAQIBAT8QiP/EABcQAQEBAQAAAAAAAAAAAAAAAAEhAEH/2gAIAQEAAT8QuQCTumRVLzXAqs5pgQW93//Z',
   'base64',
 )
 const segment = (marker: number, content: Buffer) =>
   Buffer.concat([Buffer.of(0xff, marker, (content.length + 2) >> 8, (content.length + 2) & 0xff), content])
-/** With a whole JPEG in a segment of it, as cameras write, and with a marker filled up to an even place. */
+/** Contains a complete JPEG in a segment, like the thumbnails of cameras, and a padded marker. */
 const photograph = Buffer.concat([
   jpeg.subarray(0, 2),
   segment(0xe1, Buffer.concat([Buffer.from('Exif\0\0'), progressive])),
@@ -41,31 +41,31 @@ const images: [string, string, Buffer][] = [
   ['lossless WebP', 'image/webp', drawn([...one, '-c:v', 'libwebp', '-lossless', '1', '-f', 'webp'])],
 ]
 const webp = images[7]![2]
-/** As it comes out of a program that could not go back to write down the size. */
+/** The output of a program that could not seek back to fill in the size. */
 const piped = Buffer.from(webp)
 piped.writeUInt32LE(0, 4)
 images.push(['WebP that was piped', 'image/webp', piped])
 
 const scanned = (bytes: Buffer, chunkBytes = bytes.length) => {
   const scan = createImageScan()
-  for (let at = 0; at < bytes.length; at += chunkBytes) scan.take(bytes.subarray(at, at + chunkBytes))
+  for (let at = 0; at < bytes.length; at += chunkBytes) scan.scan(bytes.subarray(at, at + chunkBytes))
   return { contentType: scan.contentType(), isComplete: scan.isComplete() }
 }
 
 describe.each(images)('%s', (_, contentType, bytes) => {
-  test('is complete, however its bytes come', () => {
+  test('is complete for every chunk size', () => {
     for (const chunkBytes of [1, 2, 3, 7, 16, 17, 1000, bytes.length]) {
       expect(scanned(bytes, chunkBytes)).toEqual({ contentType, isComplete: true })
     }
   })
 
-  test('is complete with anything behind its end', () => {
+  test('is complete with trailing bytes', () => {
     for (const more of [Buffer.alloc(1000), Buffer.from('trailing text'), bytes]) {
       expect(scanned(Buffer.concat([bytes, more]), 64)).toEqual({ contentType, isComplete: true })
     }
   })
 
-  test('is not complete wherever it is cut off', () => {
+  test('is incomplete when truncated anywhere', () => {
     for (let end = 16; end < bytes.length; end += 1) {
       expect({ end, ...scanned(bytes.subarray(0, end)) }).toEqual({ end, contentType, isComplete: false })
     }
@@ -82,11 +82,11 @@ test.each([
   ['a WebP without an image', Buffer.from('RIFF\0\0\0\0WEBPEXIF\x02\0\0\0abVP8 \0\0\0\0')],
   ['a WebP that is a header alone', Buffer.from('RIFF\x08\0\0\0WEBPVP8 ')],
   ['a WebP with metadata alone', Buffer.from('RIFF\x0e\0\0\0WEBPEXIF\x02\0\0\0ab')],
-])('%s is not complete', (_, bytes) => {
+])('%s is incomplete', (_, bytes) => {
   expect(scanned(bytes).isComplete).toBe(false)
 })
 
-test('an image with far more parts than any real one has is given up', () => {
+test('an image with far too many parts counts as incomplete', () => {
   const withSegments = (count: number) =>
     Buffer.concat([
       jpeg.subarray(0, 2),
@@ -106,26 +106,26 @@ test('an image with far more parts than any real one has is given up', () => {
   }
 })
 
-test('it is over as soon as nothing can change any more', () => {
-  const isOverAfter = (bytes: Buffer) => {
+test('a scan is done as soon as further bytes cannot change the result', () => {
+  const isDoneAfter = (bytes: Buffer) => {
     const scan = createImageScan()
-    scan.take(bytes)
-    return scan.isOver()
+    scan.scan(bytes)
+    return scan.isDone()
   }
   for (const [, , bytes] of images) {
-    expect(isOverAfter(bytes)).toBe(true)
-    expect(isOverAfter(bytes.subarray(0, -1))).toBe(false)
+    expect(isDoneAfter(bytes)).toBe(true)
+    expect(isDoneAfter(bytes.subarray(0, -1))).toBe(false)
   }
-  expect(isOverAfter(Buffer.from('<svg/>'))).toBe(false)
-  expect(isOverAfter(Buffer.from('<svg></svg> and more'))).toBe(true)
+  expect(isDoneAfter(Buffer.from('<svg/>'))).toBe(false)
+  expect(isDoneAfter(Buffer.from('<svg></svg> and more'))).toBe(true)
 })
 
-test('a GIF whose last block is followed by something else than a trailer is shown by browsers', () => {
+test('a GIF without a trailer after its last block is complete, as in browsers', () => {
   const gif = images[5]![2]
   expect(scanned(Buffer.concat([gif.subarray(0, -1), Buffer.of(0)])).isComplete).toBe(true)
 })
 
-test('whatever follows the first bytes, the outcome does not depend on how it comes', () => {
+test('the result does not depend on the chunk size', () => {
   const heads = images.map(([, , bytes]) => bytes.subarray(0, 32))
   fc.assert(
     fc.property(
@@ -146,7 +146,7 @@ test.each([
   ['image/gif', Buffer.from('GIF89a').toString('hex')],
   ['image/gif', Buffer.from('GIF87a').toString('hex')],
   ['image/webp', Buffer.from('RIFF\0\0\0\0WEBPVP8 ').toString('hex')],
-])('%s is known by its first bytes (%s)', (type, hex) => {
+])('%s is detected by its first bytes (%s)', (type, hex) => {
   expect(imageTypeOf(Buffer.from(hex, 'hex'))).toBe(type)
 })
 
@@ -159,6 +159,6 @@ test.each([
   '\x89PNG',
   'GIF88a',
   ' \xff\xd8\xff',
-])('%j is the beginning of no image', (text) => {
+])('%j is not the start of an image', (text) => {
   expect(imageTypeOf(Buffer.from(text, 'latin1'))).toBeUndefined()
 })

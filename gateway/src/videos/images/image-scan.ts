@@ -1,24 +1,23 @@
 /**
- * Follows the structure of an image while its bytes pass, and so finds one that was cut off without decoding it. Only
- * the structure is followed: checksums and pixels are for whoever decodes it, and decoders differ in what they forgive.
+ * Detects truncated images by following their structure while the bytes stream through, without decoding. Checksums and
+ * pixels are not verified, because decoders differ in what they tolerate.
  */
 
-/** What is known of an image once all of its bytes have passed. */
 export interface ImageScan {
-  /** Looks at the next bytes and keeps none of them. */
-  take: (chunk: Buffer) => void
-  /** By its first bytes; undefined for anything but PNG, JPEG, WebP and GIF. */
+  /** Scans the next bytes without retaining them. */
+  scan: (chunk: Buffer) => void
+  /** By the first bytes; undefined for anything but PNG, JPEG, WebP and GIF. */
   contentType: () => string | undefined
-  /** Whether everything up to the end of the image was there. What follows its end does not matter. */
+  /** Whether the image is structurally complete. Bytes after its end do not matter. */
   isComplete: () => boolean
-  /** Whether no further bytes can change any of this. */
-  isOver: () => boolean
+  /** Whether further bytes cannot change the result. */
+  isDone: () => boolean
 }
 
-/** Enough to tell what it is, and less than any image has. */
+/** Enough to detect the type, and less than any image has. */
 const headBytes = 16
 
-/** The image's type by its first bytes. */
+/** The content type by the first bytes. */
 export const imageTypeOf = (head: Buffer): string | undefined => {
   const text = head.toString('latin1', 0, headBytes)
   if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
@@ -33,21 +32,21 @@ type Next = Step | End
 
 const complete = (): Next => 'complete'
 
-/** Passes over `skip` bytes, then looks at `count` of them, which are in `bytes` from `at`. */
-interface Look {
+/** Skips `skip` bytes, then reads `count` bytes, which start at `at` in `bytes`. */
+interface Read {
   skip: number
   count: number
   decide: (bytes: Buffer, at: number) => Next
 }
 
-/** Passes over everything until these two bytes have passed. */
+/** Skips everything up to and including these two bytes. */
 interface Find {
   skip: number
   find: Buffer
   decide: () => Next
 }
 
-type Step = Look | Find
+type Step = Read | Find
 
 const pngSignatureBytes = 8
 const pngChecksumBytes = 4
@@ -74,10 +73,10 @@ const followPng = (): Step => {
 
 const startOfScan = 0xda
 const endOfJpeg = Buffer.of(0xff, 0xd9)
-/** Markers without a segment behind them. */
+/** Markers without a segment. */
 const isAlone = (marker: number) => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)
 
-/** A segment may hold a thumbnail with an end of its own, so segments are passed over by their length. */
+/** A segment may contain a thumbnail with its own end marker, so segments are skipped by their length. */
 const followJpeg = (): Step => {
   const segmentOf = (marker: number): Step => ({
     skip: 0,
@@ -86,7 +85,7 @@ const followJpeg = (): Step => {
       const lengthBytes = bytes.readUInt16BE(at)
       if (lengthBytes < 2) return 'broken'
       const skip = lengthBytes - 2
-      // Within a scan every 0xff of the data is followed by a zero, so that the end cannot be mistaken.
+      // In scan data every 0xff is followed by a zero, so the end marker is unambiguous.
       return marker === startOfScan ? { skip, find: endOfJpeg, decide: complete } : marked(skip)
     },
   })
@@ -95,7 +94,7 @@ const followJpeg = (): Step => {
     count: 1,
     decide: (bytes, at) => {
       const marker = bytes.readUInt8(at)
-      // Any number of 0xff may stand before a marker.
+      // A marker may be preceded by any number of 0xff.
       if (marker === 0xff) return markerByte
       if (marker === 0x00 || isAlone(marker)) return marked(0)
       return marker === endOfJpeg[1] ? 'broken' : segmentOf(marker)
@@ -126,7 +125,7 @@ const followGif = (): Step => {
   const imageDescriptor: Step = {
     skip: 0,
     count: 9,
-    // One byte, the size of a code, stands before the data.
+    // The data is preceded by one byte, the minimum code size.
     decide: (bytes, at) => subBlocks(colourTableBytes(bytes.readUInt8(at + 8)) + 1, true),
   }
   const block = (skip: number): Step => ({
@@ -136,7 +135,7 @@ const followGif = (): Step => {
       const kind = bytes.readUInt8(at)
       if (kind === 0x21) return subBlocks(1, false)
       if (kind === 0x2c) return imageDescriptor
-      // Browsers take anything else for the end, as long as there was an image before it.
+      // Browsers treat anything else as the end, if there was an image before it.
       return images > 0 ? 'complete' : 'broken'
     },
   })
@@ -147,7 +146,7 @@ const skipAll = (sizeBytes: number): Next =>
   sizeBytes <= 0 ? 'broken' : { skip: sizeBytes - 1, count: 1, decide: complete }
 
 const followWebp = (): Step => {
-  /** How much of the file follows by its own account; unknown where it does not say. */
+  /** The remaining bytes according to the header; undefined if the header has no size. */
   let leftBytes: number | undefined
   const chunk = (skip: number): Step => ({
     skip,
@@ -169,7 +168,7 @@ const followWebp = (): Step => {
     count: 4,
     decide: (bytes, at) => {
       const sizeBytes = bytes.readUInt32LE(at)
-      // Programs that write to a pipe cannot fill in the size of the whole, and leave it at zero.
+      // Programs that write to a pipe cannot fill in the total size and leave it at zero.
       if (sizeBytes > 0) leftBytes = sizeBytes - 4
       return leftBytes !== undefined && leftBytes < 8 ? 'broken' : chunk(4)
     },
@@ -185,60 +184,59 @@ const followers: Record<string, () => Step> = {
 
 const nothing = Buffer.alloc(0)
 
-/** Several times as many as an image of 20 MB has. It bounds what one made of nothing but tiny parts costs. */
+/** Several times the steps of a 20 MB image. It bounds the cost of an image made of tiny parts. */
 const stepsMax = 400_000
 
-/** Takes steps through bytes that come in chunks, cut anywhere. */
+/** Runs the steps over chunks that may be split anywhere. */
 const createWalk = (first: Step) => {
   let next: Next = first
   let toSkip = first.skip
-  /** The first part of what a step looks at, where a chunk ended in it. */
-  let held: Buffer = nothing
-
+  /** The bytes that a step has read so far, if a chunk ended in the middle of it. */
+  let partial: Buffer = nothing
   let steps = 0
 
   const goTo = (following: Next) => {
     steps += 1
     next = steps > stepsMax ? 'broken' : following
-    held = nothing
+    partial = nothing
     if (typeof next === 'object') toSkip = next.skip
   }
 
-  /** Answers where the step ends in the chunk; its length where it does not. */
+  /** Returns where the step ends in the chunk, or the length of the chunk if it does not end there. */
   const find = ({ find: wanted, decide }: Find, chunk: Buffer, at: number): number => {
-    const isSplit = held[0] === wanted[0] && chunk[at] === wanted[1]
+    const isSplit = partial[0] === wanted[0] && chunk[at] === wanted[1]
     const found = isSplit ? at : chunk.indexOf(wanted, at)
     if (found === -1) {
-      held = Buffer.from(chunk.subarray(-1))
+      partial = Buffer.from(chunk.subarray(-1))
       return chunk.length
     }
     goTo(decide())
     return found + (isSplit ? 1 : wanted.length)
   }
 
-  const look = ({ count, decide }: Look, chunk: Buffer, at: number): number => {
-    const end = at + count - held.length
-    if (held.length === 0 && end <= chunk.length) {
+  const read = ({ count, decide }: Read, chunk: Buffer, at: number): number => {
+    const end = at + count - partial.length
+    if (partial.length === 0 && end <= chunk.length) {
       goTo(decide(chunk, at))
       return end
     }
-    held = Buffer.concat([held, chunk.subarray(at, end)])
-    if (held.length === count) goTo(decide(held, 0))
+    partial = Buffer.concat([partial, chunk.subarray(at, end)])
+    if (partial.length === count) goTo(decide(partial, 0))
     return Math.min(end, chunk.length)
   }
 
   return {
-    take: (chunk: Buffer): void => {
+    scan: (chunk: Buffer): void => {
       let at = 0
       while (typeof next === 'object' && at < chunk.length) {
         const skipped = Math.min(toSkip, chunk.length - at)
         toSkip -= skipped
         at += skipped
-        if (at < chunk.length) at = 'find' in next ? find(next, chunk, at) : look(next, chunk, at)
+        if (at < chunk.length) at = 'find' in next ? find(next, chunk, at) : read(next, chunk, at)
       }
     },
     isComplete: () => next === 'complete',
-    isOver: () => typeof next !== 'object',
+    isDone: () => typeof next !== 'object',
   }
 }
 
@@ -247,20 +245,20 @@ export const createImageScan = (): ImageScan => {
   let walk: ReturnType<typeof createWalk> | undefined
   const contentType = () => imageTypeOf(head)
   return {
-    take: (chunk) => {
+    scan: (chunk) => {
       if (head.length >= headBytes) {
-        walk?.take(chunk)
+        walk?.scan(chunk)
         return
       }
-      const begun = Buffer.concat([head, chunk])
-      head = Buffer.from(begun.subarray(0, headBytes))
+      const start = Buffer.concat([head, chunk])
+      head = Buffer.from(start.subarray(0, headBytes))
       if (head.length < headBytes) return
       const follow = followers[contentType() ?? '']
       if (follow !== undefined) walk = createWalk(follow())
-      walk?.take(begun)
+      walk?.scan(start)
     },
     contentType,
     isComplete: () => walk?.isComplete() ?? false,
-    isOver: () => (walk === undefined ? head.length >= headBytes : walk.isOver()),
+    isDone: () => (walk === undefined ? head.length >= headBytes : walk.isDone()),
   }
 }

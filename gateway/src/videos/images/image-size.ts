@@ -1,17 +1,17 @@
-/** How large a picture is shown, read off its first bytes; undefined where they do not say. */
+/** Reads the display size of an image from its first bytes; undefined if they do not contain it. */
 
 export interface ImageSize {
   width: number
   height: number
 }
 
-/** Enough for what cameras write before they come to the size. */
+/** Enough for the metadata that cameras write before the size. */
 export const imageHeadBytes = 65_536
 
 const orientationTag = 0x01_12
 
-/** Whether a photograph is stored lying on its side, as its EXIF block says. */
-const isTurned = (block: Buffer): boolean => {
+/** Whether the EXIF block of a photograph says that it is rotated by 90 degrees. */
+const isRotated = (block: Buffer): boolean => {
   if (block.toString('latin1', 0, 6) !== 'Exif\0\0') return false
   const tiff = block.subarray(6)
   const isLittle = tiff.toString('latin1', 0, 2) === 'II'
@@ -23,15 +23,15 @@ const isTurned = (block: Buffer): boolean => {
 }
 
 const sizeOfJpeg = (head: Buffer): ImageSize | undefined => {
-  let turned = false
+  let rotated = false
   for (let at = 2; at + 9 < head.length; at += 2 + head.readUInt16BE(at + 2)) {
     const marker = head.readUInt8(at + 1)
     if (head.readUInt8(at) !== 0xff) return undefined
-    if (marker === 0xe1) turned = isTurned(head.subarray(at + 4, at + 2 + head.readUInt16BE(at + 2)))
-    // The frame headers, without the three markers among them that are tables.
+    if (marker === 0xe1) rotated = isRotated(head.subarray(at + 4, at + 2 + head.readUInt16BE(at + 2)))
+    // Frame headers; the three excluded markers of this range are tables.
     if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
       const stored = { height: head.readUInt16BE(at + 5), width: head.readUInt16BE(at + 7) }
-      return turned ? { width: stored.height, height: stored.width } : stored
+      return rotated ? { width: stored.height, height: stored.width } : stored
     }
   }
   return undefined
@@ -58,7 +58,7 @@ export const imageSizeOf = (contentType: string, head: Buffer): ImageSize | unde
   try {
     return sizers[contentType]?.(head)
   } catch (error) {
-    // It ends in the middle of what it says of itself; whoever makes the video will see.
+    // The header is truncated. The provider will refuse the image if it cannot use it.
     if (error instanceof RangeError) return undefined
     throw error
   }

@@ -1,6 +1,6 @@
 /**
- * Pictures that come with an order: a file of a form, a data URI, or a URL. Whatever the way, the bytes
- * end in storage with their size counted and their kind decided by content, never by what the sender says.
+ * Reference images of an order: an uploaded file, a data URI or a URL. The bytes are copied to storage with their size
+ * counted, and their content type is detected from the bytes, never taken from the sender.
  */
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
@@ -46,32 +46,32 @@ const headOf = async (stream: Readable): Promise<Buffer> => {
 
 async function* scanned(bytes: AsyncIterable<Buffer>, scan: ImageScan): AsyncGenerator<Buffer, void> {
   for await (const chunk of bytes) {
-    scan.take(chunk)
+    scan.scan(chunk)
     yield chunk
   }
 }
 
-/** Reads a file only as far as needed, and through one buffer, so that many at once leave no garbage behind. */
+/** Reads a file only as far as needed, and reuses one buffer to limit garbage with many concurrent uploads. */
 const scanFile = async (path: string, scan: ImageScan): Promise<void> => {
   const file = await open(path)
   try {
     const buffer = Buffer.allocUnsafe(64 * 1024)
-    while (!scan.isOver()) {
+    while (!scan.isDone()) {
       const { bytesRead } = await file.read(buffer, 0, buffer.length)
       if (bytesRead === 0) return
-      scan.take(buffer.subarray(0, bytesRead))
+      scan.scan(buffer.subarray(0, bytesRead))
     }
   } finally {
     await file.close()
   }
 }
 
-/** What the image is; one that is cut off, or none at all, is refused. */
-const assertWhole = (param: string, scan: ImageScan): string => {
+/** Returns the content type. Throws if the image is truncated or not an image. */
+const assertComplete = (param: string, scan: ImageScan): string => {
   const contentType = scan.contentType()
   if (contentType === undefined) throw invalidImage(param, `'${param}' must be a PNG, JPEG, WebP or GIF.`)
   if (scan.isComplete()) return contentType
-  throw invalidImage(param, `'${param}' is not a whole image: its data is damaged or ends too early.`)
+  throw invalidImage(param, `'${param}' is not a complete image: its data is damaged or truncated.`)
 }
 
 const notDataUri = (param: string) =>
@@ -84,7 +84,7 @@ const decodeDataUri = (param: string, uri: string): Buffer => {
   return Buffer.from(match[1], 'base64')
 }
 
-/** Where a picture comes from, and the parameter to name when something is wrong with it. */
+/** The source of an image, and the parameter to name in errors. */
 export type ImageSource = { param: string } & (
   | { file: ReceivedFile }
   | { text: string }
@@ -95,7 +95,7 @@ type LongText = Call['longText']
 
 const urlLengthMax = 65_536
 
-/** The picture behind a URL or a data URI, which is spooled where it is long; undefined for anything else. */
+/** The source for a URL or a data URI, which may be spooled if it is long; undefined for anything else. */
 export const imageFrom = (
   param: string,
   text: unknown,
@@ -105,13 +105,13 @@ export const imageFrom = (
   if (spooled === undefined) {
     return typeof text === 'string' && text !== '' ? Promise.resolve({ param, text }) : undefined
   }
-  // In a body with much else in it, even an address may have been spooled.
+  // In a large body even a URL may have been spooled.
   return spooled.sizeBytes > urlLengthMax
     ? Promise.resolve({ param, spooled })
     : spooled.read().then((read) => ({ param, text: read }))
 }
 
-/** What the caller gave for one picture parameter: files, text, or the client library's `{ image_url }`. */
+/** The images of one parameter: files, text, or the client library's `{ image_url }`. */
 export const imagesOf = async (
   { fields, longText }: Pick<Call, 'fields' | 'longText'>,
   param: string,
@@ -129,7 +129,7 @@ export const imagesOf = async (
   })
 }
 
-/** The pictures of a list of URLs and data URIs; an absent list is an empty one. */
+/** The images of a list of URLs and data URIs; a missing list counts as empty. */
 export const imagesInList = async (
   value: unknown,
   param: string,
@@ -157,7 +157,7 @@ export const imagesInList = async (
 
 type Put = (bytes: AsyncIterable<Buffer>) => Promise<{ sizeBytes: number; sha256: string }>
 
-/** A copy of the file behind one of our own links; undefined for any other address. */
+/** Copies the file behind one of our own links; returns undefined for any other URL. */
 const storeLinked = async (
   { mediaStore, findLinkedFile }: ImageDependencies,
   param: string,
@@ -166,12 +166,16 @@ const storeLinked = async (
 ) => {
   const file = await findLinkedFile(url).catch((error: unknown) => {
     if (!(error instanceof ApiError)) throw error
-    throw invalidImage(param, `'${param}' is a link of ours that does not open: ${error.message}`, error)
+    throw invalidImage(
+      param,
+      `'${param}' is a link to a file of this service that cannot be opened: ${error.message}`,
+      error,
+    )
   })
   if (file === undefined) return undefined
   if (file.sizeBytes > imageBytesMax) throw tooLarge(param)
   const stream = await mediaStore.open(file.storageKey)
-  if (stream === undefined) throw invalidImage(param, `'${param}' is a link to a file that was removed.`)
+  if (stream === undefined) throw invalidImage(param, `'${param}' is a link to a file that was deleted.`)
   return put(stream)
 }
 
@@ -202,7 +206,7 @@ const storeText = async (
   }
 }
 
-/** A text too long to be held can only be a data URI. */
+/** Text that was spooled can only be a data URI. */
 const storeSpooled = async (param: string, spooled: SpooledText, put: Put) => {
   const head = (await headOf(spooled.open(0, 64))).toString('latin1')
   const [start] = /^data:image\/(?:png|jpe?g|webp|gif);base64,/.exec(head) ?? []
@@ -225,7 +229,7 @@ const storeFile = async (
 ) => {
   if (file.isTruncated || file.sizeBytes > imageBytesMax) throw tooLarge(param)
   await scanFile(file.path, scan)
-  assertWhole(param, scan)
+  assertComplete(param, scan)
   await mediaStore.adopt(key, file.path)
   return { sizeBytes: file.sizeBytes, sha256: file.sha256 }
 }
@@ -249,7 +253,7 @@ const storeOne = async (
   }
   const stored = await store()
   try {
-    return { id, storageKey, contentType: assertWhole(param, scan), ...stored }
+    return { id, storageKey, contentType: assertComplete(param, scan), ...stored }
   } catch (error) {
     await mediaStore.remove(storageKey)
     throw error
@@ -260,8 +264,8 @@ const removeImages = ({ mediaStore }: Pick<ImageDependencies, 'mediaStore'>, ima
   Promise.all(images.map(({ storageKey }) => mediaStore.remove(storageKey)))
 
 /**
- * Stores the pictures and gives them to `work`; where the order is not accepted they are removed again. Where that is
- * unknown they stay, and retention removes those that no order owns.
+ * Stores the images and passes them to `work`; removes them again if the order is refused. If the outcome of the commit
+ * is unknown they stay, and retention removes images without an order.
  */
 export const withImages = async <Result>(
   dependencies: ImageDependencies,
@@ -279,7 +283,7 @@ export const withImages = async <Result>(
   }
 }
 
-/** Looks at the pictures as if they were to stay, and gives them to `work`; nothing of them stays. */
+/** Validates the images like `withImages` and passes them to `work`, then removes them. */
 export const tryImages = <Result>(
   dependencies: ImageDependencies,
   sources: ImageSource[],

@@ -1,4 +1,4 @@
-/** What a provider is told of a job once its task has ended. All of it is a courtesy: the task does not wait for it. */
+/** Cleans up a provider's job once its task has ended. This is best effort: the task does not depend on it. */
 import type { Providers } from '../../providers/port/provider.ts'
 import type { Opaque } from '../../providers/port/video.ts'
 import type { FinishedTask } from '../task-store.ts'
@@ -6,14 +6,14 @@ import type { Ending } from '../task.ts'
 
 const timeoutMs = 10_000
 
-/** Lets a provider forget a job, unless it may yet be asked to make a remix of it. */
+/** Deletes a job at its provider, unless a remix may still need it. */
 export const discardJob =
   (providers: Providers) =>
   async ({ provider, upstream, family }: FinishedTask, ending: Ending): Promise<void> => {
     if (upstream === null) return
-    // Nobody waits for it any longer, and it may still be at work.
+    // The job may still be running.
     if (ending.kind === 'failed' && ending.code === 'task_timeout') {
-      await stopUpstream(providers, provider, upstream)
+      await cancelJob(providers, provider, upstream)
       return
     }
     const video = providers.find(provider)?.video
@@ -21,8 +21,8 @@ export const discardJob =
     await video?.discard?.(upstream as Opaque, AbortSignal.timeout(timeoutMs))
   }
 
-/** Lets a provider forget a job that it was to keep for remixes, now that its task is deleted. */
-export const discardKept = async (
+/** Deletes a job that the provider retained for remixes, after its task was deleted. */
+export const discardRetainedJob = async (
   providers: Providers,
   { provider, upstream }: { provider: string; upstream: unknown },
 ): Promise<void> => {
@@ -31,12 +31,8 @@ export const discardKept = async (
   await video.discard?.(upstream as Opaque, AbortSignal.timeout(timeoutMs))
 }
 
-/** Asks a provider to stop a job that nobody waits for any longer; one that cannot stop it may forget it. */
-export const stopUpstream = async (
-  providers: Providers,
-  provider: string,
-  upstream: unknown,
-): Promise<void> => {
+/** Cancels a job at its provider; a provider without cancellation deletes it. */
+export const cancelJob = async (providers: Providers, provider: string, upstream: unknown): Promise<void> => {
   const video = providers.find(provider)?.video
   if (upstream === null || video === undefined) return
   const signal = AbortSignal.timeout(timeoutMs)

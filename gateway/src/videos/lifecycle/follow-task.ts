@@ -1,7 +1,7 @@
 /**
- * A task's events as they happen, for any number of watchers. All watchers of this process share their reads:
- * news makes the tasks it names be read once, whoever watches them, and every few seconds all watched tasks are
- * read in case news was lost. A watcher that comes back says which event was its last and misses none.
+ * Streams a task's events to any number of watchers. The watchers of a process share their reads: a notification reads
+ * each task that it names once, and every few seconds all watched tasks are read in case a notification was lost. A
+ * watcher that reconnects passes the id of its last event and misses none.
  */
 import type { Log } from '../../platform/log.ts'
 import type { Database } from '../../platform/postgres.ts'
@@ -34,7 +34,7 @@ export const isLast = ({ kind }: Pick<TaskEvent, 'kind'>): boolean =>
 
 export const createFollow = async (database: Database, pubsub: Pubsub, log: Log): Promise<Follow> => {
   const watchers = new Map<string, Set<Watcher>>()
-  let asked = new Set<string>()
+  let requested = new Set<string>()
   let reading: Promise<void> | undefined
 
   const deliver = (event: TaskEvent) => {
@@ -58,30 +58,30 @@ export const createFollow = async (database: Database, pubsub: Pubsub, log: Log)
     for (const event of await findEvents(database, wanted)) deliver(event)
   }
 
-  /** Reads what was asked for, and what was asked for meanwhile, one read after the other. */
-  const readAsked = async () => {
-    while (asked.size > 0) {
-      const ids = [...asked]
-      asked = new Set()
+  /** Reads the requested tasks, and those requested meanwhile, one read at a time. */
+  const readRequested = async () => {
+    while (requested.size > 0) {
+      const ids = [...requested]
+      requested = new Set()
       for (let index = 0; index < ids.length; index += tasksPerRead) {
         await readSome(ids.slice(index, index + tasksPerRead))
       }
     }
   }
-  const ask = (ids: Iterable<string>) => {
-    for (const id of ids) if (watchers.has(id)) asked.add(id)
-    if (asked.size === 0) return
-    reading ??= readAsked()
-      .catch((error: unknown) => log.warn({ err: error }, 'events.not-read'))
+  const requestRead = (ids: Iterable<string>) => {
+    for (const id of ids) if (watchers.has(id)) requested.add(id)
+    if (requested.size === 0) return
+    reading ??= readRequested()
+      .catch((error: unknown) => log.warn({ err: error }, 'events.read-failed'))
       .finally(() => {
         reading = undefined
-        // What was asked for just as the last read ended has not been read yet.
-        if (asked.size > 0) ask([])
+        // A request that came just as the last read ended is still open.
+        if (requested.size > 0) requestRead([])
       })
   }
 
-  const listening = await pubsub.subscribe((ids) => ask(ids.length === 0 ? watchers.keys() : ids))
-  const timer = setInterval(() => ask(watchers.keys()), readAllEveryMs)
+  const subscription = await pubsub.subscribe((ids) => requestRead(ids.length === 0 ? watchers.keys() : ids))
+  const timer = setInterval(() => requestRead(watchers.keys()), readAllEveryMs)
 
   async function* follow(task: { id: string; day: string }, afterEventId: number, signal: AbortSignal) {
     let wake = () => {}
@@ -91,7 +91,7 @@ export const createFollow = async (database: Database, pubsub: Pubsub, log: Log)
     const onAbort = () => wake()
     signal.addEventListener('abort', onAbort)
     try {
-      ask([task.id])
+      requestRead([task.id])
       while (!signal.aborted) {
         const event = watcher.waiting.shift()
         if (event !== undefined) {
@@ -101,7 +101,7 @@ export const createFollow = async (database: Database, pubsub: Pubsub, log: Log)
         }
         await new Promise<void>((resolve) => {
           wake = resolve
-          // What arrived between the look and the wait must not be slept through.
+          // An event may have arrived before `wake` was set.
           if (watcher.waiting.length > 0 || signal.aborted) resolve()
         })
       }
@@ -116,7 +116,7 @@ export const createFollow = async (database: Database, pubsub: Pubsub, log: Log)
     follow,
     stop: async () => {
       clearInterval(timer)
-      await listening.stop()
+      await subscription.stop()
       await reading
     },
   }

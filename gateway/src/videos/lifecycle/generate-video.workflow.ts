@@ -1,12 +1,13 @@
 /**
- * The life of one video task after it was accepted.
+ * The workflow of one video task after its admission: submit, wait for the outcome or the deadline, store the result,
+ * settle.
  *
- * Why durable: it spans minutes, other people's machines and our own restarts, and money hangs on it.
- * Key: `<task id>~<run>`. The record in PostgreSQL decides everything; this only carries the work. A run
- * that the record has moved past ends at its next step, so starting one too many is harmless.
- * Deadline: the task's own. The wait ends there whatever happens, and the task fails with its hold released.
- * Failures: a busy provider puts the task back in line; a refused job fails it; a step that throws is tried
- * again by the engine until it passes or the deadline has.
+ * Why durable: a task takes minutes, depends on a provider, must survive restarts, and has money on hold.
+ * Key: `<task id>~<run>`. The record in PostgreSQL decides everything; the workflow only carries the work. A run that a
+ * newer run has replaced ends at its next step, so an extra start is harmless.
+ * Deadline: the task's own. The wait ends there at the latest, and the task fails with its hold released.
+ * Failures: a busy provider puts the task back into the queue, a refused job fails the task, and the engine retries a
+ * step that throws.
  */
 import * as restate from '@restatedev/restate-sdk'
 
@@ -15,7 +16,7 @@ import { parseRunKey } from '../../platform/engine/run-key.ts'
 import { enhancePrompt, type EnhanceDependencies } from '../prompts/enhance-prompt.ts'
 import { settleVideo, type SettleDependencies } from './settle-video.ts'
 import { storeResult, type StoreDependencies } from './store-result.ts'
-import { submitVideo, type SubmitDependencies } from './submit-video.ts'
+import { submitVideo, type Submitted, type SubmitDependencies } from './submit-video.ts'
 
 export const generateVideoName = 'generateVideo'
 
@@ -24,6 +25,19 @@ export type GenerateDependencies = EnhanceDependencies &
   StoreDependencies &
   SettleDependencies
 
+/** Enhances the prompt first if the task asks for it and it has not been done. Other tasks need one step only. */
+const submit = async (
+  ctx: restate.WorkflowContext,
+  dependencies: GenerateDependencies,
+  awakeable: string,
+): Promise<Submitted> => {
+  const { taskId, run } = parseRunKey(ctx.key)
+  const submitted = await ctx.run('submit', () => submitVideo(dependencies, taskId, run, awakeable))
+  if (submitted.kind !== 'needs_enhancing') return submitted
+  await ctx.run('enhance', () => enhancePrompt(dependencies, taskId, run))
+  return ctx.run('submit', () => submitVideo(dependencies, taskId, run, awakeable))
+}
+
 export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs: number) =>
   restate.workflow({
     name: generateVideoName,
@@ -31,31 +45,27 @@ export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs
     handlers: {
       run: async (ctx: restate.WorkflowContext): Promise<void> => {
         const { taskId, run } = parseRunKey(ctx.key)
+        // The poll loop resolves it once the outcome of the job is recorded.
+        const outcome = ctx.awakeable<null>()
 
-        // 1. Give the job to its provider, with a way to bring us its news. Where the record says that the
-        // prompt is still to be rewritten, that comes first; no other task has a step for it.
-        const news = ctx.awakeable<null>()
-        let submitted = await ctx.run('submit', () => submitVideo(dependencies, taskId, run, news.id))
-        if (submitted.kind === 'unenhanced') {
-          await ctx.run('enhance', () => enhancePrompt(dependencies, taskId, run))
-          submitted = await ctx.run('submit', () => submitVideo(dependencies, taskId, run, news.id))
-        }
-        if (submitted.kind === 'over' || submitted.kind === 'unenhanced') return
+        // 1. Submit the job to its provider.
+        const submitted = await submit(ctx, dependencies, outcome.id)
+        if (submitted.kind === 'stop' || submitted.kind === 'needs_enhancing') return
 
-        // 2. Wait for the news, but no longer than the deadline.
+        // 2. Wait for the outcome or the deadline.
         if (submitted.kind === 'waiting') {
           try {
-            await news.promise.orTimeout({ milliseconds: submitted.remainingMs })
+            await outcome.promise.orTimeout({ milliseconds: submitted.remainingMs })
           } catch (error) {
             if (!(error instanceof restate.TimeoutError)) throw error
           }
         }
 
-        // 3. Make the video ours, or learn why there is none.
-        const ending = await ctx.run('keep', () => storeResult(dependencies, taskId, run))
-        if (ending.kind === 'over') return
+        // 3. Store the result.
+        const ending = await ctx.run('store', () => storeResult(dependencies, taskId, run))
+        if (ending.kind === 'stop') return
 
-        // 4. Status and money, together and once.
+        // 4. Settle: status and money change together, once.
         await ctx.run('settle', async () => {
           await settleVideo(dependencies, taskId, ending)
         })

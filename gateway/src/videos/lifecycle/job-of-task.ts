@@ -1,4 +1,4 @@
-/** What a provider is told of a task. */
+/** Builds the job that is submitted to a provider for a task. */
 import type { Postgres } from '../../platform/postgres.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
 import type { Opaque, ReferenceImage, SourceVideo, VideoJob } from '../../providers/port/video.ts'
@@ -6,15 +6,15 @@ import type { Route } from '../../routing/route.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { findStoredFile, referencesOfTask, type StoredFile } from '../../storage/stored-file-store.ts'
 import { dayOfTaskId } from '../task-id.ts'
-import { findMaker } from '../task-store.ts'
+import { findProviderJob } from '../task-store.ts'
 import type { VideoTask } from '../task.ts'
 
 export interface JobDependencies {
   postgres: Postgres
   mediaStore: MediaStore
-  /** The portraits of these characters; of one that is gone there is none. */
+  /** The portraits of these characters. Deleted characters have none. */
   portraitsOf: (characterIds: string[]) => Promise<Map<string, StoredFile>>
-  /** Where a provider may bring its news of a task. */
+  /** The URL for a provider's webhooks about a task. */
   webhookUrlOf: (provider: string, taskId: string) => string
 }
 
@@ -28,7 +28,7 @@ const readable = (mediaStore: MediaStore, file: StoredFile): ReferenceImage => (
   },
 })
 
-/** The video a remix is made from; the provider that made it is also told which job of its own that was. */
+/** The source video of a remix. If the same provider made the source, its job reference is included. */
 const sourceOf = async (
   { postgres, mediaStore }: JobDependencies,
   { provider, order: { remixOf } }: VideoTask,
@@ -36,12 +36,12 @@ const sourceOf = async (
   if (remixOf === undefined) return undefined
   const file = await findStoredFile(postgres, remixOf.mediaId)
   if (file === undefined) throw new ProviderFailure('rejected', `source ${remixOf.mediaId} is missing`)
-  const maker = await findMaker(postgres, dayOfTaskId(remixOf.taskId) ?? '', remixOf.taskId)
-  const isSameMaker = maker?.provider === provider && maker.upstream !== null
-  return { ...readable(mediaStore, file), ref: isSameMaker ? (maker.upstream as Opaque) : undefined }
+  const job = await findProviderJob(postgres, dayOfTaskId(remixOf.taskId) ?? '', remixOf.taskId)
+  const isSameProvider = job?.provider === provider && job.upstream !== null
+  return { ...readable(mediaStore, file), ref: isSameProvider ? (job.upstream as Opaque) : undefined }
 }
 
-/** Each with its portrait. One that was deleted since stays a name in the prompt. */
+/** The characters with their portraits. A character deleted since admission remains only a name in the prompt. */
 const charactersOf = async (
   { mediaStore, portraitsOf }: JobDependencies,
   { order: { characters = [] } }: VideoTask,
@@ -54,7 +54,6 @@ const charactersOf = async (
   })
 }
 
-/** The job as its provider is to be told of it. */
 export const jobOf = async (
   dependencies: JobDependencies,
   task: VideoTask,

@@ -2,6 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 
-/** Whether two references of a provider are of one job; where it does not say, they are if they are equal. */
+/** Whether two references of a provider name the same job. A provider without its own comparison compares them by value. */
 export const isSameJob = (video: Pick<VideoProvider, 'isSameJob'>, one: Opaque, other: Opaque): boolean =>
   video.isSameJob?.(one, other) ?? isDeepStrictEqual(one, other)

@@ -1,6 +1,6 @@
 /**
- * The last step of a run: status, money and event change together, by compare-and-set, so they change
- * once however often this runs. What is left over is cleared away afterwards, as well as it can be.
+ * The settle step of a run. Status, money and event change together by compare-and-set, so they change once however
+ * often the step runs. Cleanup follows after the commit and is best effort.
  */
 import { settleHold } from '../../billing/spending/spend.ts'
 import type { Log } from '../../platform/log.ts'
@@ -17,13 +17,16 @@ export interface SettleDependencies {
   log: Log
   onSlotFreed: (provider: string) => void
   announce: (taskIds: string[]) => void
-  /** Tells the provider that it may forget its job. */
+  /** Deletes the job at its provider. */
   discardJob: (finished: FinishedTask, ending: Ending) => Promise<void>
-  /** Forgets the characters that were made for this task alone and answers where their files lie. */
+  /** Deletes the characters that were made for this task alone, and returns the storage keys of their files. */
   forgetCharacters: (taskId: string) => Promise<string[]>
 }
 
-/** Ends a task and answers it, or nothing where it had ended before. What is to be written alongside is written once. */
+/**
+ * Ends a task and returns it; undefined if it had ended before. `alongside` writes in the same transaction, and only if
+ * this call ended the task.
+ */
 export const settleVideo = async (
   { postgres, mediaStore, log, onSlotFreed, announce, discardJob, forgetCharacters }: SettleDependencies,
   taskId: string,
@@ -31,7 +34,7 @@ export const settleVideo = async (
   alongside?: (database: Database) => Promise<void>,
 ): Promise<FinishedTask | undefined> => {
   const day = dayOfTaskId(taskId)
-  if (day === undefined) throw new Error(`${taskId} is no task id`)
+  if (day === undefined) throw new Error(`${taskId} is not a task id`)
   const finished = await postgres.transaction(async (database) => {
     const task = await finishTask(database, day, taskId, ending)
     if (task === undefined) return undefined
@@ -57,11 +60,11 @@ export const settleVideo = async (
   onSlotFreed(finished.provider)
   announce([taskId])
   try {
-    const left = [...(await deleteReferences(postgres, taskId)), ...(await forgetCharacters(taskId))]
-    await Promise.all(left.map((key) => mediaStore.remove(key)))
+    const keys = [...(await deleteReferences(postgres, taskId)), ...(await forgetCharacters(taskId))]
+    await Promise.all(keys.map((key) => mediaStore.remove(key)))
     await discardJob(finished, ending)
   } catch (error) {
-    log.warn({ err: error, taskId }, 'video.not-cleared')
+    log.warn({ err: error, taskId }, 'video.cleanup-failed')
   }
   return finished
 }

@@ -1,6 +1,6 @@
 /**
- * The second step of a run: reads how the job ended and, where there is a video, makes it ours. Only when
- * its bytes are stored, hashed and found to be a playable video does the task count as completed.
+ * The store step of a run: reads the outcome of the job and stores its video. The task is completed only when the bytes
+ * are stored, hashed and verified to be a playable video.
  */
 import { createHash } from 'node:crypto'
 
@@ -15,7 +15,8 @@ import type { Opaque } from '../../providers/port/video.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
 import { insertStoredFiles } from '../../storage/stored-file-store.ts'
-import { recordJobFailures, recordOutcome, touchRun, type OpenTask } from '../open-task-store.ts'
+import { recordOutcome, touchRun, type OpenTask } from '../open-task-store.ts'
+import { recordJobFailures } from '../task-attempt-store.ts'
 import { findTask } from '../task-store.ts'
 import type { Ending, Outcome, VideoTask } from '../task.ts'
 
@@ -24,14 +25,14 @@ export interface StoreDependencies {
   providers: Providers
   mediaStore: MediaStore
   probeVideo: ProbeVideo
-  /** How long the results of an account are kept. */
+  /** How long the results of an account are retained. */
   retentionMsOf: (accountId: string) => Promise<number>
   log: Log
 }
 
 const videoBytesMax = 2 * 1024 ** 3
-const signOfLifeMs = 5_000
-// Vendors have been seen to say that a video is done a little before it can be fetched.
+const heartbeatMs = 5_000
+// Some vendors report a video as done shortly before it can be downloaded.
 const resultGraceMs = 30_000
 
 const failed = (code: TaskErrorCode, message = ''): Ending => ({
@@ -40,15 +41,15 @@ const failed = (code: TaskErrorCode, message = ''): Ending => ({
   message: message === '' ? taskErrors[code] : message,
 })
 
-/** The same id and place for every attempt, so that a repeated step leaves one file. */
-const placeOf = (task: VideoTask) => {
+/** Every attempt uses the same id and key, so that a repeated step leaves one file. */
+const locationOf = (task: VideoTask) => {
   const entropy = createHash('sha256').update(`video|${task.id}`).digest()
   const mediaId = uuidV7(task.createdAt.getTime(), entropy)
   return { mediaId, storageKey: `videos/${task.day}/${mediaId}.mp4` }
 }
 
-/** Tells operators why a job that the provider took came to nothing. */
-const explain = (postgres: Postgres, { taskId, day, provider }: OpenTask, reason: string) =>
+/** Records for operators why a job failed after its provider had accepted it. */
+const recordFailure = (postgres: Postgres, { taskId, day, provider }: OpenTask, reason: string) =>
   recordJobFailures(postgres, [{ taskId, day, provider, reason }])
 
 const fetchAndStore = async (
@@ -57,7 +58,7 @@ const fetchAndStore = async (
   task: VideoTask,
   result: Opaque,
 ): Promise<Ending> => {
-  const { mediaId, storageKey } = placeOf(task)
+  const { mediaId, storageKey } = locationOf(task)
   const provider = providers.get(open.provider)
   const signal = AbortSignal.timeout(provider.timeoutsMs.download)
   const source = await videoOf(provider).openResult(open.upstream as Opaque, result, signal)
@@ -65,7 +66,7 @@ const fetchAndStore = async (
   const probed = await mediaStore.withLocalPath(storageKey, probeVideo)
   if (probed === undefined) {
     log.warn({ taskId: task.id, provider: provider.name, sizeBytes }, 'video.unplayable')
-    await explain(postgres, open, `the result of ${sizeBytes} bytes is not a playable video`)
+    await recordFailure(postgres, open, `the result of ${sizeBytes} bytes is not a playable video`)
     await mediaStore.remove(storageKey)
     return failed('upstream_error', 'The provider delivered a file that is not a playable video.')
   }
@@ -87,8 +88,8 @@ const fetchAndStore = async (
   return { kind: 'completed', mediaId }
 }
 
-/** What a provider says of a job at the last moment, when news of it may have been lost or is just being made. */
-const askOnceMore = async (
+/** Polls a job one last time at its deadline, because its outcome may not have been noticed yet. */
+const pollOnceMore = async (
   { postgres, providers, log }: StoreDependencies,
   open: OpenTask,
 ): Promise<Outcome | undefined> => {
@@ -98,9 +99,9 @@ const askOnceMore = async (
   try {
     const signal = AbortSignal.timeout(provider.timeoutsMs.poll)
     const status = await provider.video.poll(upstream as Opaque, signal)
-    if (status.kind === 'refused') await explain(postgres, open, status.message)
+    if (status.kind === 'refused') await recordFailure(postgres, open, status.message)
     if (status.kind !== 'done') return undefined
-    // Written down, so that a cancel from here on finds the video made.
+    // From here on a cancel finds the video completed by its provider.
     await recordOutcome(postgres, taskId, { kind: 'done', result: status.result })
     return status
   } catch (error) {
@@ -113,33 +114,32 @@ export const storeResult = async (
   dependencies: StoreDependencies,
   taskId: string,
   run: number,
-): Promise<Ending | { kind: 'over' }> => {
+): Promise<Ending | { kind: 'stop' }> => {
   const { postgres, log } = dependencies
   const open = await touchRun(postgres, taskId, run, { stage: 'storing' })
   const task = open && (await findTask(postgres, open.day, taskId))
-  if (open === undefined || task === undefined) return { kind: 'over' }
-  const outcome = open.outcome ?? (await askOnceMore(dependencies, open))
+  if (open === undefined || task === undefined) return { kind: 'stop' }
+  const outcome = open.outcome ?? (await pollOnceMore(dependencies, open))
   if (outcome === undefined) return failed('task_timeout')
   if (outcome.kind === 'refused') return failed(outcome.code, outcome.message)
 
-  const signOfLife = setInterval(() => {
+  const heartbeat = setInterval(() => {
     touchRun(postgres, taskId, run).catch((error: unknown) =>
-      log.warn({ err: error, taskId }, 'video.stalled'),
+      log.warn({ err: error, taskId }, 'video.heartbeat-failed'),
     )
-  }, signOfLifeMs)
+  }, heartbeatMs)
   try {
     return await fetchAndStore(dependencies, open, task, outcome.result as Opaque)
   } catch (error) {
-    log.warn({ err: error, taskId, provider: open.provider }, 'video.not-stored')
-    // A result the provider no longer has is gone, once it has had time to find it; anything else may pass, until the
-    // deadline has.
+    log.warn({ err: error, taskId, provider: open.provider }, 'video.store-failed')
+    // A result that the provider refuses after the grace time is gone. Any other failure is retried until the deadline.
     const waitedMs = Date.now() - (open.outcomeAt?.getTime() ?? 0)
     const isRefused = error instanceof ProviderFailure && error.kind === 'rejected'
     const isGone = isRefused && (waitedMs > resultGraceMs || open.isOverdue)
     if (!isGone && !open.isOverdue) throw error
-    if (error instanceof ProviderFailure) await explain(postgres, open, error.message)
+    if (error instanceof ProviderFailure) await recordFailure(postgres, open, error.message)
     return failed(isGone ? 'upstream_error' : 'task_timeout')
   } finally {
-    clearInterval(signOfLife)
+    clearInterval(heartbeat)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The first step of a run: gives the job to its provider, at most once as far as the protocol allows. The
- * record is asked first, because a step may run again after a crash, and so may a whole run.
+ * The submit step of a run: gives the job to its provider, at most once as far as the provider's protocol allows. It
+ * reads the record first, because the step, or the whole run, may execute again after a crash.
  */
 import type { Log } from '../../platform/log.ts'
 import { withExchanges, type Exchange } from '../../providers/port/exchange.ts'
@@ -9,30 +9,25 @@ import { videoOf, type Provider, type Providers } from '../../providers/port/pro
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
 import type { Decision, Router } from '../../routing/route.ts'
-import {
-  beginSubmit,
-  findUpstream,
-  clearOutcomeUnknown,
-  recordAttempt,
-  recordJobFailures,
-  recordOutcome,
-  recordSubmitted,
-  returnToQueue,
-  touchRun,
-  waitOut,
-  type Attempt,
-  type Requeued,
-  type OpenTask,
-} from '../open-task-store.ts'
+import { findUpstream, recordOutcome, touchRun, type OpenTask } from '../open-task-store.ts'
 import type { JobDurations } from '../polling/job-durations.ts'
-import { nextLookMs } from '../polling/poll-schedule.ts'
+import { nextPollDelayMs } from '../polling/poll-schedule.ts'
 import { needsEnhancing } from '../prompts/enhance-prompt.ts'
+import { recordAttempt, recordJobFailures, type Attempt } from '../task-attempt-store.ts'
 import { findTask, markProcessing } from '../task-store.ts'
 import type { Outcome, VideoTask } from '../task.ts'
 import { requirementsOf } from '../video-requirements.ts'
-import { stopUpstream } from './discard-job.ts'
+import { cancelJob } from './discard-job.ts'
 import { jobOf, type JobDependencies } from './job-of-task.ts'
 import { isSameJob } from './same-job.ts'
+import {
+  beginSubmit,
+  clearOutcomeUnknown,
+  recordSubmitted,
+  returnToQueue,
+  waitForDeadline,
+  type Requeue,
+} from './submit-store.ts'
 
 export interface SubmitDependencies extends JobDependencies {
   providers: Providers
@@ -40,22 +35,22 @@ export interface SubmitDependencies extends JobDependencies {
   log: Log
   wakeDispatcher: (provider: string) => void
   wakePoller: (provider: string, taskId: string) => void
-  /** Tells watchers that there is something new to read of these tasks. */
+  /** Notifies watchers that these tasks have changed. */
   announce: (taskIds: string[]) => void
-  pace: Pick<JobDurations, 'of'>
+  jobDurations: Pick<JobDurations, 'of'>
 }
 
 /**
- * `over`: this run has nothing more to do · `unenhanced`: its prompt is to be rewritten first · `known`: how it ends
- * is in the record · `waiting`: news will come.
+ * `stop`: this run has nothing more to do · `needs_enhancing`: the prompt must be enhanced first · `outcome_known`: the
+ * record has the outcome, or the deadline is over · `waiting`: the workflow is notified of the outcome later.
  */
 export type Submitted =
-  | { kind: 'over' }
-  | { kind: 'unenhanced' }
-  | { kind: 'known' }
+  | { kind: 'stop' }
+  | { kind: 'needs_enhancing' }
+  | { kind: 'outcome_known' }
   | { kind: 'waiting'; remainingMs: number }
 
-// A provider that can be asked for a job by our id may show it a little later than it took it.
+// A provider that supports lookups by our task id may list a job some time after it accepted it.
 const lookupGraceMs = 120_000
 
 const waiting = (open: OpenTask): Submitted => ({
@@ -68,8 +63,8 @@ const refusalCode = (code: string | undefined): Extract<Outcome, { kind: 'refuse
     ? code
     : 'upstream_error'
 
-/** One try to hand a task to the provider it is with. */
-interface Try {
+/** One submit of a task to its current provider. */
+interface Submission {
   open: OpenTask
   task: VideoTask
   provider: Provider
@@ -77,10 +72,10 @@ interface Try {
   upstreamModel: string
 }
 
-/** Where else it may go, now that its provider has turned it away; undefined where nowhere else is better. */
-const elsewhere = (
+/** Another provider for a task that its current one has refused; undefined if there is none. */
+const otherProvider = (
   { router }: SubmitDependencies,
-  { open, task, provider }: Try,
+  { open, task, provider }: Submission,
 ): { provider: string; shards: number; decision: Decision } | undefined => {
   const tried = [...open.tried, provider.name]
   const chosen = router.choose(task.model, { ...requirementsOf(task.order, provider.name), tried })
@@ -89,130 +84,141 @@ const elsewhere = (
   return { provider: name, shards, decision: chosen.decision }
 }
 
-const requeued = async (dependencies: SubmitDependencies, { open }: Try, back: Requeued) => {
-  await returnToQueue(dependencies.postgres, open, back)
-  dependencies.wakeDispatcher(back.to?.provider ?? open.provider)
-  return { kind: 'over' } as const
+const requeue = async (dependencies: SubmitDependencies, { open }: Submission, how: Requeue) => {
+  await returnToQueue(dependencies.postgres, open, how)
+  dependencies.wakeDispatcher(how.to?.provider ?? open.provider)
+  return { kind: 'stop' } as const
 }
 
-/** What a failed submit means for the task. */
-const takeFailure = async (
+const handleFailure = async (
   dependencies: SubmitDependencies,
-  given: Try,
+  submission: Submission,
   failure: ProviderFailure,
 ): Promise<Submitted> => {
   const { postgres, log } = dependencies
-  const { open, provider, video } = given
+  const { open, provider, video } = submission
   log.info(
     { taskId: open.taskId, provider: provider.name, kind: failure.kind, err: failure },
     'submit.failed',
   )
   const waitMs = backoffMs(open.refusals, failure.retryAfterMs)
-  // Turning a repeat away says nothing of what became of the first: only the provider that may have it can tell.
+  // A refused repeat does not resolve the outcome of the first submit, so the task stays with its provider.
   const isOutcomeUnknown = open.outcomeUnknownSince !== null
   switch (failure.kind) {
     case 'not_delivered':
     case 'busy':
     case 'unauthorized': {
-      if (isOutcomeUnknown) return requeued(dependencies, given, { waitMs, turnedAway: false })
-      const to = elsewhere(dependencies, given)
-      return requeued(dependencies, given, { waitMs: to === undefined ? waitMs : 0, turnedAway: true, to })
+      if (isOutcomeUnknown) return requeue(dependencies, submission, { waitMs, isRefused: false })
+      const to = otherProvider(dependencies, submission)
+      return requeue(dependencies, submission, { waitMs: to === undefined ? waitMs : 0, isRefused: true, to })
     }
     case 'moderated':
     case 'rejected': {
       const code = failure.kind === 'moderated' ? 'content_policy_violation' : refusalCode(failure.code)
-      // The provider has something against us, not against the order: another may well take it.
-      const to = code === 'upstream_error' && !isOutcomeUnknown ? elsewhere(dependencies, given) : undefined
+      // Any other code names a fault of the order. An upstream error is the provider's, and another may accept the task.
+      const to =
+        code === 'upstream_error' && !isOutcomeUnknown ? otherProvider(dependencies, submission) : undefined
       if (to !== undefined && !open.tried.includes(to.provider)) {
-        return requeued(dependencies, given, { waitMs: 0, turnedAway: true, to })
+        return requeue(dependencies, submission, { waitMs: 0, isRefused: true, to })
       }
       await recordOutcome(postgres, open.taskId, { kind: 'refused', code, message: '' })
-      return { kind: 'known' }
+      return { kind: 'outcome_known' }
     }
     case 'unknown':
-      // A repeat is recognised, or the job can be asked for: both later, and only by the provider that may have it.
+      // Repeating the submit, or looking up the job, is safe later, but only at the provider that may have it.
       if (video.submitsAreIdempotent || video.lookup !== undefined) {
-        return requeued(dependencies, given, { waitMs, turnedAway: false })
+        return requeue(dependencies, submission, { waitMs, isRefused: false })
       }
-      await waitOut(postgres, open.taskId, open.run)
+      await waitForDeadline(postgres, open.taskId, open.run)
       return waiting(open)
   }
 }
 
-/** Keeps what a provider has taken, and what it took it took for. */
-const accept = async (
+/** Records the job that a provider accepted, and the attempt that created it. */
+const recordJob = async (
   dependencies: SubmitDependencies,
-  { open, task, provider, video }: Try,
+  { open, task, provider, video }: Submission,
   upstream: Opaque,
   attempt: Attempt | undefined,
 ): Promise<Submitted> => {
-  const { postgres, providers, pace, log } = dependencies
+  const { postgres, providers, jobDurations, log } = dependencies
   const { taskId, day } = open
-  const firstPollMs = nextLookMs(provider, 0, pace.of(provider.name, task.model))
-  const { recorded, isDuplicate } = await postgres.transaction(async (database) => {
-    const recorded = await recordSubmitted(database, open, upstream, firstPollMs)
-    if (recorded !== "another's") await markProcessing(database, day, taskId)
-    const known = recorded === 'known' ? await findUpstream(database, taskId) : undefined
-    const isDuplicate = known !== undefined && !isSameJob(video, known as Opaque, upstream)
+  const firstPollMs = nextPollDelayMs(provider, 0, jobDurations.of(provider.name, task.model))
+  const { record, isDuplicate } = await postgres.transaction(async (database) => {
+    const record = await recordSubmitted(database, open, upstream, firstPollMs)
+    if (record !== 'claimed_by_other') await markProcessing(database, day, taskId)
+    const earlier = record === 'not_recorded' ? await findUpstream(database, taskId) : undefined
+    const isDuplicate = earlier !== undefined && !isSameJob(video, earlier as Opaque, upstream)
     if (attempt !== undefined) await recordAttempt(database, { ...attempt, isDuplicate })
-    return { recorded, isDuplicate }
+    return { record, isDuplicate }
   })
-  if (recorded === "another's") {
-    // What the provider made for somebody else is nobody's here; whether it has ours too, it cannot tell.
+  if (record === 'claimed_by_other') {
+    // The job may show another customer's video. The provider cannot tell whether it has one for this task as well.
     log.error({ taskId, provider: provider.name }, 'job.of-another-task')
-    const reason = 'the provider answered with a job that it had taken for another task'
+    const reason = 'the provider returned a job that belongs to another task'
     await recordJobFailures(postgres, [{ taskId, day, provider: provider.name, reason }])
     await recordOutcome(postgres, taskId, { kind: 'refused', code: 'upstream_error', message: '' })
-    return { kind: 'known' }
+    return { kind: 'outcome_known' }
   }
   if (isDuplicate) log.warn({ taskId, provider: provider.name }, 'job.duplicate')
-  // Cancelled while it was being submitted, or there is one already: nobody could tell the provider to stop before now.
-  const isOver = recorded === 'known' && (await findTask(postgres, day, taskId))?.state === 'failed'
-  if (isOver || isDuplicate) {
-    await stopUpstream(providers, provider.name, upstream).catch((error: unknown) =>
-      log.warn({ err: error, taskId }, 'video.not-stopped'),
+  // The task was cancelled during the submit or has another job. This job can be cancelled only now.
+  const hasEnded = record === 'not_recorded' && (await findTask(postgres, day, taskId))?.state === 'failed'
+  if (hasEnded || isDuplicate) {
+    await cancelJob(providers, provider.name, upstream).catch((error: unknown) =>
+      log.warn({ err: error, taskId }, 'job.cancel-failed'),
     )
   }
-  if (isOver) return { kind: 'over' }
+  if (hasEnded) return { kind: 'stop' }
   dependencies.wakePoller(provider.name, taskId)
   dependencies.announce([taskId])
   return waiting(open)
 }
 
-/** Asks a provider that does not recognise a repeat whether it has the job. Undefined where it certainly has not. */
-const findOutcomeUnknown = async (dependencies: SubmitDependencies, given: Try, signal: AbortSignal) => {
+/**
+ * Resolves an unknown outcome at a provider that does not deduplicate submits. Returns undefined if the provider
+ * certainly has no job, so that the task may be submitted again.
+ */
+const resolveUnknownOutcome = async (
+  dependencies: SubmitDependencies,
+  submission: Submission,
+  signal: AbortSignal,
+): Promise<Submitted | undefined> => {
   const { postgres, log } = dependencies
-  const { open, video } = given
+  const { open, video } = submission
   const outcomeUnknownMs = Date.now() - (open.outcomeUnknownSince?.getTime() ?? Date.now())
-  // Where the provider cannot tell, only its deadline can, or its own news.
+  // Without a lookup only a webhook or the deadline can resolve it.
   if (video.lookup === undefined) {
-    await waitOut(postgres, open.taskId, open.run)
+    await waitForDeadline(postgres, open.taskId, open.run)
     return waiting(open)
   }
-  let earlier: Opaque | undefined
+  let job: Opaque | undefined
   try {
-    earlier = await video.lookup(open.taskId, signal)
+    job = await video.lookup(open.taskId, signal)
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
     log.info({ err: error, taskId: open.taskId }, 'lookup.failed')
     const waitMs = backoffMs(open.submits, error.retryAfterMs)
-    return requeued(dependencies, given, { waitMs, turnedAway: false })
+    return requeue(dependencies, submission, { waitMs, isRefused: false })
   }
-  if (earlier !== undefined) return accept(dependencies, given, earlier, undefined)
+  if (job !== undefined) return recordJob(dependencies, submission, job, undefined)
   if (outcomeUnknownMs < lookupGraceMs) {
-    return requeued(dependencies, given, {
+    return requeue(dependencies, submission, {
       waitMs: Math.min(10_000, outcomeUnknownMs + 1_000),
-      turnedAway: false,
+      isRefused: false,
     })
   }
   await clearOutcomeUnknown(postgres, open.taskId, open.run)
   return undefined
 }
 
-/** Asks the provider, and keeps what was said. */
-const ask = async (dependencies: SubmitDependencies, given: Try, signal: AbortSignal): Promise<Submitted> => {
+/** Calls the provider and records the result. */
+const submitToProvider = async (
+  dependencies: SubmitDependencies,
+  submission: Submission,
+  signal: AbortSignal,
+): Promise<Submitted> => {
   const { postgres, router } = dependencies
-  const { open, task, provider, video, upstreamModel } = given
+  const { open, task, provider, video, upstreamModel } = submission
   const exchanges: Exchange[] = []
   const startedAt = new Date()
   const attempt = {
@@ -227,17 +233,17 @@ const ask = async (dependencies: SubmitDependencies, given: Try, signal: AbortSi
     failureReason: null,
   }
   try {
-    const job = await jobOf(dependencies, task, given)
+    const job = await jobOf(dependencies, task, submission)
     if (!(await beginSubmit(postgres, open.taskId, open.run))) {
       router.releaseProbe(provider.name, task.model)
-      return { kind: 'over' }
+      return { kind: 'stop' }
     }
     const upstream = await withExchanges(
       (exchange) => exchanges.push(exchange),
       () => video.submit(job, signal),
     )
     router.report(provider.name, task.model, 'ok')
-    return await accept(dependencies, given, upstream, { ...attempt, outcome: 'accepted' })
+    return await recordJob(dependencies, submission, upstream, { ...attempt, outcome: 'accepted' })
   } catch (error) {
     if (!(error instanceof ProviderFailure)) {
       router.releaseProbe(provider.name, task.model)
@@ -245,7 +251,7 @@ const ask = async (dependencies: SubmitDependencies, given: Try, signal: AbortSi
     }
     router.report(provider.name, task.model, error.kind, error.retryAfterMs)
     await recordAttempt(postgres, { ...attempt, outcome: error.kind, failureReason: error.message })
-    return takeFailure(dependencies, given, error)
+    return handleFailure(dependencies, submission, error)
   }
 }
 
@@ -257,30 +263,36 @@ export const submitVideo = async (
 ): Promise<Submitted> => {
   const { postgres, providers, router } = dependencies
   const open = await touchRun(postgres, taskId, run, { awakeable })
-  if (open === undefined) return { kind: 'over' }
-  if (open.outcome !== null || open.isOverdue) return { kind: 'known' }
+  if (open === undefined) return { kind: 'stop' }
+  if (open.outcome !== null || open.isOverdue) return { kind: 'outcome_known' }
   if (open.upstream !== null) return waiting(open)
   const task = await findTask(postgres, open.day, taskId)
-  if (task === undefined) return { kind: 'over' }
-  if (needsEnhancing(task)) return { kind: 'unenhanced' }
+  if (task === undefined) return { kind: 'stop' }
+  if (needsEnhancing(task)) return { kind: 'needs_enhancing' }
 
   const provider = providers.get(open.provider)
   const video = videoOf(provider)
   const route = router.routesOf(task.model).find((each) => each.provider.name === provider.name)
-  let given: Try = { open, task, provider, video, upstreamModel: route?.upstreamModel ?? task.model }
+  let submission: Submission = {
+    open,
+    task,
+    provider,
+    video,
+    upstreamModel: route?.upstreamModel ?? task.model,
+  }
   const remainingMs = Math.max(1, open.deadlineAt.getTime() - Date.now())
   const signal = AbortSignal.timeout(Math.min(provider.timeoutsMs.submit, remainingMs))
 
   if (open.outcomeUnknownSince !== null && !video.submitsAreIdempotent) {
-    const found = await findOutcomeUnknown(dependencies, given, signal)
-    if (found !== undefined) return found
-    given = { ...given, open: { ...open, outcomeUnknownSince: null } }
+    const resolved = await resolveUnknownOutcome(dependencies, submission, signal)
+    if (resolved !== undefined) return resolved
+    submission = { ...submission, open: { ...open, outcomeUnknownSince: null } }
   }
-  const isOutcomeUnknown = given.open.outcomeUnknownSince !== null
+  const isOutcomeUnknown = submission.open.outcomeUnknownSince !== null
   const isRetry = isOutcomeUnknown || open.tried.includes(provider.name)
-  const leave = await router.mayCall(provider.name, task.model, isRetry ? 'retry' : 'first')
-  if (leave.kind === 'yes') return ask(dependencies, given, signal)
-  const to = isOutcomeUnknown ? undefined : elsewhere(dependencies, given)
-  const waitMs = to === undefined ? leave.retryAfterMs : 0
-  return requeued(dependencies, given, { waitMs, turnedAway: false, to })
+  const permit = await router.mayCall(provider.name, task.model, isRetry ? 'retry' : 'first')
+  if (permit.kind === 'yes') return submitToProvider(dependencies, submission, signal)
+  const to = isOutcomeUnknown ? undefined : otherProvider(dependencies, submission)
+  const waitMs = to === undefined ? permit.retryAfterMs : 0
+  return requeue(dependencies, submission, { waitMs, isRefused: false, to })
 }

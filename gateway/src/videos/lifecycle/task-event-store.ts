@@ -2,13 +2,13 @@ import type { TaskErrorCode } from '@kinora/contract/errors'
 
 import type { Database } from '../../platform/postgres.ts'
 
-/** One thing that happened to a task. */
+/** One event of a task. */
 export interface TaskEvent {
-  /** Counts the events of its task alone, so that it tells a reader nothing about other tasks. */
+  /** Numbered per task, so that an id reveals nothing about other tasks. */
   id: number
   taskId: string
   kind: 'accepted' | 'processing' | 'progress' | 'completed' | 'failed'
-  /** The last event carries all that its reader needs to know of the end. */
+  /** The last event carries the complete result. */
   data: { progress?: number; mediaId?: string; code?: TaskErrorCode; message?: string }
   createdAt: Date
 }

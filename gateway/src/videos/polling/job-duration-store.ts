@@ -1,6 +1,6 @@
 import type { Database, Postgres } from '../../platform/postgres.ts'
 
-/** Jobs of about one length; the lengths are powers of `bucketRatio`, in seconds. */
+/** A histogram bucket of job durations. Bucket `n` is around `bucketRatio ** n` seconds. */
 export interface JobDurationRow {
   provider: string
   model: string
@@ -15,19 +15,19 @@ export const readJobDurations = async (database: Database): Promise<JobDurationR
   return rows
 }
 
-/** Adds jobs of one provider and model; what was known before counts `keptShare` of what it did. Writers take turns. */
+/** Adds jobs of one provider and model, and multiplies the weight of older ones by `decay`. A lock serializes writers. */
 export const addDuration = async (
   postgres: Postgres,
   { provider, model }: { provider: string; model: string },
   jobs: { bucket: number; weight: number }[],
-  keptShare: number,
+  decay: number,
 ): Promise<void> => {
   await postgres.transaction(
     async (database) => {
-      await database.query(`select pg_advisory_xact_lock(hashtextextended('kinora:paces', 0))`)
+      await database.query(`select pg_advisory_xact_lock(hashtextextended('kinora:job-durations', 0))`)
       await database.query(
         `update job_durations set weight = weight * $3 where provider = $1 and model = $2`,
-        [provider, model, keptShare],
+        [provider, model, decay],
       )
       await database.query(
         `insert into job_durations (provider, model, bucket, weight)
@@ -40,7 +40,7 @@ export const addDuration = async (
         [provider, model],
       )
     },
-    // What the database forgets in a crash is learned again from the next jobs.
+    // Observations lost in a crash of the database are replaced by later jobs.
     { isDurable: false },
   )
 }

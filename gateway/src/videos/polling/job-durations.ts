@@ -1,18 +1,18 @@
 /**
- * How long jobs take, by provider and model, learned from those that were done. Every process keeps what all of them have
- * learned in memory; nothing waits for it, and without it checks come as often as they did before anything was known.
+ * Durations of completed jobs by provider and model. Every process caches the shared statistics in memory. They only tune
+ * the polling: without them the default intervals apply.
  */
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { addDuration, readJobDurations, type JobDurationRow } from './job-duration-store.ts'
-import { gapShareOf, type JobDuration } from './poll-schedule.ts'
+import { gapShareOf, type DurationPercentiles } from './poll-schedule.ts'
 
 export interface JobDurations {
-  /** Undefined until enough jobs were seen. */
-  of: (provider: string, model: string) => JobDuration | undefined
-  /** Told of every job that was found done, and how long after its submit that was. */
+  /** Undefined until enough jobs were observed. */
+  of: (provider: string, model: string) => DurationPercentiles | undefined
+  /** Adds a completed job, with the time from its submit to the poll that found it done. */
   learn: (provider: string, model: string, elapsedMs: number) => void
-  /** Writes what was learned and reads what others did, for who cannot wait. */
+  /** Writes new observations and reads those of other processes at once; for tests. */
   flush: () => Promise<void>
   stop: () => Promise<void>
 }
@@ -24,7 +24,7 @@ const jobsNeeded = 8
 const bucketOf = (ms: number): number =>
   Math.min(80, Math.max(-40, Math.round(Math.log(Math.max(ms, 1) / 1000) / Math.log(bucketRatio))))
 
-/** A bucket covers half a bucket on each side of its length. Lengths are spread evenly within it on a logarithmic scale. */
+/** A bucket covers the durations half a bucket around it, distributed evenly on a logarithmic scale. */
 const quantile = (rows: JobDurationRow[], share: number): number => {
   let left = share * rows.reduce((sum, { weight }) => sum + weight, 0)
   for (const { bucket, weight } of rows) {
@@ -34,18 +34,18 @@ const quantile = (rows: JobDurationRow[], share: number): number => {
   return 1000 * bucketRatio ** ((rows.at(-1)?.bucket ?? 0) + 0.5)
 }
 
-const jobDurationOf = (rows: JobDurationRow[]): JobDuration | undefined =>
+const percentilesOf = (rows: JobDurationRow[]): DurationPercentiles | undefined =>
   rows.reduce((sum, { weight }) => sum + weight, 0) < jobsNeeded
     ? undefined
     : { p5: quantile(rows, 0.05), p50: quantile(rows, 0.5), p95: quantile(rows, 0.95) }
 
 /**
- * A job is found done some time after it was. Between two looks that is half a gap on average; at the first look it may be
- * much more, and only by guessing lower can it be noticed that jobs have become quicker than that look.
+ * Estimates the duration of a job from the time it was found done. Between two polls the delay is half a gap on average.
+ * At the first poll it may be much longer; the lower estimate lets the statistics notice that jobs have become faster.
  */
-const likelyLengthMs = (foundAfterMs: number, pace: JobDuration | undefined): number => {
-  if (pace !== undefined && foundAfterMs < 1.15 * pace.p5) return foundAfterMs / bucketRatio
-  return foundAfterMs / (1 + (pace === undefined ? 0.1 : gapShareOf(pace)) / 2)
+const likelyDurationMs = (foundAfterMs: number, durations: DurationPercentiles | undefined): number => {
+  if (durations !== undefined && foundAfterMs < 1.15 * durations.p5) return foundAfterMs / bucketRatio
+  return foundAfterMs / (1 + (durations === undefined ? 0.1 : gapShareOf(durations)) / 2)
 }
 
 const keyOf = (provider: string, model: string): string => JSON.stringify([provider, model])
@@ -54,7 +54,7 @@ export const createJobDurations = (
   { postgres, log }: { postgres: Postgres; log: Log },
   { refreshEveryMs, writeEveryMs } = { refreshEveryMs: 30_000, writeEveryMs: 5_000 },
 ): JobDurations => {
-  let known = new Map<string, JobDuration>()
+  let known = new Map<string, DurationPercentiles>()
   let learned = new Map<string, { provider: string; model: string; buckets: number[] }>()
   let working: Promise<void> = Promise.resolve()
 
@@ -64,42 +64,39 @@ export const createJobDurations = (
     )
     known = new Map(
       [...rows].flatMap(([key, each]) => {
-        const pace = jobDurationOf(each)
-        return pace === undefined ? [] : [[key, pace]]
+        const durations = percentilesOf(each)
+        return durations === undefined ? [] : [[key, durations]]
       }),
     )
   }
 
   const write = async () => {
-    const taken = learned
+    const pending = learned
     learned = new Map()
-    for (const { provider, model, buckets } of taken.values()) {
-      // The newest job counts one, and every job before it a little less than the one after it.
-      const kept = 1 - 1 / jobsRemembered
-      const weights = buckets.map((bucket, index) => ({
-        bucket,
-        weight: kept ** (buckets.length - 1 - index),
-      }))
+    for (const { provider, model, buckets } of pending.values()) {
+      // Exponential decay: the newest job has weight one.
+      const decay = 1 - 1 / jobsRemembered
+      const weights = buckets.map((bucket, index) => ({ bucket, weight: decay ** (buckets.length - 1 - index) }))
       const jobs = [...Map.groupBy(weights, ({ bucket }) => bucket)].map(([bucket, each]) => ({
         bucket,
         weight: each.reduce((sum, { weight }) => sum + weight, 0),
       }))
-      await addDuration(postgres, { provider, model }, jobs, kept ** buckets.length)
+      await addDuration(postgres, { provider, model }, jobs, decay ** buckets.length)
     }
   }
 
-  // One after the other; what cannot be written is lost, because the next jobs tell the same.
-  const inTurn = (work: () => Promise<void>): Promise<void> => {
+  // One at a time. Observations that cannot be written are dropped; later jobs replace them.
+  const sequentially = (work: () => Promise<void>): Promise<void> => {
     working = working
       .then(work)
-      .catch((error: unknown) => log.warn({ err: error }, 'job-durations.not-stored'))
+      .catch((error: unknown) => log.warn({ err: error }, 'job-durations.store-failed'))
     return working
   }
 
-  void inTurn(read)
-  const reading = setInterval(() => void inTurn(read), refreshEveryMs).unref()
+  void sequentially(read)
+  const reading = setInterval(() => void sequentially(read), refreshEveryMs).unref()
   const writing = setInterval(() => {
-    if (learned.size > 0) void inTurn(write)
+    if (learned.size > 0) void sequentially(write)
   }, writeEveryMs).unref()
 
   const of: JobDurations['of'] = (provider, model) => known.get(keyOf(provider, model))
@@ -107,18 +104,18 @@ export const createJobDurations = (
     of,
     learn: (provider, model, elapsedMs) => {
       const key = keyOf(provider, model)
-      const entry = learned.get(key) ?? { provider, model, buckets: [] }
-      entry.buckets.push(bucketOf(likelyLengthMs(elapsedMs, known.get(key))))
-      learned.set(key, entry)
+      const observed = learned.get(key) ?? { provider, model, buckets: [] }
+      observed.buckets.push(bucketOf(likelyDurationMs(elapsedMs, known.get(key))))
+      learned.set(key, observed)
     },
     flush: async () => {
-      await inTurn(write)
-      await inTurn(read)
+      await sequentially(write)
+      await sequentially(read)
     },
     stop: async () => {
       clearInterval(reading)
       clearInterval(writing)
-      await inTurn(write)
+      await sequentially(write)
     },
   }
 }

@@ -5,23 +5,23 @@ import {
   afterFailureMs,
   estimateProgress,
   nextPollMs,
-  type JobDuration,
+  type DurationPercentiles,
   pollAfterMs,
-  safetyPollMs,
+  fallbackPollMs,
 } from './poll-schedule.ts'
 
 const bounds = { least: 500, most: 5_000 }
 
-/** Lengths of jobs from a tenth of a second to some hours, the slowest up to fifty times as long as the quickest. */
-const jobDurations = fc
+/** Durations from a tenth of a second to some hours; p95 is up to fifty times p5. */
+const anyDurations = fc
   .tuple(
     fc.double({ min: 100, max: 10_000_000, noNaN: true }),
     fc.double({ min: 1, max: 7, noNaN: true }),
     fc.double({ min: 1, max: 7, noNaN: true }),
   )
-  .map(([p5, once, again]): JobDuration => ({ p5, p50: p5 * once, p95: p5 * once * again }))
+  .map(([p5, once, again]): DurationPercentiles => ({ p5, p50: p5 * once, p95: p5 * once * again }))
 
-/** Numbers below 1 that are the same for the same seed. */
+/** Deterministic numbers below 1. */
 const seeded = (seed: number) => {
   let state = seed >>> 0
   return () => {
@@ -30,16 +30,16 @@ const seeded = (seed: number) => {
   }
 }
 
-/** When a job is looked at until it is found done. */
-const looksAt = (lengthMs: number, next: (elapsedMs: number) => number): number[] => {
-  const looks: number[] = []
+/** When a job is polled until it is found done. */
+const pollsOf = (durationMs: number, next: (elapsedMs: number) => number): number[] => {
+  const polls: number[] = []
   for (let at = next(0); ; at += next(at)) {
-    looks.push(at)
-    if (at >= lengthMs) return looks
+    polls.push(at)
+    if (at >= durationMs) return polls
   }
 }
 
-test('checks come often at first and then ever more seldom, always within the bounds', () => {
+test('without known durations, polls become rarer with age and stay within the bounds', () => {
   fc.assert(
     fc.property(fc.nat(), fc.nat(), (one, other) => {
       const [earlier, later] = one < other ? [one, other] : [other, one]
@@ -50,14 +50,14 @@ test('checks come often at first and then ever more seldom, always within the bo
   )
 })
 
-test('a provider that asks for a pause gets it, within a minute; without one, jobs come back spread out', () => {
+test('a failed poll waits for Retry-After up to a minute, or a random time within the bounds', () => {
   expect(afterFailureMs(undefined, bounds, () => 0)).toBe(1_000)
   expect(afterFailureMs(undefined, bounds, () => 1)).toBe(5_000)
   expect(afterFailureMs(20_000, bounds)).toBe(20_000)
   expect(afterFailureMs(3_600_000, bounds)).toBe(60_000)
 })
 
-test('a reader is told one to five seconds: soon at first, soon near the end', () => {
+test('the suggested poll delay is one to five seconds, and short at first and near the end', () => {
   expect(pollAfterMs(0, 0, 120)).toBe(1_000)
   expect(pollAfterMs(30_000, 20, 120)).toBe(3_000)
   expect(pollAfterMs(60_000, 40, 120)).toBe(5_000)
@@ -76,7 +76,7 @@ test('a reader is told one to five seconds: soon at first, soon near the end', (
   )
 })
 
-test('an estimate is a whole number that never says it is done', () => {
+test('estimated progress is an integer of at most 95', () => {
   fc.assert(
     fc.property(fc.nat(), fc.integer({ min: 1, max: 1_000 }), (elapsedMs, usualSeconds) => {
       const progress = estimateProgress(elapsedMs, usualSeconds)
@@ -87,106 +87,110 @@ test('an estimate is a whole number that never says it is done', () => {
   )
 })
 
-test('with a known pace a job within p95 has at most 25 checks, none before its first look is due', () => {
+test('with known durations, a job within p95 has at most 25 polls, the first near p5 or a minute', () => {
   fc.assert(
     fc.property(
-      jobDurations,
+      anyDurations,
       fc.double({ min: 0, max: 1, noNaN: true }),
       fc.integer(),
-      (pace, part, seed) => {
+      (durations, part, seed) => {
         const random = seeded(seed)
-        const lengthMs = pace.p95 * part
-        const looks = looksAt(lengthMs, (elapsedMs) => nextPollMs(elapsedMs, bounds, pace, random))
-        expect(looks.length).toBeLessThanOrEqual(25)
-        expect(looks[0]).toBeGreaterThanOrEqual(Math.min(pace.p5, 60_000) * 0.9)
+        const durationMs = durations.p95 * part
+        const polls = pollsOf(durationMs, (elapsedMs) => nextPollMs(elapsedMs, bounds, durations, random))
+        expect(polls.length).toBeLessThanOrEqual(25)
+        expect(polls[0]).toBeGreaterThanOrEqual(Math.min(durations.p5, 60_000) * 0.9)
       },
     ),
   )
 })
 
-test('whatever the pace, no check comes before the least gap, and a first one within a minute or a quarter of p5', () => {
+test('no poll comes before the minimum interval, and the first comes within a minute or a quarter of p5', () => {
   fc.assert(
-    fc.property(jobDurations, fc.nat(100_000_000), fc.integer(), (pace, elapsedMs, seed) => {
+    fc.property(anyDurations, fc.nat(100_000_000), fc.integer(), (durations, elapsedMs, seed) => {
       const random = seeded(seed)
-      expect(nextPollMs(elapsedMs, bounds, pace, random)).toBeGreaterThanOrEqual(bounds.least)
-      expect(safetyPollMs(elapsedMs, bounds, pace, random)).toBeGreaterThanOrEqual(60_000)
-      expect(nextPollMs(0, bounds, pace, random)).toBeLessThanOrEqual(Math.max(66_000, pace.p5 * 0.275))
+      expect(nextPollMs(elapsedMs, bounds, durations, random)).toBeGreaterThanOrEqual(bounds.least)
+      expect(fallbackPollMs(elapsedMs, bounds, durations, random)).toBeGreaterThanOrEqual(60_000)
+      expect(nextPollMs(0, bounds, durations, random)).toBeLessThanOrEqual(
+        Math.max(66_000, durations.p5 * 0.275),
+      )
     }),
   )
 })
 
-test('a job that takes unusually long is looked at ever more seldom', () => {
-  const pace = { p5: 5_000, p50: 8_000, p95: 10_000 }
+test('a job beyond p95 is polled more and more rarely', () => {
+  const durations = { p5: 5_000, p50: 8_000, p95: 10_000 }
   const gaps = [11_000, 20_000, 40_000, 80_000, 800_000].map((elapsedMs) =>
-    nextPollMs(elapsedMs, { least: 500, most: 30_000 }, pace, () => 0.5),
+    nextPollMs(elapsedMs, { least: 500, most: 30_000 }, durations, () => 0.5),
   )
   expect(gaps).toEqual(gaps.toSorted((a, b) => a - b))
   expect(gaps[0]).toBeLessThan(1_500)
   expect(gaps.at(-1)).toBe(30_000)
 })
 
-test('jobs of one burst are looked at a tenth earlier or later than each other', () => {
-  const pace = { p5: 40_000, p50: 60_000, p95: 90_000 }
-  expect(nextPollMs(0, bounds, pace, () => 0)).toBeCloseTo(36_000)
-  expect(nextPollMs(0, bounds, pace, () => 1)).toBeCloseTo(44_000)
+test('polls have a jitter of a tenth in either direction', () => {
+  const durations = { p5: 40_000, p50: 60_000, p95: 90_000 }
+  expect(nextPollMs(0, bounds, durations, () => 0)).toBeCloseTo(36_000)
+  expect(nextPollMs(0, bounds, durations, () => 1)).toBeCloseTo(44_000)
 })
 
-test('where news is brought, the first look comes after half again as long as nearly all jobs take', () => {
-  const pace = { p5: 60_000, p50: 120_000, p95: 200_000 }
-  expect(safetyPollMs(0, bounds, pace, () => 0.5)).toBe(300_000)
-  expect(safetyPollMs(0, bounds, undefined, () => 0.5)).toBe(60_000)
+test('with webhooks, the first fallback poll comes at one and a half times p95', () => {
+  const durations = { p5: 60_000, p50: 120_000, p95: 200_000 }
+  expect(fallbackPollMs(0, bounds, durations, () => 0.5)).toBe(300_000)
+  expect(fallbackPollMs(0, bounds, undefined, () => 0.5)).toBe(60_000)
 })
 
-test('an estimate by the pace only ever rises, to 80 for half of the jobs and 95 for nearly all', () => {
+test('progress estimated from durations never falls, and is 80 at p50 and 95 at p95', () => {
   fc.assert(
-    fc.property(jobDurations, fc.nat(100_000_000), fc.nat(100_000_000), (pace, one, other) => {
+    fc.property(anyDurations, fc.nat(100_000_000), fc.nat(100_000_000), (durations, one, other) => {
       const [earlier, later] = one < other ? [one, other] : [other, one]
-      expect(estimateProgress(earlier, 120, pace)).toBeLessThanOrEqual(estimateProgress(later, 120, pace))
-      expect(Number.isInteger(estimateProgress(one, 120, pace))).toBe(true)
-      expect(estimateProgress(one, 120, pace)).toBeLessThanOrEqual(95)
+      expect(estimateProgress(earlier, 120, durations)).toBeLessThanOrEqual(
+        estimateProgress(later, 120, durations),
+      )
+      expect(Number.isInteger(estimateProgress(one, 120, durations))).toBe(true)
+      expect(estimateProgress(one, 120, durations)).toBeLessThanOrEqual(95)
     }),
   )
-  const pace = { p5: 60_000, p50: 100_000, p95: 200_000 }
-  expect([0, 50_000, 100_000, 200_000, 900_000].map((ms) => estimateProgress(ms, 120, pace))).toEqual([
+  const durations = { p5: 60_000, p50: 100_000, p95: 200_000 }
+  expect([0, 50_000, 100_000, 200_000, 900_000].map((ms) => estimateProgress(ms, 120, durations))).toEqual([
     0, 40, 80, 95, 95,
   ])
 })
 
-/** Mean checks per job, and mean lateness as a share of the job's length, for log-normal lengths. */
-const measure = (medianMs: number, sigma: number, pace?: JobDuration) => {
+/** Mean polls per job, and mean lateness as a share of the duration, for log-normal durations. */
+const measure = (medianMs: number, sigma: number, durations?: DurationPercentiles) => {
   const random = seeded(7)
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const jobs = 4_000
   let polls = 0
   let lateness = 0
   for (let job = 0; job < jobs; job += 1) {
-    const lengthMs = medianMs * Math.exp(sigma * normal())
-    const usual = { least: 2_000, most: 15_000 }
-    const looks = looksAt(lengthMs, (elapsedMs) => nextPollMs(elapsedMs, usual, pace, random))
-    polls += looks.length
-    lateness += ((looks.at(-1) ?? 0) - lengthMs) / lengthMs
+    const durationMs = medianMs * Math.exp(sigma * normal())
+    const interval = { least: 2_000, most: 15_000 }
+    const times = pollsOf(durationMs, (elapsedMs) => nextPollMs(elapsedMs, interval, durations, random))
+    polls += times.length
+    lateness += ((times.at(-1) ?? 0) - durationMs) / durationMs
   }
   return { polls: polls / jobs, lateness: lateness / jobs }
 }
 
-const jobDurationOf = (medianMs: number, sigma: number): JobDuration => ({
+const percentilesOf = (medianMs: number, sigma: number): DurationPercentiles => ({
   p5: medianMs * Math.exp(-1.645 * sigma),
   p50: medianMs,
   p95: medianMs * Math.exp(1.645 * sigma),
 })
 
-test('jobs of two minutes take 10 checks instead of 30, and are found 5 % of their length late as before', () => {
+test('known durations reduce the polls of a two-minute job from 30 to 10, at the same lateness of 5 %', () => {
   const before = measure(120_000, 0.4)
-  const now = measure(120_000, 0.4, jobDurationOf(120_000, 0.4))
+  const now = measure(120_000, 0.4, percentilesOf(120_000, 0.4))
   expect(before.polls).toBeCloseTo(29.5, 0)
   expect(now.polls).toBeCloseTo(9.7, 0)
   expect(before.lateness).toBeCloseTo(0.046, 2)
   expect(now.lateness).toBeLessThan(0.055)
 })
 
-test('jobs of ten minutes take 12 checks instead of 65, for being found 5 % of their length late instead of 1 %', () => {
+test('known durations reduce the polls of a ten-minute job from 65 to 12, at a lateness of 5 % instead of 1 %', () => {
   const before = measure(600_000, 0.4)
-  const now = measure(600_000, 0.4, jobDurationOf(600_000, 0.4))
+  const now = measure(600_000, 0.4, percentilesOf(600_000, 0.4))
   expect(before.polls).toBeCloseTo(64.6, -1)
   expect(now.polls).toBeCloseTo(12.4, 0)
   expect(before.lateness).toBeLessThan(0.02)

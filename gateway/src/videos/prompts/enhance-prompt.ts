@@ -1,6 +1,6 @@
 /**
- * Rewrites a prompt before it is sent on, for callers who ask for that. The first step of a run that has it to
- * do: the record is asked first and written once, and whatever goes wrong leaves the prompt as it was given.
+ * The enhance step of a run, for tasks that request it: rewrites the prompt before the job is submitted. The result is
+ * recorded once. If enhancing fails, the prompt stays as given.
  */
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
@@ -9,7 +9,7 @@ import { findTask, recordEnhanced } from '../task-store.ts'
 import type { VideoTask } from '../task.ts'
 
 export interface PromptEnhancer {
-  /** Whether it can do what is asked for this prompt; a caller is told at once where it cannot. */
+  /** Whether it can enhance this prompt. If not, the response lists the parameter as ignored. */
   canEnhance: (prompt: string) => boolean
   enhance: (prompt: string, signal: AbortSignal) => Promise<string>
 }
@@ -20,7 +20,7 @@ export interface EnhanceDependencies {
   log: Log
 }
 
-// Longer than the silence after which a start is repeated, which is harmless: it is the same start.
+// May exceed the silence after which a start is repeated; starting the same run twice has no effect.
 const timeoutMs = 20_000
 const promptCharactersMax = 32_000
 
@@ -33,7 +33,7 @@ const enhancedOrSame = async ({ enhancer, log }: EnhanceDependencies, task: Vide
     const enhanced = await enhancer.enhance(prompt, AbortSignal.timeout(timeoutMs))
     return enhanced.trim() === '' || [...enhanced].length > promptCharactersMax ? prompt : enhanced
   } catch (error) {
-    log.warn({ err: error, taskId: task.id }, 'prompt.not-enhanced')
+    log.warn({ err: error, taskId: task.id }, 'prompt.enhance-failed')
     return prompt
   }
 }

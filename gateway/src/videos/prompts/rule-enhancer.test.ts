@@ -5,7 +5,7 @@ import { isMostlyLatin, ruleEnhancer } from './rule-enhancer.ts'
 
 const enhance = (prompt: string) => ruleEnhancer.enhance(prompt, AbortSignal.timeout(120_000))
 
-test('light, lens and motion are added in words that fit the scene', async () => {
+test('light, lens and motion that fit the scene are added', async () => {
   expect(await enhance('A whale leaps at sunset')).toBe(
     'A whale leaps at sunset. Warm low sun with long shadows, 35 mm lens with a natural perspective, a slow, steady push in.',
   )
@@ -14,13 +14,13 @@ test('light, lens and motion are added in words that fit the scene', async () =>
   )
 })
 
-test('what the prompt says already is not said again', async () => {
+test('an aspect that the prompt mentions is not added', async () => {
   const complete = 'A lighthouse, neon light, 50 mm lens, the camera pans left'
   expect(await enhance(complete)).toBe(complete)
   expect(await enhance('A fox, macro')).not.toMatch(/mm lens/)
 })
 
-test('a prompt in another script stays as it is, and the caller can be told', async () => {
+test('a prompt in another script cannot be enhanced and stays unchanged', async () => {
   for (const prompt of ['一只鲸鱼在日落时跃出水面', 'Кит на закате', '鲸鱼 whale 在日落时跃出水面海洋']) {
     expect(ruleEnhancer.canEnhance(prompt)).toBe(false)
     expect(await enhance(prompt)).toBe(prompt)
@@ -29,7 +29,7 @@ test('a prompt in another script stays as it is, and the caller can be told', as
   expect(isMostlyLatin('42 🐋')).toBe(true)
 })
 
-test('whatever the prompt, it is the beginning of what comes out, and comes out the same twice', async () => {
+test('the result starts with the prompt and is deterministic', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1 }), async (prompt) => {
       const enhanced = await enhance(prompt)
@@ -39,6 +39,6 @@ test('whatever the prompt, it is the beginning of what comes out, and comes out 
   )
 })
 
-test('names of characters stay as they are', async () => {
+test('names of characters stay unchanged', async () => {
   expect(await enhance('@mira_01 and @otto dance')).toContain('@mira_01 and @otto dance. ')
 })

@@ -1,20 +1,20 @@
 /**
- * The enhancer that needs no model: it adds what a director would add and the prompt does not say, light, lens
- * and motion, in words that fit the scene. The same prompt always comes out the same. It cannot translate.
+ * Enhances prompts by rules, without a model: it adds light, lens and camera motion that fit the scene, unless the prompt
+ * mentions them. The result is deterministic. It cannot translate.
  */
 import type { PromptEnhancer } from './enhance-prompt.ts'
 
 interface Aspect {
-  /** The prompt speaks of it already. */
-  isSaid: RegExp
-  /** The first that fits the scene; the last fits any. */
+  /** Matches a prompt that mentions it already. */
+  isMentioned: RegExp
+  /** The first entry that matches the scene applies; the last one matches any scene. */
   words: [scene: RegExp, words: string][]
 }
 
 const anything = /^/
 
 const light: Aspect = {
-  isSaid: /\b(light|lighting|lit|backlit|sunlit|glow(ing)?|shadows?|neon|candle(light)?)\b/i,
+  isMentioned: /\b(light|lighting|lit|backlit|sunlit|glow(ing)?|shadows?|neon|candle(light)?)\b/i,
   words: [
     [/\b(night|midnight|moon(lit|light)?|stars?|starry)\b/i, 'cool moonlight with deep, soft shadows'],
     [/\b(sunset|sunrise|dusk|dawn|evening|golden hour)\b/i, 'warm low sun with long shadows'],
@@ -33,7 +33,7 @@ const light: Aspect = {
 }
 
 const lens: Aspect = {
-  isSaid:
+  isMentioned:
     /\b(lens|\d+ ?mm|macro|close-?up|wide[- ](shot|angle)|bokeh|depth of field|telephoto|fisheye|aerial|drone)\b/i,
   words: [
     [
@@ -53,7 +53,7 @@ const lens: Aspect = {
 }
 
 const motion: Aspect = {
-  isSaid:
+  isMentioned:
     /\b(camera|pan(ning|s)?|dolly|zoom(s|ing)?|tracking shot|tilt(s|ing)?|crane shot|handheld|time-?lapse|slow motion|orbit(s|ing)? around|timelapse)\b/i,
   words: [
     [
@@ -69,13 +69,13 @@ const motion: Aspect = {
   ],
 }
 
-const wordsFor = ({ isSaid, words }: Aspect, prompt: string): string[] => {
-  if (isSaid.test(prompt)) return []
+const wordsFor = ({ isMentioned, words }: Aspect, prompt: string): string[] => {
+  if (isMentioned.test(prompt)) return []
   const fitting = words.find(([scene]) => scene.test(prompt))
   return fitting === undefined ? [] : [fitting[1]]
 }
 
-/** Whether at least half of the letters are Latin; a prompt without letters counts as such. */
+/** Whether at least half of the letters are Latin. A prompt without letters counts as Latin. */
 export const isMostlyLatin = (prompt: string): boolean => {
   const letters = prompt.match(/\p{L}/gu) ?? []
   const latin = letters.filter((letter) => /\p{Script=Latin}/u.test(letter))
@@ -86,8 +86,8 @@ const enhance = (prompt: string): string => {
   if (!isMostlyLatin(prompt)) return prompt
   const added = [light, lens, motion].flatMap((aspect) => wordsFor(aspect, prompt)).join(', ')
   if (added === '') return prompt
-  const said = prompt.trimEnd()
-  const sentence = /[.!?…]$/.test(said) ? said : `${said.replace(/[,;:\s]+$/, '')}.`
+  const trimmed = prompt.trimEnd()
+  const sentence = /[.!?…]$/.test(trimmed) ? trimmed : `${trimmed.replace(/[,;:\s]+$/, '')}.`
   return `${sentence} ${added.charAt(0).toUpperCase()}${added.slice(1)}.`
 }
 

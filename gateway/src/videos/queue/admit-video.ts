@@ -1,9 +1,9 @@
-import { ApiError } from '@kinora/contract/errors'
 /**
- * The one admission that every door leads to: price, hold, task and outbox in one transaction. Creates
- * that come at the same time share a commit. The answer goes out after the commit; the engine is only
- * nudged, so a create succeeds whether the engine is up or not.
+ * The admission that every endpoint uses: price, hold, task and outbox in one transaction. Concurrent creates share a
+ * commit. The response is sent after the commit; the engine only gets a wake-up, so a create succeeds even if the engine
+ * is down.
  */
+import { ApiError } from '@kinora/contract/errors'
 import type { Quote } from '@kinora/contract/operations/account'
 
 import type { Caller } from '../../auth/caller.ts'
@@ -27,30 +27,30 @@ import { requirementsOf } from '../video-requirements.ts'
 import { createQueueLength } from './queue-length.ts'
 import type { QueueLimits } from './queue-limits.ts'
 
-/** What a door hands over: an order whose every parameter has been checked. */
+/** An order with validated parameters, as an endpoint passes it on. */
 interface Admission {
   caller: Caller
   model: VideoModel
   createdVia: VideoTask['createdVia']
   order: VideoOrder
   images: StoredImage[]
-  /** Made of a video that came with this order; the prompt need not name it. */
+  /** Created from a video of this order; the prompt need not name it. */
   character?: RequestedCharacter | undefined
-  /** The provider that must make it, whoever serves the model now. */
+  /** The provider that must make the video, whichever providers serve the model now. */
   pinnedTo?: string | undefined
-  /** Written in the admission's own transaction, with the task or not at all. */
+  /** Writes in the transaction of the admission. */
   alongside?: ((database: Database, task: VideoTask) => Promise<void>) | undefined
-  /** The reply that tells of the task, where a repeat of the request is to be answered with it. */
+  /** The response to store for idempotent replays. */
   responseToStore?: (task: VideoTask) => ResponseToStore | undefined
 }
 
 export interface AdmitVideo {
   (admission: Admission): Promise<VideoTask>
-  /** What it would cost, and whether it would be accepted. */
+  /** The price, and whether the order would be accepted. */
   quote: (admission: Admission) => Promise<Quote>
 }
 
-export interface AcceptDependencies {
+export interface AdmissionDependencies {
   postgres: Postgres
   router: Router
   prices: PriceList
@@ -62,12 +62,12 @@ export interface AcceptDependencies {
   storeResponses: StoreResponses
 }
 
-/** The same order with the characters it shows: the one that came with it, and those its prompt names. */
+/** Adds the characters of the video to the order: the one created from it and those that its prompt names. */
 const withCharacters = async (admission: Admission, namedCharacters: NamedCharacters): Promise<Admission> => {
   const { caller, model, order, character } = admission
   if (model.family !== 'B') return admission
   const named = await namedCharacters(caller.accountId, order.prompt)
-  // An order that is repeated has those it had found before.
+  // A retried order already has the characters found before.
   const all = [...(character === undefined ? [] : [character]), ...(order.characters ?? []), ...named]
   const characters = [...new Map(all.map(({ id, username }) => [id, { id, username }])).values()]
   if (characters.length === 0) return admission
@@ -80,8 +80,8 @@ const idOf = ({ model, createdVia }: Admission, nowMs: number): string => {
   return createModelTaskId(model.id, nowMs)
 }
 
-/** The length that is made and charged: what was asked for, or the next that any route of the model can make. */
-const fittingSeconds = ({ router }: AcceptDependencies, { model, order, pinnedTo }: Admission): number => {
+/** The length that is made and charged: the requested one, or the next longer one that a route of the model supports. */
+const fittingSeconds = ({ router }: AdmissionDependencies, { model, order, pinnedTo }: Admission): number => {
   if (pinnedTo !== undefined) return order.seconds
   const routes = router.routesOf(model.id)
   const seconds = secondsFor(routes, order.seconds)
@@ -89,23 +89,27 @@ const fittingSeconds = ({ router }: AcceptDependencies, { model, order, pinnedTo
   const longest = Math.max(...routes.flatMap((route) => route.seconds ?? []))
   throw new ApiError('invalid_parameter', {
     param: 'seconds',
-    message: `'${model.id}' makes videos of up to ${longest} seconds, not ${order.seconds}.`,
+    message: `'${model.id}' makes videos of up to ${longest} seconds (got ${order.seconds}).`,
   })
 }
 
-const chooseRoute = ({ router }: AcceptDependencies, { model, pinnedTo }: Admission, order: VideoOrder) => {
+const chooseRoute = (
+  { router }: AdmissionDependencies,
+  { model, pinnedTo }: Admission,
+  order: VideoOrder,
+) => {
   const chosen = router.choose(model.id, requirementsOf(order, pinnedTo))
   if (chosen !== undefined) return chosen
   const canMakeOther = router.routesOf(model.id).some(({ provider }) => provider.video !== undefined)
   throw canMakeOther
     ? new ApiError('invalid_parameter', {
         param: 'size',
-        message: `No provider of '${model.id}' makes ${order.seconds} seconds of ${order.width}x${order.height}.`,
+        message: `No provider of '${model.id}' makes videos of ${order.seconds} seconds at ${order.width}x${order.height}. Use another size or length.`,
       })
-    : new ApiError('service_unavailable', { detail: `no provider is set up that makes ${model.id}` })
+    : new ApiError('service_unavailable', { detail: `no provider for ${model.id} is configured` })
 }
 
-const newTask = (admission: Admission, dependencies: AcceptDependencies): NewTask => {
+const newTask = (admission: Admission, dependencies: AdmissionDependencies): NewTask => {
   const { prices, deadlineMs } = dependencies
   const { caller, model, createdVia, images } = admission
   const order = {
@@ -114,7 +118,7 @@ const newTask = (admission: Admission, dependencies: AcceptDependencies): NewTas
     ...(images.length > 0 && { images: images.length }),
   }
   const nowMs = Date.now()
-  // Until the database says when it was; the day is the id's, whatever that says.
+  // The time of the database replaces it later. The day stays, because the id contains it.
   const createdAt = new Date(nowMs)
   const id = idOf(admission, nowMs)
   const { route, decision } = chooseRoute(dependencies, admission, order)
@@ -160,7 +164,7 @@ const referenceFiles = (task: NewTask, images: StoredImage[]): StoredFile[] =>
     expiresAt: null,
   }))
 
-/** The order in the caller's words. */
+/** The order in the parameter names of the API. */
 const parametersOf = (order: VideoOrder) => ({
   prompt: order.prompt,
   seconds: order.seconds,
@@ -178,8 +182,8 @@ const parametersOf = (order: VideoOrder) => ({
 
 type Candidate = { task: NewTask; admission: Admission }
 
-/** Refuses remixes whose source is gone. What is left stays until this transaction has ended, and then is in use. */
-const refuseLostSources = async (database: Database, tasks: NewTask[]): Promise<Map<string, ApiError>> => {
+/** Refuses remixes whose source is gone. The locks protect the other sources until the tasks that use them are committed. */
+const refuseMissingSources = async (database: Database, tasks: NewTask[]): Promise<Map<string, ApiError>> => {
   const remixes = tasks.flatMap(({ id, order: { remixOf } }) =>
     remixOf === undefined ? [] : { id, remixOf },
   )
@@ -196,15 +200,15 @@ const refuseLostSources = async (database: Database, tasks: NewTask[]): Promise<
   )
 }
 
-/** Writes those that can be paid for, and notes why the others cannot. They were created when their holds were placed. */
-const admitFitting = async (
+/** Writes the tasks whose holds could be placed, and adds the other refusals. The time of the holds is the creation time. */
+const admitSolvent = async (
   database: Database,
-  fitting: Candidate[],
+  candidates: Candidate[],
   refusals: Map<string, ApiError>,
 ): Promise<Candidate[]> => {
   const placed = await placeHolds(
     database,
-    fitting.map(({ task, admission }) => ({
+    candidates.map(({ task, admission }) => ({
       caller: admission.caller,
       taskId: task.id,
       day: task.day,
@@ -212,7 +216,7 @@ const admitFitting = async (
     })),
   )
   const createdAt = new Date(placed.atMs)
-  const accepted = fitting.flatMap(({ task, admission }, index) => {
+  const accepted = candidates.flatMap(({ task, admission }, index) => {
     const refusal = placed.refusals[index]
     if (refusal === undefined) return { admission, task: { ...task, createdAt, statusUpdatedAt: createdAt } }
     refusals.set(task.id, refusal)
@@ -235,10 +239,10 @@ const admitTogether = async (
   const tasks = candidates.map(({ task }) => task)
   const refusals = new Map([
     ...(await refuseFullQueues(database, tasks)),
-    ...(await refuseLostSources(database, tasks)),
+    ...(await refuseMissingSources(database, tasks)),
   ])
-  const fitting = candidates.filter(({ task }) => !refusals.has(task.id))
-  const accepted = fitting.length === 0 ? [] : await admitFitting(database, fitting, refusals)
+  const remaining = candidates.filter(({ task }) => !refusals.has(task.id))
+  const accepted = remaining.length === 0 ? [] : await admitSolvent(database, remaining, refusals)
   await insertStoredFiles(
     database,
     accepted.flatMap(({ task, admission }) => referenceFiles(task, admission.images)),
@@ -258,7 +262,7 @@ const admitTogether = async (
   })
 }
 
-export const createAdmitVideo = (dependencies: AcceptDependencies): AdmitVideo => {
+export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVideo => {
   const { postgres, wakeDispatcher, namedCharacters, queueLimits, storeResponses } = dependencies
   const refuseFullQueues = createQueueLength(queueLimits)
   const together = async (candidates: Candidate[]): Promise<PromiseSettledResult<VideoTask>[]> => {
@@ -267,27 +271,26 @@ export const createAdmitVideo = (dependencies: AcceptDependencies): AdmitVideo =
         admitTogether(database, candidates, refuseFullQueues, storeResponses),
       )
     } catch (error) {
-      // A commit that was never heard of may have been one: what stands is not admitted again.
-      const standing = await findTasks(
+      // The transaction may have been committed although it failed here. Tasks that exist are not admitted again.
+      const existing = await findTasks(
         postgres,
         candidates.map(({ task }) => task),
         1,
       ).catch(() => {
-        // Whoever sent the orders must hear of the commit, and not of a look-up that failed after it.
+        // Report the failed commit, not the failed lookup.
         throw error
       })
-      const alone = await Promise.all(
+      return await Promise.all(
         candidates.map(async (candidate) => {
           const { id, accountId } = candidate.task
-          const task = standing.get(`${accountId}/${id}`)
+          const task = existing.get(`${accountId}/${id}`)
           if (task !== undefined) return fulfilled(task)
           if (candidates.length === 1) throw error
-          // One order the database will not take must not take the others down with it.
+          // One order that the database refuses must not fail the others.
           const [result] = await together([candidate]).catch((each: unknown) => [rejected(each)])
           return result ?? rejected(error)
         }),
       )
-      return alone
     }
   }
   const admit = batch(together, { inFlightMax: 2, sizeMax: 200 })
@@ -302,7 +305,7 @@ export const createAdmitVideo = (dependencies: AcceptDependencies): AdmitVideo =
     const { caller, model } = admission
     const task = newTask(admission, dependencies)
     const order = { caller, model: model.id, heldFor: [task.price], parameters: parametersOf(task.order) }
-    // One that has counted nothing yet: a quote must not make the line look longer.
+    // A separate counter, because a quote must not count as a waiting task.
     const countQueue = createQueueLength(queueLimits)
     return quoteOf(postgres, order, async (database) => (await countQueue(database, [task])).get(task.id))
   }

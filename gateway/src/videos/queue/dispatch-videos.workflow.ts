@@ -1,9 +1,9 @@
 /**
- * Hands accepted tasks to the engine, one loop per provider.
+ * Starts accepted tasks, with one loop per provider.
  *
- * Why durable: exactly one of these may count a provider's slots, and it must survive any worker. Being a
- * keyed object of the engine it needs no lease and no election. It is outbox and reconciler in one: what was
- * accepted and never started is started, what the engine lost is started again.
+ * Why durable: only one loop may count a provider's slots, and it must survive the loss of any worker. As a keyed object
+ * of the engine it needs no lease and no leader election. It is outbox and reconciler in one: it starts accepted tasks
+ * and restarts stalled ones.
  */
 import type { Catalog } from '../../models/catalog.ts'
 import { noteTick } from '../../platform/engine/engine-tick-store.ts'
@@ -14,7 +14,6 @@ import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { Provider, Providers } from '../../providers/port/provider.ts'
 import type { Router } from '../../routing/route.ts'
 import { generateVideoName } from '../lifecycle/generate-video.workflow.ts'
-import { requeueStalled, type Start } from '../open-task-store.ts'
 import { shardOf } from '../shard.ts'
 import { requirementsOf } from '../video-requirements.ts'
 import type { QueueLimits } from './queue-limits.ts'
@@ -26,7 +25,9 @@ import {
   nextStartInMs,
   claimAccepted,
   type Move,
+  type Start,
 } from './queue-store.ts'
+import { requeueStalled } from './stalled-task-store.ts'
 
 export const dispatchVideosName = 'dispatchVideos'
 
@@ -43,10 +44,10 @@ export interface DispatchDependencies {
 const startsPerTick = 300
 const idleMs = 15_000
 const soonMs = 50
-// Only the end of a task nudges, and only the dispatcher of its own provider.
-const heldBackMs = 1_000
+// The end of a task wakes only the dispatcher of its own provider, so throttled tasks are retried by time.
+const throttledMs = 1_000
 
-/** What there is to know of a provider's models before any task is taken from its line. */
+/** The state of a provider's models before any task is claimed. */
 const surveyModels = ({ catalog, router }: DispatchDependencies, { name, slots }: Provider) => {
   const served = catalog.available().flatMap(({ id }) => {
     const route = router.routesOf(id).find(({ provider }) => provider.name === name)
@@ -61,32 +62,32 @@ const surveyModels = ({ catalog, router }: DispatchDependencies, { name, slots }
   }
 }
 
-/** Tasks that wait for a provider that is not well go to one that is, where there is one. */
-const moveAway = async (
+/** Moves tasks that wait for an unhealthy provider to healthy ones, and returns the names of those. */
+const moveToHealthy = async (
   { router, providers }: DispatchDependencies,
   database: Database,
   from: string,
   models: string[],
 ): Promise<string[]> => {
-  const goals = new Set<string>()
+  const targets = new Set<string>()
   for (const model of models) {
     const movable = await findMovable(database, from, model, startsPerTick)
     const moves = movable.flatMap(({ taskId, day, order, tried }): Move[] => {
       const chosen = router.choose(model, { ...requirementsOf(order, undefined), tried: [...tried, from] })
-      const goal = chosen?.route.provider
-      if (chosen === undefined || goal === undefined || goal.name === from) return []
-      if (router.healthOf(goal.name, model).kind !== 'healthy' || providers.find(goal.name) === undefined)
+      const target = chosen?.route.provider
+      if (chosen === undefined || target === undefined || target.name === from) return []
+      if (router.healthOf(target.name, model).kind !== 'healthy' || providers.find(target.name) === undefined)
         return []
-      goals.add(goal.name)
-      const { name: provider, shards } = goal
+      targets.add(target.name)
+      const { name: provider, shards } = target
       return [{ taskId, day, provider, shard: shardOf(taskId, shards), decision: chosen.decision }]
     })
     if (moves.length > 0) await moveWaiting(database, from, moves)
   }
-  return [...goals]
+  return [...targets]
 }
 
-/** How many tasks of each model may be started, where that is not for the provider's slots alone to say. */
+/** How many tasks of each model may start, for models that are limited by more than the provider's slots. */
 const capacitiesOf = async (
   { router }: DispatchDependencies,
   database: Database,
@@ -107,7 +108,7 @@ const capacitiesOf = async (
     const allowed = router.startsAllowed(name, id)
     if (allowed !== Infinity) narrow(id, allowed)
   }
-  // Once its time is over, one task at a time finds out whether it is well again.
+  // After the breaker's wait, one task at a time probes whether the provider is healthy again.
   for (const { id, forMs } of unhealthy) narrow(id, forMs > 0 ? 0 : 1)
   return capacities
 }
@@ -120,30 +121,29 @@ const dispatch = async (dependencies: DispatchDependencies, name: string): Promi
   const slotsElsewhere = providers.all().reduce((sum, { slots }) => sum + slots, -provider.slots)
   const survey = surveyModels(dependencies, provider)
   const isRamping = survey.served.some(({ id }) => router.startsAllowed(name, id) !== Infinity)
-  const turn = await postgres.transaction(async (database) => {
+  const { stalled, accepted, isThrottled, targets, nextMs } = await postgres.transaction(async (database) => {
     await lockQueue(database, name)
-    const lost = await requeueStalled(database, name, startsPerTick, provider.timeoutsMs.submit)
+    const stalled = await requeueStalled(database, name, startsPerTick, provider.timeoutsMs.submit)
     const movable = survey.unhealthy.flatMap(({ id }) => (router.routesOf(id).length > 1 ? id : []))
-    const goals = await moveAway(dependencies, database, name, movable)
+    const targets = await moveToHealthy(dependencies, database, name, movable)
     const capacityOf = await capacitiesOf(dependencies, database, name, survey)
-    const line = { provider: name, slots: provider.slots, slotsElsewhere, capacityOf }
-    const { starts, isThrottled } = await claimAccepted(database, line, startsPerTick, queueLimits())
-    return { lost, accepted: starts, isThrottled, goals, nextMs: await nextStartInMs(database, name) }
+    const queue = { provider: name, slots: provider.slots, slotsElsewhere, capacityOf }
+    const { starts, isThrottled } = await claimAccepted(database, queue, startsPerTick, queueLimits())
+    return { stalled, accepted: starts, isThrottled, targets, nextMs: await nextStartInMs(database, name) }
   })
-  const { lost, accepted, isThrottled, goals, nextMs } = turn
   for (const [model, starts] of Map.groupBy(accepted, ({ model }) => model)) {
     router.countStarts(name, model, starts.length)
   }
-  for (const goal of goals) engine.wake(dispatchVideosName, goal)
-  if (lost.length > 0) log.warn({ provider: name, count: lost.length }, 'task.restarted')
+  for (const target of targets) engine.wake(dispatchVideosName, target)
+  if (stalled.length > 0) log.warn({ provider: name, count: stalled.length }, 'task.restarted')
   const start = ({ taskId, run }: Start) => engine.start(generateVideoName, runKey(taskId, run))
-  // A start that did not arrive is repeated once the task has been silent for a while.
-  const starts = await Promise.allSettled([...lost, ...accepted].map(start))
-  const missed = starts.filter(({ status }) => status === 'rejected').length
-  if (missed > 0) log.warn({ provider: name, missed }, 'task.not-started')
-  if (accepted.length + lost.length >= startsPerTick) return soonMs
-  const probeMs = Math.min(...survey.unhealthy.map(({ forMs }) => Math.max(forMs, heldBackMs)))
-  const waitMs = Math.min(isThrottled || isRamping ? heldBackMs : idleMs, probeMs)
+  // A failed start is repeated once the task counts as stalled.
+  const starts = await Promise.allSettled([...stalled, ...accepted].map(start))
+  const failed = starts.filter(({ status }) => status === 'rejected').length
+  if (failed > 0) log.warn({ provider: name, failed }, 'task.start-failed')
+  if (accepted.length + stalled.length >= startsPerTick) return soonMs
+  const probeMs = Math.min(...survey.unhealthy.map(({ forMs }) => Math.max(forMs, throttledMs)))
+  const waitMs = Math.min(isThrottled || isRamping ? throttledMs : idleMs, probeMs)
   return Math.min(waitMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs)))
 }
 

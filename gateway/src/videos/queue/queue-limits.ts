@@ -1,16 +1,16 @@
-/** How much of one customer may be under way at once, and how much may wait. */
+/** How many tasks of one account may be in flight, and how many may wait. */
 export interface QueueLimits {
-  /** Tasks in flight, over all providers; null for as many as there are slots. An account's own number goes first. */
+  /** Tasks in flight over all providers; null for no limit but the slots. An account's own limit takes precedence. */
   concurrencyPerAccount: number | null
-  /** The same for each key, within what its account may have. A key's own number goes first. */
+  /** The same for each key, within the limit of its account. A key's own limit takes precedence. */
   concurrencyPerKey: number | null
   /** Tasks of an account that may wait for a slot. */
-  depthPerAccount: number
+  lengthPerAccount: number
 }
 
-/** Sharing is fair without any cap, so there is none until an operator sets one. */
+/** The queue is fair without concurrency limits, so there are none by default. */
 export const queueDefaults: QueueLimits = {
   concurrencyPerAccount: null,
   concurrencyPerKey: null,
-  depthPerAccount: 20_000,
+  lengthPerAccount: 20_000,
 }

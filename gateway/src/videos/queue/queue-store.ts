@@ -1,16 +1,18 @@
-/**
- * The lines in which accepted tasks wait for a slot: whose turn it is, and how many wait. The rule is in
- * docs/decisions/0015-fair-queue.md.
- */
+/** The fair queue of accepted tasks that wait for a slot. The rule is in docs/decisions/0015-fair-lines.md. */
 import type { Database } from '../../platform/postgres.ts'
 import type { Decision } from '../../routing/route.ts'
-import type { Start } from '../open-task-store.ts'
 import type { VideoOrder } from '../task.ts'
 import type { QueueLimits } from './queue-limits.ts'
 
-// The line's statements are to walk their indexes in order, by one plan for good: a line grows faster than statistics
-// do, and a plan made for a short one would read a long one whole. A sort that cannot be avoided then looks so dear that
-// the database would compile the statement.
+/** A run to start. */
+export interface Start {
+  taskId: string
+  run: number
+}
+
+// The statements of the queue must always walk their indexes in order: a queue grows faster than the statistics, and a
+// plan made for a short queue would read a long one completely. With sorts disabled, the estimated cost of the remaining
+// ones would trigger JIT compilation, so that is off as well.
 const plainPlans = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
@@ -19,15 +21,15 @@ const plainPlans = {
   jit: 'off',
 }
 
-// A worker that stands still in the middle of a turn is put out, so that another can have it.
-const patience = { idle_in_transaction_session_timeout: '5s' }
+// Ends the transaction of a frozen worker, so that another can run the tick.
+const idleTimeout = { idle_in_transaction_session_timeout: '5s' }
 
 /**
- * Makes this transaction the only one that hands over tasks of a provider. The engine runs one turn at a time, but a
- * worker it took for dead may still be at its own.
+ * Makes this transaction the only one that starts tasks of a provider. The engine runs one tick at a time, but a worker
+ * that it considers dead may still be running its own.
  */
 export const lockQueue = async (database: Database, provider: string): Promise<void> => {
-  const settings = Object.entries({ ...plainPlans, ...patience })
+  const settings = Object.entries({ ...plainPlans, ...idleTimeout })
   await database.query(
     `select pg_advisory_xact_lock(hashtextextended('kinora:queue:' || $1, 0)),
             (select count(set_config(name, value, true)) from unnest($2::text[], $3::text[]) as s (name, value))`,
@@ -35,7 +37,7 @@ export const lockQueue = async (database: Database, provider: string): Promise<v
   )
 }
 
-/** Makes this transaction the only one that counts what these accounts have in flight. */
+/** Makes this transaction the only one that counts the in-flight tasks of these accounts. */
 const lockAccounts = async (database: Database, accountIds: string[]): Promise<void> => {
   await database.query(
     `select pg_advisory_xact_lock(hashtextextended('kinora:queue-of-account:' || id, 0))
@@ -46,11 +48,11 @@ const lockAccounts = async (database: Database, accountIds: string[]): Promise<v
 
 export interface Queue {
   provider: string
-  /** Tasks that may be in flight there. */
+  /** Tasks that may be in flight at this provider. */
   slots: number
   /** Tasks that may be in flight at all other providers together. */
   slotsElsewhere: number
-  /** Tasks of a model that may be started now, where that is fewer than there are slots. */
+  /** Tasks of a model that may start now, for models with fewer than the provider's slots. */
   capacityOf: Map<string, number>
 }
 
@@ -58,26 +60,26 @@ interface Choice extends Start {
   model: string
   accountId: string
   keyId: string
-  /** The start on the clock of the accounts, and on that of the account's keys. */
+  /** Virtual start and finish time, on the clock of the accounts and on that of the account's keys. */
   virtualStart: number
   virtualFinish: number
   keyVirtualStart: number
   keyVirtualFinish: number
-  /** What other providers start meanwhile could take it over a cap. */
+  /** Concurrent starts at other providers could exceed a concurrency limit of its account or key. */
   isNearCap: boolean
 }
 
 interface Chosen {
   choices: Choice[]
-  /** Somebody waits although there is a slot, for tasks of theirs at other providers to end. */
+  /** An account waits although there is a slot, until some of its tasks at other providers end. */
   isThrottled: boolean
 }
 
 /**
- * Chooses the tasks to start. It leaps from one waiting key to the next, reads of each no more tasks than there are
- * free slots, lays them out on the clocks, and takes those that begin first. Of a model with room for few it reads no more
- * than one above that, so that those behind it are not kept waiting. With `locked` given, every other account
- * stays so far below its caps that nothing another provider starts can take it over them.
+ * Chooses the tasks to start. It skips from one waiting key to the next, reads at most as many tasks of each as there
+ * are free slots, computes their virtual times, and takes those with the earliest start. Of a model with limited
+ * capacity it reads at most one more than the capacity, so that tasks of other models behind them can start. If `locked`
+ * is given, every other account stays so far below its limits that starts at other providers cannot exceed them.
  */
 const choose = async (
   database: Database,
@@ -107,7 +109,7 @@ const choose = async (
          ) next
      ), account as materialized (
        select w.account_id, coalesce(busy.here, 0) as here, busy.tasks > coalesce(busy.here, 0) as is_elsewhere,
-              coalesce((select concurrency from accounts where id = w.account_id), $4) - coalesce(busy.tasks, 0) as room,
+              coalesce((select concurrency from accounts where id = w.account_id), $4) - coalesce(busy.tasks, 0) as capacity,
               case when $7::uuid[] is null or w.account_id = any ($7) then 0 else $6 end as reserve,
               greatest((select max(virtual_start) from queue_shares where queue = $1),
                        (select virtual_finish from queue_shares where queue = $1 and owner = w.account_id), 0) as clock,
@@ -129,7 +131,7 @@ const choose = async (
               key_clock + sum(cost) over waiting_order - cost as key_virtual_start
          from key
          cross join lateral (
-           select greatest(0, least((select slots from free), room - reserve, key_capacity - reserve))::bigint as most
+           select greatest(0, least((select slots from free), capacity - reserve, key_capacity - reserve))::bigint as most
          ) bound
          cross join lateral (
            (select task_id, run, model, accepted_at, case when run = 0 then seconds else 0 end as cost from open_tasks o
@@ -137,12 +139,12 @@ const choose = async (
                and o.not_before <= now() and not o.model = any ($8)
              order by accepted_at, task_id limit most)
            union all
-           select scarce.* from unnest($8::text[], $9::integer[]) as model (id, room)
+           select scarce.* from unnest($8::text[], $9::integer[]) as model (id, capacity)
             cross join lateral (
               select task_id, run, model, accepted_at, case when run = 0 then seconds else 0 end as cost from open_tasks o
                where o.provider = $1 and o.stage = 'accepted' and o.account_id = key.account_id and o.key_id = key.key_id
-                 and o.not_before <= now() and o.model = model.id and model.room > 0
-               order by accepted_at, task_id limit least(most, model.room + 1)
+                 and o.not_before <= now() and o.model = model.id and model.capacity > 0
+               order by accepted_at, task_id limit least(most, model.capacity + 1)
             ) scarce
          ) head
        window waiting_order as (partition by key.account_id, key.key_id order by accepted_at, task_id rows unbounded preceding)
@@ -152,16 +154,16 @@ const choose = async (
        window waiting_order as (partition by account_id order by key_virtual_start, accepted_at, task_id rows unbounded preceding)
      ), chosen as (
        select * from placed
-        where (room is null or place <= room - reserve) and (key_capacity is null or key_place <= key_capacity - reserve)
+        where (capacity is null or place <= capacity - reserve) and (key_capacity is null or key_place <= key_capacity - reserve)
         order by virtual_start, here + place, accepted_at, task_id limit (select slots from free)
      )
      select coalesce((select jsonb_agg(jsonb_build_object(
               'taskId', task_id, 'run', run + 1, 'model', model, 'accountId', account_id, 'keyId', key_id,
               'virtualStart', virtual_start, 'virtualFinish', virtual_start + cost,
               'keyVirtualStart', key_virtual_start, 'keyVirtualFinish', key_virtual_start + cost,
-              'isNearCap', coalesce(place > room - $6 or key_place > key_capacity - $6, false))) from chosen), '[]')
+              'isNearCap', coalesce(place > capacity - $6 or key_place > key_capacity - $6, false))) from chosen), '[]')
               as choices,
-            exists (select from key where is_elsewhere and (room <= 0 or key_capacity <= 0)) as "isThrottled"`,
+            exists (select from key where is_elsewhere and (capacity <= 0 or key_capacity <= 0)) as "isThrottled"`,
     [
       provider,
       slots,
@@ -179,7 +181,7 @@ const choose = async (
   return { choices: within, isThrottled: isThrottled || within.length < choices.length }
 }
 
-/** No more of each model than there is room for, the first of them. */
+/** The first choices of each model, up to its capacity. */
 const withinCapacity = (choices: Choice[], capacityOf: Map<string, number>): Choice[] => {
   const left = new Map(capacityOf)
   return choices.filter(({ model }) => {
@@ -189,7 +191,7 @@ const withinCapacity = (choices: Choice[], capacityOf: Map<string, number>): Cho
   })
 }
 
-/** Starts what was chosen, and notes how far on their clocks that takes its owners. */
+/** Starts the chosen tasks and advances the virtual times of their accounts and keys. */
 const start = async (
   database: Database,
   provider: string,
@@ -218,7 +220,7 @@ const start = async (
   return rows
 }
 
-/** Forgets whom the clock has passed: they would begin where a newcomer does. */
+/** Deletes shares that the virtual clock has passed; their owners would start like new ones. */
 const forgetPassed = async (database: Database, provider: string): Promise<void> => {
   await database.query(
     `with passed as (
@@ -232,8 +234,8 @@ const forgetPassed = async (database: Database, provider: string): Promise<void>
 }
 
 /**
- * Hands waiting tasks to the engine, as many as there are free slots, in a transaction that has entered the line.
- * Two providers could together take an account over its cap, so where that is possible its count is locked first.
+ * Claims waiting tasks for the free slots, in a transaction that holds the lock of the queue. Two providers together
+ * could exceed the limit of an account, so an account that is near its limit is locked first.
  */
 export const claimAccepted = async (
   database: Database,
@@ -242,13 +244,14 @@ export const claimAccepted = async (
   limits: QueueLimits,
 ): Promise<{ starts: (Start & { model: string })[]; isThrottled: boolean }> => {
   let { choices, isThrottled } = await choose(database, queue, limit, limits, undefined)
-  const near = new Set(choices.flatMap(({ accountId, isNearCap }) => (isNearCap ? accountId : [])))
-  if (near.size > 0) {
-    await lockAccounts(database, [...near])
-    const under = await choose(database, queue, limit, limits, [...near])
-    // Another provider was quicker. Who could have its place would have to be locked too; that is for the next turn.
-    isThrottled = under.isThrottled || under.choices.length < choices.length
-    choices = under.choices
+  const nearCap = new Set(choices.flatMap(({ accountId, isNearCap }) => (isNearCap ? accountId : [])))
+  if (nearCap.size > 0) {
+    await lockAccounts(database, [...nearCap])
+    const locked = await choose(database, queue, limit, limits, [...nearCap])
+    // If another provider was faster, some slots stay free. The next tick fills them, because the accounts that could
+    // use them are not locked.
+    isThrottled = locked.isThrottled || locked.choices.length < choices.length
+    choices = locked.choices
   }
   if (choices.length === 0) return { starts: [], isThrottled }
   const starts = await start(database, queue.provider, choices)
@@ -256,7 +259,7 @@ export const claimAccepted = async (
   return { starts, isThrottled }
 }
 
-/** When the next task that was put off may start, in milliseconds from now; undefined when none was. */
+/** When the next postponed task may start, in milliseconds from now; undefined if there is none. */
 export const nextStartInMs = async (database: Database, provider: string): Promise<number | undefined> => {
   const { rows } = await database.query<{ ms: number }>(
     `select extract(epoch from not_before - now()) * 1000 as ms from open_tasks
@@ -267,7 +270,7 @@ export const nextStartInMs = async (database: Database, provider: string): Promi
   return rows[0]?.ms
 }
 
-/** How many tasks of these models a provider has in flight. */
+/** The number of in-flight tasks of each of these models at a provider. */
 export const countInFlight = async (
   database: Database,
   provider: string,
@@ -289,7 +292,7 @@ export interface WaitingTask {
   tried: string[]
 }
 
-/** Tasks of a model that wait at a provider and could as well wait elsewhere: nobody may have them, none is a remix. */
+/** Waiting tasks of a model that may move to another provider: not remixes, and without a submit of unknown outcome. */
 export const findMovable = async (
   database: Database,
   provider: string,
@@ -315,7 +318,7 @@ export interface Move {
   decision: Decision
 }
 
-/** Has waiting tasks wait at another provider, where they may start at once. */
+/** Moves waiting tasks to other providers, where they may start at once. */
 export const moveWaiting = async (database: Database, from: string, moves: Move[]): Promise<void> => {
   await database.query(
     `with moved as (
@@ -332,11 +335,11 @@ export const moveWaiting = async (database: Database, from: string, moves: Move[
   )
 }
 
-/** How many tasks of each account wait for a slot, counted up to a most. */
+/** The number of waiting tasks of each account, counted up to `max`. */
 export const countWaiting = async (
   database: Database,
   accountIds: string[],
-  most: number,
+  max: number,
 ): Promise<Map<string, number>> => {
   const { rows } = await database.query<{ accountId: string; waiting: number }>(
     `select account.id as "accountId", queue.waiting
@@ -345,7 +348,7 @@ export const countWaiting = async (
          select count(*) as waiting
            from (select from open_tasks where stage = 'accepted' and account_id = account.id limit $2) tasks
        ) queue`,
-    [accountIds, most],
+    [accountIds, max],
   )
   return new Map(rows.map(({ accountId, waiting }) => [accountId, waiting]))
 }

@@ -1,20 +1,28 @@
 /**
- * What genuine news change. They are hints: the job is checked before anything is believed of how it went. Only that there
- * is a job is taken from them, because after a submit whose answer was lost nobody else would ever say so.
+ * Applies a verified webhook to its task. A webhook is only a hint: the job is polled before its outcome is recorded. Only
+ * the reference of the job is used, because after a submit with an unknown outcome it may be the only source of it.
  */
 import type { Postgres } from '../../platform/postgres.ts'
 import type { WebhookEvent, VideoProvider } from '../../providers/port/video.ts'
 import { isSameJob } from '../../videos/lifecycle/same-job.ts'
-import { recordAttempt, recordSubmitted } from '../../videos/open-task-store.ts'
+import { recordSubmitted } from '../../videos/lifecycle/submit-store.ts'
+import { recordAttempt } from '../../videos/task-attempt-store.ts'
 import { markProcessing } from '../../videos/task-store.ts'
-import { checkNow, isJobOfAnother, lockConcerned, recordReceipt } from './webhook-receipt-store.ts'
+import { isJobOfOtherTask, lockOpenTask, pollNow, recordReceipt } from './webhook-receipt-store.ts'
 
 /**
- * `repeat`: they were heard before · `over`: the task has ended, or never was · `elsewhere`: the job is another task's ·
- * `duplicate`: the task has another job · `found`: the task's job was not known until now · `due`: the job is to be
- * checked · `known`: how the job went is known already.
+ * `redelivery`: the event was received before · `task_ended`: the task has ended or does not exist · `other_task`: the job
+ * belongs to another task · `duplicate_job`: the task has a different job · `job_found`: the task's job was not known
+ * before · `poll_due`: the job is polled now · `outcome_known`: the outcome of the job is recorded already.
  */
-export type Heard = 'repeat' | 'over' | 'elsewhere' | 'duplicate' | 'found' | 'due' | 'known'
+export type WebhookEffect =
+  | 'redelivery'
+  | 'task_ended'
+  | 'other_task'
+  | 'duplicate_job'
+  | 'job_found'
+  | 'poll_due'
+  | 'outcome_known'
 
 export const applyWebhook = (
   postgres: Postgres,
@@ -25,22 +33,23 @@ export const applyWebhook = (
     day,
     event: { id, ref },
   }: { provider: string; taskId: string; day: string; event: WebhookEvent },
-): Promise<Heard> =>
+): Promise<WebhookEffect> =>
   postgres.transaction(async (database) => {
-    if (!(await recordReceipt(database, { provider, taskId, id }))) return 'repeat'
-    const concerned = await lockConcerned(database, taskId)
-    if (concerned === undefined) return 'over'
-    const known = concerned.upstream as WebhookEvent['ref']
-    const isThere = concerned.provider === provider
-    if (isThere && known !== null && isSameJob(video, known, ref)) {
-      return (await checkNow(database, taskId)) ? 'due' : 'known'
+    if (!(await recordReceipt(database, { provider, taskId, id }))) return 'redelivery'
+    const open = await lockOpenTask(database, taskId)
+    if (open === undefined) return 'task_ended'
+    const job = open.upstream as WebhookEvent['ref']
+    const isAtProvider = open.provider === provider
+    if (isAtProvider && job !== null && isSameJob(video, job, ref)) {
+      return (await pollNow(database, taskId)) ? 'poll_due' : 'outcome_known'
     }
-    if (isThere && known === null) {
-      if ((await recordSubmitted(database, { taskId, provider }, ref, 0)) === "another's") return 'elsewhere'
+    if (isAtProvider && job === null) {
+      const record = await recordSubmitted(database, { taskId, provider }, ref, 0)
+      if (record === 'claimed_by_other') return 'other_task'
       await markProcessing(database, day, taskId)
-      return 'found'
+      return 'job_found'
     }
-    if (await isJobOfAnother(database, { provider, taskId, ref })) return 'elsewhere'
+    if (await isJobOfOtherTask(database, { provider, taskId, ref })) return 'other_task'
     await recordAttempt(database, {
       taskId,
       day,
@@ -53,5 +62,5 @@ export const applyWebhook = (
       exchanges: [],
       failureReason: null,
     })
-    return 'duplicate'
+    return 'duplicate_job'
   })

@@ -7,7 +7,7 @@ import type { Postgres } from '../../platform/postgres.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
 import type { Providers } from '../../providers/port/provider.ts'
 import type { WebhookEvent, VideoProvider } from '../../providers/port/video.ts'
-import { stopUpstream } from '../../videos/lifecycle/discard-job.ts'
+import { cancelJob } from '../../videos/lifecycle/discard-job.ts'
 import { dayOfTaskId } from '../../videos/task-id.ts'
 import { applyWebhook } from './apply-webhook.ts'
 import type { WebhookUrls } from './webhook-url.ts'
@@ -17,20 +17,21 @@ export interface ReceiveWebhookDependencies {
   providers: Providers
   links: WebhookUrls
   log: Log
-  /** Counts a delivery that was refused, so that they cannot be tried without end from one address. */
+  /** Counts refused deliveries per address, for the rate limit. */
   countRefused: (address: string) => Promise<unknown>
   wakePoller: (provider: string, taskId: string) => void
-  /** Tells watchers that there is something new to read of these tasks. */
+  /** Notifies watchers that these tasks have changed. */
   announce: (taskIds: string[]) => void
 }
 
 const readTimeoutMs = 12_000
-/** Everything else could not be written down. */
+/** Event ids that can be stored: printable ASCII. */
 const idShape = /^[\x21-\x7e]{1,512}$/
 
 /**
- * Takes news that a provider brings of one of its jobs. A made-up address is refused before anything is read or looked
- * up, and what the provider did not sign has no effect. Every other delivery is answered as heard, so that it stops coming.
+ * Receives a provider's webhook about a job. A URL with an invalid signature is refused before the body is read or the
+ * database is queried, and a delivery that the provider did not sign has no effect. All other deliveries get a 200, so
+ * that the provider stops sending them.
  */
 export const receiveWebhook = (
   dependencies: ReceiveWebhookDependencies,
@@ -50,7 +51,7 @@ export const receiveWebhook = (
     try {
       const signal = AbortSignal.any([call.signal, AbortSignal.timeout(readTimeoutMs)])
       const event = await readWebhook({ headers: call.headers, note: call.query.note, body }, signal)
-      if (!idShape.test(event.id)) throw new ProviderFailure('rejected', 'the delivery has no usable id')
+      if (!idShape.test(event.id)) throw new ProviderFailure('rejected', 'the delivery has no valid event id')
       return event
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error
@@ -59,7 +60,7 @@ export const receiveWebhook = (
         log.warn({ provider, taskId, address: call.address, reason: error.message }, 'webhook.rejected')
         return refuse(call, 'invalid_signature')
       }
-      // Whether it is genuine could not be found out; the provider brings it again.
+      // The signature could not be verified; the provider redelivers after an error.
       log.warn({ provider, taskId, err: error }, 'webhook.unreadable')
       throw new ApiError('service_unavailable', { cause: error })
     }
@@ -77,29 +78,29 @@ export const receiveWebhook = (
       return refuse(call, 'resource_not_found')
     }
     const event = await read(call, video.readWebhook)
-    const heard = await applyWebhook(postgres, video, { provider, taskId, day, event })
-    switch (heard) {
-      case 'found':
-      case 'due':
+    const effect = await applyWebhook(postgres, video, { provider, taskId, day, event })
+    switch (effect) {
+      case 'job_found':
+      case 'poll_due':
         wakePoller(provider, taskId)
-        log.info({ provider, taskId, heard }, 'webhook.received')
+        log.info({ provider, taskId, effect }, 'webhook.received')
         break
-      case 'duplicate':
+      case 'duplicate_job':
         log.warn({ provider, taskId }, 'webhook.duplicate-job')
-        // Nobody waits for it, nor does who brought the news.
-        stopUpstream(providers, provider, event.ref).catch((error: unknown) =>
-          log.warn({ err: error, taskId }, 'video.not-stopped'),
+        // The response does not wait for the cancellation.
+        cancelJob(providers, provider, event.ref).catch((error: unknown) =>
+          log.warn({ err: error, taskId }, 'job.cancel-failed'),
         )
         break
-      case 'elsewhere':
+      case 'other_task':
         log.warn({ provider, taskId }, 'webhook.other-job')
         break
-      case 'repeat':
-      case 'over':
-      case 'known':
-        log.info({ provider, taskId, heard }, 'webhook.late')
+      case 'redelivery':
+      case 'task_ended':
+      case 'outcome_known':
+        log.info({ provider, taskId, effect }, 'webhook.ignored')
     }
-    if (heard === 'found') announce([taskId])
+    if (effect === 'job_found') announce([taskId])
     return { body: { received: true } }
   }
 }

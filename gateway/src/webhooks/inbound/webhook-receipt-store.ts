@@ -1,6 +1,9 @@
 import type { Database } from '../../platform/postgres.ts'
 
-/** Notes that a task's news were heard; false where they had been before. What goes astray keeps nothing from its own task. */
+/**
+ * Records that an event was received; returns false if it was before. The key includes the task, so that an event sent to
+ * the URL of another task does not suppress its own.
+ */
 export const recordReceipt = async (
   database: Database,
   { provider, taskId, id }: { provider: string; taskId: string; id: string },
@@ -12,22 +15,22 @@ export const recordReceipt = async (
   return rowCount === 1
 }
 
-export interface Concerned {
+export interface LockedTask {
   provider: string
-  /** The job that is known of; null where none is. */
+  /** The recorded job; null if there is none. */
   upstream: unknown
 }
 
-/** The open task that news are about, kept from changing; undefined for one that has ended or never was. */
-export const lockConcerned = async (database: Database, taskId: string): Promise<Concerned | undefined> => {
-  const { rows } = await database.query<Concerned & Record<string, unknown>>(
+/** Locks and returns an open task; undefined if it has ended or does not exist. */
+export const lockOpenTask = async (database: Database, taskId: string): Promise<LockedTask | undefined> => {
+  const { rows } = await database.query<LockedTask & Record<string, unknown>>(
     'select provider, upstream from open_tasks where task_id = $1 for update',
     [taskId],
   )
   return rows[0]
 }
 
-export const isJobOfAnother = async (
+export const isJobOfOtherTask = async (
   database: Database,
   { provider, taskId, ref }: { provider: string; taskId: string; ref: unknown },
 ): Promise<boolean> => {
@@ -39,8 +42,8 @@ export const isJobOfAnother = async (
   return rows[0]?.found === true
 }
 
-/** Makes a job due for a check at once; false where nothing is left to be learnt of it. */
-export const checkNow = async (database: Database, taskId: string): Promise<boolean> => {
+/** Makes a job due for a poll at once; returns false if its outcome is known already. */
+export const pollNow = async (database: Database, taskId: string): Promise<boolean> => {
   const { rowCount } = await database.query(
     `update open_tasks set next_poll_at = now() where task_id = $1 and stage = 'waiting' and outcome is null`,
     [taskId],

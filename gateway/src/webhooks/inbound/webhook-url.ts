@@ -1,6 +1,6 @@
 /**
- * The addresses that providers bring their news to. Each is for one task at one provider, and signed, so that nobody can
- * make one up; what is brought there must be signed by the provider besides.
+ * The webhook URLs passed to providers. Each URL is for one task at one provider and is signed by us; its deliveries must
+ * be signed by the provider as well.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -8,21 +8,21 @@ import type { Secret } from '../../platform/secret.ts'
 
 export interface WebhookUrls {
   urlFor: (provider: string, taskId: string) => string
-  /** Whether an address is one of ours, by its parts. */
+  /** Whether the signature in the query is valid for this provider and task. */
   isOurs: (provider: string, taskId: string, query: Record<string, string>) => boolean
 }
 
 const nameOf = (secret: Secret) => createHash('sha256').update(secret.reveal()).digest('hex').slice(0, 8)
 
-// The word in front keeps what is signed here from opening anything else, and the reverse.
+// The prefix separates these signatures from those of other links with the same secret.
 const sign = (secret: Secret, provider: string, taskId: string) =>
   createHmac('sha256', secret.reveal())
-    .update(`v1|news|${JSON.stringify([provider, taskId])}`)
+    .update(`v1|webhook|${JSON.stringify([provider, taskId])}`)
     .digest()
 
 export const createWebhookUrls = (secrets: Secret[], publicUrl: string): WebhookUrls => {
   const [newest] = secrets
-  if (newest === undefined) throw new Error('at least one secret for links is needed')
+  if (newest === undefined) throw new Error('at least one link secret is required')
   const newestName = nameOf(newest)
   const byName = new Map(secrets.map((secret) => [nameOf(secret), secret]))
   return {

@@ -1,0 +1,115 @@
+/** The changes of an open task while it is submitted to a provider. */
+import type { Database } from '../../platform/postgres.ts'
+import type { Decision } from '../../routing/route.ts'
+import type { OpenTask } from '../open-task-store.ts'
+import { shardOf } from '../shard.ts'
+
+/**
+ * Records the intent to submit before the provider is called. From here on the outcome counts as unknown, until it is
+ * recorded. Returns false if a newer run has replaced this one or there is a job already.
+ */
+export const beginSubmit = async (database: Database, taskId: string, run: number): Promise<boolean> => {
+  const { rowCount } = await database.query(
+    `update open_tasks
+        set stage = 'submitting', submits = submits + 1, outcome_unknown_since = coalesce(outcome_unknown_since, now()), last_activity_at = now()
+      where task_id = $1 and run = $2 and stage in ('starting', 'submitting') and upstream is null`,
+    [taskId, run],
+  )
+  return rowCount === 1
+}
+
+/** `not_recorded`: the task has a job already, or has ended · `claimed_by_other`: the job belongs to another task. */
+export type SubmitRecord = 'recorded' | 'not_recorded' | 'claimed_by_other'
+
+/**
+ * Records the job that a provider returned for a submit. The first job wins, whichever run reports it: a job that a
+ * provider accepted is never forgotten and never shown to two customers. The task is locked before the job, in the same
+ * order as a webhook locks them, because both may happen at the same time.
+ */
+export const recordSubmitted = async (
+  database: Database,
+  { taskId, provider }: { taskId: string; provider: string },
+  upstream: unknown,
+  firstPollMs: number,
+): Promise<SubmitRecord> => {
+  const { rows } = await database.query<{ isOurs: boolean; isFirst: boolean }>(
+    `with locked as materialized (
+       select from open_tasks where task_id = $1 for update
+     ), claimed as (
+       insert into claimed_jobs (provider, job, task_id)
+       select $4, md5($2::jsonb::text)::uuid, $1 from (select count(*) from locked) once
+       on conflict (provider, job) do update set claimed_at = claimed_jobs.claimed_at
+         where claimed_jobs.task_id = excluded.task_id
+       returning task_id
+     ), recorded as (
+       update open_tasks
+          set stage = 'waiting', upstream = $2, submitted_at = coalesce(outcome_unknown_since, now()), last_activity_at = now(),
+              outcome_unknown_since = null,
+              next_poll_at = now() + make_interval(secs => $3 / 1000.0)
+        where task_id = $1 and upstream is null and exists (select from claimed) returning task_id
+     )
+     select exists (select from claimed) as "isOurs", exists (select from recorded) as "isFirst"`,
+    [taskId, JSON.stringify(upstream), firstPollMs, provider],
+  )
+  if (rows[0]?.isOurs !== true) return 'claimed_by_other'
+  return rows[0].isFirst ? 'recorded' : 'not_recorded'
+}
+
+export interface Requeue {
+  waitMs: number
+  /** The provider certainly refused the task, so any provider may be tried. Otherwise it stays with its provider. */
+  isRefused: boolean
+  /** The provider to move to; undefined to stay. */
+  to?: { provider: string; shards: number; decision: Decision } | undefined
+}
+
+/** Puts a task back into the queue, of its own provider or of another one, and frees its slot. */
+export const returnToQueue = async (
+  database: Database,
+  { taskId, day, run, provider }: Pick<OpenTask, 'taskId' | 'day' | 'run' | 'provider'>,
+  { waitMs, isRefused, to }: Requeue,
+): Promise<void> => {
+  await database.query(
+    `with moved as (
+       update open_tasks
+          set stage = 'accepted', last_activity_at = now(),
+              submits = submits - case when $4 then 1 else 0 end, refusals = refusals + case when $4 then 1 else 0 end,
+              tried_providers = case when $4 and not $5 = any (tried_providers) then tried_providers || $5::text else tried_providers end,
+              outcome_unknown_since = case when $4 then null else outcome_unknown_since end,
+              provider = coalesce($6, provider), shard = coalesce($7, shard), decision = coalesce($8, decision),
+              not_before = least(deadline_at, now() + make_interval(secs => $3 / 1000.0))
+        where task_id = $1 and run = $2 and upstream is null and stage in ('starting', 'submitting') returning task_id
+     )
+     update video_tasks t set provider = $6
+       from moved where $6::text is not null and t.day = $9 and t.id = moved.task_id`,
+    [
+      taskId,
+      run,
+      waitMs,
+      isRefused,
+      provider,
+      to?.provider ?? null,
+      to === undefined ? null : shardOf(taskId, to.shards),
+      to === undefined ? null : JSON.stringify(to.decision),
+      day,
+    ],
+  )
+}
+
+/** Records that the provider certainly has no job for the task, so that it may be submitted again. */
+export const clearOutcomeUnknown = async (database: Database, taskId: string, run: number): Promise<void> => {
+  await database.query(
+    `update open_tasks set outcome_unknown_since = null, submits = 0, last_activity_at = now()
+      where task_id = $1 and run = $2 and upstream is null`,
+    [taskId, run],
+  )
+}
+
+/** Lets a task whose submit has an unknown outcome wait for a webhook or its deadline. It is not submitted again. */
+export const waitForDeadline = async (database: Database, taskId: string, run: number): Promise<void> => {
+  await database.query(
+    `update open_tasks set stage = 'waiting', next_poll_at = null, last_activity_at = now()
+      where task_id = $1 and run = $2 and upstream is null`,
+    [taskId, run],
+  )
+}

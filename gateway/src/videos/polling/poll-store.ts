@@ -1,0 +1,92 @@
+/** Which jobs are due for a poll, and the results of polls. */
+import type { Database } from '../../platform/postgres.ts'
+import type { Outcome } from '../task.ts'
+
+export interface DuePoll {
+  taskId: string
+  day: string
+  run: number
+  awakeable: string | null
+  upstream: unknown
+  /** If known already, the job is not polled; only its workflow is notified again. */
+  outcome: Outcome | null
+  /** Since the provider accepted the job. */
+  elapsedMs: number
+  model: string
+  /** When the poll was due, in full precision. */
+  dueAt: string
+}
+
+// Jobs with a shard number that no longer exists belong to the first shard.
+const isOfShard = '(o.shard = $2 or ($2 = 0 and o.shard >= $3))'
+
+export const findDuePolls = async (
+  database: Database,
+  provider: string,
+  shard: number,
+  shards: number,
+  limit: number,
+): Promise<DuePoll[]> => {
+  const { rows } = await database.query<DuePoll & Record<string, unknown>>(
+    `select o.task_id as "taskId", o.day, o.run, o.awakeable, o.upstream, o.outcome, t.model,
+            extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs", o.next_poll_at::text as "dueAt"
+       from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
+      where o.provider = $1 and ${isOfShard} and o.stage = 'waiting' and o.next_poll_at <= now()
+      order by o.next_poll_at limit $4`,
+    [provider, shard, shards, limit],
+  )
+  return rows
+}
+
+export interface PollResult {
+  taskId: string
+  day: string
+  nextPollMs: number
+  progress: number | null
+  outcome: Outcome | null
+  /** If given and the job is due at another time by now, a webhook arrived during the poll: that time stays. */
+  dueAt?: string
+}
+
+/** Writes the results of one tick. Progress only grows, and stays below 100 until the video is stored. */
+export const recordPolls = async (database: Database, results: PollResult[]): Promise<void> => {
+  if (results.length === 0) return
+  await database.query(
+    `with given as (
+       select * from jsonb_to_recordset($1::jsonb) as n
+         ("taskId" text, day date, "nextPollMs" double precision, progress smallint, outcome jsonb, "dueAt" timestamptz)
+     ), advanced as (
+       update video_tasks t
+          set progress = greatest(t.progress, least(99, n.progress)), last_event = t.last_event + 1
+         from given n where t.day = n.day and t.id = n."taskId" and n.progress > t.progress
+          and t.state in ('pending', 'processing')
+       returning t.day, t.id, t.progress, t.last_event
+     ), event as (
+       insert into task_events (day, task_id, id, kind, data)
+       select day, id, last_event, 'progress', jsonb_build_object('progress', progress) from advanced
+     )
+     update open_tasks o
+        set next_poll_at = case when n.outcome is null and o.next_poll_at <> n."dueAt" then o.next_poll_at
+                                 else now() + make_interval(secs => n."nextPollMs" / 1000.0) end,
+            outcome = coalesce(o.outcome, n.outcome),
+            outcome_at = coalesce(o.outcome_at, case when n.outcome is not null then now() end),
+            last_activity_at = case when n.outcome is null then o.last_activity_at else now() end
+       from given n where o.task_id = n."taskId" and o.stage = 'waiting'`,
+    [JSON.stringify(results)],
+  )
+}
+
+/** When the next poll of this shard is due, in milliseconds from now; undefined if no job waits. */
+export const nextPollInMs = async (
+  database: Database,
+  provider: string,
+  shard: number,
+  shards: number,
+): Promise<number | undefined> => {
+  const { rows } = await database.query<{ ms: number | null }>(
+    `select extract(epoch from min(next_poll_at) - now()) * 1000 as ms from open_tasks o
+      where provider = $1 and ${isOfShard} and stage = 'waiting'`,
+    [provider, shard, shards],
+  )
+  return rows[0]?.ms ?? undefined
+}
