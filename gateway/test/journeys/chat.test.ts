@@ -153,5 +153,5 @@ test('events go on after every kind of break, with none lost and none twice', as
     expect.arrayContaining(['accepted', 'processing', 'progress', 'completed']),
   )
   const { completed = 0, failed = 0 } = await stack.states()
-  await stack.assertBooks({ completed, failed })
+  await stack.assertLedger({ completed, failed })
 })

@@ -17,7 +17,7 @@ test('with the engine stopped creates and reads still answer, and the backlog co
   await stack.engine.start()
   const ms = await completed(stack, 20)
   console.log(`engine back: a backlog of 20 completed ${Math.round(ms)} ms later`)
-  await stack.assertBooks({ completed: 20, failed: 0 })
+  await stack.assertLedger({ completed: 20, failed: 0 })
 })
 
 test('an engine that lost all its data is filled again: fifty tasks in every stage end once, charged once', async () => {
@@ -46,6 +46,6 @@ test('an engine that lost all its data is filled again: fifty tasks in every sta
   await stack.engine.start()
   const ms = await completed(stack, 50)
   console.log(`engine back with nothing: all 50 completed ${Math.round(ms)} ms later`)
-  await stack.assertBooks({ completed: 50, failed: 0 })
+  await stack.assertLedger({ completed: 50, failed: 0 })
   expect(stack.vendor.jobs().length).toBe(50)
 })

@@ -26,7 +26,7 @@ test('a prompt is rewritten before its job is submitted, once, however often the
       .map((job) => job.prompt)
       .toSorted(),
   ).toEqual([prompt, await shown(enhanced)])
-  await stack.assertBooks({ completed: 2, failed: 0 })
+  await stack.assertLedger({ completed: 2, failed: 0 })
 })
 
 test('a configured chat model rewrites and translates the prompt; where it fails the prompt stays as it was', async () => {

@@ -47,7 +47,7 @@ test.each([
     }),
   )
   expect(ended).toEqual(paths)
-  await stack.assertBooks({ completed: completedCount, failed: paths.length - completedCount })
+  await stack.assertLedger({ completed: completedCount, failed: paths.length - completedCount })
   expect(new Set(stack.vendor.jobs().map(({ idempotencyKey }) => idempotencyKey)).size).toBe(
     stack.vendor.jobs().length,
   )

@@ -26,7 +26,7 @@ test.concurrent('a worker killed in the middle of fifty tasks loses none and cha
   await stack.workers[0]?.start()
   const ms = await allCompleted(stack)
   console.log(`worker killed and started again: all ${count} completed ${Math.round(ms)} ms later`)
-  await stack.assertBooks({ completed: count, failed: 0 })
+  await stack.assertLedger({ completed: count, failed: 0 })
   expectOneJobEach(stack)
 })
 
@@ -38,7 +38,7 @@ test.concurrent('the engine killed in the middle of fifty tasks loses none and c
   process.kill(pid, 'SIGKILL')
   const ms = await allCompleted(stack)
   console.log(`engine killed and started again: all ${count} completed ${Math.round(ms)} ms later`)
-  await stack.assertBooks({ completed: count, failed: 0 })
+  await stack.assertLedger({ completed: count, failed: 0 })
   expectOneJobEach(stack)
 })
 
@@ -49,6 +49,6 @@ test.concurrent('the API killed in the middle of fifty tasks loses none and char
   await stack.api.start()
   const ms = await allCompleted(stack)
   console.log(`API killed and started again: all ${count} completed ${Math.round(ms)} ms later`)
-  await stack.assertBooks({ completed: count, failed: 0 })
+  await stack.assertLedger({ completed: count, failed: 0 })
   expectOneJobEach(stack)
 })

@@ -35,5 +35,5 @@ test('a vendor that brings its news: every task ends by them alone, also those w
     [lost],
   )
   expect(rows).toEqual([{ outcome: 'unknown', isDuplicate: false }])
-  await stack.assertBooks({ completed: 4, failed: 1 })
+  await stack.assertLedger({ completed: 4, failed: 1 })
 })

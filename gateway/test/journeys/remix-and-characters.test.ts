@@ -64,7 +64,7 @@ test('a video, a remix of it, a character from it and a video with that characte
     `render ${source.ms} ms, remix ${remix.ms} ms, character ${characterMs} ms, ` +
       `video with a character ${starring.ms} ms, with one of its own ${brought.ms} ms`,
   )
-  await stack.assertBooks({ completed: 5, failed: 0 })
+  await stack.assertLedger({ completed: 5, failed: 0 })
 })
 
 test('a cancelled task costs nothing and its render stops', async () => {
@@ -81,12 +81,12 @@ test('a cancelled task costs nothing and its render stops', async () => {
   expect(body).toMatchObject({ status: 'failed', error: { code: 'task_cancelled' } })
   const ms = await stack.until('its job is gone', async () => (await jobs()) <= empty, 10_000)
   console.log(`cancelled: the render was gone ${Math.round(ms)} ms later`)
-  await stack.assertBooks({ completed: 0, failed: 1 })
+  await stack.assertLedger({ completed: 0, failed: 1 })
 
   // The one place for a render is free again, and the run that waited found nothing to do.
   const next = await stack.create('Northern lights over ice')
   await stack.until('the next is completed', async () => (await stack.states())['completed'] === 1)
-  await stack.assertBooks({ completed: 1, failed: 1 })
+  await stack.assertLedger({ completed: 1, failed: 1 })
   expect((await ask(`${url}/v1/videos/${next}`, key)).body).toMatchObject({ status: 'completed' })
 })
 
@@ -106,7 +106,7 @@ test('a cancel that comes after the vendor has finished does nothing: the video 
   expect(status).toBe(200)
   expect(body).not.toHaveProperty('error')
   await stack.until('it is completed', async () => (await stack.states())['completed'] === 1)
-  await stack.assertBooks({ completed: 1, failed: 0 })
+  await stack.assertLedger({ completed: 1, failed: 0 })
 })
 
 test('a vendor remixes the job it made, which is kept for that, and stops one that was cancelled as it was submitted', async () => {
@@ -127,5 +127,5 @@ test('a vendor remixes the job it made, which is kept for that, and stops one th
   await ask(`${url}/v1/videos/${id}/cancel`, key, { method: 'POST' })
   expect(jobs()[2]?.state).not.toBe('deleted')
   await stack.until('the vendor was told', async () => jobs()[2]?.state === 'deleted', 20_000)
-  await stack.assertBooks({ completed: 2, failed: 1 })
+  await stack.assertLedger({ completed: 2, failed: 1 })
 })

@@ -33,7 +33,7 @@ test('ten real renders survive a kill of the worker and of the provider, and eac
   console.log(
     `worker and provider killed and started again: all ten renders completed ${Math.round(ms)} ms later`,
   )
-  await stack.assertBooks({ completed: 10, failed: 0 })
+  await stack.assertLedger({ completed: 10, failed: 0 })
 
   for (const id of ids) {
     const { body } = await ask(`${stack.url}/v1/videos/${id}`, stack.key)

@@ -38,7 +38,7 @@ const allCompleted = (stack: Stack) =>
 
 /** Each task ended once, was charged once, and has all of its text. */
 const expectWhole = async (stack: Stack, ids: string[]) => {
-  await stack.assertBooks({ completed: 0, failed: 0, captures: count, releases: 0 })
+  await stack.assertLedger({ completed: 0, failed: 0, captures: count, releases: 0 })
   expect(await counted(stack, 'select count(*) from open_transcriptions')).toBe(0)
   expect(await counted(stack, 'select sum(captured_micros) as count from transcription_tasks')).toBe(
     count * 96_000,

@@ -20,6 +20,6 @@ test('of two workers one is killed and never comes back: the other ends everythi
     `one of two workers killed for good: the first of its peers' tasks ended ${Math.round(toFirst)} ms later, ` +
       `all ${60 - before} that were left ${Math.round(toFirst + toLast)} ms later`,
   )
-  await stack.assertBooks({ completed: 60, failed: 0 })
+  await stack.assertLedger({ completed: 60, failed: 0 })
   expect(stack.vendor.jobs().length).toBe(60)
 })

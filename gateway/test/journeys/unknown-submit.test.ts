@@ -11,7 +11,7 @@ test('a submit with an unknown outcome is never repeated at a vendor that would 
   await stack.until('the task has ended', async () => (await stack.states())['failed'] === 1)
   expect(stack.vendor.jobs().length).toBe(1)
   expect(stack.vendor.counts().submits).toBe(1)
-  await stack.assertBooks({ completed: 0, failed: 1 })
+  await stack.assertLedger({ completed: 0, failed: 1 })
 })
 
 test('where the vendor can look a job up by our id, its lost reply costs nothing but a question', async () => {
@@ -19,5 +19,5 @@ test('where the vendor can look a job up by our id, its lost reply costs nothing
   await stack.create('A vendor:drop-reply whale')
   await stack.until('the task has ended', async () => (await stack.states())['completed'] === 1)
   expect(stack.vendor.counts().submits).toBe(1)
-  await stack.assertBooks({ completed: 1, failed: 0 })
+  await stack.assertLedger({ completed: 1, failed: 0 })
 })

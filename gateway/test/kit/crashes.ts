@@ -1,4 +1,4 @@
-/** A process that may die between any two statements of a transaction, or between its commit and hearing of it. */
+/** Simulates a crash between any two statements of a transaction, or between the commit and its confirmation. */
 import { CommitOutcomeUnknown, type Database, type Postgres } from '../../src/platform/postgres.ts'
 
 class Crash extends Error {
@@ -11,7 +11,7 @@ class LostCommit extends CommitOutcomeUnknown {
 
 export const isCrash = (error: unknown): boolean => error instanceof Crash || error instanceof LostCommit
 
-/** When the next transaction is cut short: before so many of its statements, or after its commit; or not at all. */
+/** Where the next transaction crashes: before a statement, after the commit, or not at all. */
 export type CrashPlan = () => { beforeStatement: number } | 'after-commit' | undefined
 
 export const crashing = (postgres: Postgres, plan: CrashPlan): Postgres => ({
@@ -21,25 +21,27 @@ export const crashing = (postgres: Postgres, plan: CrashPlan): Postgres => ({
     if (crash === undefined) return postgres.transaction(work, options)
     if (crash === 'after-commit') {
       await postgres.transaction(work, options)
-      throw new LostCommit('the commit was never heard of')
+      throw new LostCommit('the commit was not confirmed')
     }
     let left = crash.beforeStatement
     return postgres.transaction(async (database) => {
-      const dying: Database = {
+      const crashingDatabase: Database = {
         query: (text, values) => {
           left -= 1
-          return left < 0 ? Promise.reject(new Crash('died on the way')) : database.query(text, values)
+          return left < 0
+            ? Promise.reject(new Crash('crashed before a statement'))
+            : database.query(text, values)
         },
       }
-      const result = await work(dying)
-      // It had fewer statements than that: it dies as it is about to commit.
-      if (left >= 0) throw new Crash('died before the commit')
+      const result = await work(crashingDatabase)
+      // The transaction has fewer statements than planned, so it crashes before the commit.
+      if (left >= 0) throw new Crash('crashed before the commit')
       return result
     }, options)
   },
 })
 
-/** Numbers from 0 to 1 that are the same for the same seed. */
+/** Deterministic numbers from 0 to 1. */
 export const randomOf = (seed: number): (() => number) => {
   let state = seed >>> 0
   return () => {

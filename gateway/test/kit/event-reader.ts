@@ -1,4 +1,4 @@
-/** A plain reader of server-sent events, as anyone would write it who has no library for it. */
+/** A minimal reader of server-sent events, independent of the code under test. */
 
 export interface ReadEvent {
   id?: string
@@ -7,7 +7,7 @@ export interface ReadEvent {
   data?: string
 }
 
-/** The events of a body as they arrive; comments are passed over. */
+/** Yields the events of a body as they arrive, without comments. */
 export async function* eventsIn(body: ReadableStream<Uint8Array> | null): AsyncGenerator<ReadEvent> {
   let text = ''
   for await (const part of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
@@ -30,7 +30,7 @@ export const allEventsIn = async (body: ReadableStream<Uint8Array> | null): Prom
   return events
 }
 
-/** The next event, which must be there. */
+/** The next event; throws if the stream has ended. */
 export const nextOf = async (events: AsyncGenerator<ReadEvent>): Promise<ReadEvent> => {
   const { value, done } = await events.next()
   if (done === true) throw new Error('the stream has ended')

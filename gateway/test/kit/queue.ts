@@ -5,7 +5,7 @@ import { requeueStalled } from '../../src/videos/queue/stalled-task-store.ts'
 
 const manyStarts = 10_000
 
-/** What a dispatcher's turn reads and writes, without an engine: answers the tasks it would start. */
+/** Runs the queries of a dispatcher tick without an engine, and returns the tasks that it claims. */
 export const tickOf = async (
   database: Database,
   queue: Partial<Queue> = {},
@@ -15,9 +15,9 @@ export const tickOf = async (
   const whole = { provider: 'vendor', slots: manyStarts, slotsElsewhere: 0, capacityOf: new Map(), ...queue }
   await lockQueue(database, whole.provider)
   await requeueStalled(database, whole.provider, limit, 60_000)
-  const taken = await claimAccepted(database, whole, limit, { ...queueDefaults, ...limits })
+  const claimed = await claimAccepted(database, whole, limit, { ...queueDefaults, ...limits })
   await nextStartInMs(database, whole.provider)
-  return taken
+  return claimed
 }
 
 export const dispatchTick = (

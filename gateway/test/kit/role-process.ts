@@ -1,4 +1,4 @@
-/** One role of the service as a process of its own, as an operator would run it, to be killed and started at will. */
+/** Runs one role of the service as a separate process that tests can kill and restart. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -11,9 +11,9 @@ const program = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.
 export interface RoleProcess {
   start: () => Promise<void>
   pid: () => number | undefined
-  /** Ends it as a crash would: at once, with nothing said. */
+  /** Sends SIGKILL. */
   kill: () => Promise<void>
-  /** Ends it as an operator would, and answers its exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop: () => Promise<number | null>
 }
 
@@ -27,9 +27,9 @@ export const roleProcess = (
     const ending = child
     child = undefined
     if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return null
-    const gone = once(ending, 'exit')
+    const exit = once(ending, 'exit')
     ending.kill(signal)
-    const [code] = (await gone) as [number | null]
+    const [code] = (await exit) as [number | null]
     return code
   }
   return {
@@ -44,7 +44,7 @@ export const roleProcess = (
       await Promise.race([
         once(started, 'message'),
         once(started, 'exit').then(([code]) => {
-          throw new Error(`${role} ended with ${code} before it was ready; see ${logFile}`)
+          throw new Error(`${role} exited with ${code} before it was ready; see ${logFile}`)
         }),
       ])
     },

@@ -1,4 +1,4 @@
-/** Real videos, made on the spot, for tests that look into them. */
+/** Generates real videos for tests that inspect them. */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** A moving test picture with a tone. */
+/** A moving test image with a tone. */
 export const makeVideo = async (
   directory: string,
   { seconds = 5, size = '320x180' }: { seconds?: number; size?: string } = {},
@@ -24,12 +24,12 @@ export interface Probed {
   width: number
   height: number
   codec: string
-  /** Of the sound; undefined for a silent film. */
+  /** Undefined for a silent video. */
   soundCodec: string | undefined
   seconds: number
 }
 
-/** What ffprobe says of a file or address. */
+/** Probes a file or URL with ffprobe. */
 export const probe = async (source: string): Promise<Probed> => {
   const { stdout } = await run('ffprobe', [
     ...['-v', 'error', '-show_entries', 'stream=codec_type,codec_name,width,height:format=duration'],
@@ -41,7 +41,7 @@ export const probe = async (source: string): Promise<Probed> => {
   }
   const image = streams.find(({ codec_type }) => codec_type === 'video')
   const sound = streams.find(({ codec_type }) => codec_type === 'audio')
-  if (image === undefined) throw new Error(`${source} has no picture`)
+  if (image === undefined) throw new Error(`${source} has no video stream`)
   const { codec_name: codec, width, height } = image
   return { codec, soundCodec: sound?.codec_name, width, height, seconds: Number(format.duration ?? 0) }
 }

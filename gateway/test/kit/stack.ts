@@ -1,6 +1,6 @@
 /**
- * The whole service as it runs in production, on real parts: PostgreSQL, Redis, Restate, an API and workers as
- * processes of their own, and the simulated vendor behind them. Every part can be killed and started again.
+ * The whole service as it runs in production: PostgreSQL, Redis, Restate, an API process, worker processes, and the
+ * simulated vendor. Every part can be killed and restarted.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,35 +25,35 @@ export interface StackOptions {
   /** Replays every run from its journal at each step. */
   alwaysReplay?: boolean
   workers?: number
-  /** Makes keeping a result take so much longer, to catch tasks at it. */
+  /** Delays the storing of every result, to catch tasks in that stage. */
   probeDelaySeconds?: number
   provider?: 'vendor' | 'local'
-  /** Settings of the provider beside those a test run needs. */
+  /** More settings of the provider. */
   providerSettings?: Record<string, unknown>
-  /** A model that is served by a second provider, with the same settings and the same upstream. */
+  /** A model for which a second provider is configured, with the same settings and the same upstream. */
   secondProviderFor?: string
-  /** The file of providers as a whole, instead of what the options above make. */
+  /** The complete provider configuration, in place of the one built from the options above. */
   routingConfig?: (vendor: Vendor) => { providers: Record<string, object>; models: Record<string, object> }
   environment?: Environment
-  /** Has the vendor's chat model rewrite prompts. */
+  /** Enhances prompts with the vendor's chat model. */
   isEnhancedByVendor?: boolean
 }
 
-interface BookEntries {
+interface LedgerCounts {
   /** Videos. */
   completed: number
   failed: number
-  /** What was taken and given back for other than videos. */
+  /** Captures and releases of other requests. */
   captures?: number
   releases?: number
 }
 
-const plenty = 'address=10000,key=10000,account=10000,total=20000'
+const highLimit = 'address=10000,key=10000,account=10000,total=20000'
 
-/** For tests that send from one key what is usually sent by many. */
-export const manyRequests: Environment = { LIMIT_REQUESTS_IN_FLIGHT: plenty }
+/** For tests that send the traffic of many clients with one key. */
+export const manyRequests: Environment = { LIMIT_REQUESTS_IN_FLIGHT: highLimit }
 export const manyUploads: Environment = {
-  LIMIT_UPLOADS_IN_FLIGHT: plenty,
+  LIMIT_UPLOADS_IN_FLIGHT: highLimit,
   LIMIT_SPOOL_BYTES: 'address=16GiB,key=16GiB,account=16GiB',
 }
 
@@ -73,15 +73,15 @@ export interface Stack extends AsyncDisposable {
     start: () => Promise<void>
     empty: () => Promise<void>
   }
-  /** Creates a video and answers its id. */
+  /** Creates a video and returns its id. */
   create: (prompt: string, fields?: Record<string, string>) => Promise<string>
-  /** How many tasks are in each state. */
+  /** The number of tasks in each state. */
   states: () => Promise<Record<string, number>>
-  /** How many open tasks are in each stage. */
+  /** The number of open tasks in each stage. */
   stages: () => Promise<Record<string, number>>
   until: (what: string, holds: () => Promise<boolean>, withinMs?: number) => Promise<number>
-  /** Every task ended, each charged once or not at all, and the books balance. */
-  assertBooks: (expected: BookEntries) => Promise<void>
+  /** Asserts that every task has ended, each was charged at most once, and the ledger balances. */
+  assertLedger: (expected: LedgerCounts) => Promise<void>
 }
 
 const apiKey = 'vendor-key-of-tests'
@@ -195,7 +195,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
         method: 'POST',
         body: form({ model: 'vidB-2', prompt, seconds: '4', size: '480x480', ...fields }),
       })
-      if (answer.status !== 200) throw new Error(`a create was answered ${JSON.stringify(answer)}`)
+      if (answer.status !== 200) throw new Error(`a create failed: ${JSON.stringify(answer)}`)
       return String(answer.body['id'])
     },
     states: () => counted('select state as name, count(*) from video_tasks group by state'),
@@ -204,12 +204,12 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
       const startedMs = performance.now()
       while (!(await holds())) {
         if (performance.now() - startedMs > withinMs)
-          throw new Error(`it did not come true within ${withinMs} ms that ${what}`)
+          throw new Error(`timed out after ${withinMs} ms, waiting until ${what}`)
         await new Promise((resolve) => setTimeout(resolve, 100))
       }
       return performance.now() - startedMs
     },
-    assertBooks: async ({ completed, failed, captures = 0, releases = 0 }) => {
+    assertLedger: async ({ completed, failed, captures = 0, releases = 0 }) => {
       const { rows } = await database.postgres.query<Record<string, number>>(
         `select (select count(*) from video_tasks where state = 'completed') as completed,
                 (select count(*) from video_tasks where state = 'failed') as failed,
@@ -238,7 +238,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
       }
       for (const [name, value] of Object.entries(wanted)) {
         if ((found as Record<string, number>)[name] !== value) {
-          throw new Error(`the books should say ${JSON.stringify(wanted)} and say ${JSON.stringify(found)}`)
+          throw new Error(`the ledger is ${JSON.stringify(found)}, expected ${JSON.stringify(wanted)}`)
         }
       }
     },

@@ -1,4 +1,4 @@
-/** Moves tasks along as their run would, without a provider and without an engine, and tells it to who follows them. */
+/** Moves tasks through their states like a run would, without a provider or an engine, and notifies watchers. */
 import { inject } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'

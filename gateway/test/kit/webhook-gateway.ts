@@ -1,4 +1,4 @@
-/** A gateway in this process whose provider brings its news, with the vendor's pen in the test's own hand. */
+/** A gateway in this process whose provider sends webhooks. The test signs them with the vendor's key. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,38 +25,38 @@ export interface Delivered {
 export interface WebhookGateway extends TestGateway {
   signer: FalSigner
   accountId: string
-  /** Every path that the vendor was asked for, beside its keys. */
-  asked: string[]
-  /** Creates a task at the provider and answers its id. */
-  /** What another gateway on the same record needs to have the same providers. */
+  /** Every request to the vendor, except for its public keys. */
+  requests: string[]
+  /** The settings for another gateway on the same database with the same providers. */
   environment: Environment
+  /** Creates a task at the provider and returns its id. */
   create: () => Promise<string>
-  /** Notes that the provider took the task as this job, as its submit would have, to be checked in an hour. */
+  /** Records the job of a task like its submit would, with the next poll due in an hour. */
   submitted: (taskId: string, jobId: string) => Promise<void>
   refOf: (jobId: string) => { id: string; app: string }
-  /** A genuine delivery of a job's end to the address of a task. */
+  /** A correctly signed delivery of a job's end to the URL of a task. */
   webhookOf: (taskId: string, jobId: string, claims?: Partial<Claims>) => Delivered
   deliver: (delivered: Delivered) => Promise<Answer>
 }
 
 const app = 'maker/film'
 
-/** The provider is `queue`; another one of the same kind, `other`, has keys of its own that nobody here holds. */
+/** The provider is `queue`. Another one of the same kind, `other`, has a different signing key. */
 export const startWebhookGateway = async (): Promise<WebhookGateway> => {
   const signer = createFalSigner()
-  const stranger = createFalSigner()
-  const asked: string[] = []
+  const otherSigner = createFalSigner()
+  const requests: string[] = []
   const vendor = createServer((request, response) => {
     const path = request.url ?? ''
-    const keys = { '/keys': signer, '/other-keys': stranger }[path]?.jwks()
-    if (keys === undefined) asked.push(`${request.method} ${path}`)
+    const keys = { '/keys': signer, '/other-keys': otherSigner }[path]?.jwks()
+    if (keys === undefined) requests.push(`${request.method} ${path}`)
     response.writeHead(keys === undefined ? 202 : 200).end(JSON.stringify(keys ?? {}))
   })
   await new Promise<void>((resolve) => {
     vendor.listen(0, '127.0.0.1', resolve)
   })
   const vendorUrl = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`
-  const directory = await mkdtemp(join(tmpdir(), 'kinora-news-'))
+  const directory = await mkdtemp(join(tmpdir(), 'kinora-webhooks-'))
   const file = join(directory, 'providers.yaml')
   const provider = { kind: 'fal', baseUrl: vendorUrl, apiKey: 'key-of-tests', webhooks: true }
   const providers = {
@@ -75,7 +75,7 @@ export const startWebhookGateway = async (): Promise<WebhookGateway> => {
     environment: { PROVIDERS_FILE: file },
     signer,
     accountId,
-    asked,
+    requests,
     refOf,
     create: async () => {
       const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }

@@ -18,8 +18,8 @@ let gateway: TestGateway
 let accountId: string
 let key: TestKey
 
-/** A gateway whose provider is asked and answered by the test. */
-const startMaker = async () => {
+/** A gateway whose provider's responses come from the test. */
+const startScripted = async () => {
   const waiting: { method: string; response: ServerResponse }[] = []
   const server = createServer((request, response) => {
     request.resume()
@@ -32,7 +32,7 @@ const startMaker = async () => {
     ...(await createSpender(own.database.postgres, 1_000)),
     gateway: own,
     /** The next request to the provider. */
-    asked: async (method: string): Promise<ServerResponse> => {
+    nextRequest: async (method: string): Promise<ServerResponse> => {
       await expect.poll(() => waiting.map((each) => each.method)).toEqual([method])
       return waiting.pop()?.response as ServerResponse
     },
@@ -43,11 +43,11 @@ const startMaker = async () => {
     },
   }
 }
-let maker: Awaited<ReturnType<typeof startMaker>>
+let scripted: Awaited<ReturnType<typeof startScripted>>
 
 const createAt = async ({ url }: TestGateway) => {
   const order = { model: 'vidB-2', prompt: 'A whale', seconds: '4', size: '480x480' }
-  const { body } = await ask(`${url}/v1/videos`, maker.text, { method: 'POST', body: form(order) })
+  const { body } = await ask(`${url}/v1/videos`, scripted.text, { method: 'POST', body: form(order) })
   return String(body['id'])
 }
 const create = async (fields: Record<string, string | Blob> = {}) => {
@@ -70,15 +70,15 @@ beforeAll(async () => {
   gateway = await startGateway()
   accountId = await createAccount(gateway.database.postgres)
   key = await createKey(gateway.database.postgres, accountId)
-  maker = await startMaker()
+  scripted = await startScripted()
 })
 afterAll(async () => {
-  await maker.close()
+  await scripted.close()
   await gateway[Symbol.asyncDispose]()
 })
 
 describe('200', () => {
-  test('ends a waiting task as failed, gives its money back and removes its pictures', async () => {
+  test('a cancelled task fails, releases its hold and deletes its images', async () => {
     const before = await heldAndAvailable()
     const { files: filesBefore } = await recordOf(gateway)
     const id = await create({ input_reference: pixel })
@@ -104,7 +104,7 @@ describe('200', () => {
     ).toMatchObject({ data: { code: 'task_cancelled' } })
   })
 
-  test('ends one that a provider works on, although the provider is out of reach', async () => {
+  test('a processing task is cancelled even if its provider is unreachable', async () => {
     const id = await create()
     await gateway.database.postgres.query(
       `update open_tasks set stage = 'waiting', run = 1, awakeable = 'sign_nobody', upstream = '{"id":"x"}' where task_id = $1`,
@@ -118,12 +118,12 @@ describe('200', () => {
     expect(body).toMatchObject({ status: 'failed', progress: 40, error: { code: 'task_cancelled' } })
   })
 
-  test('answers a task of family A in its own shape', async () => {
+  test('a task of family A is returned in its own shape', async () => {
     const id = await create({ model: 'vidA_3_1', size: '16x9', input_reference: pixel })
     expect((await cancel(id)).body).toMatchObject({ status: 'failed', enhanced_prompt: 'A whale' })
   })
 
-  test('answers one that has ended as it is, again and again', async () => {
+  test('a task that has ended is returned unchanged', async () => {
     const id = await create()
     const first = await cancel(id)
     const before = await recordOf(gateway)
@@ -146,7 +146,7 @@ describe('200', () => {
     expect((await recordOf(gateway)).files.length).toBe(before.files.length + 1)
   })
 
-  test('many cancels at once end it once', async () => {
+  test('concurrent cancels end a task once', async () => {
     const before = await heldAndAvailable()
     const id = await create()
     const answers = await Promise.all(Array.from({ length: 10 }, () => cancel(id)))
@@ -157,11 +157,11 @@ describe('200', () => {
     ).toEqual({ count: 1 })
   })
 
-  describe('a video that its provider has made', () => {
-    /** A task that its provider works on, as far as we know. */
-    const underWay = async () => {
-      const id = await createAt(maker.gateway)
-      const { postgres } = maker.gateway.database
+  describe('a video that its provider has completed', () => {
+    /** A task with a running job, as far as the gateway knows. */
+    const startTask = async () => {
+      const id = await createAt(scripted.gateway)
+      const { postgres } = scripted.gateway.database
       await postgres.query(
         `update open_tasks set stage = 'waiting', run = 1, awakeable = 'sign_nobody', upstream = $2 where task_id = $1`,
         [id, JSON.stringify({ id: `job-${id}` })],
@@ -170,78 +170,83 @@ describe('200', () => {
       return id
     }
     const cancelAt = (id: string) =>
-      ask(`${maker.gateway.url}/v1/videos/${id}/cancel`, maker.text, { method: 'POST' })
+      ask(`${scripted.gateway.url}/v1/videos/${id}/cancel`, scripted.text, { method: 'POST' })
     const openTask = async (id: string) => {
-      const { rows } = await maker.gateway.database.postgres.query<Record<string, unknown>>(
+      const { rows } = await scripted.gateway.database.postgres.query<Record<string, unknown>>(
         `select outcome ->> 'kind' as outcome, stage from open_tasks where task_id = $1`,
         [id],
       )
       return rows[0]
     }
-    const answer = (response: ServerResponse, status: string) =>
+    const respond = (response: ServerResponse, status: string) =>
       response
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify({ id: 'job', status, progress: 50 }))
     const expectCharged = async (id: string) => {
-      await completeTask(maker.gateway, maker.account, id)
+      await completeTask(scripted.gateway, scripted.account, id)
       expect((await cancelAt(id)).body).toMatchObject({ status: 'completed' })
-      const { body } = await ask(`${maker.gateway.url}/v1/receipts/${id}`, maker.text)
+      const { body } = await ask(`${scripted.gateway.url}/v1/receipts/${id}`, scripted.text)
       expect(body).toMatchObject({ status: 'completed', captured_micros: 400_000, released_micros: 0 })
     }
 
-    test('and that we have not polled yet: the cancel loses, and it is charged', async () => {
-      const id = await underWay()
+    test('and that was not polled yet: the cancel has no effect, and the video is charged', async () => {
+      const id = await startTask()
       const cancelling = cancelAt(id)
-      answer(await maker.asked('GET'), 'completed')
+      respond(await scripted.nextRequest('GET'), 'completed')
       const { status, body } = await cancelling
       expect(status).toBe(200)
       expect(body).toMatchObject({ id, status: 'processing' })
       expect(body).not.toHaveProperty('error')
       expect(await openTask(id)).toEqual({ outcome: 'done', stage: 'waiting' })
-      // What is known is not asked for again.
+      // A known outcome is not polled again.
       expect((await cancelAt(id)).body).toEqual(body)
       await expectCharged(id)
     })
 
-    test.each(['waiting', 'storing'])('and that is being stored (%s): the cancel loses', async (stage) => {
-      const id = await underWay()
-      await maker.gateway.database.postgres.query(
-        `update open_tasks set stage = $2, outcome = '{"kind":"done","result":null}' where task_id = $1`,
-        [id, stage],
-      )
-      expect((await cancelAt(id)).body).toMatchObject({ id, status: 'processing' })
-      await expectCharged(id)
-    })
+    test.each(['waiting', 'storing'])(
+      'and that is being stored (%s): the cancel has no effect',
+      async (stage) => {
+        const id = await startTask()
+        await scripted.gateway.database.postgres.query(
+          `update open_tasks set stage = $2, outcome = '{"kind":"done","result":null}' where task_id = $1`,
+          [id, stage],
+        )
+        expect((await cancelAt(id)).body).toMatchObject({ id, status: 'processing' })
+        await expectCharged(id)
+      },
+    )
 
-    test('while we ask about it: the cancel loses', async () => {
-      const id = await underWay()
+    test('while the cancel polls the job: the cancel has no effect', async () => {
+      const id = await startTask()
       const cancelling = cancelAt(id)
-      const response = await maker.asked('GET')
-      await recordOutcome(maker.gateway.database.postgres, id, { kind: 'done', result: null })
-      answer(response, 'in_progress')
+      const response = await scripted.nextRequest('GET')
+      await recordOutcome(scripted.gateway.database.postgres, id, { kind: 'done', result: null })
+      respond(response, 'in_progress')
       expect((await cancelling).body).toMatchObject({ id, status: 'processing' })
       await expectCharged(id)
     })
 
-    test('is told from one that it works on, or has failed at: the cancel wins, and it is told to stop', async () => {
+    test('differs from a running or failed job: the cancel wins, and the job is cancelled at the provider', async () => {
       for (const status of ['in_progress', 'failed']) {
-        const id = await underWay()
+        const id = await startTask()
         const cancelling = cancelAt(id)
-        answer(await maker.asked('GET'), status)
+        respond(await scripted.nextRequest('GET'), status)
         expect((await cancelling).body).toMatchObject({ error: { code: 'task_cancelled' } })
-        answer(await maker.asked('DELETE'), 'deleted')
+        respond(await scripted.nextRequest('DELETE'), 'deleted')
       }
     })
   })
 
-  test('takes a body and passes it over', async () => {
-    const answer = await askJson(`${gateway.url}/v1/videos/${await create()}/cancel`, key.text, { why: 'so' })
+  test('a request body is ignored', async () => {
+    const answer = await askJson(`${gateway.url}/v1/videos/${await create()}/cancel`, key.text, {
+      reason: 'none',
+    })
     expect(answer.body).toMatchObject({ status: 'failed' })
   })
 })
 
 describe('404', () => {
-  test('task_not_found for an id that is unknown or of another account', async () => {
+  test('task_not_found for an unknown id and for a task of another account', async () => {
     const { postgres } = gateway.database
     const stranger = await createKey(postgres, await createAccount(postgres))
     const id = await create()

@@ -22,7 +22,7 @@ afterAll(() => gateway[Symbol.asyncDispose]())
 let jobs = 0
 const newJobId = () => `job-${(jobs += 1)}`
 
-interface Seen {
+interface TaskRecord {
   stage: string
   upstream: unknown
   isDue: boolean | null
@@ -31,8 +31,8 @@ interface Seen {
   duplicates: number
 }
 
-const seen = async (taskId: string): Promise<Seen | undefined> => {
-  const { rows } = await gateway.database.postgres.query<Seen & Record<string, unknown>>(
+const recordOfTask = async (taskId: string): Promise<TaskRecord | undefined> => {
+  const { rows } = await gateway.database.postgres.query<TaskRecord & Record<string, unknown>>(
     `select o.stage, o.upstream, o.next_poll_at <= now() as "isDue", t.state,
             (select count(*) from task_events e where e.task_id = t.id and e.kind = 'processing') as processings,
             (select count(*) from task_attempts a where a.task_id = t.id and a.is_duplicate) as duplicates
@@ -48,41 +48,41 @@ const waiting = async (jobId = newJobId()) => {
   return { taskId, jobId }
 }
 
-const expectHeard = async (delivered: Delivered) => {
+const expectReceived = async (delivered: Delivered) => {
   expect(await gateway.deliver(delivered)).toMatchObject({ status: 200, body: { received: true } })
 }
 
-/** Is refused, with nothing in the record changed by it. */
+/** Expects a refusal that changes nothing in the database. */
 const expectNoEffect = async (delivered: Delivered, code: Parameters<typeof expectProblem>[1]) => {
   const before = await recordOf(gateway)
   expectProblem(await gateway.deliver(delivered), code)
   expect(await recordOf(gateway)).toEqual(before)
 }
 
-describe('genuine news', () => {
-  test('make a known job due for a check, and change nothing else', async () => {
+describe('a signed webhook', () => {
+  test('makes a known job due for a poll and changes nothing else', async () => {
     const { taskId, jobId } = await waiting()
-    const before = await seen(taskId)
+    const before = await recordOfTask(taskId)
     expect(before).toMatchObject({ isDue: false, state: 'processing' })
-    await expectHeard(gateway.webhookOf(taskId, jobId))
-    expect(await seen(taskId)).toEqual({ ...before, isDue: true })
+    await expectReceived(gateway.webhookOf(taskId, jobId))
+    expect(await recordOfTask(taskId)).toEqual({ ...before, isDue: true })
   })
 
-  test('have an effect once, however often and however late they come', async () => {
+  test('has an effect once, even if it is redelivered late', async () => {
     const { taskId, jobId } = await waiting()
     const delivered = gateway.webhookOf(taskId, jobId)
-    await expectHeard(delivered)
+    await expectReceived(delivered)
     await gateway.database.postgres.query(
       `update open_tasks set next_poll_at = now() + interval '1 hour' where task_id = $1`,
       [taskId],
     )
-    await expectHeard(delivered)
-    await expectHeard(gateway.webhookOf(taskId, jobId, { atSeconds: Math.floor(Date.now() / 1000) + 1 }))
-    expect(await seen(taskId)).toMatchObject({ isDue: false, processings: 1 })
+    await expectReceived(delivered)
+    await expectReceived(gateway.webhookOf(taskId, jobId, { atSeconds: Math.floor(Date.now() / 1000) + 1 }))
+    expect(await recordOfTask(taskId)).toMatchObject({ isDue: false, processings: 1 })
   })
 
   test.each(['accepted', 'starting', 'submitting', 'waiting'])(
-    'tell of a job that nobody knew of, with the task %s',
+    'records a job that was not known, with the task %s',
     async (stage) => {
       const taskId = await gateway.create()
       const jobId = newJobId()
@@ -90,8 +90,8 @@ describe('genuine news', () => {
         `update open_tasks set stage = $2, submits = 1, next_poll_at = null where task_id = $1`,
         [taskId, stage],
       )
-      await expectHeard(gateway.webhookOf(taskId, jobId))
-      expect(await seen(taskId)).toEqual({
+      await expectReceived(gateway.webhookOf(taskId, jobId))
+      expect(await recordOfTask(taskId)).toEqual({
         stage: 'waiting',
         upstream: gateway.refOf(jobId),
         isDue: true,
@@ -102,26 +102,30 @@ describe('genuine news', () => {
     },
   )
 
-  test('that come before the answer to the submit stand, and the answer, good or lost, changes nothing', async () => {
+  test('that arrives before the response to the submit wins, and the response changes nothing', async () => {
     const { postgres } = gateway.database
     const taskId = await gateway.create()
     const jobId = newJobId()
     await postgres.query(`update open_tasks set stage = 'submitting', submits = 1 where task_id = $1`, [
       taskId,
     ])
-    await expectHeard(gateway.webhookOf(taskId, jobId))
+    await expectReceived(gateway.webhookOf(taskId, jobId))
     const open = { taskId, provider: 'queue' }
-    expect(await recordSubmitted(postgres, open, gateway.refOf(jobId), 60_000)).toBe('known')
+    expect(await recordSubmitted(postgres, open, gateway.refOf(jobId), 60_000)).toBe('not_recorded')
     await waitForDeadline(postgres, taskId, 0)
-    expect(await seen(taskId)).toMatchObject({ upstream: gateway.refOf(jobId), isDue: true, processings: 1 })
+    expect(await recordOfTask(taskId)).toMatchObject({
+      upstream: gateway.refOf(jobId),
+      isDue: true,
+      processings: 1,
+    })
   })
 
-  test('that come while the job is being checked have it checked again', async () => {
+  test('that arrives during a poll makes the job due again', async () => {
     const { postgres } = gateway.database
     const { taskId, jobId } = await waiting()
     await postgres.query('update open_tasks set next_poll_at = now() where task_id = $1', [taskId])
     const due = (await findDuePolls(postgres, 'queue', 0, 1, 1_000)).find((each) => each.taskId === taskId)
-    const found = {
+    const polled = {
       taskId,
       day: dayOfTaskId(taskId) ?? '',
       nextPollMs: 60_000,
@@ -129,51 +133,59 @@ describe('genuine news', () => {
       outcome: null,
       ...(due !== undefined && { dueAt: due.dueAt }),
     }
-    await expectHeard(gateway.webhookOf(taskId, jobId))
-    await recordPolls(postgres, [found])
-    expect(await seen(taskId)).toMatchObject({ isDue: true })
+    await expectReceived(gateway.webhookOf(taskId, jobId))
+    await recordPolls(postgres, [polled])
+    expect(await recordOfTask(taskId)).toMatchObject({ isDue: true })
     const again = (await findDuePolls(postgres, 'queue', 0, 1, 1_000)).find((each) => each.taskId === taskId)
-    await recordPolls(postgres, [{ ...found, dueAt: again?.dueAt ?? '' }])
-    expect(await seen(taskId)).toMatchObject({ isDue: false })
+    await recordPolls(postgres, [{ ...polled, dueAt: again?.dueAt ?? '' }])
+    expect(await recordOfTask(taskId)).toMatchObject({ isDue: false })
   })
 
-  test('of a second job are a duplicate: noted, asked to stop, and never the task’s', async () => {
+  test('of a second job is recorded as a duplicate, and that job is cancelled', async () => {
     const { taskId, jobId } = await waiting()
-    const before = await seen(taskId)
+    const before = await recordOfTask(taskId)
     const second = newJobId()
-    await expectHeard(gateway.webhookOf(taskId, second))
-    expect(await seen(taskId)).toEqual({ ...before, upstream: gateway.refOf(jobId), duplicates: 1 })
-    await expect.poll(() => gateway.asked).toContain(`PUT /maker/film/requests/${second}/cancel`)
-    await expectHeard(gateway.webhookOf(taskId, second))
-    expect(await seen(taskId)).toMatchObject({ duplicates: 1 })
+    await expectReceived(gateway.webhookOf(taskId, second))
+    expect(await recordOfTask(taskId)).toEqual({ ...before, upstream: gateway.refOf(jobId), duplicates: 1 })
+    await expect.poll(() => gateway.requests).toContain(`PUT /maker/film/requests/${second}/cancel`)
+    await expectReceived(gateway.webhookOf(taskId, second))
+    expect(await recordOfTask(taskId)).toMatchObject({ duplicates: 1 })
   })
 
-  test('of a job that is another task’s change neither task, and keep nothing from the right one', async () => {
+  test("of another task's job changes neither task and does not suppress the correct delivery", async () => {
     const mine = await waiting()
     const other = await waiting()
-    const outcomeUnknown = await gateway.create()
-    const before = [await seen(mine.taskId), await seen(other.taskId), await seen(outcomeUnknown)]
-    await expectHeard(gateway.webhookOf(other.taskId, mine.jobId))
-    await expectHeard(gateway.webhookOf(outcomeUnknown, mine.jobId))
-    expect([await seen(mine.taskId), await seen(other.taskId), await seen(outcomeUnknown)]).toEqual(before)
-    expect(gateway.asked.filter((path) => path.includes(`/${mine.jobId}/`))).toEqual([])
-    await expectHeard(gateway.webhookOf(mine.taskId, mine.jobId))
-    expect(await seen(mine.taskId)).toMatchObject({ isDue: true })
+    const withoutJob = await gateway.create()
+    const before = [
+      await recordOfTask(mine.taskId),
+      await recordOfTask(other.taskId),
+      await recordOfTask(withoutJob),
+    ]
+    await expectReceived(gateway.webhookOf(other.taskId, mine.jobId))
+    await expectReceived(gateway.webhookOf(withoutJob, mine.jobId))
+    expect([
+      await recordOfTask(mine.taskId),
+      await recordOfTask(other.taskId),
+      await recordOfTask(withoutJob),
+    ]).toEqual(before)
+    expect(gateway.requests.filter((path) => path.includes(`/${mine.jobId}/`))).toEqual([])
+    await expectReceived(gateway.webhookOf(mine.taskId, mine.jobId))
+    expect(await recordOfTask(mine.taskId)).toMatchObject({ isDue: true })
   })
 
-  test('of a provider that the task has left are a duplicate there', async () => {
+  test('of a provider that the task has left is a duplicate there', async () => {
     const taskId = await gateway.create()
     const jobId = newJobId()
     await gateway.database.postgres.query(`update open_tasks set provider = 'other' where task_id = $1`, [
       taskId,
     ])
-    const before = await seen(taskId)
-    await expectHeard(gateway.webhookOf(taskId, jobId))
-    expect(await seen(taskId)).toEqual({ ...before, duplicates: 1 })
-    await expect.poll(() => gateway.asked).toContain(`PUT /maker/film/requests/${jobId}/cancel`)
+    const before = await recordOfTask(taskId)
+    await expectReceived(gateway.webhookOf(taskId, jobId))
+    expect(await recordOfTask(taskId)).toEqual({ ...before, duplicates: 1 })
+    await expect.poll(() => gateway.requests).toContain(`PUT /maker/film/requests/${jobId}/cancel`)
   })
 
-  test('of a task that has ended, or is long gone, are taken and change nothing', async () => {
+  test('of a task that has ended or does not exist is received and changes nothing', async () => {
     const { taskId, jobId } = await waiting()
     await endTask(gateway.database.postgres, taskId, {
       kind: 'failed',
@@ -181,15 +193,15 @@ describe('genuine news', () => {
       message: 'Late.',
     })
     const before = await recordOf(gateway)
-    await expectHeard(gateway.webhookOf(taskId, jobId))
-    await expectHeard(gateway.webhookOf('vidB-2:1700000000-00abcdefghijkl', newJobId()))
+    await expectReceived(gateway.webhookOf(taskId, jobId))
+    await expectReceived(gateway.webhookOf('vidB-2:1700000000-00abcdefghijkl', newJobId()))
     expect(await recordOf(gateway)).toEqual(before)
   })
 
-  test('are forgotten a day later', async () => {
+  test('leaves a receipt that is deleted after a day', async () => {
     const { postgres } = gateway.database
     const { taskId, jobId } = await waiting()
-    await expectHeard(gateway.webhookOf(taskId, jobId))
+    await expectReceived(gateway.webhookOf(taskId, jobId))
     await postgres.query(
       `update webhook_receipts set received_at = now() - interval '25 hours' where id = $1 || ' ' || $2`,
       [taskId, jobId],
@@ -199,7 +211,7 @@ describe('genuine news', () => {
   })
 })
 
-describe('without effect is', () => {
+describe('no effect has', () => {
   test.each<[string, (genuine: Delivered) => Delivered]>([
     [
       'another signature',
@@ -213,14 +225,14 @@ describe('without effect is', () => {
     ],
     [
       'no provider',
-      (genuine) => ({ ...genuine, url: genuine.url.replace('/webhooks/queue/', '/webhooks/nobody/') }),
+      (genuine) => ({ ...genuine, url: genuine.url.replace('/webhooks/queue/', '/webhooks/unknown/') }),
     ],
-  ])('an address with %s', async (_, change) => {
+  ])('a URL with %s', async (_, change) => {
     const { taskId, jobId } = await waiting()
     await expectNoEffect(change(gateway.webhookOf(taskId, jobId)), 'resource_not_found')
   })
 
-  test("another task's address with this one's signature, and a signature made for something else", async () => {
+  test('a URL with the signature of another task or of another secret', async () => {
     const { taskId, jobId } = await waiting()
     const second = await gateway.create()
     const genuine = gateway.webhookOf(taskId, jobId)
@@ -228,7 +240,7 @@ describe('without effect is', () => {
     const url = genuine.url.replace(`/${own}?`, `/${foreign}?`)
     expect(url).not.toBe(genuine.url)
     await expectNoEffect({ ...genuine, url }, 'resource_not_found')
-    const links = createWebhookUrls([new Secret('a secret that nobody here knows of')], gateway.url)
+    const links = createWebhookUrls([new Secret('a secret of another gateway')], gateway.url)
     await expectNoEffect({ ...genuine, url: links.urlFor('queue', taskId) }, 'resource_not_found')
   })
 
@@ -236,7 +248,7 @@ describe('without effect is', () => {
     ['unsigned', (genuine) => ({ ...genuine, headers: {} })],
     ['changed', (genuine) => ({ ...genuine, body: genuine.body.replace('OK', 'KO') })],
     [
-      'signed by somebody else',
+      'signed with another key',
       (genuine) => ({
         ...genuine,
         headers: createFalSigner().headersOf(genuine.body, { requestId: 'job-1' }),
@@ -267,7 +279,7 @@ describe('without effect is', () => {
   })
 })
 
-test('a made-up address never reaches the database, and from one address not without end', async () => {
+test('a forged URL never reaches the database, and is rate-limited per address', async () => {
   await using proxy = await startProxy(gateway.database.url)
   await using behind = await startGateway(
     { DATABASE_URL: proxy.url, LIMIT_ADDRESS_PER_3_MINUTES: '5', TRUSTED_PROXIES: '127.0.0.1' },
@@ -288,7 +300,7 @@ test('a made-up address never reaches the database, and from one address not wit
   expect(proxy.sentBytes()).toBe(before)
 })
 
-test('a delivery that verifies does not count against its address, one that does not is counted', async () => {
+test('only deliveries that fail verification count against the rate limit of their address', async () => {
   const limits = { LIMIT_ADDRESS_PER_3_MINUTES: '1', TRUSTED_PROXIES: '127.0.0.1' }
   await using bounded = await startGateway({ ...gateway.environment, ...limits }, gateway)
   const { taskId, jobId } = await waiting()
@@ -304,7 +316,7 @@ test('a delivery that verifies does not count against its address, one that does
   expect(await deliver(genuine.body)).toBe(200)
 })
 
-test('the door takes nothing but a POST, and no page of any origin', async () => {
+test('the endpoint accepts only POST and no cross-origin requests', async () => {
   const url = createWebhookUrls([new Secret(linkSecret)], gateway.url).urlFor('queue', await gateway.create())
   const answer = await ask(url, undefined)
   expectProblem(answer, 'method_not_allowed')

@@ -158,7 +158,7 @@ test('in the end all of them are done, once, and paid once', async ({ task }) =>
   const { completed = 0, ...others } = await stack.states()
   expect(others).toEqual({})
   expect(completed).toBe(total + warmTasks)
-  await stack.assertBooks({ completed, failed: 0 })
+  await stack.assertLedger({ completed, failed: 0 })
   task.meta.line =
     `${((total / createsMs) * 1_000).toFixed(0)} creates a second, all in flight after ${inSeconds(inFlightMs)}; ` +
     `jobs ended over ${inSeconds(endsMs)}, and ${inSeconds(lateMs)} after the last all were done`

@@ -348,6 +348,6 @@ test('all of them together', async ({ task }) => {
   )
   expect(rows, 'no job was shown to two customers').toEqual([])
   const completed = ended.filter(({ state }) => state === 'completed').length
-  await stack.assertBooks({ completed, failed: ended.length - completed })
+  await stack.assertLedger({ completed, failed: ended.length - completed })
   task.meta.line = `${ended.length} tasks ended within ${(tookMs / 1000).toFixed(0)} s, and the books balance`
 })

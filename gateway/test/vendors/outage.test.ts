@@ -294,7 +294,7 @@ test('in the end all of it is made, once, and paid once', async ({ task }) => {
   )
   const duplicates = [...jobs.values()].reduce((sum, each) => sum + each.length - 1, 0)
   expect(duplicates).toBe(0)
-  await stack.assertBooks({ completed: made.length, failed: 0 })
+  await stack.assertLedger({ completed: made.length, failed: 0 })
   task.meta.line = `${made.length} tasks completed, ${duplicates} duplicate jobs, and the books balance`
   task.meta.findings = {
     tasks: made.length,

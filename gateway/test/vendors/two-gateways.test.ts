@@ -205,10 +205,10 @@ test.concurrent('a gateway that says not now is waited for, and a cancelled task
 
 test('in the end both books are right', async () => {
   // One video was deleted by its owner.
-  await outer.assertBooks({ completed: 6, failed: 7, captures: 1 })
+  await outer.assertLedger({ completed: 6, failed: 7, captures: 1 })
   // There it is gone as well, and so is everything that nobody could come back for, but not its money.
   const isLetGo = async () =>
     (await inner.states())['failed'] === 1 && (await inner.states())['completed'] === 4
   await inner.until('the inner tasks are let go', isLetGo, 10_000)
-  await inner.assertBooks({ completed: 4, failed: 1, captures: 3, releases: 4 })
+  await inner.assertLedger({ completed: 4, failed: 1, captures: 3, releases: 4 })
 })

@@ -76,7 +76,10 @@ export const createJobDurations = (
     for (const { provider, model, buckets } of pending.values()) {
       // Exponential decay: the newest job has weight one.
       const decay = 1 - 1 / jobsRemembered
-      const weights = buckets.map((bucket, index) => ({ bucket, weight: decay ** (buckets.length - 1 - index) }))
+      const weights = buckets.map((bucket, index) => ({
+        bucket,
+        weight: decay ** (buckets.length - 1 - index),
+      }))
       const jobs = [...Map.groupBy(weights, ({ bucket }) => bucket)].map(([bucket, each]) => ({
         bucket,
         weight: each.reduce((sum, { weight }) => sum + weight, 0),
