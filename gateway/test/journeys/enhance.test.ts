@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ask, askJson } from '../kit/answers.ts'
 import { startStack } from '../kit/stack.ts'
 
-test('a prompt is rewritten before its job is submitted, once, however often the run is replayed', async () => {
+test('a prompt is enhanced once before its job is submitted, however often the run is replayed', async () => {
   await using stack = await startStack({ alwaysReplay: true })
   const prompt = 'A vendor:busy=1 whale leaps at sunset'
   const create = async (more: object) => {
@@ -29,7 +29,7 @@ test('a prompt is rewritten before its job is submitted, once, however often the
   await stack.assertLedger({ completed: 2, failed: 0 })
 })
 
-test('a configured chat model rewrites and translates the prompt; where it fails the prompt stays as it was', async () => {
+test('a configured chat model enhances and translates the prompt, and if it fails the prompt stays unchanged', async () => {
   await using stack = await startStack({ isEnhancedByVendor: true })
   const create = async (prompt: string) => {
     const order = { model: 'vidA3', prompt, enhance_prompt: true }

@@ -3,30 +3,30 @@ import { expect, test } from 'vitest'
 import { ask } from '../kit/answers.ts'
 import { startStack } from '../kit/stack.ts'
 
-/** What a prompt makes the vendor do, and how the task must end. */
+/** The behaviour of the vendor by prompt, and how the task must end. */
 const paths = [
-  ['all goes well', 'A whale', 'completed'],
+  ['the vendor completes the job', 'A whale', 'completed'],
   ['the vendor is busy twice', 'A vendor:busy=2 whale', 'completed'],
-  ['the vendor takes the job and its reply is lost', 'A vendor:drop-reply whale', 'completed'],
-  ['the vendor takes the job and answers nonsense', 'A vendor:garbage whale', 'completed'],
-  ['the vendor fails once before taking it', 'A vendor:500-then-ok whale', 'completed'],
-  ['three checks in a row fail', 'A vendor:poll-503=3 whale', 'completed'],
+  ['the vendor accepts the job and its response is lost', 'A vendor:drop-reply whale', 'completed'],
+  ['the vendor accepts the job and returns garbage', 'A vendor:garbage whale', 'completed'],
+  ['the vendor fails once before it accepts the job', 'A vendor:500-then-ok whale', 'completed'],
+  ['three polls in a row fail', 'A vendor:poll-503=3 whale', 'completed'],
   [
-    'the vendor refuses the content while working',
+    'the vendor refuses the content of a running job',
     'A vendor:fail=content_policy_violation whale',
     'content_policy_violation',
   ],
-  ['the vendor breaks while working', 'A vendor:fail=server_error whale', 'upstream_error'],
-  ['the result is no video', 'A vendor:bad-media whale', 'upstream_error'],
+  ['a running job fails at the vendor', 'A vendor:fail=server_error whale', 'upstream_error'],
+  ['the result is not a video', 'A vendor:bad-media whale', 'upstream_error'],
 ] as const
 
-/** Only time ends this one. It has a service of its own, because a short deadline would be one for all others too. */
+/** Ends only by its deadline. It runs on a separate stack, because a short deadline would affect the other paths. */
 const endless = [['the vendor never finishes', 'A vendor:never whale', 'task_timeout']] as const
 
 test.each([
   { name: 'every path', paths, deadline: undefined, completed: 6 },
   { name: 'the deadline', paths: endless, deadline: '5', completed: 0 },
-])('$name ends right while the engine replays every run at each of its steps', async (given) => {
+])('$name ends correctly while the engine replays every run at each step', async (given) => {
   const { deadline, completed: completedCount } = given
   const paths: readonly (readonly [string, string, string])[] = given.paths
   await using stack = await startStack({

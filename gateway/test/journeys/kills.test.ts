@@ -4,8 +4,8 @@ import { startStack, type Stack } from '../kit/stack.ts'
 
 const count = 50
 
-/** Fifty tasks, some still waiting, some at the vendor, some done. */
-const fiftyUnderWay = async (stack: Stack) => {
+/** Creates fifty tasks and waits until some are at the vendor. */
+const startFifty = async (stack: Stack) => {
   await Promise.all(Array.from({ length: count }, (_, index) => stack.create(`A whale, number ${index}`)))
   await stack.until('tasks are at the vendor', async () => ((await stack.stages())['waiting'] ?? 0) >= 10)
 }
@@ -19,9 +19,9 @@ const expectOneJobEach = (stack: Stack) => {
   expect(jobs.length).toBe(count)
 }
 
-test.concurrent('a worker killed in the middle of fifty tasks loses none and charges each once', async () => {
+test.concurrent('a killed worker loses none of fifty tasks and charges each once', async () => {
   await using stack = await startStack({ vendorDurationMs: 1_500, slots: 30 })
-  await fiftyUnderWay(stack)
+  await startFifty(stack)
   await stack.workers[0]?.kill()
   await stack.workers[0]?.start()
   const ms = await allCompleted(stack)
@@ -30,11 +30,11 @@ test.concurrent('a worker killed in the middle of fifty tasks loses none and cha
   expectOneJobEach(stack)
 })
 
-test.concurrent('the engine killed in the middle of fifty tasks loses none and charges each once', async () => {
+test.concurrent('a killed engine loses none of fifty tasks and charges each once', async () => {
   await using stack = await startStack({ vendorDurationMs: 1_500, slots: 30 })
-  await fiftyUnderWay(stack)
+  await startFifty(stack)
   const pid = stack.engine.pid()
-  if (pid === undefined) throw new Error('the engine does not run')
+  if (pid === undefined) throw new Error('the engine is not running')
   process.kill(pid, 'SIGKILL')
   const ms = await allCompleted(stack)
   console.log(`engine killed and started again: all ${count} completed ${Math.round(ms)} ms later`)
@@ -42,9 +42,9 @@ test.concurrent('the engine killed in the middle of fifty tasks loses none and c
   expectOneJobEach(stack)
 })
 
-test.concurrent('the API killed in the middle of fifty tasks loses none and charges each once', async () => {
+test.concurrent('a killed API process loses none of fifty tasks and charges each once', async () => {
   await using stack = await startStack({ vendorDurationMs: 1_500, slots: 30 })
-  await fiftyUnderWay(stack)
+  await startFifty(stack)
   await stack.api.kill()
   await stack.api.start()
   const ms = await allCompleted(stack)

@@ -1,4 +1,4 @@
-/** What the processes of the service log: one format, one line a request with what it was about, and no probes. */
+/** The logs of the service: one format, one line per request, and none for health probes. */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ const linesOf = async (role: string) => {
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-test.for(['api', 'worker', 'local'])('every line of %s has the same members', async (role) => {
+test.for(['api', 'worker', 'local'])('every line of %s has the common fields', async (role) => {
   const lines = await linesOf(role)
   expect(lines.length).toBeGreaterThan(0)
   for (const line of lines) {
@@ -37,15 +37,15 @@ test.for(['api', 'worker', 'local'])('every line of %s has the same members', as
   }
 })
 
-test('the built-in provider tells trouble from what goes well', async () => {
+test('the built-in provider logs failures with a higher level', async () => {
   const lines = await linesOf('local')
   const levelOf = (event: string) => lines.find(({ msg }) => msg === event)?.['level']
   expect([levelOf('local.accepted'), levelOf('local.render_failed')]).toEqual([30, 40])
 })
 
-test('a request has the path of its route, its model and its task; a probe has no line', async () => {
+test('a request is logged with its route, model and task, and a probe is not logged', async () => {
   for (const probe of ['livez', 'readyz', 'healthz']) await fetch(`${stack.url}/${probe}?note=probe`)
-  await ask(`${stack.url}/v1/videos/${taskId}?wait=0&note=query-of-somebody`, stack.key)
+  await ask(`${stack.url}/v1/videos/${taskId}?wait=0&note=query-of-a-client`, stack.key)
   const requests = async () => (await linesOf('api')).filter(({ msg }) => msg === 'request.completed')
   await expect
     .poll(requests)
@@ -60,7 +60,7 @@ test('a request has the path of its route, its model and its task; a probe has n
   expect(JSON.stringify(lines)).not.toContain('note=')
 })
 
-test('what Node would print of its own accord is a line like any other', async () => {
+test('warnings and crashes of Node are logged in the same format', async () => {
   const role = fileURLToPath(new URL('../../../cli/src/role.ts', import.meta.url))
   const script = `
     import { runRole } from ${JSON.stringify(role)}
@@ -73,7 +73,7 @@ test('what Node would print of its own accord is a line like any other', async (
     env: { PATH: process.env['PATH'] },
   }).catch((error: { code: number; stdout: string; stderr: string }) => error)
   expect(crashed).toMatchObject({ code: 1, stderr: '' })
-  // The last line of a crash is written at once and may overtake an earlier one that is being written.
+  // The last line of a crash is written synchronously and may overtake an earlier one.
   const lines = crashed.stdout
     .trim()
     .split('\n')

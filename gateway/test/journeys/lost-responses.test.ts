@@ -1,4 +1,4 @@
-/** Replies that get lost on their way, and clients that try again. */
+/** Lost responses, and clients that retry. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect, createServer as createSocketServer, type AddressInfo, type Socket } from 'node:net'
@@ -29,7 +29,7 @@ const listening = async (server: {
   return (server.address() as AddressInfo).port
 }
 
-/** Passes requests on, takes the whole reply, and then loses it where told to. */
+/** Forwards requests, reads the whole response, and drops it if `isLost` says so. */
 const startLossyProxy = async (targetUrl: string, isLost: (request: IncomingMessage) => boolean) => {
   let lost = 0
   const server = createServer((near, reply) => {
@@ -63,34 +63,34 @@ const startLossyProxy = async (targetUrl: string, isLost: (request: IncomingMess
   }
 }
 
-const bookOf = async ({ postgres }: TestDatabase) => {
+const ledgerOf = async ({ postgres }: TestDatabase) => {
   const { rows } = await postgres.query<Record<string, number>>(
     `select (select count(*) from video_tasks) as tasks, (select count(*) from open_tasks) as open,
             (select count(*) from ledger_entries where movement = 'hold' and book = 'held') as holds,
             (select held_micros from balances) as held,
             (select sum(hold_micros) from video_tasks) as wanted`,
   )
-  return { book: rows[0], audit: await auditLedger(postgres) }
+  return { counts: rows[0], audit: await auditLedger(postgres) }
 }
 
-test('a thousand replies are lost, the client library tries again, and there are a thousand tasks', async () => {
+test('after a thousand lost responses and retries of the client library there are exactly a thousand tasks', async () => {
   await using gateway = await startGateway()
   const accountId = await createAccount(gateway.database.postgres, { balance: 1_000_000 })
   const { text } = await createKey(gateway.database.postgres, accountId)
   const isFirst = (request: IncomingMessage) => request.headers['x-stainless-retry-count'] === '0'
   await using proxy = await startLossyProxy(gateway.url, isFirst)
   const client = new OpenAI({ apiKey: text, baseURL: `${proxy.url}/openai/v1`, maxRetries: 4 })
-  const inTurn = concurrencyLimit(150)
-  // Each is asked for twice, and twice is meant.
+  const limited = concurrencyLimit(150)
+  // Every prompt is ordered twice on purpose; both orders must be created.
   const videos = await Promise.all(
     Array.from({ length: 1_000 }, (_, index) =>
-      inTurn(() => client.videos.create({ ...order, prompt: `Whale number ${index % 500}` })),
+      limited(() => client.videos.create({ ...order, prompt: `Whale number ${index % 500}` })),
     ),
   )
   expect(proxy.lost()).toBe(1_000)
   expect(new Set(videos.map(({ id }) => id)).size).toBe(1_000)
-  const { book, audit } = await bookOf(gateway.database)
-  expect(book).toMatchObject({ tasks: 1_000, open: 1_000, holds: 1_000, held: book?.['wanted'] })
+  const { counts, audit } = await ledgerOf(gateway.database)
+  expect(counts).toMatchObject({ tasks: 1_000, open: 1_000, holds: 1_000, held: counts?.['wanted'] })
   expect(audit).toMatchObject({ sumMicros: 0, driftedBalances: 0 })
   const { rows } = await gateway.database.postgres.query<{ id: string; prompt: string }>(
     `select id, video_order ->> 'prompt' as prompt from video_tasks`,
@@ -99,24 +99,24 @@ test('a thousand replies are lost, the client library tries again, and there are
   videos.forEach(({ id }, index) => expect(promptOf.get(id)).toBe(`Whale number ${index % 500}`))
 }, 60_000)
 
-/** Stands before a database and, once told, keeps to itself that anything was committed. */
+/** A proxy of the database that withholds the confirmation of commits once it is told to. */
 const startSilentProxy = async (targetUrl: string) => {
   const target = new URL(targetUrl)
   const sockets = new Set<Socket>()
   let isSilent = false
   const server = createSocketServer((near) => {
     const far = connect({ host: target.hostname, port: Number(target.port) })
-    let isThrottled = false
+    let isWithheld = false
     for (const socket of [near, far]) {
       sockets.add(socket)
       socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
     }
     near.on('data', (chunk: Buffer) => {
-      if (isSilent && chunk.includes('commit\0')) isThrottled = true
+      if (isSilent && chunk.includes('commit\0')) isWithheld = true
       far.write(chunk)
     })
     far.on('data', (chunk: Buffer) => {
-      if (!isThrottled) near.write(chunk)
+      if (!isWithheld) near.write(chunk)
     })
     near.on('close', () => far.destroy())
     far.on('close', () => near.destroy())
@@ -126,10 +126,10 @@ const startSilentProxy = async (targetUrl: string) => {
   url.port = String(await listening(server))
   return {
     url: url.href,
-    fallSilent: () => {
+    withholdCommits: () => {
       isSilent = true
     },
-    speak: () => {
+    confirmCommits: () => {
       isSilent = false
     },
     [Symbol.asyncDispose]: async () => {
@@ -141,7 +141,7 @@ const startSilentProxy = async (targetUrl: string) => {
   }
 }
 
-test('an api that is killed between commit and reply has made the task that the retry is answered with', async () => {
+test('a retry returns the task that a killed API process had committed before its response', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'kinora-killed-'))
   await using database = await createDatabase()
   await using proxy = await startSilentProxy(database.url)
@@ -170,12 +170,12 @@ test('an api that is killed between commit and reply has made the task that the 
     for (const [index, { body, headers }] of tries.entries()) {
       const count = async () =>
         (await database.postgres.query<{ count: number }>('select count(*) from video_tasks')).rows[0]?.count
-      proxy.fallSilent()
+      proxy.withholdCommits()
       const lost = askJson(url, text, body, headers[0]).catch(() => 'lost')
       await expect.poll(count, { interval: 20 }).toBe(index + 1)
       await api.kill()
       expect(await lost).toBe('lost')
-      proxy.speak()
+      proxy.confirmCommits()
       await api.start()
       const again = await askJson(url, text, body, headers[1])
       expect(again.status).toBe(200)
@@ -186,8 +186,8 @@ test('an api that is killed between commit and reply has made the task that the 
       )
       expect(rows).toEqual([{ id: again.body['id'] }])
     }
-    expect(await bookOf(database)).toMatchObject({
-      book: { tasks: 2, holds: 2 },
+    expect(await ledgerOf(database)).toMatchObject({
+      counts: { tasks: 2, holds: 2 },
       audit: { sumMicros: 0, driftedBalances: 0 },
     })
   } finally {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 
 import { startStack } from '../kit/stack.ts'
 
-test('the official client library makes, follows, downloads, remixes, lists and deletes videos', async () => {
+test('the official client library creates, polls, downloads, remixes, lists and deletes videos', async () => {
   await using stack = await startStack()
   const client = new OpenAI({ apiKey: stack.key, baseURL: `${stack.url}/openai/v1` })
   const finished = async (id: string) => {

@@ -1,4 +1,4 @@
-/** A provider refuses our key: it is passed over, reported once, shown to operators, and back once the key is right. */
+/** A provider that refuses our API key is skipped, reported once and shown to operators until the key is corrected. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -44,7 +44,7 @@ afterAll(async () => {
   await second.close()
 })
 
-/** As an operator reads it. */
+/** A task in the admin API. */
 interface TaskRead {
   status: string
   provider: string
@@ -86,22 +86,22 @@ const healthOf = async (model: string) => {
   return { problem, health: models.find((each: { model: string }) => each.model === model).health }
 }
 
-test('it is passed over after one call, reported once with the remedy, and shown to operators', async () => {
+test('the provider is skipped after one call, reported once with the remedy, and shown to operators', async () => {
   const task = await ended(await stack.create('A whale'))
   expect(task).toMatchObject({ status: 'completed', provider: 'second' })
   expect(task.provider_attempts).toMatchObject([
     { provider: 'first', outcome: 'unauthorized', failure_reason: expect.stringContaining('401') },
     { provider: 'second', outcome: 'accepted', failure_reason: null },
   ])
-  // It stays left alone, however long the rest takes.
+  // Keeps the breaker open for the rest of the test.
   const { postgres } = stack.database
-  const leaveAlone = async () => {
+  const keepOpen = async () => {
     await postgres.query(
       `update route_health set open_until = now() + interval '1 hour' where provider = 'first'`,
     )
     await postgres.notify('route_health', '')
   }
-  await leaveAlone()
+  await keepOpen()
   await expect
     .poll(() => healthOf('vidB-2'))
     .toEqual({
@@ -125,10 +125,10 @@ test('it is passed over after one call, reported once with the remedy, and shown
   }
   expect(stack.vendor.counts().unauthorized).toBe(refused)
 
-  // Somebody who waits for the answer has it from the other one at once.
+  // A synchronous request is served by the other provider at once.
   expect(await speak()).toBe(200)
   expect(second.speeches()).toHaveLength(1)
-  await leaveAlone()
+  await keepOpen()
 
   const lines = (await logged()).split('\n').filter((line) => line.includes('provider.credential-refused'))
   expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
@@ -141,7 +141,7 @@ test('it is passed over after one call, reported once with the remedy, and shown
   expect(await logged()).not.toContain(wrongKey)
 })
 
-test('a task that has no other route waits, and is made once the key is right', async () => {
+test('a task without another route waits until the key is corrected', async () => {
   const id = await stack.create('A whale that waits', { model: 'vidB-2-pro' })
   const attempts = async () => (await taskOf(id)).provider_attempts
   await expect.poll(async () => (await attempts())[0]).toMatchObject({ outcome: 'unauthorized' })
@@ -155,7 +155,7 @@ test('a task that has no other route waits, and is made once the key is right', 
   expect(task.provider_attempts).toMatchObject([{ provider: 'first', outcome: 'accepted' }])
 })
 
-test('a key that is refused while a job is made is noticed by the checks, and the job is not lost', async () => {
+test('a key refused while a job runs is noticed by the polls, and the job is not lost', async () => {
   const id = await stack.create('A whale vendor:never')
   await expect.poll(async () => (await taskOf(id)).status).toBe('processing')
   await setKey(wrongKey)

@@ -7,7 +7,7 @@ import { ask, askJson } from '../kit/answers.ts'
 import { probe } from '../kit/sample-video.ts'
 import { startStack } from '../kit/stack.ts'
 
-test('a video, a remix of it, a character from it and a video with that character, all real and playable', async () => {
+test('a video, its remix, a character from it and a video with that character are playable', async () => {
   await using stack = await startStack({ provider: 'local' })
   const { url, key } = stack
   const completed = async (id: string) => {
@@ -53,45 +53,45 @@ test('a video, a remix of it, a character from it and a video with that characte
   const starring = await completed(starringId)
   expect(starring.bytes.equals(plain.bytes)).toBe(false)
 
-  const broughtId = await stack.create('A quiet pine forest', { character_from_task: sourceId })
-  const brought = await completed(broughtId)
-  await stack.until('its own character has gone with the task', async () => {
+  const ownId = await stack.create('A quiet pine forest', { character_from_task: sourceId })
+  const own = await completed(ownId)
+  await stack.until('the unsaved character was deleted with the task', async () => {
     const { rows } = await stack.database.postgres.query<{ count: number }>('select count(*) from characters')
     return rows[0]?.count === 1
   })
 
   console.log(
     `render ${source.ms} ms, remix ${remix.ms} ms, character ${characterMs} ms, ` +
-      `video with a character ${starring.ms} ms, with one of its own ${brought.ms} ms`,
+      `video with a character ${starring.ms} ms, with one of its own ${own.ms} ms`,
   )
   await stack.assertLedger({ completed: 5, failed: 0 })
 })
 
-test('a cancelled task costs nothing and its render stops', async () => {
+test('a cancelled task is not charged and its render stops', async () => {
   await using stack = await startStack({ provider: 'local', environment: { LOCAL_RENDERS: '1' } })
   const { url, key } = stack
   const jobs = async () => (await readdir(join(stack.directory, 'local'), { recursive: true })).length
   const empty = await jobs()
   const id = await stack.create('A dragon over snowy mountains', { seconds: '25', size: '1280x720' })
-  await stack.until('its render is under way', async () => {
+  await stack.until('it is rendering', async () => {
     const { body } = await ask(`${url}/v1/videos/${id}`, key)
     return body['status'] === 'processing' && Number(body['progress']) > 0
   })
   const { body } = await ask(`${url}/v1/videos/${id}/cancel`, key, { method: 'POST' })
   expect(body).toMatchObject({ status: 'failed', error: { code: 'task_cancelled' } })
-  const ms = await stack.until('its job is gone', async () => (await jobs()) <= empty, 10_000)
+  const ms = await stack.until('its job is gone', async () => (await jobs()) <= empty)
   console.log(`cancelled: the render was gone ${Math.round(ms)} ms later`)
   await stack.assertLedger({ completed: 0, failed: 1 })
 
-  // The one place for a render is free again, and the run that waited found nothing to do.
+  // The only render slot is free again, and the run that waited found nothing to do.
   const next = await stack.create('Northern lights over ice')
   await stack.until('the next is completed', async () => (await stack.states())['completed'] === 1)
   await stack.assertLedger({ completed: 1, failed: 1 })
   expect((await ask(`${url}/v1/videos/${next}`, key)).body).toMatchObject({ status: 'completed' })
 })
 
-test('a cancel that comes after the vendor has finished does nothing: the video is completed and charged', async () => {
-  // It would be ten minutes until the job is polled.
+test('a cancel after the vendor has finished has no effect: the video is completed and charged', async () => {
+  // The job would be polled only after ten minutes.
   await using stack = await startStack({
     vendorDurationMs: 100,
     providerSettings: { pollIntervalMsMin: 600_000, pollIntervalMsMax: 600_000 },
@@ -109,7 +109,7 @@ test('a cancel that comes after the vendor has finished does nothing: the video 
   await stack.assertLedger({ completed: 1, failed: 0 })
 })
 
-test('a vendor remixes the job it made, which is kept for that, and stops one that was cancelled as it was submitted', async () => {
+test('a vendor remixes its retained job, and a job cancelled during its submit is cancelled at the vendor', async () => {
   await using stack = await startStack()
   const { url, key, vendor } = stack
   const jobs = () => vendor.jobs()
@@ -123,9 +123,9 @@ test('a vendor remixes the job it made, which is kept for that, and stops one th
   ])
 
   const id = await stack.create('vendor:slow-reply=1500ms vendor:never')
-  await stack.until('the vendor has the job and has not answered', async () => jobs().length === 3)
+  await stack.until('the vendor has the job and has not responded', async () => jobs().length === 3)
   await ask(`${url}/v1/videos/${id}/cancel`, key, { method: 'POST' })
   expect(jobs()[2]?.state).not.toBe('deleted')
-  await stack.until('the vendor was told', async () => jobs()[2]?.state === 'deleted', 20_000)
+  await stack.until('the job was cancelled', async () => jobs()[2]?.state === 'deleted')
   await stack.assertLedger({ completed: 2, failed: 1 })
 })

@@ -17,7 +17,7 @@ const prompts = [
   'Northern lights over ice',
 ]
 
-test('ten real renders survive a kill of the worker and of the provider, and each is a playable video', async () => {
+test('ten renders survive the kill of the worker and of the provider, and each is a playable video', async () => {
   await using stack = await startStack({ provider: 'local' })
   const ids = await Promise.all(prompts.map((prompt) => stack.create(prompt)))
   await stack.until(
@@ -37,8 +37,8 @@ test('ten real renders survive a kill of the worker and of the provider, and eac
 
   for (const id of ids) {
     const { body } = await ask(`${stack.url}/v1/videos/${id}`, stack.key)
-    const { seconds, ...film } = await probe(String(body['video_url']))
-    expect(film).toEqual({ codec: 'h264', soundCodec: 'aac', width: 480, height: 480 })
+    const { seconds, ...video } = await probe(String(body['video_url']))
+    expect(video).toEqual({ codec: 'h264', soundCodec: 'aac', width: 480, height: 480 })
     expect(seconds).toBeCloseTo(4, 1)
   }
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { startStack } from '../kit/stack.ts'
 
-test('a submit with an unknown outcome is never repeated at a vendor that would make a second job of it', async () => {
+test('a submit with an unknown outcome is never repeated at a vendor without idempotent submits', async () => {
   await using stack = await startStack({
     providerSettings: { idempotentSubmits: false },
     environment: { TASK_DEADLINE_SECONDS: '6' },
@@ -14,7 +14,7 @@ test('a submit with an unknown outcome is never repeated at a vendor that would 
   await stack.assertLedger({ completed: 0, failed: 1 })
 })
 
-test('where the vendor can look a job up by our id, its lost reply costs nothing but a question', async () => {
+test('a vendor with lookups resolves an unknown outcome without a second submit', async () => {
   await using stack = await startStack({ providerSettings: { idempotentSubmits: false, lookup: true } })
   await stack.create('A vendor:drop-reply whale')
   await stack.until('the task has ended', async () => (await stack.states())['completed'] === 1)

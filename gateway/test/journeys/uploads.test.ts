@@ -1,4 +1,4 @@
-/** Large pictures, many at once: they pass through the API's process without being held in it. */
+/** Many concurrent uploads of large images stream through the API process without being held in memory. */
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,10 +14,10 @@ const mebibyte = 1_048_576
 const together = 50
 const raiseMibMax = 150
 
-/** As large as a picture may be, and told by its first bytes to be one. */
+/** A valid image of the maximum size. */
 const image = Buffer.concat([pixelBytes, randomBytes(20 * mebibyte - pixelBytes.length)])
 
-test('fifty creates at once with pictures of 20 MB, by form and by URL, stay within 150 MiB', async () => {
+test('fifty concurrent creates with images of 20 MB, by form and by URL, use at most 150 MiB', async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-length': String(image.length) })
     Readable.from(
@@ -30,7 +30,7 @@ test('fifty creates at once with pictures of 20 MB, by form and by URL, stay wit
   })
   await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  // Only what is taken in matters here, so nothing is ever given to a provider.
+  // Without workers, because only the uploads matter here.
   await using stack = await startStack({
     workers: 0,
     environment: { FETCH_ALLOW_ORIGINS: origin, ...manyUploads },
@@ -48,13 +48,13 @@ test('fifty creates at once with pictures of 20 MB, by form and by URL, stay wit
     })
   const byUrl = () =>
     askJson(`${url}/v1/video/create`, key, {
-      ...{ model: 'vidB-2', prompt: 'A whale', images: [`${origin}/picture.png`] },
+      ...{ model: 'vidB-2', prompt: 'A whale', images: [`${origin}/image.png`] },
     })
   for (const [name, create] of [
     ['by form', byForm],
     ['by URL', byUrl],
   ] as const) {
-    // A fresh process each time: what the one way left behind must not count for the other, nor hide its rise.
+    // A new process for each case, so that the memory of one does not affect the other.
     await stack.api.stop()
     await stack.api.start()
     const pid = stack.api.pid() ?? 0
@@ -63,7 +63,7 @@ test('fifty creates at once with pictures of 20 MB, by form and by URL, stay wit
     for (const answer of answers) expect(answer).toMatchObject({ status: 200 })
     const raiseMib = peakMib - idleMib
     console.log(
-      `${together} × 20 MB ${name}: ${idleMib.toFixed(0)} MiB idle, ${peakMib.toFixed(0)} MiB at most, ${raiseMib.toFixed(0)} MiB more`,
+      `${together} × 20 MB ${name}: ${idleMib.toFixed(0)} MiB idle, ${peakMib.toFixed(0)} MiB peak, ${raiseMib.toFixed(0)} MiB more`,
     )
     expect(raiseMib).toBeLessThan(raiseMibMax)
   }

@@ -12,18 +12,18 @@ const mebibyte = 1_048_576
 const mebibytesMax = 40
 
 interface Watcher {
-  /** Resolves with all that was sent, once the stream has ended. */
+  /** Resolves with the whole text once the stream has ended. */
   ended: Promise<string>
 }
 
-/** Opens a stream on a connection of its own and resolves when its first event has come. */
+/** Opens a stream on a separate connection and resolves with its first event. */
 const watch = (stack: Stack, taskId: string): Promise<Watcher> =>
   new Promise((resolve, reject) => {
-    const asked = request(`${stack.url}/v1/videos/${taskId}/events`, {
+    const opened = request(`${stack.url}/v1/videos/${taskId}/events`, {
       agent: false,
       headers: { authorization: `Bearer ${stack.key}` },
     })
-    asked.on('error', reject).on('response', (response) => {
+    opened.on('error', reject).on('response', (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (chunk) => {
         text += String(chunk)
@@ -31,7 +31,7 @@ const watch = (stack: Stack, taskId: string): Promise<Watcher> =>
       })
       const ended = new Promise<string>((end) => response.on('close', () => end(text)))
     })
-    asked.end()
+    opened.end()
   })
 
 const inChunks = async <Item, Result>(items: Item[], work: (item: Item) => Promise<Result>) => {
@@ -47,12 +47,12 @@ const residentBytes = async (pid: number | undefined): Promise<number> => {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
 }
 
-test('a thousand watchers of one api process are cheap, and all of them hear the end', async () => {
+test('a thousand watchers of one API process use little memory, and all receive the end', async () => {
   await using stack = await startStack({ workers: 0, environment: { LOG_LEVEL: 'warn', ...manyRequests } })
   const life = startTaskLife(stack)
   const tasks = await inChunks(Array.from({ length: watcherCount * 2 }), () => stack.create('A whale'))
 
-  // A first thousand makes the heap as large as it gets for what comes and goes; the next is what watchers hold.
+  // The first thousand grows the heap for temporary objects; the second shows the memory that watchers hold.
   const first = await inChunks(tasks.slice(0, watcherCount), (taskId) => watch(stack, taskId))
   const before = await residentBytes(stack.api.pid())
   const watchers = [
@@ -76,7 +76,7 @@ test('a thousand watchers of one api process are cheap, and all of them hear the
   life.close()
 })
 
-test('a chat reply that streams holds nothing of the pictures it was asked with', async () => {
+test('a streaming chat response does not hold the images of its request in memory', async () => {
   await using stack = await startStack({ workers: 0, environment: { LOG_LEVEL: 'warn', ...manyRequests } })
   const image = Buffer.concat([pixelBytes, Buffer.alloc(10_000_000)])
   const parts = [
@@ -102,8 +102,8 @@ test('a chat reply that streams holds nothing of the pictures it was asked with'
   const before = await residentBytes(stack.api.pid())
   while (readers.length < 21) readers.push(await open())
   const grown = ((await residentBytes(stack.api.pid())) - before) / mebibyte
-  console.log(`20 streams asked for with pictures of 10 MB: ${grown.toFixed(0)} MiB more`)
-  // Their bodies alone would be 260 MiB.
+  console.log(`20 streams of requests with images of 10 MB: ${grown.toFixed(0)} MiB more`)
+  // The request bodies alone have 260 MiB.
   expect(grown).toBeLessThan(200)
   await Promise.all(readers.map((reader) => reader.cancel()))
 })

@@ -94,7 +94,7 @@ describe('200', () => {
     expect(await taskOf(answer)).toMatchObject({ family, createdVia: 'create', state: 'pending' })
   })
 
-  test('no dialect changes its words', async () => {
+  test('dialects do not change its status names', async () => {
     const answer = await create(familyA, { headers: { 'x-api-dialect': 'openai' } })
     expect(answer.body['status']).toBe('pending')
   })
@@ -108,7 +108,7 @@ describe('200', () => {
       { enable_upsample: 'true', aspect_ratio: '9:16' },
       { size: '1080x1920', width: 1080, height: 1920 },
     ],
-  ])('family A makes eight seconds, and %j a size', async (given, frame) => {
+  ])('family A makes eight seconds, and %j determines the size', async (given, frame) => {
     const { order, holdMicros } = await taskOf(await create({ ...familyA, ...given }))
     expect(order).toMatchObject({ ...frame, seconds: 8 })
     expect(holdMicros).toBe(8 * 200_000)
@@ -132,7 +132,7 @@ describe('200', () => {
       { watermark: false, private: true },
       { watermark: false, isPrivate: true },
     ],
-  ])('family B fills in what %j leaves open', async (given, order) => {
+  ])('family B fills in the defaults of %j', async (given, order) => {
     const answer = await create({ ...familyB, ...given })
     expect((await taskOf(answer)).order).toMatchObject(order)
     const shown = await ask(`${gateway.url}/v1/videos/${String(answer.body['id'])}`, key.text)
@@ -140,7 +140,7 @@ describe('200', () => {
   })
 
   test.each(['vidA3', 'vidA3-fast', 'vidA3-pro', 'vidA3-pro-frames', 'vidA3.1', 'vidA3.1-fast'])(
-    '%s honours the aspect ratio',
+    '%s applies the aspect ratio',
     async (model) => {
       const answer = await create({ ...familyA, model, aspect_ratio: '9:16' })
       expect((await taskOf(answer)).order.size).toBe('720x1280')
@@ -149,7 +149,7 @@ describe('200', () => {
   )
 
   test.each(['vidA2', 'vidA2-fast', 'vidA2-pro', 'vidA2-fast-frames', 'vidA2-fast-components'])(
-    '%s passes over the aspect ratio, even a wrong one, and says so',
+    '%s ignores the aspect ratio, even an invalid one, and lists it as ignored',
     async (model) => {
       for (const aspect_ratio of ['9:16', '1:1']) {
         const answer = await create({ ...familyA, model, aspect_ratio })
@@ -159,12 +159,12 @@ describe('200', () => {
     },
   )
 
-  test('parameters of the other family and of nobody are passed over and named', async () => {
+  test('unknown parameters and those of the other family are ignored and listed', async () => {
     const answer = await create({ ...familyA, orientation: 'portrait', duration: 99, wings: 2 })
     expect(answer.headers.get('x-ignored-params')).toBe('orientation, duration, wings')
   })
 
-  test('pictures come as data URIs and from URLs, in their order', async () => {
+  test('images are accepted as data URIs and URLs, in their order', async () => {
     const answer = await create({ ...familyB, images: [pixelUri, `${imagesUrl}/pixel.png`] })
     const one = { content_type: 'image/png', size_bytes: pixelBytes.length }
     expect(await referencesOf(answer)).toEqual([one, one])
@@ -176,13 +176,13 @@ describe('200', () => {
     ['vidA2-fast-components', 3, 'components'],
     ['vidA2', 3, undefined],
     ['vidB-2-pro', 3, undefined],
-  ])('%s takes up to %i pictures, as %s', async (model, count, mode) => {
+  ])('%s accepts up to %i images, as %s', async (model, count, mode) => {
     const answer = await create({ ...familyA, model, images: Array.from({ length: count }, () => pixelUri) })
     expect(await referencesOf(answer)).toHaveLength(count)
     expect((await taskOf(answer)).order.referenceMode).toBe(mode)
   })
 
-  test('family A needs no picture, and an empty list is none', async () => {
+  test('family A needs no image, and an empty list counts as none', async () => {
     const answer = await create({ ...familyA, model: 'vidA2-fast-frames', images: [] })
     expect(await referencesOf(answer)).toEqual([])
     expect((await taskOf(answer)).order).not.toHaveProperty('referenceMode')
@@ -190,7 +190,7 @@ describe('200', () => {
 })
 
 describe('200, with a prompt to enhance', () => {
-  test('the reply shows the prompt as given; the run rewrites it once, and later reads show that', async () => {
+  test('the response has the prompt as given, and later reads have the prompt that the run enhanced once', async () => {
     const { postgres } = gateway.database
     const answer = await create({ ...familyA, enhance_prompt: true })
     const id = String(answer.body['id'])
@@ -208,7 +208,7 @@ describe('200, with a prompt to enhance', () => {
     expect(task).toMatchObject({ enhancedPrompt: enhanced, order: { prompt: familyA.prompt } })
     expect(needsEnhancing(task)).toBe(false)
 
-    // A step that runs again finds it done and asks nobody.
+    // A repeated step finds the recorded result and does not call the enhancer.
     const never = { canEnhance: () => true, enhance: () => Promise.resolve('something else') }
     await enhancePrompt({ postgres, enhancer: never, log }, id, run)
     const query = await ask(`${gateway.url}/v1/video/query?id=${id}`, key.text)
@@ -216,10 +216,10 @@ describe('200, with a prompt to enhance', () => {
   })
 
   test.each([
-    ['fails', () => Promise.reject(new Error('away'))],
-    ['says nothing', () => Promise.resolve(' ')],
-    ['says too much', () => Promise.resolve('x'.repeat(32_001))],
-  ])('an enhancer that %s leaves the prompt as it is, and the task goes on', async (_, enhance) => {
+    ['fails', () => Promise.reject(new Error('unavailable'))],
+    ['returns blank text', () => Promise.resolve(' ')],
+    ['returns too much text', () => Promise.resolve('x'.repeat(32_001))],
+  ])('an enhancer that %s leaves the prompt unchanged, and the task continues', async (_, enhance) => {
     const { postgres } = gateway.database
     const answer = await create({ ...familyA, enhance_prompt: true })
     const id = String(answer.body['id'])
@@ -232,38 +232,38 @@ describe('200, with a prompt to enhance', () => {
     expect(needsEnhancing(task)).toBe(false)
   })
 
-  test('a prompt that would have to be translated is taken as it is, and the caller is told', async () => {
+  test('a prompt that needs a translation stays unchanged, and enhance_prompt is listed as ignored', async () => {
     const answer = await create({ ...familyA, prompt: '日落时的鲸鱼', enhance_prompt: true })
     expect(answer.headers.get('x-ignored-params')).toBe('enhance_prompt')
     expect(needsEnhancing(await taskOf(answer))).toBe(false)
   })
 })
 
-describe('200, with a link of ours', () => {
+describe('200, with a link to a stored file', () => {
   const linkTo = (mediaId: string, secret = linkSecret, url = publicUrl) =>
-    createLinkSigner([new Secret(secret)], url, 3_600).link(mediaId, 'picture.png')
+    createLinkSigner([new Secret(secret)], url, 3_600).link(mediaId, 'image.png')
 
   const storedImage = async (bytes = pixelBytes) => {
     const answer = await create(familyA)
     return completeTask(gateway, accountId, String(answer.body['id']), { bytes })
   }
 
-  test('it is read from storage and never fetched', async () => {
+  test('the file is read from storage and never fetched', async () => {
     const { mediaId } = await storedImage()
     const answer = await create({ ...familyB, images: [linkTo(mediaId)] })
     expect(answer.status).toBe(200)
     expect(await referencesOf(answer)).toEqual([{ content_type: 'image/png', size_bytes: pixelBytes.length }])
   })
 
-  test('one that is forged, over, or no picture is refused and not fetched either', async () => {
+  test('a link that is forged, expired or not to an image is refused without a fetch', async () => {
     await using own = await startGateway({ FETCH_ALLOW_ORIGINS: imagesUrl, PUBLIC_URL: imagesUrl }, gateway)
-    const { mediaId } = await storedImage(Buffer.from('not a picture at all'))
+    const { mediaId } = await storedImage(Buffer.from('not an image at all'))
     const before = fetched.length
     for (const link of [
       linkTo(mediaId, linkSecret, imagesUrl),
-      linkTo(mediaId, 'a secret of somebody else', imagesUrl),
-      `${imagesUrl}/media/${mediaId}/picture.png`,
-      createLinkSigner([new Secret(linkSecret)], imagesUrl, -1).link(mediaId, 'picture.png'),
+      linkTo(mediaId, 'a secret of another gateway', imagesUrl),
+      `${imagesUrl}/media/${mediaId}/image.png`,
+      createLinkSigner([new Secret(linkSecret)], imagesUrl, -1).link(mediaId, 'image.png'),
     ]) {
       const answer = await askJson(`${own.url}/v1/video/create`, key.text, { ...familyB, images: [link] })
       expectProblem(answer, 'invalid_image', 'images[0]')
@@ -276,7 +276,7 @@ describe('200, with a link of ours', () => {
 })
 
 describe('400 invalid_request', () => {
-  test('only JSON is taken', async () => {
+  test('only JSON is accepted', async () => {
     await expectRefused(
       () =>
         ask(`${gateway.url}/v1/video/create`, key.text, {
@@ -341,7 +341,7 @@ describe('400 invalid_image', () => {
     ['text that is no address', 'nonsense'],
     ['another kind of data URI', 'data:text/plain;base64,aGVsbG8='],
     ['broken base64', 'data:image/png;base64,%%%'],
-    ['bytes that are no picture', `data:image/png;base64,${Buffer.from('hello').toString('base64')}`],
+    ['bytes that are not an image', `data:image/png;base64,${Buffer.from('hello').toString('base64')}`],
     ['a private address', 'http://10.0.0.1/pixel.png'],
     ['a loopback port that is not allowed', 'http://127.0.0.1:1/pixel.png'],
     ['a file', 'file:///etc/passwd'],
@@ -349,7 +349,7 @@ describe('400 invalid_image', () => {
     await expectRefused(() => create({ ...familyB, images: [pixelUri, image] }), 'invalid_image', 'images[1]')
   })
 
-  test('an address that answers 404, and a picture of more than 20 MB', async () => {
+  test('a URL that responds with 404, and an image of more than 20 MB', async () => {
     for (const path of ['/missing.png', '/large.png']) {
       await expectRefused(
         () => create({ ...familyB, images: [`${imagesUrl}${path}`] }),
@@ -367,7 +367,7 @@ describe('400 invalid_image', () => {
 })
 
 describe('402 insufficient_balance', () => {
-  test('an account without money, whose pictures do not stay', async () => {
+  test('an account without balance, whose images are deleted', async () => {
     const poor = await createKey(
       gateway.database.postgres,
       await createAccount(gateway.database.postgres, { balance: 0 }),
@@ -385,7 +385,7 @@ describe('403 model_access_denied', () => {
 })
 
 describe('404 model_not_found', () => {
-  test('a model that nobody knows', async () => {
+  test('an unknown model', async () => {
     await expectRefused(() => create({ ...familyA, model: 'vidA4' }), 'model_not_found', 'model')
   })
 })
@@ -402,7 +402,7 @@ describe('200, value by value', () => {
     ...['vidA2', 'vidA2-fast', 'vidA2-pro', 'vidA2-fast-frames', 'vidA2-fast-components'],
     ...['vidA3', 'vidA3-fast', 'vidA3-pro', 'vidA3-pro-frames', 'vidA3.1', 'vidA3.1-fast'],
     ...['vidB-2', 'vidB-2-pro'],
-  ])('%s is named by the id of its task, by which the task is read', async (model) => {
+  ])('the task id contains the model %s and can be read', async (model) => {
     const { body } = await create({ ...familyB, model })
     const id = String(body['id'])
     expect(id.startsWith(`${model}:`)).toBe(true)
@@ -416,24 +416,24 @@ describe('200, value by value', () => {
     ['portrait', 'small', '720x1280'],
     ['landscape', 'large', '1920x1080'],
     ['portrait', 'large', '1080x1920'],
-  ])('family B in %s and %s is made in %s, in each length', async (orientation, size, made) => {
+  ])('family B in %s and %s has the size %s, in each length', async (orientation, size, made) => {
     for (const duration of [10, 15, 25]) {
       const answer = await create({ ...familyB, orientation, size, duration })
       expect((await taskOf(answer)).order).toMatchObject({ size: made, seconds: duration })
     }
   })
 
-  test('family B is made in 10, 15 or 25 seconds and in no other length', async () => {
-    const taken: number[] = []
+  test('family B supports exactly 10, 15 and 25 seconds', async () => {
+    const accepted: number[] = []
     for (let duration = 0; duration <= 30; duration += 1) {
       const answer = await create({ ...familyB, duration })
-      if (answer.status === 200) taken.push(duration)
+      if (answer.status === 200) accepted.push(duration)
       else expectProblem(answer, 'invalid_parameter', 'duration')
     }
-    expect(taken).toEqual([10, 15, 25])
+    expect(accepted).toEqual([10, 15, 25])
   })
 
-  test('a prompt is enhanced and a video upscaled only where that is asked for', async () => {
+  test('a prompt is enhanced and a video upscaled only on request', async () => {
     for (const given of [{}, { enhance_prompt: false, enable_upsample: false }]) {
       const task = await taskOf(await create({ ...familyA, ...given }))
       expect(needsEnhancing(task)).toBe(false)

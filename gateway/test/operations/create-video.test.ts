@@ -71,7 +71,7 @@ const createJson = (
 const without = <Fields extends object>(fields: Fields, name: string): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([each]) => each !== name)) as Fields
 
-/** Asks, expects exactly this refusal, and that it left nothing behind: no row, no money moved, no file. */
+/** Expects this error, and that the request left nothing behind: no row, no ledger entry, no file. */
 const expectRefused = async (
   send: () => Promise<Answer>,
   code: ErrorCode,
@@ -101,7 +101,7 @@ const referencesOf = async (taskId: unknown) => {
 }
 
 describe('200', () => {
-  test('a family B form is accepted as pending, with its own id shape', async () => {
+  test('a family B form is accepted as pending, with its own id format', async () => {
     const answer = await create(familyB)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -117,7 +117,7 @@ describe('200', () => {
     })
   })
 
-  test('a family A form with its picture is accepted as queued', async () => {
+  test('a family A form with its image is accepted as queued', async () => {
     const answer = await create(familyA)
     expect(answer.body).toEqual({
       id: expect.stringMatching(
@@ -136,7 +136,7 @@ describe('200', () => {
     ])
   })
 
-  test.each(['vidB-2', 'vidB-2-pro'])('%s takes every size and duration of family B', async (model) => {
+  test.each(['vidB-2', 'vidB-2-pro'])('%s accepts every size and duration of family B', async (model) => {
     const sizes = ['720x1280', '1280x720', '480x480', '1080x1080']
     const durations = [4, 8, 10, 12, 15, 25]
     for (const [index, seconds] of durations.entries()) {
@@ -146,19 +146,19 @@ describe('200', () => {
     }
   })
 
-  test.each(['vidA_3_1', 'vidA_3_1-fast'])('%s takes 1 to 60 seconds in both sizes', async (model) => {
+  test.each(['vidA_3_1', 'vidA_3_1-fast'])('%s accepts 1 to 60 seconds in both sizes', async (model) => {
     expect((await create({ ...familyA, model, seconds: '1' })).body).toMatchObject({ model, seconds: 1 })
     const longest = await create({ ...familyA, model, seconds: '60', size: '720x1280' })
     expect(longest.body).toMatchObject({ model, seconds: 60, size: '720x1280' })
   })
 
-  test('family B takes the same fields as JSON', async () => {
+  test('family B accepts the same fields as JSON', async () => {
     const answer = await createJson(familyB)
     expect(answer.status).toBe(200)
     expect(answer.body).toMatchObject({ model: 'vidB-2', status: 'pending', seconds: 4, size: '1280x720' })
   })
 
-  test('family A takes the same fields as JSON, its picture as a data URI', async () => {
+  test('family A accepts the same fields as JSON, with its image as a data URI', async () => {
     const answer = await createJson(familyAJson)
     expect(answer.body).toMatchObject({ model: 'vidA_3_1', status: 'queued', seconds: 5, size: '16x9' })
     expect(await referencesOf(answer.body['id'])).toEqual([
@@ -166,7 +166,7 @@ describe('200', () => {
     ])
   })
 
-  test('JSON takes seconds as a number and flags as booleans or as their words', async () => {
+  test('JSON accepts seconds as a number and flags as booleans or text', async () => {
     const answer = await createJson({
       ...familyB,
       seconds: 8,
@@ -187,12 +187,12 @@ describe('200', () => {
     })
   })
 
-  test('a form takes flags in any case', async () => {
+  test('a form accepts flags in upper and lower case', async () => {
     const answer = await create({ ...familyB, watermark: 'False', private: 'tRUE' })
     expect(await orderOf(answer.body['id'])).toMatchObject({ watermark: false, isPrivate: true })
   })
 
-  test('empty optional fields count as absent, in a form and in JSON', async () => {
+  test('empty optional fields count as missing, in a form and in JSON', async () => {
     const empty = { input_reference: '', watermark: '', private: '', style: '', metadata: '' }
     for (const answer of [
       await create({ ...familyB, ...empty }),
@@ -206,7 +206,7 @@ describe('200', () => {
     }
   })
 
-  test('the part a browser sends for a file nobody chose counts as absent', async () => {
+  test('the empty file part of a browser counts as missing', async () => {
     const boundary = 'frontier'
     const part = (disposition: string, value: string) =>
       `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${value}\r\n`
@@ -221,7 +221,7 @@ describe('200', () => {
     expect(await referencesOf(answer.body['id'])).toEqual([])
   })
 
-  test('a form part without a name is passed over', async () => {
+  test('a form part without a name is ignored', async () => {
     const body = [
       'name="model"\r\n\r\nvidB-2',
       'name="prompt"\r\n\r\nhi',
@@ -239,7 +239,7 @@ describe('200', () => {
     expect(answer.headers.get('x-ignored-params')).toBeNull()
   })
 
-  test('unknown parameters and those of the other family are ignored and named', async () => {
+  test('unknown parameters and those of the other family are ignored and listed', async () => {
     const formAnswer = await create({ ...familyA, private: 'true', style: 'anime', duration: '10' })
     expect(formAnswer.status).toBe(200)
     expect(formAnswer.headers.get('x-ignored-params')?.split(', ').toSorted()).toEqual([
@@ -255,7 +255,7 @@ describe('200', () => {
   test.each([
     ['a data URI as text of a form', { input_reference: pixelUri }],
     ['the bracket field of client libraries', { 'input_reference[image_url]': pixelUri }],
-  ])('a picture may come as %s', async (_, reference) => {
+  ])('an image is accepted as %s', async (_, reference) => {
     for (const fields of [familyB, without(familyA, 'input_reference')]) {
       const answer = await create({ ...fields, ...reference })
       expect(answer.status).toBe(200)
@@ -264,7 +264,7 @@ describe('200', () => {
     }
   })
 
-  test('a picture may come as { image_url } in JSON, and as a URL that is fetched', async () => {
+  test('an image is accepted as { image_url } in JSON and as a URL that is fetched', async () => {
     const url = `${imagesUrl}/pixel.png`
     for (const input_reference of [{ image_url: pixelUri }, url, { image_url: url }]) {
       const answer = await createJson({ ...familyAJson, input_reference })
@@ -275,10 +275,10 @@ describe('200', () => {
     }
   })
 
-  test('of two pictures for family B the first is used', async () => {
+  test('of two images for family B the first is used', async () => {
     const data = form(familyB)
     data.append('input_reference', pixel, 'first.png')
-    data.append('input_reference', new Blob(['not a picture']), 'second.png')
+    data.append('input_reference', new Blob(['not an image']), 'second.png')
     const answer = await create(data)
     expect(answer.status).toBe(200)
     expect(await referencesOf(answer.body['id'])).toEqual([
@@ -286,11 +286,11 @@ describe('200', () => {
     ])
   })
 
-  test('a prompt of 32 000 characters passes, counted as people count', async () => {
+  test('a prompt of 32 000 characters is accepted, counted in code points', async () => {
     expect((await createJson({ ...familyB, prompt: '🐋'.repeat(32_000) })).status).toBe(200)
   })
 
-  test('a body may be gzipped JSON', async () => {
+  test('gzipped JSON is accepted', async () => {
     const answer = await ask(endpoint(), key.text, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
@@ -299,7 +299,7 @@ describe('200', () => {
     expect(answer.status).toBe(200)
   })
 
-  test('a client that speaks openai reads queued for family B too', async () => {
+  test('the openai dialect returns queued for family B too', async () => {
     expect((await create(familyB, { headers: { 'x-api-dialect': 'openai' } })).body).toMatchObject({
       status: 'queued',
     })
@@ -307,12 +307,12 @@ describe('200', () => {
       status: 'queued',
     })
     expect((await create(familyB, { path: '/openai/v1/videos' })).body).toMatchObject({ status: 'queued' })
-    const spoken = await createKey(gateway.database.postgres, accountId)
-    await gateway.database.postgres.query(`update keys set dialect = 'openai' where id = $1`, [spoken.id])
-    expect((await create(familyB, { text: spoken.text })).body).toMatchObject({ status: 'queued' })
+    const ofDialect = await createKey(gateway.database.postgres, accountId)
+    await gateway.database.postgres.query(`update keys set dialect = 'openai' where id = $1`, [ofDialect.id])
+    expect((await create(familyB, { text: ofDialect.text })).body).toMatchObject({ status: 'queued' })
   })
 
-  test('an accepted task is one record, one event, one open row and one hold, at the price of the moment', async () => {
+  test('an accepted task is one record, one event, one open row and one hold at the current price', async () => {
     const { postgres } = gateway.database
     const account = await createAccount(postgres, { balance: 10 })
     const spender = await createKey(postgres, account)
@@ -379,7 +379,7 @@ describe('200', () => {
     ])
   })
 
-  test('a failed payment does not matter while the balance suffices', async () => {
+  test('a failed payment does not matter if the balance is sufficient', async () => {
     const { postgres } = gateway.database
     const account = await createAccount(postgres, { balance: 0.4 })
     await postgres.query(`update accounts set payment_state = 'failed' where id = $1`, [account])
@@ -450,14 +450,14 @@ describe('400 invalid_request', () => {
     )
   })
 
-  test('a body that says gzip and is not', async () => {
+  test('a body that is declared as gzip but is not', async () => {
     await expectRefused(
       () => createJson(familyB, { headers: { 'content-encoding': 'gzip' } }),
       'invalid_request',
     )
   })
 
-  test('an upload that is cut off leaves no file behind', async () => {
+  test('an aborted upload leaves no file behind', async () => {
     const before = await recordOf(gateway)
     const { hostname, port } = new URL(gateway.url)
     const socket = connect({ host: hostname, port: Number(port) })
@@ -467,20 +467,20 @@ describe('400 invalid_request', () => {
         '--x\r\nContent-Disposition: form-data; name="input_reference"; filename="a.png"\r\n\r\n' +
         'a'.repeat(50_000),
     )
-    // The file must be there first, or its absence would prove nothing.
+    // Wait for the spooled file first, so that its absence afterwards means something.
     await expect.poll(async () => (await recordOf(gateway)).files.length).toBe(before.files.length + 1)
     socket.destroy()
     await expect.poll(() => recordOf(gateway)).toEqual(before)
   })
 
-  test('a gzipped body that is cut off holds nothing back', async () => {
+  test('an aborted gzipped body does not block later requests', async () => {
     const { hostname, port } = new URL(gateway.url)
     const socket = connect({ host: hostname, port: Number(port) })
     socket.write(
       `POST /v1/videos HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.text}\r\nContent-Length: 100000\r\n` +
         'Content-Type: application/json\r\nContent-Encoding: gzip\r\nExpect: 100-continue\r\n\r\n',
     )
-    // The server asks for the body only once it took the request.
+    // The server sends 100 Continue once it has accepted the request.
     await new Promise((resolve) => socket.once('data', resolve))
     socket.destroy()
     const answer = await ask(endpoint(), key.text, {
@@ -492,7 +492,7 @@ describe('400 invalid_request', () => {
     expect(answer.status).toBe(200)
   })
 
-  test('a sender that is gone before its body is looked at holds nothing back', async () => {
+  test('a client that disconnects before its body is read does not block later requests', async () => {
     const { hostname, port } = new URL(gateway.url)
     for (const contentType of ['application/json', 'multipart/form-data; boundary=x']) {
       const socket = connect({ host: hostname, port: Number(port) })
@@ -524,7 +524,7 @@ describe('400 missing_parameter', () => {
     names.map((name): [string, string] => [name, family]),
   )
 
-  test.each(cases)('%s of family %s, when it is absent, empty or blank', async (name, family) => {
+  test.each(cases)('%s of family %s, if missing, empty or blank', async (name, family) => {
     const fields: FormFields = family === 'A' ? familyA : familyB
     const json = family === 'A' ? familyAJson : familyB
     await expectRefused(() => create(without(fields, name)), 'missing_parameter', name)
@@ -599,14 +599,14 @@ describe('400 invalid_parameter', () => {
     )
   })
 
-  test('a prompt with a zero byte or with half of a character', async () => {
+  test('a prompt with a zero byte or a lone surrogate', async () => {
     await expectRefused(() => create({ ...familyB, prompt: 'a\0b' }), 'invalid_parameter', 'prompt')
     await expectRefused(() => createJson({ ...familyB, prompt: 'a\0b' }), 'invalid_parameter', 'prompt')
     const half = JSON.stringify({ ...familyB, prompt: 'PROMPT' }).replace('PROMPT', String.raw`\ud83d`)
     await expectRefused(() => createJson(half), 'invalid_parameter', 'prompt')
   })
 
-  test('a file where text belongs', async () => {
+  test('a file in place of text', async () => {
     await expectRefused(() => create({ ...familyB, prompt: pixel }), 'invalid_parameter', 'prompt')
   })
 
@@ -621,7 +621,7 @@ describe('400 invalid_parameter', () => {
     },
   )
 
-  test('two pictures for family A', async () => {
+  test('two images for family A', async () => {
     const data = form(familyA)
     data.append('input_reference', pixel, 'second.png')
     await expectRefused(() => create(data), 'invalid_parameter', 'input_reference')
@@ -642,7 +642,7 @@ describe('400 invalid_image', () => {
     await expectRefused(() => create({ ...familyA, input_reference }), 'invalid_image', 'input_reference')
   })
 
-  test('a file of exactly 20 MB passes', async () => {
+  test('a file of exactly 20 MB is accepted', async () => {
     const input_reference = new Blob([pixelBytes, Buffer.alloc(20 * megabyte - pixelBytes.length)])
     expect((await create({ ...familyA, input_reference })).status).toBe(200)
   })
@@ -654,19 +654,19 @@ describe('400 invalid_image', () => {
     ['a data URI of another type', `data:text/plain;base64,${pixelBytes.toString('base64')}`],
     ['a data URI of an SVG', `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`],
     [
-      'a data URI whose content is no picture',
+      'a data URI that does not contain an image',
       `data:image/png;base64,${Buffer.from('text').toString('base64')}`,
     ],
     ['a data URI without content', 'data:image/png;base64,'],
     ['a loopback URL', 'http://127.0.0.1:1/a.png'],
-    ['a loopback URL in disguise', 'http://0x7f.1/a.png'],
+    ['an obfuscated loopback URL', 'http://0x7f.1/a.png'],
     ['the address of cloud metadata', 'http://169.254.169.254/'],
     ['a private URL', 'http://10.0.0.1/a.png'],
-    ['a name of this machine', 'http://localhost/a.png'],
+    ['a local host name', 'http://localhost/a.png'],
     ['an address of IPv6 loopback', 'http://[::1]/a.png'],
     ['another scheme', 'ftp://example.com/a.png'],
-    ['a path of this machine', 'file:///etc/passwd'],
-    ['text that is no URL', 'picture.png'],
+    ['a local path', 'file:///etc/passwd'],
+    ['text that is not a URL', 'image.png'],
   ])('%s', async (_, input_reference) => {
     await expectRefused(
       () => createJson({ ...familyAJson, input_reference }),
@@ -682,7 +682,7 @@ describe('400 invalid_image', () => {
     await expectRefused(send, 'invalid_image', 'input_reference')
   })
 
-  test('a URL that does not answer with a picture', async () => {
+  test('a URL that does not return an image', async () => {
     const send = () => createJson({ ...familyAJson, input_reference: `${imagesUrl}/missing.png` })
     await expectRefused(send, 'invalid_image', 'input_reference')
   })
@@ -710,38 +710,38 @@ describe('402', () => {
   }
   const yesterday = new Date(Date.now() - 86_400_000)
 
-  test('insufficient_balance when the balance is a little too low', async () => {
+  test('insufficient_balance if the balance is slightly too low', async () => {
     await expectUnpaid((await spender(0.399_999)).text, 'insufficient_balance')
   })
 
-  test('insufficient_balance when the balance is zero, or was never filled', async () => {
+  test('insufficient_balance if the balance is zero or was never topped up', async () => {
     await expectUnpaid((await spender(0)).text, 'insufficient_balance')
     const { text, account } = await spender(0)
     await gateway.database.postgres.query('delete from balances where account_id = $1', [account])
     await expectUnpaid(text, 'insufficient_balance')
   })
 
-  test("quota_exceeded when the key's quota is used up, whatever the balance", async () => {
+  test("quota_exceeded if the key's quota is used up, whatever the balance", async () => {
     await expectUnpaid((await spender(1000, { quotaMicros: 0 })).text, 'quota_exceeded')
     const almost = await spender(1000, { quotaMicros: 799_999 })
     expect((await create(familyB, { text: almost.text })).status).toBe(200)
     await expectUnpaid(almost.text, 'quota_exceeded')
   })
 
-  test("quota_exceeded when the subscription's cycle is used up, whatever the balance", async () => {
+  test("quota_exceeded if the quota of the subscription's cycle is used up, whatever the balance", async () => {
     const { account, text } = await spender(1000, { kind: 'subscription' })
     await subscribe(gateway.database.postgres, account, { quota: 0.399_999 })
     await expectUnpaid(text, 'quota_exceeded')
   })
 
-  test('subscription_expired when the subscription has ended, or there never was one', async () => {
+  test('subscription_expired if the subscription has ended or there was none', async () => {
     const ended = await spender(1000, { kind: 'subscription' })
     await subscribe(gateway.database.postgres, ended.account, { endsAt: yesterday })
     await expectUnpaid(ended.text, 'subscription_expired')
     await expectUnpaid((await spender(1000, { kind: 'subscription' })).text, 'subscription_expired')
   })
 
-  test('payment_failed when the last payment failed and the balance is too low', async () => {
+  test('payment_failed if the last payment failed and the balance is too low', async () => {
     await expectUnpaid((await spender(0.1, { isPaymentFailed: true })).text, 'payment_failed')
   })
 
@@ -754,7 +754,7 @@ describe('402', () => {
     await expectUnpaid((await spender(0)).text, 'insufficient_balance')
   })
 
-  test('parameters of a small JSON body are checked before money', async () => {
+  test('the parameters of a small JSON body are checked before the balance', async () => {
     const { text } = await spender(0)
     const body = { ...familyB, seconds: 9 }
     await expectRefused(() => createJson(body, { text }), 'invalid_parameter', 'seconds')
@@ -762,7 +762,7 @@ describe('402', () => {
 })
 
 describe('403 model_access_denied', () => {
-  test('a model the key is not for', async () => {
+  test('a model that the key may not use', async () => {
     const { text } = await createKey(gateway.database.postgres, accountId, { models: ['vidB-2'] })
     expect((await create(familyB, { text })).status).toBe(200)
     await expectRefused(
@@ -777,7 +777,7 @@ describe('403 model_access_denied', () => {
     )
   })
 
-  test('comes after 404 for an unknown model and before a look at the parameters', async () => {
+  test('comes after the 404 of an unknown model and before the parameters are checked', async () => {
     const { text } = await createKey(gateway.database.postgres, accountId, { models: [] })
     await expectRefused(() => create({ ...familyB, model: 'vidC' }, { text }), 'model_not_found', 'model')
     await expectRefused(() => create({ model: 'vidB-2' }, { text }), 'model_access_denied', 'model')
@@ -792,19 +792,19 @@ describe('404 model_not_found', () => {
     ['vidB2', 'vidB-2'],
     ['vidb-2-p', 'vidB-2-pro'],
     ['asr', 'asr-1'],
-  ])('%s is a near miss of %s', async (model, meant) => {
+  ])('%s gets the suggestion %s', async (model, meant) => {
     const answer = await expectRefused(() => create({ ...familyB, model }), 'model_not_found', 'model')
     expect(messageOf(answer)).toContain(`Did you mean ${meant}?`)
   })
 
   test.each([
-    ['another service knows', 'dall-e-3'],
-    ['of nothing but signs', '???'],
-    ['that objects have', '__proto__'],
-    ['without an end', 'x'.repeat(5_000)],
+    ['of another service', 'dall-e-3'],
+    ['of punctuation only', '???'],
+    ['of an object property', '__proto__'],
+    ['that is very long', 'x'.repeat(5_000)],
     ['with a zero byte', 'a\0b'],
     ['of a path', '../../etc/passwd'],
-  ])('a name %s is near nothing', async (_, model) => {
+  ])('a name %s gets no suggestion', async (_, model) => {
     const answer = await expectRefused(() => createJson({ ...familyB, model }), 'model_not_found', 'model')
     expect(messageOf(answer)).not.toContain('Did you mean')
     expect(messageOf(answer).length).toBeLessThan(200)
@@ -812,7 +812,7 @@ describe('404 model_not_found', () => {
 })
 
 describe('413 request_too_large', () => {
-  test('JSON that announces more than the limit is refused without reading it', async () => {
+  test('JSON with a Content-Length over the limit is refused without reading it', async () => {
     const before = await recordOf(gateway)
     const text = await askRaw(
       gateway.url,
@@ -824,7 +824,7 @@ describe('413 request_too_large', () => {
     expect(await recordOf(gateway)).toEqual(before)
   })
 
-  test('JSON that grows over the limit without announcing it is refused, and the sender is told', async () => {
+  test('chunked JSON over the limit is refused with an error', async () => {
     const chunk = Buffer.alloc(4 * megabyte, ' ')
     const body = ReadableStream.from(Array.from({ length: 23 }, () => chunk))
     const send = () =>
@@ -837,7 +837,7 @@ describe('413 request_too_large', () => {
     await expectRefused(send, 'request_too_large')
   })
 
-  test('a gzip bomb is refused at the limit of what it becomes', async () => {
+  test('a gzip bomb is refused at the limit of its decompressed size', async () => {
     const bomb = gzipSync(Buffer.alloc(89 * megabyte, ' '))
     expect(bomb.length).toBeLessThan(megabyte)
     const send = () =>
@@ -853,7 +853,7 @@ describe('413 request_too_large', () => {
     await expectRefused(() => create({ ...familyA, prompt: 'a'.repeat(megabyte + 1) }), 'request_too_large')
   })
 
-  test('a form of too many parts', async () => {
+  test('a form with too many parts', async () => {
     const data = form(familyB)
     for (let index = 0; index < 120; index += 1) data.append(`field${index}`, 'x')
     await expectRefused(() => create(data), 'request_too_large')
@@ -864,7 +864,7 @@ describe('413 request_too_large', () => {
 })
 
 describe('429 rate_limit_exceeded', () => {
-  test('says with four headers what the limit is and when to come back', async () => {
+  test('has four headers with the limit and the time to retry', async () => {
     const { text } = await createKey(gateway.database.postgres, accountId, { limits: { create: 2 } })
     const first = await create(familyB, { text })
     expect(first.headers.get('x-ratelimit-limit')).toBe('2')
@@ -882,14 +882,14 @@ describe('429 rate_limit_exceeded', () => {
   })
 })
 
-describe('models on their way out', () => {
+describe('deprecated and retired models', () => {
   const startWith = async (models: string) => {
     const file = join(gateway.directory, `${uuidV7()}.yaml`)
     await writeFile(file, models)
     return startGateway({ PROVIDERS_FILE: file }, gateway)
   }
 
-  test('a deprecated model still works and says until when', async () => {
+  test('a deprecated model still works and has its end date in the headers', async () => {
     await using later = await startWith('models: {vidB-2: {state: deprecated, shutdownDate: 2027-01-01}}')
     const answer = await askJson(`${later.url}/v1/videos`, key.text, familyB)
     expect(answer.status).toBe(200)
@@ -900,7 +900,7 @@ describe('models on their way out', () => {
     expect(other.headers.get('sunset')).toBeNull()
   })
 
-  test('a retired model is not found, and its successor is named', async () => {
+  test('a retired model is not found, and the message names its successor', async () => {
     await using later = await startWith('models: {vidB-2: {state: retired, successor: vidB-2-pro}}')
     const answer = await askJson(`${later.url}/v1/videos`, key.text, familyB)
     expectProblem(answer, 'model_not_found', 'model')
@@ -910,7 +910,7 @@ describe('models on their way out', () => {
     )
   })
 
-  test('a changed price is the price of new tasks only', async () => {
+  test('a changed price applies to new tasks only', async () => {
     const { body: earlier } = await createJson(familyB)
     await using later = await startWith('models: {vidB-2: {pricePerSecondMicros: 7}}')
     const { body: newer } = await askJson(`${later.url}/v1/videos`, key.text, familyB)
@@ -927,7 +927,7 @@ describe('models on their way out', () => {
   })
 })
 
-describe('200, money under pressure', () => {
+describe('200, concurrent spending', () => {
   const spend = async (gateways: TestGateway[]) => {
     const [first] = gateways as [TestGateway]
     const { postgres } = first.database
@@ -958,16 +958,16 @@ describe('200, money under pressure', () => {
     expect(await auditLedger(postgres)).toEqual({ sumMicros: 0, driftedBalances: 0, heldByFinished: 0 })
   }
 
-  test('200 creates at once against a balance for 100: exactly 100 are accepted, nothing goes below zero', async () => {
+  test('of 200 concurrent creates with a balance for 100, exactly 100 are accepted', async () => {
     await spend([gateway])
   })
 
-  test('the same holds when they are split over two gateways', async () => {
+  test('of 200 concurrent creates on two gateways, exactly 100 are accepted', async () => {
     await using second = await startGateway({}, gateway)
     await spend([gateway, second])
   })
 
-  test('creates of several accounts on two gateways, while tasks end, leave every wallet exact', async () => {
+  test('concurrent creates and ends of several accounts on two gateways leave every balance exact', async () => {
     await using second = await startGateway({}, gateway)
     const { postgres } = gateway.database
     const accounts = await Promise.all(
@@ -1004,7 +1004,7 @@ describe('200, money under pressure', () => {
     expect(await auditLedger(postgres)).toEqual({ sumMicros: 0, driftedBalances: 0, heldByFinished: 0 })
   })
 
-  test("a key's quota holds against creates at once", async () => {
+  test("concurrent creates never exceed a key's quota", async () => {
     const { postgres } = gateway.database
     const account = await createAccount(postgres)
     const bounded = await createKey(postgres, account, { quotaMicros: 5 * 400_000 })
@@ -1023,36 +1023,36 @@ describe('200, money under pressure', () => {
 })
 
 describe('200, value by value', () => {
-  test.each(['vidB-2', 'vidB-2-pro'])('%s is made in each size of family B', async (model) => {
+  test.each(['vidB-2', 'vidB-2-pro'])('%s supports each size of family B', async (model) => {
     for (const size of ['720x1280', '1280x720', '480x480', '1080x1080']) {
       const { body } = await create({ ...familyB, model, size })
       expect(body).toMatchObject({ size })
     }
   })
 
-  test('created_at is a whole number of seconds in both families', async () => {
+  test('created_at is an integer of seconds in both families', async () => {
     for (const fields of [familyA, familyB])
       expect(Number.isInteger((await create(fields)).body['created_at'])).toBe(true)
   })
 
-  test('family B is made in the six listed lengths and in no other', async () => {
-    const taken: number[] = []
+  test('family B supports exactly the six documented lengths', async () => {
+    const accepted: number[] = []
     for (let seconds = 0; seconds <= 30; seconds += 1) {
       const answer = await createJson({ ...familyB, seconds })
-      if (answer.status === 200) taken.push(seconds)
+      if (answer.status === 200) accepted.push(seconds)
       else expectProblem(answer, 'invalid_parameter', 'seconds')
     }
-    expect(taken).toEqual([4, 8, 10, 12, 15, 25])
+    expect(accepted).toEqual([4, 8, 10, 12, 15, 25])
   })
 
-  test.each(['true', 'false'])('both families take a watermark of %s', async (watermark) => {
+  test.each(['true', 'false'])('both families accept a watermark of %s', async (watermark) => {
     for (const fields of [familyA, familyB]) {
       const { body } = await create({ ...fields, watermark })
       expect(await orderOf(body['id'])).toMatchObject({ watermark: watermark === 'true' })
     }
   })
 
-  test('style, metadata and private go with the order, as text of a form', async () => {
+  test('style, metadata and private of a form are stored with the order', async () => {
     const metadata = JSON.stringify({ scene: 7 })
     const answer = await create({ ...familyB, style: 'noir', metadata, private: 'true' })
     expect(answer.headers.get('x-ignored-params')).toBeNull()
@@ -1071,7 +1071,7 @@ describe('200, value by value', () => {
     ],
     ['image/webp', 'UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoCAAIAAgA0JaQAA3AA/vuUAAA='],
     ['image/gif', 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'],
-  ])('%s is taken as a file and as a data URI', async (type, base64) => {
+  ])('%s is accepted as a file and as a data URI', async (type, base64) => {
     const bytes = Buffer.from(base64, 'base64')
     for (const answer of [
       await create({ ...familyA, input_reference: new Blob([bytes], { type }) }),
@@ -1084,13 +1084,13 @@ describe('200, value by value', () => {
   })
 })
 
-describe('after all of this', () => {
-  test('the ledger is in balance', async () => {
+describe('after all tests', () => {
+  test('the ledger balances', async () => {
     const audit = await auditLedger(gateway.database.postgres)
     expect(audit).toEqual({ sumMicros: 0, driftedBalances: 0, heldByFinished: 0 })
   })
 
-  test('every file that is left is one that the record knows', async () => {
+  test('every stored file has a record', async () => {
     const { files } = await recordOf(gateway)
     const { rows } = await gateway.database.postgres.query<{ key: string }>(
       'select storage_key as key from media',

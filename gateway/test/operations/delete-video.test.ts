@@ -32,7 +32,7 @@ const remove = (id: string, text = key.text) =>
 const read = (path: string) => ask(`${gateway.url}${path}`, key.text)
 
 describe('200', () => {
-  test('a completed task goes with its video, its variants and its events; its money stays in the books', async () => {
+  test('a completed task is deleted with its video, variants and events, and its ledger entries stay', async () => {
     const { postgres } = gateway.database
     const before = await recordOf(gateway)
     const id = await create()
@@ -40,7 +40,7 @@ describe('200', () => {
     await fetch(`${gateway.url}/v1/videos/${id}/content?variant=thumbnail`, {
       headers: { authorization: `Bearer ${key.text}` },
     })
-    // Fresh in memory, so that a deletion that forgot about that would show.
+    // Fills the read cache, so that a deletion that does not clear it fails below.
     const shown = await read(`/v1/videos/${id}`)
     const { pathname, search } = new URL(String(shown.body['video_url']))
     const charged = await recordOf(gateway)
@@ -57,14 +57,14 @@ describe('200', () => {
     const after = await recordOf(gateway)
     const only = (record: object, names: string[]) =>
       Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)))
-    const gone = ['video_tasks', 'task_events', 'media', 'files']
-    const kept = ['ledger_entries', 'balances']
-    expect(only(after, gone)).toEqual(only(before, gone))
-    expect(only(after, kept)).toEqual(only(charged, kept))
+    const deleted = ['video_tasks', 'task_events', 'media', 'files']
+    const retained = ['ledger_entries', 'balances']
+    expect(only(after, deleted)).toEqual(only(before, deleted))
+    expect(only(after, retained)).toEqual(only(charged, retained))
     expect(await auditLedger(postgres)).toEqual({ sumMicros: 0, driftedBalances: 0, heldByFinished: 0 })
   })
 
-  test('its receipt stays as it was, for the account and for operators', async () => {
+  test('the receipt of a deleted task stays unchanged', async () => {
     const id = await create()
     await completeTask(gateway, accountId, id, { bytes: sample })
     const receipt = (text = key.text) => ask(`${gateway.url}/v1/receipts/${id}`, text)
@@ -84,7 +84,7 @@ describe('200', () => {
     expectProblem(await receipt(stranger.text), 'task_not_found')
   })
 
-  test('a failed task', async () => {
+  test('a failed task is deleted', async () => {
     const id = await create()
     await endTask(gateway.database.postgres, id, { kind: 'failed', code: 'upstream_error', message: '' })
     expect((await remove(id)).body).toEqual({ id, object: 'video.deleted', deleted: true })
@@ -93,7 +93,7 @@ describe('200', () => {
 })
 
 describe('400 task_not_completed', () => {
-  test('a task that is pending or under way stays', async () => {
+  test('a pending or processing task cannot be deleted', async () => {
     const id = await create()
     const pending = await remove(id)
     expectProblem(pending, 'task_not_completed')
@@ -109,7 +109,7 @@ describe('409 conflict', () => {
   const remix = (id: string) =>
     askJson(`${gateway.url}/v1/videos/${id}/remix`, key.text, { prompt: 'At night' })
 
-  test('the source of a remix stays until the remix has ended', async () => {
+  test('the source of a remix cannot be deleted until the remix has ended', async () => {
     const { postgres } = gateway.database
     const id = await create()
     await completeTask(gateway, accountId, id)
@@ -125,7 +125,7 @@ describe('409 conflict', () => {
     expect((await remove(id)).status).toBe(200)
   })
 
-  test('of a deletion and a remix at the same moment, one wins', async () => {
+  test('of a concurrent deletion and remix, exactly one wins', async () => {
     for (let round = 0; round < 20; round += 1) {
       const id = await create()
       await completeTask(gateway, accountId, id)
@@ -146,7 +146,7 @@ describe('409 conflict', () => {
 })
 
 describe('404 task_not_found', () => {
-  test("an unknown id and somebody else's, whose task stays", async () => {
+  test('an unknown id and a task of another account, which stays', async () => {
     const { postgres } = gateway.database
     const stranger = await createKey(postgres, await createAccount(postgres))
     const id = await create()

@@ -52,7 +52,7 @@ const open = (
     headers: { authorization: `Bearer ${text}`, ...headers },
   })
 
-/** A task with five events behind it, and those events. */
+/** A completed task with its five events. */
 const finished = async (): Promise<{ id: string; events: ReadEvent[] }> => {
   const id = await create()
   await life.begin(id)
@@ -63,7 +63,7 @@ const finished = async (): Promise<{ id: string; events: ReadEvent[] }> => {
 }
 
 describe('200', () => {
-  test('the events of a finished task, each as the task stood then, and the end', async () => {
+  test('a finished task streams all its events, each with the state at that time, and ends', async () => {
     await create()
     const { id, events } = await finished()
     const shown = { id, video_url: null }
@@ -74,7 +74,7 @@ describe('200', () => {
       ['progress', { ...shown, status: 'processing', progress: 60 }],
       ['completed', { id, status: 'completed', progress: 100, video_url: expect.any(String) }],
     ])
-    // Counted within the task: what happens to other tasks does not show.
+    // Event ids are numbered per task.
     expect(events.map((each) => each.id)).toEqual(['1', '2', '3', '4', '5'])
     const last = dataOf(events[4] ?? {}) as { video_url: string }
     expect(last.video_url).toMatch(/^https:\/\/videos\.example\/media\/.+\/video\.mp4\?expires=/)
@@ -82,7 +82,7 @@ describe('200', () => {
     expect((await fetch(`${gateway.url}${pathname}${search}`)).status).toBe(200)
   })
 
-  test('what a stream is sent with', async () => {
+  test('a stream has the headers of server-sent events', async () => {
     const { headers } = await open((await finished()).id)
     expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     expect(headers.get('cache-control')).toBe('no-cache, no-transform')
@@ -93,7 +93,7 @@ describe('200', () => {
     expect(Number(headers.get('x-ratelimit-remaining'))).toBeGreaterThan(0)
   })
 
-  test('events are sent as they happen, and a failure says why', async () => {
+  test('events are sent as they happen, and a failure has its error', async () => {
     const id = await create()
     const events = eventsIn((await open(id)).body)
     expect((await nextOf(events)).event).toBe('accepted')
@@ -114,7 +114,7 @@ describe('200', () => {
     expect((await events.next()).done).toBe(true)
   })
 
-  test('an event whose news was lost is sent all the same, a little later', async () => {
+  test('an event without a notification is still sent, a little later', async () => {
     const id = await create()
     const events = eventsIn((await open(id)).body)
     await nextOf(events)
@@ -127,7 +127,7 @@ describe('200', () => {
     await events.return(undefined)
   })
 
-  test('without Redis the news comes through the database', async () => {
+  test('without Redis, notifications go through the database', async () => {
     await using alone = await withoutIntervals(() => startGateway({ REDIS_URL: '' }))
     const { postgres } = alone.database
     const { text } = await createKey(postgres, await createAccount(postgres))
@@ -141,7 +141,7 @@ describe('200', () => {
     await events.return(undefined)
   })
 
-  test('from any event on, exactly what came after it; the header counts before the query', async () => {
+  test('a stream resumes after any event, and the header takes precedence over the query', async () => {
     const { id, events } = await finished()
     const known = (each: ReadEvent) => [each.id, each.event]
     for (const [index, event] of events.slice(0, -1).entries()) {
@@ -157,7 +157,7 @@ describe('200', () => {
     }
   })
 
-  test('a client that speaks openai reads its own words', async () => {
+  test('the openai dialect uses its own status names', async () => {
     const { id } = await finished()
     const events = await allEventsIn((await open(id, { headers: { 'x-api-dialect': 'openai' } })).body)
     expect(events.map((each) => (dataOf(each) as { status: string }).status)).toEqual([
@@ -169,14 +169,14 @@ describe('200', () => {
     ])
   })
 
-  test('HEAD is answered at once', async () => {
+  test('HEAD responds at once', async () => {
     const answer = await open(await create(), { method: 'HEAD' })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     expect(await answer.text()).toBe('')
   })
 
-  test('a gateway that closes tells its watchers to come back and does not wait for their tasks', async () => {
+  test('a gateway that shuts down ends its streams with a retry delay and does not wait for the tasks', async () => {
     const closing = await startGateway({}, gateway)
     const id = await create(closing.url)
     const events = eventsIn((await open(id, { url: closing.url })).body)
@@ -192,7 +192,7 @@ describe('200', () => {
 })
 
 describe('204', () => {
-  test('after the last event of a finished task there is nothing, so that a browser stops coming back', async () => {
+  test('resuming after the last event of a finished task, so that a browser stops reconnecting', async () => {
     const { id, events } = await finished()
     const answer = await open(id, { headers: { 'last-event-id': String(events[4]?.id) } })
     expect(answer.status).toBe(204)
@@ -201,25 +201,25 @@ describe('204', () => {
 })
 
 describe('400 invalid_parameter', () => {
-  const asked = (id: string, headers: Record<string, string>, query = '') =>
+  const openWith = (id: string, headers: Record<string, string>, query = '') =>
     ask(`${gateway.url}/v1/videos/${id}/events${query}`, key.text, { headers })
 
   test.each(['abc', '-1', '1.5', '1e3', '9'.repeat(30)])('Last-Event-ID: %s', async (value) => {
     const id = await create()
-    expectProblem(await asked(id, { 'last-event-id': value }), 'invalid_parameter', 'Last-Event-ID')
-    expectProblem(await asked(id, {}, `?last_event_id=${value}`), 'invalid_parameter', 'last_event_id')
+    expectProblem(await openWith(id, { 'last-event-id': value }), 'invalid_parameter', 'Last-Event-ID')
+    expectProblem(await openWith(id, {}, `?last_event_id=${value}`), 'invalid_parameter', 'last_event_id')
   })
 
-  test('an id that no event of the task can have had', async () => {
+  test('an id beyond the last event of the task', async () => {
     const { id, events } = await finished()
     const beyond = String(Number(events[4]?.id) + 1)
-    expectProblem(await asked(id, { 'last-event-id': beyond }), 'invalid_parameter', 'Last-Event-ID')
-    expectProblem(await asked(id, {}, `?last_event_id=${beyond}`), 'invalid_parameter', 'last_event_id')
+    expectProblem(await openWith(id, { 'last-event-id': beyond }), 'invalid_parameter', 'Last-Event-ID')
+    expectProblem(await openWith(id, {}, `?last_event_id=${beyond}`), 'invalid_parameter', 'last_event_id')
   })
 })
 
 describe('404 task_not_found', () => {
-  test("an unknown id and somebody else's are told alike, before any byte of a stream", async () => {
+  test('an unknown id and a task of another account get the same error before the stream starts', async () => {
     const { postgres } = gateway.database
     const stranger = await createKey(postgres, await createAccount(postgres))
     const id = await create()

@@ -75,7 +75,7 @@ describe('200 as JSON', () => {
 })
 
 describe('200 as bytes', () => {
-  test('where a reader prefers them, or names the variant', async () => {
+  test('if the client prefers them or names the variant', async () => {
     const { id, video } = await complete()
     for (const [headers, search] of [
       [asBytes, ''],
@@ -95,14 +95,14 @@ describe('200 as bytes', () => {
     }
   })
 
-  test('under a file name that any system takes', async () => {
+  test('with a file name that is valid on any system', async () => {
     const { id } = await complete()
     expect((await open(id, asBytes)).headers.get('content-disposition')).toBe(
       `attachment; filename="${id.replace(':', '-')}.mp4"`,
     )
   })
 
-  test('HEAD tells the length without the bytes', async () => {
+  test('HEAD returns the length without the bytes', async () => {
     const { id } = await complete()
     const { status, headers, bytes } = await open(id, asBytes, '', 'HEAD')
     expect(status).toBe(200)
@@ -111,8 +111,8 @@ describe('200 as bytes', () => {
   })
 })
 
-describe('200 as a picture', () => {
-  test.each(['thumbnail', 'spritesheet'])('a %s is made once and kept with its video', async (variant) => {
+describe('200 as an image', () => {
+  test.each(['thumbnail', 'spritesheet'])('a %s is made once and expires with its video', async (variant) => {
     const { id, video } = await complete({ bytes: sample })
     const several = await Promise.all([1, 2, 3].map(() => open(id, {}, `?variant=${variant}`)))
     const [first] = several
@@ -147,7 +147,7 @@ describe('206', () => {
 })
 
 describe('304', () => {
-  test('a reader who has the bytes already', async () => {
+  test('a client that has the bytes already', async () => {
     const { id } = await complete()
     const etag = String((await open(id, asBytes)).headers.get('etag'))
     expect((await open(id, { ...asBytes, 'if-none-match': etag })).status).toBe(304)
@@ -155,7 +155,7 @@ describe('304', () => {
 })
 
 describe('400 task_not_completed', () => {
-  test('names the status and when to ask again', async () => {
+  test('has the status and a hint for the next poll', async () => {
     const id = await create()
     for (const headers of [{}, asBytes]) {
       const answer = await read(id, headers)
@@ -171,7 +171,7 @@ describe('400 task_not_completed', () => {
 })
 
 describe('400 task_failed', () => {
-  test('says why', async () => {
+  test('has the error of the task', async () => {
     const id = await create()
     await endTask(gateway.database.postgres, id, {
       kind: 'failed',
@@ -194,7 +194,7 @@ describe('400 invalid_parameter', () => {
 })
 
 describe('404 task_not_found', () => {
-  test("an unknown id and somebody else's", async () => {
+  test('an unknown id and a task of another account', async () => {
     const { postgres } = gateway.database
     const stranger = await createKey(postgres, await createAccount(postgres))
     const { id } = await complete()
@@ -205,13 +205,13 @@ describe('404 task_not_found', () => {
 })
 
 describe('404 variant_not_available', () => {
-  test('of a file that no picture can be made of', async () => {
+  test('for a file that has no video stream', async () => {
     const { id } = await complete()
     expectProblem(await read(id, {}, '?variant=thumbnail'), 'variant_not_available', 'variant')
     expectProblem(await read(id, {}, '?variant=spritesheet'), 'variant_not_available', 'variant')
   })
 
-  test('where there is no ffmpeg', async () => {
+  test('without ffmpeg', async () => {
     await using without = await startGateway({ FFMPEG_PATH: '/nowhere/ffmpeg' }, gateway)
     const { id } = await complete({ bytes: sample })
     const answer = await ask(`${without.url}/v1/videos/${id}/content?variant=thumbnail`, key.text)
@@ -220,14 +220,14 @@ describe('404 variant_not_available', () => {
 })
 
 describe('410 media_expired', () => {
-  test('a video past its retention, in every form', async () => {
+  test('an expired video, in every form', async () => {
     const { id } = await complete({ bytes: sample, expiresAt: new Date(Date.now() - 1_000) })
     expectProblem(await read(id), 'media_expired')
     expectProblem(await read(id, asBytes), 'media_expired')
     expectProblem(await read(id, {}, '?variant=thumbnail'), 'media_expired')
   })
 
-  test('a video whose file or note is gone', async () => {
+  test('a video whose file or record is missing', async () => {
     const { id, video } = await complete()
     await rm(join(gateway.directory, 'media', 'videos', 'test', `${video.mediaId}.mp4`))
     expectProblem(await read(id, asBytes), 'media_expired')
@@ -247,8 +247,8 @@ describe('416', () => {
   })
 })
 
-describe('200, its time', () => {
-  test('status_update_time is a whole number of seconds', async () => {
+describe('200, status_update_time', () => {
+  test('status_update_time is an integer of seconds', async () => {
     const { id } = await complete()
     expect(Number.isInteger((await read(id)).body['status_update_time'])).toBe(true)
   })

@@ -52,7 +52,7 @@ describe('200', () => {
     })
   })
 
-  test('a task of family A has exactly its six fields, and is pending although its creation said queued', async () => {
+  test('a task of family A has exactly its six fields and is pending, although its creation returned queued', async () => {
     const id = await create(familyA)
     const answer = await read(id)
     expect(answer.body).toEqual({
@@ -65,14 +65,14 @@ describe('200', () => {
     })
   })
 
-  test('an id is read with its colon raw, percent-encoded, and before a trailing slash', async () => {
+  test('an id is accepted with its colon raw, percent-encoded, and with a trailing slash', async () => {
     const id = await create(familyB)
     for (const form of [id, encodeURIComponent(id), id.replace(':', '%3a'), `${id}/`]) {
       expect((await read(form)).body).toMatchObject({ id })
     }
   })
 
-  test('HEAD answers what GET does, without the body', async () => {
+  test('HEAD returns the headers of GET without the body', async () => {
     const id = await create(familyB)
     const got = await read(id)
     const headed = await read(id, { method: 'HEAD' })
@@ -83,7 +83,7 @@ describe('200', () => {
     expect(headed.headers.get('openai-poll-after-ms')).toBe('1000')
   })
 
-  test('a task that is under way says so, with its progress, and when to ask again', async () => {
+  test('a processing task has its progress and a hint for the next poll', async () => {
     const id = await create(familyA)
     await begin(id)
     await progressTo(id, 42)
@@ -97,7 +97,7 @@ describe('200', () => {
   test.each([
     ['A', familyA],
     ['B', familyB],
-  ])('a completed task of family %s shows a link and how long the video is kept', async (_, order) => {
+  ])('a completed task of family %s has a link and the expiry of the video', async (_, order) => {
     const id = await create(order)
     const video = await completeTask(gateway, accountId, id)
     const answer = await read(id)
@@ -118,7 +118,7 @@ describe('200', () => {
   test.each([
     ['A', familyA],
     ['B', familyB],
-  ])('a failed task of family %s says why and keeps the progress it had', async (_, order) => {
+  ])('a failed task of family %s has an error and its last progress', async (_, order) => {
     const id = await create(order)
     await begin(id)
     await progressTo(id, 61)
@@ -149,7 +149,7 @@ describe('200', () => {
     expect((await read(id)).body).toMatchObject({ status_update_time: 1_577_836_800 })
   })
 
-  test('a client that speaks openai reads other words for the first two states, and the same for the last', async () => {
+  test('the openai dialect has other names for the first two states', async () => {
     const [queued, running, completed, failed] = await Promise.all(
       [familyB, familyA, familyB, familyA].map((order) => create(order)),
     )
@@ -166,8 +166,8 @@ describe('200', () => {
       [completed, 'completed', 'completed'],
       [failed, 'failed', 'failed'],
     ] as const
-    const spoken = await createKey(gateway.database.postgres, accountId)
-    await gateway.database.postgres.query(`update keys set dialect = 'openai' where id = $1`, [spoken.id])
+    const ofDialect = await createKey(gateway.database.postgres, accountId)
+    await gateway.database.postgres.query(`update keys set dialect = 'openai' where id = $1`, [ofDialect.id])
     for (const [id, openai, reference] of expected) {
       const statusWith = async (options: Parameters<typeof read>[1]) =>
         (await read(String(id), options)).body['status']
@@ -175,25 +175,25 @@ describe('200', () => {
       expect(await statusWith({ headers: { 'x-api-dialect': 'openai' } })).toBe(openai)
       expect(await statusWith({ headers: { 'x-stainless-poll-helper': 'true' } })).toBe(openai)
       expect(await statusWith({ path: '/openai/v1/videos' })).toBe(openai)
-      expect(await statusWith({ text: spoken.text })).toBe(openai)
-      expect(await statusWith({ text: spoken.text, headers: { 'x-api-dialect': 'reference' } })).toBe(
+      expect(await statusWith({ text: ofDialect.text })).toBe(openai)
+      expect(await statusWith({ text: ofDialect.text, headers: { 'x-api-dialect': 'reference' } })).toBe(
         reference,
       )
     }
   })
 
-  test('every live key of the account reads the task, and it outlives the key that made it', async () => {
+  test('every active key of the account can read the task, even after its own key was deleted', async () => {
     const { postgres } = gateway.database
-    const maker = await createKey(postgres, accountId)
-    const id = await create(familyB, maker.text)
-    await deleteKey(postgres, maker.id)
-    await expect.poll(async () => (await read(id, { text: maker.text })).status).toBe(401)
+    const creator = await createKey(postgres, accountId)
+    const id = await create(familyB, creator.text)
+    await deleteKey(postgres, creator.id)
+    await expect.poll(async () => (await read(id, { text: creator.text })).status).toBe(401)
     expect((await read(id)).body).toMatchObject({ id })
     const restricted = await createKey(postgres, accountId, { models: ['asr-1'] })
     expect((await read(id, { text: restricted.text })).body).toMatchObject({ id })
   })
 
-  test('a task is read with a used-up quota, an ended subscription and no money', async () => {
+  test('a task can be read with a used-up quota, an ended subscription and no balance', async () => {
     const { postgres } = gateway.database
     const account = await createAccount(postgres, { balance: 0.4 })
     await subscribe(postgres, account, { quota: 0, endsAt: new Date(Date.now() - 1_000) })
@@ -207,21 +207,21 @@ describe('200', () => {
       expect((await read(id, { text })).body).toMatchObject({ id, status: 'pending' })
   })
 
-  test('a fast poller is answered every time and sees the end within two seconds', async () => {
+  test('a client may poll at any rate and sees the end', async () => {
     const id = await create(familyB)
     for (let reads = 0; reads < 50; reads += 1) expect((await read(id)).status).toBe(200)
     await completeTask(gateway, accountId, id)
     await expect.poll(async () => (await read(id)).body['status'], { interval: 20 }).toBe('completed')
   })
 
-  test('query parameters it does not know change nothing, however often they come', async () => {
+  test('unknown query parameters are ignored, even if repeated', async () => {
     const id = await create(familyB)
     expect((await read(`${id}?a=1&a=2&expires=3`)).body).toMatchObject({ id })
   })
 })
 
 describe('403 account_suspended', () => {
-  test('a suspended account does not read its tasks, and does again afterwards', async () => {
+  test('a suspended account cannot read its tasks until it is active again', async () => {
     const { postgres } = gateway.database
     const account = await createAccount(postgres)
     const { text } = await createKey(postgres, account)
@@ -237,7 +237,7 @@ describe('403 account_suspended', () => {
 })
 
 describe('404 task_not_found', () => {
-  test("an unknown id, somebody else's and a malformed one are answered alike, to the letter", async () => {
+  test('an unknown id, a task of another account and a malformed id get the same response', async () => {
     const { postgres } = gateway.database
     const stranger = await createKey(postgres, await createAccount(postgres))
     const foreignB = await create(familyB, stranger.text)
@@ -248,7 +248,7 @@ describe('404 task_not_found', () => {
       foreignB,
       createUuidTaskId(Date.now()),
       createModelTaskId('vidB-2', Date.now()),
-      // Ids of days for which there never was a partition.
+      // Ids of days without a partition.
       createUuidTaskId(0),
       createUuidTaskId(2 ** 48 - 1),
       'vidB-2:9999999999-aaaaaaaaaaaa',

@@ -24,7 +24,7 @@ const create = async (text: string, more: object = {}) => {
   expect(answer.status).toBe(200)
   return String(answer.body['id'])
 }
-/** Many tasks, several of them of the same second, oldest first. */
+/** Creates many tasks, some of them in the same second; oldest first. */
 const createMany = async (text: string, count: number) => {
   const ids: string[] = []
   for (let index = 0; index < count; index += 1) ids.push(await create(text))
@@ -47,7 +47,7 @@ describe('200', () => {
     })
   })
 
-  test('a task is shown with all that every family has, and what the caller attached', async () => {
+  test('a listed task has the fields of all families and its metadata', async () => {
     const { accountId, text } = await account()
     const id = await create(text, { metadata: { project: 'sea', take: 3, final: false } })
     const { mediaId } = await completeTask(gateway, accountId, id)
@@ -68,7 +68,7 @@ describe('200', () => {
     ])
   })
 
-  test('metadata comes as JSON text in a form, and as text or object in JSON', async () => {
+  test('metadata is accepted as JSON text in a form, and as text or an object in JSON', async () => {
     const { text } = await account()
     const notes = { project: 'sea' }
     await create(text, { metadata: notes })
@@ -89,7 +89,7 @@ describe('200', () => {
     expectProblem(refused, 'invalid_parameter', 'metadata')
   })
 
-  test('a failed task says why, and a client that speaks openai reads its words', async () => {
+  test('a failed task has its error, and the openai dialect has its own status names', async () => {
     const { text } = await account()
     const failed = await create(text)
     await endTask(gateway.database.postgres, failed, {
@@ -110,7 +110,7 @@ describe('200', () => {
     )
   })
 
-  test.each(['asc', 'desc'])('pages in order %s show every task once', async (direction) => {
+  test.each(['asc', 'desc'])('pages in order %s list every task once', async (direction) => {
     const { text } = await account()
     const ids = await createMany(text, 7)
     const expected = direction === 'asc' ? ids : ids.toReversed()
@@ -127,7 +127,7 @@ describe('200', () => {
     expect(seen).toEqual(expected)
   })
 
-  test('a reader who follows the list from its end misses no task, however many share a second', async () => {
+  test('following the list from its end misses no task, even with many in the same second', async () => {
     const { text } = await account()
     let last = await create(text)
     for (let count = 0; count < 20; count += 1) {
@@ -137,7 +137,7 @@ describe('200', () => {
     }
   })
 
-  test('nor one that is created by another process or paid from another wallet at the same time', async () => {
+  test('following the list misses no task created concurrently by another process or from another wallet', async () => {
     await using other = await startGateway({}, gateway)
     const { accountId, text } = await account()
     await subscribe(gateway.database.postgres, accountId)
@@ -197,7 +197,7 @@ describe('200', () => {
     },
   )
 
-  test('newest first, and twenty where no limit is given', async () => {
+  test('the default is newest first and a limit of twenty', async () => {
     const { text } = await account()
     const ids = await createMany(text, 21)
     const page = await list(text)
@@ -205,7 +205,7 @@ describe('200', () => {
     expect(page.body['has_more']).toBe(true)
   })
 
-  test('a page goes on after a task that was deleted meanwhile, exactly where that was', async () => {
+  test('a page continues at the position of a task that was deleted in the meantime', async () => {
     const { text } = await account()
     const ids = await createMany(text, 9)
     const middle = String(ids[4])
@@ -215,7 +215,7 @@ describe('200', () => {
     expect(idsOf(await list(text, `?order=asc&after=${middle}`))).toEqual(ids.slice(5))
   })
 
-  test('after an id that nothing is known of but its second, everything of that second is listed', async () => {
+  test('after an unknown id, all tasks of its second are listed', async () => {
     const { text } = await account()
     const [id = ''] = await createMany(text, 1)
     const unknown = id.replace(/-[^-]+$/, '-00unknown00000')
@@ -223,7 +223,7 @@ describe('200', () => {
     expect(idsOf(await list(text, `?order=asc&after=${unknown}`))).toEqual([id])
   })
 
-  test("nobody sees another account's tasks, whatever they page after", async () => {
+  test('tasks of other accounts are never listed, whatever the cursor', async () => {
     const one = await account()
     const other = await account()
     const foreign = await create(other.text)
@@ -242,14 +242,14 @@ describe('400 invalid_parameter', () => {
     ['order', '?order=sideways'],
     ['after', '?after=nonsense'],
     ['after', '?after=video_123'],
-    // The last millisecond of the year 9999: no time that the database reads comes after it.
+    // The last millisecond of the year 9999, the latest time that the database can read.
     ['after', '?after=video_e677d21f-dbff-7000-8000-000000000000'],
   ])('%s in %s', async (param, search) => {
     const { text } = await account()
     expectProblem(await list(text, search), 'invalid_parameter', param)
   })
 
-  test('the id of no task is a place in time like any other', async () => {
+  test('an unknown id is a valid cursor', async () => {
     const { text } = await account()
     expect((await list(text, `?after=${createModelTaskId('vidB-2', Date.now())}`)).status).toBe(200)
   })

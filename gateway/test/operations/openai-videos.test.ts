@@ -1,4 +1,4 @@
-/** Videos as the official client of the `openai` package reads them, and who else gets its words. */
+/** Videos as read by the official `openai` package, and the other ways to get its status names. */
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -26,10 +26,10 @@ afterAll(async () => {
 })
 
 const order = { model: 'vidB-2', prompt: 'A whale', seconds: '4', size: '1280x720' } as const
-/** Some time today, in seconds. */
+/** About the current time, in seconds. */
 const now = () => expect.closeTo(Date.now() / 1000, -5)
 
-/** Every field of the client's type, so that one it gains is missed here. */
+/** Every field of the client's type, so that the type check notices new ones. */
 const queued = (id: string): OpenAI.Video => ({
   id,
   object: 'video',
@@ -47,13 +47,13 @@ const queued = (id: string): OpenAI.Video => ({
 })
 
 describe('under /openai/v1', () => {
-  test('create, read and list show the same fields, from the first state to the last', async () => {
+  test('create, read and list return the same fields in every state', async () => {
     const created = await client.videos.create(order)
     const { id } = created
     const shown = async () => {
       const read = await client.videos.retrieve(id)
       const listed = (await client.videos.list()).data.find((each) => each.id === id)
-      // Each reply has a link of its own.
+      // Each response has a newly signed link.
       expect({ ...listed, video_url: '' }).toEqual({ ...read, video_url: '' })
       return read
     }
@@ -88,7 +88,7 @@ describe('under /openai/v1', () => {
     expect(await client.videos.retrieve(remix.id)).toEqual(remix)
   })
 
-  test('a failed video says why, and family A has the same shape', async () => {
+  test('a failed video has its error, and family A has the same shape', async () => {
     const { id } = await client.videos.create(order)
     await life.fail(id, 'content_policy_violation', 'Not that.')
     await expect.poll(async () => (await client.videos.retrieve(id)).status).toBe('failed')
@@ -107,7 +107,7 @@ describe('under /openai/v1', () => {
     )
   })
 
-  test('a cancelled video has that shape too', async () => {
+  test('a cancelled video has the same shape', async () => {
     const { id } = await client.videos.create(order)
     const { body } = await ask(`${gateway.url}/openai/v1/videos/${id}/cancel`, key.text, { method: 'POST' })
     expect(body).toEqual({
@@ -119,7 +119,7 @@ describe('under /openai/v1', () => {
   })
 })
 
-describe('what the client has and this service does not', () => {
+describe('client methods without an endpoint', () => {
   test('edit and extend are refused with 404 and an explanation', async () => {
     const { id } = await client.videos.create(order)
     const refused = { status: 404, code: 'endpoint_not_found', message: expect.stringContaining('remix') }
@@ -130,8 +130,8 @@ describe('what the client has and this service does not', () => {
   })
 })
 
-describe('by another trigger', () => {
-  test('a header or a key of the dialect changes the words and no field', async () => {
+describe('outside /openai/v1', () => {
+  test('the dialect of a header or key changes the status names and no field', async () => {
     const url = `${gateway.url}/v1/videos`
     const ofDialect = await createKey(gateway.database.postgres, accountId)
     await gateway.database.postgres.query(`update keys set dialect = 'openai' where id = $1`, [ofDialect.id])

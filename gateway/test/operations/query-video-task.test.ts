@@ -14,7 +14,7 @@ let accountId: string
 let key: TestKey
 
 beforeAll(async () => {
-  // Without Redis news travels through the database, so that a test can tell it too.
+  // Without Redis, notifications go through the database, so that tests can send them.
   gateway = await startGateway({ PUBLIC_URL: 'https://videos.example', REDIS_URL: '' })
   accountId = await createAccount(gateway.database.postgres)
   key = await createKey(gateway.database.postgres, accountId)
@@ -30,24 +30,24 @@ const create = async (order: object = familyA, path = '/v1/video/create') => {
 const query = (id: string, headers: Record<string, string> = {}, more = '') =>
   ask(`${gateway.url}/v1/video/query?id=${encodeURIComponent(id)}${more}`, key.text, { headers })
 
-const tell = (id: string) =>
+const notify = (id: string) =>
   postgresPubsub(gateway.database.postgres, createLog({ level: 'silent' }, 'test')).publish([id])
 const begin = async (id: string) => {
   await markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
-  tell(id)
+  notify(id)
 }
 const progressTo = async (id: string, progress: number) => {
   const day = dayOfTaskId(id) ?? ''
   await recordPolls(gateway.database.postgres, [
     { taskId: id, day, nextPollMs: 60_000, progress, outcome: null },
   ])
-  tell(id)
+  notify(id)
 }
 
-/** The longest wait there is: whatever is answered sooner did not wait for its end. */
+/** The longest allowed wait. A response that comes sooner did not wait for its end. */
 const longSeconds = 60
 
-/** What was answered and how long that took. */
+/** The response and how long it took. */
 const timed = async (answering: ReturnType<typeof query>) => {
   const startedMs = performance.now()
   const answer = await answering
@@ -74,7 +74,7 @@ describe('200', () => {
     }
   })
 
-  test('a task of this style is read under /v1/videos too, in the shape of its family', async () => {
+  test('a task created with /v1/video/create can be read under /v1/videos, in the shape of its family', async () => {
     const id = await create()
     const { body } = await ask(`${gateway.url}/v1/videos/${id}`, key.text)
     expect(Object.keys(body)).toEqual([
@@ -87,7 +87,7 @@ describe('200', () => {
     ])
   })
 
-  test('a completed task shows its link', async () => {
+  test('a completed task has its link', async () => {
     const id = await create()
     const { mediaId, expiresAt } = await completeTask(gateway, accountId, id)
     const answer = await query(id)
@@ -97,7 +97,7 @@ describe('200', () => {
     expect(answer.headers.get('retry-after')).toBeNull()
   })
 
-  test('a failed task says why', async () => {
+  test('a failed task has its error', async () => {
     const id = await create()
     await endTask(gateway.database.postgres, id, {
       kind: 'failed',
@@ -111,12 +111,12 @@ describe('200', () => {
     })
   })
 
-  test('no dialect changes its words', async () => {
+  test('dialects do not change its status names', async () => {
     const id = await create()
     expect((await query(id, { 'x-api-dialect': 'openai' })).body['status']).toBe('pending')
   })
 
-  test('a read of an unfinished task says when to look again: soon at first, later in between', async () => {
+  test('an unfinished task has a hint for the next poll: short at first, longer in between', async () => {
     const { postgres } = gateway.database
     const id = await create()
     const young = await query(id)
@@ -134,32 +134,35 @@ describe('200', () => {
 })
 
 describe('200, after a wait', () => {
-  test('a wait is for the final state, whatever happens on the way', async () => {
-    for (const asked of [{ headers: { prefer: `wait=${longSeconds}` } }, { more: `&wait=${longSeconds}` }]) {
+  test('a wait is for the final state, whatever changes before', async () => {
+    for (const options of [
+      { headers: { prefer: `wait=${longSeconds}` } },
+      { more: `&wait=${longSeconds}` },
+    ]) {
       const id = await create()
-      const waiting = timed(query(id, asked.headers, asked.more))
+      const waiting = timed(query(id, options.headers, options.more))
       await query(id)
       await begin(id)
       await progressTo(id, 10)
       await expect.poll(async () => (await query(id)).body['status']).toBe('processing')
       await completeTask(gateway, accountId, id)
-      tell(id)
+      notify(id)
       const { answer, ms } = await waiting
       expect(answer.body['status']).toBe('completed')
       expect(ms).toBeLessThan(longSeconds * 1_000)
     }
   })
 
-  test('a failed task has reached its final state too', async () => {
+  test('a failed task ends a wait as well', async () => {
     const id = await create()
     const waiting = query(id, { prefer: `wait=${longSeconds}` })
     await query(id)
     await endTask(gateway.database.postgres, id, { kind: 'failed', code: 'task_timeout', message: 'Late.' })
-    tell(id)
+    notify(id)
     expect((await waiting).body['status']).toBe('failed')
   })
 
-  test('the preferences that were applied are named in the reply', async () => {
+  test('the response names the preferences that were applied', async () => {
     const id = await create()
     const appliedTo = async (headers: Record<string, string>, more = '') =>
       (await query(id, headers, more)).headers.get('preference-applied')
@@ -170,7 +173,7 @@ describe('200, after a wait', () => {
     expect(await appliedTo({ prefer: `wait=9999` })).toBe('wait=60')
   })
 
-  test('a change of status is answered when it happens', async () => {
+  test('a wait for a change ends when the status changes', async () => {
     const id = await create()
     const waiting = timed(query(id, {}, `&wait=${longSeconds}&until=change`))
     await query(id)
@@ -180,7 +183,7 @@ describe('200, after a wait', () => {
     expect(ms).toBeLessThan(longSeconds * 1_000)
   })
 
-  test('the next progress is a change, and so is the end; what was there before is not', async () => {
+  test('the next progress and the end count as changes, and earlier events do not', async () => {
     const id = await create()
     await begin(id)
     await progressTo(id, 10)
@@ -193,13 +196,13 @@ describe('200, after a wait', () => {
     const end = read({ prefer: `wait=${longSeconds}, until=change` })
     await query(id)
     await completeTask(gateway, accountId, id)
-    tell(id)
+    notify(id)
     const { answer, ms } = await end
     expect(answer.body['status']).toBe('completed')
     expect(ms).toBeLessThan(longSeconds * 1_000)
   })
 
-  test('a change that no news told of is found all the same', async () => {
+  test('a change without a notification ends a wait as well', async () => {
     const id = await create()
     const waiting = timed(query(id, { prefer: `wait=${longSeconds}, until=change` }))
     await query(id)
@@ -209,14 +212,14 @@ describe('200, after a wait', () => {
     expect(ms).toBeLessThan(longSeconds * 1_000)
   })
 
-  test('when the time is up the task is shown as it stands', async () => {
+  test('when the time is up, the current state is returned', async () => {
     const id = await create()
     const { answer, ms } = await timed(query(id, { prefer: 'wait=1' }))
     expect(answer.body['status']).toBe('pending')
     expect(ms).toBeGreaterThan(900)
   })
 
-  test('a task that has ended is answered at once, and so is a reader who has not seen it as it stands', async () => {
+  test('a task that has ended and an outdated ETag do not wait', async () => {
     const id = await create()
     expect(
       (await timed(query(id, { prefer: `wait=${longSeconds}, until=change`, 'if-none-match': '"older"' })))
@@ -226,7 +229,7 @@ describe('200, after a wait', () => {
     expect((await timed(query(id, { prefer: `wait=${longSeconds}` }))).ms).toBeLessThan(longSeconds * 1_000)
   })
 
-  test('a server that closes lets nobody wait', async () => {
+  test('a server that shuts down ends all waits', async () => {
     const other = await startGateway({}, gateway)
     const id = await create()
     const waiting = timed(
@@ -241,7 +244,7 @@ describe('200, after a wait', () => {
 })
 
 describe('304', () => {
-  test('a reader who has seen the task as it stands is told so, until it changes', async () => {
+  test('a client with the current ETag, until the task changes', async () => {
     const id = await create()
     const etag = String((await query(id)).headers.get('etag'))
     expect(etag).toMatch(/^W\/"[\w-]{22}"$/)
@@ -257,13 +260,13 @@ describe('304', () => {
     await expect.poll(async () => (await query(id, { 'if-none-match': etag })).status).toBe(200)
   })
 
-  test('after a wait without a change', async () => {
+  test('a wait that ends without a change', async () => {
     const id = await create()
     const etag = String((await query(id)).headers.get('etag'))
     expect((await query(id, { 'if-none-match': etag, prefer: 'wait=1' })).status).toBe(304)
   })
 
-  test('a tag of one dialect says nothing about the other', async () => {
+  test('an ETag of one dialect does not match the other', async () => {
     const id = await create()
     const read = (headers: Record<string, string>) =>
       ask(`${gateway.url}/v1/videos/${id}`, key.text, { headers })
@@ -274,7 +277,7 @@ describe('304', () => {
 })
 
 describe('400 missing_parameter', () => {
-  test('without an id', async () => {
+  test('a query without an id', async () => {
     for (const search of ['', '?id=', '?other=1']) {
       expectProblem(await ask(`${gateway.url}/v1/video/query${search}`, key.text), 'missing_parameter', 'id')
     }
@@ -297,13 +300,13 @@ describe('400 invalid_parameter', () => {
     )
   })
 
-  test('an id that comes twice', async () => {
+  test('a repeated id', async () => {
     expectProblem(await ask(`${gateway.url}/v1/video/query?id=a&id=b`, key.text), 'invalid_parameter', 'id')
   })
 })
 
 describe('404 task_not_found', () => {
-  test("unknown, malformed and somebody else's ids alike", async () => {
+  test('unknown ids, malformed ids and tasks of another account', async () => {
     const { postgres } = gateway.database
     const stranger = await createKey(postgres, await createAccount(postgres))
     const foreign = await askJson(`${gateway.url}/v1/video/create`, stranger.text, familyA)

@@ -1,4 +1,4 @@
-/** `dry_run=true`: what a create would cost, with nothing made. */
+/** `dry_run=true`: the price of an order without creating anything. */
 import type { ErrorCode } from '@kinora/contract/errors'
 import { operations } from '@kinora/contract/operations'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -85,16 +85,16 @@ const sent =
   (path: string, body: () => FormData | object): Make =>
   async () => ({ path, body: body() })
 
-/** What is charged in full once its task has completed. */
+/** Orders that are charged when their task has completed. */
 const tasks: [string, keyof typeof operations, Make, object][] = [
   [
-    'a video by form, with a picture',
+    'a video by form, with an image',
     'createVideo',
     sent('/v1/videos', () => form({ ...videoForm, input_reference: pixel })),
     { prompt: 'A whale', seconds: 4, size: '480x480', watermark: true, private: false },
   ],
   [
-    'a video by JSON, with a picture in it',
+    'a video by JSON, with an image',
     'createVideo',
     sent('/v1/videos', () => ({ ...videoForm, input_reference: pixelUri })),
     { prompt: 'A whale', seconds: 4 },
@@ -112,7 +112,7 @@ const tasks: [string, keyof typeof operations, Make, object][] = [
     { prompt: 'At night', seconds: 4, size: '480x480' },
   ],
   [
-    'a video by way of chat',
+    'a video by chat',
     'completeChat',
     sent('/v1/chat/completions', () => ({ ...chatVideo, stream: true })),
     { prompt: 'A whale' },
@@ -125,7 +125,7 @@ const tasks: [string, keyof typeof operations, Make, object][] = [
   ],
 ]
 
-/** What is charged when it has been answered. */
+/** Orders that are charged with their response. */
 const requests: [string, keyof typeof operations, Make, object][] = [
   [
     'a transcription',
@@ -170,7 +170,7 @@ const expectQuote = (answer: Answer, parameters: object) => {
   })
 }
 
-describe('the quote is what is then charged, and leaves nothing', () => {
+describe('a quote is the amount that is charged later, and leaves nothing behind', () => {
   test.each(tasks)('%s', async (_, _operation, make, parameters) => {
     const who = await customer()
     const order = await make(who)
@@ -193,7 +193,7 @@ describe('the quote is what is then charged, and leaves nothing', () => {
     leaving.abort()
   })
 
-  test('a video that has completed', async () => {
+  test('a completed video', async () => {
     const who = await customer()
     const { body } = await quote(who, { path: '/v1/videos', body: videoForm })
     await source(who)
@@ -213,7 +213,7 @@ describe('the quote is what is then charged, and leaves nothing', () => {
     expect(await spentBy(who.accountId)).toBe(answer.body['total_micros'])
   })
 
-  test('a conversation costs no more than that', async () => {
+  test('a chat completion costs no more than its quote', async () => {
     const who = await customer()
     const order = { path: '/v1/chat/completions', body: talk }
     const turns = gateway.vendor.turns().length
@@ -232,7 +232,7 @@ describe('the quote is what is then charged, and leaves nothing', () => {
     expect(await spentBy(who.accountId)).toBeLessThanOrEqual(Number(body['total_micros']))
   })
 
-  test('a character is free, and is not made', async () => {
+  test('a character is free and is not created', async () => {
     const who = await customer()
     const order = { path: '/vidB/v1/characters', body: { from_task: await source(who), timestamps: '1,3' } }
     const before = await everything()
@@ -251,16 +251,16 @@ describe('the quote is what is then charged, and leaves nothing', () => {
     expect(await everything()).toEqual(before)
   })
 
-  test('it is answered by every operation that creates something', () => {
+  test('every operation that creates something supports quotes', () => {
     const all = Object.values(operations).flatMap((operation) => ('creates' in operation ? operation.id : []))
     const tried = [...tasks, ...requests].map(([, operation]) => operation)
     expect(new Set([...tried, 'createCharacter'])).toEqual(new Set(all))
   })
 })
 
-describe('what would be refused', () => {
+describe('an order that would be refused', () => {
   test.each([...tasks, ...requests].filter(([, operation]) => operation !== 'remixVideo'))(
-    '%s for which the money is lacking does not fit',
+    '%s beyond the balance does not fit',
     async (_, _operation, make) => {
       const who = await customer(0)
       const order = await make(who)
@@ -277,7 +277,7 @@ describe('what would be refused', () => {
     },
   )
 
-  test('a subscription that is over is told as it would be', async () => {
+  test('a quote for an expired subscription names the same error', async () => {
     const { postgres } = gateway.database
     const accountId = await createAccount(postgres)
     const { text } = await createKey(postgres, accountId, { kind: 'subscription' })
@@ -316,7 +316,7 @@ describe('what would be refused', () => {
       { path: '/v1/audio/transcription-tasks', body: audioForm(undefined, { model: 'asr-1' }) },
     ],
   ]
-  test.each(wrong)('%s on %s, as for real', async (code, param, order) => {
+  test.each(wrong)('%s on %s, as without dry_run', async (code, param, order) => {
     const who = await customer()
     const before = await everything()
     const answer = await quote(who, order)
@@ -327,7 +327,7 @@ describe('what would be refused', () => {
   })
 })
 
-describe('dry_run as it may be written', () => {
+describe('forms of dry_run', () => {
   const json: Sent = { path: '/v1/videos', body: videoForm }
   const inBody = (dryRun: unknown): Sent => ({ ...json, body: { ...videoForm, dry_run: dryRun } })
   const inForm = (dryRun: string | Blob): Sent => ({
@@ -345,14 +345,14 @@ describe('dry_run as it may be written', () => {
     ['in capitals', json, '?dry_run=TRUE'],
     ['in JSON', inBody(true), ''],
     ['in JSON as text', inBody('True'), ''],
-    ['in JSON as nothing', inBody(null), ''],
+    ['in JSON as null', inBody(null), ''],
     ['in JSON as an empty text', inBody(''), ''],
     ['in a form', inForm('true'), ''],
     ['in a form, in capitals', inForm('TRUE'), ''],
     ['in a form without a value', inForm(''), ''],
-    ['in the body, where the query says otherwise', inBody(true), '?dry_run=false'],
-    ['in the query, where the body says otherwise', inBody(false), '?dry_run=true'],
-  ])('%s: a quote, and nothing is bought', async (_, order, query) => {
+    ['in the body, if the query is false', inBody(true), '?dry_run=false'],
+    ['in the query, if the body is false', inBody(false), '?dry_run=true'],
+  ])('%s: a quote without a charge', async (_, order, query) => {
     const who = await customer()
     const before = await everything()
     const response = await send(who, order, query, { 'idempotency-key': 'a quote' })
@@ -363,17 +363,17 @@ describe('dry_run as it may be written', () => {
   })
 
   test.each<[string, Sent, string]>([
-    ['another word', json, '?dry_run=maybe'],
+    ['other text', json, '?dry_run=maybe'],
     ['a number', json, '?dry_run=1'],
     ['both values', json, '?dry_run=true&dry_run=false'],
     ['a number in JSON', inBody(1), ''],
     ['a list in JSON', inBody([true]), ''],
     ['an object in JSON', inBody({}), ''],
-    ['another word in JSON', inBody('yes'), ''],
-    ['another word in a form', inForm('yes'), ''],
+    ['other text in JSON', inBody('yes'), ''],
+    ['other text in a form', inForm('yes'), ''],
     ['both values in a form', bothInForm, ''],
     ['a file in a form', inForm(new File(['true'], 'true.txt')), ''],
-  ])('%s: refused, and nothing is bought', async (_, order, query) => {
+  ])('%s: refused without a charge', async (_, order, query) => {
     const who = await customer()
     const before = await everything()
     const response = await send(who, order, query)
@@ -390,7 +390,7 @@ describe('dry_run as it may be written', () => {
     ['in the query', json, '?dry_run=false'],
     ['in JSON', inBody(false), ''],
     ['in a form', inForm('False'), ''],
-  ])('false %s is the real thing', async (_, order, query) => {
+  ])('false %s creates the task', async (_, order, query) => {
     const response = await send(await customer(), order, query)
     expect(await response.json()).toMatchObject({ object: 'video' })
     expect(response.headers.get('x-ignored-params')).toBeNull()
@@ -408,7 +408,7 @@ describe('dry_run as it may be written', () => {
 describe('a character', () => {
   const characters = (body: object): Sent => ({ path: '/vidB/v1/characters', body })
   const videos = (wish: object): Sent => ({ path: '/v1/videos', body: { ...videoForm, ...wish } })
-  /** The quote refuses what the create refuses, in the same words, and leaves nothing. */
+  /** Expects the quote and the create to fail with the same error, and the quote to leave nothing behind. */
   const expectBothRefused = async (who: Customer, order: Sent, code: ErrorCode, param?: string) => {
     const before = await everything()
     const answer = await quote(who, order)
@@ -417,7 +417,7 @@ describe('a character', () => {
     expect(await (await send(who, order)).json()).toEqual(answer.body)
   }
 
-  test('timestamps outside the video are refused as for real', async () => {
+  test('timestamps outside the video are refused as without dry_run', async () => {
     const who = await customer()
     const id = await source(who)
     const span = { timestamps: '60,62' }
@@ -426,7 +426,7 @@ describe('a character', () => {
     await expectBothRefused(who, videos(wish), 'invalid_parameter', 'character_timestamps')
   })
 
-  test('a video of somebody else, one that is not done, and a URL that leads nowhere', async () => {
+  test('a video of another account, an unfinished video and an unreachable URL', async () => {
     const who = await customer()
     const foreign = await source(await customer())
     await expectBothRefused(who, characters({ from_task: foreign }), 'task_not_found')
@@ -437,14 +437,14 @@ describe('a character', () => {
     await expectBothRefused(who, videos({ character_url: url }), 'invalid_parameter', 'character_url')
   })
 
-  test('a file that is no video', async () => {
+  test('a file that is not a video', async () => {
     const who = await customer()
     const { id } = (await (await send(who, { path: '/v1/videos', body: videoForm })).json()) as { id: string }
     await completeTask(gateway, who.accountId, id, { bytes: Buffer.from('no video at all') })
     await expectBothRefused(who, characters({ from_task: id }), 'invalid_parameter', 'from_task')
   })
 
-  test('does not fit where the create would be a 402, and does where the character is there already', async () => {
+  test('a quote names a 402 that the create would get, and none if the character exists already', async () => {
     const who = await customer()
     const order = characters({ from_task: await source(who), timestamps: '1,3' })
     const empty = () =>
@@ -471,7 +471,7 @@ describe('a character', () => {
   })
 })
 
-test('a quote counts as a request like any other', async () => {
+test('a quote counts as a request in the rate limit', async () => {
   const { postgres } = gateway.database
   const accountId = await createAccount(postgres)
   const { text } = await createKey(postgres, accountId, { limits: { create: 1 } })

@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => gateway[Symbol.asyncDispose]())
 
 describe('200', () => {
-  test('answers four fields, and the task reads like any of its family', async () => {
+  test('the response has four fields, and the task reads like any other of its family', async () => {
     const { status, body } = await remix(sourceId, { prompt: 'At night' })
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -63,7 +63,7 @@ describe('200', () => {
     })
   })
 
-  test('inherits model, length, size, style, watermark and privacy, and costs what its source did', async () => {
+  test('a remix inherits model, length, size, style, watermark and privacy, and has the price of its source', async () => {
     const order = { model: 'vidB-2-pro', seconds: 8, size: '1280x720', style: 'noir', private: true }
     const { id, video } = await completed({ ...order, watermark: false })
     const { body } = await remix(id, { prompt: 'At night' })
@@ -85,7 +85,7 @@ describe('200', () => {
     })
   })
 
-  test('takes a size of its own, and a form as well as JSON', async () => {
+  test('a remix accepts its own size, as a form or as JSON', async () => {
     const { body } = await ask(`${gateway.url}/v1/videos/${sourceId}/remix`, key.text, {
       method: 'POST',
       body: form({ prompt: 'Wider', size: '720x1280' }),
@@ -101,7 +101,7 @@ describe('200', () => {
     expect(await rowOf(body['id'])).toMatchObject({ order: { remixOf: { taskId: first['id'] } } })
   })
 
-  test('says queued to a client of the other dialect, and names what it does not know', async () => {
+  test('the openai dialect returns queued, and unknown parameters are listed as ignored', async () => {
     const body = { prompt: 'At night', model: 'vidB-2-pro' }
     const answer = await remix(sourceId, body, key.text, { 'x-api-dialect': 'openai' })
     expect(answer.body).toMatchObject({ status: 'queued' })
@@ -120,7 +120,7 @@ describe('400', () => {
       expectProblem(await remix(sourceId, body), 'missing_parameter', 'prompt')
   })
 
-  test('invalid_parameter for a size of another family, and for a prompt that is none', async () => {
+  test('invalid_parameter for a size of another family and an invalid prompt', async () => {
     for (const size of ['16x9', 'large', '640x480'])
       expectProblem(await remix(sourceId, { prompt: 'a', size }), 'invalid_parameter', 'size')
     expectProblem(await remix(sourceId, { prompt: 7 }), 'invalid_parameter', 'prompt')
@@ -138,7 +138,7 @@ describe('400', () => {
     expectProblem(await remix(id, { prompt: 'At night' }), 'invalid_parameter', 'id')
   })
 
-  test('task_not_completed and task_failed', async () => {
+  test('task_not_completed and task_failed for a source without a video', async () => {
     const id = await create()
     expectProblem(await remix(id, { prompt: 'At night' }), 'task_not_completed')
     const failed = await create()
@@ -146,13 +146,13 @@ describe('400', () => {
     expectProblem(await remix(failed, { prompt: 'At night' }), 'task_failed')
   })
 
-  test('invalid_request for a body that is none', async () => {
+  test('invalid_request for a malformed body', async () => {
     expectProblem(await remix(sourceId, '{'), 'invalid_request')
   })
 })
 
 describe('402', () => {
-  test('insufficient_balance, and nothing is left behind', async () => {
+  test('insufficient_balance leaves nothing behind', async () => {
     const { postgres } = gateway.database
     const account = await createAccount(postgres, { balance: 1 })
     const poor = await createKey(postgres, account)
@@ -180,7 +180,7 @@ describe('403', () => {
 })
 
 describe('404', () => {
-  test('task_not_found for an id that is unknown or of another account', async () => {
+  test('task_not_found for an unknown id and for a task of another account', async () => {
     const { postgres } = gateway.database
     const stranger = await createKey(postgres, await createAccount(postgres))
     expectProblem(await remix(sourceId, { prompt: 'a' }, stranger.text), 'task_not_found')
@@ -190,7 +190,7 @@ describe('404', () => {
 })
 
 describe('410', () => {
-  test('media_expired for a source past its retention', async () => {
+  test('media_expired for an expired source', async () => {
     const id = await create()
     await completeTask(gateway, accountId, id, { expiresAt: new Date(Date.now() - 1_000) })
     expectProblem(await remix(id, { prompt: 'At night' }), 'media_expired')
@@ -198,7 +198,7 @@ describe('410', () => {
 })
 
 describe('502', () => {
-  test('upstream_error before any hold where the maker of the source is not there to remix it', async () => {
+  test('upstream_error before any hold if the provider of the source cannot remix it', async () => {
     const file = join(gateway.directory, 'providers.yaml')
     await writeFile(file, JSON.stringify({ providers: { other: { kind: 'local' } } }))
     await using moved = await startGateway({ PROVIDERS_FILE: file }, gateway)
@@ -210,7 +210,7 @@ describe('502', () => {
 })
 
 describe('the route', () => {
-  test('stays with the provider that made the source, whoever serves the model now', async () => {
+  test('stays with the provider of the source, whichever provider serves the model now', async () => {
     const file = join(gateway.directory, 'two-providers.yaml')
     const providers = { other: { kind: 'local' }, local: { kind: 'local' } }
     await writeFile(file, JSON.stringify({ providers, models: { 'vidB-2': { provider: 'other' } } }))
@@ -229,7 +229,7 @@ describe('200, value by value', () => {
     expect(await rowOf(body['id'])).toMatchObject({ order: { size } })
   })
 
-  test('a remix is named by the model of its source, whichever endpoint made that', async () => {
+  test('the id of a remix contains the model of its source, whichever endpoint created it', async () => {
     const { body: created } = await askJson(`${gateway.url}/v1/video/create`, key.text, {
       ...{ model: 'vidB-2-pro', prompt: 'A whale', images: [pixelUri] },
     })

@@ -12,7 +12,7 @@ import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.t
 
 const program = 'ffmpeg'
 
-/** Noise, so that the images are large enough to be kept on disk on their way in. */
+/** Noise, so that the images are large enough to be spooled to disk. */
 const drawn = (args: string[], size = '512x512') =>
   execFileSync(
     program,
@@ -62,7 +62,7 @@ const createForm = (input_reference: string | Blob) =>
   ask(`${gateway.url}/v1/videos`, key.text, { method: 'POST', body: form({ ...order, input_reference }) })
 const blobOf = (image: Buffer) => new Blob([new Uint8Array(image)])
 
-/** Each way of sending an image, and the parameter that is named when it is refused. */
+/** Each way to send an image, and the parameter named in its error. */
 const ways: [string, string, (kind: Kind, image: Buffer) => ReturnType<typeof ask>][] = [
   ['a file of a form', 'input_reference', (_, image) => createForm(blobOf(image))],
   ['a data URI in a form', 'input_reference', (kind, image) => createForm(uriOf(kind, image))],
@@ -105,19 +105,19 @@ const ways: [string, string, (kind: Kind, image: Buffer) => ReturnType<typeof as
   ],
 ]
 
-const keptImages = () => readdir(join(gateway.directory, 'media', 'references')).catch(() => [])
+const storedImages = () => readdir(join(gateway.directory, 'media', 'references')).catch(() => [])
 
 describe.each(ways)('%s', (_, param, send) => {
-  test.each(kinds)('that is a whole %s is taken', async (kind) => {
+  test.each(kinds)('a complete %s is accepted', async (kind) => {
     expect((await send(kind, imageOf(kind))).status).toBe(200)
   })
 
-  test.each(kinds)('that is a %s without its end is refused, and nothing of it stays', async (kind) => {
-    const before = [await recordOf(gateway), await keptImages()]
+  test.each(kinds)('a truncated %s is refused and leaves nothing behind', async (kind) => {
+    const before = [await recordOf(gateway), await storedImages()]
     for (const share of [0.1, 0.5, 0.999]) {
       expectProblem(await send(kind, cut(imageOf(kind), share)), 'invalid_image', param)
     }
     expectProblem(await send(kind, cut(drawn(encodings[kind], '16x16'), 0.7)), 'invalid_image', param)
-    expect([await recordOf(gateway), await keptImages()]).toEqual(before)
+    expect([await recordOf(gateway), await storedImages()]).toEqual(before)
   })
 })

@@ -6,7 +6,7 @@ import { startStack, type Stack } from '../kit/stack.ts'
 const completed = (stack: Stack, count: number) =>
   stack.until('all tasks are completed', async () => (await stack.states())['completed'] === count)
 
-test('with the engine stopped creates and reads still answer, and the backlog completes once it is back', async () => {
+test('creates and reads work without the engine, and the backlog completes once it is back', async () => {
   await using stack = await startStack({ vendorDurationMs: 200 })
   await stack.engine.stop()
   const ids = await Promise.all(
@@ -16,14 +16,14 @@ test('with the engine stopped creates and reads still answer, and the backlog co
   expect(read.body).toMatchObject({ id: ids[0], status: 'pending', progress: 0, video_url: null })
   await stack.engine.start()
   const ms = await completed(stack, 20)
-  console.log(`engine back: a backlog of 20 completed ${Math.round(ms)} ms later`)
+  console.log(`engine restarted: a backlog of 20 completed ${Math.round(ms)} ms later`)
   await stack.assertLedger({ completed: 20, failed: 0 })
 })
 
-test('an engine that lost all its data is filled again: fifty tasks in every stage end once, charged once', async () => {
+test('after the engine lost all its data, fifty tasks in every stage end once and are charged once', async () => {
   await using stack = await startStack({ vendorDurationMs: 2_000, slots: 30, probeDelaySeconds: 0.5 })
   const creates = Array.from({ length: 50 }, (_, index) =>
-    // Some end soon, some are slow to be taken, some wait at the vendor, and twenty have no slot yet.
+    // Some end soon, some are accepted slowly, some wait at the vendor, and twenty have no slot yet.
     stack.create(
       ['A vendor:duration=50ms whale', 'A vendor:slow-reply=1500 whale', 'A whale'][index % 3] + ` ${index}`,
     ),
@@ -36,7 +36,7 @@ test('an engine that lost all its data is filled again: fifty tasks in every sta
     )
   })
   console.log(
-    'stages when the data went',
+    'stages when the data was deleted',
     JSON.stringify({ ...(await stack.stages()), ...(await stack.states()) }),
   )
   const pid = stack.engine.pid()
@@ -45,7 +45,7 @@ test('an engine that lost all its data is filled again: fifty tasks in every sta
   await stack.engine.empty()
   await stack.engine.start()
   const ms = await completed(stack, 50)
-  console.log(`engine back with nothing: all 50 completed ${Math.round(ms)} ms later`)
+  console.log(`engine restarted empty: all 50 completed ${Math.round(ms)} ms later`)
   await stack.assertLedger({ completed: 50, failed: 0 })
   expect(stack.vendor.jobs().length).toBe(50)
 })
