@@ -29,7 +29,7 @@ const listening = async (server: {
   return (server.address() as AddressInfo).port
 }
 
-/** Forwards requests, reads the whole response, and drops it if `isLost` says so. */
+/** Forwards requests, reads the whole response, and drops it if `isLost` returns true. */
 const startLossyProxy = async (targetUrl: string, isLost: (request: IncomingMessage) => boolean) => {
   let lost = 0
   const server = createServer((near, reply) => {
@@ -99,7 +99,7 @@ test('after a thousand lost responses and retries of the client library there ar
   videos.forEach(({ id }, index) => expect(promptOf.get(id)).toBe(`Whale number ${index % 500}`))
 }, 60_000)
 
-/** A proxy of the database that withholds the confirmation of commits once it is told to. */
+/** A proxy of the database that withholds the confirmation of commits on demand. */
 const startSilentProxy = async (targetUrl: string) => {
   const target = new URL(targetUrl)
   const sockets = new Set<Socket>()

@@ -203,12 +203,12 @@ describe('a quote is the amount that is charged later, and leaves nothing behind
   test.each(requests)('%s', async (_, _operation, make, parameters) => {
     const who = await customer()
     const order = await make(who)
-    const asked = gateway.vendor.speeches().length
+    const speeches = gateway.vendor.speeches().length
     const before = await everything()
     const answer = await quote(who, order)
     expectQuote(answer, parameters)
     expect(await everything()).toEqual(before)
-    expect(gateway.vendor.speeches().length).toBe(asked)
+    expect(gateway.vendor.speeches().length).toBe(speeches)
     await (await send(who, order)).arrayBuffer()
     expect(await spentBy(who.accountId)).toBe(answer.body['total_micros'])
   })
@@ -398,16 +398,16 @@ describe('forms of dry_run', () => {
 
   test('in the body of a speech', async () => {
     const who = await customer()
-    const asked = gateway.vendor.speeches().length
+    const before = gateway.vendor.speeches().length
     const response = await send(who, { path: '/v1/audio/speech', body: { ...speech, dry_run: true } })
     expect(await response.json()).toMatchObject({ object: 'quote' })
-    expect(gateway.vendor.speeches().length).toBe(asked)
+    expect(gateway.vendor.speeches().length).toBe(before)
   })
 })
 
 describe('a character', () => {
   const characters = (body: object): Sent => ({ path: '/vidB/v1/characters', body })
-  const videos = (wish: object): Sent => ({ path: '/v1/videos', body: { ...videoForm, ...wish } })
+  const videos = (parameters: object): Sent => ({ path: '/v1/videos', body: { ...videoForm, ...parameters } })
   /** Expects the quote and the create to fail with the same error, and the quote to leave nothing behind. */
   const expectBothRefused = async (who: Customer, order: Sent, code: ErrorCode, param?: string) => {
     const before = await everything()
@@ -422,8 +422,8 @@ describe('a character', () => {
     const id = await source(who)
     const span = { timestamps: '60,62' }
     await expectBothRefused(who, characters({ from_task: id, ...span }), 'invalid_parameter', 'timestamps')
-    const wish = { character_from_task: id, character_timestamps: '60,62' }
-    await expectBothRefused(who, videos(wish), 'invalid_parameter', 'character_timestamps')
+    const character = { character_from_task: id, character_timestamps: '60,62' }
+    await expectBothRefused(who, videos(character), 'invalid_parameter', 'character_timestamps')
   })
 
   test('a video of another account, an unfinished video and an unreachable URL', async () => {

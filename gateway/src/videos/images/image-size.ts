@@ -10,7 +10,7 @@ export const imageHeadBytes = 65_536
 
 const orientationTag = 0x01_12
 
-/** Whether the EXIF block of a photograph says that it is rotated by 90 degrees. */
+/** Whether the EXIF block of a photograph marks it as rotated by 90 degrees. */
 const isRotated = (block: Buffer): boolean => {
   if (block.toString('latin1', 0, 6) !== 'Exif\0\0') return false
   const tiff = block.subarray(6)

@@ -25,7 +25,7 @@ export type GenerateDependencies = EnhanceDependencies &
   StoreDependencies &
   SettleDependencies
 
-/** Enhances the prompt first if the task asks for it and it has not been done. Other tasks need one step only. */
+/** Enhances the prompt first if the task requests it and it has not been done. Other tasks need one step only. */
 const submit = async (
   ctx: restate.WorkflowContext,
   dependencies: GenerateDependencies,
