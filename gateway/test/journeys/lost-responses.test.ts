@@ -97,7 +97,7 @@ test('after a thousand lost responses and retries of the client library there ar
   )
   const promptOf = new Map(rows.map(({ id, prompt }) => [id, prompt]))
   videos.forEach(({ id }, index) => expect(promptOf.get(id)).toBe(`Whale number ${index % 500}`))
-}, 60_000)
+})
 
 /** A proxy of the database that withholds the confirmation of commits on demand. */
 const startSilentProxy = async (targetUrl: string) => {
@@ -194,4 +194,4 @@ test('a retry returns the task that a killed API process had committed before it
     await api.stop()
     await rm(directory, { recursive: true, force: true })
   }
-}, 90_000)
+})
