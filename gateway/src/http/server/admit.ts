@@ -16,7 +16,7 @@ export interface Admitting {
   isOverloaded: () => boolean
 }
 
-export interface RequestTicket extends Ticket {
+interface RequestTicket extends Ticket {
   /** Counts what still needs the ticket: the response until it is closed, the handler until it has returned. */
   references: number
   dropReference: () => void
