@@ -14,12 +14,12 @@ beforeAll(async () => {
 })
 afterAll(() => stack[Symbol.asyncDispose]())
 
-const saying = (content: string) => ({
+const bodyOf = (content: string) => ({
   model: 'vidB-2',
   messages: [{ role: 'user' as const, content }],
 })
 
-/** The lines are the three kinds in their order, progress grows up to the whole, and the link opens. */
+/** Expects the three kinds of lines in order, progress that grows to 100 %, and a link that opens. */
 const expectWhole = async (lines: string[]) => {
   const taskId = /^task_id: (vidB-2:\d{10}-\w+)$/.exec(lines[0] ?? '')?.[1]
   const url = /^video_url: (\S+)$/.exec(lines.at(-1) ?? '')?.[1]
@@ -38,13 +38,13 @@ const chat = (content: string) =>
   fetch(`${stack.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${stack.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...saying(content), stream: true }),
+    body: JSON.stringify({ ...bodyOf(content), stream: true }),
   })
 
 test.concurrent('the official client, streamed', async () => {
   const lines: string[] = []
   const reasons: unknown[] = []
-  const stream = await client.chat.completions.create({ ...saying('A whale for a client'), stream: true })
+  const stream = await client.chat.completions.create({ ...bodyOf('A whale for a client'), stream: true })
   for await (const chunk of stream) {
     lines.push(chunk.choices[0]?.delta.content ?? '')
     reasons.push(chunk.choices[0]?.finish_reason)
@@ -53,10 +53,10 @@ test.concurrent('the official client, streamed', async () => {
   expect(reasons).toEqual([...lines.slice(1).map(() => null), 'stop'])
 })
 
-test.concurrent("the official client's helper that puts the message together", async () => {
+test.concurrent('the streaming helper of the official client', async () => {
   const lines: string[] = []
   const stream = client.chat.completions
-    .stream(saying('A whale for a helper'))
+    .stream(bodyOf('A whale for a helper'))
     .on('content', (delta) => lines.push(delta))
   const completion = await stream.finalChatCompletion()
   await expectWhole(lines)
@@ -65,15 +65,15 @@ test.concurrent("the official client's helper that puts the message together", a
   expect(await stream.finalContent()).toBe(lines.join(''))
 })
 
-test.concurrent('the official client, not streamed, in its own dialect', async () => {
-  const spoken = new OpenAI({ baseURL: `${stack.url}/openai/v1`, apiKey: stack.key, maxRetries: 0 })
-  const completion = await spoken.chat.completions.create(saying('A whale at once'))
+test.concurrent('the official client, not streamed, under /openai/v1', async () => {
+  const openAiClient = new OpenAI({ baseURL: `${stack.url}/openai/v1`, apiKey: stack.key, maxRetries: 0 })
+  const completion = await openAiClient.chat.completions.create(bodyOf('A whale at once'))
   const lines = completion.choices[0]?.message.content?.split('\n') ?? []
   expect(lines).toHaveLength(3)
   await expectWhole([lines[0], 'progress: 0%', lines[1], lines[2]] as string[])
 })
 
-test.concurrent('a reader of lines', async () => {
+test.concurrent('a client that reads lines', async () => {
   const lines: string[] = []
   let rest = ''
   for await (const part of ((await chat('A whale for a reader')).body ?? new ReadableStream()).pipeThrough(
@@ -92,11 +92,11 @@ test.concurrent('a reader of lines', async () => {
   await expectWhole(contents)
 })
 
-test.concurrent('a task that fails on its way: the client throws, a reader sees the error and the end', async () => {
+test.concurrent('a task that fails: the client throws, and the stream has the error and the end', async () => {
   const prompt = 'A vendor:fail=content_policy_violation whale'
   const lines: string[] = []
   const failed = await client.chat.completions
-    .create({ ...saying(prompt), stream: true })
+    .create({ ...bodyOf(prompt), stream: true })
     .then(async (stream) => {
       for await (const chunk of stream) lines.push(chunk.choices[0]?.delta.content ?? '')
     })
@@ -111,7 +111,7 @@ test.concurrent('a task that fails on its way: the client throws, a reader sees 
     error: { message: expect.any(String), type: 'content_policy_error', code: 'content_policy_violation' },
   })
 
-  const waited = client.chat.completions.create(saying(`${prompt} at once`))
+  const waited = client.chat.completions.create(bodyOf(`${prompt} at once`))
   await expect(waited).rejects.toMatchObject({ status: 400, code: 'content_policy_violation' })
 })
 
@@ -124,32 +124,32 @@ const follow = (taskId: string, last: ReadEvent | undefined, signal: AbortSignal
     signal,
   })
 
-test('events go on after every kind of break, with none lost and none twice', async () => {
+test('events continue after any interruption, without gaps or duplicates', async () => {
   const taskId = await stack.create('A vendor:duration=8000ms whale')
-  const heard: ReadEvent[] = []
+  const received: ReadEvent[] = []
   let breaks = 0
-  while (heard.at(-1)?.event !== 'completed') {
-    const leaving = new AbortController()
+  while (received.at(-1)?.event !== 'completed') {
+    const disconnect = new AbortController()
     try {
-      const response = await follow(taskId, heard.at(-1), leaving.signal)
+      const response = await follow(taskId, received.at(-1), disconnect.signal)
       for await (const event of eventsIn(response.body)) {
         if (event.id === undefined) continue
-        heard.push(event)
+        received.push(event)
         if (event.event === 'completed') break
         breaks += 1
-        // A client that leaves after each event, a server that is killed, and one that is stopped.
+        // The client disconnects after most events; the server is killed once and stopped once.
         if (breaks === 3) await stack.api.kill().then(stack.api.start)
         else if (breaks === 5) await stack.api.stop().then(stack.api.start)
-        else leaving.abort()
+        else disconnect.abort()
       }
     } catch {
-      // Cut off; the next turn goes on from what was heard last.
+      // Interrupted; the next iteration continues after the last event.
     }
   }
   const replayed = await allEventsIn((await follow(taskId, undefined, AbortSignal.timeout(120_000))).body)
-  expect(heard.map(({ id, event }) => [id, event])).toEqual(replayed.map(({ id, event }) => [id, event]))
+  expect(received.map(({ id, event }) => [id, event])).toEqual(replayed.map(({ id, event }) => [id, event]))
   expect(breaks).toBeGreaterThanOrEqual(5)
-  expect(heard.map(({ event }) => event)).toEqual(
+  expect(received.map(({ event }) => event)).toEqual(
     expect.arrayContaining(['accepted', 'processing', 'progress', 'completed']),
   )
   const { completed = 0, failed = 0 } = await stack.states()

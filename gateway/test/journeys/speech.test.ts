@@ -14,9 +14,9 @@ import { roleProcess } from '../kit/role-process.ts'
 import { testEnvironment } from '../kit/start-gateway.ts'
 
 const rounds = 150
-/** Of what the vendor alone and the gateway alone take, so that a slow or busy machine counts on both sides. */
+/** Relative to the vendor alone plus the gateway alone, so that a slow or busy machine affects both sides. */
 const ratioMax = 5
-/** Held to only where the machine has nothing else to do, as in `npm run prove:speech`. */
+/** Only checked on an idle machine, as in `npm run prove:speech`. */
 const addedMsMax =
   process.env['SPEECH_ADDED_MS'] === undefined ? Infinity : Number(process.env['SPEECH_ADDED_MS'])
 
@@ -27,12 +27,12 @@ const order = JSON.stringify({
   response_format: 'pcm',
 })
 
-/** How long it takes until the first byte of sound is here; the rest is read before it answers. */
+/** The time to the first byte of audio. The rest is read before the promise resolves. */
 const firstByteMs = (agent: Agent, url: string, key: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const startedMs = performance.now()
     let tookMs: number | undefined
-    const asked = request(`${url}/v1/audio/speech`, {
+    const speaking = request(`${url}/v1/audio/speech`, {
       method: 'POST',
       agent,
       headers: {
@@ -41,15 +41,15 @@ const firstByteMs = (agent: Agent, url: string, key: string): Promise<number> =>
         'content-length': Buffer.byteLength(order),
       },
     })
-    asked.on('error', reject).on('response', (response) => {
-      if (response.statusCode !== 200) reject(new Error(`answered ${response.statusCode}`))
+    speaking.on('error', reject).on('response', (response) => {
+      if (response.statusCode !== 200) reject(new Error(`unexpected status ${response.statusCode}`))
       response
         .on('data', () => {
           tookMs ??= performance.now() - startedMs
         })
         .on('end', () => resolve(tookMs ?? Number.NaN))
     })
-    asked.end(order)
+    speaking.end(order)
   })
 
 const at = (times: number[], share: number) =>
@@ -83,13 +83,13 @@ test('the gateway adds little to the first byte of a speech', async () => {
     return performance.now() - startedMs
   }
 
-  // Both warm, then one after the other, so that whatever else the machine does falls on both alike.
+  // After a warm-up the measurements alternate, so that other load on the machine affects all of them.
   for (let round = 0; round < 30; round += 1) await Promise.all([alone(), through()])
   const times = { direct: [] as number[], alone: [] as number[], through: [] as number[] }
   const added = () => at(times.through, 0.5) - at(times.direct, 0.5)
   const ratio = () => at(times.through, 0.5) / (at(times.direct, 0.5) + at(times.alone, 0.5))
   const isLittle = () => added() < addedMsMax && ratio() < ratioMax
-  // A machine that is busy for a moment blurs some rounds, not three times as many.
+  // A short load peak affects some rounds, but not three times as many.
   while (times.direct.length < rounds || (!isLittle() && times.direct.length < 3 * rounds)) {
     times.direct.push(await direct())
     times.alone.push(await alone())

@@ -9,7 +9,7 @@ const count = 3
 const segmentsEach = 5
 const path = '/v1/audio/transcription-tasks'
 
-/** Cut into five pieces, one more than are written down at once. */
+/** Has five segments, one more than are transcribed concurrently. */
 const recording = spoken(
   960,
   [200, 400, 600, 800].map((atSeconds) => ({ atSeconds, seconds: 2 })),
@@ -30,13 +30,13 @@ const counted = async (stack: Stack, text: string): Promise<number> => {
 }
 const completed = (stack: Stack) =>
   counted(stack, `select count(*) from transcription_tasks where state = 'completed'`)
-const written = (stack: Stack) =>
+const transcribed = (stack: Stack) =>
   counted(stack, `select count(*) from transcription_segments where transcript is not null`)
 
 const allCompleted = (stack: Stack) =>
   stack.until('all tasks are completed', async () => (await completed(stack)) === count)
 
-/** Each task ended once, was charged once, and has all of its text. */
+/** Expects that each task has ended once, was charged once, and has its complete text. */
 const expectWhole = async (stack: Stack, ids: string[]) => {
   await stack.assertLedger({ completed: 0, failed: 0, captures: count, releases: 0 })
   expect(await counted(stack, 'select count(*) from open_transcriptions')).toBe(0)
@@ -49,16 +49,16 @@ const expectWhole = async (stack: Stack, ids: string[]) => {
   }
 }
 
-test('tasks under way survive the death of the worker, of the API, and of all that the engine knew', async () => {
+test('running tasks survive the loss of the worker, the API process and the engine data', async () => {
   await using stack = await startStack()
   const ids = await Promise.all(Array.from({ length: count }, () => create(stack, 'vendor:slow=2500')))
   await stack.until(
-    'the vendor is at pieces of more than one task',
+    'the vendor has segments of more than one task',
     async () => stack.vendor.transcriptions().length > 4,
   )
   await stack.workers[0]?.kill()
   await stack.workers[0]?.start()
-  await stack.until('a piece is written down', async () => (await written(stack)) > 0)
+  await stack.until('a segment is transcribed', async () => (await transcribed(stack)) > 0)
   await stack.api.kill()
   const pid = stack.engine.pid()
   if (pid !== undefined) process.kill(pid, 'SIGKILL')
@@ -68,15 +68,17 @@ test('tasks under way survive the death of the worker, of the API, and of all th
   await stack.engine.start()
   await stack.api.start()
   const ms = await allCompleted(stack)
-  console.log(`worker, API and engine lost on the way: all ${count} completed ${Math.round(ms)} ms later`)
+  console.log(
+    `after the loss of worker, API and engine, all ${count} tasks completed in ${Math.round(ms)} ms`,
+  )
   await expectWhole(stack, ids)
-  // What was under way at a death is asked for again, and nothing else.
-  const asked = stack.vendor.transcriptions().length
-  console.log(`the vendor was asked ${asked} times for ${count * segmentsEach} pieces`)
-  expect(asked).toBeLessThanOrEqual(count * segmentsEach + 2 * 8)
+  // Only the segments in progress at the time of a crash are repeated.
+  const requests = stack.vendor.transcriptions().length
+  console.log(`the vendor received ${requests} requests for ${count * segmentsEach} segments`)
+  expect(requests).toBeLessThanOrEqual(count * segmentsEach + 2 * 8)
 })
 
-test('with every run replayed from its journal at each step, and a vendor that fails at first', async () => {
+test('tasks complete with a replay at each step and a vendor that fails at first', async () => {
   await using stack = await startStack({ alwaysReplay: true })
   const ids = await Promise.all(Array.from({ length: count }, () => create(stack, 'vendor:500-once')))
   await allCompleted(stack)

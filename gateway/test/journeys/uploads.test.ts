@@ -1,4 +1,4 @@
-/** Many concurrent uploads of large images stream through the API process without being held in memory. */
+/** Many large images at once are streamed through the API process without being held in memory. */
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,13 +11,13 @@ import { peakDuring, residentMib } from '../kit/resident-memory.ts'
 import { manyUploads, startStack } from '../kit/stack.ts'
 
 const mebibyte = 1_048_576
-const together = 50
-const raiseMibMax = 150
+const concurrency = 50
+const growthMibMax = 150
 
-/** A valid image of the maximum size. */
+/** The first bytes of an image, padded to the maximum size. */
 const image = Buffer.concat([pixelBytes, randomBytes(20 * mebibyte - pixelBytes.length)])
 
-test('fifty concurrent creates with images of 20 MB, by form and by URL, use at most 150 MiB', async () => {
+test('fifty concurrent requests with images of 20 MB, by form and by URL, need at most 150 MiB', async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-length': String(image.length) })
     Readable.from(
@@ -30,13 +30,14 @@ test('fifty concurrent creates with images of 20 MB, by form and by URL, use at 
   })
   await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  // Without workers, because only the uploads matter here.
+  // Only uploads are measured, so there is no worker that submits jobs.
   await using stack = await startStack({
     workers: 0,
     environment: { FETCH_ALLOW_ORIGINS: origin, ...manyUploads },
   })
   const { url, key } = stack
-  const many = (create: () => Promise<Answer>) => () => Promise.all(Array.from({ length: together }, create))
+  const many = (create: () => Promise<Answer>) => () =>
+    Promise.all(Array.from({ length: concurrency }, create))
   const blob = new Blob([image], { type: 'image/png' })
   const byForm = () =>
     ask(`${url}/v1/videos`, key, {
@@ -54,18 +55,18 @@ test('fifty concurrent creates with images of 20 MB, by form and by URL, use at 
     ['by form', byForm],
     ['by URL', byUrl],
   ] as const) {
-    // A new process for each case, so that the memory of one does not affect the other.
+    // A new process for each measurement, so that memory of the first does not affect the second.
     await stack.api.stop()
     await stack.api.start()
     const pid = stack.api.pid() ?? 0
     const idleMib = await residentMib(pid)
     const { peakMib, result: answers } = await peakDuring(pid, many(create))
     for (const answer of answers) expect(answer).toMatchObject({ status: 200 })
-    const raiseMib = peakMib - idleMib
+    const growthMib = peakMib - idleMib
     console.log(
-      `${together} × 20 MB ${name}: ${idleMib.toFixed(0)} MiB idle, ${peakMib.toFixed(0)} MiB peak, ${raiseMib.toFixed(0)} MiB more`,
+      `${concurrency} × 20 MB ${name}: ${idleMib.toFixed(0)} MiB idle, ${peakMib.toFixed(0)} MiB at most, ${growthMib.toFixed(0)} MiB more`,
     )
-    expect(raiseMib).toBeLessThan(raiseMibMax)
+    expect(growthMib).toBeLessThan(growthMibMax)
   }
   await new Promise((resolve) => server.close(resolve))
 })

@@ -1,4 +1,4 @@
-/** The built-in provider's ears and voice, through the whole service, with the official client library. */
+/** Speech and recognition of the built-in provider through the whole service, with the official client library. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -61,7 +61,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('speech comes in every format, and as what it says it is', async () => {
+test('speech is available in every format', async () => {
   const codecs = { mp3: 'mp3', opus: 'opus', aac: 'aac', flac: 'flac', wav: 'pcm_s16le' } as const
   for (const [format, codec] of Object.entries(codecs) as [keyof typeof codecs, string][]) {
     const answer = await client.audio.speech.create({
@@ -84,7 +84,7 @@ test('speech comes in every format, and as what it says it is', async () => {
   expect(seconds).toBeLessThan(3)
 })
 
-test('what is said is what is heard, within five words of a hundred', async () => {
+test('spoken text is recognized with a word error rate of at most 5 %', async () => {
   spoken = await bytesOf(
     await client.audio.speech.create({ model: speechModel, voice: 'fable', input: passage }),
   )
@@ -99,7 +99,7 @@ test('what is said is what is heard, within five words of a hundred', async () =
   console.log(`word error rate of a spoken passage: ${rates.join(', ')}`)
 })
 
-test('subtitles lie in order inside the recording, and every figure of the long form is there', async () => {
+test('subtitles are in order within the recording, and verbose_json is complete', async () => {
   const { seconds } = await probe('passage.mp3', spoken)
   const file = await toFile(spoken, 'passage.mp3')
   const verbose = await client.audio.transcriptions.create({
@@ -133,7 +133,7 @@ test('subtitles lie in order inside the recording, and every figure of the long 
   }
 })
 
-test('a Spanish sentence is Spanish in every format, with the same words', async () => {
+test('a Spanish sentence has the same Spanish text in every format', async () => {
   const voice = neuralVoice(directory)
   const recording = join(folder, 'spanish.wav')
   await voice.say(recording, 'ef_dora', 'es', [
@@ -142,18 +142,18 @@ test('a Spanish sentence is Spanish in every format, with the same words', async
   await voice.close()
   spanish = await readFile(recording)
   const file = await toFile(spanish, 'spanish.wav')
-  const hear = async (format: 'json' | 'text' | 'srt' | 'vtt' | 'verbose_json') => {
+  const transcribeAs = async (format: 'json' | 'text' | 'srt' | 'vtt' | 'verbose_json') => {
     const order = { model: 'asr-1', file, response_format: format } as OpenAI.Audio.TranscriptionCreateParams
     const answer = await client.audio.transcriptions.create(order).asResponse()
     expect(answer.headers.get('x-engine')).toBe('whisper-base')
     return answer.text()
   }
-  const { text } = JSON.parse(await hear('json')) as { text: string }
+  const { text } = JSON.parse(await transcribeAs('json')) as { text: string }
   expect(text).toMatch(/m[eé]dico dice que mi hermana debe dormir/i)
-  expect((await hear('text')).trim()).toBe(text)
-  const verbose = JSON.parse(await hear('verbose_json')) as { text: string; language: string }
+  expect((await transcribeAs('text')).trim()).toBe(text)
+  const verbose = JSON.parse(await transcribeAs('verbose_json')) as { text: string; language: string }
   expect(verbose).toMatchObject({ text, language: 'spanish' })
-  for (const cues of [readSrt(await hear('srt')), readVtt(await hear('vtt'))]) {
+  for (const cues of [readSrt(await transcribeAs('srt')), readVtt(await transcribeAs('vtt'))]) {
     expect(cues.map((cue) => cue.text).join(' ')).toBe(text)
   }
 })
@@ -165,7 +165,7 @@ test('a Spanish sentence is translated into English', async () => {
   for (const word of [/doctor/i, /sister/i, /sleep/i, /eight|8/i, /night/i]) expect(text).toMatch(word)
 })
 
-test('a text that no voice can speak is refused with a plain message', async () => {
+test('a text in an unsupported script is refused with a clear message', async () => {
   const order = { model: speechModel, voice: 'alloy', input: 'สวัสดีชาวโลก' }
   await expect(client.audio.speech.create(order)).rejects.toMatchObject({
     status: 400,
@@ -175,7 +175,7 @@ test('a text that no voice can speak is refused with a plain message', async () 
   })
 })
 
-test('a spoken question gets a spoken answer that says what it is', async () => {
+test('a spoken question gets a spoken answer', async () => {
   const question = await client.audio.speech.create({
     model: speechModel,
     voice: 'nova',

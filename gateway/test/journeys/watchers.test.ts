@@ -12,18 +12,18 @@ const mebibyte = 1_048_576
 const mebibytesMax = 40
 
 interface Watcher {
-  /** Resolves with the whole text once the stream has ended. */
+  /** Resolves with all received text when the stream has ended. */
   ended: Promise<string>
 }
 
-/** Opens a stream on a separate connection and resolves with its first event. */
+/** Opens a stream on its own connection and resolves after its first event. */
 const watch = (stack: Stack, taskId: string): Promise<Watcher> =>
   new Promise((resolve, reject) => {
-    const opened = request(`${stack.url}/v1/videos/${taskId}/events`, {
+    const watching = request(`${stack.url}/v1/videos/${taskId}/events`, {
       agent: false,
       headers: { authorization: `Bearer ${stack.key}` },
     })
-    opened.on('error', reject).on('response', (response) => {
+    watching.on('error', reject).on('response', (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (chunk) => {
         text += String(chunk)
@@ -31,7 +31,7 @@ const watch = (stack: Stack, taskId: string): Promise<Watcher> =>
       })
       const ended = new Promise<string>((end) => response.on('close', () => end(text)))
     })
-    opened.end()
+    watching.end()
   })
 
 const inChunks = async <Item, Result>(items: Item[], work: (item: Item) => Promise<Result>) => {
@@ -47,12 +47,12 @@ const residentBytes = async (pid: number | undefined): Promise<number> => {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
 }
 
-test('a thousand watchers of one API process use little memory, and all receive the end', async () => {
+test('a thousand event streams need little memory, and all receive the end', async () => {
   await using stack = await startStack({ workers: 0, environment: { LOG_LEVEL: 'warn', ...manyRequests } })
   const life = startTaskLife(stack)
   const tasks = await inChunks(Array.from({ length: watcherCount * 2 }), () => stack.create('A whale'))
 
-  // The first thousand grows the heap for temporary objects; the second shows the memory that watchers hold.
+  // The first thousand grows the heap to its working size, so that the second shows the memory of the watchers.
   const first = await inChunks(tasks.slice(0, watcherCount), (taskId) => watch(stack, taskId))
   const before = await residentBytes(stack.api.pid())
   const watchers = [
@@ -76,7 +76,7 @@ test('a thousand watchers of one API process use little memory, and all receive 
   life.close()
 })
 
-test('a streaming chat response does not hold the images of its request in memory', async () => {
+test('a streaming chat reply does not retain the images of its request', async () => {
   await using stack = await startStack({ workers: 0, environment: { LOG_LEVEL: 'warn', ...manyRequests } })
   const image = Buffer.concat([pixelBytes, Buffer.alloc(10_000_000)])
   const parts = [
@@ -102,8 +102,8 @@ test('a streaming chat response does not hold the images of its request in memor
   const before = await residentBytes(stack.api.pid())
   while (readers.length < 21) readers.push(await open())
   const grown = ((await residentBytes(stack.api.pid())) - before) / mebibyte
-  console.log(`20 streams of requests with images of 10 MB: ${grown.toFixed(0)} MiB more`)
-  // The request bodies alone have 260 MiB.
+  console.log(`20 streams for requests with images of 10 MB: ${grown.toFixed(0)} MiB more`)
+  // The request bodies alone are 260 MiB.
   expect(grown).toBeLessThan(200)
   await Promise.all(readers.map((reader) => reader.cancel()))
 })

@@ -1,4 +1,4 @@
-/** Characters once they are there: reading, naming, deleting, their page, and orders that use them. */
+/** Existing characters: reading, renaming, deleting, their page, and orders that use them. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ let key: TestKey
 let stranger: TestKey
 let taskId: string
 let link: string
-/** Ids and names in the order they were made. */
+/** In order of creation. */
 const made: { id: string; username: string }[] = []
 
 const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
@@ -79,7 +79,7 @@ describe('reading', () => {
     })
   })
 
-  test('the list, newest first, page by page without gaps', async () => {
+  test('a list, newest first, with pages without gaps', async () => {
     const newest = made.map(({ id }) => id).toReversed()
     const whole = await list('')
     expect(whole.body).toMatchObject({ object: 'list', has_more: false, last_id: newest.at(-1) })
@@ -100,7 +100,7 @@ describe('reading', () => {
     })
   })
 
-  test('a bad page is invalid_parameter', async () => {
+  test('invalid list parameters are invalid_parameter', async () => {
     expectProblem(await list('?limit=0'), 'invalid_parameter', 'limit')
     expectProblem(await list('?limit=101'), 'invalid_parameter', 'limit')
     expectProblem(await list('?order=up'), 'invalid_parameter', 'order')
@@ -109,7 +109,7 @@ describe('reading', () => {
   })
 
   test('404 character_not_found for an id that is unknown, malformed or of another account', async () => {
-    // Another digit than its own: an id may well end in the one that is put there.
+    // The last digit must differ from that of the existing id.
     const unknown = anna().id.slice(0, -1) + (anna().id.endsWith('0') ? '1' : '0')
     for (const method of ['GET', 'DELETE']) {
       expectProblem(await call(method, anna().id, stranger.text), 'character_not_found')
@@ -121,8 +121,8 @@ describe('reading', () => {
   })
 })
 
-describe('naming', () => {
-  test('gives another name, which is used from then on', async () => {
+describe('renaming', () => {
+  test('changes the name', async () => {
     const { status, body } = await rename(anna().id, 'anna_1.x')
     expect(status).toBe(200)
     expect(body).toMatchObject({ id: anna().id, username: 'anna_1.x' })
@@ -130,14 +130,14 @@ describe('naming', () => {
     expect((await rename(anna().id, anna().username)).body).toMatchObject({ username: anna().username })
   })
 
-  test('400 for a name that is taken, missing, or none', async () => {
+  test('400 for a name that is in use, missing or malformed', async () => {
     expectProblem(await rename(anna().id, bob().username), 'invalid_parameter', 'username')
     expectProblem(await rename(anna().id, ''), 'missing_parameter', 'username')
     for (const name of ['ab', 'Anna', 'an na', 'änna', 'x'.repeat(33), '@anna', 7])
       expectProblem(await rename(anna().id, name), 'invalid_parameter', 'username')
   })
 
-  test('of many who want one name at once, one gets it', async () => {
+  test('of concurrent requests for the same name, one succeeds', async () => {
     const answers = await Promise.all(made.map(({ id }) => rename(id, 'the.one')))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     await Promise.all(made.map(({ id, username }) => rename(id, username)))
@@ -150,7 +150,7 @@ describe('the page', () => {
     return { status: response.status, headers: response.headers, text: await response.text() }
   }
 
-  test('shows name, portrait and clip, without script and without whose it is', async () => {
+  test('shows name, portrait and clip, but no script and no owner', async () => {
     const { status, headers, text } = await open(`/characters/${anna().username}`)
     expect(status).toBe(200)
     expect(headers.get('content-type')).toMatch(/^text\/html/)
@@ -171,35 +171,35 @@ describe('the page', () => {
     }
   })
 
-  test('404 for a name that nobody has', async () => {
+  test('404 for an unknown name', async () => {
     for (const name of ['nobody', 'Nobody', '%00', '%F0%9F%98%80', "';--"])
       expectProblem(await ask(`${gateway.url}/characters/${name}`, undefined), 'character_not_found')
   })
 })
 
-describe('an order that names characters', () => {
-  test('finds those of the account in the order they are named, each once', async () => {
+describe('an order that mentions characters', () => {
+  test('finds characters of the account in order, each once', async () => {
     const [first, second] = [anna().username, bob().username]
     expect(await namedBy(`@${second} meets @${first} and @${second}.`)).toEqual([second, first])
     expect(await namedBy(`(@${first.toUpperCase()})`)).toEqual([first])
   })
 
-  test('leaves everything else as words', async () => {
+  test('ignores all other mentions', async () => {
     expect(await namedBy(`@nobody.here mails x@${anna().username}`)).toEqual([])
     expect(await namedBy(`@${anna().username}`, stranger.text)).toEqual([])
   })
 
-  test('has room for four', async () => {
+  test('uses at most four', async () => {
     const all = made.map(({ username }) => username)
     expect(await namedBy(all.map((name) => `@${name}`).join(' '))).toEqual(all.slice(0, 4))
   })
 
-  test('works at every door', async () => {
+  test('works at every endpoint', async () => {
     const { username } = anna()
     const task = await askJson(`${gateway.url}/v1/video/create`, key.text, {
       ...{ model: 'vidB-2', prompt: `@${username} swims`, images: [link] },
     })
-    // The link leads to a video, which is no picture; what matters is that the door refuses it as such.
+    // The link leads to a video, which is not an image.
     expectProblem(task, 'invalid_image', 'images[0]')
     const image = (await call('GET', anna().id)).body['profile_picture_url']
     const created = await askJson(`${gateway.url}/v1/video/create`, key.text, {
@@ -213,7 +213,7 @@ describe('an order that names characters', () => {
   })
 })
 
-describe('an order that brings a character', () => {
+describe('an order with a new character', () => {
   const charactersOf = async (id: unknown) => {
     const { rows } = await gateway.database.postgres.query<{ id: string; taskId: string | null }>(
       `select c.id, c.task_id as "taskId" from characters c
@@ -224,7 +224,7 @@ describe('an order that brings a character', () => {
     return rows
   }
 
-  test('for this video alone: it is in no list and goes with the task', async () => {
+  test('for one video: it is in no list and is removed with the task', async () => {
     const before = await recordOf(gateway)
     const { status, body } = await create({ character_url: link, character_timestamps: '1.5,3' })
     expect(status).toBe(200)
@@ -237,7 +237,7 @@ describe('an order that brings a character', () => {
     expect(after).toMatchObject({ characters: (before as Record<string, unknown>)['characters'] })
   })
 
-  test('comes with POST /v1/video/create too, and errors name the parameter there', async () => {
+  test('is also accepted by POST /v1/video/create, with its own parameter names in errors', async () => {
     const orderTask = (changes: Record<string, unknown>) =>
       askJson(`${gateway.url}/v1/video/create`, key.text, {
         ...{ model: 'vidB-2', prompt: 'A whale', images: [pixelUri], ...changes },
@@ -259,14 +259,14 @@ describe('an order that brings a character', () => {
     ['JSON text', '{"create_self_portrait":true,"save_to_library":true}'],
     ['one boolean', true],
     ['one boolean as text', 'TRUE'],
-  ])('kept in the library by %s', async (_, given) => {
+  ])('is saved to the library by %s', async (_, given) => {
     const { body } = await create({
       ...{ character_from_task: taskId, character_timestamps: '0,1', character_create: given },
     })
     expect(await charactersOf(body['id'])).toEqual([{ id: anna().id.slice(5), taskId: null }])
   })
 
-  test('kept by fields in brackets', async () => {
+  test('is saved to the library by fields in brackets', async () => {
     const { body } = await ask(`${gateway.url}/v1/videos`, key.text, {
       method: 'POST',
       body: form({
@@ -279,13 +279,13 @@ describe('an order that brings a character', () => {
     expect(await charactersOf(body['id'])).toEqual([{ id: anna().id.slice(5), taskId: null }])
   })
 
-  test('character_create without a video to make it of is named as passed over', async () => {
+  test('lists character_create as ignored if there is no source video', async () => {
     const answer = await create({ character_create: { save_to_library: true } })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('x-ignored-params')).toBe('character_create')
   })
 
-  test('400 under the name of the parameter, and nothing is left behind', async () => {
+  test('400 names the parameter and leaves nothing behind', async () => {
     const before = await recordOf(gateway)
     const cases: [Record<string, unknown>, string][] = [
       [{ character_url: link, character_from_task: taskId }, 'character_from_task'],
@@ -305,7 +305,7 @@ describe('an order that brings a character', () => {
     expect(await recordOf(gateway)).toEqual(before)
   })
 
-  test('402 removes what was cut for it', async () => {
+  test('402 removes the files of the character', async () => {
     const { postgres } = gateway.database
     const poor = await createKey(postgres, await createAccount(postgres, { balance: 0 }))
     const before = await recordOf(gateway)
@@ -315,7 +315,7 @@ describe('an order that brings a character', () => {
 })
 
 describe('deleting', () => {
-  test('removes it, its files and its page; its name is a word again', async () => {
+  test('removes the character, its files and its page; its name is no longer a mention', async () => {
     const { id, username } = await make('2.5,4')
     const before = (await recordOf(gateway)).files.length
     const { status, body } = await call('DELETE', id)
@@ -328,7 +328,7 @@ describe('deleting', () => {
     expect(await namedBy(`@${username}`)).toEqual([])
   })
 
-  test('a page of the list goes on where it was', async () => {
+  test('a list can continue after a deleted character', async () => {
     const { id } = await make('1.5,4')
     const later = await make('1.4,4')
     const older = idsOf((await list(`?after=${id}`)).body)

@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions` with a model that talks. */
+/** Audio chat: `POST /v1/chat/completions` with an audio model. */
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
@@ -29,12 +29,12 @@ beforeAll(async () => {
 afterAll(() => gateway[Symbol.asyncDispose]())
 
 const model = 'chat-4o-audio-preview'
-const text = (said: string) => ({ type: 'text', text: said })
+const text = (words: string) => ({ type: 'text', text: words })
 const sound = (bytes: unknown, format: unknown = 'wav') => ({
   type: 'input_audio',
   input_audio: { data: Buffer.isBuffer(bytes) ? bytes.toString('base64') : bytes, format },
 })
-const said = (content: unknown, more: object = {}) => ({
+const bodyOf = (content: unknown, more: object = {}) => ({
   model,
   messages: [{ role: 'user', content }],
   ...more,
@@ -52,10 +52,10 @@ const stream = (body: object, { text: asked = key.text, signal = AbortSignal.tim
     signal,
   })
 
-const lastTurn = () => {
-  const turn = gateway.vendor.turns().at(-1)
-  if (turn === undefined) throw new Error('the vendor was not asked')
-  return turn
+const lastRequest = () => {
+  const last = gateway.vendor.turns().at(-1)
+  if (last === undefined) throw new Error('the vendor has received no request')
+  return last
 }
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 const contentOf = ({ body }: Answer) =>
@@ -85,17 +85,17 @@ const spooledFiles = () => readdir(join(gateway.directory, 'media', 'spool'))
 
 const expectRefused = async (body: unknown, code: ErrorCode, param?: string, who = key) => {
   const before = await recordOf(gateway)
-  const asked = gateway.vendor.turns().length
+  const calls = gateway.vendor.turns().length
   const answer = await complete(body, who)
   expectProblem(answer, code, param)
   expect(await recordOf(gateway)).toEqual(before)
-  expect(gateway.vendor.turns()).toHaveLength(asked)
+  expect(gateway.vendor.turns()).toHaveLength(calls)
   return answer
 }
 
 describe('200', () => {
-  test('text in, text out, with what was used', async () => {
-    const answer = await complete(said('How are you?'))
+  test('text in, text out, with the usage', async () => {
+    const answer = await complete(bodyOf('How are you?'))
     expect(answer.body).toEqual({
       id: expect.stringMatching(/^chatcmpl-[0-9a-f-]{36}$/),
       object: 'chat.completion',
@@ -120,7 +120,7 @@ describe('200', () => {
     expect(answer.headers.get('x-engine')).toBeNull()
   })
 
-  test('a recording is heard as it was sent, short or long, wav or mp3', async () => {
+  test('a recording reaches the vendor unchanged, short or long, wav or mp3', async () => {
     const mp3 = await encoded(wave(3), 'out.mp3')
     const long = wave(120)
     for (const [bytes, format] of [
@@ -128,7 +128,7 @@ describe('200', () => {
       [mp3, 'mp3'],
       [long, 'wav'],
     ] as const) {
-      const answer = await complete(said([text('What is this?'), sound(bytes, format)]))
+      const answer = await complete(bodyOf([text('What is this?'), sound(bytes, format)]))
       expect(contentOf(answer)).toBe(
         `You said: What is this? . I heard ${bytes.length} bytes of ${format} ${sha256(bytes).slice(0, 16)}`,
       )
@@ -139,24 +139,24 @@ describe('200', () => {
     expect(await spooledFiles()).toEqual([])
   })
 
-  test('several recordings stay in their order among the texts, with escapes and the other alphabet', async () => {
+  test('several recordings keep their order, with JSON escapes and base64url', async () => {
     const long = wave(60)
     const escaped = JSON.stringify(
-      said([sound(second), text('then'), sound(long), sound(second)]),
+      bodyOf([sound(second), text('then'), sound(long), sound(second)]),
     ).replaceAll('/', '\\/')
-    expectHeard(await complete(escaped), [second, long, second])
-    const otherAlphabet = said([sound(long.toString('base64url'))])
-    expectHeard(await complete(otherAlphabet), [long])
+    expectReceived(await complete(escaped), [second, long, second])
+    const otherAlphabet = bodyOf([sound(long.toString('base64url'))])
+    expectReceived(await complete(otherAlphabet), [long])
   })
-  const expectHeard = (answer: Answer, recordings: Buffer[]) => {
+  const expectReceived = (answer: Answer, recordings: Buffer[]) => {
     expect(answer.status).toBe(200)
-    expect(lastTurn().recordings.map((recording) => recording.sha256)).toEqual(recordings.map(sha256))
+    expect(lastRequest().recordings.map((recording) => recording.sha256)).toEqual(recordings.map(sha256))
   }
 
   test.each(['wav', 'mp3', 'flac', 'opus', 'aac', 'pcm16'])(
-    'a spoken reply as %s, with its words',
+    'an audio reply as %s, with its transcript',
     async (format) => {
-      const answer = await complete(said('Say it', { ...spoken, audio: { voice: { id: 'nova' }, format } }))
+      const answer = await complete(bodyOf('Say it', { ...spoken, audio: { voice: { id: 'nova' }, format } }))
       const { choices, usage } = answer.body as unknown as OpenAI.ChatCompletion
       const [choice] = choices
       expect(choice?.message.content).toBe('You said: Say it')
@@ -173,12 +173,12 @@ describe('200', () => {
       if (heads[format] !== undefined) expect(head).toBe(heads[format])
       expect(bytes.length).toBeGreaterThan(1_000)
       expect(usage?.completion_tokens_details?.audio_tokens).toBe(40)
-      expect(lastTurn().settings).toMatchObject({ audio: { voice: 'nova', format } })
+      expect(lastRequest().settings).toMatchObject({ audio: { voice: 'nova', format } })
     },
   )
 
-  test('an earlier spoken reply is named by its id, by its own account only', async () => {
-    const first = await complete(said('Remember this', spoken))
+  test('a message can refer to an earlier audio reply of its own account only', async () => {
+    const first = await complete(bodyOf('Remember this', spoken))
     const { id } = (first.body as unknown as OpenAI.ChatCompletion).choices[0]?.message.audio ?? { id: '' }
     const later = {
       model,
@@ -191,14 +191,14 @@ describe('200', () => {
     expect(contentOf(await complete(later))).toBe(
       'You said: What was it?. I had said: You said: Remember this',
     )
-    expect(lastTurn().messages[1]?.audioId).not.toBe(id)
+    expect(lastRequest().messages[1]?.audioId).not.toBe(id)
     const stranger = await customer(100)
     await expectRefused(later, 'invalid_parameter', 'messages[1].audio.id', stranger)
-    later.messages[1] = { role: 'assistant', audio: { id: lastTurn().messages[1]?.audioId ?? '' } }
+    later.messages[1] = { role: 'assistant', audio: { id: lastRequest().messages[1]?.audioId ?? '' } }
     await expectRefused(later, 'invalid_parameter', 'messages[1].audio.id')
   })
 
-  test('every role and every setting goes to the provider', async () => {
+  test('every role and every setting reaches the provider', async () => {
     const answer = await complete({
       model,
       messages: [
@@ -217,7 +217,7 @@ describe('200', () => {
       seed: -7,
     })
     expect((answer.body as unknown as OpenAI.ChatCompletion).choices).toHaveLength(2)
-    expect(lastTurn()).toMatchObject({
+    expect(lastRequest()).toMatchObject({
       model,
       settings: {
         temperature: 1.5,
@@ -236,26 +236,26 @@ describe('200', () => {
         { role: 'user' },
       ],
     })
-    await complete(said('Hello'))
-    expect(lastTurn().settings).toEqual({ max_tokens: 2048, modalities: ['text'] })
+    await complete(bodyOf('Hello'))
+    expect(lastRequest().settings).toEqual({ max_tokens: 2048, modalities: ['text'] })
   })
 
-  test('what it does not know is named and passed over', async () => {
-    const answer = await complete(said('Hello', { user: 'me', tools: [], logit_bias: {} }))
+  test('unknown parameters are ignored and listed', async () => {
+    const answer = await complete(bodyOf('Hello', { user: 'me', tools: [], logit_bias: {} }))
     expect(answer.status).toBe(200)
     expect(answer.headers.get('x-ignored-params')).toBe('user, tools, logit_bias')
   })
 
-  test('a reply that ran out of room says so', async () => {
-    const answer = await complete(said('Hello vendor:length'))
+  test('a truncated reply has the finish reason length', async () => {
+    const answer = await complete(bodyOf('Hello vendor:length'))
     expect(answer.body).toMatchObject({ choices: [{ finish_reason: 'length' }] })
   })
 
-  test('a long text is read back whole, and compressed bodies are read too', async () => {
+  test('long texts and compressed bodies arrive complete', async () => {
     const long = 'Ein längerer Satz, wörtlich. '.repeat(4_000)
-    expect((await complete(said(long))).status).toBe(200)
-    expect(lastTurn().messages[0]?.text).toBe(long)
-    const body = gzipSync(JSON.stringify(said([text('Listen'), sound(wave(60))])))
+    expect((await complete(bodyOf(long))).status).toBe(200)
+    expect(lastRequest().messages[0]?.text).toBe(long)
+    const body = gzipSync(JSON.stringify(bodyOf([text('Listen'), sound(wave(60))])))
     const response = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: {
@@ -266,7 +266,7 @@ describe('200', () => {
       body,
     })
     expect(response.status).toBe(200)
-    expect(lastTurn().recordings[0]?.sha256).toBe(sha256(wave(60)))
+    expect(lastRequest().recordings[0]?.sha256).toBe(sha256(wave(60)))
   })
 })
 
@@ -277,8 +277,8 @@ describe('200, streamed', () => {
     return events.map((event) => dataOf(event) as OpenAI.ChatCompletionChunk)
   }
 
-  test('the text as it is made, and at its end what was used', async () => {
-    const response = await stream(said('How are you?', { stream_options: { include_usage: true } }))
+  test('the text in chunks, and the usage at the end', async () => {
+    const response = await stream(bodyOf('How are you?', { stream_options: { include_usage: true } }))
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     const chunks = await chunksOf(response)
     const ids = new Set(chunks.map(({ id }) => id))
@@ -294,8 +294,8 @@ describe('200, streamed', () => {
     expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true)
   })
 
-  test('several replies, each under its number, and no word of usage where nobody asked', async () => {
-    const chunks = await chunksOf(await stream(said('Hello', { n: 2 })))
+  test('several replies with their indexes, without usage if it was not requested', async () => {
+    const chunks = await chunksOf(await stream(bodyOf('Hello', { n: 2 })))
     for (const wanted of [0, 1]) {
       const own = chunks.flatMap(({ choices }) => choices.filter(({ index }) => index === wanted))
       expect(own.map(({ delta }) => delta.content ?? '').join('')).toBe('You said: Hello')
@@ -304,35 +304,32 @@ describe('200, streamed', () => {
     expect(chunks.every((chunk) => !('usage' in chunk))).toBe(true)
   })
 
-  test('a recording may be asked about as well', async () => {
-    const chunks = await chunksOf(await stream(said([text('Listen'), sound(wave(60))])))
+  test('with a recording in the request', async () => {
+    const chunks = await chunksOf(await stream(bodyOf([text('Listen'), sound(wave(60))])))
     expect(chunks.length).toBeGreaterThan(3)
-    expect(lastTurn().recordings[0]?.sha256).toBe(sha256(wave(60)))
+    expect(lastRequest().recordings[0]?.sha256).toBe(sha256(wave(60)))
     expect(await spooledFiles()).toEqual([])
   })
 
-  test.each(['cut', 'break'])(
-    'a provider that breaks off (%s): the error, the end, and no charge',
-    async (fault) => {
-      const who = await customer(10)
-      const events = await allEventsIn((await stream(said(`One two three vendor:${fault}`), who)).body)
-      expect(events.at(-1)).toEqual({ data: '[DONE]' })
-      expect(dataOf(events.at(-2) ?? {})).toEqual({
-        error: { message: expect.any(String), type: 'server_error', code: 'upstream_error' },
-      })
-      expect(JSON.stringify(events)).not.toContain('127.0.0.1')
-      expect(await requestsOf(who.account)).toMatchObject([{ outcome: 'failed', captured: 0 }])
-    },
-  )
-
-  test('a caller who leaves pays for what was said until then', async () => {
+  test.each(['cut', 'break'])('a provider failure (%s): the error, the end and no charge', async (fault) => {
     const who = await customer(10)
-    const leaving = new AbortController()
+    const events = await allEventsIn((await stream(bodyOf(`One two three vendor:${fault}`), who)).body)
+    expect(events.at(-1)).toEqual({ data: '[DONE]' })
+    expect(dataOf(events.at(-2) ?? {})).toEqual({
+      error: { message: expect.any(String), type: 'server_error', code: 'upstream_error' },
+    })
+    expect(JSON.stringify(events)).not.toContain('127.0.0.1')
+    expect(await requestsOf(who.account)).toMatchObject([{ outcome: 'failed', captured: 0 }])
+  })
+
+  test('a disconnected client pays for the output so far', async () => {
+    const who = await customer(10)
+    const disconnect = new AbortController()
     const words = 'many words '.repeat(200)
-    const response = await stream(said(`${words} vendor:pace=20`), { ...who, signal: leaving.signal })
+    const response = await stream(bodyOf(`${words} vendor:pace=20`), { ...who, signal: disconnect.signal })
     const events = eventsIn(response.body)
     for (let count = 0; count < 4; count += 1) await nextOf(events)
-    leaving.abort()
+    disconnect.abort()
     await expect
       .poll(() => requestsOf(who.account))
       .toMatchObject([{ outcome: 'aborted', captured: expect.any(Number) }])
@@ -345,15 +342,15 @@ describe('200, streamed', () => {
     ])
     expect(captured).toBeGreaterThan(0)
     expect(captured).toBeLessThan(held / 2)
-    await expect.poll(() => lastTurn().state).toBe('abandoned')
+    await expect.poll(() => lastRequest().state).toBe('abandoned')
   })
 })
 
 describe('money', () => {
-  test('the most it can cost is held, what was used is charged, each kind of token at its price', async () => {
+  test('the maximum cost is held, and the usage is charged, with a price for each kind of token', async () => {
     const who = await customer(10)
     const bytes = wave(10)
-    const answer = await complete(said([text('Say it'), sound(bytes)], { ...spoken, max_tokens: 100 }), who)
+    const answer = await complete(bodyOf([text('Say it'), sound(bytes)], { ...spoken, max_tokens: 100 }), who)
     const { usage } = answer.body as unknown as OpenAI.ChatCompletion
     const textIn = (usage?.prompt_tokens ?? 0) - 100
     const textOut = (usage?.completion_tokens ?? 0) - 40
@@ -365,7 +362,7 @@ describe('money', () => {
         model,
         provider: 'vendor',
         outcome: 'completed',
-        // Six bytes of text and eight for the message, ten seconds of sound, a hundred tokens of speech.
+        // Six bytes of text, eight tokens for the message, ten seconds of audio and a hundred tokens of speech.
         held: 14 * 2.5 + 100 * 40 + 100 * 80,
         captured: charged - 3,
         chargedFor: [
@@ -378,9 +375,9 @@ describe('money', () => {
     ])
   })
 
-  test('where the provider does not count, we count what is certain', async () => {
+  test('without usage from the provider, only certain tokens are charged', async () => {
     const who = await customer(10)
-    const answer = await complete(said([text('Hello there, vendor:no-usage'), sound(second)]), who)
+    const answer = await complete(bodyOf([text('Hello there, vendor:no-usage'), sound(second)]), who)
     expect(answer.body['usage']).toMatchObject({
       prompt_tokens_details: { text_tokens: 7, audio_tokens: 10 },
       completion_tokens_details: { audio_tokens: 0 },
@@ -391,7 +388,7 @@ describe('money', () => {
     expect(captured).toBe(Math.ceil(7 * 2.5) + 10 * 40 + output * 10)
   })
 
-  test('the books balance after all of this', async () => {
+  test('the ledger is balanced after these tests', async () => {
     expect(await auditLedger(gateway.database.postgres)).toMatchObject({ sumMicros: 0, driftedBalances: 0 })
   })
 })
@@ -402,18 +399,18 @@ describe('400 missing_parameter', () => {
     ['no messages', { model }, 'messages'],
     ['an empty list', { model, messages: [] }, 'messages'],
     ['no content', message({ role: 'user' }), 'messages[0].content'],
-    ['null', said(null), 'messages[0].content'],
-    ['no parts', said([]), 'messages[0].content'],
-    ['no sound in its part', said([{ type: 'input_audio' }]), 'messages[0].content[0].input_audio'],
-    ['no data', said([sound('')]), 'messages[0].content[0].input_audio.data'],
+    ['null', bodyOf(null), 'messages[0].content'],
+    ['no parts', bodyOf([]), 'messages[0].content'],
+    ['no audio in its part', bodyOf([{ type: 'input_audio' }]), 'messages[0].content[0].input_audio'],
+    ['no data', bodyOf([sound('')]), 'messages[0].content[0].input_audio.data'],
     [
       'no format',
-      said([{ type: 'input_audio', input_audio: { data: 'QUJD' } }]),
+      bodyOf([{ type: 'input_audio', input_audio: { data: 'QUJD' } }]),
       'messages[0].content[0].input_audio.format',
     ],
-    ['speech without its settings', said('Hi', { modalities: ['audio', 'text'] }), 'audio'],
-    ['no voice', said('Hi', { ...spoken, audio: { format: 'wav' } }), 'audio.voice'],
-    ['no format of the reply', said('Hi', { ...spoken, audio: { voice: 'alloy' } }), 'audio.format'],
+    ['an audio reply without settings', bodyOf('Hi', { modalities: ['audio', 'text'] }), 'audio'],
+    ['no voice', bodyOf('Hi', { ...spoken, audio: { format: 'wav' } }), 'audio.voice'],
+    ['no format of the reply', bodyOf('Hi', { ...spoken, audio: { voice: 'alloy' } }), 'audio.format'],
   ])('%s', async (_, body, param) => {
     await expectRefused(body, 'missing_parameter', param)
   })
@@ -421,92 +418,107 @@ describe('400 missing_parameter', () => {
 
 describe('400 invalid_parameter', () => {
   test.each([
-    ['messages that are no list', { model, messages: 'Hello' }, 'messages'],
-    ['a message that is no object', { model, messages: ['Hello'] }, 'messages[0]'],
+    ['messages that are not a list', { model, messages: 'Hello' }, 'messages'],
+    ['a message that is not an object', { model, messages: ['Hello'] }, 'messages[0]'],
     ['an unknown role', { model, messages: [{ role: 'tool', content: 'A' }] }, 'messages[0].role'],
-    ['a content that is none', said(7), 'messages[0].content'],
-    ['a part of another type', said([{ type: 'image_url' }]), 'messages[0].content[0].type'],
+    ['content that is neither text nor a list', bodyOf(7), 'messages[0].content'],
+    ['a part of another type', bodyOf([{ type: 'image_url' }]), 'messages[0].content[0].type'],
     [
-      'a recording of the system',
+      'a recording in a system message',
       { model, messages: [{ role: 'system', content: [sound(second)] }] },
       'messages[0].content[0].type',
     ],
-    ['a text that is none', said([{ type: 'text', text: 7 }]), 'messages[0].content[0].text'],
-    ['half a character', said('A \ud83d'), 'messages[0].content'],
-    ['half a character in a long text', said(`${'a'.repeat(70_000)}\ud83d`), 'messages[0].content'],
-    ['a zero byte', said('A \0'), 'messages[0].content'],
-    ['data that is no text', said([sound(7)]), 'messages[0].content[0].input_audio.data'],
-    ['no base64', said([text('A'), sound('not base64!')]), 'messages[0].content[1].input_audio.data'],
+    ['a text that is not a string', bodyOf([{ type: 'text', text: 7 }]), 'messages[0].content[0].text'],
+    ['an unpaired surrogate', bodyOf('A \ud83d'), 'messages[0].content'],
+    ['an unpaired surrogate in a long text', bodyOf(`${'a'.repeat(70_000)}\ud83d`), 'messages[0].content'],
+    ['a NUL character', bodyOf('A \0'), 'messages[0].content'],
+    ['data that is not text', bodyOf([sound(7)]), 'messages[0].content[0].input_audio.data'],
     [
-      'no base64, at length',
-      said([sound(`${second.toString('base64').repeat(3)}*`)]),
+      'data that is not base64',
+      bodyOf([text('A'), sound('not base64!')]),
+      'messages[0].content[1].input_audio.data',
+    ],
+    [
+      'long data that is not base64',
+      bodyOf([sound(`${second.toString('base64').repeat(3)}*`)]),
       'messages[0].content[0].input_audio.data',
     ],
     [
-      'an id that is none',
+      'an id that is not a string',
       { model, messages: [{ role: 'assistant', audio: { id: 7 } }] },
       'messages[0].audio.id',
     ],
     [
-      'an id of nobody',
+      'an unknown id',
       { model, messages: [{ role: 'assistant', audio: { id: 'audio_x' } }] },
       'messages[0].audio.id',
     ],
-    ['too hot', said('A', { temperature: 2.1 }), 'temperature'],
-    ['too cold', said('A', { temperature: -0.1 }), 'temperature'],
-    ['top_p above one', said('A', { top_p: 1.1 }), 'top_p'],
-    ['no reply', said('A', { n: 0 }), 'n'],
-    ['too many replies', said('A', { n: 129 }), 'n'],
-    ['no tokens', said('A', { max_tokens: 0 }), 'max_tokens'],
-    ['too many tokens', said('A', { max_tokens: 16_385 }), 'max_tokens'],
+    ['a temperature above 2', bodyOf('A', { temperature: 2.1 }), 'temperature'],
+    ['a temperature below 0', bodyOf('A', { temperature: -0.1 }), 'temperature'],
+    ['top_p above one', bodyOf('A', { top_p: 1.1 }), 'top_p'],
+    ['zero replies', bodyOf('A', { n: 0 }), 'n'],
+    ['too many replies', bodyOf('A', { n: 129 }), 'n'],
+    ['zero tokens', bodyOf('A', { max_tokens: 0 }), 'max_tokens'],
+    ['too many tokens', bodyOf('A', { max_tokens: 16_385 }), 'max_tokens'],
     [
-      'too many tokens by the other name',
-      said('A', { max_completion_tokens: 16_385 }),
+      'too many max_completion_tokens',
+      bodyOf('A', { max_completion_tokens: 16_385 }),
       'max_completion_tokens',
     ],
-    ['half a token', said('A', { max_tokens: 1.5 }), 'max_tokens'],
-    ['a seed that is none', said('A', { seed: 'x' }), 'seed'],
-    ['five stops', said('A', { stop: ['1', '2', '3', '4', '5'] }), 'stop'],
-    ['a stop that is none', said('A', { stop: [''] }), 'stop'],
-    ['a stop as long as a book', said('A', { stop: 'x'.repeat(70_000) }), 'stop'],
-    ['an unknown modality', said('A', { modalities: ['smell'] }), 'modalities'],
-    ['no modality', said('A', { modalities: [] }), 'modalities'],
-    ['settings of speech that are none', said('A', { audio: 'loud' }), 'audio'],
+    ['a fractional number of tokens', bodyOf('A', { max_tokens: 1.5 }), 'max_tokens'],
+    ['a seed that is not a number', bodyOf('A', { seed: 'x' }), 'seed'],
+    ['five stops', bodyOf('A', { stop: ['1', '2', '3', '4', '5'] }), 'stop'],
+    ['an empty stop sequence', bodyOf('A', { stop: [''] }), 'stop'],
+    ['a stop sequence that is too long', bodyOf('A', { stop: 'x'.repeat(70_000) }), 'stop'],
+    ['an unknown modality', bodyOf('A', { modalities: ['smell'] }), 'modalities'],
+    ['no modality', bodyOf('A', { modalities: [] }), 'modalities'],
+    ['audio settings that are not an object', bodyOf('A', { audio: 'loud' }), 'audio'],
     [
       'an unknown format of the reply',
-      said('A', { ...spoken, audio: { voice: 'alloy', format: 'midi' } }),
+      bodyOf('A', { ...spoken, audio: { voice: 'alloy', format: 'midi' } }),
       'audio.format',
     ],
-    ['a voice that is no name', said('A', { ...spoken, audio: { voice: 7, format: 'wav' } }), 'audio.voice'],
-    ['a spoken reply in a stream', said('A', { ...spoken, stream: true }), 'stream'],
-    ['stream that is neither', said('A', { stream: 'perhaps' }), 'stream'],
-    ['options of a stream that are none', said('A', { stream_options: 7 }), 'stream_options'],
     [
-      'usage that is neither',
-      said('A', { stream_options: { include_usage: 'yes' } }),
+      'a voice that is not a name',
+      bodyOf('A', { ...spoken, audio: { voice: 7, format: 'wav' } }),
+      'audio.voice',
+    ],
+    ['an audio reply in a stream', bodyOf('A', { ...spoken, stream: true }), 'stream'],
+    ['stream that is not a boolean', bodyOf('A', { stream: 'perhaps' }), 'stream'],
+    ['stream options that are not an object', bodyOf('A', { stream_options: 7 }), 'stream_options'],
+    [
+      'include_usage that is not a boolean',
+      bodyOf('A', { stream_options: { include_usage: 'yes' } }),
       'stream_options.include_usage',
     ],
   ])('%s', async (_, body, param) => {
     await expectRefused(body, 'invalid_parameter', param)
   })
 
-  test.each(['max_tokens', 'max_completion_tokens'])('%s quotes the limit of the model', async (param) => {
-    const answer = await complete(said('A', { [param]: 0 }))
-    expectProblem(answer, 'invalid_parameter', param)
-    expect(answer.body['error']).toHaveProperty(
-      'message',
-      `'${param}' must be a whole number from 1 to 16384 (got 0).`,
-    )
-  })
+  test.each(['max_tokens', 'max_completion_tokens'])(
+    'the error of %s names the limit of the model',
+    async (param) => {
+      const answer = await complete(bodyOf('A', { [param]: 0 }))
+      expectProblem(answer, 'invalid_parameter', param)
+      expect(answer.body['error']).toHaveProperty(
+        'message',
+        `'${param}' must be a whole number from 1 to 16384 (got 0).`,
+      )
+    },
+  )
 
   test('a recording of more than 25 MB', async () => {
     const large = waveOf(Buffer.alloc(26_214_400 - 44 + 1))
-    await expectRefused(said([sound(large)]), 'invalid_parameter', 'messages[0].content[0].input_audio.data')
+    await expectRefused(
+      bodyOf([sound(large)]),
+      'invalid_parameter',
+      'messages[0].content[0].input_audio.data',
+    )
   })
 })
 
 describe('other 400s', () => {
-  test('invalid_request: what is no JSON, in a long text too', async () => {
+  test('invalid_request: malformed JSON, also in a long text', async () => {
     const long = wave(60).toString('base64')
     await expectRefused('{"model":', 'invalid_request')
     await expectRefused(
@@ -515,19 +527,19 @@ describe('other 400s', () => {
     )
     await expectRefused(`{"model":"${model}","a":"${long}`, 'invalid_request')
     await expectRefused(`["${long}"]`, 'invalid_request')
-    await expectRefused(said('A', { metadata: Array.from({ length: 1_001 }, () => 1) }), 'invalid_request')
+    await expectRefused(bodyOf('A', { metadata: Array.from({ length: 1_001 }, () => 1) }), 'invalid_request')
   })
 
   test.each([
-    ['a format that is none', sound(second, 'ogg'), 'format'],
-    ['a format that is no text', sound(second, 7), 'format'],
+    ['an unknown format', sound(second, 'ogg'), 'format'],
+    ['a format that is not text', sound(second, 7), 'format'],
     ['mp3 that is wav', sound(second, 'mp3'), 'data'],
-    ['nothing that is sound', sound(Buffer.from('this is not a recording, or is it?')), 'data'],
-    ['a long text that is no sound', sound(Buffer.alloc(200_000, 'x')), 'data'],
-    ['a recording without any sound', sound(waveOf(Buffer.alloc(0))), 'data'],
+    ['data that is not audio', sound(Buffer.from('this is not a recording, or is it?')), 'data'],
+    ['long data that is not audio', sound(Buffer.alloc(200_000, 'x')), 'data'],
+    ['a recording without samples', sound(waveOf(Buffer.alloc(0))), 'data'],
   ])('invalid_file_format: %s', async (_, part, place) => {
     await expectRefused(
-      said([text('A'), part]),
+      bodyOf([text('A'), part]),
       'invalid_file_format',
       `messages[0].content[1].input_audio.${place}`,
     )
@@ -536,61 +548,61 @@ describe('other 400s', () => {
 
   test('voice_not_supported', async () => {
     for (const voice of ['Kore', 'Alloy', { id: 'nobody' }]) {
-      const body = said('A', { ...spoken, audio: { voice, format: 'wav' } })
+      const body = bodyOf('A', { ...spoken, audio: { voice, format: 'wav' } })
       await expectRefused(body, 'voice_not_supported', 'audio.voice')
     }
   })
 
-  test('context_length_exceeded: text by its tokens, sound by its seconds, and both together', async () => {
-    // Four letters and a space are a token: 128,000 of them fit.
+  test('context_length_exceeded: text by tokens, audio by seconds, and both together', async () => {
+    // 'word ' is one token, and the context has 128,000.
     const words = (count: number) => 'word '.repeat(count)
-    expect((await complete(said(words(120_000)))).status).toBe(200)
-    await expectRefused(said(words(130_000)), 'context_length_exceeded', 'messages')
-    await expectRefused(said('x'.repeat(5_000_000)), 'context_length_exceeded', 'messages')
+    expect((await complete(bodyOf(words(120_000)))).status).toBe(200)
+    await expectRefused(bodyOf(words(130_000)), 'context_length_exceeded', 'messages')
+    await expectRefused(bodyOf('x'.repeat(5_000_000)), 'context_length_exceeded', 'messages')
     const minute = await encoded(wave(60), 'out.mp3', [
       ...['-b:a', '8k', '-ar', '8000', '-write_xing', '0', '-id3v2_version', '0'],
     ])
     const hours = Buffer.concat(Array.from({ length: 212 }, () => minute))
     await expectRefused(
-      said([text(words(2_000)), sound(hours, 'mp3')]),
+      bodyOf([text(words(2_000)), sound(hours, 'mp3')]),
       'context_length_exceeded',
       'messages',
     )
-    expect((await complete(said([text('Well?'), sound(hours, 'mp3')]))).status).toBe(200)
+    expect((await complete(bodyOf([text('Well?'), sound(hours, 'mp3')]))).status).toBe(200)
   })
 
-  test('output_length_exceeded: stopped for its length with nothing said, streamed and not', async () => {
+  test('output_length_exceeded: a reply that stops at its limit without output, streamed and not', async () => {
     for (const more of [{}, { stream: true }]) {
       const who = await customer(10)
-      expectProblem(await complete(said('A vendor:too-long', more), who), 'output_length_exceeded')
+      expectProblem(await complete(bodyOf('A vendor:too-long', more), who), 'output_length_exceeded')
       expect(await requestsOf(who.account)).toMatchObject([{ outcome: 'failed', captured: 0 }])
     }
   })
 
   test.each(['moderated', 'filtered'])('content_policy_violation: %s, streamed and not', async (word) => {
     for (const more of [{}, { stream: true }]) {
-      expectProblem(await complete(said(`A vendor:${word}`, more)), 'content_policy_violation')
+      expectProblem(await complete(bodyOf(`A vendor:${word}`, more)), 'content_policy_violation')
     }
   })
 })
 
 describe('402', () => {
-  test('insufficient_balance: the most it can cost must be there', async () => {
+  test('insufficient_balance: the balance must cover the maximum cost', async () => {
     const who = await customer(0.1)
-    // 2,048 tokens of text cost two hundredths of a unit; of speech sixteen.
-    expect((await complete(said('Hello'), who)).status).toBe(200)
-    const refused = await complete(said('Hello', spoken), who)
+    // 2,048 tokens of text cost 0.02 USD; of speech, 0.16 USD.
+    expect((await complete(bodyOf('Hello'), who)).status).toBe(200)
+    const refused = await complete(bodyOf('Hello', spoken), who)
     expectProblem(refused, 'insufficient_balance')
     expect(refused.headers.get('x-should-retry')).toBe('false')
   })
 
   test('quota_exceeded', async () => {
-    await expectRefused(said('Hello'), 'quota_exceeded', undefined, await subscriber({ quota: 0.001 }))
+    await expectRefused(bodyOf('Hello'), 'quota_exceeded', undefined, await subscriber({ quota: 0.001 }))
   })
 
   test('subscription_expired', async () => {
     const who = await subscriber({ endsAt: new Date(Date.now() - 1_000) })
-    await expectRefused(said('Hello'), 'subscription_expired', undefined, who)
+    await expectRefused(bodyOf('Hello'), 'subscription_expired', undefined, who)
   })
 
   test('payment_failed', async () => {
@@ -598,42 +610,42 @@ describe('402', () => {
     await gateway.database.postgres.query(`update accounts set payment_state = 'failed' where id = $1`, [
       who.account,
     ])
-    await expectRefused(said('Hello'), 'payment_failed', undefined, who)
+    await expectRefused(bodyOf('Hello'), 'payment_failed', undefined, who)
   })
 })
 
 describe('403', () => {
-  test('audio_requires_payg, whatever else is wrong, but not for text', async () => {
+  test('audio_requires_payg, before other errors, but not for text', async () => {
     const who = await subscriber()
     for (const body of [
-      said([text('A'), sound('not base64!', 'ogg')]),
-      said('A', { modalities: ['audio'] }),
-      said('A', { audio: {} }),
-      said('A', { ...spoken, stream: true, temperature: 7 }),
+      bodyOf([text('A'), sound('not base64!', 'ogg')]),
+      bodyOf('A', { modalities: ['audio'] }),
+      bodyOf('A', { audio: {} }),
+      bodyOf('A', { ...spoken, stream: true, temperature: 7 }),
       { model, messages: [{ role: 'assistant', audio: { id: 'x' } }, 'nonsense'] },
     ]) {
       await expectRefused(body, 'audio_requires_payg', undefined, who)
     }
-    expect((await complete(said('Only text'), who)).status).toBe(200)
+    expect((await complete(bodyOf('Only text'), who)).status).toBe(200)
     const broke = await subscriber({ quota: 0 })
-    await expectRefused(said([sound(second)]), 'audio_requires_payg', undefined, broke)
+    await expectRefused(bodyOf([sound(second)]), 'audio_requires_payg', undefined, broke)
   })
 
-  test('model_access_denied comes before that', async () => {
+  test('model_access_denied comes before audio_requires_payg', async () => {
     const who = await customer(10, { models: ['vidB-2'] })
-    await expectRefused(said([sound(second)]), 'model_access_denied', 'model', who)
+    await expectRefused(bodyOf([sound(second)]), 'model_access_denied', 'model', who)
   })
 })
 
 describe('404', () => {
-  test('model_not_found, by a long name too', async () => {
-    await expectRefused(said('A', { model: 'chat-5' }), 'model_not_found', 'model')
-    await expectRefused(said('A', { model: 'x'.repeat(100_000) }), 'model_not_found', 'model')
+  test('model_not_found, also for a long name', async () => {
+    await expectRefused(bodyOf('A', { model: 'chat-5' }), 'model_not_found', 'model')
+    await expectRefused(bodyOf('A', { model: 'x'.repeat(100_000) }), 'model_not_found', 'model')
   })
 })
 
 describe('413', () => {
-  test('request_too_large: 88 MiB, announced or not', async () => {
+  test('request_too_large: 88 MiB, with and without a Content-Length', async () => {
     const part = Buffer.alloc(1_048_576, 'A')
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const sending = httpRequest(`${gateway.url}/v1/chat/completions`, {
@@ -659,31 +671,31 @@ describe('413', () => {
   })
 })
 
-describe('what a provider does wrong', () => {
+describe('provider failures', () => {
   test.each([
     ['500', 'upstream_error'],
     ['garbage', 'upstream_error'],
     ['reject', 'invalid_parameter'],
     ['reject=context_length_exceeded', 'context_length_exceeded'],
-  ] as const)('%s is %s, without a word of its own, and not charged', async (word, code) => {
+  ] as const)("%s is %s, without the provider's message, and not charged", async (word, code) => {
     const who = await customer(10)
-    const answer = await complete(said(`A vendor:${word}`), who)
+    const answer = await complete(bodyOf(`A vendor:${word}`), who)
     expectProblem(answer, code, code === 'invalid_parameter' ? 'messages' : undefined)
     expect(JSON.stringify(answer.body)).not.toMatch(/vendor|127\.0\.0\.1/)
     expect(await requestsOf(who.account)).toMatchObject([{ outcome: 'failed', captured: 0 }])
   })
 
-  test('no sound where sound was asked for is 502', async () => {
-    expectProblem(await complete(said('A vendor:silent', spoken)), 'upstream_error')
+  test('a missing audio reply is 502', async () => {
+    expectProblem(await complete(bodyOf('A vendor:silent', spoken)), 'upstream_error')
   })
 
-  test('model_overloaded, with the time to come back', async () => {
-    const answer = await complete(said('A vendor:busy'))
+  test('model_overloaded, with Retry-After', async () => {
+    const answer = await complete(bodyOf('A vendor:busy'))
     expectProblem(answer, 'model_overloaded')
     expect(answer.headers.get('retry-after')).toBe('7')
   })
 
-  test('a sender who goes away in the middle of a long text leaves nothing behind', async () => {
+  test('a disconnect in the middle of an upload leaves no file', async () => {
     const sending = httpRequest(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key.text}`, 'content-type': 'application/json' },
@@ -695,13 +707,13 @@ describe('what a provider does wrong', () => {
     await expect.poll(spooledFiles).toEqual([])
   })
 
-  test('a provider that is away is 502', async () => {
-    await using lost = await startGateway({ LOCAL_URL: 'http://127.0.0.1:9' }, gateway)
-    expectProblem(await complete(said('A'), { url: lost.url }), 'upstream_error')
+  test('an unreachable provider is 502', async () => {
+    await using unreachable = await startGateway({ LOCAL_URL: 'http://127.0.0.1:9' }, gateway)
+    expectProblem(await complete(bodyOf('A'), { url: unreachable.url }), 'upstream_error')
   })
 })
 
-describe('200, at the edges', () => {
+describe('200, at the limits', () => {
   test.each([
     { temperature: 0 },
     { temperature: 2 },
@@ -710,29 +722,29 @@ describe('200, at the edges', () => {
     { n: 128 },
     { max_tokens: 1 },
     { max_tokens: 16_384 },
-  ])('%j is taken and goes to the provider', async (setting) => {
-    expect((await complete(said('Hello', setting))).status).toBe(200)
-    expect(lastTurn().settings).toMatchObject(setting)
+  ])('%j is accepted and reaches the provider', async (setting) => {
+    expect((await complete(bodyOf('Hello', setting))).status).toBe(200)
+    expect(lastRequest().settings).toMatchObject(setting)
   })
 
-  test('one reply is what n of 1 gives', async () => {
-    const { body } = await complete(said('Hello', { n: 1 }))
+  test('n of 1 gives one reply', async () => {
+    const { body } = await complete(bodyOf('Hello', { n: 1 }))
     expect(body['choices']).toHaveLength(1)
   })
 })
 
-describe('400 invalid_parameter, just beyond the edges', () => {
+describe('400 invalid_parameter, beyond the limits', () => {
   test.each([
     ['temperature', [-0.01, 2.01]],
     ['top_p', [-0.01, 1.01]],
     ['n', [0, 129]],
     ['max_tokens', [0, 16_385]],
   ])('%s', async (name, values) => {
-    for (const value of values) await expectRefused(said('A', { [name]: value }), 'invalid_parameter', name)
+    for (const value of values) await expectRefused(bodyOf('A', { [name]: value }), 'invalid_parameter', name)
   })
 })
 
-test('the official client library talks, listens and streams', async () => {
+test('the official client library with audio input, audio output and streaming', async () => {
   const client = new OpenAI({ apiKey: key.text, baseURL: `${gateway.url}/openai/v1` })
   const completion = await client.chat.completions.create({
     model,

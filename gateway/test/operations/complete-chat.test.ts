@@ -26,7 +26,7 @@ interface Customer {
   text: string
 }
 
-/** Somebody of their own, so that a test finds its task by whose it is. */
+/** A separate account for each test, so that the test finds its task by account. */
 const customer = async ({
   balance = 1000,
   ...traits
@@ -36,7 +36,7 @@ const customer = async ({
   return { accountId, text: (await createKey(postgres, accountId, traits)).text }
 }
 
-const said = (content: unknown, more: object = {}) => ({
+const bodyOf = (content: unknown, more: object = {}) => ({
   model: 'vidB-2',
   messages: [{ role: 'user', content }],
   ...more,
@@ -80,7 +80,7 @@ const tasksOf = async ({ accountId }: Customer): Promise<TaskRow[]> => {
   return rows
 }
 
-/** The one task of a customer, as soon as it is there. */
+/** Waits for the only task of a customer. */
 const taskOf = async (who: Customer): Promise<TaskRow> => {
   await expect.poll(async () => (await tasksOf(who)).length, { interval: 20 }).toBe(1)
   return (await tasksOf(who))[0] as TaskRow
@@ -89,7 +89,7 @@ const taskOf = async (who: Customer): Promise<TaskRow> => {
 const contentOf = (event: ReadEvent): string =>
   (dataOf(event) as { choices: { delta: { content: string } }[] }).choices[0]?.delta.content ?? ''
 
-/** A picture of that size, or rather its first bytes. */
+/** The first bytes of a PNG of that size. */
 const pngOf = (width: number, height: number): string => {
   const bytes = Buffer.from(pixelBytes)
   bytes.writeUInt32BE(width, 16)
@@ -98,33 +98,33 @@ const pngOf = (width: number, height: number): string => {
 }
 
 describe('200, streamed', () => {
-  test('the id, the progress as it grows and the link, each in a chunk of its own', async () => {
+  test('the id, growing progress and the link, each in its own chunk', async () => {
     const who = await customer()
-    const response = await stream(who, said('A whale'))
+    const response = await stream(who, bodyOf('A whale'))
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     expect(response.headers.get('x-request-id')).toMatch(/^req_/)
     expect(response.headers.get('x-ratelimit-limit')).toBe('100000')
     const events = eventsIn(response.body)
     const { id } = await taskOf(who)
-    const heard = [await nextOf(events)]
-    expect(contentOf(heard[0] as ReadEvent)).toBe(`task_id: ${id}`)
+    const received = [await nextOf(events)]
+    expect(contentOf(received[0] as ReadEvent)).toBe(`task_id: ${id}`)
     for (const percent of [7, 7, 30, 20, 99]) await life.progress(id, percent)
     await life.begin(id)
     const mediaId = await life.complete(id, who.accountId)
-    for await (const event of events) heard.push(event)
-    expect(heard.pop()).toEqual({ data: '[DONE]' })
-    expect(heard.slice(0, -1).map(contentOf)).toEqual([
+    for await (const event of events) received.push(event)
+    expect(received.pop()).toEqual({ data: '[DONE]' })
+    expect(received.slice(0, -1).map(contentOf)).toEqual([
       `task_id: ${id}`,
       'progress: 7%',
       'progress: 30%',
       'progress: 99%',
       'progress: 100%',
     ])
-    const link = contentOf(heard.at(-1) as ReadEvent)
+    const link = contentOf(received.at(-1) as ReadEvent)
     expect(link).toMatch(new RegExp(`^video_url: https://videos\\.example/media/${mediaId}/video\\.mp4\\?`))
-    for (const [index, event] of heard.entries()) {
-      const isLast = index === heard.length - 1
+    for (const [index, event] of received.entries()) {
+      const isLast = index === received.length - 1
       expect(dataOf(event)).toEqual({
         id: `chatcmpl-${id}`,
         object: 'chat.completion.chunk',
@@ -146,23 +146,23 @@ describe('200, streamed', () => {
     ['/openai/v1', {}, '\n'],
     ['/v1', { 'x-api-dialect': 'openai' }, ''],
     ['/v1', {}, ''],
-  ])('under %s with %j each piece ends with %j', async (path, headers, lineEnd) => {
+  ])('under %s with %j each chunk ends with %j', async (path, headers, lineEnd) => {
     const who = await customer()
-    const response = await stream(who, said('A whale'), { path, headers })
+    const response = await stream(who, bodyOf('A whale'), { path, headers })
     const { id } = await taskOf(who)
     await life.progress(id, 50)
     await life.complete(id, who.accountId)
-    const heard = await allEventsIn(response.body)
-    expect(heard.pop()).toEqual({ data: '[DONE]' })
-    const contents = heard.map(contentOf)
+    const received = await allEventsIn(response.body)
+    expect(received.pop()).toEqual({ data: '[DONE]' })
+    const contents = received.map(contentOf)
     const known = [`task_id: ${id}`, 'progress: 50%', 'progress: 100%']
     expect(contents.slice(0, -1)).toEqual(known.map((line) => `${line}${lineEnd}`))
     expect(contents.at(-1)).toMatch(new RegExp(`^video_url: \\S+${lineEnd}$`))
   })
 
-  test('each line is numbered by its event, so that the events of the task go on after any of them', async () => {
+  test("lines have the ids of the task's events, so that a client can resume with them", async () => {
     const who = await customer()
-    const response = await stream(who, said('A whale'))
+    const response = await stream(who, bodyOf('A whale'))
     const { id } = await taskOf(who)
     await life.progress(id, 50)
     await life.complete(id, who.accountId)
@@ -175,9 +175,9 @@ describe('200, streamed', () => {
     expect(contentOf(numbered.at(-1) as ReadEvent)).toMatch(/^video_url: /)
   })
 
-  test('a task that starts without progress says so once', async () => {
+  test('a task that starts without progress reports 0% once', async () => {
     const who = await customer()
-    const events = eventsIn((await stream(who, said('A whale'))).body)
+    const events = eventsIn((await stream(who, bodyOf('A whale'))).body)
     await nextOf(events)
     const { id } = await taskOf(who)
     await life.begin(id)
@@ -190,9 +190,9 @@ describe('200, streamed', () => {
     ['content_policy_violation', 'content_policy_error'],
     ['task_timeout', 'server_error'],
     ['task_cancelled', 'invalid_request_error'],
-  ] as const)('a task that fails with %s: the error, and the end', async (code, type) => {
+  ] as const)('a task that fails with %s: the error and the end', async (code, type) => {
     const who = await customer()
-    const response = await stream(who, said('A whale'))
+    const response = await stream(who, bodyOf('A whale'))
     const { id } = await taskOf(who)
     await life.progress(id, 10)
     await life.fail(id, code, 'It broke.')
@@ -204,36 +204,36 @@ describe('200, streamed', () => {
     ])
   })
 
-  test('a caller who goes away leaves the task as it is', async () => {
+  test('a disconnect does not cancel the task', async () => {
     const who = await customer()
-    const leaving = new AbortController()
-    const response = await stream(who, said('A whale'), { signal: leaving.signal })
+    const disconnect = new AbortController()
+    const response = await stream(who, bodyOf('A whale'), { signal: disconnect.signal })
     await nextOf(eventsIn(response.body))
     const { id } = await taskOf(who)
-    leaving.abort()
+    disconnect.abort()
     await life.begin(id)
     await life.complete(id, who.accountId)
     expect((await taskOf(who)).state).toBe('completed')
   })
 
-  test('unless they asked for it to be cancelled with them', async () => {
+  test('a disconnect cancels the task with X-Cancel-On-Disconnect', async () => {
     const who = await customer()
-    const leaving = new AbortController()
+    const disconnect = new AbortController()
     const headers = { 'x-cancel-on-disconnect': 'true' }
-    const response = await stream(who, said('A whale'), { signal: leaving.signal, headers })
+    const response = await stream(who, bodyOf('A whale'), { signal: disconnect.signal, headers })
     await nextOf(eventsIn(response.body))
-    leaving.abort()
+    disconnect.abort()
     await expect.poll(async () => (await taskOf(who)).state).toBe('failed')
     const { id } = await taskOf(who)
-    // A read may be answered from memory for a moment.
+    // Reads may come from a cache for a short time.
     const read = async () => (await ask(`${gateway.url}/v1/videos/${id}`, who.text)).body
     await expect.poll(read).toMatchObject({ error: { code: 'task_cancelled' } })
   })
 
-  test('a gateway that closes says where to go on, and cancels nothing', async () => {
+  test('a gateway that shuts down names the event stream and does not cancel the task', async () => {
     const closing = await startGateway({}, gateway)
     const who = await customer()
-    const response = await stream(who, said('A whale'), {
+    const response = await stream(who, bodyOf('A whale'), {
       url: closing.url,
       headers: { 'x-cancel-on-disconnect': 'true' },
     })
@@ -253,7 +253,7 @@ describe('200, streamed', () => {
   })
 })
 
-describe('200, at once', () => {
+describe('200, not streamed', () => {
   const completionOf = (id: string, content: unknown) => ({
     id: `chatcmpl-${id}`,
     object: 'chat.completion',
@@ -263,9 +263,9 @@ describe('200, at once', () => {
     usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
   })
 
-  test('the three lines in one message, once the video is there', async () => {
+  test('the three lines in one message when the video is completed', async () => {
     const who = await customer()
-    const answering = complete(who, said('A whale', { model: 'vidB-2-pro', stream: false }))
+    const answering = complete(who, bodyOf('A whale', { model: 'vidB-2-pro', stream: false }))
     const { id } = await taskOf(who)
     await life.progress(id, 30)
     await life.complete(id, who.accountId)
@@ -281,10 +281,10 @@ describe('200, at once', () => {
     )
   })
 
-  test('still running when the time is up: what is known so far, never an error', async () => {
-    await using hasty = await startGateway({ CHAT_VIDEO_WAIT_SECONDS: '1' }, gateway)
+  test('a task that is still running at the time limit returns its progress', async () => {
+    await using impatient = await startGateway({ CHAT_VIDEO_WAIT_SECONDS: '1' }, gateway)
     const who = await customer()
-    const answering = complete(who, said('A whale', { model: 'vidB-2-pro' }), {}, hasty.url)
+    const answering = complete(who, bodyOf('A whale', { model: 'vidB-2-pro' }), {}, impatient.url)
     const { id } = await taskOf(who)
     await life.progress(id, 30)
     const answer = await answering
@@ -292,18 +292,18 @@ describe('200, at once', () => {
     expect(answer.body).toEqual(completionOf(id, `task_id: ${id}\nprogress: 30%`))
   })
 
-  test('a client library is answered before it gives up and asks a second time', async () => {
+  test('the response comes before the timeout of a client library', async () => {
     const who = await customer()
     const headers = { 'x-stainless-lang': 'js', 'x-stainless-timeout': '11' }
-    const answer = await complete(who, said('A whale', { model: 'vidB-2-pro' }), headers)
+    const answer = await complete(who, bodyOf('A whale', { model: 'vidB-2-pro' }), headers)
     const { id } = await taskOf(who)
     expect(answer.body).toEqual(completionOf(id, `task_id: ${id}\nprogress: 0%`))
   })
 
-  test('a gateway that closes answers what is known so far', async () => {
+  test('a gateway that shuts down returns the progress', async () => {
     const closing = await startGateway({}, gateway)
     const who = await customer()
-    const answering = complete(who, said('A whale', { model: 'vidB-2-pro' }), {}, closing.url)
+    const answering = complete(who, bodyOf('A whale', { model: 'vidB-2-pro' }), {}, closing.url)
     const { id } = await taskOf(who)
     await closing[Symbol.asyncDispose]()
     const answer = await answering
@@ -312,7 +312,7 @@ describe('200, at once', () => {
   })
 })
 
-describe('what is ordered', () => {
+describe('the order', () => {
   const orderOf = async (body: object) => {
     const who = await customer()
     const response = await stream(who, body)
@@ -321,7 +321,7 @@ describe('what is ordered', () => {
     return taskOf(who)
   }
 
-  test('the text of the last message of the user, with the defaults of the family', async () => {
+  test('is the text of the last user message with the defaults of the family', async () => {
     const { createdVia, order } = await orderOf({
       model: 'vidB-2',
       messages: [
@@ -350,9 +350,9 @@ describe('what is ordered', () => {
     })
   })
 
-  test('pictures are references, as text or as an object, and the first one says which way is up', async () => {
+  test('has reference images, as text or as an object, and the orientation of the first one', async () => {
     const { id, order } = await orderOf(
-      said([
+      bodyOf([
         { type: 'image_url', image_url: { url: pngOf(400, 700), detail: 'high' } },
         { type: 'text', text: 'A whale' },
         { type: 'image_url', image_url: pngOf(700, 400) },
@@ -365,7 +365,7 @@ describe('what is ordered', () => {
     )
     expect(rows).toHaveLength(2)
     const square = await orderOf(
-      said([
+      bodyOf([
         { type: 'image_url', image_url: pixelUri },
         { type: 'text', text: 'A whale' },
       ]),
@@ -373,13 +373,13 @@ describe('what is ordered', () => {
     expect(square.order).toMatchObject({ size: '1280x720' })
   })
 
-  test('a picture or a prompt too long to be held is ordered like any other', async () => {
+  test('may have an image or a prompt too long to be held in memory', async () => {
     const image = Buffer.concat([pixelBytes, Buffer.alloc(300_000)])
     image.writeUInt32BE(400, 16)
     image.writeUInt32BE(700, 20)
     const prompt = '🐳'.repeat(32_000)
     const { id, order } = await orderOf(
-      said([
+      bodyOf([
         { type: 'text', text: prompt },
         { type: 'image_url', image_url: { url: `data:image/png;base64,${image.toString('base64')}` } },
       ]),
@@ -392,10 +392,10 @@ describe('what is ordered', () => {
     expect(rows).toEqual([{ bytes: image.length, sha256: createHash('sha256').update(image).digest('hex') }])
   })
 
-  test('what chat has and video has not is named and passed over', async () => {
+  test('ignores and lists parameters that only text replies have', async () => {
     const who = await customer()
     const settings = { temperature: 2, top_p: 0, max_tokens: 1, max_completion_tokens: 1_000_000 }
-    const response = await stream(who, said('A whale', { ...settings, stream_options: {} }))
+    const response = await stream(who, bodyOf('A whale', { ...settings, stream_options: {} }))
     expect(response.status).toBe(200)
     expect(response.headers.get('x-ignored-params')?.split(', ').toSorted()).toEqual(
       [...Object.keys(settings), 'stream_options'].toSorted(),
@@ -404,11 +404,11 @@ describe('what is ordered', () => {
   })
 })
 
-/** Asks, streamed and not, and expects exactly this refusal each time, with nothing left behind. */
+/** Expects exactly this error, streamed and not, and no changes in the database or in storage. */
 const expectRefused = async (who: Customer, body: object, code: keyof typeof errors, param?: string) => {
   const before = await recordOf(gateway)
-  for (const asked of [body, { ...body, stream: true }])
-    expectProblem(await complete(who, asked), code, param)
+  for (const request of [body, { ...body, stream: true }])
+    expectProblem(await complete(who, request), code, param)
   expect(await recordOf(gateway)).toEqual(before)
 }
 
@@ -417,12 +417,12 @@ describe('400 missing_parameter', () => {
     ['no model', { messages: [{ role: 'user', content: 'A whale' }] }, 'model'],
     ['no messages', { model: 'vidB-2' }, 'messages'],
     ['an empty list', { model: 'vidB-2', messages: [] }, 'messages'],
-    ['no message of the user', { model: 'vidB-2', messages: [{ role: 'system', content: 'A' }] }, 'messages'],
-    ['a blank text', said('  '), 'messages'],
-    ['no content', said(undefined), 'messages'],
-    ['null', said(null), 'messages'],
-    ['no parts', said([]), 'messages'],
-    ['a picture without a word', said([{ type: 'image_url', image_url: pixelUri }]), 'messages'],
+    ['no user message', { model: 'vidB-2', messages: [{ role: 'system', content: 'A' }] }, 'messages'],
+    ['a blank text', bodyOf('  '), 'messages'],
+    ['no content', bodyOf(undefined), 'messages'],
+    ['null', bodyOf(null), 'messages'],
+    ['no parts', bodyOf([]), 'messages'],
+    ['an image without text', bodyOf([{ type: 'image_url', image_url: pixelUri }]), 'messages'],
   ])('%s', async (_, body, param) => {
     await expectRefused(await customer(), body, 'missing_parameter', param)
   })
@@ -431,78 +431,78 @@ describe('400 missing_parameter', () => {
 describe('400 invalid_parameter', () => {
   const text = { type: 'text', text: 'A whale' }
   test.each([
-    ['messages that are no list', { model: 'vidB-2', messages: 'A whale' }, 'messages'],
-    ['a message that is no object', { model: 'vidB-2', messages: ['A whale'] }, 'messages[0]'],
+    ['messages that are not a list', { model: 'vidB-2', messages: 'A whale' }, 'messages'],
+    ['a message that is not an object', { model: 'vidB-2', messages: ['A whale'] }, 'messages[0]'],
     ['no role', { model: 'vidB-2', messages: [{ content: 'A whale' }] }, 'messages[0].role'],
     [
       'an unknown role',
       { model: 'vidB-2', messages: [{ role: 'narrator', content: 'A' }] },
       'messages[0].role',
     ],
-    ['a number', said(7), 'messages[0].content'],
-    ['an object', said({ text: 'A whale' }), 'messages[0].content'],
-    ['a part that is no object', said(['A whale']), 'messages[0].content[0]'],
-    ['a part without a type', said([{ text: 'A whale' }]), 'messages[0].content[0].type'],
-    ['a part of another type', said([text, { type: 'input_audio' }]), 'messages[0].content[1].type'],
-    ['a text that is none', said([{ type: 'text', text: 7 }]), 'messages[0].content[0].text'],
-    ['a zero byte', said('A \0 whale'), 'messages[0].content'],
-    ['half a character', said([{ type: 'text', text: 'A \ud83d whale' }]), 'messages[0].content[0].text'],
-    ['a text too long', said('é'.repeat(32_001)), 'messages[0].content'],
-    ['a text much too long', said('é'.repeat(320_001)), 'messages[0].content'],
-    ['a picture that is none', said([text, { type: 'image_url' }]), 'messages[0].content[1].image_url'],
+    ['a number', bodyOf(7), 'messages[0].content'],
+    ['an object', bodyOf({ text: 'A whale' }), 'messages[0].content'],
+    ['a part that is not an object', bodyOf(['A whale']), 'messages[0].content[0]'],
+    ['a part without a type', bodyOf([{ text: 'A whale' }]), 'messages[0].content[0].type'],
+    ['a part of another type', bodyOf([text, { type: 'input_audio' }]), 'messages[0].content[1].type'],
+    ['a text that is not a string', bodyOf([{ type: 'text', text: 7 }]), 'messages[0].content[0].text'],
+    ['a NUL character', bodyOf('A \0 whale'), 'messages[0].content'],
     [
-      'a picture without its address',
-      said([text, { type: 'image_url', image_url: {} }]),
+      'an unpaired surrogate',
+      bodyOf([{ type: 'text', text: 'A \ud83d whale' }]),
+      'messages[0].content[0].text',
+    ],
+    ['a text too long', bodyOf('é'.repeat(32_001)), 'messages[0].content'],
+    ['a text much too long', bodyOf('é'.repeat(320_001)), 'messages[0].content'],
+    ['a missing image URL', bodyOf([text, { type: 'image_url' }]), 'messages[0].content[1].image_url'],
+    [
+      'an image without a URL',
+      bodyOf([text, { type: 'image_url', image_url: {} }]),
       'messages[0].content[1].image_url',
     ],
     [
-      'four pictures',
-      said([text, ...Array.from({ length: 4 }, () => ({ type: 'image_url', image_url: pixelUri }))]),
+      'four images',
+      bodyOf([text, ...Array.from({ length: 4 }, () => ({ type: 'image_url', image_url: pixelUri }))]),
       'messages[0].content',
     ],
-    ['two replies', said('A whale', { n: 2 }), 'n'],
-    ['no reply', said('A whale', { n: 0 }), 'n'],
-    ['a temperature over 2', said('A whale', { temperature: 2.1 }), 'temperature'],
-    ['a temperature below 0', said('A whale', { temperature: -0.1 }), 'temperature'],
-    ['a temperature that is no number', said('A whale', { temperature: 'warm' }), 'temperature'],
-    ['top_p over 1', said('A whale', { top_p: 1.01 }), 'top_p'],
-    ['top_p below 0', said('A whale', { top_p: -1 }), 'top_p'],
-    ['no tokens', said('A whale', { max_tokens: 0 }), 'max_tokens'],
-    ['half a token', said('A whale', { max_tokens: 1.5 }), 'max_tokens'],
-    [
-      'no tokens under the newer name',
-      said('A whale', { max_completion_tokens: 0 }),
-      'max_completion_tokens',
-    ],
-    ['a model that is no text', said('A whale', { model: 7 }), 'model'],
-    ['a model of family A', said('A whale', { model: 'vidA_3_1' }), 'model'],
-    ['a model that speaks', said('A whale', { model: 'ttsB-3.1-flash-tts-preview' }), 'model'],
+    ['two replies', bodyOf('A whale', { n: 2 }), 'n'],
+    ['zero replies', bodyOf('A whale', { n: 0 }), 'n'],
+    ['a temperature over 2', bodyOf('A whale', { temperature: 2.1 }), 'temperature'],
+    ['a temperature below 0', bodyOf('A whale', { temperature: -0.1 }), 'temperature'],
+    ['a temperature that is not a number', bodyOf('A whale', { temperature: 'warm' }), 'temperature'],
+    ['top_p over 1', bodyOf('A whale', { top_p: 1.01 }), 'top_p'],
+    ['top_p below 0', bodyOf('A whale', { top_p: -1 }), 'top_p'],
+    ['zero tokens', bodyOf('A whale', { max_tokens: 0 }), 'max_tokens'],
+    ['a fractional number of tokens', bodyOf('A whale', { max_tokens: 1.5 }), 'max_tokens'],
+    ['zero max_completion_tokens', bodyOf('A whale', { max_completion_tokens: 0 }), 'max_completion_tokens'],
+    ['a model that is not a string', bodyOf('A whale', { model: 7 }), 'model'],
+    ['a model of family A', bodyOf('A whale', { model: 'vidA_3_1' }), 'model'],
+    ['a speech model', bodyOf('A whale', { model: 'ttsB-3.1-flash-tts-preview' }), 'model'],
   ])('%s', async (_, body, param) => {
     await expectRefused(await customer(), body, 'invalid_parameter', param)
   })
 
-  test.each([0, 2, 129])('n of %i is told that a video model makes one', async (n) => {
-    const answer = await complete(await customer(), said('A whale', { n }))
+  test.each([0, 2, 129])('n of %i is refused because a video model supports only 1', async (n) => {
+    const answer = await complete(await customer(), bodyOf('A whale', { n }))
     expectProblem(answer, 'invalid_parameter', 'n')
     expect(answer.body['error']).toHaveProperty('message', `'n' must be 1 (got ${n}).`)
   })
 
-  test('stream that is neither true nor false', async () => {
-    const answer = await complete(await customer(), said('A whale', { stream: 'perhaps' }))
+  test('stream that is not a boolean', async () => {
+    const answer = await complete(await customer(), bodyOf('A whale', { stream: 'perhaps' }))
     expectProblem(answer, 'invalid_parameter', 'stream')
   })
 })
 
 describe('400 invalid_image', () => {
   test.each([
-    ['no picture at all', 'data:image/png;base64,AAAA'],
-    ['an address nobody may call', 'http://127.0.0.1:9/whale.png'],
-    ['a long text that is no picture', `data:image/png;base64,${'A'.repeat(100_000)}`],
-    ['a long text that is no base64', `data:image/png;base64,${'A'.repeat(100_000)}*`],
-    ['a long text that is no data URI', `https://example.org/${'a'.repeat(100_000)}`],
-    ['a picture of more than 20 MB', `data:image/png;base64,${'A'.repeat(28_000_000)}`],
+    ['data that is not an image', 'data:image/png;base64,AAAA'],
+    ['a URL that may not be fetched', 'http://127.0.0.1:9/whale.png'],
+    ['a long text that is not an image', `data:image/png;base64,${'A'.repeat(100_000)}`],
+    ['a long text that is not base64', `data:image/png;base64,${'A'.repeat(100_000)}*`],
+    ['a long text that is not a data URI', `https://example.org/${'a'.repeat(100_000)}`],
+    ['an image of more than 20 MB', `data:image/png;base64,${'A'.repeat(28_000_000)}`],
   ])('%s', async (_, url) => {
-    const body = said([
+    const body = bodyOf([
       { type: 'text', text: 'A whale' },
       { type: 'image_url', image_url: { url } },
     ])
@@ -510,10 +510,10 @@ describe('400 invalid_image', () => {
   })
 })
 
-/** How a reply that waits is answered when its task fails. */
+/** The response of a non-streaming request whose task fails. */
 const failing = async (code: TaskErrorCode): Promise<Answer> => {
   const who = await customer()
-  const answering = complete(who, said('A whale'))
+  const answering = complete(who, bodyOf('A whale'))
   const { id } = await taskOf(who)
   await life.fail(id, code, 'It broke.')
   const answer = await answering
@@ -528,27 +528,27 @@ describe('400 for a task that failed', () => {
     ['invalid_image', 'invalid_image'],
     ['invalid_parameter', 'invalid_parameter'],
     ['task_cancelled', 'task_failed'],
-  ] as const)('%s is told as %s', async (code, answered) => {
+  ] as const)('%s is returned as %s', async (code, answered) => {
     expectProblem(await failing(code), answered)
   })
 })
 
 describe('402', () => {
   test('insufficient_balance', async () => {
-    await expectRefused(await customer({ balance: 0.9 }), said('A whale'), 'insufficient_balance')
+    await expectRefused(await customer({ balance: 0.9 }), bodyOf('A whale'), 'insufficient_balance')
   })
 })
 
 describe('403', () => {
   test('model_access_denied', async () => {
     const who = await customer({ models: ['vidB-2-pro'] })
-    await expectRefused(who, said('A whale'), 'model_access_denied', 'model')
+    await expectRefused(who, bodyOf('A whale'), 'model_access_denied', 'model')
   })
 })
 
 describe('404', () => {
   test('model_not_found', async () => {
-    await expectRefused(await customer(), said('A whale', { model: 'vidZ' }), 'model_not_found', 'model')
+    await expectRefused(await customer(), bodyOf('A whale', { model: 'vidZ' }), 'model_not_found', 'model')
   })
 })
 
@@ -560,10 +560,10 @@ describe('502 for a task that failed', () => {
 
 describe('200, line by line', () => {
   test.each(['vidB-2', 'vidB-2-pro'])(
-    '%s: each event is one line of data, and [DONE] is the last',
+    '%s: each event is one data line, and [DONE] is the last',
     async (model) => {
       const who = await customer()
-      const response = await stream(who, said('A whale', { model }))
+      const response = await stream(who, bodyOf('A whale', { model }))
       const { id } = await taskOf(who)
       await life.progress(id, 50)
       await life.complete(id, who.accountId)

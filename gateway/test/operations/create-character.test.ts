@@ -11,7 +11,7 @@ import { makeVideo, probe } from '../kit/sample-video.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway
-let safeFetch: FileServer
+let files: FileServer
 let accountId: string
 let key: TestKey
 let video: Buffer
@@ -45,30 +45,30 @@ const clipOf = async (username: unknown) => {
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-samples-'))
   video = await makeVideo(directory)
-  safeFetch = await serveFiles({
+  files = await serveFiles({
     '/five.mp4': video,
     '/five.mp4?again': video,
     '/late.mp4': video,
     '/short.mp4': await makeVideo(directory, { seconds: 0.5 }),
     '/tall.mp4': await makeVideo(directory, { seconds: 2, size: '270x480' }),
-    '/picture.mp4': pixelBytes,
-    '/text.mp4': Buffer.from('this is no video '.repeat(1_000)),
+    '/image.mp4': pixelBytes,
+    '/text.mp4': Buffer.from('this is not a video '.repeat(1_000)),
     '/cut.mp4': video.subarray(0, 5_000),
     '/empty.mp4': Buffer.alloc(0),
   })
-  gateway = await startGateway({ FETCH_ALLOW_ORIGINS: safeFetch.url })
+  gateway = await startGateway({ FETCH_ALLOW_ORIGINS: files.url })
   accountId = await createAccount(gateway.database.postgres)
   key = await createKey(gateway.database.postgres, accountId)
 })
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]()
-  await safeFetch[Symbol.asyncDispose]()
+  await files[Symbol.asyncDispose]()
   await rm(directory, { recursive: true })
 })
 
 describe('200', () => {
-  test('of a URL: four fields, a square portrait, three seconds of clip', async () => {
-    const { status, body } = await make({ url: `${safeFetch.url}/five.mp4` })
+  test('from a URL: four fields, a square portrait and a clip of three seconds', async () => {
+    const { status, body } = await make({ url: `${files.url}/five.mp4` })
     expect(status).toBe(200)
     expect(body).toEqual({
       id: expect.stringMatching(/^char_[0-9a-f-]{36}$/),
@@ -87,13 +87,13 @@ describe('200', () => {
     expect(clip.seconds).toBeCloseTo(3, 1)
   })
 
-  test('the same request gives the same character and fetches nothing; another part gives another', async () => {
-    const url = `${safeFetch.url}/five.mp4?again`
+  test('the same request returns the same character without a download; another span makes another one', async () => {
+    const url = `${files.url}/five.mp4?again`
     const first = await make({ url, timestamps: '1,2.5' })
     const second = await make({ url, timestamps: ' 1.0 , 2.5', model: 'vidB-2' })
     expect(second.body).toMatchObject({ id: first.body['id'], username: first.body['username'] })
     expect(second.headers.get('x-ignored-params')).toBe('model')
-    expect(safeFetch.asked.filter((path) => path === '/five.mp4?again')).toHaveLength(1)
+    expect(files.asked.filter((path) => path === '/five.mp4?again')).toHaveLength(1)
     expect((await probe(await clipOf(first.body['username']))).seconds).toBeCloseTo(1.5, 1)
     const third = await make({ url, timestamps: '2,4' })
     expect(third.body['id']).not.toBe(first.body['id'])
@@ -105,28 +105,26 @@ describe('200', () => {
     expect(other.body['id']).not.toBe(first.body['id'])
   })
 
-  test('many at once are one', async () => {
+  test('concurrent equal requests make one character', async () => {
     const before = await countOf()
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => make({ url: `${safeFetch.url}/tall.mp4` })),
-    )
+    const answers = await Promise.all(Array.from({ length: 8 }, () => make({ url: `${files.url}/tall.mp4` })))
     expect(new Set(answers.map(({ body }) => body['id'])).size).toBe(1)
     expect(await countOf()).toBe(Number(before) + 1)
     expect((await probe(await clipOf(answers[0]?.body['username']))).seconds).toBeCloseTo(2, 1)
   })
 
-  test('of a task, and of the link to its video, is the same one; neither is fetched', async () => {
+  test('a task and the link to its video give the same character without a download', async () => {
     const id = await completed()
-    const asked = safeFetch.asked.length
+    const downloads = files.asked.length
     const { status, body } = await make({ from_task: id, timestamps: '0,2' })
     expect(status).toBe(200)
     const { body: task } = await ask(`${gateway.url}/v1/videos/${id}`, key.text)
     const linked = await make({ url: task['video_url'], timestamps: '0,2' })
     expect(linked.body).toMatchObject({ id: body['id'] })
-    expect(safeFetch.asked).toHaveLength(asked)
+    expect(files.asked).toHaveLength(downloads)
   })
 
-  test('of a private task has a page that only its link opens', async () => {
+  test('the page of a character from a private task needs its signed link', async () => {
     const id = await completed({ private: true })
     const { body } = await make({ from_task: id })
     const { pathname, search } = new URL(String(body['permalink']))
@@ -150,26 +148,26 @@ describe('400', () => {
   test.each(['0,0.5', '0,4', '3,1', '1', 'a,b', '-1,1'])(
     'invalid_parameter for timestamps %s',
     async (given) => {
-      const asked = safeFetch.asked.length
+      const downloads = files.asked.length
       expectProblem(
-        await make({ url: `${safeFetch.url}/five.mp4`, timestamps: given }),
+        await make({ url: `${files.url}/five.mp4`, timestamps: given }),
         'invalid_parameter',
         'timestamps',
       )
-      expect(safeFetch.asked).toHaveLength(asked)
+      expect(files.asked).toHaveLength(downloads)
     },
   )
 
-  test('invalid_parameter for a part that the video does not have', async () => {
-    const body = { url: `${safeFetch.url}/five.mp4`, timestamps: '4,6' }
+  test('invalid_parameter for a span outside of the video', async () => {
+    const body = { url: `${files.url}/five.mp4`, timestamps: '4,6' }
     expectProblem(await make(body), 'invalid_parameter', 'timestamps')
   })
 
-  test.each(['/picture.mp4', '/text.mp4', '/cut.mp4', '/empty.mp4', '/short.mp4', '/gone.mp4'])(
+  test.each(['/image.mp4', '/text.mp4', '/cut.mp4', '/empty.mp4', '/short.mp4', '/gone.mp4'])(
     'invalid_parameter for %s, and nothing is left behind',
     async (path) => {
       const before = await recordOf(gateway)
-      expectProblem(await make({ url: `${safeFetch.url}${path}` }), 'invalid_parameter', 'url')
+      expectProblem(await make({ url: `${files.url}${path}` }), 'invalid_parameter', 'url')
       expect(await recordOf(gateway)).toEqual(before)
     },
   )
@@ -185,13 +183,13 @@ describe('400', () => {
     expectProblem(await make({ url }), 'invalid_parameter', 'url')
   })
 
-  test('invalid_parameter for a link of ours that was altered', async () => {
+  test('invalid_parameter for an altered media link', async () => {
     const { body } = await ask(`${gateway.url}/v1/videos/${await completed()}`, key.text)
     const url = String(body['video_url']).replace('signature=', 'signature=A')
     expectProblem(await make({ url }), 'invalid_parameter', 'url')
   })
 
-  test('invalid_parameter for a task of family A and for a task whose file is no video', async () => {
+  test('invalid_parameter for a task of family A and for a task whose file is not a video', async () => {
     const { body } = await ask(`${gateway.url}/v1/videos`, key.text, {
       method: 'POST',
       body: form({
@@ -223,7 +221,7 @@ describe('404', () => {
 })
 
 describe('410', () => {
-  test('media_expired for a task whose video is past its retention', async () => {
+  test('media_expired for a task whose video has expired', async () => {
     const id = await create()
     await completeTask(gateway, accountId, id, { bytes: video, expiresAt: new Date(Date.now() - 1_000) })
     expectProblem(await make({ from_task: id }), 'media_expired', 'from_task')
@@ -235,16 +233,16 @@ describe('410', () => {
 })
 
 describe('503', () => {
-  test('service_unavailable with Retry-After while it is made, and the same request gets it later', async () => {
-    await using hurried = await startGateway(
-      { FETCH_ALLOW_ORIGINS: safeFetch.url, CHARACTER_WAIT_SECONDS: '0' },
+  test('service_unavailable with Retry-After while it is being made; a repeated request returns it', async () => {
+    await using impatient = await startGateway(
+      { FETCH_ALLOW_ORIGINS: files.url, CHARACTER_WAIT_SECONDS: '0' },
       gateway,
     )
-    const url = `${safeFetch.url}/late.mp4`
-    const first = await make({ url }, key.text, hurried.url)
+    const url = `${files.url}/late.mp4`
+    const first = await make({ url }, key.text, impatient.url)
     expectProblem(first, 'service_unavailable')
     expect(first.headers.get('retry-after')).toBe('10')
-    await expect.poll(async () => (await make({ url }, key.text, hurried.url)).status).toBe(200)
-    expect(safeFetch.asked.filter((path) => path === '/late.mp4')).toHaveLength(1)
+    await expect.poll(async () => (await make({ url }, key.text, impatient.url)).status).toBe(200)
+    expect(files.asked.filter((path) => path === '/late.mp4')).toHaveLength(1)
   })
 })

@@ -43,9 +43,9 @@ const say = (
 const ask = (body: unknown, { text = key.text, url = gateway.url, headers = {} } = {}) =>
   askJson(`${url}/v1/audio/speech`, text, body, headers)
 const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer())
-const spoken = () => {
+const lastSpeech = () => {
   const last = gateway.vendor.speeches().at(-1)
-  if (last === undefined) throw new Error('the vendor was not asked')
+  if (last === undefined) throw new Error('the vendor has received no request')
   return last
 }
 
@@ -56,15 +56,15 @@ const balanceOf = (account: string) => paygBalanceOf(gateway.database.postgres, 
 
 const expectRefused = async (send: () => Promise<Answer>, code: ErrorCode, param?: string) => {
   const before = await recordOf(gateway)
-  const asked = gateway.vendor.speeches().length
+  const calls = gateway.vendor.speeches().length
   const answer = await send()
   expectProblem(answer, code, param)
   expect(await recordOf(gateway)).toEqual(before)
-  expect(gateway.vendor.speeches()).toHaveLength(asked)
+  expect(gateway.vendor.speeches()).toHaveLength(calls)
   return answer
 }
 
-/** What an independent program takes the bytes for. */
+/** The codec that ffprobe detects. */
 const codecOf = async (bytes: Buffer, given: string[] = []) => {
   const probing = promisify(execFile)('ffprobe', [
     ...['-v', 'error', ...given, '-i', 'pipe:0'],
@@ -92,17 +92,17 @@ describe('200', () => {
       format === 'pcm' ? 'pcm_s16le;rate=24000;channels=1' : null,
     )
     const bytes = Buffer.from(await response.arrayBuffer())
-    expect(bytes).toHaveLength(spoken().sizeBytes)
+    expect(bytes).toHaveLength(lastSpeech().sizeBytes)
     expect(await codecOf(bytes, format === 'pcm' ? ['-f', 's16le', '-ar', '24000', '-ac', '1'] : [])).toBe(
       codec,
     )
   })
 
-  test('mp3 is what one gets without asking, at the usual speed', async () => {
+  test('the defaults are mp3 and speed 1', async () => {
     const response = await say(hello)
     expect(response.headers.get('content-type')).toBe('audio/mpeg')
     await bytesOf(response)
-    expect(spoken()).toMatchObject({
+    expect(lastSpeech()).toMatchObject({
       ...hello,
       format: 'mp3',
       speed: 1,
@@ -111,7 +111,7 @@ describe('200', () => {
     })
   })
 
-  test('the order reaches the vendor as it was given, a voice by name or by id', async () => {
+  test('all parameters reach the vendor, with a voice by name or by id', async () => {
     const order = {
       ...hello,
       voice: { id: 'nova' },
@@ -122,10 +122,15 @@ describe('200', () => {
     const response = await say(order)
     expect(response.headers.get('x-ignored-params')).toBeNull()
     await bytesOf(response)
-    expect(spoken()).toMatchObject({ voice: 'nova', speed: 1.25, instructions: 'Whisper.', format: 'pcm' })
+    expect(lastSpeech()).toMatchObject({
+      voice: 'nova',
+      speed: 1.25,
+      instructions: 'Whisper.',
+      format: 'pcm',
+    })
   })
 
-  test('a model is asked for by the name its vendor knows', async () => {
+  test('the vendor gets its own name of the model', async () => {
     await using other = await startVendorGateway({}, { [modelB]: { upstreamModel: 'speaker-9' } })
     const account = await createAccount(other.database.postgres)
     const { text } = await createKey(other.database.postgres, account)
@@ -133,29 +138,29 @@ describe('200', () => {
     expect(other.vendor.speeches()[0]).toMatchObject({ model: 'speaker-9', voice: 'Kore' })
   })
 
-  test('instructions to a model that does not listen are passed over and named, even wrong ones', async () => {
+  test('instructions are ignored and listed for a model that does not support them, even invalid ones', async () => {
     for (const instructions of ['Whisper.', 7, 'x'.repeat(5_000)]) {
       const response = await say({ ...hello, model: modelB, voice: 'Puck', instructions, mood: 'gay' })
       expect(response.status).toBe(200)
       expect(response.headers.get('x-ignored-params')).toBe('instructions, mood')
       await bytesOf(response)
-      expect(spoken().instructions).toBeUndefined()
+      expect(lastSpeech().instructions).toBeUndefined()
     }
   })
 
   test.each([0.25, 4, '1.5'])('a speed of %j', async (speed) => {
     expect((await bytesOf(await say({ ...hello, speed }))).length).toBeGreaterThan(0)
-    expect(spoken().speed).toBe(Number(speed))
+    expect(lastSpeech().speed).toBe(Number(speed))
   })
 
-  test('characters are counted as people count them: 4096 that take two units each', async () => {
+  test('input is counted in code points: 4096 emojis are allowed', async () => {
     const response = await say({ ...hello, input: '😀'.repeat(4_096), speed: 4 })
     expect(response.status).toBe(200)
     await bytesOf(response)
-    expect([...spoken().input]).toHaveLength(4_096)
+    expect([...lastSpeech().input]).toHaveLength(4_096)
   })
 
-  test('the first bytes are here while the vendor still speaks', async () => {
+  test('the first bytes arrive while the vendor is still sending', async () => {
     const response = await say({
       ...hello,
       input: 'On and on vendor:pace=20 vendor:chunks=64',
@@ -164,47 +169,47 @@ describe('200', () => {
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     const { value } = await reader.read()
     expect(value?.length).toBeGreaterThan(0)
-    const { state, sentBytes, sizeBytes } = spoken()
+    const { state, sentBytes, sizeBytes } = lastSpeech()
     expect(state).toBe('under way')
     expect(sentBytes).toBeLessThan(sizeBytes / 2)
     await reader.cancel()
   })
 
-  test('a listener who does not read holds the vendor up instead of filling the memory', async () => {
-    // Four and a half minutes of samples are 13 MB, more than the connections between them can hold.
+  test('a client that does not read stops the vendor by backpressure', async () => {
+    // Four and a half minutes of samples are 13 MB, more than the socket buffers can hold.
     const input = 'a'.repeat(4_000)
     const sent = await new Promise<number>((resolve, reject) => {
-      const asked = httpRequest(`${gateway.url}/v1/audio/speech`, {
+      const request = httpRequest(`${gateway.url}/v1/audio/speech`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key.text}`, 'content-type': 'application/json' },
       })
-      asked.on('error', reject).on('response', (response) => {
+      request.on('error', reject).on('response', (response) => {
         response.pause()
         let last = -1
         const watch = setInterval(() => {
-          const { sentBytes } = spoken()
+          const { sentBytes } = lastSpeech()
           if (sentBytes !== last) {
             last = sentBytes
             return
           }
           clearInterval(watch)
           response.on('error', () => undefined)
-          asked.destroy()
+          request.destroy()
           resolve(sentBytes)
         }, 300)
       })
-      asked.end(
+      request.end(
         JSON.stringify({ ...hello, input: `${input} vendor:pace=0`, speed: 0.5, response_format: 'wav' }),
       )
     })
     expect(sent).toBeGreaterThan(0)
-    expect(sent).toBeLessThan(spoken().sizeBytes)
+    expect(sent).toBeLessThan(lastSpeech().sizeBytes)
   })
 
-  test('as events: the same bytes in base64, and an end', async () => {
-    const asked = { ...hello, response_format: 'wav' }
-    const whole = await bytesOf(await say(asked))
-    const response = await say({ ...asked, stream_format: 'sse' })
+  test('server-sent events contain the same bytes in base64 and an end event', async () => {
+    const body = { ...hello, response_format: 'wav' }
+    const whole = await bytesOf(await say(body))
+    const response = await say({ ...body, stream_format: 'sse' })
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     const events = (await allEventsIn(response.body)).map(dataOf) as { type: string; audio?: string }[]
     expect(events.length).toBeGreaterThan(2)
@@ -216,7 +221,7 @@ describe('200', () => {
     expect(Buffer.concat(parts).equals(whole)).toBe(true)
   })
 
-  test('an engine that answers in place of a better one is named', async () => {
+  test('a fallback engine is named in the headers', async () => {
     await using local = await listen((_, response) => {
       response.writeHead(200, {
         'content-type': 'audio/wav',
@@ -253,9 +258,9 @@ describe('money', () => {
   // 100 characters at 15 micros each.
   const hundred = (words: string) => words.padEnd(100, '.')
 
-  test('a speech that was heard to its end costs its characters', async () => {
+  test('a complete speech is charged by its characters', async () => {
     const { account, text } = await spender(1)
-    // The sign takes two units of a hundred and is one character.
+    // The emoji is one character but two UTF-16 units, so there are 99 characters.
     await bytesOf(await say({ ...hello, input: hundred('Hello 😀') }, { text }))
     expect(await requestsOf(account)).toEqual([
       {
@@ -271,18 +276,21 @@ describe('money', () => {
   })
 
   test.each([0.02, 0.25, 0.987])(
-    'a listener who leaves after %d of a speech pays for the text the vendor was given, and the vendor is stopped',
+    'a client that disconnects after %d of a speech pays for the whole text, and the vendor is stopped',
     async (part) => {
       const { account, text } = await spender(1, { quotaMicros: 10_000 })
-      const leave = new AbortController()
+      const disconnect = new AbortController()
       const input = hundred('On and on vendor:chunks=400 vendor:pace=1')
-      const response = await say({ ...hello, input, response_format: 'pcm' }, { text, signal: leave.signal })
+      const response = await say(
+        { ...hello, input, response_format: 'pcm' },
+        { text, signal: disconnect.signal },
+      )
       const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-      for (let heard = 0; heard < spoken().sizeBytes * part;)
-        heard += (await reader.read()).value?.length ?? 0
-      leave.abort()
-      await expect.poll(() => spoken().state).not.toBe('under way')
-      if (part < 0.5) expect(spoken().state).toBe('abandoned')
+      for (let received = 0; received < lastSpeech().sizeBytes * part;)
+        received += (await reader.read()).value?.length ?? 0
+      disconnect.abort()
+      await expect.poll(() => lastSpeech().state).not.toBe('under way')
+      if (part < 0.5) expect(lastSpeech().state).toBe('abandoned')
       await expect.poll(async () => (await requestsOf(account))[0]).toMatchObject({ captured: 1_500 })
       expect(await balanceOf(account)).toEqual({ available: 1_000_000 - 1_500, held: 0 })
       const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
@@ -293,7 +301,7 @@ describe('money', () => {
     },
   )
 
-  test('a vendor that breaks off cuts the connection, and what was not sent is given back', async () => {
+  test('a vendor failure resets the connection and releases the share that was not sent', async () => {
     const { account, text } = await spender(1)
     const input = hundred('On and on vendor:die')
     const response = await say({ ...hello, input, response_format: 'wav' }, { text })
@@ -307,11 +315,11 @@ describe('money', () => {
     expect(captured).toBeLessThanOrEqual(900)
   })
 
-  test('as events a break is told, and there is no end', async () => {
+  test('a vendor failure in an event stream is an error event, without an end event', async () => {
     const { account, text } = await spender(1)
     const input = hundred('On and on vendor:die')
-    const asked = { ...hello, input, response_format: 'wav', stream_format: 'sse' }
-    const events = (await allEventsIn((await say(asked, { text })).body)).map(dataOf)
+    const body = { ...hello, input, response_format: 'wav', stream_format: 'sse' }
+    const events = (await allEventsIn((await say(body, { text })).body)).map(dataOf)
     expect(events.at(-1)).toEqual({
       error: { code: 'upstream_error', type: 'server_error', message: expect.any(String) },
     })
@@ -319,21 +327,21 @@ describe('money', () => {
     expect((await requestsOf(account))[0]).toMatchObject({ outcome: 'failed' })
   })
 
-  test('a listener to events who leaves stops the vendor and pays for the whole text', async () => {
+  test('a disconnect from an event stream stops the vendor and charges the whole text', async () => {
     const { account, text } = await spender(1)
-    const leave = new AbortController()
+    const disconnect = new AbortController()
     const input = hundred('On and on vendor:chunks=64 vendor:pace=20')
-    const asked = { ...hello, input, response_format: 'pcm', stream_format: 'sse' }
-    const events = eventsIn((await say(asked, { text, signal: leave.signal })).body)
+    const body = { ...hello, input, response_format: 'pcm', stream_format: 'sse' }
+    const events = eventsIn((await say(body, { text, signal: disconnect.signal })).body)
     await nextOf(events)
-    leave.abort()
-    await expect.poll(() => spoken().state).toBe('abandoned')
+    disconnect.abort()
+    await expect.poll(() => lastSpeech().state).toBe('abandoned')
     await expect
       .poll(async () => (await requestsOf(account))[0])
       .toMatchObject({ outcome: 'aborted', captured: 1_500 })
   })
 
-  test('what failed before the first byte costs nothing', async () => {
+  test('a failure before the first byte is not charged', async () => {
     const { account, text } = await spender(1, { quotaMicros: 10_000 })
     expectProblem(await ask({ ...hello, input: 'No vendor:500' }, { text }), 'upstream_error')
     expect(await requestsOf(account)).toMatchObject([{ outcome: 'failed', captured: 0 }])
@@ -386,16 +394,16 @@ describe('400 invalid_parameter', () => {
     }
   })
 
-  test('a model that does not speak', async () => {
+  test('a model that does not support speech', async () => {
     const { body } = await expectRefused(
       () => ask({ ...hello, model: 'asr-1' }),
       'invalid_parameter',
       'model',
     )
-    expect(body['error']).toHaveProperty('message', expect.stringContaining(`it takes ${modelA}, ${modelB}.`))
+    expect(body['error']).toHaveProperty('message', expect.stringContaining(`one of: ${modelA}, ${modelB}.`))
   })
 
-  test('what the vendor says is wrong with a value', async () => {
+  test('a value that the vendor rejects', async () => {
     expectProblem(await ask({ ...hello, input: 'vendor:reject=invalid_value' }), 'invalid_parameter', 'input')
   })
 })
@@ -404,7 +412,7 @@ describe('400 voice_not_supported', () => {
   test.each([
     [modelA, ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']],
     [modelB, ['Aoede', 'Charon', 'Fenrir', 'Kore', 'Puck']],
-  ])('%s has exactly its voices, and names them', async (model, voices) => {
+  ])('%s has exactly its voices, and the error lists them', async (model, voices) => {
     for (const voice of voices) {
       const response = await say({ ...hello, model, voice })
       expect(response.status).toBe(200)
@@ -424,13 +432,13 @@ describe('400 voice_not_supported', () => {
 })
 
 describe('400 content_policy_violation', () => {
-  test('a text the vendor will not say', async () => {
+  test('a text that the vendor rejects', async () => {
     expectProblem(await ask({ ...hello, input: 'vendor:moderated' }), 'content_policy_violation')
   })
 })
 
 describe('400 output_length_exceeded', () => {
-  test('a vendor that stops for length with nothing to show', async () => {
+  test('a vendor that stops at its length limit without output', async () => {
     expectProblem(await ask({ ...hello, input: 'vendor:reject=max_output_tokens' }), 'output_length_exceeded')
   })
 })
@@ -438,7 +446,7 @@ describe('400 output_length_exceeded', () => {
 describe('402', () => {
   const refused = (text: string, code: ErrorCode) => expectRefused(() => ask(hello, { text }), code)
 
-  test('insufficient_balance, and not a micro less', async () => {
+  test('insufficient_balance', async () => {
     const { text } = await spender(0)
     const { headers } = await refused(text, 'insufficient_balance')
     expect(headers.get('x-should-retry')).toBe('false')
@@ -458,7 +466,7 @@ describe('402', () => {
 })
 
 describe('403 audio_requires_payg', () => {
-  test('a subscription key, where the operator wants it so, before any parameter', async () => {
+  test('a subscription key, if the operator requires it, before parameters are checked', async () => {
     const { postgres } = gateway.database
     const subscriber = await spender(0, { kind: 'subscription' })
     await subscribe(postgres, subscriber.account)
@@ -467,21 +475,21 @@ describe('403 audio_requires_payg', () => {
     await bytesOf(response)
 
     await using strict = await startGateway({ AUDIO_REQUIRES_PAYG: 'true' }, gateway)
-    const asked = { text: subscriber.text, url: strict.url }
-    await expectRefused(() => ask({ ...hello, voice: 'nobody' }, asked), 'audio_requires_payg')
-    await expectRefused(() => ask({ ...hello, model: 'nonsense' }, asked), 'model_not_found', 'model')
+    const options = { text: subscriber.text, url: strict.url }
+    await expectRefused(() => ask({ ...hello, voice: 'nobody' }, options), 'audio_requires_payg')
+    await expectRefused(() => ask({ ...hello, model: 'nonsense' }, options), 'model_not_found', 'model')
   })
 })
 
 describe('403 model_access_denied', () => {
-  test('a model the key is not for', async () => {
+  test('a model that the key may not use', async () => {
     const { text } = await createKey(gateway.database.postgres, accountId, { models: [modelB] })
     await expectRefused(() => ask(hello, { text }), 'model_access_denied', 'model')
   })
 })
 
 describe('404 model_not_found', () => {
-  test('an unknown model, before what else is wrong', async () => {
+  test('an unknown model, before other errors', async () => {
     await expectRefused(() => ask({ model: 'tts-1' }), 'model_not_found', 'model')
   })
 })
@@ -494,7 +502,7 @@ describe('502 upstream_error', () => {
     },
   )
 
-  test("nothing of the vendor's words, host or key is shown", async () => {
+  test("the error does not contain the vendor's message, host or key", async () => {
     const { body } = await ask({ ...hello, input: 'vendor:leak' })
     expect(body['error']).toMatchObject({ code: 'invalid_parameter' })
     expect(JSON.stringify(body)).not.toContain(vendorKey)
@@ -502,7 +510,7 @@ describe('502 upstream_error', () => {
     expect(JSON.stringify(body)).not.toContain('refused')
   })
 
-  test('a vendor that is away', async () => {
+  test('an unreachable vendor', async () => {
     gateway.vendor.faults.down = true
     expectProblem(await ask(hello), 'upstream_error')
     gateway.vendor.faults.down = false
@@ -510,7 +518,7 @@ describe('502 upstream_error', () => {
 })
 
 describe('503 model_overloaded', () => {
-  test('a vendor that has no time, with its word for when', async () => {
+  test('an overloaded vendor, with its Retry-After', async () => {
     const answer = await ask({ ...hello, input: 'vendor:busy' })
     expectProblem(answer, 'model_overloaded')
     expect(answer.headers.get('retry-after')).toBe('7')
@@ -518,7 +526,7 @@ describe('503 model_overloaded', () => {
 })
 
 describe('503 service_unavailable', () => {
-  test('the built-in provider without weights says what to do about it', async () => {
+  test('the built-in provider without weights explains how to install them', async () => {
     const message = 'No engine that speaks is here. Run `kinora models pull speech`.'
     await using local = await listen((_, response) => {
       response.writeHead(503, { 'content-type': 'application/json' })
@@ -531,8 +539,8 @@ describe('503 service_unavailable', () => {
   })
 })
 
-describe('after all of this', () => {
-  test('the ledger is in balance and nothing is held', async () => {
+describe('after all tests', () => {
+  test('the ledger is balanced and nothing is held', async () => {
     const held = async () => {
       const { rows } = await gateway.database.postgres.query<{ held: number }>(
         'select sum(held_micros) as held from balances',

@@ -31,7 +31,7 @@ type Given = Record<string, string | string[]>
 type RequestBody = NonNullable<RequestInit['body']>
 
 const fileBytesMax = 26_214_400
-/** Long enough for all that the vendor makes out. */
+/** Long enough for all segments of the simulated vendor. */
 const sound = wave(5)
 const text = `vendor transcript of ${sound.length} bytes`
 
@@ -57,9 +57,9 @@ const send = (body: RequestBody, { text: keyText = key.text, url = gateway.url, 
 const sendFields = (fields: Given, given: Parameters<typeof send>[1] = {}) =>
   send(audioForm(sound, { model: 'asr-1', ...fields }), given)
 
-const heard = () => {
+const lastRequest = () => {
   const last = gateway.vendor.transcriptions().at(-1)
-  if (last === undefined) throw new Error('the vendor was not asked')
+  if (last === undefined) throw new Error('the vendor has received no request')
   return last
 }
 
@@ -68,14 +68,14 @@ const spender = (balance: number, traits?: Traits) =>
 const requestsOf = (account: string) => meteredRequestsOf(gateway.database.postgres, account)
 const balanceOf = (account: string) => paygBalanceOf(gateway.database.postgres, account)
 
-/** Asks, expects exactly this refusal, and that it left nothing behind and reached no vendor. */
+/** Expects exactly this error, no changes in the database or in storage, and no request to the vendor. */
 const expectRefused = async (attempt: () => Promise<Answer>, code: ErrorCode, param?: string) => {
   const before = await recordOf(gateway)
-  const asked = gateway.vendor.transcriptions().length
+  const calls = gateway.vendor.transcriptions().length
   const answer = await attempt()
   expectProblem(answer, code, param)
   expect(await recordOf(gateway)).toEqual(before)
-  expect(gateway.vendor.transcriptions()).toHaveLength(asked)
+  expect(gateway.vendor.transcriptions()).toHaveLength(calls)
   return answer
 }
 
@@ -92,11 +92,11 @@ const listen = async (answer: Parameters<typeof createServer>[1]) => {
 }
 
 describe('200', () => {
-  test('json is what one gets without asking, and the recording reaches the vendor as it was', async () => {
+  test('the default format is json, and the vendor gets the file unchanged', async () => {
     const answer = await sendFields({})
     expect(answer.body).toEqual({ text })
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    expect(heard()).toEqual({
+    expect(lastRequest()).toEqual({
       task: 'transcribe',
       fields: { model: ['asr-1'], temperature: ['0'], response_format: ['json'] },
       filename: 'audio.wav',
@@ -109,7 +109,7 @@ describe('200', () => {
 
   test('every parameter reaches the vendor', async () => {
     await sendFields({ language: 'PT-br', prompt: 'Kinora, not Kinoa', temperature: '0.4' })
-    expect(heard().fields).toMatchObject({
+    expect(lastRequest().fields).toMatchObject({
       language: ['pt'],
       prompt: ['Kinora, not Kinoa'],
       temperature: ['0.4'],
@@ -124,14 +124,17 @@ describe('200', () => {
     ['ogg', 'audio/ogg', []],
     ['wav', 'audio/wav', []],
     ['webm', 'audio/webm', []],
-  ])('%s is told by its content, whatever it is called', async (extension, contentType, parameters) => {
-    const bytes = await encoded(sound, `out.${extension}`, parameters)
-    for (const name of ['notes.txt', 'no-extension', `mis.${extension === 'mp3' ? 'wav' : 'mp3'}`]) {
-      const answer = await send(audioForm(bytes, { model: 'asr-1' }, name))
-      expect(answer.body).toEqual({ text: `vendor transcript of ${bytes.length} bytes` })
-      expect(heard()).toMatchObject({ filename: `audio.${extension}`, contentType })
-    }
-  })
+  ])(
+    '%s is detected by its content, regardless of the file name',
+    async (extension, contentType, parameters) => {
+      const bytes = await encoded(sound, `out.${extension}`, parameters)
+      for (const name of ['notes.txt', 'no-extension', `mis.${extension === 'mp3' ? 'wav' : 'mp3'}`]) {
+        const answer = await send(audioForm(bytes, { model: 'asr-1' }, name))
+        expect(answer.body).toEqual({ text: `vendor transcript of ${bytes.length} bytes` })
+        expect(lastRequest()).toMatchObject({ filename: `audio.${extension}`, contentType })
+      }
+    },
+  )
 
   test('text is the transcript and a newline', async () => {
     const response = await transcribe({ response_format: 'text' })
@@ -147,33 +150,36 @@ describe('200', () => {
   test.each([
     ['srt', readSrt],
     ['vtt', readVtt],
-  ])('%s says what is said when', async (format, read) => {
+  ])('%s contains the timestamps', async (format, read) => {
     const response = await transcribe({ response_format: format })
     expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
     expect(response.headers.get('content-disposition')).toBe(`inline; filename="transcript.${format}"`)
     expect(read(await response.text())).toEqual(cues)
-    expect(heard().fields).toMatchObject({ response_format: ['verbose_json'] })
+    expect(lastRequest().fields).toMatchObject({ response_format: ['verbose_json'] })
   })
 
   test.each([
     ['srt', readSrt],
     ['vtt', readVtt],
-  ])('%s is well-formed and inside the recording, whatever times a vendor gives', async (format, read) => {
-    const response = await transcribe({ response_format: format, prompt: 'vendor:odd-times' })
-    const arrow = format === 'srt' ? '->' : '-->'
-    expect(read(await response.text())).toEqual([
-      { startMs: 0, endMs: 1001, text: 'before the start' },
-      {
-        startMs: 1001,
-        endMs: 1200,
-        text: `over the one before ${arrow} with <b>marks</b> & more no time at all backwards`,
-      },
-      { startMs: 1400, endMs: 5000, text: 'past the end long after it' },
-    ])
-  })
+  ])(
+    '%s is well-formed and within the recording, whatever timestamps a vendor returns',
+    async (format, read) => {
+      const response = await transcribe({ response_format: format, prompt: 'vendor:odd-times' })
+      const arrow = format === 'srt' ? '->' : '-->'
+      expect(read(await response.text())).toEqual([
+        { startMs: 0, endMs: 1001, text: 'before the start' },
+        {
+          startMs: 1001,
+          endMs: 1200,
+          text: `over the one before ${arrow} with <b>marks</b> & more no time at all backwards`,
+        },
+        { startMs: 1400, endMs: 5000, text: 'past the end long after it' },
+      ])
+    },
+  )
 
-  const segment = (id: number, start: number, end: number, said: string) => ({
-    ...{ id, start, end, text: said, tokens: [50_364, 1000 + id], temperature: 0 },
+  const segment = (id: number, start: number, end: number, words: string) => ({
+    ...{ id, start, end, text: words, tokens: [50_364, 1000 + id], temperature: 0 },
     ...{ avg_logprob: -0.25, compression_ratio: 1.125, no_speech_prob: 0.0625 },
   })
   const segments = [
@@ -183,13 +189,13 @@ describe('200', () => {
   ]
   const verbose = { task: 'transcribe', language: 'english', duration: 5, text, segments }
 
-  test('verbose_json has the fields of the reference and no others', async () => {
+  test('verbose_json has exactly the fields of the reference', async () => {
     const answer = await sendFields({ response_format: 'verbose_json' })
     expect(answer.body).toEqual(verbose)
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
   })
 
-  test('verbose_json keeps its times inside the recording', async () => {
+  test('timestamps in verbose_json are within the recording', async () => {
     const { body } = await sendFields({ response_format: 'verbose_json', prompt: 'vendor:odd-times' })
     for (const { start, end } of body['segments'] as { start: number; end: number }[]) {
       for (const time of [start, end]) {
@@ -203,12 +209,15 @@ describe('200', () => {
     ['de', 'german'],
     ['Haitian-Creole', 'haitian-creole'],
     ['zh-CN', 'chinese'],
-  ])('a language the vendor calls %s is %s', async (said, name) => {
-    const { body } = await sendFields({ response_format: 'verbose_json', prompt: `vendor:language=${said}` })
+  ])('the vendor language %s becomes %s', async (language, name) => {
+    const { body } = await sendFields({
+      response_format: 'verbose_json',
+      prompt: `vendor:language=${language}`,
+    })
     expect(body['language']).toBe(name)
   })
 
-  test('the time of each word, where it is asked for', async () => {
+  test('word timestamps on request', async () => {
     const { body } = await sendFields({
       response_format: 'verbose_json',
       'timestamp_granularities[]': ['word', 'segment'],
@@ -227,7 +236,7 @@ describe('200', () => {
     expect((await sendFields(segmentsOnly)).body).toEqual(verbose)
   })
 
-  test("the client library's dialect has its own fields beside", async () => {
+  test('the openai dialect adds its own fields', async () => {
     const usage = { type: 'duration', seconds: 5 }
     const headers = { 'x-api-dialect': 'openai' }
     expect((await sendFields({}, { headers })).body).toEqual({ text, usage })
@@ -239,7 +248,7 @@ describe('200', () => {
   })
 
   test.each(['chat-4o-transcribe', 'chat-4o-mini-transcribe'])(
-    '%s answers JSON to any wish',
+    '%s responds with JSON for any requested format',
     async (model) => {
       for (const format of ['text', 'srt', 'vtt', 'verbose_json']) {
         const answer = await sendFields({ model, response_format: format })
@@ -257,7 +266,7 @@ describe('200', () => {
     },
   )
 
-  test('what nobody knows is passed over and named, what is empty counts as absent', async () => {
+  test('unknown parameters are ignored and listed, and empty ones count as absent', async () => {
     const answer = await sendFields({ language: '', prompt: '', temperature: '', include: 'logprobs' })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('x-ignored-params')).toBe('include')
@@ -269,7 +278,7 @@ describe('200', () => {
     expect(answer.body).toEqual({ text: `vendor transcript of ${fileBytesMax} bytes` })
   })
 
-  test('an engine that answers in place of a better one is named', async () => {
+  test('a fallback engine is named in the headers', async () => {
     await using local = await listen((request, response) => {
       request.resume().on('end', () => {
         response.writeHead(200, {
@@ -288,10 +297,10 @@ describe('200', () => {
   })
 })
 
-describe('200 as events', () => {
-  const delta = (piece: string) => ({ type: 'transcript.text.delta', delta: piece })
+describe('200, streamed', () => {
+  const delta = (chunk: string) => ({ type: 'transcript.text.delta', delta: chunk })
 
-  test('the pieces as the vendor makes them out, and the whole text at the end', async () => {
+  test('chunks as the vendor sends them, and the whole text at the end', async () => {
     const response = await transcribe({ stream: 'true' })
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     const events = (await allEventsIn(response.body)).map(dataOf)
@@ -301,38 +310,35 @@ describe('200 as events', () => {
     ])
   })
 
-  test('a vendor that cannot stream: one piece, and the same end', async () => {
+  test('a vendor without streaming: one chunk and the same end', async () => {
     const response = await transcribe({ stream: 'true', prompt: 'vendor:no-stream' })
     const events = (await allEventsIn(response.body)).map(dataOf)
     expect(events).toEqual([delta(text), { type: 'transcript.text.done', text }])
   })
 
-  test('a shape that needs all of it is not streamed, and says so', async () => {
+  test('a format that cannot be streamed lists stream as ignored', async () => {
     const answer = await sendFields({ stream: 'true', response_format: 'verbose_json' })
     expect(answer.body).toHaveProperty('segments')
     expect(answer.headers.get('x-ignored-params')).toBe('stream')
   })
 
-  test('what fails before the first piece is an error like any other', async () => {
+  test('a failure before the first chunk is an HTTP error', async () => {
     const answer = await sendFields({ stream: 'true', prompt: 'vendor:busy' })
     expectProblem(answer, 'model_overloaded')
   })
 
-  test.each(['vendor:die', 'vendor:complain'])(
-    'what fails later is told in the stream: %s',
-    async (prompt) => {
-      const { account, text: keyText } = await spender(1)
-      const response = await transcribe({ stream: 'true', prompt }, { text: keyText })
-      const events = (await allEventsIn(response.body)).map(dataOf)
-      expect(events).toEqual([
-        delta('vendor '),
-        delta('transcript '),
-        { error: { message: expect.any(String), type: 'server_error', code: 'upstream_error' } },
-      ])
-      expect(JSON.stringify(events)).not.toContain('simulated')
-      expect(await requestsOf(account)).toMatchObject([{ outcome: 'failed', captured: 0 }])
-    },
-  )
+  test.each(['vendor:die', 'vendor:complain'])('a later failure is an error event: %s', async (prompt) => {
+    const { account, text: keyText } = await spender(1)
+    const response = await transcribe({ stream: 'true', prompt }, { text: keyText })
+    const events = (await allEventsIn(response.body)).map(dataOf)
+    expect(events).toEqual([
+      delta('vendor '),
+      delta('transcript '),
+      { error: { message: expect.any(String), type: 'server_error', code: 'upstream_error' } },
+    ])
+    expect(JSON.stringify(events)).not.toContain('simulated')
+    expect(await requestsOf(account)).toMatchObject([{ outcome: 'failed', captured: 0 }])
+  })
 })
 
 describe('the official client library', () => {
@@ -355,7 +361,7 @@ describe('the official client library', () => {
     expect(verbose.segments?.map(({ seek }) => seek)).toEqual([0, 150, 300])
   })
 
-  test('text, srt and vtt come as text', async () => {
+  test('text, srt and vtt', async () => {
     const as = async (format: 'text' | 'srt' | 'vtt') => {
       const order = { file: await file(), model: 'asr-1', response_format: format } as const
       const answer: unknown = await client().audio.transcriptions.create(order)
@@ -372,17 +378,17 @@ describe('the official client library', () => {
       model: 'chat-4o-transcribe',
       stream: true,
     })
-    let told = ''
+    let streamed = ''
     let ended = ''
     for await (const event of stream) {
-      if (event.type === 'transcript.text.delta') told += event.delta
+      if (event.type === 'transcript.text.delta') streamed += event.delta
       if (event.type === 'transcript.text.done') ended = event.text
     }
-    expect(told).toBe(text)
+    expect(streamed).toBe(text)
     expect(ended).toBe(text)
   })
 
-  test('errors are of the kinds it knows', async () => {
+  test('errors have the classes of the library', async () => {
     const refused = client().audio.transcriptions.create({ file: await file(), model: 'nonsense' })
     await expect(refused).rejects.toBeInstanceOf(OpenAI.NotFoundError)
     const empty = client().audio.transcriptions.create({
@@ -394,10 +400,10 @@ describe('the official client library', () => {
 })
 
 describe('money', () => {
-  test('a transcript costs its measured minutes', async () => {
+  test('a transcript is charged by its measured duration', async () => {
     const { account, text: keyText } = await spender(1)
     await send(audioForm(wave(90), { model: 'asr-1' }), { text: keyText })
-    // A minute and a half at 6000 micros each.
+    // A minute and a half at 6000 micros per minute.
     expect(await requestsOf(account)).toEqual([
       {
         operation: 'createTranscription',
@@ -411,7 +417,7 @@ describe('money', () => {
     expect(await balanceOf(account)).toEqual({ available: 1_000_000 - 9_000, held: 0 })
   })
 
-  test('what the header of a file claims costs nothing and saves nothing', async () => {
+  test('the duration in a file header does not affect the price', async () => {
     const { account, text: keyText } = await spender(1)
     const bytes = wave(90)
     bytes.writeUInt32LE(0xff_ff_ff_ff, 40)
@@ -420,7 +426,7 @@ describe('money', () => {
   })
 
   test.each(['vendor:500', 'vendor:cut', 'vendor:garbage', 'vendor:busy', 'vendor:moderated'])(
-    'a transcript that fails costs nothing: %s',
+    'a failed transcript is not charged: %s',
     async (prompt) => {
       const { account, text: keyText } = await spender(1)
       expect((await sendFields({ prompt }, { text: keyText })).status).toBeGreaterThanOrEqual(400)
@@ -429,18 +435,18 @@ describe('money', () => {
     },
   )
 
-  test('who leaves a stream that was heard pays for it, and the vendor is stopped', async () => {
+  test('a disconnect after the first chunk is charged, and the vendor is stopped', async () => {
     const { account, text: keyText } = await spender(1)
-    const leave = new AbortController()
-    const given = { text: keyText, signal: leave.signal }
+    const disconnect = new AbortController()
+    const given = { text: keyText, signal: disconnect.signal }
     const response = await transcribe({ prompt: 'vendor:stall', stream: 'true' }, given)
     await nextOf(eventsIn(response.body))
-    leave.abort()
-    await expect.poll(() => heard().state).toBe('abandoned')
+    disconnect.abort()
+    await expect.poll(() => lastRequest().state).toBe('abandoned')
     await expect.poll(() => requestsOf(account)).toMatchObject([{ outcome: 'aborted', captured: 500 }])
   })
 
-  test('a deprecated model, a price of the operator and a name the vendor knows', async () => {
+  test('an operator can deprecate a model and set its price and its vendor name', async () => {
     await using other = await startVendorGateway(
       {},
       { 'asr-1': { upstreamModel: 'ear-9', pricePerMinuteMicros: 60_000, state: 'deprecated' } },
@@ -459,7 +465,7 @@ describe('money', () => {
 })
 
 describe('400 invalid_request', () => {
-  test('JSON, no content type, and a form that breaks off', async () => {
+  test('JSON, no content type, and a truncated form', async () => {
     const url = `${gateway.url}/v1/audio/transcriptions`
     await expectRefused(() => askJson(url, key.text, { model: 'asr-1' }), 'invalid_request')
     await expectRefused(() => send(Buffer.from('hello')), 'invalid_request')
@@ -472,12 +478,12 @@ describe('400 invalid_request', () => {
 })
 
 describe('413', () => {
-  test('file_too_large: one byte over, counted as it comes', async () => {
+  test('file_too_large: one byte over the limit', async () => {
     const bytes = waveOf(Buffer.alloc(fileBytesMax - 43))
     await expectRefused(() => send(audioForm(bytes, { model: 'asr-1' })), 'file_too_large', 'file')
   })
 
-  test('file_too_large: by what is announced, and without an announcement', async () => {
+  test('file_too_large: with and without a Content-Length', async () => {
     const bytes = Buffer.alloc(fileBytesMax + 2_000_000)
     await expectRefused(() => send(audioForm(bytes, { model: 'asr-1' })), 'file_too_large', 'file')
     const boundary = 'of-a-stream'
@@ -498,7 +504,7 @@ describe('413', () => {
 })
 
 describe('400 missing_parameter', () => {
-  test('no file, or one that nobody chose', async () => {
+  test('no file, or an empty file field', async () => {
     await expectRefused(() => send(audioForm(undefined, { model: 'asr-1' })), 'missing_parameter', 'file')
     await expectRefused(
       () => send(audioForm(Buffer.alloc(0), { model: 'asr-1' }, '')),
@@ -541,13 +547,13 @@ describe('400 invalid_parameter', () => {
     )
   })
 
-  test('a model that does not listen', async () => {
+  test('a model that does not support transcription', async () => {
     const { body } = await expectRefused(
       () => sendFields({ model: 'chat-4o-mini-tts-2025-12-15' }),
       'invalid_parameter',
       'model',
     )
-    expect(body['error']).toHaveProperty('message', expect.stringContaining('it takes asr-1, asr-large-v3,'))
+    expect(body['error']).toHaveProperty('message', expect.stringContaining('one of: asr-1, asr-large-v3,'))
   })
 
   test('a file as text, and two files', async () => {
@@ -561,7 +567,7 @@ describe('400 invalid_parameter', () => {
     await expectRefused(() => send(two), 'invalid_parameter', 'file')
   })
 
-  test('a recording that plays longer than the operator allows', async () => {
+  test('a recording longer than the operator allows', async () => {
     const minutes = ['-f', 'lavfi', '-i', 'anullsrc=r=8000:cl=mono', '-map', '1:a', '-t', '901']
     const bytes = await encoded(sound, 'out.flac', minutes)
     const { body } = await expectRefused(
@@ -572,13 +578,13 @@ describe('400 invalid_parameter', () => {
     expect(body['error']).toHaveProperty('message', expect.stringContaining('/v1/audio/transcription-tasks'))
   })
 
-  test('what the vendor says is wrong with a value', async () => {
+  test('a value that the vendor rejects', async () => {
     expectProblem(await sendFields({ prompt: 'vendor:reject=invalid_value' }), 'invalid_parameter', 'file')
   })
 })
 
 describe('400 invalid_file_format', () => {
-  test('what is no audio, empty or undecodable', async () => {
+  test('a file that is empty, not audio or undecodable', async () => {
     const broken = [Buffer.alloc(0), Buffer.from('words, not sound'), sound.subarray(0, 44)]
     for (const bytes of broken) {
       await expectRefused(() => send(audioForm(bytes, { model: 'asr-1' })), 'invalid_file_format', 'file')
@@ -587,7 +593,7 @@ describe('400 invalid_file_format', () => {
 })
 
 describe('400 content_policy_violation', () => {
-  test('a recording the vendor will not write down', async () => {
+  test('a recording that the vendor rejects', async () => {
     expectProblem(await sendFields({ prompt: 'vendor:moderated' }), 'content_policy_violation')
   })
 })
@@ -616,20 +622,20 @@ describe('402', () => {
 })
 
 describe('403 audio_requires_payg', () => {
-  test('a subscription key, where the operator wants it so, before any parameter', async () => {
+  test('a subscription key, if the operator requires it, before parameters are checked', async () => {
     const subscriber = await spender(0, { kind: 'subscription' })
     await subscribe(gateway.database.postgres, subscriber.account)
     expect((await sendFields({}, { text: subscriber.text })).status).toBe(200)
 
     await using strict = await startGateway({ AUDIO_REQUIRES_PAYG: 'true' }, gateway)
-    const asked = { text: subscriber.text, url: strict.url }
-    await expectRefused(() => sendFields({ temperature: 'hot' }, asked), 'audio_requires_payg')
-    await expectRefused(() => sendFields({ model: 'nonsense' }, asked), 'model_not_found', 'model')
+    const options = { text: subscriber.text, url: strict.url }
+    await expectRefused(() => sendFields({ temperature: 'hot' }, options), 'audio_requires_payg')
+    await expectRefused(() => sendFields({ model: 'nonsense' }, options), 'model_not_found', 'model')
   })
 })
 
 describe('403 model_access_denied', () => {
-  test('a model the key is not for', async () => {
+  test('a model that the key may not use', async () => {
     const { text: keyText } = await createKey(gateway.database.postgres, accountId, {
       models: ['asr-large-v3'],
     })
@@ -638,14 +644,14 @@ describe('403 model_access_denied', () => {
 })
 
 describe('404 model_not_found', () => {
-  test('an unknown model, before what else is wrong', async () => {
+  test('an unknown model, before other errors', async () => {
     const refused = () => send(audioForm(Buffer.from('no sound'), { model: 'asr-2', temperature: 'hot' }))
     await expectRefused(refused, 'model_not_found', 'model')
   })
 })
 
 describe('429 rate_limit_exceeded', () => {
-  test('in a bucket of its own, with the headers of every other', async () => {
+  test('audio has its own bucket, with the usual headers', async () => {
     const { text: keyText } = await createKey(gateway.database.postgres, accountId, { limits: { audio: 1 } })
     expect((await sendFields({}, { text: keyText })).status).toBe(200)
     const answer = await sendFields({}, { text: keyText })
@@ -658,7 +664,7 @@ describe('429 rate_limit_exceeded', () => {
 })
 
 describe('502 upstream_error', () => {
-  // A vendor that does nothing but fail would soon not be asked any more.
+  // The circuit breaker opens for a vendor that only fails.
   beforeEach(async () => expect((await sendFields({})).status).toBe(200))
 
   test.each([
@@ -672,7 +678,7 @@ describe('502 upstream_error', () => {
     expectProblem(await sendFields({ prompt, response_format: format }), 'upstream_error')
   })
 
-  test("nothing of the vendor's words, host or key is shown", async () => {
+  test("the error does not contain the vendor's message, host or key", async () => {
     const { body } = await sendFields({ prompt: 'vendor:leak' })
     expect(body['error']).toMatchObject({ code: 'invalid_parameter' })
     expect(JSON.stringify(body)).not.toContain(vendorKey)
@@ -680,7 +686,7 @@ describe('502 upstream_error', () => {
     expect(JSON.stringify(body)).not.toContain('refused')
   })
 
-  test('a vendor that is away', async () => {
+  test('an unreachable vendor', async () => {
     gateway.vendor.faults.down = true
     expectProblem(await sendFields({}), 'upstream_error')
     gateway.vendor.faults.down = false
@@ -688,13 +694,13 @@ describe('502 upstream_error', () => {
 })
 
 describe('503', () => {
-  test('model_overloaded: a vendor that has no time, with its word for when', async () => {
+  test('model_overloaded: an overloaded vendor, with its Retry-After', async () => {
     const answer = await sendFields({ prompt: 'vendor:busy' })
     expectProblem(answer, 'model_overloaded')
     expect(answer.headers.get('retry-after')).toBe('7')
   })
 
-  test('service_unavailable: the built-in provider without weights says what to do about it', async () => {
+  test('service_unavailable: the built-in provider without weights explains how to install them', async () => {
     const message = 'No engine that listens is here. Run `kinora models pull`.'
     await using local = await listen((request, response) => {
       request.resume().on('end', () => {
@@ -708,11 +714,11 @@ describe('503', () => {
     expect(answer.body['error']).toHaveProperty('message', message)
   })
 
-  test('service_unavailable: without the program that measures, nothing is said of the file', async () => {
+  test('service_unavailable: a missing ffprobe does not blame the file', async () => {
     await using without = await startGateway({ FFPROBE_PATH: '/nowhere/ffprobe' }, gateway)
-    const packed = await encoded(sound, 'out.flac')
+    const flac = await encoded(sound, 'out.flac')
     await expectRefused(
-      () => send(audioForm(packed, { model: 'asr-1' }), { url: without.url }),
+      () => send(audioForm(flac, { model: 'asr-1' }), { url: without.url }),
       'service_unavailable',
     )
   })
@@ -723,14 +729,14 @@ describe('200, value by value', () => {
     ['a program stream', 'mpeg', 'audio.mpeg', ['-c:a', 'mp2', '-f', 'mpeg']],
     ['frames of layer II', 'mpga', 'audio.mp3', ['-c:a', 'mp2', '-f', 'mp2']],
     ['frames of layer III', 'mpga', 'audio.mp3', ['-c:a', 'libmp3lame', '-f', 'mp3', '-id3v2_version', '0']],
-  ])('%s, as %s files hold it', async (_, extension, filename, parameters) => {
+  ])('%s, the content of %s files', async (_, extension, filename, parameters) => {
     const bytes = await encoded(sound, `out.${extension}`, parameters)
     const answer = await send(audioForm(bytes, { model: 'asr-1' }, `speech.${extension}`))
     expect(answer.body).toEqual({ text: `vendor transcript of ${bytes.length} bytes` })
-    expect(heard()).toMatchObject({ filename, contentType: 'audio/mpeg' })
+    expect(lastRequest()).toMatchObject({ filename, contentType: 'audio/mpeg' })
   })
 
-  test.each(['asr-1', 'asr-large-v3', 'asr-large-v3-turbo'])('%s answers in every format', async (model) => {
+  test.each(['asr-1', 'asr-large-v3', 'asr-large-v3-turbo'])('%s supports every format', async (model) => {
     for (const format of ['json', 'text', 'srt', 'vtt', 'verbose_json']) {
       const response = await transcribe({ model, response_format: format })
       expect(response.status).toBe(200)
@@ -738,18 +744,18 @@ describe('200, value by value', () => {
       const isJson = format === 'json' || format === 'verbose_json'
       expect(response.headers.get('content-type')).toMatch(isJson ? /^application\/json;/ : /^text\/plain;/)
       await response.text()
-      expect(heard().fields).toMatchObject({ model: [model] })
+      expect(lastRequest().fields).toMatchObject({ model: [model] })
     }
   })
 
   test.each(['0', '1'])('a temperature of %s', async (temperature) => {
     expect((await sendFields({ temperature })).status).toBe(200)
-    expect(heard().fields).toMatchObject({ temperature: [temperature] })
+    expect(lastRequest().fields).toMatchObject({ temperature: [temperature] })
   })
 })
 
-describe('after all of this', () => {
-  test('the ledger is in balance and nothing is held', async () => {
+describe('after all tests', () => {
+  test('the ledger is balanced and nothing is held', async () => {
     const held = async () => {
       const { rows } = await gateway.database.postgres.query<{ held: number }>(
         'select sum(held_micros) as held from balances',

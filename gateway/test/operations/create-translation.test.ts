@@ -34,16 +34,16 @@ const spender = (balance: number, traits?: Traits) =>
 
 const expectRefused = async (attempt: () => Promise<Answer>, code: ErrorCode, param?: string) => {
   const before = await recordOf(gateway)
-  const asked = gateway.vendor.transcriptions().length
+  const calls = gateway.vendor.transcriptions().length
   const answer = await attempt()
   expectProblem(answer, code, param)
   expect(await recordOf(gateway)).toEqual(before)
-  expect(gateway.vendor.transcriptions()).toHaveLength(asked)
+  expect(gateway.vendor.transcriptions()).toHaveLength(calls)
   return answer
 }
 
 describe('200', () => {
-  test('json is what one gets without asking, and the vendor is asked to translate', async () => {
+  test('the default format is json, and the vendor gets a translation request', async () => {
     const answer = await translate({ prompt: 'Names: Kinora', temperature: '0.2' })
     expect(answer.body).toEqual({ text })
     expect(gateway.vendor.transcriptions().at(-1)).toMatchObject({
@@ -58,20 +58,20 @@ describe('200', () => {
     })
   })
 
-  test('verbose_json says that it is English, whatever was spoken', async () => {
+  test('the language in verbose_json is always English', async () => {
     const { body } = await translate({ response_format: 'verbose_json', prompt: 'vendor:language=de' })
     expect(body).toMatchObject({ task: 'translate', language: 'english', duration: 5, text })
     expect(body['segments']).toHaveLength(3)
   })
 
-  test('a language, a stream and granularities are not for translations', async () => {
+  test('language, stream and granularities are ignored', async () => {
     const answer = await translate({ language: 'de', stream: 'true', 'timestamp_granularities[]': 'word' })
     expect(answer.body).toEqual({ text })
     expect(answer.headers.get('x-ignored-params')).toBe('language, stream, timestamp_granularities[]')
     expect(gateway.vendor.transcriptions().at(-1)?.fields).not.toHaveProperty('language')
   })
 
-  test('every shape by the official client library', async () => {
+  test('every format with the official client library', async () => {
     const client = new OpenAI({ apiKey: key.text, baseURL: `${gateway.url}/openai/v1`, maxRetries: 0 })
     const as = async (format: 'json' | 'text' | 'srt' | 'verbose_json' | 'vtt') =>
       (await client.audio.translations.create({
@@ -86,7 +86,7 @@ describe('200', () => {
     expect(readVtt((await as('vtt')) as string)).toHaveLength(3)
   })
 
-  test('it costs its measured minutes', async () => {
+  test('a translation is charged by its measured duration', async () => {
     const { account, text: keyText } = await spender(1)
     await send(audioForm(wave(30), { model: 'asr-large-v3-turbo' }), { text: keyText })
     const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
@@ -94,15 +94,15 @@ describe('200', () => {
         where account_id = $1`,
       [account],
     )
-    // Half a minute at 3000 micros each.
+    // Half a minute at 3000 micros per minute.
     expect(rows).toEqual([
       { operation: 'createTranslation', outcome: 'completed', held: 1_500, captured: 1_500 },
     ])
   })
 })
 
-describe('what is refused', () => {
-  test('400 invalid_request: a body that is no form', async () => {
+describe('errors', () => {
+  test('400 invalid_request: a body that is not a form', async () => {
     const url = `${gateway.url}/v1/audio/translations`
     await expectRefused(() => askJson(url, key.text, { model: 'asr-1' }), 'invalid_request')
   })
@@ -116,14 +116,14 @@ describe('what is refused', () => {
     ['response_format', 'xml'],
     ['temperature', '1.5'],
     ['prompt', 'x'.repeat(10_001)],
-    // These models write down what they hear and no more.
+    // This model transcribes, but does not translate.
     ['model', 'chat-4o-transcribe'],
     ['model', 'vidB-2'],
   ])('400 invalid_parameter: %s', async (name, value) => {
     await expectRefused(() => translate({ [name]: value }), 'invalid_parameter', name)
   })
 
-  test('400 invalid_parameter: a recording that plays too long', async () => {
+  test('400 invalid_parameter: a recording that is too long', async () => {
     await expectRefused(() => send(audioForm(wave(61), { model: 'asr-1' })), 'invalid_parameter', 'file')
   })
 
@@ -151,7 +151,7 @@ describe('what is refused', () => {
     await refused('subscription_expired', [10, { kind: 'subscription' }])
   })
 
-  test('403 audio_requires_payg, where the operator wants it so', async () => {
+  test('403 audio_requires_payg, if the operator requires it', async () => {
     const subscriber = await spender(0, { kind: 'subscription' })
     await subscribe(gateway.database.postgres, subscriber.account)
     expect((await translate({}, { text: subscriber.text })).status).toBe(200)
@@ -169,14 +169,14 @@ describe('what is refused', () => {
   })
 })
 
-describe('what the vendor does', () => {
+describe('vendor failures', () => {
   test.each([
     ['vendor:moderated', 'content_policy_violation'],
     ['vendor:500', 'upstream_error'],
     ['vendor:cut', 'upstream_error'],
     ['vendor:garbage', 'upstream_error'],
     ['vendor:busy', 'model_overloaded'],
-  ] as const)('%s is %s, and costs nothing', async (prompt, code) => {
+  ] as const)('%s is %s and not charged', async (prompt, code) => {
     const { account, text: keyText } = await spender(1)
     expectProblem(await translate({ prompt }, { text: keyText }), code)
     const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
@@ -214,7 +214,7 @@ describe('200, value by value', () => {
     expect(body).toEqual({ text: 'vendor translation of 26214400 bytes' })
   })
 
-  test('a temperature from 0 to 1, and 0 unless it is given', async () => {
+  test('a temperature from 0 to 1, with the default 0', async () => {
     for (const [given, sent] of [
       [{}, '0'],
       [{ temperature: '0' }, '0'],

@@ -33,7 +33,7 @@ const complete = async (options?: Parameters<typeof completeTask>[3]) => {
   return { id, video: await completeTask(gateway, accountId, id, options) }
 }
 
-/** The path and query of the link that a read of the task gives. */
+/** The path and query of the link in the response for a task. */
 const linkOf = async (id: string, url = gateway.url) => {
   const { body } = await ask(`${url}/v1/videos/${id}`, key.text)
   const { pathname, search } = new URL(String(body['video_url']))
@@ -83,11 +83,11 @@ describe('200', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  test('the name in the link is only for people', async () => {
+  test('the file name in the link does not matter', async () => {
     expect((await open(link.replace('video.mp4', 'my%20whale.mp4'))).status).toBe(200)
   })
 
-  test('HEAD tells the length without the bytes', async () => {
+  test('HEAD returns the length without the bytes', async () => {
     const { status, headers, bytes } = await open(link, {}, 'HEAD')
     expect(status).toBe(200)
     expect(headers.get('content-length')).toBe('1000')
@@ -95,7 +95,7 @@ describe('200', () => {
     expect(bytes).toHaveLength(0)
   })
 
-  test('a range of a file that has changed since, one in another unit and one that makes no sense give the whole', async () => {
+  test('an outdated If-Range, another unit and an invalid range return the whole file', async () => {
     for (const headers of [
       { range: 'bytes=0-9', 'if-range': '"something else"' },
       { range: 'bytes=0-9', 'if-range': 'Wed, 21 Oct 2015 07:28:00 GMT' },
@@ -128,14 +128,14 @@ describe('206', () => {
     expect(bytes).toEqual(video.bytes.subarray(first, last + 1))
   })
 
-  test('a range of the file that is meant', async () => {
+  test('a range with a matching If-Range', async () => {
     const etag = String((await open(link)).headers.get('etag'))
     const { status, bytes } = await open(link, { range: 'bytes=1-2', 'if-range': etag })
     expect(status).toBe(206)
     expect(bytes).toEqual(video.bytes.subarray(1, 3))
   })
 
-  test('HEAD of a range tells its length', async () => {
+  test('HEAD of a range returns its length', async () => {
     const { status, headers } = await open(link, { range: 'bytes=0-99' }, 'HEAD')
     expect(status).toBe(206)
     expect(headers.get('content-length')).toBe('100')
@@ -144,7 +144,7 @@ describe('206', () => {
 })
 
 describe('304', () => {
-  test('a reader who has the file already is told so', async () => {
+  test('a matching If-None-Match', async () => {
     const etag = String((await open(link)).headers.get('etag'))
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
       const { status, headers, bytes } = await open(link, { 'if-none-match': known })
@@ -157,7 +157,7 @@ describe('304', () => {
 })
 
 describe('400 invalid_parameter', () => {
-  test('a part of the link that comes twice', async () => {
+  test('a repeated query parameter', async () => {
     expectProblem(await problem(`${link}&expires=9999999999`), 'invalid_parameter', 'expires')
   })
 })
@@ -187,23 +187,23 @@ describe('404 media_not_found', () => {
     }
   })
 
-  test('a link signed with a secret of nobody', async () => {
+  test('a link signed with an unknown secret', async () => {
     const secret = 'a secret that this gateway has never seen'
     expectProblem(await problem(sign(video.mediaId, { secret })), 'media_not_found')
   })
 
-  test('a well-signed link to a file that never was', async () => {
+  test('a validly signed link to an unknown file', async () => {
     expectProblem(await problem(sign(uuidV7())), 'media_not_found')
   })
 })
 
 describe('410', () => {
-  test('link_expired for a link past its time, although the file is kept', async () => {
+  test('link_expired for an expired link, although the file is available', async () => {
     expectProblem(await problem(sign(video.mediaId, { seconds: -1 })), 'link_expired')
     expect((await open(await linkOf(taskId))).status).toBe(200)
   })
 
-  test('media_expired for a file past its retention; its task stays completed', async () => {
+  test('media_expired for an expired file; its task stays completed', async () => {
     const { id, video: old } = await complete({ expiresAt: new Date(Date.now() - 1_000) })
     const path = await linkOf(id)
     expect(path).toContain(old.mediaId)
@@ -231,8 +231,8 @@ describe('416', () => {
   })
 })
 
-describe('secrets that change', () => {
-  test('a link signed with the older secret opens while both are listed, and not afterwards', async () => {
+describe('secret rotation', () => {
+  test('a link signed with the older secret opens only while both are configured', async () => {
     await using both = await startGateway({ LINK_SECRETS: `${newerSecret},${linkSecret}` }, gateway)
     expect((await open(link, {}, 'GET', both.url)).status).toBe(200)
     const newer = await linkOf(taskId, both.url)

@@ -21,7 +21,7 @@ afterAll(() => gateway[Symbol.asyncDispose]())
 const read = (id: string, text = key.text, url = gateway.url) => ask(`${url}/v1/models/${id}`, text)
 
 describe('200', () => {
-  test('every listed model is read as it is listed', async () => {
+  test('every listed model is returned as in the list', async () => {
     const { body } = await ask(`${gateway.url}/v1/models`, key.text)
     for (const model of body['data'] as { id: string }[]) {
       const answer = await read(model.id)
@@ -30,7 +30,7 @@ describe('200', () => {
     }
   })
 
-  test('a deprecated model says so in its headers', async () => {
+  test('a deprecated model has deprecation headers', async () => {
     const file = join(gateway.directory, 'providers.yaml')
     await writeFile(file, 'models: {vidB-2: {state: deprecated, shutdownDate: 2027-01-01}}')
     await using later = await startGateway({ PROVIDERS_FILE: file }, gateway)
@@ -42,7 +42,7 @@ describe('200', () => {
 })
 
 describe('403 model_access_denied', () => {
-  test('a model the key is not for', async () => {
+  test('a model that the key may not use', async () => {
     const { text } = await createKey(gateway.database.postgres, accountId, { models: ['vidB-2'] })
     expect((await read('vidB-2', text)).status).toBe(200)
     expectProblem(await read('vidB-2-pro', text), 'model_access_denied', 'model')
@@ -50,7 +50,7 @@ describe('403 model_access_denied', () => {
 })
 
 describe('404 model_not_found', () => {
-  test('an unknown model, also for a key that may use none', async () => {
+  test('an unknown model, also for a key without models', async () => {
     const { text } = await createKey(gateway.database.postgres, accountId, { models: [] })
     for (const id of ['nonsense', 'VIDB-2', '%00', '__proto__', 'toString']) {
       expectProblem(await read(id), 'model_not_found', 'model')
@@ -58,7 +58,7 @@ describe('404 model_not_found', () => {
     }
   })
 
-  test('a retired model, naming its successor', async () => {
+  test('a retired model, with its successor', async () => {
     const file = join(gateway.directory, 'retired.yaml')
     await writeFile(file, 'models: {vidB-2: {state: retired, successor: vidB-2-pro}}')
     await using later = await startGateway({ PROVIDERS_FILE: file }, gateway)

@@ -9,7 +9,7 @@ import { ask, askJson, expectProblem, form } from '../kit/answers.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
-// Nothing listens there, so that nothing is told of engines.
+// Nothing listens on this port, so no engines are reported.
 const withoutLocal = { LOCAL_URL: 'http://127.0.0.1:9' }
 
 let gateway: TestGateway
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway[Symbol.asyncDispose]())
 
-// The reference's list, written down by hand and on purpose not taken from the catalog.
+// The list of the reference, deliberately not derived from the catalog.
 const everyModel = [
   'vidA2',
   'vidA2-fast',
@@ -50,19 +50,19 @@ const everyModel = [
   'chat-4o-audio-preview',
 ]
 
-// Where the reference serves them, and the tasks for long recordings, which are not in it.
+// The endpoints of the reference, plus transcription tasks, which are not in the reference.
 const created = ['/v1/video/create']
 const ofVideos = ['/v1/videos']
 const ofFamilyB = ['/v1/videos', '/v1/video/create', '/v1/chat/completions']
-const heard = ['/v1/audio/transcriptions', '/v1/audio/transcription-tasks']
+const transcribed = ['/v1/audio/transcriptions', '/v1/audio/transcription-tasks']
 const translated = ['/v1/audio/transcriptions', '/v1/audio/translations', '/v1/audio/transcription-tasks']
-const spoken = ['/v1/audio/speech']
+const speech = ['/v1/audio/speech']
 const endpointsOf: Record<string, string[]> = {
   ...Object.fromEntries(everyModel.slice(0, 11).map((id) => [id, created])),
   ...{ vidA_3_1: ofVideos, 'vidA_3_1-fast': ofVideos, 'vidB-2': ofFamilyB, 'vidB-2-pro': ofFamilyB },
   ...{ 'asr-1': translated, 'asr-large-v3': translated, 'asr-large-v3-turbo': translated },
-  ...{ 'chat-4o-mini-transcribe': heard, 'chat-4o-transcribe': heard },
-  ...{ 'chat-4o-mini-tts-2025-12-15': spoken, 'ttsB-3.1-flash-tts-preview': spoken },
+  ...{ 'chat-4o-mini-transcribe': transcribed, 'chat-4o-transcribe': transcribed },
+  ...{ 'chat-4o-mini-tts-2025-12-15': speech, 'ttsB-3.1-flash-tts-preview': speech },
   'chat-4o-audio-preview': ['/v1/chat/completions'],
 }
 const endpoints = [...new Set(Object.values(endpointsOf).flat())]
@@ -88,13 +88,13 @@ const list = async (text = key.text, url = gateway.url): Promise<Listed[]> => {
 }
 
 describe('200', () => {
-  test('lists every model of the reference and no other, in the same order every time', async () => {
+  test('lists exactly the models of the reference, in a stable order', async () => {
     const ids = (await list()).map(({ id }) => id)
     expect(ids).toEqual(everyModel)
     expect((await list()).map(({ id }) => id)).toEqual(ids)
   })
 
-  test('each model has the members that client libraries read, and where it can be used', async () => {
+  test('each model has the fields of client libraries and its endpoints', async () => {
     for (const { voices, ...model } of await list()) {
       expect(voices).toEqual(voicesOf[model.id])
       expect(model).toEqual({
@@ -116,7 +116,7 @@ describe('200', () => {
     expect(endpointsOf['asr-1']).toContain('/v1/audio/translations')
   })
 
-  test("lists only what the key may use, in the catalog's order", async () => {
+  test('lists only the models that the key may use, in the order of the catalog', async () => {
     const { postgres } = gateway.database
     const some = await createKey(postgres, accountId, { models: ['asr-1', 'vidB-2', 'no-such-model'] })
     expect((await list(some.text)).map(({ id }) => id)).toEqual(['vidB-2', 'asr-1'])
@@ -124,7 +124,7 @@ describe('200', () => {
     expect(await list(none.text)).toEqual([])
   })
 
-  test('a deprecated model says until when it works; a retired one is gone', async () => {
+  test('a deprecated model has a shutdown date; a retired one is not listed', async () => {
     const file = join(gateway.directory, 'providers.yaml')
     await writeFile(
       file,
@@ -137,7 +137,7 @@ describe('200', () => {
     expect(models.filter((model) => 'shutdown_date' in model)).toHaveLength(1)
   })
 
-  test('a model says which engine answers it now, where the built-in provider tells', async () => {
+  test('a model names its engine if the built-in provider reports it', async () => {
     const engine = { engine: 'whisper-tiny', wanted: 'whisper-base', quality: 'Fair for clear English.' }
     const pull = 'kinora models pull recognition'
     const server = createServer((_, response) => {
@@ -156,13 +156,13 @@ describe('200', () => {
   })
 })
 
-describe('200, where a model is used', () => {
-  test('each model names exactly the endpoints of the reference that serve it', async () => {
+describe('200, endpoints', () => {
+  test('each model has exactly the endpoints of the reference', async () => {
     const listed = (await list()).map(({ id, endpoints: named }) => [id, named])
     expect(Object.fromEntries(listed)).toEqual(endpointsOf)
   })
 
-  test.each(endpoints)('%s serves the models that name it and refuses every other', async (endpoint) => {
+  test.each(endpoints)('%s serves exactly the models that list it', async (endpoint) => {
     const isForm = endpoint.startsWith('/v1/audio/trans')
     const url = `${gateway.url}${endpoint}`
     for (const model of everyModel) {
@@ -170,7 +170,7 @@ describe('200, where a model is used', () => {
         ? await ask(url, key.text, { method: 'POST', body: form({ model }) })
         : await askJson(url, key.text, { model })
       if (endpointsOf[model]?.includes(endpoint)) {
-        // Nothing but a model: what is missed next shows that the model was taken.
+        // The request contains only a model, so the next missing parameter shows that the model was accepted.
         expect(answer.body).toMatchObject({ error: { code: 'missing_parameter' } })
         expect(answer.body).not.toMatchObject({ error: { param: 'model' } })
       } else expectProblem(answer, 'invalid_parameter', 'model')

@@ -61,22 +61,22 @@ const transcriptText = async (id: string, format: string) => {
   return response.text()
 }
 
-/** Lets time pass for what waits. */
-const waitIsOver = async () => {
+/** Ends the waiting time of all postponed tasks and segments. */
+const skipWaits = async () => {
   const { postgres } = gateway.database
   await postgres.query('update open_transcriptions set not_before = now()')
   await postgres.query('update transcription_segments set not_before = now() where not_before > now()')
 }
-/** How many turns it takes is no matter: a provider may ask for a pause, or have too few retries left. */
+/** Works until the task has this status. The number of ticks depends on provider backoff and the retry budget. */
 const until = async (id: string, status: 'completed' | 'failed') => {
   let body: Record<string, unknown> = {}
-  const turn = async () => {
-    await waitIsOver()
+  const tick = async () => {
+    await skipWaits()
     await transcriber.work()
     ;({ body } = await read(id))
     return body['status']
   }
-  await expect.poll(turn, { interval: 10 }).toBe(status)
+  await expect.poll(tick, { interval: 10 }).toBe(status)
   return body
 }
 
@@ -129,7 +129,7 @@ describe('a recording of twelve minutes', () => {
       },
     )
 
-  test('is cut in its pauses, written down piece by piece and put together with nothing lost', async () => {
+  test('is cut at its pauses, transcribed in segments and merged completely', async () => {
     const before = gateway.vendor.transcriptions().length
     const created = await create(
       { ...plain, language: 'en-GB', prompt: 'Kinora', temperature: '0.2' },
@@ -155,15 +155,15 @@ describe('a recording of twelve minutes', () => {
     expect(await movementsOf(id)).toEqual({ hold: 72_000 })
 
     expect(await transcriber.work()).toBe(1)
-    const pieces = await segmentsOf(id)
-    expect(pieces).toEqual([
+    const segmentRows = await segmentsOf(id)
+    expect(segmentRows).toEqual([
       { startMs: 0, endMs: 271_000, failures: 0 },
       { startMs: 271_000, endMs: 500_750, failures: 0 },
       { startMs: 500_750, endMs: 720_000, failures: 0 },
     ])
-    const asked = gateway.vendor.transcriptions().slice(before)
-    expect(asked.map(({ contentType }) => contentType)).toEqual(['audio/flac', 'audio/flac', 'audio/flac'])
-    expect(asked[0]?.fields).toMatchObject({
+    const requests = gateway.vendor.transcriptions().slice(before)
+    expect(requests.map(({ contentType }) => contentType)).toEqual(['audio/flac', 'audio/flac', 'audio/flac'])
+    expect(requests[0]?.fields).toMatchObject({
       model: ['asr-1'],
       language: ['en'],
       prompt: ['Kinora'],
@@ -181,16 +181,16 @@ describe('a recording of twelve minutes', () => {
     expect(await recordings()).toEqual([])
 
     const verbose = (await transcript(id, 'verbose_json')).body
-    const segments = verbose['segments'] as { id: number; start: number; end: number; text: string }[]
+    const speech = verbose['segments'] as { id: number; start: number; end: number; text: string }[]
     expect(verbose).toMatchObject({ task: 'transcribe', language: 'english', duration: 720 })
     expect(Object.keys(verbose).toSorted()).toEqual(['duration', 'language', 'segments', 'task', 'text'])
-    expect(segments.map((segment) => segment.id)).toEqual(segments.map((_, index) => index))
-    expect(segments.map(({ start }) => start)).toEqual([0, 1.5, 3, 271, 272.5, 274, 500.75, 502.25, 503.75])
-    // Each piece's text is there once, in its order; the vendor may have been asked in another.
+    expect(speech.map((segment) => segment.id)).toEqual(speech.map((_, index) => index))
+    expect(speech.map(({ start }) => start)).toEqual([0, 1.5, 3, 271, 272.5, 274, 500.75, 502.25, 503.75])
+    // The text of each recording segment occurs once. The vendor may have received the segments in another order.
     const texts = String(verbose['text']).match(/vendor transcript of \d+ bytes/g) ?? []
     expect(texts.join(' ')).toBe(verbose['text'])
     expect(texts.toSorted()).toEqual(
-      asked.map(({ sizeBytes }) => `vendor transcript of ${sizeBytes} bytes`).toSorted(),
+      requests.map(({ sizeBytes }) => `vendor transcript of ${sizeBytes} bytes`).toSorted(),
     )
     expect((await transcript(id)).body).toEqual({ text: verbose['text'] })
     expect(await transcriptText(id, 'text')).toBe(`${String(verbose['text'])}\n`)
@@ -199,7 +199,7 @@ describe('a recording of twelve minutes', () => {
       ['vtt', '.'],
     ] as const) {
       const cues = cuesIn(await transcriptText(id, format), mark)
-      expect(cues.length).toBe(segments.length)
+      expect(cues.length).toBe(speech.length)
       cues.forEach(({ startMs, endMs }, index) => {
         expect(startMs).toBeGreaterThanOrEqual(cues[index - 1]?.endMs ?? 0)
         expect(endMs).toBeGreaterThan(startMs)
@@ -209,7 +209,7 @@ describe('a recording of twelve minutes', () => {
     await expectBalanced()
   })
 
-  test('that is silent is completed with an empty text, and nobody is asked', async () => {
+  test('that is silent completes with an empty text and without a provider', async () => {
     const before = gateway.vendor.transcriptions().length
     const id = await accept(plain, spoken(720, [{ atSeconds: 0, seconds: 720 }]))
     await until(id, 'completed')
@@ -221,13 +221,13 @@ describe('a recording of twelve minutes', () => {
     expect(await movementsOf(id)).toEqual({ hold: 72_000, capture: 72_000 })
   })
 
-  test('shows how far it is: what is written down of all there is', async () => {
+  test('reports the transcribed share as progress', async () => {
     const id = await accept(
       { ...plain, prompt: 'vendor:500-once' },
       spoken(720, [...pauses, { atSeconds: 280, seconds: 440 }]),
     )
     await transcriber.work()
-    // Two pieces are silent; the first is to be asked for again.
+    // Two segments are silent, and the first one is retried later.
     expect((await read(id)).body).toMatchObject({ status: 'processing', progress: expect.any(Number) })
     expect((await read(id)).body['progress']).toBeGreaterThan(30)
     expect((await read(id)).body['progress']).toBeLessThan(70)
@@ -235,8 +235,8 @@ describe('a recording of twelve minutes', () => {
   })
 })
 
-describe('what a provider does', () => {
-  test('translates where that is asked for', async () => {
+describe('providers', () => {
+  test('translation on request', async () => {
     const id = await accept({ ...plain, task: 'translate' })
     expect((await until(id, 'completed'))['task']).toBe('translate')
     const { body } = await transcript(id, 'verbose_json')
@@ -247,7 +247,7 @@ describe('what a provider does', () => {
   test.each([
     ['500-once', wave(2.5)],
     ['busy-once', wave(2.6)],
-  ])('a piece is asked for again after %s', async (word, bytes) => {
+  ])('a segment is retried after %s', async (word, bytes) => {
     const id = await accept({ ...plain, prompt: `vendor:${word}` }, bytes)
     await until(id, 'completed')
     expect((await segmentsOf(id)).map(({ failures }) => failures)).toEqual([word === '500-once' ? 1 : 0])
@@ -255,7 +255,7 @@ describe('what a provider does', () => {
     await expectBalanced()
   })
 
-  test('a provider that is out of reach is waited for', async () => {
+  test('the task waits for an unreachable provider', async () => {
     const id = await accept()
     gateway.vendor.faults.down = true
     try {
@@ -267,7 +267,7 @@ describe('what a provider does', () => {
     await until(id, 'completed')
   })
 
-  test('what cannot be helped fails the task; nothing is charged, kept or told of the vendor', async () => {
+  test('a permanent failure fails the task without a charge, leftovers or vendor details', async () => {
     const expected: [word: string, code: string, requests: number][] = [
       ['500', 'upstream_error', 3],
       ['cut', 'upstream_error', 3],
@@ -285,10 +285,10 @@ describe('what a provider does', () => {
     for (const { id, prompt, code, requests } of tasks) {
       const body = await until(id, 'failed')
       expect(body).toMatchObject({ completed_at: null, expires_at: null, error: { code } })
-      // A vendor's own words are nobody's business.
+      // Messages of the vendor must not be visible.
       expect(JSON.stringify(body)).not.toMatch(/simulated|127\.0\.0\.1|vendor-key/)
-      const asked = gateway.vendor.transcriptions().slice(before)
-      expect(asked.filter(({ fields }) => fields['prompt']?.[0] === prompt).length).toBe(requests)
+      const received = gateway.vendor.transcriptions().slice(before)
+      expect(received.filter(({ fields }) => fields['prompt']?.[0] === prompt).length).toBe(requests)
       expect(await movementsOf(id)).toEqual({ hold: 200, release: 200 })
       expect(await segmentsOf(id)).toEqual([])
       expectProblem(await transcript(id), 'task_failed')
@@ -297,7 +297,7 @@ describe('what a provider does', () => {
     await expectBalanced()
   })
 
-  test('past its deadline a task fails, also one that was never begun', async () => {
+  test('a task fails after its deadline, even if it was never started', async () => {
     const waiting = await accept({ ...plain, prompt: 'vendor:busy' })
     await transcriber.work()
     const untouched = await accept()
@@ -310,7 +310,7 @@ describe('what a provider does', () => {
     }
   })
 
-  test('a model that knows no times gives its text alone', async () => {
+  test('a model without timestamps returns only text', async () => {
     const id = await accept({ model: 'chat-4o-transcribe' })
     await until(id, 'completed')
     expect(gateway.vendor.transcriptions().at(-1)?.fields['response_format']).toEqual(['json'])
@@ -323,7 +323,7 @@ describe('what a provider does', () => {
 })
 
 describe('a run', () => {
-  test('that was overtaken changes nothing, and tasks that fell silent are handed over anew', async () => {
+  test('that is superseded changes nothing, and a stalled task is started again', async () => {
     const { postgres } = gateway.database
     const id = await accept({ ...plain, prompt: 'vendor:busy-once' }, wave(2.7))
     await transcriber.work()
@@ -331,7 +331,7 @@ describe('a run', () => {
       `update open_transcriptions set stage = 'working', last_activity_at = 'epoch' where task_id = $1`,
       [id],
     )
-    await waitIsOver()
+    await skipWaits()
     const [requeued] = await requeueStalled(postgres, 1)
     expect(requeued).toEqual({ taskId: id, run: 2 })
     for (const step of [planSegments, transcribeSegments])
@@ -342,33 +342,33 @@ describe('a run', () => {
     expect(await movementsOf(id)).toEqual({ hold: 270, capture: 270 })
   })
 
-  test('of an account with many tasks leaves room for others', async () => {
+  test('of an account with many tasks does not block other accounts', async () => {
     const { postgres } = gateway.database
     const other = await createKey(postgres, await createAccount(postgres))
     const many = [await accept(), await accept(), await accept()]
     const one = String((await create(plain, { text: other.text })).body['id'])
-    const taken = await claimAccepted(postgres, 2)
-    expect(taken.map(({ taskId }) => taskId).toSorted()).toEqual([many[0] ?? '', one].toSorted())
-    await postgres.query(`update open_transcriptions set last_activity_at = 'epoch' where stage = 'starting'`)
+    const claimed = await claimAccepted(postgres, 2)
+    expect(claimed.map(({ taskId }) => taskId).toSorted()).toEqual([many[0] ?? '', one].toSorted())
+    await postgres.query(`update open_transcriptions set touched_at = 'epoch' where stage = 'starting'`)
     await transcriber.work()
     for (const id of many) await until(id, 'completed')
   })
 })
 
-describe('a recording with a gap in its times', () => {
+describe('a recording with a gap in its timestamps', () => {
   const withGap = (seconds: number) =>
     encoded(wave(10), 'out.webm', ['-af', `asetpts='PTS+if(gte(T,5),${seconds},0)/TB'`, '-c:a', 'libopus'])
 
-  test('is written down to its end, and charged for the sound it has', async () => {
+  test('is transcribed to its end and charged for its audio', async () => {
     const id = await accept(plain, await withGap(40))
     await until(id, 'completed')
-    const [piece, ...others] = await segmentsOf(id)
+    const [segment, ...others] = await segmentsOf(id)
     expect(others).toEqual([])
-    expect(piece).toMatchObject({ startMs: 0, endMs: expect.closeTo(50_000, -2) })
+    expect(segment).toMatchObject({ startMs: 0, endMs: expect.closeTo(50_000, -2) })
     expect((await movementsOf(id))['capture']).toBeLessThan(1_010)
   })
 
-  test('fails where it is nearly all gap', async () => {
+  test('fails if it is nearly all gap', async () => {
     const before = gateway.vendor.transcriptions().length
     const id = await accept(plain, await withGap(600))
     expect((await until(id, 'failed'))['error']).toMatchObject({ code: 'invalid_parameter' })
@@ -377,14 +377,14 @@ describe('a recording with a gap in its times', () => {
 })
 
 describe('GET one', () => {
-  test("404 for an id that is unknown, no id, and somebody else's", async () => {
+  test('404 for an id that is unknown, malformed or of another account', async () => {
     const { postgres } = gateway.database
     const stranger = await createKey(postgres, await createAccount(postgres))
     const id = await accept()
-    for (const asked of [createTranscriptionId(Date.now()), 'nonsense', 'video_123']) {
-      expectProblem(await read(asked), 'task_not_found')
-      expectProblem(await transcript(asked), 'task_not_found')
-      expectProblem(await remove(asked), 'task_not_found')
+    for (const unknown of [createTranscriptionId(Date.now()), 'nonsense', 'video_123']) {
+      expectProblem(await read(unknown), 'task_not_found')
+      expectProblem(await transcript(unknown), 'task_not_found')
+      expectProblem(await remove(unknown), 'task_not_found')
     }
     for (const send of [
       read(id, stranger.text),
@@ -399,14 +399,14 @@ describe('GET one', () => {
 })
 
 describe('GET transcript', () => {
-  test('400 task_not_completed while it is under way, and for a format nobody knows', async () => {
+  test('400 task_not_completed before the end, and invalid_parameter for an unknown format', async () => {
     const id = await accept()
     expectProblem(await transcript(id), 'task_not_completed')
     await until(id, 'completed')
     expectProblem(await transcript(id, 'docx'), 'invalid_parameter', 'response_format')
   })
 
-  test('410 media_expired once it is past its time; what is left of it goes, the task stays', async () => {
+  test('410 media_expired after its expiry; the transcript is removed and the task remains', async () => {
     const { postgres } = gateway.database
     const id = await accept()
     await until(id, 'completed')
@@ -421,7 +421,7 @@ describe('GET transcript', () => {
     expect((await read(id)).body['status']).toBe('completed')
   })
 
-  test('a client that speaks openai reads its own fields', async () => {
+  test('the openai dialect adds its own fields', async () => {
     const id = await accept()
     await until(id, 'completed')
     const { body } = await ask(
@@ -437,12 +437,12 @@ describe('GET transcript', () => {
 })
 
 describe('DELETE', () => {
-  const gone = (id: string) => ({ id, object: 'transcription.task.deleted', deleted: true })
+  const deleted = (id: string) => ({ id, object: 'transcription.task.deleted', deleted: true })
 
-  test('one that is completed goes with its transcript; its money stays in the books', async () => {
+  test('a completed task is deleted with its transcript; its ledger movements remain', async () => {
     const id = await accept()
     await until(id, 'completed')
-    expect((await remove(id)).body).toEqual(gone(id))
+    expect((await remove(id)).body).toEqual(deleted(id))
     expectProblem(await read(id), 'task_not_found')
     expectProblem(await transcript(id), 'task_not_found')
     expectProblem(await remove(id), 'task_not_found')
@@ -451,16 +451,16 @@ describe('DELETE', () => {
     await expectBalanced()
   })
 
-  test('one that waits, and one that a provider is at, are stopped and not charged', async () => {
+  test('a queued task and one in progress are stopped and not charged', async () => {
     const waiting = await accept()
-    expect((await remove(waiting)).body).toEqual(gone(waiting))
+    expect((await remove(waiting)).body).toEqual(deleted(waiting))
     expect(await transcriber.work()).toBe(0)
 
     const underWay = await accept({ ...plain, prompt: 'vendor:hang' })
     const before = gateway.vendor.transcriptions().length
     const working = transcriber.work()
     await expect.poll(() => gateway.vendor.transcriptions().length).toBe(before + 1)
-    expect((await remove(underWay)).body).toEqual(gone(underWay))
+    expect((await remove(underWay)).body).toEqual(deleted(underWay))
     await working
     await expect.poll(() => gateway.vendor.transcriptions().at(-1)?.state).toBe('abandoned')
     for (const id of [waiting, underWay]) {
@@ -471,7 +471,7 @@ describe('DELETE', () => {
     await expectBalanced()
   })
 
-  test('one that is partly transcribed is charged for the part that the provider has completed', async () => {
+  test('a partly transcribed task is charged for the transcribed part', async () => {
     const { postgres } = gateway.database
     const recording = spoken(720, [
       { atSeconds: 270, seconds: 2 },
@@ -479,7 +479,7 @@ describe('DELETE', () => {
     ])
     const id = await accept({ ...plain, prompt: 'vendor:500-once' }, recording)
     await transcriber.work()
-    // Each part has failed once. The first is tried again now, the others much later.
+    // Each segment has failed once. The first is retried now, the others much later.
     await postgres.query(
       `update transcription_segments set not_before = now() + case when n = 0 then interval '0' else interval '1 hour' end
         where task_id = $1`,
@@ -495,13 +495,13 @@ describe('DELETE', () => {
     const doneMs = rows[0]?.doneMs ?? 0
     expect(doneMs).toBeGreaterThan(0)
     expect(doneMs).toBeLessThan(720_000)
-    expect((await remove(id)).body).toEqual(gone(id))
+    expect((await remove(id)).body).toEqual(deleted(id))
     const capture = Math.ceil(doneMs / 10)
     expect(await movementsOf(id)).toEqual({ hold: 72_000, capture, release: 72_000 - capture })
     await expectBalanced()
   })
 
-  test('a recording that was left behind is found', async () => {
+  test('a leftover recording is removed', async () => {
     const { postgres } = gateway.database
     const id = await accept()
     await postgres.query(
@@ -536,7 +536,7 @@ describe('GET list', () => {
     })
   })
 
-  test("pages show every task once, in either order, and nobody else's", async () => {
+  test('pages contain each task of the account once, in either order', async () => {
     const text = await account()
     const ids: string[] = []
     for (let count = 0; count < 3; count += 1) ids.push(String((await create(plain, { text })).body['id']))
@@ -597,7 +597,7 @@ describe('GET list', () => {
   })
 })
 
-describe('a create that is refused leaves nothing behind', () => {
+describe('a refused request leaves nothing behind', () => {
   const expectRefused = async (send: () => Promise<Answer>, code: ErrorCode, param?: string) => {
     const before = await recordOf(gateway)
     const answer = await send()
@@ -628,7 +628,7 @@ describe('a create that is refused leaves nothing behind', () => {
     ['nothing', Buffer.alloc(0)],
     ['text', Buffer.from('this is not audio '.repeat(100))],
     ['a playlist', Buffer.from('#EXTM3U\nhttp://127.0.0.1:9/a.mp3\n')],
-    ['a head without sound', short.subarray(0, 44)],
+    ['a header without audio', short.subarray(0, 44)],
   ])('invalid_file_format: %s', async (_, bytes) => {
     await expectRefused(() => create(plain, { bytes }), 'invalid_file_format', 'file')
   })
@@ -669,7 +669,7 @@ describe('a create that is refused leaves nothing behind', () => {
     await expectRefused(() => create(plain, { text: subscription.text }), 'subscription_expired')
   })
 
-  test('audio_requires_payg, where the operator wants it so; a subscription pays otherwise', async () => {
+  test('audio_requires_payg, if the operator requires it; otherwise subscriptions are allowed', async () => {
     const { postgres } = gateway.database
     const subscriber = await createAccount(postgres)
     await subscribe(postgres, subscriber)
