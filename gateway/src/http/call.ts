@@ -12,11 +12,11 @@ import type { SpooledText } from './body/spooled-text.ts'
 import type { RequestDetails } from './completed-request.ts'
 import type { EventStream } from './sse.ts'
 
-/** A reply as it is kept for a repeat of its request. */
+/** A response as it is stored for an idempotent replay. */
 export interface ResponseToStore {
   accountId: string
   name: Buffer
-  /** Whose reply it is; nothing is kept of one whose claim was taken over. */
+  /** The claim under which the response was made. Nothing is stored if another request has taken over the claim. */
   claim: string
   status: number
   headers: Record<string, string>
@@ -25,8 +25,8 @@ export interface ResponseToStore {
   taskId: string | null
 }
 
-/** Writes replies down, in the transaction that makes what they tell of. */
-export type StoreResponses = (database: Database, replies: ResponseToStore[]) => Promise<void>
+/** Stores responses in the transaction that creates the tasks they describe. */
+export type StoreResponses = (database: Database, responses: ResponseToStore[]) => Promise<void>
 
 type PathOf<O extends Operation> = O extends { parameters: { path: infer Path } }
   ? { [Name in keyof Path]: string }
@@ -43,53 +43,53 @@ export interface Call<O extends Operation = Operation> {
   /** The values stay text. Optional ones are validated against the contract, which also supplies defaults. */
   query: QueryOf<O>
   header: (name: string) => string | undefined
-  /** All of them, for what is signed. */
+  /** All headers, for the verification of a signature. */
   headers: Record<string, string | string[] | undefined>
-  /** Where the request came from. */
+  /** The client's IP address. */
   address: string
   method: string
-  /** Whether it came by `/openai/v1`, the base address of the openai client. */
+  /** Whether the request came under `/openai/v1`, the base URL for the `openai` SDKs. */
   isUnderOpenAi: boolean
   caller: Caller
-  /** Who runs the service, for an operation that takes an operator's key; that one has no caller. */
+  /** Set for an operation that takes an operator's key; such an operation has no `caller`. */
   operator: Operator
   /** The body's fields, form or JSON; empty for an operation without a body. */
   fields: Fields
-  /** The body of an operation that takes it as bytes, read when it is asked for. */
+  /** Reads the body of an operation that takes raw bytes. */
   bytes: () => Promise<Buffer>
-  /** The long text that a value of the body stands for; undefined for any other value. */
+  /** The spooled text that a value of the body refers to; undefined for any other value. */
   longText: (value: unknown) => SpooledText | undefined
-  /** Reads a parameter set out of the fields; what the set does not know is named in the reply's header. */
+  /** Reads a parameter set out of the fields. Unknown parameters are named in `X-Ignored-Params`. */
   read: <Schema extends TObject>(schema: Schema) => Static<Schema>
-  /** Tells the log of requests what only the handler knows; models and ids that are given or answered it sees itself. */
+  /** Adds details to the request log. A model or task id in the request or the response is logged without it. */
   note: (details: RequestDetails) => void
-  /** Names a parameter in the reply's header that was understood and could not be honoured. */
+  /** Names a parameter in `X-Ignored-Params` that was understood but has no effect. */
   ignore: (name: string) => void
   requestId: string
-  /** True where the caller only asks what it would cost: nothing is to be made. */
+  /** True for a dry run: the response is a quote, and nothing is created. */
   wantsQuote: boolean
-  /** The 402 that expensive work for this call would be refused with; a quote tells of it instead of doing the work. */
+  /** The 402 that refuses expensive work for this call. A quote reports it instead of doing the work. */
   findInsolvency: () => Promise<ApiError | undefined>
-  /** The task that this very request made when it came before; the reply tells of that one. */
+  /** The task that this request created when it was sent before; the response describes that task. */
   replayOf: string | undefined
   /**
-   * What is to be written together with the task, so that the reply outlives this process; undefined where this request
-   * is not to be recognised. A reply without a body is told anew by its task.
+   * The response to store in the transaction that creates the task, so that it survives this process; undefined for a
+   * request without identity. A response without a body is rebuilt from its task at each replay.
    */
   responseToStore: (taskId: string, response: Reply<unknown>) => ResponseToStore | undefined
-  /** Aborted when the client goes away, unless its reply is kept for it. */
+  /** Aborted when the client disconnects, unless the response is stored for a replay. */
   signal: AbortSignal
   /**
-   * The same signal, for a call that from here on only waits: it is also aborted, with an ApiError as its
-   * reason, when this process is about to close.
+   * The signal for a call that only waits from here on. It is also aborted, with an ApiError as its reason, when this
+   * process starts to close.
    */
   waitSignal: () => AbortSignal
   /**
-   * Runs a media program when it is this account's turn, and tells it to stop when the client goes away. Work that
-   * several calls wait for brings a signal of its own instead.
+   * Queues a media program fairly by account and aborts it when the client disconnects. Work that several calls share
+   * passes its own signal.
    */
   mediaWork: <Result>(work: (signal: AbortSignal) => Promise<Result>, signal?: AbortSignal) => Promise<Result>
-  /** The same for the download of a video, for as long as the file is needed; media work may run inside it. */
+  /** The same for a video download, for as long as the file is needed. Media work may run inside it. */
   mediaFetch: Call['mediaWork']
 }
 
@@ -108,12 +108,12 @@ export interface Reply<Body> {
   body: Body
 }
 
-/** The answer to a reader who has what they ask for already. */
+/** The response to a conditional request whose resource has not changed. */
 export interface NotModified {
   status: 304
   headers: Record<string, string>
   body: undefined
 }
 
-/** What answers an operation. It returns the body alone, or a reply where headers or a status matter. */
+/** Handles an operation. The status defaults to 200. */
 export type Handler<O extends Operation> = (call: Call<O>) => Promise<Reply<BodyOf<O>> | NotModified>

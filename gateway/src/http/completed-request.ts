@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** A request that was answered: who asked for what, and how it went. Nothing of what was in it. */
+/** The metadata of a completed request, without any of its content. */
 export interface CompletedRequest {
   id: string
   at: Date
@@ -12,7 +12,7 @@ export interface CompletedRequest {
   status: number
   errorCode: string | null
   model: string | null
-  /** Who was asked for it, where somebody was while the caller waited. */
+  /** The provider that was called while the client waited, if any. */
   provider: string | null
   taskId: string | null
   durationMs: number
@@ -20,18 +20,18 @@ export interface CompletedRequest {
   userAgent: string | null
 }
 
-/** Keeps what operators may want to know of requests. It is told of every one once it was answered, and must be quick. */
+/** Receives every completed request. Both functions must return quickly. */
 export interface RequestLog {
   record: (request: CompletedRequest) => void
-  /** Only counts it: anybody can send such requests without end, and none of them is worth a row. */
+  /** Counts the request without storing it: anyone can send such requests in any number. */
   count: (request: CompletedRequest) => void
 }
 
-/** Refused, with no key that we know. A 403 is not: it tells of a key that exists. */
+/** Whether a request was refused without a valid key. A 403 does not count, because its key exists. */
 export const isAnonymousRefusal = ({ keyId, status }: Pick<CompletedRequest, 'keyId' | 'status'>): boolean =>
   keyId === null && status >= 400 && status < 500 && status !== 403
 
-/** What is known of a request only where it is answered. */
+/** Details of a request that only its handler knows. */
 export interface RequestDetails {
   model?: string
   provider?: string
@@ -40,7 +40,7 @@ export interface RequestDetails {
 
 const textMax = 300
 
-/** Without what follows the question mark, where links carry their signature; nor does a key belong into a path. */
+/** Leaves out the query, which contains the signature of a link, and masks keys. */
 const pathOf = (url: string): string => {
   const end = url.indexOf('?')
   const path = (end === -1 ? url : url.slice(0, end)).slice(0, textMax)

@@ -1,4 +1,4 @@
-/** The only writer of an error body. Whatever went wrong anywhere leaves as the one error object. */
+/** Turns every error into the one error object of the API. No other file writes error bodies. */
 import { STATUS_CODES } from 'node:http'
 
 import { ApiError, errors, type ErrorCode } from '@kinora/contract/errors'
@@ -24,8 +24,8 @@ const codesOfFramework: Partial<Record<string, ErrorCode>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_request',
 }
 
-// The database away is nobody's fault and over soon; everything else unknown is a fault of ours.
-const isDatabaseAway = ({ code, message }: { code?: unknown; message?: unknown }) =>
+// An unreachable database is temporary and not a bug; any other unknown error is an internal error.
+const isDatabaseUnreachable = ({ code, message }: { code?: unknown; message?: unknown }) =>
   (typeof code === 'string' &&
     /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|57P0[0-3]|08...|53300)$/.test(
       code,
@@ -40,7 +40,7 @@ export const apiErrorOf = (error: unknown): ApiError => {
   if (code !== undefined) return new ApiError(code, { cause: error })
   if (error instanceof TookTooLong) {
     return new ApiError('invalid_parameter', {
-      message: 'This takes too long to look up; ask for a shorter span of time.',
+      message: 'This query takes too long. Request a shorter time span.',
       param: 'from',
       cause: error,
     })
@@ -48,12 +48,12 @@ export const apiErrorOf = (error: unknown): ApiError => {
   if (error instanceof CommitOutcomeUnknown) {
     return new ApiError('service_unavailable', {
       message:
-        'The database did not confirm this request, which may have been carried out. Check before you send it again, or repeat it with the same Idempotency-Key.',
+        'The database did not confirm this request; it may have been carried out. Check before you send it again, or repeat it with the same Idempotency-Key.',
       cause: error,
       headers: { 'retry-after': '1' },
     })
   }
-  if (isDatabaseAway(known))
+  if (isDatabaseUnreachable(known))
     return new ApiError('service_unavailable', { cause: error, headers: { 'retry-after': '1' } })
   if (known.statusCode !== undefined && known.statusCode >= 400 && known.statusCode < 500) {
     return new ApiError('invalid_request', { cause: error })
@@ -61,7 +61,7 @@ export const apiErrorOf = (error: unknown): ApiError => {
   return new ApiError('internal_error', { cause: error })
 }
 
-/** Work that was aborted because its client left is no failure; only the request log sees this answer. */
+/** Work that was aborted because its client disconnected has not failed; only the request log sees this response. */
 const isAbandoned = (thrown: unknown, { raw }: FastifyReply) =>
   raw.destroyed && (thrown as { name?: unknown } | null)?.name === 'AbortError'
 
@@ -82,7 +82,7 @@ export const sendProblem = (log: Log) => (thrown: unknown, request: FastifyReque
     .send(JSON.stringify(errorBody(error)))
 }
 
-/** An answer to a connection that has no request to reply to, written by hand. The connection is to be closed after it. */
+/** The raw text of an error response for a connection without a parsed request. Close the connection after it. */
 export const rawProblem = (error: ApiError, requestId: string): string => {
   const body = JSON.stringify(errorBody(error))
   const { status } = errors[error.code]

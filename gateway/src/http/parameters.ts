@@ -1,7 +1,7 @@
 /**
- * Reads a parameter set out of a body's fields. The schema is the one the contract publishes; what is
- * wrong is said with the parameter's name, the value received and what is allowed. Parameters the set
- * does not know are passed over and named, so that a client of another dialect still gets its answer.
+ * Reads a parameter set out of a body's fields with the schema that the contract publishes. An error names the
+ * parameter, the received value and the allowed ones. Unknown parameters are ignored and reported, so that clients
+ * of another dialect are still served.
  */
 import { ApiError } from '@kinora/contract/errors'
 import type { Static, TObject } from 'typebox'
@@ -9,10 +9,10 @@ import type { Static, TObject } from 'typebox'
 import type { Fields } from './body/fields.ts'
 import { longTextOf } from './body/spooled-text.ts'
 
-/** What this reader understands of a property's JSON schema. */
+/** The part of a property's JSON schema that this reader supports. */
 interface Property {
   type?: string
-  /** One schema and null: the value may be cleared. */
+  /** Either one schema or null, for a value that may be cleared. */
   anyOf?: Property[]
   items?: Property
   properties?: Record<string, Property>
@@ -25,7 +25,7 @@ interface Property {
   minLength?: number
   maxLength?: number
   pattern?: string
-  /** The pattern in words, with an example. */
+  /** A description of the pattern with an example. */
   'x-demand'?: string
   'x-image'?: boolean
   'x-read-by-endpoint'?: boolean
@@ -36,7 +36,7 @@ export interface ReadParameters<Schema extends TObject> {
   ignored: string[]
 }
 
-const shown = (value: unknown) => {
+const quoted = (value: unknown) => {
   if (value === undefined) return 'a file'
   const text = typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
@@ -45,7 +45,7 @@ const shown = (value: unknown) => {
 const invalid = (name: string, demand: string, value: unknown) =>
   new ApiError('invalid_parameter', {
     param: name,
-    message: `'${name}' must be ${demand} (got ${shown(value)}).`,
+    message: `'${name}' must be ${demand} (got ${quoted(value)}).`,
   })
 
 export const readBoolean = (name: string, value: unknown): boolean => {
@@ -97,7 +97,7 @@ const readString = (name: string, value: unknown, property: Property): string =>
     })
   }
   if (typeof value !== 'string') throw invalid(name, 'text', value)
-  // A zero byte cannot be stored as text, and half of a surrogate pair is not text at all.
+  // PostgreSQL cannot store a zero byte as text, and a lone surrogate is not valid text.
   if (value.includes('\0') || !value.isWellFormed()) throw invalid(name, 'well-formed text', '…')
   if (property.enum !== undefined && !property.enum.includes(value)) {
     throw invalid(name, choiceDemand(property.enum), value)
@@ -126,7 +126,7 @@ const readObject = (name: string, value: unknown, property: Property): Record<st
   }
   const { properties = {}, required = [] } = property
   const given = new Map(Object.entries(value).filter(([, member]) => member !== null))
-  // Nothing tells of a member that is passed over in here, so a misspelt one is refused.
+  // Ignored members of an object are not reported, so a misspelt member is refused.
   for (const [member, found] of given) {
     if (!Object.hasOwn(properties, member)) {
       throw invalid(`${name}.${member.slice(0, 60)}`, `one of ${Object.keys(properties).join(', ')}`, found)
@@ -147,7 +147,7 @@ const readObject = (name: string, value: unknown, property: Property): Record<st
 
 const isNullSchema = ({ type }: Property) => type === 'null'
 
-/** What a property that may be cleared is otherwise; undefined for one that may not. */
+/** The schema of a property that may be cleared, without null; undefined for any other property. */
 const clearable = ({ anyOf }: Property): Property | undefined =>
   anyOf?.some(isNullSchema) === true ? anyOf.find((each) => !isNullSchema(each)) : undefined
 

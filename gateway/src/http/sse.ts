@@ -1,7 +1,7 @@
 /**
- * Server-sent events, written straight to the connection: a stream that mostly waits should cost little more
- * than its socket. A client that reads slowly is waited for, and silence is broken now and then so that nothing on
- * the way takes the connection for dead. The server closes the connection of a client that has stopped reading.
+ * Server-sent events, written directly to the connection, so that an idle stream costs little more than its socket.
+ * Writing waits for slow readers, and pings keep proxies from closing an idle connection. The server closes the
+ * connection of a client that has stopped reading.
  */
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -10,14 +10,14 @@ import type { Log } from '../platform/log.ts'
 
 export interface SentEvent {
   id?: number
-  /** The event's name; a stream whose client knows only one kind has none. */
+  /** The event's name; absent in streams with only one kind of event. */
   event?: string
-  /** One line. An event without it only sets the time after which a client comes back. */
+  /** One line. An event without data only sets the reconnection time. */
   data?: string
   retryMs?: number
 }
 
-/** What a handler answers to have events sent: each is sent when the one before it has left. */
+/** The response body of a handler that sends events. The next event is pulled when the last one was written. */
 export type EventStream = AsyncGenerator<SentEvent, void, undefined>
 
 export const isEventStream = (body: unknown): body is EventStream =>
@@ -29,7 +29,7 @@ const headersOfStreams = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
-  // A stream is the last thing on its connection: a close has nobody to wait for once it has ended.
+  // The connection closes with the stream, so a shutdown does not have to wait for it.
   connection: 'close',
 }
 
@@ -40,8 +40,8 @@ const textOf = ({ id, event, data, retryMs }: SentEvent): string =>
   (data === undefined ? '' : `data: ${data}\n`) +
   '\n'
 
-/** Resolves once the connection takes more, or is gone. */
-const taken = (response: ServerResponse): Promise<void> =>
+/** Resolves when the connection accepts more data or is closed. */
+const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const onEither = () => {
       response.off('drain', onEither).off('close', onEither)
@@ -52,16 +52,16 @@ const taken = (response: ServerResponse): Promise<void> =>
 
 const pump = async (response: ServerResponse, events: EventStream): Promise<void> => {
   const silence = setTimeout(() => {
-    // What has not left yet is no silence.
+    // A connection with unsent data needs no ping.
     if (!response.destroyed && !response.writableNeedDrain) response.write(': ping\n\n')
     silence.refresh()
   }, silenceMsMax)
   try {
     for await (const event of events) {
-      // Leaving the loop tells the stream's maker that nobody listens any more.
+      // Leaving the loop ends the generator.
       if (response.destroyed) return
       silence.refresh()
-      if (!response.write(textOf(event))) await taken(response)
+      if (!response.write(textOf(event))) await drained(response)
     }
     if (!response.destroyed) response.end()
   } finally {
@@ -69,7 +69,7 @@ const pump = async (response: ServerResponse, events: EventStream): Promise<void
   }
 }
 
-/** Sends the events as the answer; it goes on by itself and holds nothing of the request. */
+/** Sends the events as the response. It runs in the background and holds no reference to the request. */
 export const sendEvents = (
   response: ServerResponse,
   headers: Record<string, OutgoingHttpHeader | undefined>,
@@ -84,13 +84,13 @@ export const sendEvents = (
       if (response.req.method === 'HEAD') response.end()
       else await pump(response, events)
     } finally {
-      // However it came to this, and even if nothing was ever read, the stream's maker is told that it is over.
+      // Ends the generator in every case, also if nothing was ever read from it.
       await events.return()
     }
   }
   sendAll().catch((error: unknown) => {
     log.error({ err: error }, 'stream.failed')
-    // Cut rather than ended: a stream that stops short must not look like one that was told to the end.
+    // Destroyed and not ended, because a broken stream must not look complete.
     response.destroy()
   })
 }

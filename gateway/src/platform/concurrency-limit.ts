@@ -1,47 +1,34 @@
-/** Lets so many pieces of work run at once; the others wait their turn in the order they came. */
-export const concurrencyLimit = (count: number) => {
-  let running = 0
-  const waiting: (() => void)[] = []
-  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve))
-    else running += 1
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      // Whoever waited longest takes over this place, so the count stays as it is.
-      if (next === undefined) running -= 1
-      else next()
-    }
-  }
-}
+import pLimit, { type LimitFunction } from 'p-limit'
 
-/** The same for each key on its own. Answers, once it is this one's turn, how to leave again; waiting can be given up. */
+/**
+ * Limits how many callers of the same key may be active at once. It resolves to a function that ends the caller's
+ * activity. A caller whose signal aborts while it waits is rejected at once, and the next caller gets its slot.
+ */
 export const concurrencyLimitPerKey = (count: number) => {
-  const lanes = new Map<string, { run: ReturnType<typeof concurrencyLimit>; inside: number }>()
+  const lanes = new Map<string, { limit: LimitFunction; callers: number }>()
   return async (key: string, signal?: AbortSignal): Promise<() => void> => {
     signal?.throwIfAborted()
-    const lane = lanes.get(key) ?? { run: concurrencyLimit(count), inside: 0 }
+    const lane = lanes.get(key) ?? { limit: pLimit(count), callers: 0 }
     lanes.set(key, lane)
-    lane.inside += 1
-    const entered = Promise.withResolvers<void>()
-    const left = Promise.withResolvers<void>()
-    const giveUp = () => {
-      left.resolve()
-      entered.reject(signal?.reason)
+    lane.callers += 1
+    const started = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<void>()
+    const abandon = () => {
+      ended.resolve()
+      started.reject(signal?.reason)
     }
-    signal?.addEventListener('abort', giveUp)
-    void lane.run(async () => {
-      entered.resolve()
-      await left.promise
-      lane.inside -= 1
-      if (lane.inside === 0) lanes.delete(key)
+    signal?.addEventListener('abort', abandon)
+    void lane.limit(async () => {
+      started.resolve()
+      await ended.promise
+      lane.callers -= 1
+      if (lane.callers === 0) lanes.delete(key)
     })
     try {
-      await entered.promise
-      return left.resolve
+      await started.promise
+      return ended.resolve
     } finally {
-      signal?.removeEventListener('abort', giveUp)
+      signal?.removeEventListener('abort', abandon)
     }
   }
 }

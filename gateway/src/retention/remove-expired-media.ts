@@ -1,4 +1,5 @@
-import { concurrencyLimit } from '../platform/concurrency-limit.ts'
+import pLimit from 'p-limit'
+
 import type { Providers } from '../providers/port/provider.ts'
 import { discardRetainedJob } from '../videos/lifecycle/discard-job.ts'
 import { dayOfTaskId } from '../videos/task-id.ts'
@@ -18,7 +19,7 @@ export const removeExpiredMedia = (
   signal: AbortSignal,
 ): Promise<number> => {
   const { postgres, providers, log } = dependencies
-  const inTurn = concurrencyLimit(discardsAtOnce)
+  const limit = pLimit(discardsAtOnce)
   const isAnyRetained = providers.all().some(({ video }) => video?.remixesOwnJobs === true)
 
   const discard = async ({ taskId, kind }: ExpiredFile): Promise<void> => {
@@ -35,7 +36,7 @@ export const removeExpiredMedia = (
 
   return removeExpiredFiles(dependencies, expiredFiles, signal, async (due) => {
     const unused = await findUnused(postgres, due)
-    if (isAnyRetained) await Promise.all(unused.map((file) => inTurn(() => discard(file))))
+    if (isAnyRetained) await Promise.all(unused.map((file) => limit(() => discard(file))))
     return unused
   })
 }

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import OpenAI from 'openai'
+import pLimit from 'p-limit'
 import { expect, inject, test } from 'vitest'
 
 import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
-import { concurrencyLimit } from '../../src/platform/concurrency-limit.ts'
 import { askJson } from '../kit/answers.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
@@ -80,7 +80,7 @@ test('after a thousand lost responses and retries of the client library there ar
   const isFirst = (request: IncomingMessage) => request.headers['x-stainless-retry-count'] === '0'
   await using proxy = await startLossyProxy(gateway.url, isFirst)
   const client = new OpenAI({ apiKey: text, baseURL: `${proxy.url}/openai/v1`, maxRetries: 4 })
-  const limited = concurrencyLimit(150)
+  const limited = pLimit(150)
   // Every prompt is ordered twice on purpose; both orders must be created.
   const videos = await Promise.all(
     Array.from({ length: 1_000 }, (_, index) =>

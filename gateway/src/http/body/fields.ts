@@ -1,14 +1,14 @@
 /**
- * The fields of a body, the same for a form and for JSON: absent, empty and null all read as absent, and
- * a form's `name[part]` reads like the JSON object it stands for.
+ * The fields of a body, equal for a form and for JSON: absent, empty and null all read as absent, and a form's
+ * `name[part]` reads like the corresponding JSON object.
  */
 export interface ReceivedFile {
-  /** Where it was spooled; it is removed with the request unless somebody moved it away. */
+  /** Where the file is spooled. It is deleted with the request unless it was moved. */
   path: string
   sizeBytes: number
   sha256: string
   filename: string | undefined
-  /** The sender sent more than the file may have; only the first part was kept. */
+  /** True if the file exceeded its limit and only its beginning is spooled. */
   isTruncated: boolean
 }
 
@@ -18,11 +18,11 @@ export interface Fields {
   value: (name: string) => unknown
   /** Whether the name was sent at all, with or without a value. */
   isGiven: (name: string) => boolean
-  /** Whether JSON says null, which clears what can be cleared and else reads as absent. */
+  /** Whether the JSON value is null. It clears a value that can be cleared, and otherwise reads as absent. */
   isNull: (name: string) => boolean
-  /** The files that came under this name and were kept. */
+  /** The files that were sent and stored under this name. */
   files: (name: string) => ReceivedFile[]
-  /** Whether a file came under this name, kept or not. */
+  /** Whether a file was sent under this name, stored or not. */
   hasFile: (name: string) => boolean
   /** Whether a form has more than one value under this name, as text or as file. */
   isRepeated: (name: string) => boolean

@@ -1,6 +1,6 @@
 /**
- * Reads a JSON object as fields. The bytes are scanned while they arrive, so that depth, members and size are bounded
- * before anything is parsed, and long texts go to a file instead of into memory.
+ * Reads a JSON object as fields. The bytes are scanned while they arrive: depth, member count and size are bounded
+ * before the JSON is parsed, and long texts go to a file instead of into memory.
  */
 import type { IncomingMessage } from 'node:http'
 
@@ -15,13 +15,13 @@ import { createTextSpool, LongText, type TextSpool } from './spooled-text.ts'
 
 export interface JsonBody {
   fields: Fields
-  /** Removes what is spooled. */
+  /** Deletes the spooled texts. */
   discard: () => Promise<void>
 }
 
 export type BodyReading = Pick<Receiving, 'sizeBytesMax' | 'beforeLarge' | 'minimumRate' | 'inflationMax'> & {
   ticket: Ticket
-  /** Runs before a form is read, however small it is: its file costs disk and may need a program to look into it. */
+  /** Runs before a form of any size is read: its files take disk space, and a program may have to inspect them. */
   beforeForm: () => Promise<void>
 }
 
@@ -30,7 +30,7 @@ const tooLarge = (sizeBytesMax: number) => () =>
     message: `The body is larger than ${Math.floor(sizeBytesMax / 1_048_576)} MiB.`,
   })
 
-/** A text of a field that is this short is wanted as a string, although it was put aside while it arrived. */
+/** A spooled text of a field up to this size is read back into a string. */
 const fieldTextBytesMax = 256 * 1024
 
 const parse = (body: Buffer, spool: TextSpool): [string, unknown][] => {
@@ -54,20 +54,20 @@ const withShortTexts = async ([name, value]: [string, unknown]): Promise<[string
   return [name, value.spooled.isWellFormed ? await value.spooled.read() : value]
 }
 
-/** What a body may have whose texts all stay in memory. */
+/** The limits of a body whose texts all stay in memory. */
 const shortLimits = (sizeBytesMax: number): ScanLimits => ({
   ...spoolingLimits,
   textBytesMax: Infinity,
-  keptBytesEnough: Infinity,
-  textBytesMaxThen: Infinity,
-  keptBytesMax: sizeBytesMax,
+  bufferedBytesHigh: Infinity,
+  textBytesMaxWhenHigh: Infinity,
+  bufferedBytesMax: sizeBytesMax,
 })
 
 const withoutGuard = (limits: ScanLimits): ScanLimits => ({
   ...limits,
   depthMax: Infinity,
   membersMax: Infinity,
-  keptBytesMax: Infinity,
+  bufferedBytesMax: Infinity,
 })
 
 export const readJsonBody = async (
@@ -84,8 +84,8 @@ export const readJsonBody = async (
   try {
     await receiveBody(request, { ...reading, tooLarge: tooLarge(sizeBytesMax), take: scan.take })
     await texts.finish()
-    const entries = await Promise.all(parse(scan.kept(), texts).map(withShortTexts))
-    // A map, because a name such as __proto__ is only a name there.
+    const entries = await Promise.all(parse(scan.remainder(), texts).map(withShortTexts))
+    // A map, because in an object a name such as __proto__ has a meaning.
     return { fields: fieldsOf('json', new Map(entries)), discard: texts.discard }
   } catch (error) {
     await texts.discard()
@@ -93,7 +93,7 @@ export const readJsonBody = async (
   }
 }
 
-/** Reads a body as the bytes it is, for an operation that verifies a signature over them. */
+/** Reads a body as raw bytes, for an operation that verifies a signature over them. */
 export const readBytes = async (
   request: IncomingMessage,
   { ticket, ...reading }: BodyReading,

@@ -20,12 +20,12 @@ const small: ScanLimits = {
   depthMax: 32,
   membersMax: 1_000,
   textBytesMax: 12,
-  keptBytesEnough: 1_000,
-  textBytesMaxThen: 4,
-  keptBytesMax: 100_000,
+  bufferedBytesHigh: 1_000,
+  textBytesMaxWhenHigh: 4,
+  bufferedBytesMax: 100_000,
 }
 
-/** The document with every long text read back to where it was. */
+/** The document with every placeholder replaced by its long text. */
 const restored = async (spool: TextSpool, value: unknown): Promise<unknown> => {
   const text = spool.find(value)
   if (text !== undefined) return text.read()
@@ -37,7 +37,7 @@ const restored = async (spool: TextSpool, value: unknown): Promise<unknown> => {
 
 const scanned = async <Result>(
   chunks: Buffer[],
-  work: (spool: TextSpool, kept: Buffer) => Promise<Result>,
+  work: (spool: TextSpool, remainder: Buffer) => Promise<Result>,
   limits?: ScanLimits,
 ): Promise<Result> => {
   const spool = createTextSpool(directory)
@@ -45,14 +45,14 @@ const scanned = async <Result>(
     const scan = createJsonScan(spool, limits)
     for (const chunk of chunks) await scan.take(chunk)
     await spool.finish()
-    return await work(spool, scan.kept())
+    return await work(spool, scan.remainder())
   } finally {
     await spool.discard()
   }
 }
 
 const read = (chunks: Buffer[], limits?: ScanLimits) =>
-  scanned(chunks, (spool, kept) => restored(spool, JSON.parse(kept.toString('utf8'))), limits)
+  scanned(chunks, (spool, remainder) => restored(spool, JSON.parse(remainder.toString('utf8'))), limits)
 
 const cut = (bytes: Buffer, borders: number[]): Buffer[] => {
   const places = [0, ...borders.map((border) => border % (bytes.length + 1)), bytes.length].toSorted(
@@ -61,7 +61,7 @@ const cut = (bytes: Buffer, borders: number[]): Buffer[] => {
   return places.slice(1).map((end, index) => bytes.subarray(places[index], end))
 }
 
-/** Writes a value down; some characters as escapes that need not be, each in one of the ways JSON has for it. */
+/** Serialises a value, with some characters escaped at random although they need not be. */
 const written = (value: unknown, next: () => number): string => {
   if (Array.isArray(value)) return `[${value.map((each) => written(each, next)).join(' , ')}]`
   if (typeof value === 'object' && value !== null) {
@@ -77,7 +77,7 @@ const written = (value: unknown, next: () => number): string => {
       const hex = unit.charCodeAt(0).toString(16).padStart(4, '0')
       return `\\u${next() % 2 === 0 ? hex : hex.toUpperCase()}`
     }
-    // Half a pair alone would be written as an escape.
+    // A lone surrogate would be serialised as an escape sequence.
     if (unit === '/' && next() % 2 === 0) return '\\/'
     return /[\ud800-\udfff]/.test(unit) ? unit : JSON.stringify(unit).slice(1, -1)
   })
@@ -105,16 +105,16 @@ const { document } = fc.letrec<{ document: unknown; value: unknown }>((tie) => (
   ),
 }))
 
-test('whatever the document and wherever it is cut, it reads as JSON.parse reads the whole', async () => {
+test('any document, split anywhere, is read as JSON.parse reads it', async () => {
   await fc.assert(
     fc.asyncProperty(
       document,
       fc.array(fc.nat(), { maxLength: 30 }),
       fc.array(fc.nat(), { minLength: 1, maxLength: 20 }),
       async (value, borders, choices) => {
-        let turn = 0
-        const json = written(value, () => choices[turn++ % choices.length] ?? 0)
-        // Half of a pair written as it is and half as an escape is no text that could be sent.
+        let index = 0
+        const json = written(value, () => choices[index++ % choices.length] ?? 0)
+        // A pair of which only one half is escaped cannot be sent as UTF-8.
         fc.pre(json.isWellFormed())
         expect(await read(cut(Buffer.from(json), borders), small)).toEqual(JSON.parse(json))
       },
@@ -123,7 +123,7 @@ test('whatever the document and wherever it is cut, it reads as JSON.parse reads
   )
 })
 
-test('every border between two bytes is as good as any other', async () => {
+test('a document may be split between any two bytes', async () => {
   const json = String.raw`{"a":"plain text that is long","b":["\ud83d\ude00\u00e9\/\\\"\b\f\n\r\t tail and more"],"a":"second of its name, long"}`
   const bytes = Buffer.from(json)
   for (let border = 0; border <= bytes.length; border += 1) {
@@ -137,13 +137,13 @@ test('every border between two bytes is as good as any other', async () => {
   ).toEqual(JSON.parse(json))
 })
 
-test('a text of up to 64 KiB stays, a longer one is spooled, and a name never is', async () => {
+test('a text of up to 64 KiB stays in memory, a longer one is spooled, and a name is never spooled', async () => {
   const texts = [64 * 1024, 64 * 1024 + 1, 3 * 1024 * 1024].map((length) => 'x'.repeat(length))
   const name = 'n'.repeat(70_000)
   const json = Buffer.from(JSON.stringify({ texts, [name]: 1 }))
   const borders = Array.from({ length: 60 }, (_, index) => index * 65_536)
-  await scanned(cut(json, borders), async (spool, kept) => {
-    const found = JSON.parse(kept.toString()) as { texts: string[] }
+  await scanned(cut(json, borders), async (spool, remainder) => {
+    const found = JSON.parse(remainder.toString()) as { texts: string[] }
     expect(found.texts[0]).toBe(texts[0])
     expect(found.texts.map((each) => spool.find(each)?.sizeBytes)).toEqual([
       undefined,
@@ -156,20 +156,23 @@ test('a text of up to 64 KiB stays, a longer one is spooled, and a name never is
   expect(await readdir(directory)).toEqual([])
 })
 
-test('a text that looks like what stands for a long one is only a text', async () => {
+test('a text that looks like a placeholder is read as a text', async () => {
   const forged = 'long-text-00000000-0000-4000-8000-000000000000-0'
-  await scanned([Buffer.from(JSON.stringify({ forged, long: 'x'.repeat(70_000) }))], async (spool, kept) => {
-    const found = JSON.parse(kept.toString()) as { forged: string; long: string }
-    expect(found.forged).toBe(forged)
-    expect(spool.find(forged)).toBeUndefined()
-    expect(spool.find(found.long)?.sizeBytes).toBe(70_000)
-  })
+  await scanned(
+    [Buffer.from(JSON.stringify({ forged, long: 'x'.repeat(70_000) }))],
+    async (spool, remainder) => {
+      const found = JSON.parse(remainder.toString()) as { forged: string; long: string }
+      expect(found.forged).toBe(forged)
+      expect(spool.find(forged)).toBeUndefined()
+      expect(spool.find(found.long)?.sizeBytes).toBe(70_000)
+    },
+  )
 })
 
-test('a spooled text can be read from anywhere, again and again', async () => {
+test('a spooled text can be read from any position and repeatedly', async () => {
   const long = 'abcdefghij'.repeat(10_000)
-  await scanned([Buffer.from(JSON.stringify({ long }))], async (spool, kept) => {
-    const spooled = spool.find((JSON.parse(kept.toString()) as { long: string }).long)
+  await scanned([Buffer.from(JSON.stringify({ long }))], async (spool, remainder) => {
+    const spooled = spool.find((JSON.parse(remainder.toString()) as { long: string }).long)
     for (const start of [0, 7, 99_999, 100_000]) {
       const parts: Buffer[] = []
       for await (const part of (spooled?.open(start) ?? []) as AsyncIterable<Buffer>) parts.push(part)
@@ -178,7 +181,7 @@ test('a spooled text can be read from anywhere, again and again', async () => {
   })
 })
 
-test('half a surrogate pair is told, and reads as a replacement character', async () => {
+test('a lone surrogate is reported and reads as a replacement character', async () => {
   const halves = [
     String.raw`\ud83d`,
     String.raw`\ude00`,
@@ -191,8 +194,8 @@ test('half a surrogate pair is told, and reads as a replacement character', asyn
       const whole = (JSON.parse(json) as { a: string }).a
       await scanned(
         [...Buffer.from(json)].map((byte) => Buffer.from([byte])),
-        async (spool, kept) => {
-          const spooled = spool.find((JSON.parse(kept.toString()) as { a: string }).a)
+        async (spool, remainder) => {
+          const spooled = spool.find((JSON.parse(remainder.toString()) as { a: string }).a)
           expect(spooled?.isWellFormed).toBe(false)
           expect(await spooled?.read()).toBe(whole.toWellFormed())
         },
@@ -205,7 +208,7 @@ test('half a surrogate pair is told, and reads as a replacement character', asyn
   })
 })
 
-test('bytes that are no UTF-8 read as JSON.parse of the replaced text reads them', async () => {
+test('invalid UTF-8 is read as JSON.parse reads the text with replacement characters', async () => {
   const bytes = Buffer.concat([
     Buffer.from('{"a":"some text \xff'),
     Buffer.from([0xff, 0xe2, 0x82]),
@@ -219,9 +222,9 @@ test('bytes that are no UTF-8 read as JSON.parse of the replaced text reads them
 test.each([
   ['a control character', '{"a":"a text that is long\u0001 enough"}'],
   ['a line break', '{"a":"a text that is long\nenough"}'],
-  ['an escape that is none', String.raw`{"a":"a text that is long\x enough"}`],
-  ['digits that are none', String.raw`{"a":"a text that is long\u00g0 enough"}`],
-])('%s in a long text is no JSON', async (_, json) => {
+  ['an invalid escape sequence', String.raw`{"a":"a text that is long\x enough"}`],
+  ['invalid hex digits', String.raw`{"a":"a text that is long\u00g0 enough"}`],
+])('%s in a long text is refused', async (_, json) => {
   expect(() => JSON.parse(json) as unknown).toThrow()
   await expect(read([Buffer.from(json)], small)).rejects.toMatchObject({ code: 'invalid_request' })
 })
@@ -230,13 +233,13 @@ test.each([
   ['cut off in a long text', '{"a":"a text that is long enough'],
   ['cut off in an escape', String.raw`{"a":"a text that is long enough\u00`],
   ['cut off before its end', '{"a":"a text that is long enough"'],
-  ['brackets that close nothing', '{"a":"a text that is long enough"}}]'],
+  ['unmatched closing brackets', '{"a":"a text that is long enough"}}]'],
   ['two texts in a row', '{"a":"a text that is long enough" "another text that is long"}'],
-])('%s stays no JSON', async (_, json) => {
+])('JSON with this defect is refused: %s', async (_, json) => {
   await expect(read([Buffer.from(json)], small)).rejects.toThrow(SyntaxError)
 })
 
-test('what no honest request has is refused before it is held', async () => {
+test('excessive depth, members and size are refused before they are buffered', async () => {
   const nested = (depth: number) => Buffer.from(`${'['.repeat(depth)}${']'.repeat(depth)}`)
   await expect(read([nested(32)])).resolves.toBeDefined()
   await expect(read([nested(33)])).rejects.toMatchObject({ code: 'invalid_request' })
@@ -248,20 +251,20 @@ test('what no honest request has is refused before it is held', async () => {
   })
 })
 
-test('many texts that are each just short enough are not all held', async () => {
+test('many texts just below the limit are not all buffered', async () => {
   const texts = Array.from({ length: 100 }, (_, index) => `${index} ${'y'.repeat(60_000)}`)
-  await scanned([Buffer.from(JSON.stringify({ texts }))], async (spool, kept) => {
-    expect(kept.length).toBeLessThan(1024 * 1024)
-    expect(await restored(spool, JSON.parse(kept.toString()))).toEqual({ texts })
+  await scanned([Buffer.from(JSON.stringify({ texts }))], async (spool, remainder) => {
+    expect(remainder.length).toBeLessThan(1024 * 1024)
+    expect(await restored(spool, JSON.parse(remainder.toString()))).toEqual({ texts })
   })
 })
 
-test('a recording of 25 MB inside JSON holds nobody up: no step takes nearly as long as parsing it whole', async () => {
+test('no step of scanning 25 MB takes nearly as long as parsing it at once', async () => {
   const data = randomBytes(25_000_000).toString('base64')
   const body = Buffer.from(JSON.stringify({ messages: [{ content: [{ input_audio: { data } }] }] }))
   const spool = createTextSpool(directory)
   const scan = createJsonScan(spool)
-  // Time of this thread alone: what else the machine does says nothing about a step.
+  // CPU time of this thread, which is independent of the load of the machine.
   const usedMs = () => {
     const { user, system } = process.threadCpuUsage()
     return (user + system) / 1000
@@ -278,7 +281,7 @@ test('a recording of 25 MB inside JSON holds nobody up: no step takes nearly as 
     await taking
   }
   await spool.finish()
-  expect(scan.kept().length).toBeLessThan(200)
+  expect(scan.remainder().length).toBeLessThan(200)
   await spool.discard()
   expect(longestMs).toBeLessThan(wholeMs / 2)
 })

@@ -1,7 +1,7 @@
 /**
- * Looks through JSON as it arrives and takes its long texts out: they go to a spool, unescaped, and what is left is
- * small enough to be parsed at once. It only tells strings from what is between them; whether the rest is JSON is for
- * the parser to say. Nothing here takes long for one chunk, so other requests have their turn in between.
+ * Scans JSON while it arrives and extracts its long texts. They go to a spool, unescaped, and the remainder is small
+ * enough to be parsed at once. The scan only separates strings from structure; `JSON.parse` validates the remainder.
+ * One chunk takes little time, so that other requests are served in between.
  */
 import { ApiError } from '@kinora/contract/errors'
 
@@ -12,20 +12,20 @@ export interface ScanLimits {
   membersMax: number
   /** Longer texts are spooled. */
   textBytesMax: number
-  /** Once so much is kept, shorter texts are spooled as well: what is kept stays small whatever is sent. */
-  keptBytesEnough: number
-  textBytesMaxThen: number
-  keptBytesMax: number
+  /** Above this many buffered bytes shorter texts are spooled as well, so that the remainder stays small. */
+  bufferedBytesHigh: number
+  textBytesMaxWhenHigh: number
+  bufferedBytesMax: number
 }
 
-/** What a body may have that carries recordings or images as text. */
+/** The limits of a body that carries recordings or images as text. */
 export const spoolingLimits: ScanLimits = {
   depthMax: 32,
   membersMax: 1_000,
   textBytesMax: 64 * 1024,
-  keptBytesEnough: 512 * 1024,
-  textBytesMaxThen: 1024,
-  keptBytesMax: 2 * 1024 * 1024,
+  bufferedBytesHigh: 512 * 1024,
+  textBytesMaxWhenHigh: 1024,
+  bufferedBytesMax: 2 * 1024 * 1024,
 }
 
 const quote = 0x22
@@ -38,7 +38,7 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 const letterU = 0x75
 
-/** What a backslash and this letter stand for. */
+/** The character that each escape sequence denotes. */
 const escapes = new Map(
   Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }).map(
     ([letter, meant]) => [letter.charCodeAt(0), meant.charCodeAt(0)],
@@ -63,7 +63,7 @@ const tooDeep = (depthMax: number) =>
 const tooManyMembers = (membersMax: number) =>
   new ApiError('invalid_request', { message: `The JSON has more than ${membersMax} members.` })
 
-/** Where a byte comes next in a chunk, or where the chunk ends; asked for places that only grow. */
+/** Finds the next occurrence of a byte, or the end of the chunk. Call it with increasing positions only. */
 const createFinder = (chunk: Buffer, byte: number) => {
   let found = -1
   return (from: number): number => {
@@ -80,32 +80,32 @@ const hasControlByByte = (chunk: Buffer, from: number, to: number): boolean => {
   return false
 }
 
-/** Whether one of these bytes is a control character, which a text may only have as an escape. */
+/** Whether one of these bytes is a control character, which JSON allows only as an escape sequence. */
 const hasControl = (chunk: Buffer, from: number, to: number): boolean => {
   const start = from + (-(chunk.byteOffset + from) & 3)
   if (to - start < 4) return hasControlByByte(chunk, from, to)
-  // Four bytes at a time, which is what makes this cheap.
+  // Checking four bytes at a time makes this cheap.
   const words = new Int32Array(chunk.buffer, chunk.byteOffset + start, (to - start) >> 2)
   let isBelow = 0
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] as number
-    // Of a byte below 32 the subtraction sets the highest bit, which it did not have before.
+    // The subtraction sets the highest bit of a byte below 32 that did not have it before.
     isBelow |= (word - 0x20202020) & ~word & 0x80808080
   }
   const end = start + words.length * 4
   return isBelow !== 0 || hasControlByByte(chunk, from, start) || hasControlByByte(chunk, end, to)
 }
 
-/** Undoes the escapes of one text, which may be cut anywhere. */
+/** Resolves the escape sequences of one text, which may be split anywhere. */
 const createUnescaper = () => {
   let state: 'plain' | 'escaped' | 'hex' = 'plain'
   let hexDigits = 0
   let code = 0
-  /** The first half of a pair whose second half has not come yet. */
+  /** A high surrogate whose low surrogate has not arrived yet. */
   let high = 0
   let isWellFormed = true
 
-  /** Takes bytes up to the closing quote: how far it came, whether that was the end, and the text so far. */
+  /** Consumes bytes up to the closing quote; returns the next position, whether the text has ended, and the text so far. */
   const take = (chunk: Buffer, start: number): { next: number; isEnd: boolean; text: Buffer } => {
     let at = start
     let isEnd = false
@@ -113,7 +113,7 @@ const createUnescaper = () => {
     let out: Buffer | undefined
     let outBytes = 0
     const prepare = (): Buffer => {
-      // An escape is never shorter than what it stands for; only one that began in an earlier chunk may be.
+      // An escape sequence is never shorter than its result, unless it began in an earlier chunk.
       out ??= Buffer.allocUnsafe(chunk.length - start + 8)
       if (onlyRun !== undefined) outBytes += chunk.copy(out, outBytes, onlyRun.from, onlyRun.to)
       onlyRun = undefined
@@ -149,7 +149,7 @@ const createUnescaper = () => {
       else addCode(unit)
     }
 
-    // Each is looked for once and again only when it was passed, so a chunk is gone through twice at most.
+    // Each search starts anew only when its last result was passed, so a chunk is scanned at most twice.
     const quotes = createFinder(chunk, quote)
     const backslashes = createFinder(chunk, backslash)
     while (at < chunk.length && !isEnd) {
@@ -197,47 +197,48 @@ const createUnescaper = () => {
 
 export interface JsonScan {
   take: (chunk: Buffer) => Promise<void>
-  /** What is left of the document, with something short in the place of each long text. */
-  kept: () => Buffer
+  /** The document with a short placeholder for each long text. */
+  remainder: () => Buffer
 }
 
 export const createJsonScan = (
   spool: TextSpool,
   limits: ScanLimits = spoolingLimits,
-  /** Counts bytes before they are kept in memory, or throws. */
+  /** Counts bytes before they are buffered, or throws. */
   charge: (bytes: number) => void = () => undefined,
 ): JsonScan => {
-  const { depthMax, membersMax, textBytesMax, keptBytesEnough, textBytesMaxThen, keptBytesMax } = limits
-  let kept = Buffer.allocUnsafe(16 * 1024)
-  let keptBytes = 0
+  const { depthMax, membersMax, textBytesMax, bufferedBytesHigh, textBytesMaxWhenHigh, bufferedBytesMax } =
+    limits
+  let buffered = Buffer.allocUnsafe(16 * 1024)
+  let bufferedBytes = 0
   const open: number[] = []
-  /** The last of what gives a document its shape: it tells a member's name from a value. */
+  /** The last structural character; it distinguishes the name of a member from a value. */
   let lastMark = 0
-  /** At least one for each member: a comma follows every one but the last, which its container stands for. */
+  /** An upper bound of the members: a comma follows each but the last, for which the container is counted. */
   let members = 0
   let place: 'between' | 'short' | 'long' = 'between'
   let isName = false
   let isEscaped = false
-  /** Where in what is kept the text under way begins, its quote included. */
+  /** Where the current text begins in the buffer, including its quote. */
   let textStart = 0
   let unescaper = createUnescaper()
 
-  const keep = (bytes: Buffer, start: number, end: number) => {
-    const needed = keptBytes + end - start
-    if (needed > keptBytesMax) {
+  const append = (bytes: Buffer, start: number, end: number) => {
+    const needed = bufferedBytes + end - start
+    if (needed > bufferedBytesMax) {
       throw new ApiError('request_too_large', {
-        message: 'The body has too much in it beside its long texts.',
+        message: 'The body is too large apart from its long texts.',
       })
     }
     charge(end - start)
-    if (needed > kept.length) {
+    if (needed > buffered.length) {
       const larger = Buffer.allocUnsafe(
-        Math.min(Math.max(keptBytesMax, needed), Math.max(needed, kept.length * 2)),
+        Math.min(Math.max(bufferedBytesMax, needed), Math.max(needed, buffered.length * 2)),
       )
-      kept.copy(larger, 0, 0, keptBytes)
-      kept = larger
+      buffered.copy(larger, 0, 0, bufferedBytes)
+      buffered = larger
     }
-    keptBytes += bytes.copy(kept, keptBytes, start, end)
+    bufferedBytes += bytes.copy(buffered, bufferedBytes, start, end)
   }
 
   const takeBetween = (chunk: Buffer, start: number): number => {
@@ -247,8 +248,8 @@ export const createJsonScan = (
       if (byte === quote) {
         isName = open.at(-1) === openBrace && (lastMark === openBrace || lastMark === comma)
         isEscaped = false
-        keep(chunk, start, at + 1)
-        textStart = keptBytes - 1
+        append(chunk, start, at + 1)
+        textStart = bufferedBytes - 1
         place = 'short'
         return at + 1
       }
@@ -263,26 +264,26 @@ export const createJsonScan = (
       if (members > membersMax) throw tooManyMembers(membersMax)
       lastMark = byte
     }
-    keep(chunk, start, at)
+    append(chunk, start, at)
     return at
   }
 
   const takeShort = (chunk: Buffer, start: number): number => {
-    const textBytes = keptBytes - textStart - 1
-    const most = textStart > keptBytesEnough ? textBytesMaxThen : textBytesMax
+    const textBytes = bufferedBytes - textStart - 1
+    const most = textStart > bufferedBytesHigh ? textBytesMaxWhenHigh : textBytesMax
     const end = isName ? chunk.length : Math.min(chunk.length, start + most + 1 - textBytes)
     let at = start
     for (; at < end; at += 1) {
       if (isEscaped) isEscaped = false
       else if (chunk[at] === backslash) isEscaped = true
       else if (chunk[at] === quote) {
-        keep(chunk, start, at + 1)
+        append(chunk, start, at + 1)
         place = 'between'
         return at + 1
       }
     }
-    keep(chunk, start, at)
-    if (!isName && keptBytes - textStart - 1 > most) place = 'long'
+    append(chunk, start, at)
+    if (!isName && bufferedBytes - textStart - 1 > most) place = 'long'
     return at
   }
 
@@ -290,18 +291,18 @@ export const createJsonScan = (
     const { next, isEnd, text } = unescaper.take(chunk, start)
     if (text.length > 0) await spool.write(text)
     if (isEnd) {
-      const stand = Buffer.from(`"${spool.endText(unescaper.isWellFormed())}"`)
-      keep(stand, 0, stand.length)
+      const placeholder = Buffer.from(`"${spool.endText(unescaper.isWellFormed())}"`)
+      append(placeholder, 0, placeholder.length)
       unescaper = createUnescaper()
       place = 'between'
     }
     return next
   }
 
-  /** A text has proved to be long: what was kept of it follows the rest into the spool. */
+  /** Moves the buffered beginning of a text that turned out to be long to the spool. */
   const moveToSpool = async () => {
-    const head = Buffer.from(kept.subarray(textStart + 1, keptBytes))
-    keptBytes = textStart
+    const head = Buffer.from(buffered.subarray(textStart + 1, bufferedBytes))
+    bufferedBytes = textStart
     await takeLong(head, 0)
   }
 
@@ -315,6 +316,6 @@ export const createJsonScan = (
         } else at = await takeLong(chunk, at)
       }
     },
-    kept: () => kept.subarray(0, keptBytes),
+    remainder: () => buffered.subarray(0, bufferedBytes),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Tells when a sender is too slow: over the last seconds of waiting for it, less came than it must send. The window
- * slides, so a fast start does not pay for silence later. Time in which we were busy with what had come does not count.
+ * Detects a sender that is too slow: it sent less than the minimum in the last seconds of waiting for it. The window
+ * slides, so a fast start does not make up for a later stall. Time spent processing received bytes does not count.
  */
 export interface MinimumRate {
   bytesPerSecondMin: number
@@ -9,7 +9,7 @@ export interface MinimumRate {
 
 export interface RateWindow {
   received: (bytes: number) => void
-  /** Adds so much time of waiting; true when the sender is too slow. */
+  /** Adds waiting time; returns true if the sender is too slow. */
   waited: (ms: number) => boolean
 }
 

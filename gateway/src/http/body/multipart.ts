@@ -1,6 +1,6 @@
 /**
- * Reads a form without holding it: fields are short text, files are spooled to disk as they arrive with
- * their size and hash taken on the way. Everything has a cap, and a sender that stalls is cut off.
+ * Reads a form without holding it in memory: fields are short texts, and files are spooled to disk while they arrive,
+ * with their size and hash computed on the way. Everything is bounded, and a stalled sender is disconnected.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -21,23 +21,23 @@ import { receiveBody } from './receive-body.ts'
 import type { Spool } from './spool.ts'
 
 export interface FormLimits {
-  /** A file larger than this is kept only in part and marked so, unless it is refused. */
+  /** A larger file is truncated and marked as such, unless `refusedFile` is set. */
   fileBytesMax: number
-  /** Where a file that is too large ends the request, the name it has. */
+  /** Set if a file that is too large ends the request; the name of that file's part. */
   refusedFile?: string | undefined
-  /** One field. */
+  /** The limit of one field. */
   fieldBytesMax: number
-  /** All fields together. */
+  /** The limit of all fields together. */
   fieldsBytesMax: number
-  /** The parts that may be files. A file under any other name is read and dropped. */
+  /** The parts that may be files. A file under any other name is discarded. */
   fileNames: ReadonlySet<string>
-  /** The parts that may come once only. */
+  /** The parts that may be sent only once. */
   singleNames: ReadonlySet<string>
 }
 
 export interface ReceivedForm {
   fields: Fields
-  /** Removes what is still spooled. */
+  /** Deletes the files that are still spooled. */
   discard: () => Promise<void>
 }
 
@@ -77,9 +77,9 @@ const spoolFile = async (
         done(null, chunk)
       }
       try {
-        const looking = spool.charge(ticket, chunk.length)
-        if (looking === undefined) pass()
-        else looking.then(pass, done)
+        const diskCheck = spool.charge(ticket, chunk.length)
+        if (diskCheck === undefined) pass()
+        else diskCheck.then(pass, done)
       } catch (error) {
         done(error as Error)
       }
@@ -94,12 +94,12 @@ const spoolFile = async (
   return { path, sizeBytes, sha256: hash.digest('hex'), filename, isTruncated: stream.truncated }
 }
 
-/** The text fields of a form; `name[]` is a list and `name[part]` a member of an object. */
+/** Collects the text fields of a form; `name[]` is a list and `name[part]` a member of an object. */
 const createFormValues = () => {
   const values = new Map<string, unknown>()
   const repeated = new Set<string>()
-  /** Keeps the first value. A blank one reads as absent, so it is no second value either. */
-  const keep = (into: Map<string, unknown>, key: string, value: unknown, name: string) => {
+  /** Stores the first value. A blank value reads as absent, so it does not count as a second one. */
+  const setOnce = (into: Map<string, unknown>, key: string, value: unknown, name: string) => {
     if (isBlank(into.get(key) ?? '')) into.set(key, value)
     else if (!isBlank(value)) repeated.add(name)
   }
@@ -114,13 +114,13 @@ const createFormValues = () => {
       }
       const nested = /^([\w-]+)\[([\w-]+)\]$/.exec(name)
       if (nested === null) {
-        keep(values, name, value, name)
+        setOnce(values, name, value, name)
         return
       }
       const [, outer = '', inner = ''] = nested
       const object = values.get(outer)
-      if (object instanceof Map) keep(object, inner, value, outer)
-      else keep(values, outer, new Map([[inner, value]]), outer)
+      if (object instanceof Map) setOnce(object, inner, value, outer)
+      else setOnce(values, outer, new Map([[inner, value]]), outer)
     },
     plain: () =>
       new Map(
@@ -167,7 +167,6 @@ export const readForm = async (
   let fieldsBytes = 0
 
   parser.on('field', (name: string | undefined, value, isNameTruncated, isValueTruncated) => {
-    // A part without a name is nobody's field.
     if (name === undefined) return
     if (isNameTruncated || isValueTruncated)
       return fail(refused(`The field '${name.slice(0, 64)}' is too large.`))
@@ -199,7 +198,7 @@ export const readForm = async (
   finished.catch(() => undefined)
 
   const discard = async () => {
-    // A file that was adopted in the meantime is no longer at its path, and one that failed never was.
+    // A file that was moved is no longer at its path, and a failed one was already deleted.
     await Promise.allSettled(spooling.map(async ({ file }) => unlink((await file).path)))
   }
   try {
@@ -207,7 +206,7 @@ export const readForm = async (
     await receiveBody(request, {
       ...reading,
       signal: broken.signal,
-      // The file is what makes such a form too large.
+      // Only a file can make such a form too large.
       tooLarge: () =>
         refusedFile === undefined ? tooLarge(reading.sizeBytesMax) : fileTooLarge(fileBytesMax, refusedFile),
       take: async (chunk) => {
@@ -219,19 +218,18 @@ export const readForm = async (
     const files = new Map<string, ReceivedFile[]>([...dropped].map((name) => [name, []]))
     for (const { name, file } of spooling) {
       const received = await file
-      // Browsers send this for a file that was not chosen.
-      const isNothing = received.sizeBytes === 0 && (received.filename ?? '') === ''
-      if (!isNothing) files.set(name, [...(files.get(name) ?? []), received])
+      // Browsers send an empty file without a name if none was chosen.
+      const isNotChosen = received.sizeBytes === 0 && (received.filename ?? '') === ''
+      if (!isNotChosen) files.set(name, [...(files.get(name) ?? []), received])
     }
     const fields = fieldsOf('form', values.plain(), files, values.repeated)
     for (const name of limits.singleNames) if (fields.isRepeated(name)) throw givenTwice(name)
     return { fields, discard }
   } catch (error) {
     parser.destroy()
-    // A file that was cut off in its middle would wait for its end for ever, and without an error so would one
-    // whose last bytes are still to be read.
+    // Without an error, the spooling of an incomplete file, or of one with unread bytes, would never end.
     for (const { stream } of spooling) {
-      stream.on('error', () => undefined).destroy(new Error('the form was given up'))
+      stream.on('error', () => undefined).destroy(new Error('the form was aborted'))
     }
     await discard()
     throw broken.signal.aborted ? broken.signal.reason : error

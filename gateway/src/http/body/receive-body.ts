@@ -1,6 +1,6 @@
 /**
- * Receives the body of a request chunk by chunk: within its size, at no less than the minimum rate, inflated where it
- * is compressed, and at the pace of whoever takes the chunks. Every kind of body is received here.
+ * Receives the body of a request chunk by chunk: within its size limit, at the minimum rate or faster, decompressed if
+ * needed, and with backpressure from the consumer. All kinds of bodies are received here.
  */
 import type { IncomingMessage } from 'node:http'
 import { createGunzip } from 'node:zlib'
@@ -11,29 +11,29 @@ import { bufferPassed } from '../../platform/streams/buffer-garbage.ts'
 import { yieldToEventLoop } from '../../platform/streams/yield-to-event-loop.ts'
 import { createRateWindow, type MinimumRate } from './minimum-rate.ts'
 
-/** Bodies up to this size are small: they are parsed before anything else is known about their sender's money. */
+/** Bodies up to this size are small: they are parsed before the caller's solvency is checked. */
 const smallBodyBytesMax = 64 * 1024
 
 export interface BodyLimits {
   minimumRate: MinimumRate
-  /** How many times its compressed size a body may inflate to, once it is larger than the allowance. */
+  /** How many times its compressed size a body may inflate to, beyond the allowance. */
   inflationMax: number
 }
 
-/** However well it compresses, a body of this size is harmless; silence as base64 compresses a thousand times. */
+/** A body of this size is harmless at any ratio. Silence as base64 compresses a thousand times. */
 const inflationAllowanceBytes = 8 * 1_048_576
 const checkEveryMs = 1_000
 
 export interface Receiving extends BodyLimits {
   sizeBytesMax: number
   tooLarge: () => ApiError
-  /** Runs once, before more of a body is taken than a small one has. */
+  /** Runs once, before more than a small body is received. */
   beforeLarge: () => Promise<void>
-  /** True where the bytes are wanted as they were sent, compressed or not. */
+  /** True to receive the bytes as they were sent, without decompression. */
   isRaw?: boolean
-  /** Takes a chunk, or throws the refusal. While it is busy, nothing more is read. */
+  /** Consumes a chunk, or throws to refuse the body. Reading pauses until its promise resolves. */
   take: (chunk: Buffer) => Promise<void> | undefined
-  /** Stops receiving, with its reason as the refusal. */
+  /** Stops receiving; its reason becomes the error. */
   signal?: AbortSignal
 }
 
@@ -53,13 +53,13 @@ const inflatesTooMuch = (inflationMax: number) =>
 const discarding = new WeakSet<IncomingMessage>()
 
 /**
- * Reads the rest of a body without keeping it, because a sender that is cut off in the middle never gets to see the
- * answer. One chunk per turn of the event loop is read of all such bodies, so that they do not hold up anybody else.
+ * Reads and discards the rest of a body, because a client that is disconnected while it sends never sees the response.
+ * Only one chunk of all such bodies is read per tick of the event loop, so that they do not delay other requests.
  */
 export const discardBody = (request: IncomingMessage): void => {
   if (request.destroyed || discarding.has(request)) return
   discarding.add(request)
-  // All of it has come; only what is buffered is left, and while that is unread the connection is not read either.
+  // The body has arrived; its buffered rest must be read before the connection is read again.
   if (request.complete) {
     request.resume()
     return
@@ -69,12 +69,12 @@ export const discardBody = (request: IncomingMessage): void => {
     request.pause()
     void yieldToEventLoop().then(() => request.resume())
   })
-  // It was paused where its last chunk was being taken.
+  // The request is paused if its last chunk was being consumed.
   request.resume()
 }
 
 /**
- * Receives a body up to its limit. Of all large bodies under way one chunk is taken per turn of the event loop, so that
+ * Receives a body up to its limit. Only one chunk of all large bodies is consumed per tick of the event loop, so that
  * small requests are served in between.
  */
 export const receiveBody = async (request: IncomingMessage, receiving: Receiving): Promise<void> => {
@@ -91,7 +91,7 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
     const rate = createRateWindow(minimumRate)
     let sizeBytes = 0
     let receivedBytes = 0
-    let taking: Promise<void> | undefined
+    let pending: Promise<void> | undefined
     let waitingSinceMs = performance.now()
     let waitedMs = 0
 
@@ -105,28 +105,28 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
       stop()
       request.unpipe()
       discardBody(request)
-      // Only now, because closing it may still raise an error that nobody is left to handle.
+      // Destroying may still raise an error, so a listener is needed.
       inflater?.on('error', () => undefined).destroy()
       reject(error)
     }
     const unreadable = (cause: unknown) =>
       refuse(new ApiError('invalid_request', { message: 'The body could not be read.', cause }))
     const onAbort = () => refuse(signal?.reason)
-    // A sender that goes away ends the request but not what it was piped into. What came and was not read yet is lost,
-    // even if it was everything.
+    // A disconnect ends the request but not the inflater. Bytes that arrived but were not read are lost, even if the
+    // body was complete.
     const onClose = () => {
-      if (!request.readableEnded) unreadable(new Error('the sender went away'))
+      if (!request.readableEnded) unreadable(new Error('the client disconnected'))
     }
     const timer = setInterval(() => {
-      if (taking === undefined) waitedMs += performance.now() - waitingSinceMs
+      if (pending === undefined) waitedMs += performance.now() - waitingSinceMs
       waitingSinceMs = performance.now()
-      // A process that was stopped for a while did not wait for its sender all that time.
+      // If this process was suspended, the sender is not to blame for that time.
       const isTooSlow = rate.waited(Math.min(waitedMs, checkEveryMs * 1.5))
       waitedMs = 0
       if (!isTooSlow) return
       refuse(
         new ApiError('invalid_request', {
-          message: `The body arrived too slowly: at least ${minimumRate.bytesPerSecondMin} bytes per second are needed.`,
+          message: `The body arrived too slowly. Send at least ${minimumRate.bytesPerSecondMin} bytes per second.`,
         }),
       )
     }, checkEveryMs)
@@ -144,7 +144,7 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
       await take(chunk)
     }
     request.on('close', onClose)
-    // The sender may have gone while its key was looked up; then nothing will ever be heard of the body.
+    // If the client disconnected during authentication, no event of the body will follow.
     if (request.destroyed) return onClose()
     if (signal?.aborted === true) return onAbort()
     signal?.addEventListener('abort', onAbort)
@@ -160,21 +160,21 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
         return refuse(error)
       }
       if (busy === undefined) return
-      taking = busy
+      pending = busy
       waitedMs += performance.now() - waitingSinceMs
       source.pause()
       busy.then(() => {
-        if (taking === busy) taking = undefined
+        if (pending === busy) pending = undefined
         waitingSinceMs = performance.now()
         source.resume()
       }, refuse)
     })
     source.on('error', unreadable)
     source.once('end', () => {
-      // The end may be told while the last chunk is still being taken.
-      void Promise.resolve(taking).then(() => {
+      // The 'end' event may come while the last chunk is still being consumed.
+      void Promise.resolve(pending).then(() => {
         stop()
-        // A request lives as long as its answer, which may be a stream: nothing of it may hold on to the body.
+        // The request lives as long as its response, which may be a stream, so it must not retain the body.
         source.off('error', unreadable)
         resolve()
       }, refuse)

@@ -1,4 +1,4 @@
-/** Long texts of a JSON body, kept in a file of their request instead of in memory. */
+/** Long texts of a JSON body, stored in one file per request instead of in memory. */
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, unlink, type FileHandle } from 'node:fs/promises'
@@ -7,42 +7,42 @@ import { Readable } from 'node:stream'
 
 import { bufferPassed } from '../../platform/streams/buffer-garbage.ts'
 
-/** One long text as UTF-8, readable as often as needed until its request has been answered. */
+/** One long text as UTF-8. It can be read any number of times until its request has completed. */
 export interface SpooledText {
   sizeBytes: number
-  /** False where half of a surrogate pair was written; it reads as a replacement character. */
+  /** False if the text has a lone surrogate, which reads as a replacement character. */
   isWellFormed: boolean
-  /** Where it lies, for who reads it elsewhere. */
+  /** Its position in the file, for a reader in another thread. */
   place: { path: string; start: number; sizeBytes: number }
   open: (start?: number, lengthMax?: number) => Readable
-  /** All of it at once; for texts that are known to be of a modest size. */
+  /** Reads the whole text; only for texts of moderate size. */
   read: () => Promise<string>
 }
 
-/** A long text as it stands in a parsed body. It is no string, so a reader that expects a short one refuses it. */
+/** A long text in a parsed body. It is not a string, so a reader that expects a short text refuses it. */
 export class LongText {
   readonly spooled: SpooledText
   constructor(spooled: SpooledText) {
     this.spooled = spooled
   }
-  /** Messages quote what they refuse. */
+  /** Error messages quote the refused value. */
   toJSON(): string {
     return 'a long text'
   }
 }
 
-/** The spooled text that a value of a parsed body stands for; undefined for any other value. */
+/** The spooled text that a value of a parsed body refers to; undefined for any other value. */
 export const longTextOf = (value: unknown): SpooledText | undefined =>
   value instanceof LongText ? value.spooled : undefined
 
 export interface TextSpool {
-  /** Adds to the text under way. */
+  /** Appends to the current text. */
   write: (bytes: Buffer) => Promise<void>
-  /** Ends the text under way, and answers what stands for it where it was. */
+  /** Ends the current text; returns the placeholder for it. */
   endText: (isWellFormed: boolean) => string
-  /** The text behind what stands for it. */
+  /** The text of a placeholder. */
   find: (value: unknown) => SpooledText | undefined
-  /** Nothing more will come; from here on texts can be read. */
+  /** Ends writing; from here on texts can be read. */
   finish: () => Promise<void>
   discard: () => Promise<void>
 }
@@ -62,8 +62,8 @@ export const createTextSpool = (
   charge: (bytes: number) => Promise<void> | void = () => undefined,
 ): TextSpool => {
   const path = join(directory, randomUUID())
-  // Nobody can guess it, so no text of a caller is ever taken for one of these.
-  const mark = `long-text-${randomUUID()}`
+  // Random, so that no text of a client can be mistaken for a placeholder.
+  const prefix = `long-text-${randomUUID()}`
   const texts = new Map<string, SpooledText>()
   let file: Promise<FileHandle> | undefined
   let unwritten: Buffer[] = []
@@ -92,7 +92,7 @@ export const createTextSpool = (
     }
   }
 
-  /** Few large writes instead of many small ones: each costs a turn of its own, however short it is. */
+  /** Few large writes are cheaper than many small ones, which cost a tick of the event loop each. */
   const flush = async () => {
     if (unwrittenBytes === 0) return
     const [buffers, sizeBytes] = [unwritten, unwrittenBytes]
@@ -120,10 +120,10 @@ export const createTextSpool = (
       if (unwrittenBytes >= flushBytes) await flush()
     },
     endText: (isWellFormed) => {
-      const stand = `${mark}-${texts.size}`
-      texts.set(stand, textAt(textStart, writtenBytes, isWellFormed))
+      const placeholder = `${prefix}-${texts.size}`
+      texts.set(placeholder, textAt(textStart, writtenBytes, isWellFormed))
       textStart = writtenBytes
-      return stand
+      return placeholder
     },
     finish: async () => {
       await flush()

@@ -1,4 +1,4 @@
-/** Node's HTTP server, with limits on its connections and on what each of them may hold. */
+/** Node's HTTP server, with limits on its connections and on the resources of each. */
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 
@@ -15,7 +15,7 @@ import { createPipelining } from './pipelining.ts'
 export interface ConnectionSettings {
   connectionsPerAddress: number
   connections: number
-  /** How long a client may take no byte of a response that waits for it. */
+  /** How long a client may read nothing of a response that is ready to be sent. */
   responseStallMs: number
   /** Whether the requests of a connection are handled one after the other. */
   serialisesRequests: boolean
@@ -24,7 +24,7 @@ export interface ConnectionSettings {
 
 const refusals: Record<ConnectionRefusal, ApiError> = {
   too_many_from_address: new ApiError('rate_limit_exceeded', {
-    message: 'Too many connections from this address. Close some, or use those that are open.',
+    message: 'Too many connections from this address. Close some, or reuse open ones.',
     headers: { 'retry-after': '1' },
   }),
   too_many_in_total: new ApiError('service_unavailable', {
@@ -33,7 +33,7 @@ const refusals: Record<ConnectionRefusal, ApiError> = {
   }),
 }
 
-/** Makes servers that share one set of limits: a host name with two addresses is listened on by two servers. */
+/** Makes servers that share one set of limits: Fastify listens with one server per address of the host name. */
 export const createServers = (settings: ConnectionSettings, createRequestId: () => string) => {
   const { trustedProxies } = settings
   const isTrustedProxy = (address: string) => isAddressAllowed({ addresses: trustedProxies }, address)
@@ -46,8 +46,8 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
   const { serialise, isAnswering } = createPipelining(cutOff)
 
   const begin = createPacedStarts(Infinity)
-  /** Of a burst of connections of one address, one begins per turn of the event loop: each may bring many requests. */
-  const serveInTurn = (socket: Socket, serve: () => void) => {
+  /** Starts one connection of an address per tick of the event loop, because each may bring many requests. */
+  const servePaced = (socket: Socket, serve: () => void) => {
     const address = socket.remoteAddress ?? ''
     if (!settings.serialisesRequests || isTrustedProxy(address)) {
       serve()
@@ -61,13 +61,13 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
 
   const create = (handle: RequestListener, options: ServerOptions): Server => {
     const server = createServer(options, settings.serialisesRequests ? serialise(handle) : handle)
-    // Node's own listener sets up the parser. A connection that is refused never gets one.
+    // Node's own listener sets up the parser; a refused connection never gets one.
     const serve = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection').on('connection', (socket: Socket) => {
       const refusal = admit(socket)
       if (refusal === undefined) {
         stalls.watch(socket)
-        serveInTurn(socket, () => {
+        servePaced(socket, () => {
           for (const each of serve) each.call(server, socket)
         })
         return

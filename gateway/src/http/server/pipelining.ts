@@ -1,7 +1,7 @@
 /**
  * Handles the requests of a connection one after the other. HTTP/1.1 lets a client send requests without waiting for
- * the answers (pipelining), and Node hands out each one as soon as it is parsed. Then a client that sends many and reads
- * nothing makes us hold a file or a stream for each. Here a request starts only when the response before it has ended.
+ * responses (pipelining), and Node emits each one as soon as it is parsed. A client that sends many and reads nothing
+ * would make us hold a file or a stream for each. Here a request starts when the response before it has ended.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,20 +12,20 @@ interface Exchange {
 }
 
 export interface Pipelining {
-  /** The same, but for one request of a connection at a time. */
+  /** Wraps a listener so that it gets one request of a connection at a time. */
   serialise: (handle: RequestListener) => RequestListener
-  /** Whether a response is being written to this connection, or waits to be. */
+  /** Whether a response is being written to this connection, or is queued. */
   isAnswering: (socket: Socket) => boolean
 }
 
 /**
- * A connection that is answering stops being read, so few requests wait: those that came in the same packet as the one
- * before. No client in use pipelines deeper than this. One that does is cut off; it may repeat what was not answered.
+ * A connection with a queued request is not read, so only requests of the same packet can wait. No real client pipelines
+ * deeper than this. One that does is disconnected, and may repeat the requests that got no response.
  */
 const waitingMax = 16
 
 export const createPipelining = (onCutOff: (socket: Socket) => void): Pipelining => {
-  // The requests that wait, of each connection that is answering one.
+  // The waiting requests of each connection that has a response under way.
   const waitingOf = new WeakMap<Socket, Exchange[]>()
 
   const start = (
@@ -40,7 +40,7 @@ export const createPipelining = (onCutOff: (socket: Socket) => void): Pipelining
         waitingOf.delete(socket)
         return
       }
-      // Also to notice a client that leaves; a connection is read whenever nothing waits on it.
+      // Reading again also detects that the client disconnects.
       if (waiting.length === 0) socket.resume()
       start(handle, socket, waiting, next)
     })

@@ -1,8 +1,8 @@
-import underPressure from '@fastify/under-pressure'
 /**
- * The front door: hardened settings, ids, cross-origin rules, one log line a request, and a close that
- * drops nobody. It knows nothing of video, audio or money.
+ * The HTTP server: hardened settings, request ids, CORS, one log line per request, and a graceful shutdown. It is
+ * independent of what the operations do.
  */
+import underPressure from '@fastify/under-pressure'
 import { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
@@ -23,12 +23,12 @@ import { createClosing } from './closing.ts'
 import { createServers, type ConnectionSettings } from './node-server.ts'
 
 export interface ServerSettings extends ConnectionSettings {
-  /** Above these this process counts as overloaded; 0 for never. */
+  /** The process counts as overloaded above these values; 0 switches a check off. */
   overload: { eventLoopDelayMs: number; memoryBytes: number; heapBytes: number }
 }
 
 export interface Readiness {
-  /** What keeps this process from serving; empty when it is ready. */
+  /** The reasons why this process cannot serve; empty when it is ready. */
   problems: () => Promise<string[]>
 }
 
@@ -52,7 +52,7 @@ const exposedHeaders = [
 
 const createRequestId = () => `req_${uuidV7()}`
 
-/** Pages of any origin may call with a customer's key; an operator's is for pages of our own, and news for none. */
+/** Pages of any origin may call the customer API. The admin API and webhooks allow no other origin. */
 const isForEveryOrigin = (url: string) => !/^\/(?:admin|webhooks)(?:\/|$)/i.test(url)
 
 const isForOperators = (url: string) => /^\/admin(?:\/|$)/i.test(url)
@@ -82,7 +82,7 @@ const notOfferedPatterns = unsupportedOperations.map(({ path, method, summary })
 
 const pathOf = (url: string) => url.split('?', 1)[0] ?? ''
 
-/** The methods a path takes; empty for a path that is none of ours. */
+/** The methods that a path accepts; empty for an unknown path. */
 const methodsOf = (url: string): string[] => {
   const path = pathOf(url)
   const methods = pathPatterns.flatMap(({ pattern, method }) => (pattern.test(path) ? method : []))
@@ -91,7 +91,7 @@ const methodsOf = (url: string): string[] => {
     : [...new Set([...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])]
 }
 
-const answerUnknown = (request: FastifyRequest): never => {
+const refuseUnknown = (request: FastifyRequest): never => {
   const path = pathOf(request.url)
   const known = notOfferedPatterns.find(
     ({ method, pattern }) => method === request.method && pattern.test(path),
@@ -100,7 +100,7 @@ const answerUnknown = (request: FastifyRequest): never => {
   const methods = methodsOf(request.url)
   if (methods.length === 0 || methods.includes(request.method)) {
     throw new ApiError('endpoint_not_found', {
-      message: `There is nothing at ${request.method} ${request.url.slice(0, 200)}.`,
+      message: `No endpoint at ${request.method} ${request.url.slice(0, 200)}.`,
     })
   }
   throw new ApiError('method_not_allowed', {
@@ -114,7 +114,7 @@ const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number)
   clientRequestId: request.headers['x-client-request-id'],
   operation: request.routeOptions.config.operation,
   method: request.method,
-  // As the route has it: what was asked for may hold a signature or somebody's words.
+  // The route and not the URL, because a URL may contain a signature or a user's text.
   path: request.routeOptions.url,
   model: request.details?.model,
   taskId: request.details?.taskId,
@@ -129,8 +129,8 @@ const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number)
 const lingerMs = 10_000
 
 /**
- * A body that nobody reads is taken in for a moment after its answer, because a sender that is cut off in the middle
- * never gets to see why. Whoever is still sending after that is cut off.
+ * After the response, the rest of an unread body is still received for a moment: a client whose connection is closed
+ * while it sends never sees the response. A client that is still sending after that is disconnected.
  */
 const stopLingering = ({ raw }: FastifyRequest) => {
   if (raw.complete || raw.destroyed) return
@@ -140,13 +140,13 @@ const stopLingering = ({ raw }: FastifyRequest) => {
   raw.once('end', clear).once('close', clear)
 }
 
-/** Asked for all the time and by nobody: no line in a log. */
+/** Health probes are frequent and not worth a log line. */
 const probes = new Set(['/livez', '/readyz', '/healthz'])
 
-/** How many requests of one address are counted, authenticated and found solvent at once. */
+/** How many requests of one address may be rate-limited, authenticated and checked for solvency at once. */
 const checksPerAddress = 8
 
-/** A webhook that verifies does not count against its address; its handler counts the others. */
+/** A webhook with a valid signature does not count against its address; its handler counts the others. */
 const webhooks = new Set<string | undefined>(Object.values(webhookOperations).map(({ id }) => id))
 
 export const createServer = (
@@ -157,19 +157,19 @@ export const createServer = (
   limitAddress: RateLimit['address'],
 ) => {
   const start = createPacedStarts(checksPerAddress)
-  /** Waits until this request may be checked; answers how to say that it was. */
+  /** Waits until this request may be checked; returns the function that ends its checks. */
   const beginChecks = async (request: FastifyRequest): Promise<() => void> => {
     if (!settings.serialisesRequests) return () => undefined
     const scope = isForOperators(request.url) ? 'operators' : 'customers'
     return new Promise((resolve) => start(`${scope} ${addressPrefixOf(request.ip)}`, resolve))
   }
 
-  /** Comes before everything else, so that it holds for what is not there as well. */
+  /** Runs before routing, so that unknown paths are limited as well. */
   const limit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { url = request.url, config } = request.routeOptions
     if (probes.has(url) || webhooks.has(config.operation)) return
     request.endChecks = await beginChecks(request)
-    // A client may have left while its request waited; that was told then, and is not told again.
+    // If the client has disconnected while its request waited, 'close' has already been emitted.
     if (reply.raw.destroyed) request.endChecks()
     else reply.raw.once('close', request.endChecks)
     request.addressStanding = await limitAddress(request.ip, isForOperators(url) ? 'operators' : 'customers')
@@ -182,7 +182,7 @@ export const createServer = (
     serverFactory: (handle) => {
       const server = servers.create(handle, {
         keepAliveTimeout: 65_000,
-        // Long uploads are bounded by their pace; this is the most any request may take to arrive.
+        // The minimum upload rate bounds long uploads; this bounds any request.
         requestTimeout: 900_000,
         maxHeaderSize: 16_384,
         connectionsCheckingInterval: 1_000,
@@ -209,7 +209,7 @@ export const createServer = (
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1_024 },
     clientErrorHandler: (error, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) return
-      // Written into a response, it would pass for a part of it.
+      // Text written now would become a part of the response under way.
       if (servers.isAnswering(socket)) {
         socket.destroy()
         return
@@ -218,8 +218,8 @@ export const createServer = (
         error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is not valid HTTP.'
       socket.end(rawProblem(new ApiError('invalid_request', { message }), createRequestId()))
     },
-    // A path the router cannot read is answered before any hook runs. Fastify does not look at X-Forwarded-For there,
-    // so behind a proxy such requests count against the proxy's address, which no other request does.
+    // Fastify answers a path that it cannot decode before any hook runs. It ignores X-Forwarded-For there, so behind a
+    // proxy only these requests count against the proxy's address.
     frameworkErrors: (error, request, reply) => {
       reply.headers(headersOfEveryReply(request.id, request.url))
       limit(request, reply).then(
@@ -228,7 +228,7 @@ export const createServer = (
       )
     },
   }) as unknown as FastifyInstance
-  // It only measures; what is refused while the process is overloaded is decided where operations are bound.
+  // The plugin only measures. Admission decides which requests an overloaded process refuses.
   void app.register(underPressure, {
     maxEventLoopDelay: settings.overload.eventLoopDelayMs,
     maxRssBytes: settings.overload.memoryBytes,
@@ -236,7 +236,7 @@ export const createServer = (
     pressureHandler: () => undefined,
   })
 
-  // Bodies are read where the operation is bound, after its caller is known; here they stay streams.
+  // An operation reads its body after authentication, so Fastify must leave it a stream.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.decorateRequest('ticket')
@@ -252,22 +252,22 @@ export const createServer = (
     reply.headers(headersOfEveryReply(request.id, request.url))
     await limit(request, reply)
   })
-  // When the answer leaves, not when the request came: one that was under way would else keep its connection,
-  // and the close would wait for it.
+  // Set when the response is sent and not when the request arrives: otherwise requests under way would leave their
+  // connections open and delay the shutdown.
   app.addHook('onSend', async (request, reply) => {
     if (isDraining) reply.header('connection', 'close')
-    // Left to itself, Node would read a body that nobody wants as fast as it comes.
+    // Otherwise Node would read an unwanted body as fast as it arrives.
     discardBody(request.raw)
   })
   app.addHook('onResponse', async (request, reply) => {
     stopLingering(request)
     if (probes.has(request.routeOptions.url ?? '')) return
-    const answered = completedRequest(request, reply)
-    const isCountedOnly = isAnonymousRefusal(answered)
+    const completed = completedRequest(request, reply)
+    const isCountedOnly = isAnonymousRefusal(completed)
     const level = isCountedOnly ? 'debug' : 'info'
     log[level](logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')
-    if (isCountedOnly) requestLog.count(answered)
-    else requestLog.record(answered)
+    if (isCountedOnly) requestLog.count(completed)
+    else requestLog.record(completed)
   })
   app.setNotFoundHandler(async (request, reply) => {
     request.endChecks?.()
@@ -286,20 +286,20 @@ export const createServer = (
         })
         .send()
     }
-    return answerUnknown(request)
+    return refuseUnknown(request)
   })
 
   app.get('/livez', async () => ({ status: 'ok' }))
-  // Nobody needs a key to ask, so however many ask at once, the database is asked once.
-  let asking: Promise<string[]> | undefined
-  const askOnce = () => {
-    asking ??= readiness.problems().finally(() => {
-      asking = undefined
+  // Readiness needs no key, so concurrent requests share one query of the database.
+  let pendingProblems: Promise<string[]> | undefined
+  const findProblems = () => {
+    pendingProblems ??= readiness.problems().finally(() => {
+      pendingProblems = undefined
     })
-    return asking
+    return pendingProblems
   }
   const ready = async () => {
-    const problems = isDraining ? ['draining'] : await askOnce()
+    const problems = isDraining ? ['draining'] : await findProblems()
     if (problems.length > 0) {
       throw new ApiError('service_unavailable', { message: `Not ready: ${problems.join('; ')}.` })
     }
@@ -313,7 +313,7 @@ export const createServer = (
     closing,
     isOverloaded: () => app.isUnderPressure(),
     beginChecks,
-    /** Fails readiness, asks clients to reconnect elsewhere, then closes once what is under way is done. */
+    /** Fails readiness, makes clients reconnect elsewhere, then closes when the requests under way have ended. */
     drain: async (lameDuckMs: number) => {
       isDraining = true
       await new Promise((resolve) => setTimeout(resolve, lameDuckMs))
@@ -326,7 +326,7 @@ export const createServer = (
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What is left of the limit of its address; undefined where it does not count. */
+    /** What is left of the rate limit of the address; undefined if the request does not count. */
     addressStanding: LimitStanding | undefined
     /** Ends the checks of this request, so that the next one of its address may be checked. */
     endChecks: (() => void) | undefined
