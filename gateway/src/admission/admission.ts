@@ -1,10 +1,10 @@
 /**
- * Admission control: what requests may hold while they are in flight. Requests, uploads, body bytes in memory and
- * spooled bytes on disk are each limited per address, per key, per account and in total. Part of every total is
- * reserved for operators. Bytes are counted as they arrive, never as they are announced.
+ * Admission control: limits the resources of requests in flight. Requests, uploads, body bytes in memory and spooled
+ * bytes on disk are each limited per address, key and account and in total. Part of every total is reserved for
+ * operators. Bytes are counted when they arrive, independent of Content-Length.
  *
- * The counters belong to this process because they protect its memory, its sockets and its disk. How often a key may
- * call is a different question, which `limits/rate-limit.ts` answers for all processes together.
+ * The counters belong to this process because they protect its memory, sockets and disk. Request rates are limited
+ * for all processes together by `rate-limits/rate-limit.ts`.
  */
 import { ApiError } from '@kinora/contract/errors'
 
@@ -13,7 +13,7 @@ import { addressPrefixOf } from './address-prefix.ts'
 export const resources = ['requests', 'uploads', 'bodyBytes', 'spoolBytes'] as const
 type Resource = (typeof resources)[number]
 
-/** Of each resource, how much may be in flight at once. */
+/** How much of a resource may be in flight at once, per scope. */
 export interface ScopeLimits {
   address: number
   key: number
@@ -24,7 +24,7 @@ type Scope = keyof ScopeLimits
 
 export type AdmissionLimits = Record<Resource, ScopeLimits>
 
-/** Who sends a request, as far as it is known. */
+/** The sender of a request, as far as it is known. */
 export interface Client {
   address: string
   keyId?: string | undefined
@@ -32,18 +32,18 @@ export interface Client {
   isOperator?: boolean
 }
 
-/** What one request holds. */
+/** The resources that one request uses. */
 export interface Ticket {
-  /** Takes more of a resource, or throws the refusal. */
+  /** Acquires more of a resource, or throws. */
   take: (resource: Resource, amount: number) => void
   release: (resource: Resource) => void
-  /** Gives back everything; further calls do nothing. */
+  /** Releases everything; later calls have no effect. */
   close: () => void
 }
 
 export interface Admission {
   open: (client: Client) => Ticket
-  /** What is in flight in all. */
+  /** The total in flight. */
   inFlight: (resource: Resource) => number
 }
 
@@ -64,7 +64,7 @@ const scopeNames: Record<Scope, string> = {
   total: 'this server',
 }
 
-/** Requests and uploads are the caller's to count; bytes are a budget of ours, so running out of it is our 503. */
+/** Callers can count their requests and uploads, so these limits are a 429. Bytes are our own budget, so it is a 503. */
 const refusalOf = (resource: Resource, scope: Scope, limit: number): ApiError => {
   const isCallersLimit = scope !== 'total' && (resource === 'requests' || resource === 'uploads')
   return isCallersLimit
@@ -79,7 +79,7 @@ const refusalOf = (resource: Resource, scope: Scope, limit: number): ApiError =>
 }
 
 const countersOf = ({ address, keyId, accountId, isOperator = false }: Client): [Scope, string][] => [
-  // Customers behind an operator's address must not use up what the operator needs.
+  // Customers who share an operator's address must not use up the operator's limit.
   ...(isOperator ? [] : [['address', `address ${addressPrefixOf(address)}`] as [Scope, string]]),
   ...(keyId === undefined ? [] : [['key', `key ${keyId}`] as [Scope, string]]),
   ...(accountId === undefined ? [] : [['account', `account ${accountId}`] as [Scope, string]]),
@@ -116,7 +116,7 @@ export const createAdmission = (limits: AdmissionLimits): Admission => {
       }
       return {
         take: (resource, amount) => {
-          // A request that is over holds nothing any more, whatever its handler still does.
+          // A closed ticket acquires nothing, even if the handler still runs.
           if (isClosed || amount === 0) return
           for (const [scope, counter] of counters) {
             const limit = limitOf(resource, scope, client.isOperator === true)

@@ -1,6 +1,6 @@
 /**
- * Limits how many connections may be open: from one address, and in total. An address whose connections had to be cut
- * off again and again gets no new ones for a while, because even to begin one and cut it off costs processor time.
+ * Limits how many connections may be open per address and in total. An address whose connections were terminated
+ * repeatedly is blocked for a while, because accepting and terminating a connection also costs CPU time.
  */
 import type { Socket } from 'node:net'
 
@@ -9,23 +9,23 @@ import { addressPrefixOf } from './address-prefix.ts'
 export interface ConnectionLimits {
   perAddress: number
   total: number
-  /** Addresses that are limited by the total alone, because many clients are behind them. */
+  /** Only the total limits a trusted proxy, because many clients share its address. */
   isTrustedProxy: (address: string) => boolean
 }
 
 export type ConnectionRefusal = 'too_many_from_address' | 'too_many_in_total'
 
 export interface ConnectionAdmission {
-  /** Counts a connection until it is closed, or says why it must not be served. */
+  /** Counts a connection until it is closed, or returns why it must not be served. */
   admit: (socket: Socket) => ConnectionRefusal | undefined
-  /** Says that a connection had to be cut off for what its client sent. */
+  /** Records that a connection was terminated because of its client's behaviour. */
   cutOff: (socket: Socket) => void
 }
 
-/** So many cut off within the span, and the address is blocked for as long. */
+/** After this many terminations within the span, the address is blocked for the same span. */
 const cutOffMax = 10
 const blockedMs = 10_000
-/** Addresses that are remembered; beyond it those whose time is over are forgotten. */
+/** Above this number of addresses, expired entries are removed. */
 const rememberedMax = 10_000
 
 export const createConnectionLimit = ({
@@ -39,7 +39,7 @@ export const createConnectionLimit = ({
   let openInTotal = 0
 
   const prefixOf = (socket: Socket): string | undefined => {
-    // A connection that was reset before it was accepted has no address any more.
+    // A connection that was reset before it was accepted has no address.
     const address = socket.remoteAddress ?? ''
     return isTrustedProxy(address) ? undefined : addressPrefixOf(address)
   }

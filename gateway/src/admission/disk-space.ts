@@ -2,24 +2,24 @@ import { statfs } from 'node:fs/promises'
 
 import { ApiError } from '@kinora/contract/errors'
 
-/** Refuses uploads while the disk they are spooled to has less free space than the floor. */
+/** Refuses uploads while the disk of the spool has less free space than the minimum. */
 export interface DiskSpace {
-  /** Throws where so much more would not leave the floor free. */
+  /** Throws if the minimum would not be free after writing this many bytes. */
   assertFree: (neededBytes?: number) => Promise<void>
 }
 
-const askAgainAfterMs = 1_000
+const cacheMs = 1_000
 
 export const createDiskSpace = (directory: string, freeBytesMin: number): DiskSpace => {
-  let asked: { atMs: number; freeBytes: Promise<number> } | undefined
+  let cached: { atMs: number; freeBytes: Promise<number> } | undefined
   const freeBytes = (): Promise<number> => {
-    if (asked === undefined || performance.now() - asked.atMs > askAgainAfterMs) {
-      asked = {
+    if (cached === undefined || performance.now() - cached.atMs > cacheMs) {
+      cached = {
         atMs: performance.now(),
         freeBytes: statfs(directory).then(({ bavail, bsize }) => bavail * bsize),
       }
     }
-    return asked.freeBytes
+    return cached.freeBytes
   }
   return {
     assertFree: async (neededBytes = 0) => {

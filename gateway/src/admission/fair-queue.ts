@@ -1,11 +1,11 @@
 /**
- * A queue that is fair across accounts. A fixed number of entries run at once, only some of them of one account, and
- * waiting accounts are served round-robin. Entries are counted per account, key and address prefix from the moment
- * they are admitted, and an entry over a limit is refused instead of queued.
+ * A queue that is fair across accounts. A fixed number of entries run at once, with a limit per account, and waiting
+ * accounts are served round-robin. Entries are counted per account, key and address prefix from their admission on, and
+ * an entry over a limit is refused instead of queued.
  *
- * Written by hand: p-queue has abort signals but one order for everybody (a custom queue class cannot skip an account
- * whose share is in use), and bottleneck has groups, but neither a shared order across them nor abort signals, and no
- * release since 2019.
+ * Written by hand because p-queue has abort signals but one global order (a custom queue class cannot skip an account
+ * that is at its limit), and bottleneck has groups, but no shared order across them, no abort signals, and no release
+ * since 2019.
  */
 import type { ScopeLimits } from './admission.ts'
 
@@ -18,15 +18,15 @@ interface Submitter {
 export interface FairQueueLimits {
   /** Entries that run at once. */
   concurrency: number
-  /** Of those, how many may be of one account. */
+  /** How many of them may belong to one account. */
   runningPerAccount: number
-  /** What may run and wait. */
+  /** How many entries may run and wait. */
   inFlight: ScopeLimits
 }
 
 type Scope = keyof ScopeLimits
 
-/** Runs the work when it is this submitter's turn. Aborting drops a waiting entry; a running one gets the signal. */
+/** Runs the work when its entry is scheduled. Aborting removes a waiting entry; a running one receives the signal. */
 export type FairQueue = <Result>(
   submitter: Submitter,
   signal: AbortSignal,
@@ -35,17 +35,17 @@ export type FairQueue = <Result>(
 
 interface Lane {
   accountId: string
-  /** What starts each waiting entry, oldest first. */
+  /** The start functions of the waiting entries, oldest first. */
   waiting: Set<() => void>
   running: number
 }
 
-/** Makes the queue; `refusalOf` makes the error for an entry over a limit. */
+/** `refusalOf` makes the error for an entry over a limit. */
 export const createFairQueue = (
   limits: FairQueueLimits,
   refusalOf: (scope: Scope, limit: number) => Error,
 ): FairQueue => {
-  /** By account, the one that started an entry longest ago first. */
+  /** By account, ordered by the time of the last start, oldest first. */
   const lanes = new Map<string, Lane>()
   const counts = new Map<string, number>()
   let running = 0
@@ -56,7 +56,7 @@ export const createFairQueue = (
     else counts.set(name, counted)
   }
 
-  /** Counts an entry, or refuses it. The narrowest limit comes first, so that whoever sends too much is told so. */
+  /** Counts an entry, or refuses it. The narrowest limit is checked first, so that the error names it. */
   const enter = ({ accountId, keyId, addressPrefix }: Submitter): (() => void) => {
     const counted: [Scope, string][] = [
       ['account', `account ${accountId}`],
@@ -87,7 +87,7 @@ export const createFairQueue = (
         .find((each) => each.waiting.size > 0 && each.running < limits.runningPerAccount)
       const start = lane?.waiting.values().next().value
       if (lane === undefined || start === undefined) return
-      // To the back: every other account that waits and has a free share comes before this one's next entry.
+      // Move this account to the end, so that every other waiting account below its limit comes first.
       lanes.delete(lane.accountId)
       lanes.set(lane.accountId, lane)
       lane.waiting.delete(start)
@@ -97,7 +97,7 @@ export const createFairQueue = (
     }
   }
 
-  const turnOf = (lane: Lane, signal: AbortSignal): Promise<void> =>
+  const waitForSlot = (lane: Lane, signal: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       const start = () => {
         signal.removeEventListener('abort', drop)
@@ -117,7 +117,7 @@ export const createFairQueue = (
     const leave = enter(submitter)
     const lane = laneOf(submitter.accountId)
     try {
-      await turnOf(lane, signal)
+      await waitForSlot(lane, signal)
       try {
         signal.throwIfAborted()
         return await work(signal)

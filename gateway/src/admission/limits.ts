@@ -1,4 +1,4 @@
-/** The limits of admission control as the configuration has them. */
+/** The limits of admission control from the configuration. */
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 
@@ -29,12 +29,12 @@ export const noAdmissionLimits: AdmissionLimits = {
 
 const overloadShare = 0.8
 
-/** Most of what this process may use: of its container where that has a limit, of the machine otherwise. */
+/** 80 % of the memory of the container if it has a limit, and of the machine otherwise. */
 export const memoryBytesMax = (): number => {
   const constrainedBytes = process.constrainedMemory()
   const availableBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem()
   return Math.floor(availableBytes * overloadShare)
 }
 
-/** Most of what its heap may grow to, which may be less than there is memory. */
+/** 80 % of the heap limit, which may be below the available memory. */
 export const heapBytesMax = (): number => Math.floor(getHeapStatistics().heap_size_limit * overloadShare)

@@ -1,7 +1,7 @@
 /**
- * Admission of media programs in the API process: ffprobe and ffmpeg on files that callers sent or named. They cost
- * processor time before anything is paid for, so every one of them runs in one queue that is fair across accounts.
- * Videos are downloaded in a queue of their own, because a sender decides how long that takes.
+ * Admission of media programs in the API process: ffprobe and ffmpeg on files that callers upload or link. They use CPU
+ * time before anything is charged, so all of them run in one queue that is fair across accounts. Video downloads have a
+ * second queue, because the remote server determines how long they take.
  */
 import { ApiError } from '@kinora/contract/errors'
 
@@ -10,14 +10,14 @@ import { createFairQueue, type FairQueue, type FairQueueLimits } from './fair-qu
 import { noLimits } from './limits.ts'
 
 export interface MediaWork {
-  /** For what uses a processor. Nothing that waits for the network belongs here. */
+  /** For CPU-bound work. Work that waits for the network does not belong here. */
   run: FairQueue
-  /** For the download of a video, and for as long as the file is kept: it also bounds the disk that they take. */
+  /** For a video download, until its file is deleted: the queue also bounds the disk space of downloads. */
   fetch: FairQueue
 }
 
 const retryAfterSeconds = '5'
-/** Downloads are bound by the disk, at 200 MB each, not by processors. */
+/** Disk space limits downloads, at up to 200 MB each, and not the CPU. */
 const fetches = { concurrency: 16, runningPerAccount: 2 }
 
 const refusalFor = (subject: string) => (scope: keyof ScopeLimits, limit: number) => {
@@ -35,12 +35,12 @@ export const createMediaWork = (limits: FairQueueLimits): MediaWork => ({
   fetch: createFairQueue({ ...limits, ...fetches }, refusalFor('downloads')),
 })
 
-/** As many at once, but first come, first served, and without a limit to what one caller may send. */
+/** The same concurrency in order of arrival and without limits per caller. */
 export const createUnlimitedMediaWork = (concurrency: number): MediaWork => {
   const limits = { runningPerAccount: Infinity, inFlight: noLimits }
   const inOrder = (queue: FairQueue): FairQueue => {
-    const everybody = { accountId: '', keyId: '', addressPrefix: '' }
-    return (_submitter, signal, work) => queue(everybody, signal, work)
+    const shared = { accountId: '', keyId: '', addressPrefix: '' }
+    return (_submitter, signal, work) => queue(shared, signal, work)
   }
   return {
     run: inOrder(createFairQueue({ ...limits, concurrency }, refusalFor('media files'))),

@@ -1,35 +1,35 @@
 /**
- * Spreads what one address starts over turns of the event loop. Beginning a connection or checking a request (counting
- * it, looking its key up, asking whether its account can pay) takes about a millisecond of processor time. A burst of
- * hundreds from one address would be a turn of hundreds of milliseconds, in which nobody else is served. Here each
- * address has one start per turn and only so many running at once; the rest of its burst waits.
+ * Spreads the starts of one address over ticks of the event loop. Accepting a connection or checking a request (rate
+ * limit, key, solvency) takes about a millisecond of CPU time, so a burst of hundreds from one address would block
+ * everything else for hundreds of milliseconds. Each address gets one start per tick and a limit on running checks; the
+ * rest of its burst waits.
  */
 interface Lane {
   running: number
-  /** The turn in which the last one started. */
-  turn: number
+  /** The tick of the last start. */
+  lastTick: number
   waiting: Start[]
 }
 
-/** Is called when it is this one's turn, with how to say that it is over. */
+/** Called when this one may start, with the function that ends it. */
 type Start = (end: () => void) => void
 
 export type PacedStarts = (addressPrefix: string, start: Start) => void
 
 export const createPacedStarts = (runningMax: number): PacedStarts => {
   const lanes = new Map<string, Lane>()
-  let turn = 0
+  let tick = 0
   let isScheduled = false
 
   const schedule = () => {
     if (isScheduled) return
     isScheduled = true
-    setImmediate(yieldToEventLoop)
+    setImmediate(onTick)
   }
-  const canStart = (lane: Lane) => lane.running < runningMax && lane.turn !== turn
+  const canStart = (lane: Lane) => lane.running < runningMax && lane.lastTick !== tick
   const startNow = (lane: Lane, start: Start) => {
     lane.running += 1
-    lane.turn = turn
+    lane.lastTick = tick
     schedule()
     let isOver = false
     start(() => {
@@ -39,9 +39,9 @@ export const createPacedStarts = (runningMax: number): PacedStarts => {
       schedule()
     })
   }
-  const yieldToEventLoop = () => {
+  const onTick = () => {
     isScheduled = false
-    turn += 1
+    tick += 1
     for (const [address, lane] of lanes) {
       const start = canStart(lane) ? lane.waiting.shift() : undefined
       if (start !== undefined) startNow(lane, start)
@@ -50,7 +50,7 @@ export const createPacedStarts = (runningMax: number): PacedStarts => {
   }
 
   return (addressPrefix, start) => {
-    const lane = lanes.get(addressPrefix) ?? { running: 0, turn: -1, waiting: [] }
+    const lane = lanes.get(addressPrefix) ?? { running: 0, lastTick: -1, waiting: [] }
     lanes.set(addressPrefix, lane)
     if (lane.waiting.length === 0 && canStart(lane)) startNow(lane, start)
     else lane.waiting.push(start)

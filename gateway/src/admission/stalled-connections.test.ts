@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 import { afterEach, expect, test } from 'vitest'
 
-import { createStallWatch, takenBytesOf } from './stalled-connections.ts'
+import { createStallWatch, acceptedBytesOf } from './stalled-connections.ts'
 
 const opened: (() => void)[] = []
 afterEach(() => {
@@ -42,8 +42,8 @@ const fill = async (server: Socket, check: () => void) => {
   await expect
     .poll(
       () => {
-        const isFull = takenBytesOf(server) === before
-        before = takenBytesOf(server)
+        const isFull = acceptedBytesOf(server) === before
+        before = acceptedBytesOf(server)
         return isFull
       },
       { interval: 50, timeout: 10_000 },
@@ -70,10 +70,10 @@ test('a client that takes a part of a single large write starts the time anew', 
   const { server, client } = await connection()
   stalls.watch(server)
   await fill(server, stalls.check)
-  const takenBytes = takenBytesOf(server)
+  const acceptedBytes = acceptedBytesOf(server)
   await new Promise<void>((resolve) => {
     client.on('data', () => {
-      if (takenBytesOf(server) === takenBytes) return
+      if (acceptedBytesOf(server) === acceptedBytes) return
       client.pause()
       resolve()
     })

@@ -1,21 +1,21 @@
 /**
- * Closes connections whose client does not read. A response is stalled when bytes of it wait to be sent and the client
- * has not taken any for a while. It holds its file, its provider's stream or its events for as long as it waits, so it
- * is cut off, whatever kind of response it is. A client that reads slowly is not affected.
+ * Closes connections whose client does not read. A response has stalled when it has unsent bytes and the client has
+ * accepted none for a while. A stalled response of any kind occupies a file, a provider's stream or events, so its
+ * connection is closed. A client that reads slowly is not affected.
  */
 import type { Socket } from 'node:net'
 
 export interface StallWatch {
   /** Watches a connection until it is closed. */
   watch: (socket: Socket) => void
-  /** Closes every connection that has stalled; called by a timer. */
+  /** Closes every stalled connection; a timer calls it. */
   check: () => void
   stop: () => void
 }
 
 interface Progress {
-  takenBytes: number
-  /** Since when bytes wait and none was taken; undefined while none waits. */
+  acceptedBytes: number
+  /** Since when bytes wait and none was accepted; undefined if none wait. */
   sinceMs: number | undefined
 }
 
@@ -23,10 +23,10 @@ const checksPerStall = 10
 const pollIntervalMsMax = 5_000
 
 /**
- * How many bytes the operating system has taken for the client. Only the handle knows what was sent of a write that is
- * not complete; Node's own socket timeout asks it as well.
+ * How many bytes the operating system has accepted for the client. Only the handle knows the progress of an incomplete
+ * write; Node's own socket timeout uses it as well.
  */
-export const takenBytesOf = (socket: Socket): number => {
+export const acceptedBytesOf = (socket: Socket): number => {
   const { _handle: handle } = socket as { _handle?: { bytesWritten: number; writeQueueSize: number } | null }
   return handle == null ? 0 : handle.bytesWritten - handle.writeQueueSize
 }
@@ -41,9 +41,9 @@ export const createStallWatch = (stallMs: number, nowMs = () => performance.now(
         progress.sinceMs = undefined
         continue
       }
-      const takenBytes = takenBytesOf(socket)
-      if (progress.sinceMs === undefined || takenBytes !== progress.takenBytes) {
-        progress.takenBytes = takenBytes
+      const acceptedBytes = acceptedBytesOf(socket)
+      if (progress.sinceMs === undefined || acceptedBytes !== progress.acceptedBytes) {
+        progress.acceptedBytes = acceptedBytes
         progress.sinceMs = now
       } else if (now - progress.sinceMs >= stallMs) socket.destroy()
     }
@@ -55,7 +55,7 @@ export const createStallWatch = (stallMs: number, nowMs = () => performance.now(
 
   return {
     watch: (socket) => {
-      watched.set(socket, { takenBytes: 0, sinceMs: undefined })
+      watched.set(socket, { acceptedBytes: 0, sinceMs: undefined })
       socket.once('close', () => watched.delete(socket))
     },
     check,

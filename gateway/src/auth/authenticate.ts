@@ -8,7 +8,7 @@ import { isAddressAllowed, type Caller, type Operator } from './caller.ts'
 import { findKey, type KeyRecord } from './key-store.ts'
 import { hashKey, isKeyText } from './key-text.ts'
 
-/** What of a request says who sent it. */
+/** The parts of a request that identify its sender. */
 interface Credentials {
   authorization: string | undefined
   apiKey: string | undefined
@@ -17,20 +17,20 @@ interface Credentials {
 
 export interface Authenticate {
   (credentials: Credentials): Promise<Caller>
-  /** The same for those who run the service; a customer's key is refused. */
+  /** Authenticates an operator; a customer's key is refused. */
   operator: (credentials: Credentials) => Promise<Operator>
-  /** Looks every key up anew, for who has just changed one; other processes hear of it by themselves. */
+  /** Clears this process's cache after a change of a key. Other processes are notified by the database. */
   forget: () => void
   close: () => Promise<void>
 }
 
-// A revoked key is announced to every process at once; the age bounds what a lost announcement can cost.
+// A change of a key is notified to every process; the maximum age bounds the effect of a lost notification.
 const cacheAgeMs = 4_000
 const cachedKeysMax = 100_000
 
 const challenge = { 'www-authenticate': 'Bearer' }
 
-/** Reads the bearer; `Authorization` wins over `x-api-key`. */
+/** Reads the key; `Authorization` takes precedence over `x-api-key`. */
 const keyTextOf = ({ authorization, apiKey }: Credentials): string => {
   if (authorization === undefined) {
     if (apiKey !== undefined && apiKey !== '') return apiKey
@@ -47,7 +47,7 @@ const keyTextOf = ({ authorization, apiKey }: Credentials): string => {
 const hasExpired = ({ expiresAt }: KeyRecord): boolean =>
   expiresAt !== null && expiresAt.getTime() <= Date.now()
 
-/** The caller that a key stands for; without an address where somebody else acts in its name. */
+/** The caller that a key identifies. The address is omitted if an operator acts on the key's behalf. */
 export const callerOf = (key: KeyRecord, currency: string, address?: string): Caller => {
   if (hasExpired(key)) {
     throw new ApiError('expired_api_key', { headers: challenge })
@@ -77,13 +77,14 @@ const operatorOf = (key: KeyRecord, currency: string, address: string): Operator
   }
   if (!isAddressAllowed({ addresses: key.addresses ?? undefined }, address))
     throw new ApiError('ip_not_allowed')
-  if (key.kind !== 'admin') throw new ApiError('access_denied', { message: "This needs an operator's key." })
+  if (key.kind !== 'admin')
+    throw new ApiError('access_denied', { message: "This endpoint requires an operator's key." })
   if (key.isDisabled) throw new ApiError('access_denied', { message: 'This key is disabled.' })
   const { id: keyId, name, hint, limits } = key
   return { keyId, name, hint, limits, requestsPerMinute: key.requestsPerMinute ?? undefined, currency }
 }
 
-/** Makes the function that turns a request's credentials into its caller, or the right 401 or 403. */
+/** Makes the function that turns a request's credentials into its caller, or throws a 401 or 403. */
 export const createAuthenticate = async (
   postgres: Postgres,
   secrets: Secret[],
@@ -91,19 +92,19 @@ export const createAuthenticate = async (
 ): Promise<Authenticate> => {
   const cache = new Map<string, { key: Promise<KeyRecord | undefined>; untilMs: number }>()
 
-  const forget = (news: string | undefined) => {
-    // A key hashed with an older secret is announced by that hash, and remembered here by the newest one.
+  const forget = (change: string | undefined) => {
+    // A key that is stored under an older secret is notified by that hash, but cached here under the newest.
     if (
-      news?.startsWith('key:') === true &&
-      (cache.delete(news.slice('key:'.length)) || secrets.length === 1)
+      change?.startsWith('key:') === true &&
+      (cache.delete(change.slice('key:'.length)) || secrets.length === 1)
     )
       return
-    // An account's news touches all of its keys; a reconnect may have missed anything.
+    // A change of an account concerns all of its keys, and a reconnect may have missed notifications.
     cache.clear()
   }
   const listening = await postgres.listen('key_changes', forget)
 
-  const look = async (text: string): Promise<KeyRecord | undefined> => {
+  const lookUp = async (text: string): Promise<KeyRecord | undefined> => {
     const hashes = secrets.map((secret) => hashKey(text, secret))
     const key = await findKey(postgres, hashes)
     return key !== undefined && hashes.some((hash) => timingSafeEqual(hash, key.hash)) ? key : undefined
@@ -111,14 +112,14 @@ export const createAuthenticate = async (
 
   const cached = (text: string): Promise<KeyRecord | undefined> => {
     const [secret] = secrets
-    if (secret === undefined) throw new Error('at least one secret for hashing keys is needed')
+    if (secret === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
     const id = hashKey(text, secret).toString('hex')
     const found = cache.get(id)
     if (found !== undefined && found.untilMs > Date.now()) return found.key
     if (cache.size >= cachedKeysMax) cache.clear()
-    const key = look(text)
+    const key = lookUp(text)
     cache.set(id, { key, untilMs: Date.now() + cacheAgeMs })
-    // A failed look is not an answer worth keeping.
+    // A failed lookup is not cached.
     key.catch(() => cache.delete(id))
     return key
   }

@@ -3,25 +3,25 @@ import ipaddr from 'ipaddr.js'
 
 import type { KeyKind } from './key-text.ts'
 
-/** Who is calling: one key of one account, as it was found when the request came in. */
+/** The authenticated caller: one key of one account, as it was when the request arrived. */
 export interface Caller {
   keyId: string
   accountId: string
   kind: Exclude<KeyKind, 'admin'>
-  /** Undefined means every model. */
+  /** Undefined allows every model. */
   models: string[] | undefined
-  /** CIDR ranges or single addresses; undefined means from anywhere. */
+  /** CIDR ranges or single addresses; undefined allows every address. */
   addresses: string[] | undefined
   requestsPerMinute: number | undefined
   limits: Partial<Record<LimitGroup, number>>
   dialect: 'reference' | 'openai'
-  /** Whether the key has limits of its own to what it may spend: a quota or budgets. */
+  /** Whether the key has its own spending limits: a quota or budgets. */
   hasQuota: boolean
-  /** ISO 4217 code of what its account pays in, which is the instance's currency. */
+  /** ISO 4217 code of the instance's currency, in which the account pays. */
   currency: string
 }
 
-/** Who runs the service: the key they came with, as the audit log names it. */
+/** An authenticated operator, identified by their key as in the audit log. */
 export interface Operator {
   keyId: string
   name: string
@@ -32,10 +32,10 @@ export interface Operator {
   currency: string
 }
 
-/** Whether a text can stand in a key's list of addresses. */
+/** Whether a text is valid in a key's list of addresses. */
 export const isAddressRange = (text: string): boolean => ipaddr.isValid(text) || ipaddr.isValidCIDR(text)
 
-/** An address that cannot be read is never allowed: a list that is set fails closed. */
+/** Fails closed: with a list, an address that cannot be parsed is not allowed. */
 export const isAddressAllowed = (caller: Pick<Caller, 'addresses'>, address: string): boolean => {
   if (caller.addresses === undefined) return true
   if (!ipaddr.isValid(address)) return false

@@ -15,7 +15,7 @@ export interface KeyRecord {
   addresses: string[] | null
   expiresAt: Date | null
   isDisabled: boolean
-  /** The secret that a rotated key had before; it is refused like an unknown one once its overlap is over. */
+  /** The previous secret of a rotated key. After its overlap it is refused like an unknown key. */
   isOldSecret: boolean
   requestsPerMinute: number | null
   limits: Partial<Record<LimitGroup, number>>
@@ -31,7 +31,7 @@ const keySelection = `select k.id, k.account_id as "accountId", a.status as "acc
        left join accounts a on a.id = k.account_id
        left join key_quotas q on q.key_id = k.id`
 
-/** Finds a key by its hash under any of the secrets in use; deleted keys are as if they had never been. */
+/** Finds a key by its hash under any of the secrets in use; deleted keys are not found. */
 export const findKey = async (database: Database, hashes: Buffer[]): Promise<KeyRecord | undefined> => {
   const { rows } = await database.query<{ [Field in keyof KeyRecord]: KeyRecord[Field] }>(
     `${keySelection} where k.hash = any($1) and k.deleted_at is null`,
@@ -40,7 +40,7 @@ export const findKey = async (database: Database, hashes: Buffer[]): Promise<Key
   return rows[0]
 }
 
-/** Finds a key by its id, for what is done in its name. */
+/** Finds a key by its id, for actions on the key's behalf. */
 export const findKeyById = async (database: Database, id: string): Promise<KeyRecord | undefined> => {
   const { rows } = await database.query<{ [Field in keyof KeyRecord]: KeyRecord[Field] }>(
     `${keySelection} where k.id = $1 and k.deleted_at is null`,
@@ -49,7 +49,7 @@ export const findKeyById = async (database: Database, id: string): Promise<KeyRe
   return rows[0]
 }
 
-/** Whose a key is, or was before it was deleted; undefined for an operator's and for none. */
+/** The account of a key, deleted or not; undefined for an operator's key and an unknown one. */
 export const findAccountOfKey = async (database: Database, id: string): Promise<string | undefined> => {
   const { rows } = await database.query<{ accountId: string | null }>(
     'select account_id as "accountId" from keys where id = $1',
@@ -73,7 +73,7 @@ export interface NewKey {
   quotaMicros?: number
 }
 
-/** Adds a key; a hash that is there already is left as it is. */
+/** Adds a key; an existing hash is left unchanged. */
 export const insertKey = async (database: Database, key: NewKey): Promise<void> => {
   const { rowCount } = await database.query(
     `insert into keys (id, account_id, kind, name, hash, hint, models, addresses, expires_at, requests_per_minute, limits)

@@ -1,6 +1,6 @@
 /**
- * The text of an API key: a prefix that says its kind, 30 random characters, and a checksum over both.
- * A mistyped key fails the checksum and never costs a look into the database.
+ * The text of an API key: a prefix for its kind, 30 random characters, and a checksum over both. A mistyped key fails
+ * the checksum without a database query.
  */
 import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -34,9 +34,9 @@ const shape = /^sk-(?:sub-|admin-)?[0-9A-Za-z]{36}$/
 export const isKeyText = (text: string): boolean =>
   shape.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 
-/** A keyed hash: who reads the database cannot try keys against it without the secret. */
+/** A keyed hash: without the secret, a copy of the database does not allow keys to be guessed. */
 export const hashKey = (text: string, secret: Secret): Buffer =>
   createHmac('sha256', secret.reveal()).update(text).digest()
 
-/** What people see of a key once it is made. */
+/** The part of a key that stays visible after its creation. */
 export const hintOf = (text: string): string => `…${text.slice(-4)}`

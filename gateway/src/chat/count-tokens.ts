@@ -1,5 +1,5 @@
 /** Counts tokens in a worker thread, so that loading the tokenizer or counting a long text does not block requests. */
-import { createSideThread } from '../platform/worker-thread.ts'
+import { createWorkerThread } from '../platform/worker-thread.ts'
 
 export interface CountQuestion {
   texts: string[]
@@ -14,7 +14,7 @@ export interface TokenCounter {
 }
 
 export const createTokenCounter = (): TokenCounter => {
-  const thread = createSideThread<CountQuestion, number>(new URL('count-tokens.thread.ts', import.meta.url))
+  const thread = createWorkerThread<CountQuestion, number>(new URL('count-tokens.thread.ts', import.meta.url))
   return {
     count: (texts, enough = Number.MAX_SAFE_INTEGER) => thread.ask({ texts, enough }),
     close: thread.close,

@@ -1,4 +1,4 @@
-import { createSideThread } from '../platform/worker-thread.ts'
+import { createWorkerThread } from '../platform/worker-thread.ts'
 
 export interface DecodeQuestion {
   /** Where the base64 text is. */
@@ -21,7 +21,7 @@ export interface RecordingDecoder {
 }
 
 export const createRecordingDecoder = (): RecordingDecoder => {
-  const thread = createSideThread<DecodeQuestion, Decoded>(
+  const thread = createWorkerThread<DecodeQuestion, Decoded>(
     new URL('decode-recording.thread.ts', import.meta.url),
   )
   return { decode: thread.ask, close: thread.close }

@@ -2,7 +2,7 @@ import { ApiError } from '@kinora/contract/errors'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { TookTooLong } from '../platform/postgres.ts'
+import { StatementTimeout } from '../platform/postgres.ts'
 import { apiErrorOf, errorBody } from './error-response.ts'
 
 const withCode = (code: string, message = 'broken') => Object.assign(new Error(message), { code })
@@ -33,7 +33,7 @@ test.each(['timeout exceeded when trying to connect', 'Connection terminated une
 )
 
 test('a search that was given up is to be narrowed', () => {
-  expect(apiErrorOf(new TookTooLong('a statement took longer than 10 ms'))).toMatchObject({
+  expect(apiErrorOf(new StatementTimeout('a statement took longer than 10 ms'))).toMatchObject({
     code: 'invalid_parameter',
     param: 'from',
   })

@@ -5,7 +5,7 @@ import { ApiError, errors, type ErrorCode } from '@kinora/contract/errors'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Log } from '../platform/log.ts'
-import { CommitOutcomeUnknown, TookTooLong } from '../platform/postgres.ts'
+import { CommitOutcomeUnknown, StatementTimeout } from '../platform/postgres.ts'
 
 export const errorBody = (error: ApiError) => ({
   error: {
@@ -38,7 +38,7 @@ export const apiErrorOf = (error: unknown): ApiError => {
   const known = error as Partial<FastifyError>
   const code = known.code === undefined ? undefined : codesOfFramework[known.code]
   if (code !== undefined) return new ApiError(code, { cause: error })
-  if (error instanceof TookTooLong) {
+  if (error instanceof StatementTimeout) {
     return new ApiError('invalid_parameter', {
       message: 'This query takes too long. Request a shorter time span.',
       param: 'from',

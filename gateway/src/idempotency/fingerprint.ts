@@ -1,4 +1,4 @@
-/** Tells whether two requests ask the same, by a hash of what they ask. */
+/** Hashes the content of a request, to find out whether two requests are equal. */
 import { createHash, type Hash } from 'node:crypto'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
@@ -6,12 +6,12 @@ import type { Call } from '../http/call.ts'
 
 const sliceLength = 256 * 1024
 
-/** Long texts are taken in slices, with a turn for everybody else in between. */
+/** Long texts are hashed in slices, so that other requests are served in between. */
 const addText = async (hash: Hash, text: string): Promise<void> => {
   hash.update(`s${text.length}:`)
   for (let start = 0; start < text.length; start += sliceLength) {
     if (start > 0) await yieldToEventLoop()
-    // As it is in memory, so that no two texts are the same but equal ones.
+    // UTF-16 as in memory: UTF-8 would map different lone surrogates to the same bytes.
     hash.update(text.slice(start, start + sliceLength), 'utf16le')
   }
 }
@@ -26,7 +26,7 @@ const addValue = async (hash: Hash, value: unknown, longText: Call['longText']):
     hash.update(`a${value.length}:`)
     for (const item of value) await addValue(hash, item, longText)
   } else if (typeof value === 'object' && value !== null) {
-    // The order in which members are written means nothing.
+    // The order of members has no meaning.
     const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
     hash.update(`o${members.length}:`)
     for (const [name, member] of members) {
@@ -36,7 +36,7 @@ const addValue = async (hash: Hash, value: unknown, longText: Call['longText']):
   } else hash.update(`v${String(value)};`)
 }
 
-/** The same for the same operation, path and body, however the body is written down; files count by their content. */
+/** Equal for the same operation, path and body, independent of the formatting of the body; files count by content. */
 export const fingerprintOf = async (
   operation: string,
   { path, fields, longText }: Pick<Call, 'path' | 'fields' | 'longText'>,

@@ -3,7 +3,7 @@ import { ApiError } from '@kinora/contract/errors'
 import type { StoreResponses, ResponseToStore } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 
-/** The right to answer a request, held by whoever came first. */
+/** The exclusive right to process a request, held by its first sender. */
 export interface Claim {
   accountId: string
   name: Buffer
@@ -13,22 +13,22 @@ export interface Claim {
 interface NewClaim extends Claim {
   operation: string
   fingerprint: Buffer
-  /** Undefined where the caller gave a key. */
+  /** Undefined if the caller sent a key. */
   retry: number | undefined
 }
 
 export interface StoredResponse extends Pick<ResponseToStore, 'headers' | 'body' | 'bodyKind' | 'taskId'> {
   fingerprint: Buffer
-  /** Null while it is still being answered. */
+  /** Null while the request is in progress. */
   status: number | null
 }
 
-/** How long a claim stands that nobody prolongs. */
+/** How long a claim lasts unless it is extended. */
 const claimSeconds = 20
 
 /**
- * Claims a request unless somebody has; one that was given up is taken over. It does not wait for the disk: what is
- * written on the strength of it is on disk later, and so is this.
+ * Claims a request unless it is already claimed; an expired claim is taken over. It commits asynchronously: everything
+ * that depends on the claim is committed after it, so it can only survive a crash together with the claim.
  */
 export const claimKey = async (database: Database, claim: NewClaim): Promise<boolean> => {
   const { rowCount } = await database.query(
@@ -54,11 +54,11 @@ export const claimKey = async (database: Database, claim: NewClaim): Promise<boo
 }
 
 /**
- * Finds what an earlier try of this request left, or claims it; answers the name of what was found. Of several
- * requests that asked the same, each retry is given the one that has been retried just less often than it, so that two
- * which were both lost are not answered with the same reply. Inside a transaction: tries take turns.
+ * Finds an earlier attempt of this request and returns its name, or claims the request. Among several equal requests a
+ * retry gets the one with the next lower retry count, so that two requests whose responses were both lost do not get
+ * the same response. Call it in a transaction: an advisory lock serialises the attempts.
  */
-export const joinEarlierTry = async (
+export const joinEarlierAttempt = async (
   database: Database,
   claim: NewClaim & { retry: number },
 ): Promise<Buffer | undefined> => {
@@ -94,8 +94,8 @@ export const findResponse = async (
 }
 
 /**
- * Whether a request may have been here before: under its caller's key or, for a retry of a client library, as any
- * earlier try of the same operation.
+ * Whether a request may be a repetition: of the same idempotency key or, for a retry of a client library, of any earlier
+ * request to the same operation.
  */
 export const mayBeReplay = async (
   database: Database,
@@ -112,9 +112,9 @@ export const mayBeReplay = async (
   return rowCount === 1
 }
 
-/** A reply under a caller's key is kept for a day; one that only a retry asks for, for ten minutes. */
-export const storeResponses: StoreResponses = async (database, replies) => {
-  if (replies.length === 0) return
+/** A response with an idempotency key is stored for a day, one for retries of a client library for ten minutes. */
+export const storeResponses: StoreResponses = async (database, responses) => {
+  if (responses.length === 0) return
   const { rowCount } = await database.query(
     `update idempotency_keys k
         set status = r.status, headers = r.headers, body = r.body, body_kind = r.body_kind, task_id = r.task_id,
@@ -124,23 +124,23 @@ export const storeResponses: StoreResponses = async (database, replies) => {
                    $8::text[]) as r (account_id, name, claim, status, headers, body, body_kind, task_id)
       where k.account_id = r.account_id and k.name = r.name and k.claim = r.claim and k.status is null`,
     [
-      replies.map(({ accountId }) => accountId),
-      replies.map(({ name }) => name),
-      replies.map(({ claim }) => claim),
-      replies.map(({ status }) => status),
-      replies.map(({ headers }) => JSON.stringify(headers)),
-      replies.map(({ body }) => body),
-      replies.map(({ bodyKind }) => bodyKind),
-      replies.map(({ taskId }) => taskId),
+      responses.map(({ accountId }) => accountId),
+      responses.map(({ name }) => name),
+      responses.map(({ claim }) => claim),
+      responses.map(({ status }) => status),
+      responses.map(({ headers }) => JSON.stringify(headers)),
+      responses.map(({ body }) => body),
+      responses.map(({ bodyKind }) => bodyKind),
+      responses.map(({ taskId }) => taskId),
     ],
   )
-  // Whoever took it over answers it; what was to be made here must not be.
-  if (rowCount !== replies.length)
+  // The claim was taken over by another request, which creates the task; this transaction must roll back.
+  if (rowCount !== responses.length)
     throw new ApiError('request_in_progress', { headers: { 'retry-after': '1' } })
 }
 
-/** Says that these are still being answered. */
-export const prolongClaims = async (database: Database, claims: Claim[]): Promise<void> => {
+/** Extends the claims of requests that are still in progress. */
+export const extendClaims = async (database: Database, claims: Claim[]): Promise<void> => {
   await database.query(
     `update idempotency_keys k set expires_at = now() + make_interval(secs => $4)
        from unnest($1::uuid[], $2::bytea[], $3::uuid[]) as held (account_id, name, claim)
@@ -154,7 +154,7 @@ export const prolongClaims = async (database: Database, claims: Claim[]): Promis
   )
 }
 
-/** Gives a request up that was not answered: its next try is a first one. */
+/** Releases the claim of a request without a response, so that its next attempt starts anew. */
 export const releaseClaim = async (database: Database, { accountId, name, claim }: Claim): Promise<void> => {
   await database.query(
     'delete from idempotency_keys where account_id = $1 and name = $2 and claim = $3 and status is null',

@@ -1,8 +1,8 @@
 /**
- * Answers a request once, however often it comes. Whoever comes first claims it and answers; the reply is kept, and
- * whoever comes later gets it, waiting for it where it is still being made. A request is recognised by the key its
- * caller gave it or, where a client library says that it tries again, by asking the same. A refusal is not kept:
- * it may be another answer next time.
+ * Processes a request once, however often it is sent. The first attempt claims it and stores the response; later
+ * attempts get the stored response, and wait for it while the first is in progress. A request is recognised by its
+ * idempotency key or, for a marked retry of a client library, by its content. Errors are not stored, because the next
+ * attempt may succeed.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
@@ -18,47 +18,46 @@ import type { Postgres } from '../platform/postgres.ts'
 import { readableFrom } from '../platform/streams/with-finalizer.ts'
 import {
   claimKey,
+  extendClaims,
   findResponse,
-  joinEarlierTry,
+  joinEarlierAttempt,
   storeResponses,
   mayBeReplay,
-  prolongClaims,
   releaseClaim,
   type Claim,
   type StoredResponse,
 } from './idempotency-store.ts'
-import { passOn } from './tee-stream.ts'
+import { teeStream } from './tee-stream.ts'
 
 export interface Attempt {
   caller: Caller
   operation: string
   fingerprint: Buffer
-  /** The name its caller gave the request. */
+  /** The idempotency key. */
   key: string | undefined
-  /** How often the client library says that it has tried before. */
+  /** The retry count that the client library sent. */
   retry: number
 }
 
-/** What an answer needs to know of being one of several. */
-type Standing = Pick<Call, 'responseToStore' | 'replayOf'>
+type Replay = Pick<Call, 'responseToStore' | 'replayOf'>
 
 export type RunOnce = (
   attempt: Attempt,
-  gone: AbortSignal,
-  answer: (standing: Standing) => Promise<Reply<unknown>>,
+  disconnected: AbortSignal,
+  handle: (replay: Replay) => Promise<Reply<unknown>>,
 ) => Promise<Reply<unknown>>
 
 const bodyBytesMax = 1_048_576
-const prolongEveryMs = 5_000
-const patienceMs = 10_000
-const lookEveryMs = 100
+const extendEveryMs = 5_000
+const waitMsMax = 10_000
+const pollEveryMs = 100
 
 const stillInProgress = () => new ApiError('request_in_progress', { headers: { 'retry-after': '1' } })
 
 const notStored = () =>
   new ApiError('conflict', {
     message:
-      'This request was answered and charged, and the reply was too large to be kept. A new key asks for it anew.',
+      'This request was completed and charged, but its response was too large to be stored. Use a new key to request it again.',
     headers: { 'x-should-retry': 'false' },
   })
 
@@ -71,7 +70,7 @@ async function* replayed(events: SentEvent[]): EventStream {
   yield* events
 }
 
-/** The reply as it was, but for a reply that its task tells anew. */
+/** The stored response. */
 const replyOf = ({ headers, status, body, bodyKind }: StoredResponse): Reply<unknown> => {
   const bytes = body ?? Buffer.alloc(0)
   const shared = { status: status ?? 200, headers: { ...headers, 'idempotent-replayed': 'true' } }
@@ -84,15 +83,15 @@ const textOf = (body: unknown) => Buffer.from(typeof body === 'string' ? body : 
 
 export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log }) => {
   const held = new Set<Claim>()
-  const prolonging = setInterval(() => {
+  const extending = setInterval(() => {
     if (held.size === 0) return
-    prolongClaims(postgres, [...held]).catch((error: unknown) =>
+    extendClaims(postgres, [...held]).catch((error: unknown) =>
       log.warn({ err: error }, 'idempotency.not-extended'),
     )
-  }, prolongEveryMs)
-  prolonging.unref()
+  }, extendEveryMs)
+  extending.unref()
 
-  /** A claim of this request, or the name under which another try of it is found. */
+  /** A claim of this request, or the name of an earlier attempt. */
   const begin = async ({
     caller,
     operation,
@@ -107,20 +106,23 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
       const wanted = { accountId, name, claim, operation, fingerprint, retry: undefined }
       return (await claimKey(postgres, wanted)) ? wanted : { earlier: name }
     }
-    // What is recognised by its content alone is recognised among the requests of one key.
+    // Recognition by content is limited to the requests of one API key.
     const ofKey = createHash('sha256').update(keyId).update(fingerprint).digest()
     const name = Buffer.from(claim.replaceAll('-', ''), 'hex')
     const wanted = { accountId, name, claim, operation, fingerprint: ofKey, retry }
     if (retry > 0) {
-      const earlier = await postgres.transaction((database) => joinEarlierTry(database, wanted))
+      const earlier = await postgres.transaction((database) => joinEarlierAttempt(database, wanted))
       return earlier === undefined ? wanted : { earlier }
     }
     await claimKey(postgres, wanted)
     return wanted
   }
 
-  /** Waits until this request is ours to answer, or was answered. */
-  const claimOrFind = async (attempt: Attempt, gone: AbortSignal): Promise<Claim | StoredResponse> => {
+  /** Waits until this request is claimed here or has a stored response. */
+  const claimOrFind = async (
+    attempt: Attempt,
+    disconnected: AbortSignal,
+  ): Promise<Claim | StoredResponse> => {
     const startedMs = Date.now()
     for (let place = await begin(attempt); ;) {
       if ('claim' in place) return place
@@ -133,25 +135,25 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
         throw new ApiError('idempotency_key_reused')
       }
       if (found.status !== null) return found
-      if (gone.aborted || Date.now() - startedMs > patienceMs) throw stillInProgress()
-      await pause(lookEveryMs)
+      if (disconnected.aborted || Date.now() - startedMs > waitMsMax) throw stillInProgress()
+      await pause(pollEveryMs)
     }
   }
 
-  const keep = (reply: ResponseToStore): Promise<void> =>
-    storeResponses(postgres, [reply]).catch((error: unknown) =>
-      // It was made and charged; not to tell would help nobody.
+  const store = (response: ResponseToStore): Promise<void> =>
+    storeResponses(postgres, [response]).catch((error: unknown) =>
+      // The work is done and charged, so the client gets its response although no replay will find it.
       log.error({ err: error }, 'idempotency.not-stored'),
     )
 
-  const letGo = async (claim: Claim): Promise<void> => {
+  const release = async (claim: Claim): Promise<void> => {
     held.delete(claim)
     await releaseClaim(postgres, claim).catch((error: unknown) =>
       log.warn({ err: error }, 'idempotency.not-released'),
     )
   }
 
-  const toKeep = (
+  const responseOf = (
     { accountId, name, claim }: Claim,
     { status = 200, headers = {} }: Reply<unknown>,
     body: Buffer | undefined,
@@ -164,29 +166,29 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
       : { body, bodyKind }),
   })
 
-  /** A stream is kept when it has come to its end, whether or not its reader is there to see it. */
+  /** A stream is stored when it has ended, whether or not its reader is still connected. */
   const storingStream = (claim: Claim, reply: Reply<unknown>, body: Readable | EventStream) => {
-    const passing = <Chunk>(kind: 'bytes' | 'events', joined: (chunks: Chunk[]) => Buffer) => ({
+    const tee = <Chunk>(kind: 'bytes' | 'events', joined: (chunks: Chunk[]) => Buffer) => ({
       sizeMax: bodyBytesMax,
       onEnd: async (chunks: Chunk[] | undefined) => {
         held.delete(claim)
-        await keep(toKeep(claim, reply, chunks && joined(chunks), kind))
+        await store(responseOf(claim, reply, chunks && joined(chunks), kind))
       },
-      onBroken: () => letGo(claim),
+      onBroken: () => release(claim),
     })
     if (body instanceof Readable) {
-      const bytes = passOn<Buffer>({
-        ...passing<Buffer>('bytes', (chunks) => Buffer.concat(chunks)),
+      const bytes = teeStream<Buffer>({
+        ...tee<Buffer>('bytes', (chunks) => Buffer.concat(chunks)),
         chunks: body.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>,
         sizeOf: ({ length }) => length,
         stop: () => body.destroy(),
       })
       return readableFrom(bytes)
     }
-    const kept = passing<SentEvent>('events', (chunks) => Buffer.from(JSON.stringify(chunks)))
-    return passOn<SentEvent>({
-      ...kept,
-      onEnd: (events) => (events?.some(hasFailed) === true ? kept.onBroken() : kept.onEnd(events)),
+    const stored = tee<SentEvent>('events', (chunks) => Buffer.from(JSON.stringify(chunks)))
+    return teeStream<SentEvent>({
+      ...stored,
+      onEnd: (events) => (events?.some(hasFailed) === true ? stored.onBroken() : stored.onEnd(events)),
       chunks: body,
       sizeOf: ({ data = '' }) => data.length,
       stop: () => {
@@ -195,47 +197,47 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
     })
   }
 
-  const answerFirst = async (
+  const processFirst = async (
     claim: Claim,
     { key }: Attempt,
-    answer: Parameters<RunOnce>[2],
+    handle: Parameters<RunOnce>[2],
   ): Promise<Reply<unknown>> => {
     held.add(claim)
     let isStoredWithTask = false
     const storeWithTask: Call['responseToStore'] = (taskId, reply) => {
       isStoredWithTask = true
-      const isTold = reply.body === undefined
-      return toKeep(claim, reply, isTold ? undefined : textOf(reply.body), 'text', taskId)
+      const body = reply.body === undefined ? undefined : textOf(reply.body)
+      return responseOf(claim, reply, body, 'text', taskId)
     }
     try {
-      const reply = await answer({ responseToStore: storeWithTask, replayOf: undefined })
+      const reply = await handle({ responseToStore: storeWithTask, replayOf: undefined })
       const { body } = reply
       if (isStoredWithTask) held.delete(claim)
       else if (body instanceof Readable || isEvents(body)) {
-        // A client library does not try again what it has begun to read.
+        // A client library does not retry a response that it has begun to read.
         if (key !== undefined) return { ...reply, body: storingStream(claim, reply, body) }
-        await letGo(claim)
+        await release(claim)
       } else {
         const text = textOf(body)
-        if (key === undefined && text.length > bodyBytesMax) await letGo(claim)
+        if (key === undefined && text.length > bodyBytesMax) await release(claim)
         else {
           held.delete(claim)
-          await keep(toKeep(claim, reply, text, 'text'))
+          await store(responseOf(claim, reply, text, 'text'))
         }
       }
       return reply
     } catch (error) {
-      await letGo(claim)
+      await release(claim)
       throw error
     }
   }
 
-  const runOnce: RunOnce = async (attempt, gone, answer) => {
-    const place = await claimOrFind(attempt, gone)
-    if ('claim' in place) return answerFirst(place, attempt, answer)
+  const runOnce: RunOnce = async (attempt, disconnected, handle) => {
+    const place = await claimOrFind(attempt, disconnected)
+    if ('claim' in place) return processFirst(place, attempt, handle)
     if (place.body !== null) return replyOf(place)
     if (place.taskId === null) throw notStored()
-    const reply = await answer({ responseToStore: () => undefined, replayOf: place.taskId })
+    const reply = await handle({ responseToStore: () => undefined, replayOf: place.taskId })
     return { ...reply, headers: { ...reply.headers, 'idempotent-replayed': 'true' } }
   }
   const mayReplay = async (
@@ -247,5 +249,5 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
     const name = key === undefined ? undefined : createHash('sha256').update(key).digest()
     return mayBeReplay(postgres, accountId, { name, operation })
   }
-  return { runOnce, mayReplay, close: () => clearInterval(prolonging) }
+  return { runOnce, mayReplay, close: () => clearInterval(extending) }
 }

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 
-import { passOn, type Passing } from './tee-stream.ts'
+import { teeStream, type Tee } from './tee-stream.ts'
 
 const told = (chunks: AsyncIterator<string>, sizeMax = 100) => {
   const seen: unknown[] = []
   const { promise: over, resolve } = Promise.withResolvers<void>()
-  const passing: Passing<string> = {
+  const tee: Tee<string> = {
     chunks,
     sizeOf: ({ length }) => length,
     sizeMax,
     stop: () => void seen.push('stopped'),
-    onEnd: async (remembered) => {
-      seen.push(remembered)
+    onEnd: async (copied) => {
+      seen.push(copied)
       resolve()
     },
     onBroken: async () => {
@@ -19,7 +19,7 @@ const told = (chunks: AsyncIterator<string>, sizeMax = 100) => {
       resolve()
     },
   }
-  return { stream: passOn(passing), seen, over }
+  return { stream: teeStream(tee), seen, over }
 }
 
 const all = async (stream: AsyncIterable<string>) => {
@@ -32,13 +32,13 @@ async function* letters() {
   yield* ['a', 'b', 'c']
 }
 
-test('what goes by is remembered before the end is told', async () => {
+test('what goes by is copied before the end is told', async () => {
   const { stream, seen } = told(letters())
   expect(await all(stream)).toEqual(['a', 'b', 'c'])
   expect(seen).toEqual([['a', 'b', 'c']])
 })
 
-test('too much is passed on all the same, and not remembered', async () => {
+test('too much is passed on all the same, and not copied', async () => {
   const { stream, seen } = told(letters(), 2)
   expect(await all(stream)).toEqual(['a', 'b', 'c'])
   expect(seen).toEqual([undefined])
@@ -65,7 +65,7 @@ test('a reader who leaves what is too much ends it', async () => {
   expect(seen).toEqual(['stopped', 'broken'])
 })
 
-test('a source that breaks is told, and not remembered', async () => {
+test('a source that breaks is told, and not copied', async () => {
   const failing = async function* () {
     yield 'a'
     throw new Error('the source broke')

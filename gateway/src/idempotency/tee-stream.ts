@@ -1,24 +1,24 @@
 import { withFinalizer } from '../platform/streams/with-finalizer.ts'
 
 /**
- * Passes a stream on and remembers what went by, so that it can be kept. A reader who leaves before its end does not end
- * it: the rest is taken in for the repeat, as long as it is little enough to be kept.
+ * Copies a stream while it is read, so that it can be stored. A reader that stops early does not end it: the rest is
+ * read for the replay, as long as it is small enough to be stored.
  */
-export interface Passing<Chunk> {
+export interface Tee<Chunk> {
   chunks: AsyncIterator<Chunk>
   sizeOf: (chunk: Chunk) => number
   sizeMax: number
-  /** Ends the source, which nobody wants any more. */
+  /** Ends the source. */
   stop: () => void
-  /** It came to its end; undefined where it was too much to remember. */
+  /** The source ended; `chunks` is undefined if it was too large to store. */
   onEnd: (chunks: Chunk[] | undefined) => Promise<void>
-  /** It did not come to its end. */
+  /** The source failed or was stopped. */
   onBroken: () => Promise<void>
 }
 
-export const passOn = <Chunk>(passing: Passing<Chunk>): AsyncGenerator<Chunk, void, undefined> => {
-  const { chunks, sizeOf, sizeMax, stop, onEnd, onBroken } = passing
-  let remembered: Chunk[] | undefined = []
+export const teeStream = <Chunk>(tee: Tee<Chunk>): AsyncGenerator<Chunk, void, undefined> => {
+  const { chunks, sizeOf, sizeMax, stop, onEnd, onBroken } = tee
+  let copied: Chunk[] | undefined = []
   let size = 0
   let isOver = false
 
@@ -27,12 +27,12 @@ export const passOn = <Chunk>(passing: Passing<Chunk>): AsyncGenerator<Chunk, vo
       const step = await chunks.next()
       if (step.done === true) {
         isOver = true
-        await onEnd(remembered)
+        await onEnd(copied)
         return step
       }
       size += sizeOf(step.value)
-      if (size > sizeMax) remembered = undefined
-      else remembered?.push(step.value)
+      if (size > sizeMax) copied = undefined
+      else copied?.push(step.value)
       return step
     } catch (error) {
       isOver = true
@@ -40,8 +40,8 @@ export const passOn = <Chunk>(passing: Passing<Chunk>): AsyncGenerator<Chunk, vo
       throw error
     }
   }
-  const takeTheRest = async () => {
-    while (!isOver && remembered !== undefined) await next()
+  const readRest = async () => {
+    while (!isOver && copied !== undefined) await next()
     if (isOver) return
     stop()
     await onBroken()
@@ -51,7 +51,7 @@ export const passOn = <Chunk>(passing: Passing<Chunk>): AsyncGenerator<Chunk, vo
     for (let step = await next(); step.done !== true; step = await next()) yield step.value
   }
   return withFinalizer(relayed(), async () => {
-    // Nobody waits for it, and what goes wrong has been told by then.
-    if (!isOver) takeTheRest().catch(() => undefined)
+    // Runs in the background; a failure has already reached onBroken.
+    if (!isOver) readRest().catch(() => undefined)
   })
 }

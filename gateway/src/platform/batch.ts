@@ -1,8 +1,7 @@
 /**
- * Lets calls that come at the same time share one piece of work, such as one commit. Nothing waits
- * on a timer: a lone call goes at once, calls that arrive while `inFlightMax` batches are under way
- * gather into the next one. `work` answers one result per item, in order; an item's own failure is a
- * rejected entry, a thrown error fails the whole batch.
+ * Combines concurrent calls into one operation, such as one commit. There is no timer: a single call runs at once, and
+ * calls that arrive while `inFlightMax` batches run are combined into the next one. `work` returns one result per item
+ * in order; a rejected result fails its item, a thrown error fails the whole batch.
  */
 export const batch = <Item, Result>(
   work: (items: Item[]) => Promise<PromiseSettledResult<Result>[]>,
@@ -23,19 +22,19 @@ export const batch = <Item, Result>(
   }
 
   const runOne = async () => {
-    const taken = waiting.splice(0, sizeMax)
-    if (taken.length === 0) return
+    const calls = waiting.splice(0, sizeMax)
+    if (calls.length === 0) return
     inFlight += 1
     schedule()
     try {
-      const results = await work(taken.map(({ item }) => item))
-      taken.forEach(({ resolve, reject }, index) => {
+      const results = await work(calls.map(({ item }) => item))
+      calls.forEach(({ resolve, reject }, index) => {
         const result = results[index]
         if (result?.status === 'fulfilled') resolve(result.value)
-        else reject(result?.reason ?? new Error('a batch answered fewer results than it had items'))
+        else reject(result?.reason ?? new Error('the batch returned fewer results than items'))
       })
     } catch (error) {
-      for (const { reject } of taken) reject(error)
+      for (const { reject } of calls) reject(error)
     } finally {
       inFlight -= 1
       schedule()

@@ -1,4 +1,4 @@
-/** Whether a reader's `If-None-Match` names this tag; whether either is weak makes no difference to that. */
+/** Whether `If-None-Match` names this tag. The comparison is weak, as RFC 9110 requires. */
 export const isKnownTag = (header: string | undefined, etag: string): boolean => {
   const plain = (tag: string) => tag.trim().replace(/^W\//, '')
   return (

@@ -1,16 +1,15 @@
 /**
- * Where a page of a list goes on. Lists are ordered by creation time, as exact as the database has it, and by id within
- * the same microsecond.
+ * The cursor of a list. Lists are ordered by creation time in microseconds, and by id within the same microsecond.
  */
 export interface ListPosition {
-  /** Text of a time as the database wrote it: a Date would cut it to milliseconds. */
+  /** The time as the database formats it, because a Date only has milliseconds. */
   at: string
   id: string
 }
 
 /**
- * The position of an id of which only its second is known. Everything of that second comes after it, in either order:
- * some of it may be listed again, and nothing is left out.
+ * The cursor for an id of which only the second is known. It is placed before everything of that second, in either
+ * order: some items may be listed again, but none is left out.
  */
 export const positionOfSecond = (date: Date, order: 'asc' | 'desc'): ListPosition => {
   const startMs = Math.floor(date.getTime() / 1000) * 1000

@@ -2,12 +2,12 @@ import { destination, pino, type Logger, type LoggerOptions } from 'pino'
 
 export type Log = Logger
 
-/** The one format of every process: JSON lines with `level`, `time`, `role` and, as `msg`, the event. */
+/** All processes log JSON lines with `level`, `time`, `role` and the event as `msg`. */
 export const createLog = (settings: { level: string; file?: string }, role: string): Log => {
   const options: LoggerOptions = {
     level: settings.level,
     base: { role },
-    // Prompts and keys never belong in a log; the paths are those a careless line could carry.
+    // A safety net: no code should log prompts or keys.
     redact: { paths: ['*.prompt', '*.authorization', 'req.headers', '*.apiKey'], censor: '[redacted]' },
   }
   if (settings.file === undefined) return pino(options)

@@ -8,8 +8,8 @@ const migrationFiles = async () =>
   (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted()
 
 /**
- * Applies the migrations that the database does not have yet, each in its own transaction and in the
- * order of their numbers. Two processes migrating at once are put in line by a lock.
+ * Applies the missing migrations in the order of their numbers, each in its own transaction. A lock serialises
+ * processes that migrate at the same time.
  */
 export const migrate = async (postgres: Postgres): Promise<string[]> => {
   const files = await migrationFiles()
@@ -32,7 +32,7 @@ export const migrate = async (postgres: Postgres): Promise<string[]> => {
   return applied
 }
 
-/** Makes the partitions of the coming months that are not there yet. */
+/** Creates the missing partitions of the coming months. */
 export const ensurePartitions = async (postgres: Postgres): Promise<void> => {
   await postgres.query('select ensure_partitions()')
 }
@@ -47,7 +47,7 @@ const appliedMigrations = async (postgres: Postgres): Promise<Set<string> | unde
   return new Set(rows.map(({ name }) => name))
 }
 
-/** What keeps this program from using the database; undefined where every migration was applied. */
+/** Why this program cannot use the database; undefined if every migration was applied. */
 export const migrationProblem = async (postgres: Postgres): Promise<string | undefined> => {
   const applied = await appliedMigrations(postgres)
   if (applied === undefined) return 'the database has not been migrated'
@@ -56,7 +56,7 @@ export const migrationProblem = async (postgres: Postgres): Promise<string | und
   return `the database lacks the migration${missing.length === 1 ? '' : 's'} ${missing.join(', ')}`
 }
 
-/** Throws what an operator is to do unless every migration was applied. To be called before anything else is read. */
+/** Throws with instructions for the operator unless every migration was applied. Call it before any other query. */
 export const assertMigrated = async (postgres: Postgres): Promise<void> => {
   const problem = await migrationProblem(postgres)
   if (problem === undefined) return

@@ -2,12 +2,12 @@ import pg from 'pg'
 
 import type { Log } from './log.ts'
 
-// Counts and micros fit a double exactly up to 2^53; dates stay text so that no time zone creeps in.
+// A double is exact up to 2^53, which is enough for counts and micros. Dates stay text to avoid time zones.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
 pg.types.setTypeParser(pg.types.builtins.DATE, (text) => text)
 
-/** Something SQL can be run on: the pool, or one connection inside a transaction. */
+/** Runs SQL: the pool, or one connection inside a transaction. */
 export interface Database {
   query: <Row extends pg.QueryResultRow>(
     text: string,
@@ -17,52 +17,52 @@ export interface Database {
 
 interface TransactionOptions {
   /**
-   * False for what need not outlive a crash of the database: others see it at once, and in order, but it is not
-   * waited for until it is on disk.
+   * False if the data may be lost in a crash of the database. Others see it at once and in order, but the commit does
+   * not wait for the disk.
    */
   isDurable?: boolean
-  /** How long each of its statements may take, for searches that may find too much to read. */
-  patienceMs?: number
+  /** How long each statement may take, for searches that may read too much. */
+  statementTimeoutMs?: number
 }
 
-/** A statement was given up because it took longer than it may. */
-export class TookTooLong extends Error {
-  override name = 'TookTooLong'
+/** A statement exceeded its timeout. */
+export class StatementTimeout extends Error {
+  override name = 'StatementTimeout'
 }
 
 /**
- * The connection was lost before the reply to a commit arrived: the transaction may have been committed, or may be yet.
- * Every other error of a transaction means that it was not.
+ * The connection was lost before the response to a commit arrived, so the transaction may have been committed or may
+ * still be. Every other error of a transaction means that it was not committed.
  */
 export class CommitOutcomeUnknown extends Error {
   override name = 'CommitOutcomeUnknown'
 }
 
-/** The server answered the commit with an error, which rolls the transaction back. FATAL only ends the connection. */
+/** The server answered the commit with an error, which rolls back. FATAL only ends the connection. */
 const isRolledBack = (error: unknown) => error instanceof pg.DatabaseError && error.severity === 'ERROR'
 
-const isGivenUp = (error: unknown) => (error as { code?: unknown }).code === '57014'
+const isStatementTimeout = (error: unknown) => (error as { code?: unknown }).code === '57014'
 
 export interface Postgres extends Database {
-  /** Throws `CommitOutcomeUnknown` where it cannot know whether it was committed. */
+  /** Throws `CommitOutcomeUnknown` if it cannot know whether the transaction was committed. */
   transaction: <Result>(
     work: (database: Database) => Promise<Result>,
     options?: TransactionOptions,
   ) => Promise<Result>
-  /** Calls `onNews` for each notification, and once after every reconnect, when news may have been missed. */
+  /** Calls back for each notification, and without a payload after a reconnect, which may have missed some. */
   listen: (
     channel: string,
     onNotification: (payload: string | undefined) => void,
   ) => Promise<{ stop: () => Promise<void> }>
   notify: (channel: string, payload: string) => Promise<void>
-  /** Holds a lock for as long as this process lives; false when another process holds it. */
+  /** Holds a lock until this process ends; false if another process holds it. */
   holdLock: (name: string) => Promise<boolean>
   close: () => Promise<void>
 }
 
 const statementNames = new Map<string, string>()
 
-/** A statement with values is planned once per connection, and known by its text from then on. */
+/** A statement with values is prepared once per connection, under a name derived from its text. */
 const prepared = (text: string, values: unknown[] | undefined) => {
   if (values === undefined) return { text }
   let name = statementNames.get(text)
@@ -84,7 +84,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     connectionTimeoutMillis: 5_000,
     application_name: 'kinora',
   })
-  // An idle connection that the server closes is replaced on next use; without a listener it would end the process.
+  // The pool replaces an idle connection that the server closes; without a listener the error would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'postgres.connection-lost'))
   const dedicated = new Set<pg.Client>()
 
@@ -101,20 +101,25 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     return client
   }
 
-  const transaction: Postgres['transaction'] = async (work, { isDurable = true, patienceMs } = {}) => {
+  const transaction: Postgres['transaction'] = async (
+    work,
+    { isDurable = true, statementTimeoutMs } = {},
+  ) => {
     const client = await pool.connect()
     let isCommitting = false
     let broken: Error | undefined
-    // Its queries fail by themselves when it is lost; without a listener that would end the process too.
+    // Queries on a lost connection fail by themselves; without a listener the error would end the process.
     const onLost = (error: Error) => {
       broken = error
     }
     client.on('error', onLost)
     try {
       const mode = isDurable ? '' : '; set local synchronous_commit to off'
-      const patience =
-        patienceMs === undefined ? '' : `; set local statement_timeout to ${Math.ceil(patienceMs)}`
-      await client.query(`begin${mode}${patience}`)
+      const timeout =
+        statementTimeoutMs === undefined
+          ? ''
+          : `; set local statement_timeout to ${Math.ceil(statementTimeoutMs)}`
+      await client.query(`begin${mode}${timeout}`)
       const result = await work(databaseOn(client))
       isCommitting = true
       await client.query('commit')
@@ -123,8 +128,8 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
       await client.query('rollback').catch((rollbackError: Error) => {
         broken = rollbackError
       })
-      if (patienceMs !== undefined && isGivenUp(error)) {
-        throw new TookTooLong(`a statement took longer than ${patienceMs} ms`, { cause: error })
+      if (statementTimeoutMs !== undefined && isStatementTimeout(error)) {
+        throw new StatementTimeout(`a statement took longer than ${statementTimeoutMs} ms`, { cause: error })
       }
       if (isCommitting && !isRolledBack(error)) {
         throw new CommitOutcomeUnknown('the connection was lost during a commit', { cause: error })
@@ -136,11 +141,11 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     }
   }
 
-  // Everyone in this process who listens shares one connection.
+  // All listeners of this process share one connection.
   const listeners = new Map<string, Set<(payload: string | undefined) => void>>()
   let listening: Promise<pg.Client> | undefined
 
-  const hearOn = (client: pg.Client, channel: string) =>
+  const listenOn = (client: pg.Client, channel: string) =>
     client.query(`listen ${pg.escapeIdentifier(channel)}`)
 
   const attach = async (): Promise<pg.Client> => {
@@ -148,10 +153,10 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     client.on('notification', ({ channel, payload }) => {
       for (const onNotification of listeners.get(channel) ?? []) onNotification(payload)
     })
-    for (const channel of listeners.keys()) await hearOn(client, channel)
+    for (const channel of listeners.keys()) await listenOn(client, channel)
     client.on('end', () => {
       listening = listeners.size === 0 ? undefined : reattach()
-      // Whoever listens next sees that it failed; until then it is nobody's.
+      // The next call of `listen` sees the failure; until then the rejection has no handler.
       listening?.catch(() => undefined)
     })
     return client
@@ -160,7 +165,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
   const reattach = async (): Promise<pg.Client> => {
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, 500))
-      if (listeners.size === 0) throw new Error('nobody listens any more')
+      if (listeners.size === 0) throw new Error('there are no listeners left')
       try {
         const client = await attach()
         for (const onNotification of [...listeners.values()].flatMap((each) => [...each]))
@@ -185,7 +190,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     }
     try {
       listening ??= attach()
-      await hearOn(await listening, channel)
+      await listenOn(await listening, channel)
     } catch (error) {
       listening = undefined
       await stop()

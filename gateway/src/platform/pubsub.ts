@@ -1,20 +1,20 @@
 /**
- * News that something changed, told to every process. It is always a hint: whoever hears it reads the record,
- * and whoever misses it reads the record a little later. Through Redis where there is one, else through
- * PostgreSQL; one message a batch either way.
+ * Notifies every process of changed tasks. A notification is only a hint: a process that receives it reads the database,
+ * and one that misses it reads the database a little later. It goes through Redis if configured, else through
+ * PostgreSQL, in one message per batch.
  */
 import type { Log } from './log.ts'
 import type { Postgres } from './postgres.ts'
 import type { Redis } from './redis.ts'
 
 export interface Pubsub {
-  /** Never awaited, never failing. */
+  /** Returns at once and never throws. */
   publish: (ids: string[]) => void
   subscribe: (onNotification: (ids: string[]) => void) => Promise<{ stop: () => Promise<void> }>
 }
 
-const channel = 'task_news'
-// PostgreSQL takes payloads of less than 8000 bytes.
+const channel = 'task_changes'
+// PostgreSQL accepts payloads below 8000 bytes.
 const idsPerMessage = 100
 
 const chunksOf = (ids: string[]): string[] =>
@@ -44,11 +44,11 @@ export const redisPubsub = (redis: Redis, log: Log, keyPrefix = 'kinora'): Pubsu
     }
   },
   subscribe: async (onNotification) => {
-    // A connection that listens can do nothing else.
+    // A subscribed connection accepts no other commands.
     const listener = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: null })
     listener.on('error', (error: Error) => log.warn({ err: error }, 'redis.connection-lost'))
     listener.on('message', (_channel: string, payload: string) => onNotification(idsOf(payload)))
-    // Redis being away must not keep a process from starting; it subscribes once it is back.
+    // A process must also start without Redis; the subscription follows when Redis is reachable.
     listener
       .subscribe(`${keyPrefix}:${channel}`)
       .catch((error: unknown) => log.warn({ err: error }, 'pubsub.subscribe-failed'))

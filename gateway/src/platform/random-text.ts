@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 export const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Uniform base62 text: bytes that would favour the first letters are thrown away. */
+/** Uniform base62 text: bytes that would favour the first letters are discarded. */
 export const randomText = (length: number): string => {
   let text = ''
   while (text.length < length) {

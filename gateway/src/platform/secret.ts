@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** A value that may be used but never shown: printing, logging or serialising it gives `[secret]`. */
+/** A value that is never shown: printing, logging or serialising it gives `[secret]`. */
 export class Secret {
   readonly #value: string
 

@@ -1,13 +1,13 @@
 interface Shared<Result> {
   result: Promise<Result>
-  /** How many callers have not left. */
+  /** How many callers still wait. */
   waiting: number
   abort: AbortController
 }
 
 /**
- * Work that several callers may wait for. The first caller of a key starts it and later ones join. It is aborted when
- * every caller's signal is aborted; a caller that stops waiting without that does not end it.
+ * Work that several callers share. The first caller of a key starts it and later ones join. It is aborted when the
+ * signals of all callers are aborted.
  */
 export type ShareWork<Result> = (
   key: string,
@@ -25,9 +25,9 @@ export const createSharedWork = <Result>(): ShareWork<Result> => {
     const forget = () => {
       if (underWay.get(key) === shared) underWay.delete(key)
     }
-    // Whoever comes after the abort starts anew.
+    // A caller that comes after the abort starts the work again.
     abort.signal.addEventListener('abort', forget)
-    // Everybody may have left; a failure that nobody hears of must not end the process.
+    // All callers may have left, so the rejection needs a handler.
     shared.result.then(forget, forget)
     return shared
   }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 /**
- * A UUID of version 7: its first 48 bits are the time in milliseconds, so ids sort and lead to their day.
- * Given bytes instead of random ones, the same input makes the same id.
+ * A UUID of version 7. Its first 48 bits are the time in milliseconds, so ids are sortable and reveal their day. With
+ * given entropy the result is deterministic.
  */
 export const uuidV7 = (atMs: number = Date.now(), entropy: Buffer = randomBytes(16)): string => {
   const bytes = Buffer.from(entropy.subarray(0, 16))
@@ -12,7 +12,7 @@ export const uuidV7 = (atMs: number = Date.now(), entropy: Buffer = randomBytes(
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** The time inside a UUID of version 7, or undefined when it is none. */
+/** The time of a UUID of version 7; undefined for any other text. */
 export const timeOfUuidV7 = (uuid: string): number | undefined => {
   const match = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.exec(uuid)
   return match ? parseInt(`${match[1]}${match[2]}`, 16) : undefined

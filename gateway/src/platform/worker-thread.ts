@@ -1,6 +1,6 @@
 /**
- * Work that would keep this thread from everybody else, done beside it. A side thread is started when first asked and
- * ended when nobody has asked for a while; what it is asked, it answers in turn.
+ * Runs CPU-bound work in a worker thread. The thread starts with the first request and ends after a minute without
+ * requests. It processes requests one after the other.
  */
 import { parentPort, Worker } from 'node:worker_threads'
 
@@ -11,14 +11,14 @@ interface Asked<Question> {
 
 type Answered<Answer> = { id: number } & ({ answer: Answer } | { error: Error })
 
-export interface SideThread<Question, Answer> {
+export interface WorkerThread<Question, Answer> {
   ask: (question: Question) => Promise<Answer>
   close: () => Promise<void>
 }
 
 const idleMs = 60_000
 
-export const createSideThread = <Question, Answer>(program: URL): SideThread<Question, Answer> => {
+export const createWorkerThread = <Question, Answer>(program: URL): WorkerThread<Question, Answer> => {
   const waiting = new Map<number, { resolve: (answer: Answer) => void; reject: (error: Error) => void }>()
   let worker: Worker | undefined
   let lastId = 0
@@ -32,7 +32,7 @@ export const createSideThread = <Question, Answer>(program: URL): SideThread<Que
   }
   const start = (): Worker => {
     const started = new Worker(program)
-    // It never keeps the process alive by itself; whoever waits for an answer does.
+    // The thread does not keep the process alive.
     started.unref()
     started.on('message', (answered: Answered<Answer>) => {
       const asker = waiting.get(answered.id)
@@ -42,13 +42,13 @@ export const createSideThread = <Question, Answer>(program: URL): SideThread<Que
       else asker?.resolve(answered.answer)
     })
     const fail = (error: Error) => {
-      // One that was ended for idleness leaves nobody waiting, and another may be at work by now.
+      // A thread that ended because it was idle has no pending requests, and a new one may already run.
       if (worker !== started && worker !== undefined) return
       worker = undefined
       for (const { reject } of waiting.values()) reject(error)
       waiting.clear()
     }
-    started.on('error', fail).on('exit', () => fail(new Error('the side thread has ended')))
+    started.on('error', fail).on('exit', () => fail(new Error('the worker thread has ended')))
     return started
   }
 
@@ -66,7 +66,7 @@ export const createSideThread = <Question, Answer>(program: URL): SideThread<Que
   }
 }
 
-/** What the program of a side thread calls: answers each question in turn. */
+/** Called by the program of the thread: handles the requests one after the other. */
 export const answerQuestions = <Question, Answer>(
   answer: (question: Question) => Answer | Promise<Answer>,
 ): void => {

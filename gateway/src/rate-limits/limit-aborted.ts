@@ -1,6 +1,6 @@
 /**
- * Limits how often a key's clients may disconnect while a provider works for them. What a provider completes is charged
- * all the same; this keeps a key from having work started that may end without a charge.
+ * Limits how often the clients of a key may disconnect while a provider works for them. Completed work is charged in any
+ * case; this limits work that is started and may end without a charge.
  */
 import type { Meter, Metered } from '../billing/metering/meter.ts'
 import type { Log } from '../platform/log.ts'
@@ -24,7 +24,7 @@ export const limitAborted = (
     }
     signal?.addEventListener('abort', count, { once: true })
     const settle: Metered['settle'] = (outcome, chargedFor) => {
-      // The reader of a stream may be missed a moment before the signal tells that the client is gone.
+      // A stream may end as aborted a moment before the signal aborts; then the listener counts it.
       if (outcome !== 'aborted') signal?.removeEventListener('abort', count)
       else if (signal?.aborted === true) count()
       return metered.settle(outcome, chargedFor)

@@ -1,8 +1,8 @@
 /**
- * How often an address and a key may call. Every request counts against its address first, and one of a known key
- * against the key as well. Each group of operations counts in a bucket of its own, so polling never starves
- * creates. Counted in Redis where there is one, else in this process; while Redis is away each process
- * counts for itself, which is too generous by the number of processes but never refuses wrongly.
+ * Rate limits per address and per key. Every request counts against its address first, and with a valid key against the
+ * key as well. Each group of operations has its own bucket, so that polling never starves creates. The counters are in
+ * Redis if it is configured, else in this process. While Redis is unreachable each process counts alone, which allows
+ * more requests but never refuses one wrongly.
  */
 import { ApiError } from '@kinora/contract/errors'
 import type { LimitGroup } from '@kinora/contract/operation'
@@ -18,7 +18,7 @@ import type { Caller } from '../auth/caller.ts'
 import type { Redis } from '../platform/redis.ts'
 
 export interface LimitSettings {
-  /** Asked for anew each time, because an operator may change it while we run. */
+  /** Read at every request, because an operator may change it at run time. */
   perMinute: () => Record<LimitGroup, number>
   /** Requests per address, or IPv6 /64, and three minutes; 0 for no limit. */
   perAddress: number
@@ -26,9 +26,9 @@ export interface LimitSettings {
   abortedPerMinute: number
 }
 
-/** Whose requests are counted. */
+/** The caller whose requests are counted. */
 type Limited = Pick<Caller, 'keyId' | 'requestsPerMinute' | 'limits'>
-/** `what` and `whose` are for the message: 60 creates per minute for this key. */
+/** `what`, `period` and `whose` are for the message: 60 creates per minute for this key. */
 type Bucket = {
   limiter: RateLimiterAbstract
   limit: number
@@ -45,23 +45,20 @@ export interface LimitStanding {
   resetsInMs: number
 }
 
-/**
- * Operators' requests are counted apart from all others of their address. Customers behind the same address cannot use
- * up what operators need to work on the problem.
- */
+/** Operators have a separate bucket per address, so that customers who share it cannot lock them out. */
 type AddressScope = 'customers' | 'operators'
 
 export interface RateLimit {
   /**
-   * Counts a request of a known caller and answers the headers that tell what is left, by the tightest limit; that of
-   * its address was counted before.
+   * Counts a request of an authenticated caller and returns the headers of the tightest limit. The address was counted
+   * before.
    */
   (group: LimitGroup, caller: Limited, ofAddress: LimitStanding | undefined): Promise<Record<string, string>>
-  /** Counts a request by its address alone; undefined where addresses are not limited. */
+  /** Counts a request by its address; undefined if addresses are not limited. */
   address: (address: string, scope?: AddressScope) => Promise<LimitStanding | undefined>
   /** Counts a request whose client has disconnected while a provider worked on it. */
   countAborted: (caller: Pick<Limited, 'keyId'>) => Promise<void>
-  /** Refuses a key that has had too many of them lately. */
+  /** Refuses a key with too many aborted requests in the last minute. */
   assertFewAborted: (caller: Pick<Limited, 'keyId'>) => Promise<void>
 }
 
@@ -75,7 +72,7 @@ const requestsOf: Record<LimitGroup, string> = {
 }
 
 const adviceOnAborted =
-  ' An aborted request is one whose client disconnected before its reply was complete: wait for replies, or send an Idempotency-Key.'
+  ' An aborted request is one whose client disconnected before its response was complete: wait for responses, or send an Idempotency-Key.'
 
 export const rateLimitHeaders = ({
   limit,
@@ -94,7 +91,7 @@ export const createRateLimit = (
 ): RateLimit => {
   const limiters = new Map<string, RateLimiterAbstract>()
 
-  // One limiter per size of bucket: the size belongs to the limiter, the counter to the key.
+  // A limiter has a fixed size and a counter per key, so each size needs its own limiter.
   const limiterOf = (name: string, points: number, duration: number): RateLimiterAbstract => {
     const id = `${name}:${points}`
     let limiter = limiters.get(id)
@@ -109,7 +106,7 @@ export const createRateLimit = (
               points,
               duration,
               insuranceLimiter: memory,
-              // A limit that is used up is remembered here until it resets, so that a flood does not reach Redis.
+              // An exhausted limit is cached in this process until it resets, so that a flood does not reach Redis.
               inMemoryBlockOnConsumed: points,
             })
       limiters.set(id, limiter)
@@ -171,7 +168,7 @@ export const createRateLimit = (
       ofKey(group, caller.limits[group] ?? settings.perMinute()[group], caller, requestsOf[group]),
     ]
     let tightest = ofAddress
-    // The first that is used up refuses; the others are not counted then.
+    // The first exhausted bucket refuses the request, and the others are not counted.
     for (const each of buckets) {
       const standing = await count(each)
       if (tightest === undefined || standing.remaining < tightest.remaining) tightest = standing
@@ -182,7 +179,7 @@ export const createRateLimit = (
   return Object.assign(ofCaller, {
     countAborted: async ({ keyId }: Pick<Limited, 'keyId'>) => {
       if (aborted.limit === 0) return
-      // One too many is refused where it is asked for, not here.
+      // `assertFewAborted` refuses, not the counting.
       await aborted.limiter.consume(keyId).catch((refusal: unknown) => {
         if (!(refusal instanceof RateLimiterRes)) throw refusal
       })

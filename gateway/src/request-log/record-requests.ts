@@ -1,50 +1,49 @@
 /**
- * The log of requests, for operators. Every request of a known key has a row. Anybody can send requests without one, so
- * those are counted by operation and status, and the counts are logged every minute; of those that were not refused,
- * some have a row as well. A request is noted in memory once it was answered, and written with others a
- * moment later, so that nobody waits for it. What the database cannot take is kept until it can, up to a most; beyond
- * that it is dropped and counted.
+ * Records the request log for operators. Every request with a valid key has a row. Anonymous requests are counted by
+ * operation and status, the counts are logged every minute, and a limited number of those that were not refused has a
+ * row as well. Completed requests are buffered in memory and written in batches, so that no request waits for its row.
+ * While the database is unreachable the buffer grows up to a limit; further requests are dropped and counted.
  */
 import type { CompletedRequest, RequestLog } from '../http/completed-request.ts'
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
-import { insertRequests, noteKeysUsed } from './request-log-store.ts'
+import { insertRequests, recordKeyUses } from './request-log-store.ts'
 
 export interface RequestRecorder extends RequestLog {
-  /** Writes what is there, for who wants to read it now. */
+  /** Writes the buffered requests now. */
   flush: () => Promise<void>
   close: () => Promise<void>
 }
 
 interface RecorderSettings {
-  waitingMax: number
-  everyMs: number
-  /** Rows for requests without a known key, so that nobody can fill the table with them. */
+  bufferedMax: number
+  flushEveryMs: number
+  /** Limits the rows of anonymous requests, so that they cannot fill the table. */
   anonymousRowsPerMinute: number
 }
 
-const usual: RecorderSettings = { waitingMax: 20_000, everyMs: 1_000, anonymousRowsPerMinute: 100 }
+const defaults: RecorderSettings = { bufferedMax: 20_000, flushEveryMs: 1_000, anonymousRowsPerMinute: 100 }
 const minuteMs = 60_000
 const perWrite = 500
 const keyUsedEverySeconds = 60
-const rememberedKeysMax = 50_000
+const trackedKeysMax = 50_000
 
 export const createRequestRecorder = (
   { postgres, log }: { postgres: Postgres; log: Log },
   given: Partial<RecorderSettings> = {},
 ): RequestRecorder => {
-  const { waitingMax, everyMs, anonymousRowsPerMinute } = { ...usual, ...given }
-  let waiting: CompletedRequest[] = []
+  const { bufferedMax, flushEveryMs, anonymousRowsPerMinute } = { ...defaults, ...given }
+  let buffered: CompletedRequest[] = []
   let dropped = 0
   let writing: Promise<void> | undefined
-  let isAway = false
-  const keysNoted = new Map<string, number>()
+  let isUnreachable = false
+  const keyUses = new Map<string, number>()
 
-  /** The newest use of each key that was not noted within the last minute. */
+  /** The newest use of each key whose use was not recorded within the last minute. */
   const usesOf = (requests: CompletedRequest[]) => {
     const uses = new Map<string, Date>()
     for (const { keyId, at } of requests) {
-      if (keyId !== null && at.getTime() - (keysNoted.get(keyId) ?? 0) >= keyUsedEverySeconds * 1000) {
+      if (keyId !== null && at.getTime() - (keyUses.get(keyId) ?? 0) >= keyUsedEverySeconds * 1000) {
         uses.set(keyId, at)
       }
     }
@@ -53,37 +52,37 @@ export const createRequestRecorder = (
 
   const write = async (requests: CompletedRequest[]) => {
     const uses = usesOf(requests)
-    // Lost with the database's last moments, should it crash: a log need not wait for its disk.
+    // A crash of the database may lose the last rows, which is acceptable for a log.
     await postgres.transaction(
       async (database) => {
         await insertRequests(database, requests)
-        await noteKeysUsed(database, uses, keyUsedEverySeconds)
+        await recordKeyUses(database, uses, keyUsedEverySeconds)
       },
       { isDurable: false },
     )
-    if (keysNoted.size >= rememberedKeysMax) keysNoted.clear()
-    for (const { keyId, at } of uses) keysNoted.set(keyId, at.getTime())
+    if (keyUses.size >= trackedKeysMax) keyUses.clear()
+    for (const { keyId, at } of uses) keyUses.set(keyId, at.getTime())
   }
 
   const writeAll = async () => {
-    while (waiting.length > 0) {
-      const taken = waiting.slice(0, perWrite)
+    while (buffered.length > 0) {
+      const chunk = buffered.slice(0, perWrite)
       try {
-        await write(taken)
+        await write(chunk)
       } catch (error) {
-        if (!isAway) log.warn({ err: error }, 'requests.not-written')
-        isAway = true
+        if (!isUnreachable) log.warn({ err: error }, 'requests.not-written')
+        isUnreachable = true
         break
       }
-      isAway = false
-      waiting = waiting.slice(taken.length)
+      isUnreachable = false
+      buffered = buffered.slice(chunk.length)
     }
     if (dropped > 0) log.warn({ dropped }, 'requests.dropped')
     dropped = 0
   }
 
   const flush = async (): Promise<void> => {
-    // Whoever comes while a write is under way waits for it, and for one that has seen what they saw.
+    // A write under way may have started before the caller's requests were buffered, so a second one follows.
     await writing
     writing ??= writeAll().finally(() => {
       writing = undefined
@@ -91,7 +90,7 @@ export const createRequestRecorder = (
     await writing
   }
 
-  /** By operation and status, of the minute that is under way. */
+  /** The counts of the current minute by operation and status. */
   let anonymous = new Map<string, { operation: string; status: number; count: number }>()
   let anonymousRows = 0
 
@@ -112,8 +111,8 @@ export const createRequestRecorder = (
   reporting.unref()
 
   const timer = setInterval(() => {
-    if (writing === undefined && (waiting.length > 0 || dropped > 0)) void flush()
-  }, everyMs)
+    if (writing === undefined && (buffered.length > 0 || dropped > 0)) void flush()
+  }, flushEveryMs)
   timer.unref()
 
   return {
@@ -124,12 +123,12 @@ export const createRequestRecorder = (
         if (anonymousRows >= anonymousRowsPerMinute) return
         anonymousRows += 1
       }
-      if (waiting.length >= waitingMax) {
+      if (buffered.length >= bufferedMax) {
         dropped += 1
         return
       }
-      waiting.push(request)
-      if (waiting.length >= perWrite && writing === undefined && !isAway) void flush()
+      buffered.push(request)
+      if (buffered.length >= perWrite && writing === undefined && !isUnreachable) void flush()
     },
     flush,
     close: async () => {

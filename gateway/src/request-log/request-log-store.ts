@@ -16,8 +16,8 @@ export const insertRequests = async (database: Database, requests: CompletedRequ
   )
 }
 
-/** Notes when keys were last used; a key that somebody else is at is left for the next time. */
-export const noteKeysUsed = async (
+/** Records when keys were last used; a key whose row is locked is skipped. */
+export const recordKeyUses = async (
   database: Database,
   uses: { keyId: string; at: Date }[],
   atMostEverySeconds: number,
@@ -45,7 +45,7 @@ interface RequestFilter {
   taskId: string | undefined
   from: Date | undefined
   to: Date | undefined
-  /** Only those older than this one. */
+  /** Only requests older than this one. */
   after: { at: Date; id: string } | undefined
   limit: number
 }
@@ -53,7 +53,7 @@ interface RequestFilter {
 const columns = `id, at, account_id as "accountId", key_id as "keyId", operation, method, path, status,
   error_code as "errorCode", model, provider, task_id as "taskId", duration_ms as "durationMs", address, user_agent as "userAgent"`
 
-/** The newest requests that fit, from one position on. Only conditions that are given are asked, so that each can have its index. */
+/** The newest matching requests from a position on. The SQL has only the given conditions, so that each can use its index. */
 export const listRequests = async (
   database: Database,
   { after, limit, ...filter }: RequestFilter,
@@ -73,7 +73,7 @@ export const listRequests = async (
   given(filter.errorCode, (code) => `error_code = ${code}`)
   given(filter.model, (model) => `model = ${model}`)
   given(filter.taskId, (id) => `task_id = ${id}`)
-  // The day leads to the months that can have them.
+  // The day limits the search to the partitions of those months.
   given(filter.from, (from) => `day >= ${dayOf(from)} and at >= ${from}`)
   given(filter.to, (to) => `day <= ${dayOf(to)} and at < ${to}`)
   given(after?.at, (at) => `day <= ${dayOf(at)} and at <= ${at}`)

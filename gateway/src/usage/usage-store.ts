@@ -16,7 +16,7 @@ interface UsageQuestion {
 }
 
 // Summing up a busy quarter takes a while; more than this is not worth anybody's connection.
-const patienceMs = 15_000
+const statementTimeoutMs = 15_000
 
 /** Sums up what ended in a span of time. */
 export const sumUsage = async (
@@ -61,6 +61,6 @@ export const sumUsage = async (
       )
       return rows
     },
-    { patienceMs },
+    { statementTimeoutMs },
   )
 }

@@ -243,7 +243,7 @@ describe('while the database is away', () => {
     const lines: unknown[] = []
     const log = createLog({ level: 'silent' }, 'test')
     log.warn = (line: unknown) => void lines.push(line)
-    const recorder = createRequestRecorder({ postgres, log }, { waitingMax: 30, everyMs: 60_000 })
+    const recorder = createRequestRecorder({ postgres, log }, { bufferedMax: 30, flushEveryMs: 60_000 })
     await proxy.cut()
     for (let count = 0; count < 50; count += 1) recorder.record(answered({ model: 'of-the-outage' }))
     await recorder.flush()

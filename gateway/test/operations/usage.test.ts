@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createMeter, type Meter } from '../../src/billing/metering/meter.ts'
 import { priceOf } from '../../src/billing/prices/price.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { TookTooLong } from '../../src/platform/postgres.ts'
+import { StatementTimeout } from '../../src/platform/postgres.ts'
 import { finishTranscription } from '../../src/transcription-tasks/transcription-task-store.ts'
 import { failed } from '../../src/transcription-tasks/transcription-task.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
@@ -235,9 +235,9 @@ describe('an operator', () => {
   test('does not keep the database busy with what takes too long', async () => {
     const { postgres } = gateway.database
     const search = postgres.transaction((database) => database.query('select pg_sleep($1)', [30]), {
-      patienceMs: 50,
+      statementTimeoutMs: 50,
     })
-    await expect(search).rejects.toBeInstanceOf(TookTooLong)
+    await expect(search).rejects.toBeInstanceOf(StatementTimeout)
     // The connection is as good as before, without that patience.
     expect((await postgres.query('select pg_sleep($1)', [0.1])).rows).toHaveLength(1)
   })

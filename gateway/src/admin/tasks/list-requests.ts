@@ -9,7 +9,7 @@ import { givenFilterId } from '../given-id.ts'
 import { idText, milliseconds, pageOf, readCursor, rowsFor } from '../page.ts'
 import { givenTime, secondsOf } from '../unix-time.ts'
 
-const patienceMs = 10_000
+const statementTimeoutMs = 10_000
 
 const present = (request: CompletedRequest): LoggedRequest => ({
   id: request.id,
@@ -49,7 +49,9 @@ export const listRequests =
       after: at === undefined ? undefined : { at: new Date(Number(at)), id },
       limit: rowsFor(call),
     }
-    const found = await postgres.transaction((database) => findRequests(database, filter), { patienceMs })
+    const found = await postgres.transaction((database) => findRequests(database, filter), {
+      statementTimeoutMs,
+    })
     const body = pageOf(call, 'requests', found, present, (request) => [request.at.getTime(), request.id])
     return { body }
   }

@@ -8,7 +8,7 @@ import { givenTime } from '../unix-time.ts'
 import { presentTask } from './present-task.ts'
 import { searchTasks } from './task-store.ts'
 
-const patienceMs = 10_000
+const statementTimeoutMs = 10_000
 
 export const listTasks =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.listTasks> =>
@@ -26,7 +26,9 @@ export const listTasks =
       after,
       limit: rowsFor(call),
     }
-    const found = await postgres.transaction((database) => searchTasks(database, filter), { patienceMs })
+    const found = await postgres.transaction((database) => searchTasks(database, filter), {
+      statementTimeoutMs,
+    })
     return {
       body: pageOf(
         call,

@@ -1,10 +1,9 @@
+/**
+ * Every worker checks every few seconds that its URL is registered with the engine and that each loop has ticked lately,
+ * and repairs both. An engine that starts empty is thus restored from the database without a restart of the workers.
+ */
 import type { Log } from '../log.ts'
 import type { Postgres } from '../postgres.ts'
-/**
- * What every worker does every few seconds so that the engine needs no care: it sees that its address is
- * registered and that each loop has turned lately, and repairs both. An engine that starts empty is thus
- * filled again from the record, with no restart of ours.
- */
 import { silentLoops } from './engine-tick-store.ts'
 import type { Engine } from './restate.ts'
 
@@ -16,16 +15,16 @@ export interface SupervisedLoop {
 export interface EngineSupervisorDependencies {
   postgres: Postgres
   engine: Engine
-  /** Asked at every look: providers come and go. */
+  /** Read at every check, because providers may be added and removed. */
   loops: () => SupervisedLoop[]
-  /** Makes everything the engine was carrying count as lost; answers how much that was. */
+  /** Marks every task that the engine was processing as stalled; returns their number. */
   markAllStalled: () => Promise<number>
   workerUrl: string
   log: Log
 }
 
-const lookEveryMs = 5_000
-// Idle loops turn every fifteen seconds; twice that and a margin is silence.
+const checkEveryMs = 5_000
+// Idle loops tick every fifteen seconds; this is twice that and a margin.
 const silenceMs = 40_000
 
 export const superviseEngine = async (
@@ -36,14 +35,14 @@ export const superviseEngine = async (
     for (const { loop, key } of which) engine.wake(loop, key)
   }
 
-  const look = async (isFirst: boolean) => {
+  const check = async (isFirst: boolean) => {
     if (!(await engine.isRegistered(workerUrl))) {
       await engine.register(workerUrl)
-      const lost = await markAllStalled()
-      log.info({ workerUrl, lost }, 'engine.registered')
+      const stalled = await markAllStalled()
+      log.info({ workerUrl, stalled }, 'engine.registered')
       wakeAll(loops())
     } else if (isFirst) {
-      // The code behind a known address may be newer than what the engine was told of it.
+      // The code behind a registered URL may be newer than the registration.
       await engine.register(workerUrl)
       wakeAll(loops())
     } else {
@@ -53,34 +52,34 @@ export const superviseEngine = async (
 
   let isFirst = true
   let isStopped = false
-  const lookSafely = async () => {
+  const checkSafely = async () => {
     try {
-      await look(isFirst)
+      await check(isFirst)
       isFirst = false
     } catch (error) {
-      log.warn({ err: error }, 'engine.out-of-reach')
+      log.warn({ err: error }, 'engine.unreachable')
     }
   }
   let timer: NodeJS.Timeout | undefined
-  let looking = Promise.resolve()
+  let checking = Promise.resolve()
   const again = () => {
-    // Until the engine was reached once, look often: everything waits for it.
+    // Check often until the engine was reached once, because everything depends on it.
     timer = setTimeout(
       () => {
-        looking = lookSafely().then(() => {
+        checking = checkSafely().then(() => {
           if (!isStopped) again()
         })
       },
-      isFirst ? 500 : lookEveryMs,
+      isFirst ? 500 : checkEveryMs,
     )
   }
-  await lookSafely()
+  await checkSafely()
   again()
   return {
     stop: async () => {
       isStopped = true
       clearTimeout(timer)
-      await looking
+      await checking
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../postgres.ts'
 
-/** Notes that a loop of the engine has turned, for workers to see that it is alive. */
-export const noteTick = async (database: Database, loop: string, key: string): Promise<void> => {
+/** Records that a loop of the engine has ticked, so that workers see that it is alive. */
+export const recordTick = async (database: Database, loop: string, key: string): Promise<void> => {
   await database.query(
     `insert into engine_ticks (loop, key, ticked_at) values ($1, $2, now())
      on conflict (loop, key) do update set ticked_at = now()`,
@@ -9,7 +9,7 @@ export const noteTick = async (database: Database, loop: string, key: string): P
   )
 }
 
-/** The loops that have been silent for too long, or were never heard of. */
+/** The loops whose last tick is too long ago, or that never ticked. */
 export const silentLoops = async (
   database: Database,
   loops: { loop: string; key: string }[],

@@ -1,7 +1,6 @@
 /**
- * All that the rest of the code knows of the engine: how to call it, how to serve it, and the shape of
- * its endless loops. The record is complete without it, so calls from outside are hints that may be
- * lost; whoever sends one never waits for more than that it was sent.
+ * The only access to the engine: calling it, serving it, and its endless loops. The database is complete without the
+ * engine, so calls from outside are hints that may be lost, and senders do not wait for their effect.
  */
 import { createServer, type Http2Session } from 'node:http2'
 
@@ -11,11 +10,11 @@ import { Pool } from 'undici'
 import type { Log } from '../log.ts'
 
 export interface Engine {
-  /** Starts a run; starting the same key again is the same start. */
+  /** Starts a run. Starting the same key again has no effect. */
   start: (workflow: string, key: string) => Promise<void>
-  /** Makes a loop turn soon: at most once per 100 ms and key, never awaited, never failing. */
+  /** Makes a loop tick soon, at most once per 100 ms and key. It returns at once and never throws. */
   wake: (loop: string, key: string) => void
-  /** Brings a waiting run its news. News for a run that is over is taken and dropped by the engine. */
+  /** Resolves the awakeable of a waiting run. The engine ignores it for a run that has ended. */
   resolveAwakeable: (id: string) => Promise<void>
   isRegistered: (workerUrl: string) => Promise<boolean>
   register: (workerUrl: string) => Promise<void>
@@ -48,8 +47,8 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
     return text
   }
 
-  const turnNow = (loop: string, key: string) => {
-    call(ingress, 'POST', `/restate/send/${loop}/${encodeURIComponent(key)}/turn`).catch((error: unknown) =>
+  const tickNow = (loop: string, key: string) => {
+    call(ingress, 'POST', `/restate/send/${loop}/${encodeURIComponent(key)}/tick`).catch((error: unknown) =>
       log.debug({ err: error, loop, key }, 'engine.wake-failed'),
     )
   }
@@ -65,13 +64,13 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
       const waitMs = (last?.atMs ?? 0) + wakeEveryMs - Date.now()
       if (waitMs <= 0) {
         wakeUps.set(id, { atMs: Date.now(), timer: undefined })
-        turnNow(loop, key)
+        tickNow(loop, key)
         return
       }
-      // One more after the pause, so that the last of a burst is not forgotten.
+      // One more tick after the pause, so that the last wake-up of a burst has an effect.
       const timer = setTimeout(() => {
         wakeUps.set(id, { atMs: Date.now(), timer: undefined })
-        turnNow(loop, key)
+        tickNow(loop, key)
       }, waitMs)
       wakeUps.set(id, { atMs: last?.atMs ?? 0, timer: timer.unref() })
     },
@@ -93,8 +92,8 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
   }
 }
 
-// A step may take as long as copying a large video; the engine gives it that and a margin. Retries never
-// end by themselves, because a run that the engine parks is a task that never ends.
+// The abort timeout covers the longest step, which copies a large video, with a margin. Retries never end, because a
+// run that the engine pauses would be a task that never ends.
 export const durable = (suspendAfterMs: number) => ({
   inactivityTimeout: { milliseconds: suspendAfterMs },
   abortTimeout: { minutes: 15 },
@@ -103,25 +102,25 @@ export const durable = (suspendAfterMs: number) => ({
 })
 
 /**
- * An endless loop as a keyed object: each turn does its work as one step and asks for the next after the
- * delay the work answered. The engine runs one turn per key at a time and carries it to another worker
- * after a crash. A nudge turns it at once; the generation makes sure that only the newest of the turns
- * that were asked for goes on, so nudges never multiply the loop.
+ * An endless loop as a virtual object: each tick does its work in one step and schedules the next tick after the delay
+ * that the work returned. The engine runs one tick per key at a time and moves it to another worker after a crash. A
+ * wake-up ticks at once. The generation ensures that only the newest scheduled tick goes on, so wake-ups never multiply
+ * the loop.
  */
 export const loop = (name: string, suspendAfterMs: number, work: (key: string) => Promise<number>) => {
   const object = restate.object({
     name,
     options: durable(suspendAfterMs),
     handlers: {
-      turn: async (ctx: restate.ObjectContext, generation?: number): Promise<void> => {
+      tick: async (ctx: restate.ObjectContext, generation?: number): Promise<void> => {
         const current = (await ctx.get<number>('generation')) ?? 0
         if (generation !== undefined && generation !== current) return
         const next = current + 1
         ctx.set('generation', next)
-        const delayMs = await ctx.run('turn', () => work(ctx.key))
+        const delayMs = await ctx.run('tick', () => work(ctx.key))
         ctx
           .objectSendClient<typeof object>({ name }, ctx.key)
-          .turn(next, restate.rpc.sendOpts({ delay: { milliseconds: delayMs } }))
+          .tick(next, restate.rpc.sendOpts({ delay: { milliseconds: delayMs } }))
       },
     },
   })
@@ -131,8 +130,8 @@ export const loop = (name: string, suspendAfterMs: number, work: (key: string) =
 export type DurableService = Parameters<typeof restate.createEndpointHandler>[0]['services'][number]
 
 /**
- * Serves the engine's calls. Workers on one machine share the port, so that one address outlives any of
- * them; the engine takes calls cut off by a dead worker to another.
+ * Serves the engine's calls. Workers on one machine share the port, so the address survives each of them, and the
+ * engine repeats the calls of a dead worker on another.
  */
 export const serveDurable = async (
   services: DurableService[],
@@ -145,7 +144,7 @@ export const serveDurable = async (
       services,
       bidirectional: true,
       ...(settings.identityKeys.length > 0 && { identityKeys: settings.identityKeys }),
-      // The engine retries what fails; its own account of a failed attempt is worth a line, its chatter is not.
+      // The engine retries failed attempts. Only its warnings and errors are worth a log line.
       logger: ({ level, context }, message: unknown, ...rest: unknown[]) => {
         const severity = level.toLowerCase()
         if (severity !== 'error' && severity !== 'warn') return

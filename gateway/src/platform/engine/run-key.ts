@@ -1,4 +1,4 @@
-/** The engine's key of one run of a task. A run that ended there cannot start again; the next has a new key. */
+/** The engine's key of one run of a task. A run that has ended cannot start again, so the next run has a new key. */
 export const runKey = (taskId: string, run: number): string => `${taskId}~${run}`
 
 export const parseRunKey = (key: string): { taskId: string; run: number } => {

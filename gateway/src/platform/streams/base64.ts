@@ -1,24 +1,23 @@
 import { yieldToEventLoop } from './yield-to-event-loop.ts'
 
-/** The text was not base64. */
 export class NotBase64 extends Error {
   constructor() {
-    super('this is not base64')
+    super('The text is not valid base64.')
     this.name = 'NotBase64'
   }
 }
 
-/** So many letters go through a string at a time: longer ones would each be a burden of their own to clear away. */
+/** How many characters are converted through one string; longer strings would burden the garbage collector. */
 const stride = 48 * 1024
 
-/** Decodes letters without padding. */
+/** Decodes base64 without padding. */
 const decodeLetters = (text: Buffer): Buffer => {
   const bytes = Buffer.allocUnsafe(Math.floor((text.length * 3) / 4))
   let to = 0
   for (let at = 0; at < text.length; at += stride) {
     to += bytes.write(text.toString('latin1', at, at + stride), to, 'base64')
   }
-  // The decoder passes over what it does not know, so what is short had something in it that is no base64.
+  // The decoder skips invalid characters, so a result that is too short means that there were some.
   if (to !== bytes.length) throw new NotBase64()
   return bytes
 }
@@ -35,8 +34,8 @@ const encodeBytes = (bytes: Buffer): Buffer => {
 const paddingSign = 0x3d
 
 /**
- * Decodes base64 as it is read, cut anywhere. Both alphabets will do, and the padding may be missing, but nothing may
- * be in between.
+ * Decodes base64 while it is read, with chunks split anywhere. Both alphabets are accepted and the padding is optional,
+ * but no other characters are allowed.
  */
 export async function* decodeBase64(
   source: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -47,7 +46,7 @@ export async function* decodeBase64(
     const start = padding > 0 ? 0 : chunk.indexOf(paddingSign)
     const letters = start < 0 ? chunk : chunk.subarray(0, start)
     padding += chunk.length - letters.length
-    // Only padding comes after padding, and no more than two of it.
+    // After padding only padding may follow, and at most two characters of it.
     if (padding > 2 || chunk.subarray(letters.length).some((byte) => byte !== paddingSign))
       throw new NotBase64()
     const text = rest.length === 0 ? letters : Buffer.concat([rest, letters])
@@ -74,5 +73,5 @@ export async function* encodeBase64(source: AsyncIterable<Buffer>): AsyncGenerat
   if (rest.length > 0) yield encodeBytes(rest)
 }
 
-/** How long the base64 of so many bytes is. */
+/** The length of the base64 text of this many bytes. */
 export const base64Length = (sizeBytes: number): number => Math.ceil(sizeBytes / 3) * 4

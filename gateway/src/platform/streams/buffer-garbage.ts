@@ -1,7 +1,7 @@
 /**
- * Frees the buffers of large bodies before they cause a full garbage collection. V8 starts one for every 64 MB or so of
- * buffers outside its heap, dead or alive, and it stops the process for 10 to 20 ms. A minor collection, which takes
- * about one, frees those that have passed through.
+ * Frees the buffers of large bodies before they cause a full garbage collection. V8 starts a full collection for about
+ * every 64 MB of buffers outside its heap, live or not, and it pauses the process for 10 to 20 ms. A minor collection
+ * takes about 1 ms and frees the buffers that were processed.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -18,7 +18,7 @@ const exposeCollect = (): Collect | undefined => {
 let collect: Collect | undefined
 let passedBytes = 0
 
-/** Says that a buffer of this size has passed through and is not needed any more. */
+/** Records that a buffer of this size was processed and is no longer needed. */
 export const bufferPassed = (sizeBytes: number): void => {
   passedBytes += sizeBytes
   if (passedBytes < collectEveryBytes) return

@@ -1,14 +1,14 @@
-/** A signal for work that a client's disconnect must not end before the work has begun to yield something. */
+/** A signal for work that a client's disconnect must not end before the work has begun to produce output. */
 export interface DeferredAbort {
   signal: AbortSignal
-  /** From here on the client's disconnect ends the work; at once where it has happened already. */
+  /** From here on a disconnect ends the work, at once if it has already happened. */
   attach: () => void
 }
 
-/** How long work goes on that no client waits for, so that a provider that hangs does not keep its place for hours. */
+/** How long abandoned work may go on, so that a hanging provider does not occupy a slot for hours. */
 const abandonedMsMax = 600_000
 
-/** Until it is attached, only a time limit aborts it. */
+/** Until `attach` is called, only a time limit aborts the signal. */
 export const createDeferredAbort = (client: AbortSignal, timeoutMs?: number): DeferredAbort => {
   const stop = new AbortController()
   const end = () => stop.abort(client.reason)

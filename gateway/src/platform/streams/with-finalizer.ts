@@ -1,14 +1,14 @@
 /**
- * Runs a finalizer when a stream ends, exactly once: after its last value, after a failure, or when its reader leaves,
- * even before the first value was asked for. The `finally` of an async generator does not do that: a generator that
- * was never started ends without running any of its code. What settles money, releases a claim or deletes a file at
- * the end of a stream belongs into a finalizer.
+ * Runs a finalizer exactly once when a stream ends: after its last value, after a failure, or when its reader stops,
+ * even before the first value. The `finally` of an async generator does not guarantee this, because a generator that
+ * was never started ends without running any code. Use a finalizer to settle a charge, release a claim or delete a file
+ * at the end of a stream.
  */
 import { Readable } from 'node:stream'
 
 type Stream<Value> = AsyncGenerator<Value, void, undefined>
 
-/** The same values. The end is seen after the finalizer, which must not fail: a failure would hide how it ended. */
+/** Yields the same values. The stream ends after the finalizer, which must not throw: its error would hide the original one. */
 export const withFinalizer = <Value>(
   source: Stream<Value>,
   finalizer: () => Promise<void>,
@@ -37,7 +37,7 @@ export const withFinalizer = <Value>(
       await leave()
       return { done: true, value: undefined }
     },
-    // A reader that fails is one that leaves; the source did nothing wrong.
+    // An error of the reader is not an error of the source.
     throw: async (error) => {
       await leave()
       throw error
@@ -52,8 +52,8 @@ export const withFinalizer = <Value>(
 const ignoreError = () => undefined
 
 /**
- * The bytes as a stream to be sent. Destroying it before it was read runs the finalizer as well, and an error that comes
- * when nobody listens does not end the process; a reader that comes later still finds it.
+ * Turns the bytes into a Readable. Destroying it unread runs the finalizer as well. An early error does not end the
+ * process, and a later reader still receives it.
  */
 export const readableFrom = (bytes: Stream<Buffer>): Readable =>
   Readable.from(bytes, { objectMode: false, highWaterMark: 64 * 1024 }).on('error', ignoreError)

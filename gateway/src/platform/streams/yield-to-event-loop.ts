@@ -3,9 +3,8 @@ import { setImmediate } from 'node:timers/promises'
 let last: Promise<unknown> = Promise.resolve()
 
 /**
- * Resolves in a turn of the event loop that nobody else was given. Whoever works through something large asks before
- * each piece: however many such works are under way, a turn has one piece of one of them, and everybody else is
- * served in between.
+ * Resolves in a tick of the event loop of its own. Await it before each chunk of long work: however much such work runs
+ * at once, each tick processes only one chunk, and other requests are served in between.
  */
 export const yieldToEventLoop = (): Promise<unknown> => {
   last = last.then(() => setImmediate())

@@ -5,7 +5,7 @@
  * outbox and reconciles: it starts accepted tasks, restarts stalled ones, and removes what ended tasks left behind.
  */
 import type { SupervisedLoop } from '../../platform/engine/engine-supervisor.ts'
-import { noteTick } from '../../platform/engine/engine-tick-store.ts'
+import { recordTick } from '../../platform/engine/engine-tick-store.ts'
 import { loop, type Engine } from '../../platform/engine/restate.ts'
 import { runKey } from '../../platform/engine/run-key.ts'
 import type { Log } from '../../platform/log.ts'
@@ -32,7 +32,7 @@ const soonMs = 50
 
 const dispatch = async (dependencies: DispatchDependencies): Promise<number> => {
   const { postgres, engine, log } = dependencies
-  await noteTick(postgres, dispatchRecordings.loop, dispatchRecordings.key)
+  await recordTick(postgres, dispatchRecordings.loop, dispatchRecordings.key)
   const stalled = await requeueStalled(postgres, requeuedPerTick)
   if (stalled.length > 0) log.warn({ count: stalled.length }, 'transcription.restarted')
   const accepted = await claimAccepted(postgres, concurrentTasks)

@@ -7,7 +7,7 @@
  * task; only a definite outcome or the deadline does.
  */
 import type { Catalog } from '../../models/catalog.ts'
-import { noteTick } from '../../platform/engine/engine-tick-store.ts'
+import { recordTick } from '../../platform/engine/engine-tick-store.ts'
 import { loop, type Engine } from '../../platform/engine/restate.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
@@ -148,7 +148,7 @@ const pollDueJobs = async (dependencies: PollDependencies, key: string): Promise
   const { provider: name, shard } = parseShardKey(key)
   const provider = providers.find(name)
   if (provider?.video === undefined) return idleMs
-  await noteTick(postgres, pollJobsName, key)
+  await recordTick(postgres, pollJobsName, key)
   const due = await findDuePolls(postgres, name, shard, provider.shards, pollsPerTick)
   const results = await pollAll(dependencies, provider, provider.video, due)
   // Reasons are written before outcomes, so that an operator finds the reason of every failed task. A failed write does

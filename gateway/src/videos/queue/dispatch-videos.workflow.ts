@@ -6,7 +6,7 @@
  * and restarts stalled ones.
  */
 import type { Catalog } from '../../models/catalog.ts'
-import { noteTick } from '../../platform/engine/engine-tick-store.ts'
+import { recordTick } from '../../platform/engine/engine-tick-store.ts'
 import { loop, type Engine } from '../../platform/engine/restate.ts'
 import { runKey } from '../../platform/engine/run-key.ts'
 import type { Log } from '../../platform/log.ts'
@@ -117,7 +117,7 @@ const dispatch = async (dependencies: DispatchDependencies, name: string): Promi
   const { postgres, providers, router, engine, queueLimits, log } = dependencies
   const provider = providers.find(name)
   if (provider === undefined) return idleMs
-  await noteTick(postgres, dispatchVideosName, name)
+  await recordTick(postgres, dispatchVideosName, name)
   const slotsElsewhere = providers.all().reduce((sum, { slots }) => sum + slots, -provider.slots)
   const survey = surveyModels(dependencies, provider)
   const isRamping = survey.served.some(({ id }) => router.startsAllowed(name, id) !== Infinity)
