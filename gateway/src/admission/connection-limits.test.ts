@@ -9,7 +9,7 @@ import { createConnectionLimit } from './connection-limits.ts'
 const from = (remoteAddress: string) =>
   Object.assign(new EventEmitter(), { remoteAddress }) as unknown as Socket
 
-test('an address whose connections are cut off again and again is blocked for a while; others are not', () => {
+test('an address whose connections are terminated repeatedly is blocked for a while; others are not', () => {
   let nowMs = 0
   const { admit, cutOff } = createConnectionLimit({
     perAddress: 100,

@@ -81,7 +81,7 @@ const steps = fc.array(
   { maxLength: 60 },
 )
 
-test('keeps its limits, leaves no place unused, and starts or drops every entry exactly once', async () => {
+test('observes its limits, leaves no slot unused, and starts or drops every entry exactly once', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 5 }),
@@ -124,7 +124,7 @@ test('keeps its limits, leaves no place unused, and starts or drops every entry 
   )
 })
 
-test('while an account waits and has a free share, every other account starts at most one entry', async () => {
+test('while an account below its limit waits, every other account starts at most one entry', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),
@@ -199,7 +199,7 @@ test.each<[Scope, Owner, Owner, Owner | undefined]>([
   expect(fourth.state).toBe('waiting')
 })
 
-test('an entry whose signal is aborted already is not admitted', async () => {
+test('an entry whose signal has already aborted is not admitted', async () => {
   const queue = createFairQueue(
     { ...unlimited, concurrency: 1, runningPerAccount: 1 },
     (limit) => new Refused(limit),

@@ -28,17 +28,17 @@ const orderOf = async ({ run }: MediaWork, blockers: string[], accounts: string[
   return served
 }
 
-test('accounts take turns', async () => {
+test('accounts are served round-robin', async () => {
   const work = createMediaWork({ ...limits, inFlight: { ...limits.inFlight, total: 10 } })
   expect(await orderOf(work, ['a', 'c'], ['a', 'a', 'b'])).toEqual(['a', 'b', 'a'])
 })
 
-test('without limits the order is that of arrival, however many come', async () => {
+test('without limits entries run in order of arrival', async () => {
   const arrivals = [...Array.from({ length: 50 }, () => 'a'), 'b']
   expect(await orderOf(createUnlimitedMediaWork(2), ['a', 'a'], arrivals)).toEqual(arrivals)
 })
 
-test('an account over its limit gets a 429, and everybody a 503 when there is too much in all', async () => {
+test('an account over its limit gets a 429, and every caller a 503 above the total limit', async () => {
   const { run } = createMediaWork(limits)
   const { promise: blocked, resolve } = Promise.withResolvers<void>()
   const submit = (accountId: string) =>

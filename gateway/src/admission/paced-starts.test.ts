@@ -14,7 +14,7 @@ const turns = async (count: number) => {
   for (let index = 0; index < count; index += 1) await setImmediate()
 }
 
-test('a first request begins at once, whatever waits of other addresses', async () => {
+test('the first request of an address starts at once, whatever waits for other addresses', async () => {
   const begin = createPaced(2)
   const begun: string[] = []
   const note = async (address: string) => {
@@ -28,7 +28,7 @@ test('a first request begins at once, whatever waits of other addresses', async 
   expect(begun).toEqual(['busy', 'other'])
 })
 
-test('of a burst one begins per turn, and only so many are being checked at once', async () => {
+test('one request of a burst starts per tick, and only a limited number runs at once', async () => {
   const begin = createPaced(2)
   const ends: (() => void)[] = []
   for (let index = 0; index < 5; index += 1) void begin('busy').then((end) => ends.push(end))
@@ -44,7 +44,7 @@ test('of a burst one begins per turn, and only so many are being checked at once
   expect(ends).toHaveLength(3)
 })
 
-test('whatever comes and ends in whatever order, every request begins, in the order of its address', async () => {
+test('every request starts, and those of one address start in order', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ address: fc.nat(3), turns: fc.nat(3) }), { maxLength: 40 }),

@@ -52,7 +52,7 @@ const fill = async (server: Socket, check: () => void) => {
   check()
 }
 
-test('a connection whose client takes nothing is closed after the time, and not before', async () => {
+test('a connection whose client reads nothing is closed after the timeout and not before', async () => {
   const { clock, stalls } = watchAt()
   const { server } = await connection()
   stalls.watch(server)
@@ -65,7 +65,7 @@ test('a connection whose client takes nothing is closed after the time, and not 
   expect(server.destroyed).toBe(true)
 })
 
-test('a client that takes a part of a single large write starts the time anew', async () => {
+test('reading a part of a single large write restarts the timeout', async () => {
   const { clock, stalls } = watchAt()
   const { server, client } = await connection()
   stalls.watch(server)
@@ -85,7 +85,7 @@ test('a client that takes a part of a single large write starts the time anew', 
   expect(server.destroyed).toBe(false)
 })
 
-test('a connection on which nothing waits to be sent is left alone, however long', async () => {
+test('a connection without unsent bytes is never closed', async () => {
   const { clock, stalls } = watchAt()
   const { server } = await connection()
   stalls.watch(server)

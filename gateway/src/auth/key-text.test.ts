@@ -7,14 +7,14 @@ import { createKeyText, hashKey, hintOf, isKeyText } from './key-text.ts'
 
 const kind = fc.constantFrom('payg' as const, 'subscription' as const, 'admin' as const)
 
-test('keys have the prefix of their kind and pass their own check', () => {
+test('keys have the prefix of their kind and a valid checksum', () => {
   expect(createKeyText('payg')).toMatch(/^sk-[0-9A-Za-z]{36}$/)
   expect(createKeyText('subscription')).toMatch(/^sk-sub-[0-9A-Za-z]{36}$/)
   expect(createKeyText('admin')).toMatch(/^sk-admin-[0-9A-Za-z]{36}$/)
   fc.assert(fc.property(kind, (each) => isKeyText(createKeyText(each))))
 })
 
-test('any one mistyped character fails the check', () => {
+test('any single mistyped character fails the checksum', () => {
   fc.assert(
     fc.property(kind, fc.nat(), fc.constantFrom(...base62.split('')), (each, position, letter) => {
       const text = createKeyText(each)
@@ -25,7 +25,7 @@ test('any one mistyped character fails the check', () => {
   )
 })
 
-test('two swapped neighbours fail the check', () => {
+test('two swapped neighbouring characters fail the checksum', () => {
   fc.assert(
     fc.property(kind, fc.nat(), (each, position) => {
       const text = createKeyText(each)
@@ -36,7 +36,7 @@ test('two swapped neighbours fail the check', () => {
   )
 })
 
-test('other text is no key', () => {
+test('other text is not a key', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !isKeyText(text)))
   expect(isKeyText(` ${createKeyText('payg')}`)).toBe(false)
   expect(isKeyText(`${createKeyText('payg')}\n`)).toBe(false)
@@ -50,7 +50,7 @@ test('a hash depends on the key and on the secret', () => {
   expect(hashKey(text, one)).not.toEqual(hashKey(createKeyText('payg'), one))
 })
 
-test('the hint shows four characters and no more', () => {
+test('the hint shows only four characters', () => {
   const text = createKeyText('payg')
   expect(hintOf(text)).toBe(`…${text.slice(-4)}`)
 })

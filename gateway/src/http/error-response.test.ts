@@ -18,7 +18,7 @@ test.each([
   '57P03',
   '08006',
   '53300',
-])('a database that answers %s is away for a moment, not broken', (code) => {
+])('an unreachable database (%s) is a 503, not an internal error', (code) => {
   expect(apiErrorOf(withCode(code))).toMatchObject({
     code: 'service_unavailable',
     headers: { 'retry-after': '1' },
@@ -26,24 +26,24 @@ test.each([
 })
 
 test.each(['timeout exceeded when trying to connect', 'Connection terminated unexpectedly'])(
-  'so is one of which is said: %s',
+  'an unreachable database (%s) is a 503',
   (message) => {
     expect(apiErrorOf(new Error(message)).code).toBe('service_unavailable')
   },
 )
 
-test('a search that was given up is to be narrowed', () => {
+test('a search that exceeds its timeout is a 400 on its time span', () => {
   expect(apiErrorOf(new StatementTimeout('a statement took longer than 10 ms'))).toMatchObject({
     code: 'invalid_parameter',
     param: 'from',
   })
 })
 
-test.each(['23505', '42P01', '57014', 'ENOENT'])('%s is a fault of ours', (code) => {
+test.each(['23505', '42P01', '57014', 'ENOENT'])('%s is an internal error', (code) => {
   expect(apiErrorOf(withCode(code)).code).toBe('internal_error')
 })
 
-test('whatever was thrown leaves as the one error object, and nothing of it but what was meant for the caller', () => {
+test('every error becomes the one error object, without internal details', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.object(), fc.constant(undefined), fc.constant(null)), (thrown) => {
       const error = apiErrorOf(thrown ?? new Error('nothing'))

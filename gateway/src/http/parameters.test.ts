@@ -40,7 +40,7 @@ const body = fc.record(
   { requiredKeys: [] },
 )
 
-test('whatever the body, either every value fits the schema or the refusal names a parameter of it', () => {
+test('for any body, either every value matches the schema or the error names a parameter of it', () => {
   fc.assert(
     fc.property(fc.constantFrom(FamilyAVideoForm, FamilyBVideoForm), body, (schema, values) => {
       try {
@@ -61,7 +61,7 @@ test('whatever the body, either every value fits the schema or the refusal names
   )
 })
 
-test('what is not given takes its default, and what has none stays away', () => {
+test('an absent parameter gets its default, or stays absent without one', () => {
   const order = { model: 'vidB-2', prompt: 'a whale', seconds: '4', size: '480x480' }
   expect(read(FamilyBVideoForm, order)).toEqual({
     values: {
@@ -76,7 +76,7 @@ test('what is not given takes its default, and what has none stays away', () => 
   })
 })
 
-test('a refusal says what was given and what is allowed, without repeating a book', () => {
+test('an error quotes the received value, shortened, and the allowed values', () => {
   const messageOf = (values: object) => {
     try {
       read(FamilyBVideoForm, { model: 'vidB-2', prompt: 'a whale', seconds: 4, size: '480x480', ...values })
@@ -95,14 +95,14 @@ test('a refusal says what was given and what is allowed, without repeating a boo
 
 const allOperations: Operation[] = [...Object.values(operations), ...Object.values(adminOperations)]
 
-/** What callers may send to an operation. */
+/** The schemas of everything that callers may send to an operation. */
 const requestSchemasOf = ({ body, parameters = {} }: Operation): object[] => [
   ...(body?.form ?? []),
   ...(body?.json ?? []),
   ...Object.values(parameters).flatMap((schemas) => Object.values(schemas)),
 ]
 
-/** Every schema inside of a schema that has a pattern. */
+/** Every schema with a pattern inside a schema. */
 const patternedIn = (schema: unknown): (TSchema & { pattern: string })[] => {
   if (typeof schema !== 'object' || schema === null) return []
   const inner = Object.values(schema).flatMap(patternedIn)
@@ -118,10 +118,10 @@ const refusalOf = (schema: TObject, values: object): string => {
     if (error instanceof ApiError) return error.message
     throw error
   }
-  throw new Error('it was accepted')
+  throw new Error('the value was accepted')
 }
 
-test('a value that does not fit a pattern is told in words what is expected, with an example', () => {
+test('the error for a value that does not match a pattern describes the pattern with an example', () => {
   const patterned = [queryOfEveryCreate, ...allOperations.flatMap(requestSchemasOf)].flatMap(patternedIn)
   expect(patterned.length).toBeGreaterThanOrEqual(5)
   for (const property of patterned) {
@@ -136,7 +136,7 @@ test.each([
   [{ minimum: 1 }, 'a whole number of at least 1'],
   [{ maximum: 9 }, 'a whole number of at most 9'],
   [{ minimum: 1, maximum: 9 }, 'a whole number from 1 to 9'],
-])('a message quotes only the bounds that are enforced: %j', (bounds, demand) => {
+])('an error names only the bounds that are enforced: %j', (bounds, demand) => {
   const schema = Type.Object({ count: Type.Integer(bounds) })
   expect(refusalOf(schema, { count: 1.5 })).toBe(`'count' must be ${demand} (got 1.5).`)
 })
@@ -154,7 +154,7 @@ const nested = fc.oneof(
   ),
 )
 
-test('lists, objects and what may be null are held to the schema too, and a refusal says where', () => {
+test('lists, objects and nullable values are validated too, and an error names the place', () => {
   const schemas = fc.constantFrom<TObject>(AccountChange, KeyChange, SettingsChange)
   const given = schemas.chain((schema) =>
     fc.tuple(
@@ -177,7 +177,7 @@ test('lists, objects and what may be null are held to the schema too, and a refu
   )
 })
 
-test('null clears what can be cleared, and is as good as nothing elsewhere', () => {
+test('null clears a nullable value and reads as absent elsewhere', () => {
   expect(read(AccountChange, { concurrency: null, name: null, status: 'active' }).values).toEqual({
     concurrency: null,
     status: 'active',

@@ -16,7 +16,7 @@ afterEach(() => {
   for (const close of opened.splice(0)) close()
 })
 
-/** One client that has asked and not read anything yet. */
+/** A client that has sent its request and not read anything yet. */
 const connected = async (method: string): Promise<{ socket: Socket; response: ServerResponse }> => {
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -44,17 +44,17 @@ const read = (socket: Socket) => {
   return () => text
 }
 
-/** A stream that tells when it is asked for more, and when it is left. */
-const told = (make: (index: number) => string) => {
-  const seen = { asked: 0, isLeft: false }
+/** A stream that counts how often it is pulled and records when it is ended. */
+const observed = (make: (index: number) => string) => {
+  const seen = { pulled: 0, isEnded: false }
   async function* events(): EventStream {
     try {
       for (;;) {
-        seen.asked += 1
-        yield { id: seen.asked, data: make(seen.asked) }
+        seen.pulled += 1
+        yield { id: seen.pulled, data: make(seen.pulled) }
       }
     } finally {
-      seen.isLeft = true
+      seen.isEnded = true
     }
   }
   return { seen, events }
@@ -65,7 +65,7 @@ async function* never(): EventStream {
   yield { data: '' }
 }
 
-test('sends the headers at once and the events in their lines, then ends with the connection', async () => {
+test('sends the headers at once, then the events, and closes the connection at the end', async () => {
   const { socket } = await serve(async function* () {
     yield { id: 7, event: 'progress', data: '{"a":1}' }
     yield { data: '[DONE]' }
@@ -88,14 +88,14 @@ test('sends the headers at once and the events in their lines, then ends with th
   expect(text()).toContain('\nretry: 900\n\n')
 })
 
-test('answers a HEAD with the headers alone, without waiting for an event', async () => {
+test('answers HEAD with the headers alone, without waiting for an event', async () => {
   const { socket } = await serve(never, 'HEAD')
   const text = read(socket)
   await once(socket, 'close')
   expect(text()).toContain('text/event-stream')
 })
 
-test('breaks a silence of twelve seconds with a comment, again and again', async () => {
+test('sends a comment after every twelve seconds without an event', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const { socket } = await serve(never)
   const text = read(socket)
@@ -105,43 +105,43 @@ test('breaks a silence of twelve seconds with a comment, again and again', async
   await expect.poll(() => text().match(/^: ping\n\n/gm)?.length).toBe(2)
 })
 
-test('asks for no more than a slow client takes, and goes on when it reads again', async () => {
-  const { seen, events } = told(() => 'x'.repeat(10_000))
+test('pulls no more events than a slow client reads, and goes on when it reads again', async () => {
+  const { seen, events } = observed(() => 'x'.repeat(10_000))
   const { socket, response } = await serve(events)
   socket.pause()
   let before = -1
-  // Once the buffers of both ends are full nothing more is asked for.
+  // Nothing more is pulled once the buffers of both ends are full.
   await expect
     .poll(
       () => {
-        const isQuiet = response.writableNeedDrain && seen.asked === before
-        before = seen.asked
+        const isQuiet = response.writableNeedDrain && seen.pulled === before
+        before = seen.pulled
         return isQuiet
       },
       { interval: 100 },
     )
     .toBe(true)
-  const full = seen.asked
+  const full = seen.pulled
   expect(full).toBeGreaterThan(1)
   socket.resume()
-  await expect.poll(() => seen.asked).toBeGreaterThan(full)
+  await expect.poll(() => seen.pulled).toBeGreaterThan(full)
   socket.destroy()
-  await expect.poll(() => seen.isLeft).toBe(true)
+  await expect.poll(() => seen.isEnded).toBe(true)
 })
 
-test('leaves the events when the connection of a client that has stopped reading is closed', async () => {
-  const { seen, events } = told(() => 'x'.repeat(1_000_000))
+test('ends the events when the connection of a client that does not read is closed', async () => {
+  const { seen, events } = observed(() => 'x'.repeat(1_000_000))
   const { socket, response } = await serve(events)
   socket.pause()
   await expect.poll(() => response.writableNeedDrain).toBe(true)
   response.socket?.destroy()
-  await expect.poll(() => seen.isLeft).toBe(true)
+  await expect.poll(() => seen.isEnded).toBe(true)
 })
 
-test('cuts the connection when the events fail, so that it does not look like an end', async () => {
+test('destroys the connection when the events fail, so that the stream does not look complete', async () => {
   const { socket } = await serve(async function* () {
     yield { data: 'first' }
-    throw new Error('a failure of a test')
+    throw new Error('failure of the test')
   })
   const text = read(socket)
   await once(socket, 'close')
@@ -149,13 +149,13 @@ test('cuts the connection when the events fail, so that it does not look like an
   expect(text()).not.toMatch(/0\r\n\r\n$/)
 })
 
-test.each(['a client that is gone', 'a HEAD', 'headers that cannot be written'])(
+test.each(['a disconnected client', 'a HEAD', 'headers that cannot be written'])(
   'ends a stream that is not read because of %s',
   async (why) => {
     const ended = vi.fn<() => Promise<void>>().mockResolvedValue()
     const events = withFinalizer(never(), ended)
     const { socket, response } = await connected(why === 'a HEAD' ? 'HEAD' : 'GET')
-    if (why === 'a client that is gone') {
+    if (why === 'a disconnected client') {
       socket.destroy()
       await once(response, 'close')
     }

@@ -32,7 +32,7 @@ const turned = (value: unknown): unknown => {
   return Object.fromEntries(members.map(([name, member]) => [name, turned(member)]))
 }
 
-test('the order in which members are written makes no difference', async () => {
+test('the order of members makes no difference', async () => {
   await fc.assert(
     fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), async (body) => {
       expect(await hashOf(turned(body) as Record<string, unknown>)).toBe(await hashOf(body))
@@ -40,7 +40,7 @@ test('the order in which members are written makes no difference', async () => {
   )
 })
 
-test('two bodies have the same hash only where they say the same', async () => {
+test('two bodies have the same hash only if they are equal', async () => {
   const plain = (body: Record<string, unknown>) =>
     JSON.stringify(
       Object.entries(body)

@@ -32,40 +32,40 @@ async function* letters() {
   yield* ['a', 'b', 'c']
 }
 
-test('what goes by is copied before the end is told', async () => {
+test('all chunks are copied before the stream ends', async () => {
   const { stream, seen } = told(letters())
   expect(await all(stream)).toEqual(['a', 'b', 'c'])
   expect(seen).toEqual([['a', 'b', 'c']])
 })
 
-test('too much is passed on all the same, and not copied', async () => {
+test('a stream that is too large is passed on but not copied', async () => {
   const { stream, seen } = told(letters(), 2)
   expect(await all(stream)).toEqual(['a', 'b', 'c'])
   expect(seen).toEqual([undefined])
 })
 
-test('a reader who leaves does not end it', async () => {
+test('a reader that stops does not end the source', async () => {
   const { stream, seen, over } = told(letters())
   for await (const chunk of stream) if (chunk === 'a') break
   await over
   expect(seen).toEqual([['a', 'b', 'c']])
 })
 
-test('a reader who leaves before the first piece does not end it', async () => {
+test('a reader that stops before the first chunk does not end the source', async () => {
   const { stream, seen, over } = told(letters())
   await stream.return()
   await over
   expect(seen).toEqual([['a', 'b', 'c']])
 })
 
-test('a reader who leaves what is too much ends it', async () => {
+test('a reader that stops ends a source that is too large to store', async () => {
   const { stream, seen, over } = told(letters(), 2)
   for await (const chunk of stream) if (chunk === 'a') break
   await over
   expect(seen).toEqual(['stopped', 'broken'])
 })
 
-test('a source that breaks is told, and not copied', async () => {
+test('a failing source calls onBroken and is not stored', async () => {
   const failing = async function* () {
     yield 'a'
     throw new Error('the source broke')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 import { batch, fulfilled, rejected } from './batch.ts'
 
-test('calls that come at once share one piece of work and each gets its own result', async () => {
+test('concurrent calls share one batch, and each gets its own result', async () => {
   const sizes: number[] = []
   const double = batch(
     async (items: number[]) => {
@@ -18,7 +18,7 @@ test('calls that come at once share one piece of work and each gets its own resu
   expect(sizes).toEqual([50])
 })
 
-test('no batch is larger and no more of them are under way than allowed', async () => {
+test('the size of batches and the number in flight stay within their limits', async () => {
   let inFlight = 0
   let inFlightMost = 0
   const sizes: number[] = []
@@ -49,7 +49,7 @@ test("one item's failure is its own", async () => {
   expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
-test('work that throws fails its whole batch and the next goes on', async () => {
+test('an error fails its whole batch, and the next batch runs', async () => {
   let isBroken = true
   const work = batch(
     async (items: number[]) => {
@@ -63,7 +63,7 @@ test('work that throws fails its whole batch and the next goes on', async () => 
   await expect(work(3)).resolves.toBe(3)
 })
 
-test('a result that is missing is a failure and not silence', async () => {
+test('a missing result is an error', async () => {
   const work = batch(async () => [], { inFlightMax: 1, sizeMax: 10 })
   await expect(work(1)).rejects.toThrow(/fewer results/)
 })

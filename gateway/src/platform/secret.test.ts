@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 import { Secret } from './secret.ts'
 
-test('a secret can be used but never shown', () => {
+test('a secret is never shown', () => {
   const secret = new Secret('hunter2')
   expect(secret.reveal()).toBe('hunter2')
   const shown = [

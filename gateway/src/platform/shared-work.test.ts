@@ -14,7 +14,7 @@ const controlled = () => {
   return { start, begun, resolve, reject }
 }
 
-test('is started once and answered to all who wait', async () => {
+test('runs once for all callers that wait', async () => {
   const share = createSharedWork<string>()
   const { start, begun, resolve } = controlled()
   const { signal } = new AbortController()
@@ -25,7 +25,7 @@ test('is started once and answered to all who wait', async () => {
   expect(await share('a', signal, async () => 'made anew')).toBe('made anew')
 })
 
-test('goes on while one of them waits, and is aborted when all have left', async () => {
+test('goes on while one caller waits, and is aborted when all have left', async () => {
   const share = createSharedWork<string>()
   const { start, begun } = controlled()
   const [first, second] = [new AbortController(), new AbortController()]
@@ -38,7 +38,7 @@ test('goes on while one of them waits, and is aborted when all have left', async
   expect(begun[0]?.aborted).toBe(true)
 })
 
-test('is started anew for one who comes when it was aborted but has not ended', async () => {
+test('starts again for a caller that comes after the abort, even before the aborted work has ended', async () => {
   const share = createSharedWork<string>()
   const leaving = new AbortController()
   const never = share('a', leaving.signal, () => new Promise(() => undefined))
@@ -47,7 +47,7 @@ test('is started anew for one who comes when it was aborted but has not ended', 
   expect(await share('a', new AbortController().signal, async () => 'made')).toBe('made')
 })
 
-test('a failure is told to all who wait', async () => {
+test('a failure reaches all callers that wait', async () => {
   const share = createSharedWork<string>()
   const { start, reject } = controlled()
   const { signal } = new AbortController()

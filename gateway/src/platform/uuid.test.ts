@@ -5,17 +5,17 @@ import { timeOfUuidV7, uuidV7 } from './uuid.ts'
 
 const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 
-test('the time goes in and comes out', () => {
+test('the time of an id can be read back', () => {
   fc.assert(fc.property(time, (atMs) => timeOfUuidV7(uuidV7(atMs)) === atMs))
 })
 
-test('ids sort by their time', () => {
+test('ids are ordered by time', () => {
   fc.assert(
     fc.property(time, time, (one, other) => one === other || one < other === uuidV7(one) < uuidV7(other)),
   )
 })
 
-test('the same time and bytes make the same id, and the bytes given stay as they are', () => {
+test('the same time and entropy give the same id, and the entropy is not modified', () => {
   const entropy = Buffer.alloc(32, 7)
   expect(uuidV7(1_000, entropy)).toBe(uuidV7(1_000, entropy))
   expect(entropy).toEqual(Buffer.alloc(32, 7))

@@ -22,7 +22,7 @@ const settings = {
   abortedPerMinute: 2,
 }
 
-test('without Redis the limits are counted in this process, each group for itself', async () => {
+test('without Redis the limits are counted in this process, separately for each group', async () => {
   const limit = createRateLimit(settings, undefined)
   await limit('create', caller(), undefined)
   await expect(limit('create', caller(), undefined)).resolves.toMatchObject({ 'x-ratelimit-remaining': '0' })
@@ -37,13 +37,13 @@ test('without Redis the limits are counted in this process, each group for itsel
   await expect(limit('read', caller(), undefined)).resolves.toMatchObject({ 'x-ratelimit-limit': '3' })
 })
 
-test("a key's own limit takes the place of the instance's", async () => {
+test("a key's own limit replaces the instance's limit", async () => {
   const limit = createRateLimit(settings, undefined)
   const generous = caller({ limits: { create: 1_000 } })
   await expect(limit('create', generous, undefined)).resolves.toMatchObject({ 'x-ratelimit-limit': '1000' })
 })
 
-test('a refusal says which limit was reached, of what, and when to try again', async () => {
+test('the error names the limit that was reached and when to try again', async () => {
   const limit = createRateLimit({ ...settings, perAddress: 1 }, undefined)
   const key = caller({ requestsPerMinute: 2, limits: { audio: 1 } })
   await limit('audio', key, undefined)
@@ -59,7 +59,7 @@ test('a refusal says which limit was reached, of what, and when to try again', a
   )
 })
 
-test('the headers tell of the tightest limit, be it the one of the address', async () => {
+test('the headers describe the tightest limit, which may be that of the address', async () => {
   const limit = createRateLimit({ ...settings, perAddress: 2 }, undefined)
   const ofAddress = await limit.address('203.0.113.7')
   await expect(limit('read', caller(), ofAddress)).resolves.toMatchObject({
@@ -110,7 +110,7 @@ test('a key with too many aborted requests is refused, and another is not', asyn
   await expect(limit.assertFewAborted(caller({ keyId: 'another' }))).resolves.toBeUndefined()
 })
 
-test('no limit of aborted requests refuses nobody', async () => {
+test('without a limit of aborted requests no request is refused', async () => {
   const limit = createRateLimit({ ...settings, abortedPerMinute: 0 }, undefined)
   for (let count = 0; count < 10; count += 1) await limit.countAborted(caller())
   await expect(limit.assertFewAborted(caller())).resolves.toBeUndefined()

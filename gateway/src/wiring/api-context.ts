@@ -6,7 +6,7 @@ import type { Log } from '../platform/log.ts'
 import { limitAborted } from '../rate-limits/limit-aborted.ts'
 import { createRateLimit } from '../rate-limits/rate-limit.ts'
 import { createLinkSigner } from '../storage/signed-link.ts'
-import { connect, loadSettings, retentionDaysOf } from './connect.ts'
+import { connect, loadInstanceSettings, retentionDaysOf } from './connect.ts'
 
 export type ApiContext = Awaited<ReturnType<typeof connectApi>>
 
@@ -20,7 +20,7 @@ export const connectApi = async (config: Config, log: Log) => {
       'Another API process runs on this database. Set REDIS_URL so that they can share rate limits.',
     )
   }
-  const settings = await loadSettings(config, postgres, log)
+  const settings = await loadInstanceSettings(config, postgres, log)
   const rateLimit = createRateLimit(
     {
       perMinute: () => settings.current().limits,

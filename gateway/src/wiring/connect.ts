@@ -25,7 +25,11 @@ import { shardKey, shardOf } from '../videos/shard.ts'
 export const dayMs = 86_400_000
 
 /** Loads the settings; the configuration supplies the values that no operator has changed. */
-export const loadSettings = (config: Config, postgres: Postgres, log: Log): Promise<InstanceSettings> =>
+export const loadInstanceSettings = (
+  config: Config,
+  postgres: Postgres,
+  log: Log,
+): Promise<InstanceSettings> =>
   createInstanceSettings(
     postgres,
     {

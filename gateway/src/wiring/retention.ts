@@ -1,12 +1,12 @@
 import type { Config } from '../config.ts'
 import type { Log } from '../platform/log.ts'
 import { createDiskMediaStore } from '../storage/disk-media-store.ts'
-import { connectMigrated, connectProviders, loadSettings, retentionDaysOf } from './connect.ts'
+import { connectMigrated, connectProviders, loadInstanceSettings, retentionDaysOf } from './connect.ts'
 
 /** The dependencies of a retention sweep that runs outside a worker. */
 export const wireRetention = async (config: Config, log: Log) => {
   const postgres = await connectMigrated(config, log, { connectionsMax: 2 })
-  const settings = await loadSettings(config, postgres, log)
+  const settings = await loadInstanceSettings(config, postgres, log)
   const { liveConfig, providers } = await connectProviders(config, postgres, log)
   return {
     postgres,

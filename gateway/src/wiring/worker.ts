@@ -29,7 +29,7 @@ import { dispatchVideos, dispatchVideosName } from '../videos/queue/dispatch-vid
 import { markAllStalled } from '../videos/queue/stalled-task-store.ts'
 import { shardKey } from '../videos/shard.ts'
 import { createWebhookUrls } from '../webhooks/inbound/webhook-url.ts'
-import { connect, dayMs, loadSettings, queueLimitsOf, retentionDaysOf } from './connect.ts'
+import { connect, dayMs, loadInstanceSettings, queueLimitsOf, retentionDaysOf } from './connect.ts'
 
 const minuteMs = 60_000
 
@@ -74,7 +74,7 @@ export const wireWorker = async (config: Config, log: Log) => {
   const connected = await connect(config, log, false)
   const { postgres, redis, pubsub, engine, wake, liveConfig, catalog, providers, router, mediaStore } =
     connected
-  const settings = await loadSettings(config, postgres, log)
+  const settings = await loadInstanceSettings(config, postgres, log)
   const days = retentionDaysOf(settings)
   const jobDurations = createJobDurations({ postgres, log })
   const steps: GenerateDependencies = {

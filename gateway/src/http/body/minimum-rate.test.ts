@@ -14,7 +14,7 @@ test('a sender at the minimum rate is never too slow', () => {
   }
 })
 
-test('a fast start buys no silence: one window later the sender is too slow', () => {
+test('a fast start does not make up for a later stall of one window', () => {
   const window = createRateWindow(minimum)
   window.received(1_000_000_000)
   expect(window.waited(1_000)).toBe(false)
@@ -22,13 +22,13 @@ test('a fast start buys no silence: one window later the sender is too slow', ()
   expect(verdicts.indexOf(true)).toBe(9)
 })
 
-test('nothing is said before a whole window has been waited for', () => {
+test('a sender is never too slow before a whole window has passed', () => {
   const window = createRateWindow(minimum)
   expect(seconds(9).map(() => window.waited(1_000))).not.toContain(true)
   expect(window.waited(1_000)).toBe(true)
 })
 
-test('whatever the rhythm, only a window with less than its minimum is too slow', () => {
+test('for any rhythm, a sender is too slow only if a window has less than the minimum', () => {
   const slice = fc.record({ bytes: fc.nat(400), ms: fc.integer({ min: 1, max: 1_500 }) })
   fc.assert(
     fc.property(fc.array(slice, { maxLength: 80 }), (slices) => {

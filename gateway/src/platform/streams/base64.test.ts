@@ -15,7 +15,7 @@ const all = async (pieces: AsyncGenerator<Buffer>) => {
   return Buffer.concat(found)
 }
 
-test('what is encoded is decoded, wherever it is cut', async () => {
+test('decoding reverses encoding, wherever the text is split', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uint8Array({ maxLength: 200 }),
@@ -33,7 +33,7 @@ test('what is encoded is decoded, wherever it is cut', async () => {
   )
 })
 
-test('long ones as well, and what is wrong in the middle of them is seen', async () => {
+test('long texts are decoded, and an error in their middle is found', async () => {
   const bytes = randomBytes(1_000_001)
   const text = Buffer.from(bytes.toString('base64'))
   expect(await all(encodeBase64(cut(bytes, 300_000)))).toEqual(text)

@@ -21,7 +21,7 @@ const finalized = (source: AsyncGenerator<Buffer, void, undefined>) => {
   return { stream, calls }
 }
 
-test('runs before the end is seen', async () => {
+test('runs before the stream ends', async () => {
   const { stream, calls } = finalized(letters())
   const values: string[] = []
   for await (const value of stream) values.push(value.toString())
@@ -31,14 +31,14 @@ test('runs before the end is seen', async () => {
   expect(calls).toEqual(['finalized'])
 })
 
-test('runs when the source fails, and the failure is passed on', async () => {
+test('runs when the source fails, and the error is passed on', async () => {
   const { stream, calls } = finalized(broken())
   await stream.next()
   await expect(stream.next()).rejects.toThrow('the source broke')
   expect(calls).toEqual(['finalized'])
 })
 
-test('runs once when the reader leaves in the middle, and ends the source', async () => {
+test('runs once when the reader stops in the middle, and ends the source', async () => {
   const source = letters()
   const { stream, calls } = finalized(source)
   for await (const value of stream) if (value.toString() === 'a') break
@@ -54,7 +54,7 @@ test.each(['return', 'throw'] as const)('runs on %s before the first value', asy
   expect(await stream.next()).toEqual({ done: true, value: undefined })
 })
 
-test.each([undefined, new Error('nobody listens')])(
+test.each([undefined, new Error('no listener')])(
   'runs when a stream of bytes is destroyed unread, with %s, and nothing is thrown',
   async (error) => {
     const { stream, calls } = finalized(letters())
