@@ -1,4 +1,4 @@
-/** What a request may hold while it is in flight, and what is checked before its body is read. */
+/** Limits on the resources of requests in flight, and the checks before a body is read. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway[Symbol.asyncDispose]())
 
-/** A gateway of its own on the same database, with limits of its own. */
+/** A second gateway on the same database with other limits. */
 const limited = (environment: Environment) => startGateway(environment, gateway)
 
 const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
@@ -36,9 +36,9 @@ const orderForm = () => form({ ...textsOf(order), input_reference: pixel })
 
 interface Sender {
   socket: Socket
-  /** What came back so far. */
+  /** The bytes received so far. */
   text: () => string
-  /** Resolves once the whole head of an answer has come, with its status. */
+  /** Resolves to the status once the complete head of a response has arrived. */
   status: () => Promise<number>
 }
 
@@ -75,7 +75,7 @@ const begin = async (
   }
 }
 
-/** Begins a request whose body the server is certainly waiting for. */
+/** Starts a request; the server is waiting for its body when this resolves. */
 const beginWaiting = async (url: string, text: string, headers: Record<string, string> = {}) => {
   const sender = await begin(url, text, { headers: { expect: '100-continue', ...headers } })
   while (!sender.text().includes('100 Continue')) await once(sender.socket, 'data')
@@ -87,7 +87,7 @@ const uploadHead = (sizeBytes: number) => ({
   'content-length': String(sizeBytes),
 })
 
-/** A form whose one file has come in part. */
+/** A form whose only file has partly arrived. */
 const partOfForm = (name: string, content: string) =>
   `--b\r\ncontent-disposition: form-data; name="${name}"; filename="a.png"\r\n\r\n${content}`
 
@@ -95,7 +95,7 @@ const gone = (sender: Sender) => {
   sender.socket.destroy()
 }
 
-/** Asks again until a refusal for want of room is over; what must be freed is freed by events, not by time. */
+/** Repeats a request until it is no longer refused for lack of capacity. */
 const askUntilAdmitted = async (send: () => Promise<Answer>): Promise<Answer> => {
   for (;;) {
     const answer = await send()
@@ -104,11 +104,11 @@ const askUntilAdmitted = async (send: () => Promise<Answer>): Promise<Answer> =>
   }
 }
 
-describe('a body that is announced and not sent', () => {
+describe('a body that is announced but not sent', () => {
   test.each([
     ['with a length', { 'content-length': String(80 * 1_048_576) }],
     ['in chunks', { 'transfer-encoding': 'chunked' }],
-  ])('%s holds nobody up, neither another key nor an operator', async (_, headers) => {
+  ])('%s delays neither another key nor an operator', async (_, headers) => {
     const senders = await Promise.all(
       Array.from({ length: 8 }, () => beginWaiting(gateway.url, key.text, headers)),
     )
@@ -122,7 +122,7 @@ describe('a body that is announced and not sent', () => {
   })
 })
 
-test('a sender that resets its connection right after a whole body holds nothing', async () => {
+test('a client that resets its connection right after a complete body holds no resources', async () => {
   await using own = await limited({ LIMIT_REQUESTS_IN_FLIGHT: 'key=4' })
   const body = gzipSync(JSON.stringify({ ...order, unknown: 'a'.repeat(200_000) }))
   for (let count = 0; count < 40; count += 1) {
@@ -183,14 +183,14 @@ describe('JSON is bounded while it arrives', () => {
     expect(await recordOf(gateway)).toEqual(before)
   })
 
-  test('a text that is too long for its parameter is refused by name, wherever it was put meanwhile', async () => {
+  test('a text that is too long for its parameter is refused with the name of the parameter, spooled or not', async () => {
     const long = 'a'.repeat(300_000)
     expectProblem(
       await askJson(`${gateway.url}/v1/videos`, key.text, { ...order, prompt: long }),
       'invalid_parameter',
       'prompt',
     )
-    // A prompt may have 32,000 characters, which JSON can write in six times as many bytes.
+    // A prompt may have 32,000 characters, each of which JSON may escape with six bytes.
     const escaped = JSON.stringify({ ...order, prompt: 'PROMPT' }).replace('PROMPT', '\\u00e9'.repeat(32_000))
     expect((await askJson(`${gateway.url}/v1/videos`, key.text, escaped)).status).toBe(200)
     const answer = await askJson(`${gateway.url}/v1/videos`, key.text, { ...order, unknown: long })
@@ -199,7 +199,7 @@ describe('JSON is bounded while it arrives', () => {
   })
 })
 
-test('a connection goes on after a body that was refused in its middle', async () => {
+test('a connection can be reused after a body was refused in its middle', async () => {
   const bodies = [`{"a":[${'0,'.repeat(200_000)}0]}`, `{"a":"${'a'.repeat(2_000_000)}`, '['.repeat(100_000)]
   for (const body of bodies) {
     const sender = await begin(gateway.url, key.text, {
@@ -215,7 +215,7 @@ test('a connection goes on after a body that was refused in its middle', async (
 })
 
 describe('requests in flight', () => {
-  test('over the limit of a key are refused with 429, and others go on; one that ends makes room', async () => {
+  test('above the limit of a key get a 429, others go on, and a finished request frees capacity', async () => {
     await using own = await limited({ LIMIT_REQUESTS_IN_FLIGHT: 'key=2' })
     const senders = [
       await beginWaiting(own.url, key.text, { 'content-length': '1000' }),
@@ -230,7 +230,7 @@ describe('requests in flight', () => {
     expect(answer.status).toBe(200)
   })
 
-  test('that customers fill up leave room for operators and health checks', async () => {
+  test('used up by customers leave capacity for operators and health checks', async () => {
     await using own = await limited({ LIMIT_REQUESTS_IN_FLIGHT: 'total=10' })
     const senders: Sender[] = []
     for (let count = 0; count < 9; count += 1) {
@@ -245,11 +245,11 @@ describe('requests in flight', () => {
 })
 
 describe('uploads in flight', () => {
-  test('over the limit of a key are refused before their body is read; small JSON is none', async () => {
+  test('above the limit of a key are refused before their body is read; small JSON does not count', async () => {
     await using own = await limited({ LIMIT_UPLOADS_IN_FLIGHT: 'key=1' })
     const first = await begin(own.url, key.text, { headers: uploadHead(1_000_000) })
     first.socket.write(partOfForm('input_reference', 'some of it'))
-    // Once some of it is on disk, it is certainly in flight.
+    // It is in flight when some of it is on disk.
     await expect.poll(async () => (await recordOf(gateway)).files.length, { timeout: 60_000 }).toBe(1)
     const second = await begin(own.url, key.text, { headers: uploadHead(1_000_000) })
     expect(await second.status()).toBe(429)
@@ -261,7 +261,7 @@ describe('uploads in flight', () => {
     expect((await askUntilAdmitted(create)).status).toBe(200)
   })
 
-  test('are counted by their bytes on disk as they arrive, and leave none', async () => {
+  test('are counted by their bytes on disk as they arrive, and leave no files', async () => {
     await using own = await limited({ LIMIT_SPOOL_BYTES: 'key=100KiB' })
     const before = await recordOf(gateway)
     const body = form(textsOf(order))
@@ -274,7 +274,7 @@ describe('uploads in flight', () => {
     expect((await create()).status).toBe(200)
   })
 
-  test('are refused while the disk has less free space than the floor; small JSON is not', async () => {
+  test('are refused while the disk has less free space than the minimum; small JSON is not', async () => {
     await using own = await limited({ DISK_FREE_BYTES_MIN: '1000000GiB' })
     const before = await recordOf(gateway)
     const answer = await ask(`${own.url}/v1/videos`, key.text, { method: 'POST', body: orderForm() })
@@ -302,7 +302,7 @@ describe('body bytes in memory', () => {
     expect((await askJson(`${own.url}/v1/videos`, key.text, order)).status).toBe(200)
   })
 
-  test('the fields of one form may come to two mebibytes', async () => {
+  test('the fields of one form may have two mebibytes', async () => {
     const body = form(textsOf(order))
     for (let index = 0; index < 4; index += 1) body.append(`unknown${index}`, 'a'.repeat(700_000))
     expectProblem(
@@ -312,8 +312,8 @@ describe('body bytes in memory', () => {
   })
 })
 
-describe('a file under a name that is no file parameter', () => {
-  test('is read and dropped, never spooled, and named in the reply', async () => {
+describe('a file under a name that is not a file parameter', () => {
+  test('is discarded without spooling, and named in the response', async () => {
     await using own = await limited({ LIMIT_SPOOL_BYTES: 'key=10KiB' })
     const before = await recordOf(gateway)
     const body = form(textsOf(order))
@@ -335,7 +335,7 @@ describe('a file under a name that is no file parameter', () => {
     )
   })
 
-  test('is no text parameter either', async () => {
+  test('does not count as a text parameter', async () => {
     const { prompt: _, ...rest } = order
     const body = form(textsOf(rest))
     body.append('prompt', new Blob(['A whale']), 'prompt.txt')
@@ -355,7 +355,7 @@ describe('a caller who cannot pay for anything', () => {
     return { status, text: sender.text() }
   }
 
-  test('is told so before the body of a form or of large JSON is read', async () => {
+  test('is refused before the body of a form or of large JSON is read', async () => {
     for (const headers of [uploadHead(1_000_000), { 'content-length': '65537' }]) {
       const { status, text } = await statusOfHead(headers)
       expect(status).toBe(402)
@@ -365,14 +365,14 @@ describe('a caller who cannot pay for anything', () => {
     expect(recording.status).toBe(402)
   })
 
-  test('is told so in the middle of a body that turns out to be large', async () => {
+  test('is refused in the middle of a body that turns out to be large', async () => {
     const sender = await begin(gateway.url, poor.text, { headers: { 'transfer-encoding': 'chunked' } })
     sender.socket.write(`20000\r\n{"prompt":"${'a'.repeat(0x20000 - 11)}\r\n`)
     expect(await sender.status()).toBe(402)
     gone(sender)
   })
 
-  test('is told so before a program looks into a recording or a video, however small the request', async () => {
+  test('is refused before a program inspects a recording or a video of any size', async () => {
     const answer = await askJson(`${gateway.url}/vidB/v1/characters`, poor.text, {
       url: 'https://example.com/video.mp4',
       timestamps: '0,2',
@@ -398,7 +398,7 @@ describe('a caller who cannot pay for anything', () => {
     expect(quote.body).toMatchObject({ object: 'quote', fits: false })
   })
 
-  test('is given the reply to a request that was answered before', async () => {
+  test('gets the stored response of a completed request', async () => {
     const { postgres } = gateway.database
     const spender = await createKey(postgres, await createAccount(postgres, { balance: 0.4 }))
     const create = (headers: Record<string, string>) =>
@@ -412,7 +412,7 @@ describe('a caller who cannot pay for anything', () => {
     expect(replay.body).toEqual(first.body)
   })
 
-  test('may use a model that is free', async () => {
+  test('may use a free model', async () => {
     await using own = await startGateway()
     const { postgres } = own.database
     const broke = await createKey(postgres, await createAccount(postgres, { balance: 0 }))
@@ -428,7 +428,7 @@ describe('while this process is overloaded', () => {
   test('creates are refused at once; reads, health checks and operators go on', async () => {
     await using own = await limited({ OVERLOAD_MEMORY_BYTES: '1' })
     const create = () => askJson(`${own.url}/v1/videos`, key.text, order)
-    // It is measured once a second.
+    // The load is measured once a second.
     await expect.poll(async () => (await create()).status, { timeout: 60_000 }).toBe(503)
     const refused = await create()
     expectProblem(refused, 'service_unavailable')

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
-/** What is true of every operation that takes a key, made from the table of operations. */
+/** Properties of every operation that takes a key, generated from the table of operations. */
 import { operations } from '@kinora/contract/operations'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 
@@ -25,7 +25,7 @@ const keyOperations: [string, Operation][] = Object.values(operations)
   .filter(({ access }) => access === 'key')
   .map((operation) => [operation.id, operation])
 
-/** Calls an operation with these headers alone; its body, where it takes one, is nonsense. */
+/** Calls an operation with only these headers and an invalid body. */
 const call = (operation: Operation, headers: Record<string, string>, url = gateway.url): Promise<Answer> =>
   ask(`${url}${operation.path.replace(/\{\w+\}/g, 'nonsense')}`, undefined, {
     method: operation.method,
@@ -80,7 +80,7 @@ describe.each(keyOperations)('%s', (_, operation) => {
     }
   })
 
-  test('401 expired_api_key for a key past its time', async () => {
+  test('401 expired_api_key for an expired key', async () => {
     const { text } = await createKey(gateway.database.postgres, accountId, {
       expiresAt: new Date(Date.now() - 1),
     })
@@ -92,7 +92,7 @@ describe.each(keyOperations)('%s', (_, operation) => {
     expectProblem(await call(operation, bearer(text)), 'ip_not_allowed')
   })
 
-  test('403 access_denied for a disabled key and for a key of the operator', async () => {
+  test("403 access_denied for a disabled key and for an operator's key", async () => {
     const { postgres } = gateway.database
     const disabled = await createKey(postgres, accountId)
     await postgres.query('update keys set disabled_at = now() where id = $1', [disabled.id])
@@ -128,12 +128,12 @@ describe('the key', () => {
     }
   })
 
-  test('of Authorization wins over that of x-api-key', async () => {
+  test('in Authorization takes precedence over the one in x-api-key', async () => {
     expect(await verdict({ ...bearer(key.text), 'x-api-key': 'nonsense' })).toBe('admitted')
     expect(await verdict({ ...bearer(createKeyText('payg')), 'x-api-key': key.text })).toBe('invalid_api_key')
   })
 
-  test('hashed with an older secret opens while both are listed, and not afterwards', async () => {
+  test('hashed with an older secret is valid only while that secret is listed', async () => {
     const newer = 'a newer secret for hashing keys in tests'
     await using both = await startGateway({ KEY_HASH_SECRETS: `${newer},${keySecret}` }, gateway)
     const fresh = await createKey(gateway.database.postgres, accountId, { secret: newer })
@@ -153,7 +153,7 @@ describe('the key', () => {
     expect(stored).not.toContain(key.text.slice(3, 20))
   })
 
-  test('mistyped never reaches the database', async () => {
+  test('with a typing error never reaches the database', async () => {
     await using proxy = await startProxy(gateway.database.url)
     await using behind = await startGateway({ DATABASE_URL: proxy.url }, gateway)
     const before = proxy.sentBytes()
@@ -193,17 +193,17 @@ describe('the address', () => {
     }
   })
 
-  test('is the rightmost one that no trusted proxy has', async () => {
+  test('is the rightmost one that is not a trusted proxy', async () => {
     const { text } = await keyFrom('203.0.113.7')
     expect(await verdictFrom(text, '203.0.113.7')).toBe('admitted')
     expect(await verdictFrom(text, '203.0.113.7, 10.9.1.1')).toBe('admitted')
     expect(await verdictFrom(text, '198.51.100.1, 203.0.113.7, 10.9.1.1, 10.9.2.2')).toBe('admitted')
-    // What stands further left came from the client, who may write what they like.
+    // Entries further left come from the client and can be forged.
     expect(await verdictFrom(text, '203.0.113.7, 198.51.100.1')).toBe('ip_not_allowed')
     expect(await verdictFrom(text, '203.0.113.7, 198.51.100.1, 10.9.1.1')).toBe('ip_not_allowed')
   })
 
-  test('that cannot be read is never allowed', async () => {
+  test('that cannot be parsed is never allowed', async () => {
     const { text } = await keyFrom('0.0.0.0/0', '::/0')
     expect(await verdictFrom(text, '203.0.113.7')).toBe('admitted')
     for (const address of ['unknown', '203.0.113.7:1234', '_hidden', '999.1.1.1']) {
@@ -211,7 +211,7 @@ describe('the address', () => {
     }
   })
 
-  test('is not believed from a caller that is no trusted proxy', async () => {
+  test('in X-Forwarded-For is ignored unless a trusted proxy sent it', async () => {
     await using open = await startGateway({ TRUSTED_PROXIES: '' }, gateway)
     const { text } = await keyFrom('203.0.113.7')
     expect(await verdictFrom(text, '203.0.113.7', open.url)).toBe('ip_not_allowed')
@@ -219,7 +219,7 @@ describe('the address', () => {
     expect(await verdictFrom(local.text, '203.0.113.7', open.url)).toBe('admitted')
   })
 
-  test('of an empty list is nobody, and of a list that cannot be read neither', async () => {
+  test('never matches an empty or invalid list', async () => {
     expect(await verdictFrom((await keyFrom()).text, '203.0.113.7')).toBe('ip_not_allowed')
     expect(await verdictFrom((await keyFrom('anywhere')).text, '203.0.113.7')).toBe('ip_not_allowed')
   })
@@ -250,7 +250,7 @@ test('the checks come in order: key, expiry, address, key and account state, rat
   await becomes('rate_limit_exceeded')
 })
 
-describe('a change is announced to every gateway, although keys are remembered', () => {
+describe('a change is notified to every gateway, although keys are cached', () => {
   let second: TestGateway
   beforeAll(async () => {
     second = await startGateway(
@@ -259,7 +259,7 @@ describe('a change is announced to every gateway, although keys are remembered',
     )
   })
   afterAll(() => second[Symbol.asyncDispose]())
-  // What is remembered of a key never gets old, so only an announcement can end it.
+  // The cache does not expire here, so only a notification can change it.
   beforeEach(() => {
     vi.spyOn(Date, 'now').mockReturnValue(Date.now())
   })
@@ -305,7 +305,7 @@ describe('a change is announced to every gateway, although keys are remembered',
     await becomesEverywhere(text, 'invalid_api_key')
   })
 
-  test('a key that runs out while it is remembered', async () => {
+  test('a key that expires while it is cached', async () => {
     const { postgres } = gateway.database
     const { text } = await createKey(postgres, accountId, { expiresAt: new Date(Date.now() + 3_000) })
     expect(await verdict(bearer(text))).toBe('admitted')
@@ -313,7 +313,7 @@ describe('a change is announced to every gateway, although keys are remembered',
     await becomesEverywhere(text, 'expired_api_key')
   })
 
-  test('a deleted key, when the announcements themselves are cut off', async () => {
+  test('a deleted key, when the notifications are interrupted', async () => {
     const { postgres } = gateway.database
     const { id, text } = await createKey(postgres, accountId)
     await becomesEverywhere(text, 'admitted')
@@ -326,7 +326,7 @@ describe('a change is announced to every gateway, although keys are remembered',
   })
 })
 
-// Written down by hand: an endpoint of the reference must not lose its path or its key unnoticed.
+// Listed by hand, so that no endpoint of the reference can lose its path or its key unnoticed.
 describe('the endpoints of the reference', () => {
   test.each([
     ['POST', '/v1/video/create'],
@@ -341,7 +341,7 @@ describe('the endpoints of the reference', () => {
     ['POST', '/v1/audio/translations'],
     ['POST', '/v1/audio/speech'],
     ['GET', '/v1/models'],
-  ])('%s %s needs a key and takes it as a bearer token', async (method, path) => {
+  ])('%s %s requires a key and accepts it as a bearer token', async (method, path) => {
     expectUnauthorized(await ask(`${gateway.url}${path}`, undefined, { method }), 'missing_api_key')
     const { status, body } = await ask(`${gateway.url}${path}`, key.text, { method })
     expect([200, 400, 404]).toContain(status)

@@ -1,4 +1,4 @@
-/** Limits on what a connection may hold: requests in flight, unread answers, open files, and connections themselves. */
+/** Limits per connection: requests in flight, unread responses and open files; and limits on connections. */
 import { once } from 'node:events'
 import { readdir, readlink } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
@@ -11,7 +11,7 @@ import { ask, askJson } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
-// More than the buffers of both ends of a loopback connection take.
+// More than the buffers of both ends of a loopback connection hold.
 const fileBytes = Buffer.alloc(24_000_000, 'kinora')
 
 let gateway: TestGateway
@@ -42,7 +42,7 @@ const open = async (url: string, localAddress = '127.0.0.1'): Promise<Socket> =>
 }
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
 
-/** Reads until this many bytes, or the end of the connection, have come. */
+/** Reads until this many bytes have arrived or the connection has ended. */
 const readBytes = async (socket: Socket, count: number): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let length = 0
@@ -63,13 +63,13 @@ const openFiles = async (): Promise<number> => {
   return targets.filter((target) => target.startsWith(directory)).length
 }
 
-/** Gives the gateway many turns to go on with what it was sent before. */
+/** Waits many ticks of the event loop, so that the gateway can process what it was sent. */
 const turns = async (url: string, count = 30) => {
   for (let turn = 0; turn < count; turn += 1) await ask(`${url}/livez`, undefined)
 }
 
 describe('requests pipelined on one connection', () => {
-  test('are answered in order, each only after the answer before it was taken', async () => {
+  test('are handled in order, each after the response before it was read', async () => {
     const socket = await open(gateway.url)
     const count = 12
     socket.pause()
@@ -84,7 +84,7 @@ describe('requests pipelined on one connection', () => {
     await expect.poll(openFiles, { timeout: 10_000 }).toBe(0)
   })
 
-  test('the connection is used again afterwards, and a body of a waiting request arrives whole', async () => {
+  test('the connection can be reused, and the body of a waiting request arrives completely', async () => {
     const body = JSON.stringify({ model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' })
     const post = `POST /v1/videos HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.text}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`
     const socket = await open(gateway.url)
@@ -106,14 +106,14 @@ describe('requests pipelined on one connection', () => {
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(4)
   })
 
-  test('bytes that are no request, sent behind one, never become a part of its answer', async () => {
+  test('invalid bytes after a request never become a part of its response', async () => {
     const socket = await open(gateway.url)
     socket.write(`${get(link)}NONSENSE\r\n\r\n`)
     const text = (await readBytes(socket, Infinity).catch(() => Buffer.alloc(0))).toString('latin1')
     expect(text).not.toContain('HTTP/1.1 400')
   })
 
-  test('a connection on which too many wait is closed, and its file with it', async () => {
+  test('a connection with too many waiting requests is closed together with its file', async () => {
     const socket = await open(gateway.url)
     const closed = once(socket.resume(), 'close')
     socket.write(get(link).repeat(200))
@@ -122,8 +122,8 @@ describe('requests pipelined on one connection', () => {
   })
 })
 
-describe('an answer that is not read', () => {
-  test('is given up after the time that is set, and its file is closed', async () => {
+describe('a response that is not read', () => {
+  test('is aborted after the configured time, and its file is closed', async () => {
     await using strict = await startGateway({ RESPONSE_STALL_SECONDS: '1' }, gateway)
     const socket = await open(strict.url)
     socket.pause()
@@ -136,7 +136,7 @@ describe('an answer that is not read', () => {
     expect(bytes.length).toBeLessThan(fileBytes.length)
   })
 
-  test('its file is closed when the client goes away', async () => {
+  test('its file is closed when the client disconnects', async () => {
     const socket = await open(gateway.url)
     socket.pause()
     socket.write(get(link))
@@ -147,7 +147,7 @@ describe('an answer that is not read', () => {
 })
 
 describe('connections', () => {
-  /** Whether a new connection is answered; null where it was closed without a word. */
+  /** The response to a new connection; null if it was closed without one. */
   const statusFrom = async (url: string, localAddress: string): Promise<string | null> => {
     const socket = await open(url, localAddress)
     socket.write(get('/livez', 'Connection: close\r\n'))
@@ -156,7 +156,7 @@ describe('connections', () => {
   }
   const held = async (url: string, count: number, localAddress: string) => {
     const sockets = await Promise.all(Array.from({ length: count }, () => open(url, localAddress)))
-    // Each has been answered once, so each is counted.
+    // Each has had a response, so each is counted.
     for (const socket of sockets) {
       socket.write(get('/livez'))
       await readBytes(socket, 1)
@@ -166,7 +166,7 @@ describe('connections', () => {
   const withLimits = (given: Environment) =>
     startGateway({ LIMIT_CONNECTIONS_PER_ADDRESS: '3', ...given }, gateway)
 
-  test('beyond the limit of an address are answered 429 and closed, until another one is closed', async () => {
+  test('above the limit of an address get a 429 and are closed, until another one is closed', async () => {
     await using bounded = await withLimits({})
     const [first, ...others] = await held(bounded.url, 3, '127.0.0.2')
     expect(await statusFrom(bounded.url, '127.0.0.2')).toBe('429')
@@ -183,7 +183,7 @@ describe('connections', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  test('beyond the limit of all together are answered 503 and closed', async () => {
+  test('above the total limit get a 503 and are closed', async () => {
     await using bounded = await withLimits({ LIMIT_CONNECTIONS: '4', TRUSTED_PROXIES: '127.0.0.2' })
     const sockets = await held(bounded.url, 4, '127.0.0.2')
     expect(await statusFrom(bounded.url, '127.0.0.2')).toBe('503')

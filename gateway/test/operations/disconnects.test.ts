@@ -167,8 +167,8 @@ const whole: Record<string, Omit<Streamed, 'finish'>> = {
   },
 }
 
-type Moment = 'before the answer' | 'before the first byte' | 'in the middle'
-const moments: Moment[] = ['before the answer', 'before the first byte', 'in the middle']
+type Moment = 'before the response' | 'before the first byte' | 'in the middle'
+const moments: Moment[] = ['before the response', 'before the first byte', 'in the middle']
 
 /** `url` among the headers names another gateway. */
 const send = async (
@@ -217,7 +217,7 @@ const leave = async (
   const client = await send(path, body(), { ...headers, 'x-client-request-id': marker })
   const vendor = await held.next()
   const response = served.get(marker) as ServerResponse
-  if (moment === 'before the answer') {
+  if (moment === 'before the response') {
     client.destroy()
     await closed(response)
     begin(vendor)
@@ -254,20 +254,23 @@ const settledRequestOf = async (account: string) => {
 }
 
 describe.each(Object.entries(kinds))('%s', (_, kind) => {
-  test.each(moments)('with an idempotency key, left %s: finished, charged, replayed', async (moment) => {
-    const { account, text } = await createSpender(gateway.database.postgres, 1_000)
-    const headers = { authorization: `Bearer ${text}`, 'idempotency-key': 'once' }
-    await leave(kind, moment, headers)
-    expect(await settledRequestOf(account)).toMatchObject({ outcome: 'completed' })
-    await expect.poll(() => claimsOf(account)).toEqual([{ status: 200 }])
-    const [replayed] = (await once(await send(kind.path, kind.body(), headers), 'response')) as [
-      IncomingMessage,
-    ]
-    expect(replayed.headers['idempotent-replayed']).toBe('true')
-    expect(Buffer.concat(await replayed.toArray()).length).toBeGreaterThan(0)
-  })
+  test.each(moments)(
+    'with an idempotency key, disconnected %s: finished, charged, replayed',
+    async (moment) => {
+      const { account, text } = await createSpender(gateway.database.postgres, 1_000)
+      const headers = { authorization: `Bearer ${text}`, 'idempotency-key': 'once' }
+      await leave(kind, moment, headers)
+      expect(await settledRequestOf(account)).toMatchObject({ outcome: 'completed' })
+      await expect.poll(() => claimsOf(account)).toEqual([{ status: 200 }])
+      const [replayed] = (await once(await send(kind.path, kind.body(), headers), 'response')) as [
+        IncomingMessage,
+      ]
+      expect(replayed.headers['idempotent-replayed']).toBe('true')
+      expect(Buffer.concat(await replayed.toArray()).length).toBeGreaterThan(0)
+    },
+  )
 
-  test.each(moments)('without a key, left %s: charged for what the provider has made', async (moment) => {
+  test.each(moments)("without a key, disconnected %s: charged for the provider's work", async (moment) => {
     const { account, text } = await createSpender(gateway.database.postgres, 1_000)
     await leave(kind, moment, { authorization: `Bearer ${text}` })
     const { outcome, captured } = await settledRequestOf(account)
@@ -277,21 +280,21 @@ describe.each(Object.entries(kinds))('%s', (_, kind) => {
     expect(await claimsOf(account)).toEqual([])
   })
 
-  test('without a key, left before the provider fails: not charged', async () => {
+  test('without a key, disconnected before the provider fails: not charged', async () => {
     const { account, text } = await createSpender(gateway.database.postgres, 1_000)
     const fails = { ...kind, begin: (vendor: ServerResponse) => vendor.destroy(), finish: () => undefined }
-    await leave(fails, 'before the answer', { authorization: `Bearer ${text}` })
+    await leave(fails, 'before the response', { authorization: `Bearer ${text}` })
     expect(await settledRequestOf(account)).toMatchObject({ outcome: 'aborted', captured: 0 })
   })
 })
 
-describe.each(Object.entries(whole))('%s in one piece', (_, given) => {
+describe.each(Object.entries(whole))('%s without streaming', (_, given) => {
   const kind: Streamed = { ...given, finish: () => undefined }
 
   test('with an idempotency key: finished, charged, replayed', async () => {
     const { account, text } = await createSpender(gateway.database.postgres, 1_000)
     const headers = { authorization: `Bearer ${text}`, 'idempotency-key': 'once' }
-    await leave(kind, 'before the answer', headers)
+    await leave(kind, 'before the response', headers)
     expect(await settledRequestOf(account)).toMatchObject({ outcome: 'completed' })
     await expect.poll(() => claimsOf(account)).toEqual([{ status: 200 }])
     const [replayed] = (await once(await send(kind.path, kind.body(), headers), 'response')) as [
@@ -300,10 +303,10 @@ describe.each(Object.entries(whole))('%s in one piece', (_, given) => {
     expect(replayed.headers['idempotent-replayed']).toBe('true')
   })
 
-  test('without a key: charged as if it had been read', async () => {
+  test('without a key: charged like a request whose response was read', async () => {
     const { account, text } = await createSpender(gateway.database.postgres, 1_000)
     const headers = { authorization: `Bearer ${text}` }
-    await leave(kind, 'before the answer', headers)
+    await leave(kind, 'before the response', headers)
     const { outcome, captured } = await settledRequestOf(account)
     expect(outcome).toBe('aborted')
     const reader = await createSpender(gateway.database.postgres, 1_000)
@@ -317,17 +320,17 @@ describe.each(Object.entries(whole))('%s in one piece', (_, given) => {
     if (kind.costs !== undefined) expect(captured).toBe(kind.costs)
   })
 
-  test('without a key, where the provider fails: not charged', async () => {
+  test('without a key, if the provider fails: not charged', async () => {
     const { account, text } = await createSpender(gateway.database.postgres, 1_000)
     const fails = { ...kind, begin: (vendor: ServerResponse) => vendor.destroy() }
-    await leave(fails, 'before the answer', { authorization: `Bearer ${text}` })
+    await leave(fails, 'before the response', { authorization: `Bearer ${text}` })
     expect(await settledRequestOf(account)).toMatchObject({ outcome: 'aborted', captured: 0 })
   })
 
-  test('by a client library that tries again: charged once, and answered by the first try', async () => {
+  test('retried by a client library: charged once, with the response of the first attempt', async () => {
     const { account, text } = await createSpender(gateway.database.postgres, 1_000)
     const headers = { authorization: `Bearer ${text}`, 'x-stainless-lang': 'js' }
-    await leave(kind, 'before the answer', headers)
+    await leave(kind, 'before the response', headers)
     expect(await settledRequestOf(account)).toMatchObject({ outcome: 'aborted' })
     const retry = { ...headers, 'x-stainless-retry-count': '1' }
     const [reply] = (await once(await send(kind.path, kind.body(), retry), 'response')) as [IncomingMessage]
@@ -340,7 +343,7 @@ describe.each(Object.entries(whole))('%s in one piece', (_, given) => {
 describe('429 rate_limit_exceeded', () => {
   const transcription: Streamed = { ...whole['a transcription'], finish: () => undefined } as Streamed
 
-  test('aborted requests of a key are limited, and a request with an idempotency key is none', async () => {
+  test('aborted requests of a key are limited, and requests with an idempotency key do not count', async () => {
     await using limited = await startVendorGateway(
       { LIMIT_ABORTED_PER_MINUTE: '2' },
       {},
@@ -349,9 +352,9 @@ describe('429 rate_limit_exceeded', () => {
     const { postgres } = limited.database
     const { account, text } = await createSpender(postgres, 1_000)
     const at = { url: limited.url, authorization: `Bearer ${text}` }
-    await leave(transcription, 'before the answer', { ...at, 'idempotency-key': 'expected back' })
-    await leave(transcription, 'before the answer', at)
-    await leave(transcription, 'before the answer', at)
+    await leave(transcription, 'before the response', { ...at, 'idempotency-key': 'expected back' })
+    await leave(transcription, 'before the response', at)
+    await leave(transcription, 'before the response', at)
     await expect.poll(() => paygBalanceOf(postgres, account)).toMatchObject({ held: 0 })
     const refused = async (path: string, body: FormData | object) => {
       const [reply] = (await once(await send(path, body, at), 'response')) as [IncomingMessage]
@@ -384,8 +387,8 @@ describe('429 rate_limit_exceeded', () => {
   })
 })
 
-describe('a process that is stopped', () => {
-  test('waits for what a provider does for a client that has left, and charges it', async () => {
+describe('a stopping process', () => {
+  test("waits for the provider's work for a disconnected client, and charges it", async () => {
     const { account, text } = await createSpender(gateway.database.postgres, 1_000)
     const own = await startVendorGateway({}, {}, { baseUrl: held.url }, gateway)
     const kind = whole['a transcription'] as Streamed
@@ -399,7 +402,7 @@ describe('a process that is stopped', () => {
         },
         finish: () => undefined,
       },
-      'before the answer',
+      'before the response',
       { url: own.url, authorization: `Bearer ${text}` },
     )
     await Promise.all(closing)
@@ -409,7 +412,7 @@ describe('a process that is stopped', () => {
   })
 })
 
-describe('a video by way of chat', () => {
+describe('a video in a chat', () => {
   const video = (): Streamed => ({
     path: '/v1/chat/completions',
     body: () => ({
@@ -436,7 +439,7 @@ describe('a video by way of chat', () => {
     return rows.map(({ state }) => state)
   }
 
-  test.each(moments)('with an idempotency key, left %s: the task goes on', async (moment) => {
+  test.each(moments)('with an idempotency key, disconnected %s: the task goes on', async (moment) => {
     const { account, text } = await createSpender(gateway.database.postgres, 1_000)
     await leave(video(), moment, { authorization: `Bearer ${text}`, 'idempotency-key': 'once' })
     await expect.poll(() => claimsOf(account)).toEqual([{ status: 200 }])
@@ -452,15 +455,18 @@ describe('a video by way of chat', () => {
     ['without a key', {}, 'before the first byte'],
     ['without a key', {}, 'in the middle'],
   ]
-  test.each(cancelled)('%s, to be cancelled on disconnect: %o, left %s', async (_, headers, moment) => {
-    const { account, text } = await createSpender(gateway.database.postgres, 1_000)
-    await leave(video(), moment, {
-      authorization: `Bearer ${text}`,
-      'x-cancel-on-disconnect': 'true',
-      ...headers,
-    })
-    await expect.poll(() => statesOf(account), { timeout: 10_000 }).toEqual(['failed'])
-    expect(await paygBalanceOf(gateway.database.postgres, account)).toMatchObject({ held: 0 })
-    expect(await auditLedger(gateway.database.postgres)).toEqual(sound)
-  })
+  test.each(cancelled)(
+    '%s, to be cancelled on disconnect: %o, disconnected %s',
+    async (_, headers, moment) => {
+      const { account, text } = await createSpender(gateway.database.postgres, 1_000)
+      await leave(video(), moment, {
+        authorization: `Bearer ${text}`,
+        'x-cancel-on-disconnect': 'true',
+        ...headers,
+      })
+      await expect.poll(() => statesOf(account), { timeout: 10_000 }).toEqual(['failed'])
+      expect(await paygBalanceOf(gateway.database.postgres, account)).toMatchObject({ held: 0 })
+      expect(await auditLedger(gateway.database.postgres)).toEqual(sound)
+    },
+  )
 })

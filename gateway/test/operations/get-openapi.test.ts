@@ -40,12 +40,12 @@ const described = () =>
   )
 
 describe('200', () => {
-  test('is an OpenAPI 3.1 document of this address, open to everyone', () => {
+  test('is an OpenAPI 3.1 document with this URL, readable without a key', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d$/)
     expect(document.servers).toEqual([{ url: 'https://videos.example' }])
   })
 
-  test('lists exactly the operations there are', () => {
+  test('lists exactly the existing operations', () => {
     const listed = described().map(
       ({ path, method, operation }) => `${method.toUpperCase()} ${path} ${operation.operationId}`,
     )
@@ -76,14 +76,14 @@ describe('200', () => {
     ])
   })
 
-  test('has no reference that leads nowhere', () => {
+  test('has no dangling reference', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)]
     expect(references.length).toBeGreaterThan(0)
     for (const [, name] of references) expect(document.components.schemas).toHaveProperty(String(name))
     expect(JSON.stringify(document).match(/"\$ref"/g)).toHaveLength(references.length)
   })
 
-  test('what it says of answers is true of them', async () => {
+  test('describes responses correctly', async () => {
     const { postgres } = gateway.database
     const accountId = await createAccount(postgres)
     const { text } = await createKey(postgres, accountId)

@@ -1,4 +1,4 @@
-/** A request that comes again, under a key of its caller's or because a client library tries again. */
+/** Repeated requests, with an idempotency key or as retries of a client library. */
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,7 +15,7 @@ import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts
 let gateway: VendorGateway
 let film: Buffer
 
-/** A server that keeps whoever asks for a picture waiting until it is told to answer. */
+/** An image server that delays its responses until it is released. */
 const startSlowServer = async () => {
   const waiting: (() => void)[] = []
   const server = createServer((_request, response) => {
@@ -84,7 +84,7 @@ const answerOf = async (response: Response): Promise<Answer> => ({
 const named = (key: string) => ({ 'idempotency-key': key })
 const retried = (count: number) => ({ 'x-stainless-lang': 'js', 'x-stainless-retry-count': String(count) })
 
-/** How much was made and moved for somebody. */
+/** The tasks and ledger movements of an account. */
 const madeFor = async ({ accountId }: Customer) => {
   const { rows } = await gateway.database.postgres.query<Record<string, number>>(
     `select (select count(*) from video_tasks where account_id = $1) as videos,
@@ -128,7 +128,7 @@ const completed = async (who: Customer) => {
   return id
 }
 
-/** Every operation that creates something, in every way it is answered. */
+/** Every operation that creates something, with every kind of its responses. */
 const creates: [string, keyof typeof operations, (who: Customer) => Promise<Sent>][] = [
   ['a video by JSON', 'createVideo', async () => video()],
   [
@@ -185,7 +185,7 @@ const creates: [string, keyof typeof operations, (who: Customer) => Promise<Sent
 ]
 
 describe('Idempotency-Key', () => {
-  test.each(creates)('%s is made once, and answered with the same bytes', async (_, _operation, make) => {
+  test.each(creates)('%s is created once, and replayed with the same bytes', async (_, _operation, make) => {
     const who = await customer()
     const sent = await make(who)
     const before = await madeFor(who)
@@ -205,12 +205,12 @@ describe('Idempotency-Key', () => {
     expect(await madeFor(who)).toEqual(made)
   })
 
-  test('is taken by every operation that creates something', () => {
+  test('is accepted by every operation that creates something', () => {
     const all = Object.values(operations).flatMap((operation) => ('creates' in operation ? operation.id : []))
     expect(new Set(creates.map(([, operation]) => operation))).toEqual(new Set(all))
   })
 
-  test('a video by way of chat is told again from its first line, whether or not it has ended', async () => {
+  test('a chat with a video is replayed from its first line, whether or not the video is complete', async () => {
     const who = await customer()
     const sent: Sent = {
       path: '/v1/chat/completions',
@@ -237,7 +237,7 @@ describe('Idempotency-Key', () => {
     expect(await madeFor(who)).toMatchObject({ videos: 1, holds: 1 })
   })
 
-  test('fifty at once are one task', async () => {
+  test('fifty concurrent requests create one task', async () => {
     const who = await customer()
     const answers = await Promise.all(
       Array.from({ length: 50 }, async () => answerOf(await send(who, video(), named('same')))),
@@ -248,7 +248,7 @@ describe('Idempotency-Key', () => {
     expect(await madeFor(who)).toMatchObject({ videos: 1, holds: 1 })
   })
 
-  test('belongs to the account: its other keys get the reply, other accounts do not', async () => {
+  test('belongs to the account: its other keys get the response, other accounts do not', async () => {
     const who = await customer()
     const other = await customer()
     const colleague = await createKey(gateway.database.postgres, who.accountId)
@@ -261,7 +261,7 @@ describe('Idempotency-Key', () => {
     expect(await keptFor(who)).toEqual([{ operation: 'createVideo', status: 200, seconds: 86_400 }])
   })
 
-  test('the order of a body does not matter, everything else does', async () => {
+  test('the order of members does not matter, every other difference does', async () => {
     const who = await customer()
     const first = await answerOf(await send(who, video('One', { metadata: { a: '1', b: '2' } }), named('k')))
     expect(first.status).toBe(200)
@@ -307,19 +307,19 @@ describe('Idempotency-Key', () => {
     ['is too long', 'k'.repeat(256)],
     ['has other than printable characters', 'a\tb'],
     ['is not ASCII', 'ä'],
-  ])('one that %s is refused', async (_, key) => {
+  ])('a key that %s is refused', async (_, key) => {
     const who = await customer()
     const answer = await answerOf(await send(who, video(), { 'idempotency-key': key }))
     expectProblem(answer, 'invalid_parameter', 'Idempotency-Key')
     expect(await madeFor(who)).toMatchObject({ videos: 0 })
   })
 
-  test('the longest one is taken', async () => {
+  test('the longest key is accepted', async () => {
     const who = await customer()
     expect((await send(who, video(), named('k'.repeat(255)))).status).toBe(200)
   })
 
-  test('a refusal is not kept: what was lacking may be there by then', async () => {
+  test('an error is not stored, so the request can succeed later', async () => {
     const who = await customer(0)
     expectProblem(await answerOf(await send(who, video(), named('poor'))), 'insufficient_balance')
     expectProblem(
@@ -335,7 +335,7 @@ describe('Idempotency-Key', () => {
     expect((await send(who, video(), named('poor'))).status).toBe(200)
   })
 
-  test('a failure of the provider is not kept', async () => {
+  test('a failure of the provider is not stored', async () => {
     const who = await customer()
     const failing = speech({ input: 'Hello vendor:500' })
     expectProblem(await answerOf(await send(who, failing, named('down'))), 'upstream_error')
@@ -344,7 +344,7 @@ describe('Idempotency-Key', () => {
     expect(await keptFor(who)).toEqual([])
   })
 
-  test('a speech whose listener leaves is finished, charged once, and there for the repeat', async () => {
+  test('a speech whose client disconnects is finished, charged once, and replayed', async () => {
     const who = await customer()
     const sent = speech({
       input: `Leaving ${'and coming back '.repeat(10)}vendor:pace=40`,
@@ -367,7 +367,7 @@ describe('Idempotency-Key', () => {
     expect(rows).toEqual([{ outcome: 'completed', whole: true }])
   })
 
-  test('a speech too large to be kept whose listener leaves is stopped and charged, and so is the repeat', async () => {
+  test('a speech too large to store whose client disconnects is stopped and charged, and so is the repetition', async () => {
     const who = await customer()
     const sent = speech({ input: `Longest ${'and longer '.repeat(200)}`, response_format: 'wav' })
     const leaving = new AbortController()
@@ -391,7 +391,7 @@ describe('Idempotency-Key', () => {
     ])
   })
 
-  test('a reply too large to be kept is said to be, and not made again', async () => {
+  test('a repetition of a request with a response too large to store is refused, and nothing is created again', async () => {
     const who = await customer()
     const sent = speech({ input: `Long ${'and longer '.repeat(60)}`, response_format: 'wav' })
     const first = await bytesOf(await send(who, sent, named('large')))
@@ -402,7 +402,7 @@ describe('Idempotency-Key', () => {
     expect(await madeFor(who)).toMatchObject({ requests: 1 })
   })
 
-  /** What a process leaves that has claimed a request and not answered it. */
+  /** The claim of a process that has not completed its request. */
   const claimedElsewhere = async ({ accountId }: Customer, key: string, seconds: number) => {
     await gateway.database.postgres.query(
       `insert into idempotency_keys (account_id, name, operation, fingerprint, expires_at)
@@ -412,7 +412,7 @@ describe('Idempotency-Key', () => {
     )
   }
 
-  test('one that is still being answered is waited for, and then it is said so', async () => {
+  test('a request in progress is waited for, then refused with request_in_progress', async () => {
     const who = await customer()
     await send(who, video(), named('done'))
     await claimedElsewhere(who, 'busy', 60)
@@ -434,7 +434,7 @@ describe('Idempotency-Key', () => {
     expect(await madeFor(who)).toMatchObject({ videos: 1 })
   })
 
-  test('one whose process is gone is answered by whoever comes next', async () => {
+  test('a request of a dead process is processed by the next attempt', async () => {
     const who = await customer()
     await send(who, video(), named('done'))
     await claimedElsewhere(who, 'dead', 0.5)
@@ -445,9 +445,9 @@ describe('Idempotency-Key', () => {
   })
 })
 
-describe('a client library that tries again', () => {
+describe('retries of a client library', () => {
   test.each(creates.filter(([name, operation]) => operation !== 'createSpeech' && !name.includes('events')))(
-    '%s is made once',
+    '%s is created once',
     async (_, _operation, make) => {
       const who = await customer()
       const sent = await make(who)
@@ -463,14 +463,14 @@ describe('a client library that tries again', () => {
     },
   )
 
-  test('requests that are first tries are as many tasks, though they ask the same', async () => {
+  test('equal first attempts create one task each', async () => {
     const who = await customer()
     const ids = new Set<unknown>()
     for (const headers of [retried(0), retried(0), { 'x-stainless-lang': 'python' }]) {
       ids.add((await answerOf(await send(who, video(), headers))).body['id'])
     }
     expect(ids.size).toBe(3)
-    // Each retry is given a task that no other retry was given.
+    // Each retry gets a task that no other retry has.
     const retries = new Set<unknown>()
     for (let count = 0; count < 3; count += 1) {
       retries.add((await answerOf(await send(who, video(), retried(1)))).body['id'])
@@ -482,7 +482,7 @@ describe('a client library that tries again', () => {
     )
   })
 
-  test('one that says nothing of trying again leaves nothing, and finds nothing', async () => {
+  test('a request without retry headers neither stores nor replays a response', async () => {
     const who = await customer()
     await send(who, video())
     expect(await keptFor(who)).toEqual([])
@@ -492,7 +492,7 @@ describe('a client library that tries again', () => {
     expect(await madeFor(other)).toMatchObject({ videos: 2 })
   })
 
-  test('a retry of another key, or that asks for something else, is a request of its own', async () => {
+  test('a retry with another key or another content is a separate request', async () => {
     const who = await customer()
     const colleague = await createKey(gateway.database.postgres, who.accountId)
     await send(who, video(), retried(0))
@@ -501,7 +501,7 @@ describe('a client library that tries again', () => {
     expect(await madeFor(who)).toMatchObject({ videos: 3 })
   })
 
-  test('a retry whose first try never arrived is a first one for those after it', async () => {
+  test('a retry whose first attempt never arrived counts as the first attempt', async () => {
     const who = await customer()
     const first = await answerOf(await send(who, video(), retried(1)))
     const second = await answerOf(await send(who, video(), retried(2)))
@@ -509,7 +509,7 @@ describe('a client library that tries again', () => {
     expect(await madeFor(who)).toMatchObject({ videos: 1 })
   })
 
-  test('a retry that comes while the first try is under way joins it', async () => {
+  test('a retry during the first attempt joins it', async () => {
     const who = await customer()
     const sent = video(`Slow ${randomUUID()}`, { input_reference: `${slow.url}/slow.png` })
     const leaving = new AbortController()
@@ -534,7 +534,7 @@ describe('a client library that tries again', () => {
     expect(await madeFor(who)).toMatchObject({ videos: 1, holds: 1 })
   })
 
-  test('a key is what counts where there is one', async () => {
+  test('an idempotency key takes precedence over retry headers', async () => {
     const who = await customer()
     await send(who, video(), { ...retried(0), ...named('a') })
     await send(who, video(), { ...retried(1), ...named('b') })

@@ -1,6 +1,6 @@
 /**
- * What one account may learn of another, which is nothing. Made from the table of operations: each has a row here that
- * says how it is asked for what the caller owns, and how it could be asked for what somebody else does.
+ * No account learns anything about another. Generated from the table of operations: each operation has a row with a
+ * request for the caller's own data, and one for the data of another account.
  */
 import { randomBytes } from 'node:crypto'
 
@@ -42,7 +42,7 @@ interface AskedInVain extends Asked {
   code?: ErrorCode
 }
 interface Row {
-  /** For what the account itself has; a create asks for its quote. */
+  /** A request for the account's own data; a create requests a quote. */
   own: (account: PlantedAccount) => Asked[]
   /** For what is named here, which is not the caller's; or why there is nothing to name. */
   others: ((named: Named) => AskedInVain[]) | string
@@ -59,7 +59,7 @@ const recordingsOf = ({ transcriptions }: Named) => tasksOf({ ...transcriptions 
 const charactersOf = ({ character, privateCharacter }: Named) => [character.id, privateCharacter.id]
 const byId = (ids: string[], code: ErrorCode, more: Asked = {}): AskedInVain[] =>
   ids.map((id) => ({ ...more, path: { id }, code }))
-/** A link as ours are, but signed by nobody. */
+/** A link in our format without a valid signature. */
 const forged = { expires: '9999999999', key: '00000000', signature: 'A'.repeat(43) }
 const forgedLinks = ({ media, portrait }: Named) =>
   [media, portrait].map((id) => `${gateway.url}/media/${id}/x?${String(new URLSearchParams(forged))}`)
@@ -309,12 +309,12 @@ describe('every operation has its row', () => {
     ).toBe(false)
   })
 
-  test('and there is no row without one', () => {
+  test('there is no row without an operation', () => {
     expect(Object.keys(rows).toSorted()).toEqual(all.map(([id]) => id).toSorted())
   })
 })
 
-/** Everything by which an account could be recognised. */
+/** Everything that identifies an account. */
 const marksOf = ({ accountId, key, subscriber, word, named, spare }: PlantedAccount) => [
   ...[accountId, key.id, key.text, subscriber.id, subscriber.text, word],
   ...textsIn(named),
@@ -366,7 +366,7 @@ describe("another account's things are as if they had never been", () => {
   })
 })
 
-/** The members of a value that a schema does not speak of, by their path. */
+/** The paths of the members that a schema does not declare. */
 const undeclaredIn = (schema: unknown, value: unknown, at = ''): string[] => {
   const { anyOf, properties, items, patternProperties } = schema as {
     anyOf?: unknown[]
@@ -381,7 +381,7 @@ const undeclaredIn = (schema: unknown, value: unknown, at = ''): string[] => {
   if (Array.isArray(value))
     return items === undefined ? [] : value.flatMap((each) => undeclaredIn(items, each, at))
   if (typeof value !== 'object' || value === null || patternProperties !== undefined) return []
-  // A schema without members leaves it open which there are.
+  // A schema without members allows any.
   if (properties === undefined || Object.keys(properties).length === 0) return []
   return Object.entries(value).flatMap(([name, member]) =>
     properties[name] === undefined
@@ -414,7 +414,7 @@ describe("an account sees its own things, nobody else's, and nothing of how they
     }
   })
 
-  test('and what was planted was there to be found', () => {
+  test('the planted data could have been found', () => {
     for (const account of accounts) {
       const text = shown.get(account) ?? ''
       const { word, accountId, key, named } = account
@@ -434,7 +434,7 @@ describe("an account sees its own things, nobody else's, and nothing of how they
   })
 })
 
-describe("an operator's key opens nothing of a customer's", () => {
+describe("an operator's key gives no access to a customer's data", () => {
   test.each(takingKeys)('%s', async (id, operation) => {
     const [account] = accounts
     if (account === undefined) throw new Error('no account')
@@ -464,7 +464,7 @@ test("a repeat is recognised by its own account's name for it alone", async () =
   expect(new Set(ids).size).toBe(accounts.length)
 })
 
-describe('what a body says beyond the contract is neither kept nor told', () => {
+describe('fields of a body beyond the contract are neither stored nor returned', () => {
   const orders: Record<string, () => Asked> = {
     createVideo: () => ({ body: videoOrder }),
     createVideoTask: () => ({ body: taskOrder }),

@@ -1,4 +1,4 @@
-/** How often a key may call, for all operations alike. */
+/** Rate limits of keys and addresses. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { ask, askJson, expectProblem, randomAddress, type Answer } from '../kit/answers.ts'
@@ -22,7 +22,7 @@ const create = ({ text }: TestKey, url = gateway.url): Promise<Answer> =>
   askJson(`${url}/v1/videos`, text, { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' })
 const remainingOf = ({ headers }: Answer) => Number(headers.get('x-ratelimit-remaining'))
 
-/** Waits until a gateway's connection to Redis stands; until then it counts for itself. */
+/** Waits until a gateway is connected to Redis; until then it counts in memory. */
 const untilShared = async (urls: string[]) => {
   const probe = await keyWith({ limits: { read: 1_000 } })
   const isShared = async () => {
@@ -33,7 +33,7 @@ const untilShared = async (urls: string[]) => {
   await expect.poll(isShared).toBe(true)
 }
 
-test('creates and reads are counted apart, so polling never starves creates', async () => {
+test('creates and reads are counted separately, so polling never starves creates', async () => {
   const key = await keyWith({ limits: { create: 1, read: 2 } })
   expect((await read(key)).status).toBe(200)
   expect((await read(key)).status).toBe(200)
@@ -51,7 +51,7 @@ test("a key's requests per minute are counted over everything it does", async ()
   expectProblem(await create(key), 'rate_limit_exceeded')
 })
 
-test('every answer to a key says where it stands, by the tightest of its limits', async () => {
+test('every response to a key has the headers of its tightest limit', async () => {
   const key = await keyWith({ requestsPerMinute: 5, limits: { create: 2, read: 100 } })
   const created = await create(key)
   expect(created.headers.get('x-ratelimit-limit')).toBe('2')
@@ -65,14 +65,14 @@ test('every answer to a key says where it stands, by the tightest of its limits'
   expect(missing.headers.get('x-ratelimit-remaining')).toBe('2')
 })
 
-test('keys are counted apart', async () => {
+test('keys are counted separately', async () => {
   const [one, other] = await Promise.all([keyWith({ limits: { read: 1 } }), keyWith({ limits: { read: 1 } })])
   expect((await read(one)).status).toBe(200)
   expectProblem(await read(one), 'rate_limit_exceeded')
   expect((await read(other)).status).toBe(200)
 })
 
-test('what the instance allows holds for a key without limits of its own', async () => {
+test("the instance's limits apply to a key without its own", async () => {
   await using strict = await startGateway(
     { LIMIT_CREATES_PER_MINUTE: '1', LIMIT_READS_PER_MINUTE: '2' },
     gateway,
@@ -85,7 +85,7 @@ test('what the instance allows holds for a key without limits of its own', async
   expectProblem(await read(key, strict.url), 'rate_limit_exceeded')
 })
 
-test('the limit is exact for requests that come at once', async () => {
+test('the limit is exact for concurrent requests', async () => {
   await untilShared([gateway.url])
   const key = await keyWith({ limits: { read: 10 } })
   const answers = await Promise.all(Array.from({ length: 30 }, () => read(key)))
@@ -136,7 +136,7 @@ describe('per address', () => {
     ['the page of a character', 'GET', '/characters/nobody', 404],
     ['the description of the API', 'GET', '/openapi.json', 200],
     ['a request without a key', 'POST', '/v1/videos', 401],
-  ])('%s counts, once', async (_, method, path, status) => {
+  ])('%s counts once', async (_, method, path, status) => {
     await using bounded = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '2', ...proxied }, gateway)
     const headers = { 'x-forwarded-for': randomAddress() }
     const call = () => fetch(`${bounded.url}${path}`, { method, headers })
@@ -152,7 +152,7 @@ describe('per address', () => {
     expect([await call(), await call(), await call()]).toEqual([404, 404, 429])
   })
 
-  test.each(['/livez', '/readyz', '/healthz'])('%s does not count, nor is it refused', async (path) => {
+  test.each(['/livez', '/readyz', '/healthz'])('%s neither counts nor is refused', async (path) => {
     await using bounded = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '1', ...proxied }, gateway)
     const headers = { 'x-forwarded-for': randomAddress() }
     for (const probed of [path, path, '/v1/nothing', path, '/v1/nothing']) {
@@ -162,7 +162,7 @@ describe('per address', () => {
     expect((await fetch(`${bounded.url}/v1/nothing`, { headers })).status).toBe(429)
   })
 
-  test('operators are not refused because customers behind their address used its limit up', async () => {
+  test('operators are not refused when customers have used up the limit of their address', async () => {
     await using bounded = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '1', ...proxied }, gateway)
     const headers = { 'x-forwarded-for': randomAddress() }
     const operator = await keyWith({ kind: 'admin' })
@@ -174,7 +174,7 @@ describe('per address', () => {
     expectProblem(await list(), 'rate_limit_exceeded')
   })
 
-  test('Redis is not asked for an address that is over its limit', async () => {
+  test('an address above its limit causes no requests to Redis', async () => {
     await using redis = await startProxy(inject('redisUrl'))
     const limits = { LIMIT_ADDRESS_PER_3_MINUTES: '2', ...proxied }
     await using bounded = await startGateway({ ...limits, REDIS_URL: redis.url }, gateway)
@@ -204,7 +204,7 @@ describe('per address', () => {
 })
 
 describe('without Redis', () => {
-  test('an instance whose Redis is unreachable still answers, and counts for itself', async () => {
+  test('a gateway whose Redis is unreachable still serves requests, and counts in memory', async () => {
     await using alone = await startGateway({ REDIS_URL: 'redis://127.0.0.1:1' }, gateway)
     const key = await keyWith({ limits: { create: 1, read: 2 } })
     expect((await read(key, alone.url)).headers.get('x-ratelimit-remaining')).toBe('1')
@@ -214,7 +214,7 @@ describe('without Redis', () => {
     expectProblem(await create(key, alone.url), 'rate_limit_exceeded')
   })
 
-  test('only one gateway may run on a database, and the next may once it is gone', async () => {
+  test('only one gateway may run on a database, and the next may start when it has ended', async () => {
     const environment = { REDIS_URL: '' }
     {
       await using alone = await startGateway(environment, gateway)
@@ -231,7 +231,7 @@ describe('without Redis', () => {
   })
 })
 
-test('an address that keeps trying keys is refused for a while, whatever it tries', async () => {
+test('an address that keeps guessing keys is refused for a while', async () => {
   await using gateway = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '3', TRUSTED_PROXIES: '127.0.0.1' })
   const address = randomAddress()
   const statuses = []

@@ -54,7 +54,7 @@ const creates: [string, Create][] = [
     },
   ],
   [
-    'a video with a picture',
+    'a video with an image',
     {
       path: '/v1/videos',
       body: async () => form({ ...order, input_reference: pixel }),
@@ -65,7 +65,7 @@ const creates: [string, Create][] = [
     },
   ],
   [
-    'a video with a character of its own',
+    'a video with its own character',
     {
       path: '/v1/videos',
       body: async (who) => form({ ...order, character_from_task: await sourceOf(who) }),
@@ -114,7 +114,7 @@ const expectSound = async () =>
   })
 
 describe.each(creates)('%s', (_, create) => {
-  test('that was committed is answered as created, and keeps its files', async () => {
+  test('that was committed gets its response, and retains its files', async () => {
     const who = await spender()
     const files = await filesIn(create.folder)
     const answer = await sendLosing(create, who, true)
@@ -124,7 +124,7 @@ describe.each(creates)('%s', (_, create) => {
     await expectSound()
   })
 
-  test('that was committed keeps its files where nobody can be asked about it', async () => {
+  test('that was committed retains its files if its outcome cannot be found out', async () => {
     const who = await spender()
     const files = await filesIn(create.folder)
     const made = create.folder === 'characters' ? 2 : 1
@@ -146,7 +146,7 @@ describe.each(creates)('%s', (_, create) => {
     await expectSound()
   })
 
-  test('that is refused before the commit keeps no files', async () => {
+  test('that is refused before the commit leaves no files', async () => {
     const who = await spender()
     const sent = await create.body(who)
     const files = await filesIn(create.folder)

@@ -171,8 +171,8 @@ const expectBusy = (answer: Answer | undefined, code: 'rate_limit_exceeded' | 's
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
 }
 
-describe('an account that fills its share', () => {
-  test('keeps no other account waiting, is refused beyond its limit, and leaves nothing behind', async () => {
+describe('an account at its limit', () => {
+  test('delays no other account, is refused above its limit, and leaves no files', async () => {
     await start()
     const ofA = openRequests()
     for (let sent = 0; sent < 5; sent += 1) ofA.send(transcribe(a, flac, { signal: ofA.signal }))
@@ -196,7 +196,7 @@ describe('an account that fills its share', () => {
     expect(again.map(({ status }) => status)).toEqual([200, 200, 200])
   })
 
-  test('is counted over every kind of media work together', async () => {
+  test('is counted across all kinds of media work', async () => {
     await start()
     const [cut, sheet] = [await completedTask(a), await completedTask(a)]
     const ofA = openRequests()
@@ -248,7 +248,7 @@ describe('other limits', () => {
     await open.leave()
   })
 
-  test('without admission control none of them holds', async () => {
+  test('do not apply without admission control', async () => {
     await start({ ADMISSION_CONTROL: 'false', LIMIT_MEDIA_WORK: 'total=1' })
     const ofA = openRequests()
     for (let sent = 0; sent < 5; sent += 1) ofA.send(transcribe(a, flac, { signal: ofA.signal }))
@@ -262,7 +262,7 @@ describe('other limits', () => {
 })
 
 describe('a client that disconnects', () => {
-  test('and gave an Idempotency-Key finds its reply when it comes back', async () => {
+  test('gets its response later with the same Idempotency-Key', async () => {
     await start()
     const headers = { 'idempotency-key': 'again' }
     const leaving = new AbortController()
@@ -276,7 +276,7 @@ describe('a client that disconnects', () => {
     expect(second.headers.get('idempotent-replayed')).toBe('true')
   })
 
-  test('ends a character that nobody else waits for, and the next request makes it', async () => {
+  test('aborts a character that no other client waits for, and the next request creates it', async () => {
     await start()
     const id = await completedTask(a)
     const before = await recordOf(gateway)
@@ -291,7 +291,7 @@ describe('a client that disconnects', () => {
     expect((await character(a, wanted)).status).toBe(200)
   })
 
-  test('leaves a character to another one that waits for it', async () => {
+  test('does not abort a character that another client waits for', async () => {
     await start()
     const wanted = { from_task: await completedTask(a), timestamps: '1,3' }
     const leaving = openRequests()
@@ -303,7 +303,7 @@ describe('a client that disconnects', () => {
     expect((await staying).status).toBe(200)
   })
 
-  test('ends a sheet of frames that nobody else waits for', async () => {
+  test('aborts a spritesheet that no other client waits for', async () => {
     await start()
     const id = await completedTask(a)
     const leaving = new AbortController()
@@ -316,7 +316,7 @@ describe('a client that disconnects', () => {
     expect((await variant(a, id, 'spritesheet')).status).toBe(200)
   })
 
-  test('ends the download of its video', async () => {
+  test('aborts the download of its video', async () => {
     await start()
     const before = await recordOf(gateway)
     const open = openRequests()
@@ -329,7 +329,7 @@ describe('a client that disconnects', () => {
 })
 
 describe('a video from a URL', () => {
-  test('takes no place while it is downloaded, and an account downloads two at once', async () => {
+  test('uses no slot of media work during its download, and an account downloads two at once', async () => {
     await start({ LIMIT_MEDIA_WORK: 'account=16' })
     const open = openRequests()
     for (const name of ['1', '2', '3', '4']) {
@@ -344,14 +344,14 @@ describe('a video from a URL', () => {
     await eventually(() => endless.open).toBe(0)
   })
 
-  test('is not downloaded where the disk has no room for it', async () => {
+  test('is not downloaded if the disk has too little space', async () => {
     await start({ DISK_FREE_BYTES_MIN: String(Number.MAX_SAFE_INTEGER) })
     expectBusy(await character(a, { url: `${videosUrl}/endless` }), 'service_unavailable')
     expect(endless.asked).toBe(0)
     expect((await character(a, { from_task: await completedTask(a) })).status).toBe(200)
   })
 
-  test('whose request ran out of patience is made all the same', async () => {
+  test('is completed even if its request has timed out', async () => {
     await start()
     await using hurried = await startGateway(
       { FETCH_ALLOW_ORIGINS: videosUrl, CHARACTER_WAIT_SECONDS: '0', FFMPEG_PATH: ffmpeg.path, ...limits },

@@ -4,7 +4,7 @@ import { createDatabase } from '../kit/database.ts'
 
 const connectionsThatListen = `from pg_stat_activity where datname = current_database() and application_name = 'kinora-listen'`
 
-test('all who listen share a connection, and all are told when it was lost and is there again', async () => {
+test('all listeners share a connection, and all are called after a reconnect', async () => {
   await using database = await createDatabase()
   const { postgres } = database
   const heard: Record<string, (string | undefined)[]> = { first: [], second: [], other: [] }

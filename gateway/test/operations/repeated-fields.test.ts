@@ -46,7 +46,7 @@ const expectRefused = async (path: string, parts: [string, string | Blob][], par
   expect(await recordOf(gateway)).toEqual(before)
 }
 
-describe('a field that may come once is refused when it comes twice', () => {
+describe('a single field is refused when it is sent twice', () => {
   test.each(fields)('%s: %s', async (_, name, { path, isFile }) => {
     const value = isFile ? pixel : 'x'
     await expectRefused(
@@ -59,7 +59,7 @@ describe('a field that may come once is refused when it comes twice', () => {
     )
   })
 
-  test('all operations that take a form are among them', () => {
+  test('all operations that accept a form are covered', () => {
     expect(new Set(fields.map(([operation]) => operation))).toEqual(
       new Set([
         'POST /v1/videos',
@@ -101,7 +101,7 @@ describe('a field that may come once is refused when it comes twice', () => {
   })
 })
 
-describe('what is no repetition', () => {
+describe('not a repetition', () => {
   const order: [string, string][] = [
     ['model', 'vidB-2'],
     ['prompt', 'A whale'],
@@ -151,7 +151,7 @@ describe('what is no repetition', () => {
         ['input_reference', pixel],
       ],
     ],
-  ])('but family A takes one image: %s', async (_, images) => {
+  ])('family A accepts one image: %s', async (_, images) => {
     const ofA: [string, string][] = [
       ['model', 'vidA_3_1'],
       ['prompt', 'A'],

@@ -36,8 +36,8 @@ const requestIdOf = ({ headers }: { headers: Headers }) => headers.get('x-reques
 
 const order = { model: 'vidB-2', prompt: 'A secret whale', seconds: '4', size: '480x480' }
 
-describe('the log of requests', () => {
-  test('has who asked what, how it went and which task it was about, and nothing of what was asked', async () => {
+describe('the request log', () => {
+  test('records caller, operation, status and task of a request, and none of its content', async () => {
     const answer = await ask(`${gateway.url}/v1/videos?note=secret-query`, key.text, {
       method: 'POST',
       body: form(order),
@@ -72,7 +72,7 @@ describe('the log of requests', () => {
     expect(rows).toEqual([{ leaks: 0 }])
   })
 
-  test('has refusals of a known key with their code', async () => {
+  test('records refused requests of a valid key with their error code', async () => {
     const other = await createKey(gateway.database.postgres, accountId)
     const refused = await askJson(`${gateway.url}/v1/videos`, other.text, { ...order, seconds: 999 })
     expect(refused.status).toBe(400)
@@ -85,7 +85,7 @@ describe('the log of requests', () => {
     })
   })
 
-  test('has no rows of refused requests without a known key, but of keys that may not be used here', async () => {
+  test('records no refused anonymous requests, but those of keys without permission', async () => {
     const { postgres } = gateway.database
     const elsewhere = await createKey(postgres, accountId, { addresses: ['192.0.2.1'] })
     const link = `/media/${uuidV7()}/video.mp4?expires=1&key=00000000&signature=x`
@@ -106,14 +106,14 @@ describe('the log of requests', () => {
     expect(rows).toHaveLength(0)
   })
 
-  test('names no model that is none of ours', async () => {
+  test('names no unknown model', async () => {
     const other = await createKey(gateway.database.postgres, accountId)
     await askJson(`${gateway.url}/v1/videos`, other.text, { ...order, model: 'a prompt in the wrong place' })
     const [logged] = await found(`?key_id=${other.id}`, 1)
     expect(logged).toMatchObject({ error_code: 'model_not_found', model: null })
   })
 
-  test('has what operators asked, under their key, and no probes', async () => {
+  test('records the requests of operators with their key, and no health probes', async () => {
     await ask(`${gateway.url}/readyz`, undefined)
     const other = await createKey(gateway.database.postgres, accountId, { kind: 'admin' })
     await ask(`${gateway.url}/admin/v1/tasks`, other.text)
@@ -125,7 +125,7 @@ describe('the log of requests', () => {
     expect(rows).toHaveLength(0)
   })
 
-  test('pages show each request once, newest first, while more come in', async () => {
+  test('pages list each request once, newest first, while new ones arrive', async () => {
     const other = await createKey(gateway.database.postgres, accountId)
     for (let count = 0; count < 7; count += 1) await ask(`${gateway.url}/v1/models`, other.text)
     const all = await found(`?key_id=${other.id}`, 7)
@@ -142,7 +142,7 @@ describe('the log of requests', () => {
     expect(times).toEqual(times.toSorted((a, b) => b - a))
   })
 
-  test('is narrowed by account, operation, status, model and time', async () => {
+  test('can be filtered by account, operation, status, model and time', async () => {
     const { postgres } = gateway.database
     const ownAccount = await createAccount(postgres)
     const own = await createKey(postgres, ownAccount)
@@ -174,7 +174,7 @@ describe('the log of requests', () => {
     expectProblem(await ask(`${gateway.url}/admin/v1/requests`, key.text), 'access_denied')
   })
 
-  test('a key says when it was last used, and nobody has to look it up again for that', async () => {
+  test('a key shows when it was last used, without invalidating the cache of keys', async () => {
     const { postgres } = gateway.database
     const used = await createKey(postgres, accountId)
     const pubsub: (string | undefined)[] = []
@@ -206,7 +206,7 @@ const answered = (given: Partial<CompletedRequest>): CompletedRequest => ({
   ...given,
 })
 
-test('requests without a known key are counted by operation and status, and only some have rows', async () => {
+test('anonymous requests are counted by operation and status, and only some have rows', async () => {
   const { postgres } = gateway.database
   const lines: unknown[] = []
   const log = createLog({ level: 'silent' }, 'test')
@@ -233,8 +233,8 @@ test('requests without a known key are counted by operation and status, and only
   ])
 })
 
-describe('while the database is away', () => {
-  test('requests are kept up to a most, the others are dropped and counted, and none is written twice', async () => {
+describe('while the database is unreachable', () => {
+  test('requests are buffered up to a limit, others are dropped and counted, and none is written twice', async () => {
     await using proxy = await startProxy(gateway.database.url)
     const postgres = connectPostgres(
       { url: proxy.url, connectionsMax: 1 },
