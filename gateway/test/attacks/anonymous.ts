@@ -1,4 +1,4 @@
-/** Requests without a usable key, more than an address may send: unknown paths, forged links, character pages, wrong keys. */
+/** Requests without a valid key above the limit of an address: unknown paths, forged links, character pages, wrong keys. */
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 
@@ -7,7 +7,7 @@ import type { Attack } from './target.ts'
 
 export const perSecond = 300
 const connections = 8
-/** Fewer than the API takes on one connection, after which Node answers by itself. */
+/** Fewer than the API accepts on one connection, above which Node responds by itself. */
 const perConnection = 500
 
 export const anonymous: Attack = async ({ mediaPath }) => {

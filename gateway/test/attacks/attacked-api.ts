@@ -1,4 +1,4 @@
-/** An API process with default settings on a database of its own, and the accounts of an attack: victim, operator, attacker. */
+/** An API process with default settings and its own database, with the accounts of an attack: victim, operator, attacker. */
 import { randomInt } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,12 +23,12 @@ import { formBody, formType, partHead } from './client.ts'
 import type { Probe, ProbeTarget } from './probes.ts'
 import type { Target } from './target.ts'
 
-/** What several attacks in a row share. */
+/** Shared by consecutive attacks. */
 export interface AttackFixtures extends AsyncDisposable {
   directory: string
   database: TestDatabase
   video: Buffer
-  /** Three seconds of sound, in a format that needs a program to be measured. */
+  /** Three seconds of sound in a format that only a program can measure. */
   clip: Buffer
   recordings: string[]
 }
@@ -37,17 +37,17 @@ export interface AttackedApi extends AsyncDisposable {
   pid: number
   spoolDirectory: string
   target: Target
-  /** The same with keys and an address of its own, for an attack before the one that is measured. */
+  /** Another target with its own keys and address, for the warm-up before the measured attack. */
   rehearsal: Target
   probeTarget: ProbeTarget
   probes: Probe[]
   /** Starts those programs for media, and is only measured where an attack is about them. */
   transcriptionProbe: Probe
-  /** Harmless requests of the attacker's account, which must succeed once the attacker is gone. */
+  /** Harmless requests of the attacker's account, which must succeed after the attack. */
   attackersOwn: Probe[]
   /** Ends the process at once. */
   kill: () => Promise<void>
-  /** Ends the process as an operator would, or at once if that takes too long. */
+  /** Stops the process gracefully, or kills it if that takes too long. */
   stop: () => Promise<void>
 }
 
@@ -55,7 +55,7 @@ const audioBytesMax = 24 * 1_048_576
 const stopMsMax = 8_000
 const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
 
-/** Three recordings that are cheap to send and take seconds of processor time to measure. */
+/** Three recordings that are cheap to send and take seconds of CPU time to measure. */
 const makeRecordings = async (directory: string): Promise<string[]> => {
   const minute = wave(60)
   const silence = waveOf(Buffer.alloc(2 * 16_000 * 7_000))
@@ -96,8 +96,7 @@ export const makeFixtures = async (): Promise<AttackFixtures> => {
 }
 
 /**
- * Loopback addresses that nobody used before: limits per address are counted in a Redis that other runs share, and all
- * of 127.0.0.0/8 is this machine.
+ * Unused loopback addresses from 127.0.0.0/8, because runs share a Redis that counts the limits per address.
  */
 const createAddresses = () => {
   const prefix = `127.${randomInt(1, 255)}.${randomInt(256)}`
@@ -133,7 +132,7 @@ const probesOf = (victim: string, operator: string, clip: Buffer) => {
     path: '/v1/audio/transcriptions?dry_run=true',
     headers: { 'content-type': formType, authorization: `Bearer ${victim}` },
     body: formBody([partHead('model'), Buffer.from('asr-1'), partHead('file', 'clip.mp3'), clip]),
-    // Programs are started for it, which takes a tenth of a second on an idle machine.
+    // It starts programs, which takes a tenth of a second on an idle machine.
     enoughMs: 1_000,
   }
   return { probes, transcriptionProbe }
@@ -178,7 +177,7 @@ export const startAttackedApi = async (
       REDIS_URL: inject('redisUrl'),
       // Nothing listens there: neither the engine nor a provider is needed to accept a create.
       LOCAL_URL: 'http://127.0.0.1:9',
-      // As they are without a setting.
+      // The defaults.
       LIMIT_ADDRESS_PER_3_MINUTES: '',
       LIMIT_CONNECTIONS_PER_ADDRESS: '',
       LOG_LEVEL: '',
@@ -214,7 +213,7 @@ export const startAttackedApi = async (
     await Promise.race([api.stop(), sleep(stopMsMax, undefined, { signal: stopped.signal })])
     stopped.abort()
     try {
-      // Only there if it has not ended within its time.
+      // Set only if the process has not ended in time.
       process.kill(pid, 'SIGKILL')
     } catch {
       return

@@ -1,6 +1,6 @@
 /**
- * The attacker as a process of its own, so that it does not share an event loop with the probes. It prepares, says that
- * it is ready, attacks when told to, and ends by itself: after its time, or when the process that started it is gone.
+ * The attacker runs in its own process, so that it does not share an event loop with the probes. It prepares, reports
+ * that it is ready, attacks on command, and ends after its time or together with the process that started it.
  */
 import { setPriority } from 'node:os'
 
@@ -13,7 +13,7 @@ export type ToAttacker =
   | { kind: 'attack'; durationMs: number }
 export type FromAttacker = { kind: 'ready' } | { kind: 'done'; answers: Record<string, number> }
 
-// A real attacker has a machine of its own: here it must not take processor time from the API.
+// A real attacker has its own machine; here it must not take CPU time from the API.
 setPriority(10)
 process.on('disconnect', () => process.exit())
 
@@ -24,18 +24,18 @@ const received = () =>
   })
 
 const order = await received()
-if (order.kind !== 'prepare') throw new Error('the attacker was told to attack before it was told what')
+if (order.kind !== 'prepare') throw new Error('the attacker got an order to attack before it was prepared')
 const run = await attacks[order.attack](order.target)
 tell({ kind: 'ready' })
 const start = await received()
 if (start.kind !== 'attack') throw new Error('the attacker was prepared twice')
 const signal = AbortSignal.timeout(start.durationMs)
-// Also ends an attack whose connections do not let go.
+// Also ends an attack whose connections stay open.
 setTimeout(() => process.exit(), start.durationMs + 2_000)
 const client = createClient(order.target, signal)
 const ended = new Promise((resolve) => signal.addEventListener('abort', resolve))
 await run(client, signal)
-// An attack that has used up what its keys allow is over when its time is.
+// An attack that has used up its rate limits still ends only after its time.
 await ended
 tell({ kind: 'done', answers: client.answers })
 process.disconnect()

@@ -7,7 +7,7 @@ import { lengths, runAttack, type AttackResult } from './run-attack.ts'
 
 const length = process.env['PROVE_ATTACKS'] === 'full' ? lengths.full : lengths.quick
 const names = Object.keys(attacks) as AttackName[]
-/** What it is compared with need not be exact where the difference must be large. */
+/** The baseline may be inexact, because the expected difference is large. */
 const controlLength = { ...length, beforeMs: Math.min(length.beforeMs, 1_000) }
 let fixtures: AttackFixtures
 
@@ -21,7 +21,7 @@ const report = (meta: TaskMeta, name: string, { line, answers, ownDelayMs }: Att
   console.log(meta.attack.line)
 }
 
-/** Whatever else the machine does can only make a line worse, so in quick mode the best of three counts. */
+/** Other load on the machine can only make a result worse, so in quick mode the best of three counts. */
 const triesMax = length === lengths.quick ? 3 : 1
 
 describe('with default settings', () => {

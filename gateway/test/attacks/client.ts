@@ -1,6 +1,6 @@
 /**
  * The attacker's HTTP client. It writes raw bytes, because most attacks need what a real HTTP client refuses to send,
- * and because the attacker should take as little processor time as possible from the API on the same machine.
+ * and because the attacker should use as little CPU time as possible on the API's machine.
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,20 +8,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Target } from './target.ts'
 
 export interface Client {
-  /** How often each status was answered, and how many connections were cut off before an answer. */
+  /** How often each status was received, and how many connections were closed before a response. */
   answers: Record<string, number>
-  /** Opens a connection whose answers are counted. */
+  /** Opens a connection whose responses are counted. */
   open: (onStatus?: (status: number) => void) => Socket
   /** Opens a connection from which nothing is ever read. */
   openUnread: () => Socket
-  /** Sends one request on a connection of its own and closes it after the answer, or soon after the last byte. */
+  /** Sends one request on its own connection and closes it after the response, or soon after the last byte. */
   exchange: (pieces: Iterable<Buffer>, ending?: 'answer' | 'disconnect') => Promise<void>
 }
 
-/** In turn: while the key is looked up, while the body is read, while the work is under way. */
+/** In rotation: during authentication, while the body is read, and during the work. */
 const disconnectAfterMs = [0, 20, 300]
 
-/** Writes all pieces, each once the one before has left; stops when the connection closes. */
+/** Writes all chunks, each after the one before was flushed; stops when the connection closes. */
 export const send = async (socket: Socket, pieces: Iterable<Buffer>): Promise<void> => {
   for (const piece of pieces) {
     if (socket.destroyed) return
@@ -96,23 +96,23 @@ const closing = Buffer.from(`\r\n--${boundary}--\r\n`)
 
 export const formType = `multipart/form-data; boundary=${boundary}`
 
-/** What stands in front of a part of a form; with a file name the part is a file. */
+/** The head of a part of a form; with a file name the part is a file. */
 export const partHead = (name: string, filename?: string): Buffer => {
   const file = filename === undefined ? '' : `; filename="${filename}"`
   return Buffer.from(`\r\n--${boundary}\r\ncontent-disposition: form-data; name="${name}"${file}\r\n\r\n`)
 }
 
-/** A form as a whole. */
+/** A complete form. */
 export const formBody = (parts: Buffer[]): Buffer => Buffer.concat([...parts, closing])
 
-/** A whole request with a form, as pieces. */
+/** A complete request with a form, in chunks. */
 export const formRequest = (path: string, key: string, parts: Buffer[]): Buffer[] => {
   const pieces = [...parts, closing]
   const length = pieces.reduce((sum, { length }) => sum + length, 0)
   return [head('POST', path, key, { 'content-type': formType, 'content-length': length }), ...pieces]
 }
 
-/** Starts so many works, some at a time. A limit of requests per minute and key can be used up at once in this way. */
+/** Starts this many requests, some at a time, to use up a limit per minute at once. */
 export const burst = async (
   signal: AbortSignal,
   { count, atOnce }: { count: number; atOnce: number },
@@ -128,7 +128,7 @@ export const burst = async (
   await Promise.all(Array.from({ length: Math.min(count, atOnce) }, worker))
 }
 
-/** Starts a work at every tick, without waiting for those before. Skips ticks while too many are under way. */
+/** Starts a request at every tick without waiting for earlier ones. Skips ticks while too many are under way. */
 export const paced = async (
   signal: AbortSignal,
   { perSecond, atOnceMax = 100 }: { perSecond: number; atOnceMax?: number },

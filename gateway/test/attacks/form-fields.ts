@@ -1,11 +1,11 @@
-/** Forms that are large in every way: many large fields, files nobody asked for, uploads that slow down to a trickle. */
+/** Large forms: many large fields, unexpected files, uploads that slow down to a trickle. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { burst, formRequest, formType, head, paced, partHead, send } from './client.ts'
 import type { Attack } from './target.ts'
 
 const mebibyte = 1_048_576
-/** All that fits into the 88 MiB of a form, of the 100 fields it may have. */
+/** The largest fields that fit into the 88 MiB and 100 fields of a form. */
 const largeFields = 87
 const createsPerMinute = 60
 const audioPerMinute = 120

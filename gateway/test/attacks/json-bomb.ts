@@ -1,4 +1,4 @@
-/** Gzip bodies of some 90 KB that grow to the largest JSON the operation takes: many arrays, deep nesting, many texts. */
+/** Gzip bodies of about 90 KB that inflate to the largest JSON the operation accepts: arrays, deep nesting, many texts. */
 import { gzipSync } from 'node:zlib'
 
 import { burst, head, paced } from './client.ts'

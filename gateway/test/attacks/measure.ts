@@ -1,4 +1,4 @@
-/** What a process uses, by what the system says of it: memory, descriptors, child processes, connections, spooled files. */
+/** The resources of a process as the system reports them: memory, descriptors, children, connections, spooled files. */
 import { readFileSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ export const readSpool = async (directory: string): Promise<Spool> => {
     names.map((name) =>
       stat(join(directory, name)).then(
         ({ size }) => size,
-        // Files come and go while they are listed.
+        // A file may be deleted while it is listed.
         () => 0,
       ),
     ),
@@ -74,7 +74,7 @@ export const readUsage = async (pid: number, spoolDirectory: string): Promise<Us
 
 const everyMs = 50
 
-/** Reads the usage again and again until the signal aborts or the process ends; answers the most of each. */
+/** Samples the usage until the signal aborts or the process ends; returns the maximum of each value. */
 export const watchUsage = async (
   pid: number,
   spoolDirectory: string,
@@ -92,13 +92,13 @@ export const watchUsage = async (
   return most
 }
 
-/** Answers later what share of the processors' time was used since now, by whatever runs on this machine. */
+/** Returns a function that gives the share of CPU time used on this machine since now. */
 export const startBusyShare = (): (() => number) => {
   const read = () => {
     const [, ...times] = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? '').split(/\s+/)
     const all = times.slice(0, 8).map(Number)
     const total = all.reduce((sum, time) => sum + time, 0)
-    // The fourth and the fifth are idle time, the latter while waiting for a disk.
+    // The fourth and the fifth value are idle time and time of waiting for a disk.
     return { total, idle: (all[3] ?? 0) + (all[4] ?? 0) }
   }
   const before = read()

@@ -1,4 +1,4 @@
-/** Recordings that are expensive to measure and characters to cut, with callers who leave before they are done. */
+/** Recordings that are expensive to measure and characters to cut, with callers who disconnect early. */
 import { readFile } from 'node:fs/promises'
 
 import { burst, formRequest, head, paced, partHead } from './client.ts'
@@ -13,7 +13,7 @@ export const mediaWork: Attack = async ({ keys, taskId, recordings }) => {
   const transcription = (key: string, index: number) =>
     formRequest('/v1/audio/transcriptions', key, [...model, files[index % files.length] as Buffer])
   const character = (key: string, index: number) => {
-    // Another part of the video each time, so that no character is found to exist already.
+    // A different part of the video each time, so that no existing character is reused.
     const start = (index % 60) / 10
     const body = JSON.stringify({ from_task: taskId, timestamps: `${start},${start + 3}` })
     const headers = { 'content-type': 'application/json', 'content-length': body.length }

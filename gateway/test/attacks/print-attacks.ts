@@ -1,4 +1,4 @@
-/** Prints one line per attack as soon as it is over; for a test that failed also how the attacker's requests were answered. */
+/** Prints one line per attack when it ends; for a failed test also the responses to the attacker's requests. */
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
 declare module 'vitest' {

@@ -1,7 +1,7 @@
 /**
- * What everybody else experiences during an attack: requests at a fixed rate whose time is taken. They are sent whether
- * or not the ones before were answered, because a client that waits would hide a standstill, and each on a connection
- * of its own from one of many loopback addresses, so that no limit per address applies to them.
+ * Measures the service for other clients during an attack with requests at a fixed rate. They do not wait for earlier
+ * responses, because a waiting client would hide a standstill. Each has its own connection from one of many loopback
+ * addresses, so that no limit per address applies.
  */
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,26 +13,26 @@ export interface Probe {
   path: string
   headers: Record<string, string>
   body?: Buffer
-  /** Up to this an answer is fast enough, however fast it is without an attack. */
+  /** A response below this time is fast enough, independent of the baseline. */
   enoughMs: number
 }
 
 interface Timing {
-  /** One entry per request; one that failed counts as the time limit. */
+  /** One entry per request; a failed request counts as the time limit. */
   timesMs: number[]
   failed: number
-  /** When the requests that were not answered yet were sent. */
+  /** The start times of the requests without a response. */
   waitingSinceMs: Set<number>
 }
 
 export type Timings = Record<string, Timing>
 
-/** The reason for a signal that ends the probes together with the API: what is under way then has not failed. */
+/** The abort reason that ends the probes together with the API; requests under way then have not failed. */
 export const stoppedEarly = 'stopped early'
 
 export interface ProbeTarget {
   port: number
-  /** Answers another source address each time. */
+  /** Returns another source address each time. */
   nextAddress: () => string
 }
 
@@ -40,8 +40,8 @@ const timeLimitMs = 10_000
 const underWayMax = 100
 
 /**
- * The 99th percentile by rank, but never the largest of all: with few samples that would be a single moment at which a
- * busy machine did something else. It is the same statistic before and during an attack.
+ * The 99th percentile by rank, but never the maximum, which with few samples would be a single hiccup of a busy
+ * machine. The same statistic is used before and during an attack.
  */
 export const p99Of = (timesMs: number[]): number => {
   const sorted = timesMs.toSorted((a, b) => a - b)
@@ -49,7 +49,7 @@ export const p99Of = (timesMs: number[]): number => {
   return sorted[Math.max(0, rank - 1)] ?? 0
 }
 
-/** Sends a probe once. Answers the time it took, or undefined when it failed. */
+/** Sends a probe once; returns its duration, or undefined if it failed. */
 export const probeOnce = (
   { port, nextAddress }: ProbeTarget,
   { method, path, headers, body }: Omit<Probe, 'name' | 'perSecond' | 'enoughMs'>,

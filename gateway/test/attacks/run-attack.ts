@@ -1,4 +1,4 @@
-/** Runs one attack against an API of its own and judges what everybody else noticed of it. */
+/** Runs one attack against its own API and judges the effect on other clients. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -29,7 +29,7 @@ export interface AttackLength {
   rehearsalMs: number
   beforeMs: number
   duringMs: number
-  /** How long the traces of an attack may take to go away. */
+  /** How long the resources of an attack may take to be released. */
   afterMs: number
 }
 
@@ -42,7 +42,7 @@ interface Limits {
   slowdown: number
   memoryMib: number
   descriptors: number
-  /** Of the refusals without a key, the share that may have a row in the request log, or so many rows. */
+  /** The share of anonymous refusals that may have a row in the request log, or this many rows. */
   loggedShare: number
   loggedRows: number
 }
@@ -56,19 +56,19 @@ const limits: Limits = {
 }
 
 /**
- * Where something else keeps the processors busy, what is enough on an idle machine is not to be had. That shows before
- * an attack by the processors, and during it by a server beside the API that does nothing and is not attacked.
+ * Other load on the machine makes the limits of an idle machine unreachable. Before an attack the CPU usage shows that
+ * load, and during it the response times of an idle server beside the API that is not attacked.
  */
 const busyShare = 0.8
 const bareMsEnough = 20
 const busyFactorMax = 3
 
-/** Beyond these the API is killed, so that a successful attack does not take the machine down. */
+/** Above these limits the API is killed, so that a successful attack does not take the machine down. */
 const killAt = { residentMib: 4_096, spooledBytes: 8 * 1024 ** 3 }
-/** The API opens connections to its database as it needs them and keeps them. */
+/** The API opens connections to its database on demand and retains them. */
 const descriptorsKept = 16
 
-/** What the API had before the attack. */
+/** The resources of the API before the attack. */
 interface Baseline {
   descriptors: number
   files: number
@@ -86,10 +86,10 @@ interface Left {
 
 export interface AttackResult {
   line: string
-  /** What was beyond its limit; empty for an attack that failed. */
+  /** The exceeded limits; empty for an attack that failed. */
   problems: string[]
   answers: Record<string, number>
-  /** How late this process was itself, in the 99th of 100 cases: times cannot be told more exactly than that. */
+  /** The 99th percentile of this process's own delay, which bounds the precision of all times. */
   ownDelayMs: number
 }
 
@@ -136,7 +136,7 @@ const startAttacker = (attack: AttackName, target: Target) => {
   }
 }
 
-/** A short attack before the one that is measured: code that runs for the first time is compiled first. */
+/** A short warm-up attack, because code that runs for the first time is compiled first. */
 const rehearse = async (
   name: AttackName,
   { rehearsal }: AttackedApi,
@@ -152,7 +152,7 @@ const rehearse = async (
   }
 }
 
-/** How much slower the machine may be said to be than an idle one. */
+/** The largest factor by which the machine may count as slower than an idle one. */
 const busyFactorOf = (isBusyBefore: boolean, bare: Timings): number =>
   isBusyBefore
     ? busyFactorMax
@@ -165,7 +165,7 @@ const bareProbe: Probe = {
   ...{ name: 'bare server', perSecond: 20, method: 'GET', path: '/', headers: {}, enoughMs: bareMsEnough },
 }
 
-/** The share of late answers at which an attack has succeeded beyond doubt: a p99 allows for a tenth of it. */
+/** The share of late responses at which an attack has certainly succeeded: ten times what a p99 allows. */
 const lateShare = 0.1
 
 const isClearlySlow = (probe: Probe, before: Timings, during: Timings, duringMs: number): boolean => {
@@ -182,7 +182,7 @@ const findLeft = async (
   { pid, spoolDirectory, target, probeTarget, attackersOwn }: AttackedApi,
   baseline: Baseline,
 ): Promise<Left> => {
-  // The requests come first, so that their own connections are not counted.
+  // The requests are sent first, so that their own connections are not counted.
   const own = await Promise.all(attackersOwn.map((probe) => probeOnce(probeTarget, probe)))
   const [connections, descriptors, spool, processes] = await Promise.all([
     countConnections(target.port, target.address),
@@ -201,7 +201,7 @@ const findLeft = async (
 
 const sumOf = (left: Left) => Object.values(left).reduce((sum: number, count: number) => sum + count, 0)
 
-/** Looks until nothing is left or the time is over. */
+/** Polls until nothing is left or the time is over. */
 const waitUntilNothingLeft = async (api: AttackedApi, baseline: Baseline, ms: number) => {
   const untilMs = performance.now() + ms
   let left = await findLeft(api, baseline)
@@ -281,7 +281,7 @@ export const runAttack = async (
   })
   const [most] = await Promise.all([
     watching.then(async (most) => {
-      // A process that ended by itself cannot be watched any longer.
+      // A process that has ended can no longer be sampled.
       const hasEnded = !over.aborted
       wasKilled ||= hasEnded
       if (hasEnded || stopping.signal.aborted) {

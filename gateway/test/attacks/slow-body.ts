@@ -1,14 +1,14 @@
-/** Bodies that hardly arrive: announced large or without a length, one byte and then one a second; forms that go silent. */
+/** Slow bodies: large or of unknown length, sent at one byte per second; and forms that stall. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { formType, head, partHead } from './client.ts'
 import type { Attack } from './target.ts'
 
-/** More than the limit of descriptors, and far fewer than the machine can take. */
+/** More than the limit of descriptors, and far fewer than the machine can handle. */
 const connectionsMax = 1_500
 const tickMs = 50
 const openedPerTick = 30
-/** Once as many were opened as there may be, the API closes some, and an attacker only replaces them. */
+/** Above the limit the API closes connections, and the attacker only replaces them. */
 const reopenedPerTick = 5
 const oneByte = Buffer.from(' ')
 const oneByteChunk = Buffer.from('1\r\n \r\n')

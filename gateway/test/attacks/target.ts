@@ -1,6 +1,6 @@
 import type { Client } from './client.ts'
 
-/** Everything an attacker knows about the API under attack. */
+/** The attacker's knowledge of the API under attack. */
 export interface Target {
   port: number
   /** The loopback address that all of the attacker's connections come from. */

@@ -7,7 +7,7 @@ import type { Attack } from './target.ts'
 const connectionsMax = 150
 const tickMs = 50
 const openedPerTick = 3
-/** Once as many were opened as there may be, the API closes some, and an attacker only replaces them. */
+/** Above the limit the API closes connections, and the attacker only replaces them. */
 const reopenedPerTick = 1
 const pipelined = 1_000
 
@@ -28,7 +28,7 @@ export const unreadMedia: Attack = async ({ mediaPath }) => {
         socket.on('close', () => {
           connections -= 1
         })
-        // Every third connection asks for what is not there, whose answers are small and many.
+        // Every third connection requests missing files, whose responses are small and many.
         socket.write(opened % 3 === 0 ? misses : downloads)
       }
       await sleep(tickMs, undefined, { signal }).catch(() => undefined)

@@ -1,4 +1,4 @@
-/** Calls to a gateway and what a test expects of their answers. */
+/** Calls to a gateway, and assertions on their responses. */
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 
@@ -37,7 +37,7 @@ export const form = (fields: Record<string, string | Blob>): FormData => {
   return data
 }
 
-/** Exactly the table's status and type, this code, this param or none, and the id of the request. */
+/** Expects exactly the status and type of the error table, this code, this param or none, and the request id. */
 export const expectProblem = (answer: Answer, code: ErrorCode, param?: string): void => {
   expect(answer.body).toEqual({
     error: {
@@ -64,7 +64,7 @@ export const askJson = (
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 
-/** Writes bytes to the gateway as they are and answers all that comes back until it closes the connection. */
+/** Writes raw bytes to the gateway; returns everything received until it closes the connection. */
 export const askRaw = (url: string, bytes: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)
@@ -77,10 +77,10 @@ export const askRaw = (url: string, bytes: string): Promise<string> =>
     socket.write(bytes)
   })
 
-/** An address of this run's own: limits are counted in a Redis that other runs share, and IPv6 by the /64. */
+/** An address that only this run uses, because runs share a Redis for rate limits, which counts IPv6 by /64. */
 export const randomAddress = () => `2001:db8:${randomBytes(4).toString('hex').replace(/^.{4}/, '$&:')}::1`
 
-/** A picture small enough to write down: one white pixel as PNG. */
+/** A small image: one white pixel as PNG. */
 export const pixelBytes = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8/5+hHgAHggJ/PchI7wAAAABJRU5ErkJggg==',
   'base64',

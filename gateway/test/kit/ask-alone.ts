@@ -1,4 +1,4 @@
-/** As `ask`, over a connection of its own: it is gone when the signal is aborted, and none is opened in its place. */
+/** Like `ask`, but with its own connection, which is closed and not replaced when the signal aborts. */
 import { request } from 'node:http'
 
 import type { Answer } from './answers.ts'

@@ -1,4 +1,4 @@
-/** A server that does nothing else, in a process of its own: how long its answers take shows how busy the machine is. */
+/** A minimal server in its own process. Its response times show how busy the machine is. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 

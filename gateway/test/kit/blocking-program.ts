@@ -1,4 +1,4 @@
-/** A program of the ffmpeg family that, for some parameters, does not begin before a test lets it. */
+/** A wrapper of an ffmpeg program that blocks for some parameters until a test releases it. */
 import { execFile } from 'node:child_process'
 import { mkdir, open, readdir, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,15 +8,15 @@ import { expect } from 'vitest'
 
 export interface BlockingProgram {
   path: string
-  /** The ids of the processes that were started and did block. */
+  /** The ids of all processes that blocked. */
   started: () => Promise<number[]>
-  /** Those of them that are still there. */
+  /** The ids of those that still run. */
   alive: () => Promise<number[]>
   untilStarted: (count: number) => Promise<void>
   untilAllEnded: () => Promise<void>
-  /** Lets every process go on, those to come too. */
+  /** Releases every process, including future ones. */
   release: () => Promise<void>
-  /** Ends the processes that are still there. */
+  /** Ends the processes that still run. */
   close: () => Promise<void>
 }
 
@@ -29,7 +29,7 @@ const isAlive = (pid: number) => {
   }
 }
 
-/** Blocks where the parameters, joined by spaces, have one of these texts. */
+/** Blocks if the parameters, joined by spaces, contain one of these texts. */
 export const blockingProgram = async (
   directory: string,
   program: 'ffmpeg' | 'ffprobe',
@@ -40,7 +40,7 @@ export const blockingProgram = async (
   const gate = join(directory, `${program}-gate`)
   await mkdir(startedDirectory, { recursive: true })
   await promisify(execFile)('mkfifo', [gate])
-  // The shell itself waits, in opening the pipe, so there is exactly one process to kill.
+  // The shell itself blocks when it opens the pipe, so there is exactly one process to kill.
   const script = [
     '#!/bin/sh',
     `case " $* " in ${texts.map((text) => `*"${text}"*`).join('|')})`,

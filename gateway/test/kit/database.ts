@@ -21,7 +21,7 @@ const onServer = async (text: string) => {
   }
 }
 
-/** A new database, cloned from the migrated one and dropped when it is disposed. A test file usually shares one. */
+/** Creates a database as a clone of the migrated template; disposing drops it. A test file usually shares one. */
 export const createDatabase = async (): Promise<TestDatabase> => {
   const name = `kinora_test_${randomBytes(6).toString('hex')}`
   await onServer(`create database ${name} template ${inject('template')}`)

@@ -1,10 +1,10 @@
-/** Somebody else's web server, with files at its paths. */
+/** A third-party web server that serves files. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface FileServer extends AsyncDisposable {
   url: string
-  /** The paths that were asked for. */
+  /** The requested paths. */
   asked: string[]
 }
 

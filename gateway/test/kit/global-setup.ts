@@ -1,4 +1,4 @@
-/** Migrates one template database a run; each test file clones it, which takes a tenth of a second. */
+/** Migrates one template database per run. Each test file clones it, which takes a tenth of a second. */
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 

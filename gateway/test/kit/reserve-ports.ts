@@ -1,4 +1,4 @@
-/** Ports that no other test on this machine is given, not even one of another checkout. */
+/** Reserves ports for one test on this machine, across checkouts. */
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** One file per port names the process that has it. The file of a process that is gone does not count. */
+/** One file per port names the process that owns it. The file of a dead process does not count. */
 const reserve = (port: number): boolean => {
   const file = join(reservations, String(port))
   try {
@@ -35,7 +35,7 @@ const reserve = (port: number): boolean => {
   return true
 }
 
-/** A free port for each name. A free port alone could be given to two tests before either listens on it. */
+/** Reserves a free port for each name. Without the files, two tests could get the same port before either listens. */
 export const reservePorts = async <Name extends string>(
   directory: string,
   names: readonly Name[],

@@ -5,7 +5,7 @@ export const residentMib = async (pid: number): Promise<number> => {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
 }
 
-/** The most that the process had resident while the work went on. */
+/** The peak resident memory of the process during the work. */
 export const peakDuring = async <Result>(pid: number, work: () => Promise<Result>) => {
   let peakMib = 0
   let isOver = false

@@ -1,4 +1,4 @@
-/** The API in this process, on a database of its own, listening on a port of the system's choice. */
+/** Starts the API in this process, on its own database and a free port. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -23,13 +23,13 @@ export const testEnvironment = (databaseUrl: string, directory: string): Environ
   KEY_HASH_SECRETS: keySecret,
   LINK_SECRETS: linkSecret,
   MEDIA_DIRECTORY: join(directory, 'media'),
-  // Nothing listens there: the engine is away unless a test starts one.
+  // Nothing listens there unless a test starts an engine.
   RESTATE_INGRESS_URL: 'http://127.0.0.1:9',
   RESTATE_ADMIN_URL: 'http://127.0.0.1:9',
   LIMIT_ADDRESS_PER_3_MINUTES: '0',
-  // All clients of a test have one address.
+  // All clients of a test share one address.
   LIMIT_CONNECTIONS_PER_ADDRESS: '10000',
-  // A gateway of a test shares the event loop with it: how late that is says nothing of the gateway.
+  // The gateway shares the event loop with the test, so its delay is meaningless.
   OVERLOAD_EVENT_LOOP_DELAY_MS: '0',
   LOG_LEVEL: 'silent',
 })
@@ -75,7 +75,7 @@ const recordedTables = [
   'key_quotas',
 ]
 
-/** All that a request may leave behind: of each table how many rows and a digest of them, and the files. */
+/** Everything that a request may leave: the row count and a digest of each table, and the files. */
 export const recordOf = async ({ database, directory }: Pick<TestGateway, 'database' | 'directory'>) => {
   const digests = recordedTables.map(
     (table) =>
@@ -88,22 +88,22 @@ export const recordOf = async ({ database, directory }: Pick<TestGateway, 'datab
 }
 
 export interface TestProxy extends AsyncDisposable {
-  /** The same address, through the proxy. */
+  /** The same URL through the proxy. */
   url: string
-  /** Bytes that went to the far side so far. */
+  /** The bytes sent to the server so far. */
   sentBytes: () => number
-  /** Cuts every connection and refuses new ones, as a server does that is down. */
+  /** Closes every connection and refuses new ones, like a server that is down. */
   cut: () => Promise<void>
-  /** Lets connections through again, at the same address. */
+  /** Accepts connections again, at the same URL. */
   mend: () => Promise<void>
   /**
-   * Cuts the next connection that commits a transaction with this statement, which it must not have prepared before:
-   * after the server has committed, or before it has heard of it. Resolves once that has happened.
+   * Closes the next connection that commits a transaction with this statement, which must not be prepared yet: after the
+   * server has committed, or before it receives the commit. Resolves once that has happened.
    */
   loseCommitOf: (statement: string, isCommitted: boolean) => Promise<void>
 }
 
-/** Something between a gateway and its database that a test can count and cut. */
+/** A proxy between a gateway and its database that counts bytes and can interrupt connections. */
 export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
   const target = new URL(targetUrl)
   const sockets = new Set<Socket>()
@@ -129,7 +129,7 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
       if (!isMarked || !chunk.includes('commit\0')) return
       const { isCommitted, onLost } = losing
       losing = undefined
-      // Everything before it was answered: the next reply is the one to the commit.
+      // Everything before it has a response, so the next response is that of the commit.
       far.unpipe(near)
       const lose = () => {
         near.destroy()
