@@ -1,7 +1,7 @@
 /** Starts the roles of the service and runs its one-off commands. */
 import { once } from 'node:events'
 
-import { auditWhole } from './billing/ledger/audit-ledger.ts'
+import { runFullAudit } from './billing/ledger/audit-ledger.ts'
 import type { Config } from './config.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { assertMigrated, migrate as migrateDatabase, migrationProblem } from './platform/migrate.ts'
@@ -69,14 +69,14 @@ export const previewRetention = (config: Config): Promise<SweepPreview> => withR
 /** Audits the whole ledger and stores the result, as a worker does. */
 export const auditBooks = async (
   config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>,
-): ReturnType<typeof auditWhole> => {
+): ReturnType<typeof runFullAudit> => {
   const postgres = connectPostgres(
     { url: config.DATABASE_URL, connectionsMax: 1 },
     createLog({ level: config.LOG_LEVEL }, 'audit'),
   )
   try {
     await assertMigrated(postgres)
-    return await auditWhole(postgres)
+    return await runFullAudit(postgres)
   } finally {
     await postgres.close()
   }

@@ -1,4 +1,4 @@
-/** What every worker does for the books, each minute: cycles that are over are renewed, and the ledger is audited. */
+/** Renews subscription cycles and audits the ledger, every minute in each worker. */
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { createAuditTick } from './ledger/audit-ledger.ts'
@@ -12,7 +12,7 @@ export const startBillingLoop = (dependencies: {
 }): { stop: () => Promise<void> } => {
   const { log } = dependencies
   const audit = createAuditTick(dependencies)
-  const turn = async () => {
+  const tick = async () => {
     try {
       const renewed = await renewCycles(dependencies)
       if (renewed > 0) log.info({ renewed }, 'subscriptions.renewed')
@@ -21,10 +21,10 @@ export const startBillingLoop = (dependencies: {
       log.warn({ err: error }, 'billing.tick-failed')
     }
   }
-  let underWay: Promise<void> | undefined
+  let running: Promise<void> | undefined
   const runTick = () => {
-    underWay ??= turn().finally(() => {
-      underWay = undefined
+    running ??= tick().finally(() => {
+      running = undefined
     })
   }
   runTick()
@@ -32,7 +32,7 @@ export const startBillingLoop = (dependencies: {
   return {
     stop: async () => {
       clearInterval(timer)
-      await underWay
+      await running
     },
   }
 }

@@ -50,15 +50,15 @@ const startMaintenance = async (postgres: Postgres, log: Log) => {
   await makePartitions()
   const daily = setInterval(() => void makePartitions(), dayMs)
   const meter = createMeter({ postgres, log })
-  const releaseLapsed = () =>
-    meter.releaseLapsed().catch((error: unknown) => log.warn({ err: error }, 'meter.not-released'))
-  await releaseLapsed()
+  const releaseAbandoned = () =>
+    meter.releaseAbandoned().catch((error: unknown) => log.warn({ err: error }, 'meter.not-released'))
+  await releaseAbandoned()
   const forgetRemoved = () =>
     deleteRemovedProviders(postgres).catch((error: unknown) =>
       log.warn({ err: error }, 'provider-config.not-cleared'),
     )
   const everyMinute = setInterval(() => {
-    void releaseLapsed()
+    void releaseAbandoned()
     void forgetRemoved()
   }, minuteMs)
   return {

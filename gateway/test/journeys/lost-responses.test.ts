@@ -9,10 +9,10 @@ import OpenAI from 'openai'
 import pLimit from 'p-limit'
 import { expect, inject, test } from 'vitest'
 
-import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
 import { askJson } from '../kit/answers.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
+import { brokenInvariants } from '../kit/ledger.ts'
 import { reservePorts } from '../kit/reserve-ports.ts'
 import { roleProcess } from '../kit/role-process.ts'
 import { startGateway, testEnvironment } from '../kit/start-gateway.ts'
@@ -70,7 +70,7 @@ const ledgerOf = async ({ postgres }: TestDatabase) => {
             (select held_micros from balances) as held,
             (select sum(hold_micros) from video_tasks) as wanted`,
   )
-  return { counts: rows[0], audit: await auditLedger(postgres) }
+  return { counts: rows[0], audit: await brokenInvariants(postgres) }
 }
 
 test('after a thousand lost responses and retries of the client library there are exactly a thousand tasks', async () => {
@@ -91,7 +91,7 @@ test('after a thousand lost responses and retries of the client library there ar
   expect(new Set(videos.map(({ id }) => id)).size).toBe(1_000)
   const { counts, audit } = await ledgerOf(gateway.database)
   expect(counts).toMatchObject({ tasks: 1_000, open: 1_000, holds: 1_000, held: counts?.['wanted'] })
-  expect(audit).toMatchObject({ sumMicros: 0, driftedBalances: 0 })
+  expect(audit).toEqual([])
   const { rows } = await gateway.database.postgres.query<{ id: string; prompt: string }>(
     `select id, video_order ->> 'prompt' as prompt from video_tasks`,
   )
@@ -188,7 +188,7 @@ test('a retry returns the task that a killed API process had committed before it
     }
     expect(await ledgerOf(database)).toMatchObject({
       counts: { tasks: 2, holds: 2 },
-      audit: { sumMicros: 0, driftedBalances: 0 },
+      audit: [],
     })
   } finally {
     await api.stop()

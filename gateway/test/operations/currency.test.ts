@@ -79,7 +79,8 @@ describe('an instance with CURRENCY=EUR', () => {
     const refused = await askJson(`${gateway.url}/v1/videos`, text, order)
     expectProblem(refused, 'insufficient_balance')
     expect(refused.body['error']).toMatchObject({
-      message: 'The balance of 0.00 EUR is too low; this request needs 0.40 EUR.',
+      message:
+        'The balance is too low: 0.00 EUR available; this request needs 0.40 EUR. Top up the account and try again.',
     })
   })
 

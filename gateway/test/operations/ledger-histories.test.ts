@@ -11,7 +11,7 @@ import { ApiError } from '@kinora/contract/errors'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { Caller } from '../../src/auth/caller.ts'
-import { auditRecent, auditWhole } from '../../src/billing/ledger/audit-ledger.ts'
+import { runIncrementalAudit, runFullAudit } from '../../src/billing/ledger/audit-ledger.ts'
 import { postMovements } from '../../src/billing/ledger/ledger-store.ts'
 import { adjust, topUp } from '../../src/billing/ledger/movements.ts'
 import { createMeter, type Meter, type Metered } from '../../src/billing/metering/meter.ts'
@@ -195,7 +195,7 @@ const newLane = (histories: History[], number: number): Lane => {
   } as unknown as Log
   return {
     ...{ histories, random, plan, postgres, unsettled },
-    meter: createMeter({ postgres, log }, { lapseSeconds: 3_600, prolongEveryMs: 3_600_000 }),
+    meter: createMeter({ postgres, log }, { leaseSeconds: 3_600, extendEveryMs: 3_600_000 }),
     admitVideo: createAdmitVideo({
       ...{ postgres, router, prices, deadlineMs: 3_600_000, queueLimits: () => queueDefaults },
       wakeDispatcher: () => undefined,
@@ -437,7 +437,7 @@ const late: { history: History; request: Open; captured: number }[] = []
 const lapse = async (meter: Meter) => {
   for (;;) {
     try {
-      if ((await meter.releaseLapsed()) === 0) return
+      if ((await meter.releaseAbandoned()) === 0) return
     } catch (error) {
       if (!isCrash(error)) throw error
     }
@@ -521,7 +521,7 @@ test(
     const perLane = Math.ceil(count / lanes)
     const all = chunks(histories, perLane).map((some, number) => newLane(some, number))
     const random = randomOf(seed)
-    await auditWhole(database.postgres)
+    await runFullAudit(database.postgres)
     for (let round = 0; round < rounds; round += 1) {
       // Tasks under way keep the price they were ordered at.
       await insertPrice(database.postgres, {
@@ -536,8 +536,8 @@ test(
     await Promise.all(all.map(({ meter }) => meter.close()))
     for (const { history, request, captured } of late) ended(history, request, captured)
 
-    const recent = await auditRecent(database.postgres)
-    const whole = await auditWhole(database.postgres)
+    const recent = await runIncrementalAudit(database.postgres)
+    const whole = await runFullAudit(database.postgres)
     for (const { findings } of [recent, whole]) {
       expect(findings.filter(({ violations }) => violations > 0)).toEqual([])
     }

@@ -3,7 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { Caller } from '../../src/auth/caller.ts'
 import { insertAccount } from '../../src/auth/key-store.ts'
-import { auditRecent, auditWhole, createAuditTick, isSound } from '../../src/billing/ledger/audit-ledger.ts'
+import {
+  runIncrementalAudit,
+  runFullAudit,
+  createAuditTick,
+  isSound,
+} from '../../src/billing/ledger/audit-ledger.ts'
 import { adjust, expire, topUp, type OperatorOrder } from '../../src/billing/ledger/movements.ts'
 import { readReceipt } from '../../src/billing/ledger/receipt.ts'
 import type { Period } from '../../src/billing/money/period.ts'
@@ -90,7 +95,7 @@ const movementsOf = async (accountId: string) => {
 
 /** What an audit has against this account or its tasks; those of other tests are their own. */
 const complaintsAbout = async (...names: string[]) => {
-  const { findings } = await auditWhole(database.postgres)
+  const { findings } = await runFullAudit(database.postgres)
   return findings.flatMap(({ invariant, examples }) =>
     examples.some((example) => names.some((name) => example.includes(name))) ? invariant : [],
   )
@@ -612,31 +617,31 @@ describe('the audit', () => {
         'update balances set spent_micros = spent_micros - 1',
       ],
     ]
-    const broken = ({ findings }: Awaited<ReturnType<typeof auditWhole>>) =>
+    const broken = ({ findings }: Awaited<ReturnType<typeof runFullAudit>>) =>
       findings.flatMap(({ invariant, violations }) => (violations > 0 ? invariant : []))
-    const clean = await auditWhole(postgres)
+    const clean = await runFullAudit(postgres)
     expect(broken(clean)).toEqual([])
     expect(isSound(clean.findings)).toBe(true)
     expect(dayOfTask).toBe(day)
     for (const [invariant, harm, mend] of tampered) {
       await postgres.query(harm)
-      expect(broken(await auditRecent(postgres))).toContain(invariant)
-      expect(broken(await auditWhole(postgres))).toContain(invariant)
+      expect(broken(await runIncrementalAudit(postgres))).toContain(invariant)
+      expect(broken(await runFullAudit(postgres))).toContain(invariant)
       await postgres.query(mend)
-      expect(broken(await auditWhole(postgres))).toEqual([])
+      expect(broken(await runFullAudit(postgres))).toEqual([])
     }
     for (const [invariant, harm, mend] of onlyWhole) {
       await postgres.query(harm)
-      const found = await auditWhole(postgres)
+      const found = await runFullAudit(postgres)
       expect(broken(found)).toEqual([invariant])
       expect(found.findings.find((each) => each.invariant === invariant)).toMatchObject({
         violations: 1,
         examples: [expect.stringMatching(new RegExp(`${keyId}|${accountId}`))],
       })
       // What only all of it can show stands until all of it was looked at again.
-      expect(broken(await auditRecent(postgres))).toEqual([invariant])
+      expect(broken(await runIncrementalAudit(postgres))).toEqual([invariant])
       await postgres.query(mend)
-      expect(broken(await auditWhole(postgres))).toEqual([])
+      expect(broken(await runFullAudit(postgres))).toEqual([])
     }
   })
 
@@ -644,11 +649,11 @@ describe('the audit', () => {
     await using own = await createDatabase()
     const { postgres } = own
     const accountId = await createAccount(postgres)
-    await auditWhole(postgres)
+    await runFullAudit(postgres)
     const { id: keyId } = await createKey(postgres, accountId)
     await acceptedAt(postgres, { accountId, keyId }, new Date())
     await createAccount(postgres)
-    expect(isSound((await auditRecent(postgres)).findings)).toBe(true)
+    expect(isSound((await runIncrementalAudit(postgres)).findings)).toBe(true)
     await postgres.query(
       'update balances set available_micros = available_micros - 1 where account_id = $1',
       [accountId],

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { ErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { auditLedger } from '../../src/billing/ledger/ledger-store.ts'
 import { removeExpired } from '../../src/transcription-tasks/lifecycle/remove-expired.ts'
 import { requeueStalled, claimAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
 import { planSegments } from '../../src/transcription-tasks/segments/plan-segments.ts'
@@ -13,6 +12,7 @@ import { createTranscriptionId } from '../../src/transcription-tasks/transcripti
 import { ask, askJson, askRaw, expectProblem, type Answer } from '../kit/answers.ts'
 import { recordingAt } from '../kit/expired.ts'
 import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
+import { brokenInvariants } from '../kit/ledger.ts'
 import { createTranscriber, spoken, type Pause, type Transcriber } from '../kit/recording.ts'
 import { audioForm, encoded, wave } from '../kit/sound.ts'
 import { recordOf, startGateway } from '../kit/start-gateway.ts'
@@ -103,12 +103,7 @@ const movementsOf = async (id: string) => {
   )
   return Object.fromEntries(rows.map(({ movement, micros }) => [movement, micros]))
 }
-const expectBalanced = async () =>
-  expect(await auditLedger(gateway.database.postgres)).toEqual({
-    sumMicros: 0,
-    driftedBalances: 0,
-    heldByFinished: 0,
-  })
+const expectBalanced = async () => expect(await brokenInvariants(gateway.database.postgres)).toEqual([])
 
 describe('a recording of twelve minutes', () => {
   const pauses: Pause[] = [

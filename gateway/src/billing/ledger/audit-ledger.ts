@@ -1,64 +1,62 @@
 /**
- * Audits the books from the record alone: all of it when an operator asks and once a day, and every minute all balances
- * and whatever has moved since. The last result is kept; what the last full one found is told until the next.
+ * Audits the ledger. A full audit runs once a day and on request; an incremental audit runs every minute and checks all
+ * balances and the tasks with recent entries. Findings of the last full audit stay in the result until the next one.
  */
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import {
-  findAll,
-  findRecent,
+  checkAll,
+  checkRecent,
   lockAudits,
   readAudit,
   writeAudit,
   type Finding,
+  type IncrementalFindings,
   type StoredAudit,
 } from './ledger-audit-store.ts'
 
-const wholeEveryMs = 86_400_000
-/** A leg is seen when its transaction ends; none takes this long. */
-const slackMs = 300_000
+const fullAuditEveryMs = 86_400_000
+/** Entries become visible at commit. No transaction takes this long. */
+const overlapMs = 300_000
 
 export const isSound = (findings: Finding[]): boolean => findings.every(({ violations }) => violations === 0)
 
-/** What was found now, and where that was not all there is to look at what the full audit found beside it. */
-const withStanding = (
-  { whole, ofTouched }: { whole: Finding[]; ofTouched: Finding[] },
-  fullAuditFindings: Finding[],
-): Finding[] =>
-  fullAuditFindings.map((standing) => {
-    const { invariant } = standing
-    const recent = ofTouched.find((finding) => finding.invariant === invariant)
-    const isWorse = recent !== undefined && recent.violations > standing.violations
-    return whole.find((finding) => finding.invariant === invariant) ?? (isWorse ? recent : standing)
+/** Combines the findings of an incremental audit with those of the last full audit. */
+const mergeFindings = ({ complete, partial }: IncrementalFindings, fullAuditFindings: Finding[]): Finding[] =>
+  fullAuditFindings.map((earlier) => {
+    const { invariant } = earlier
+    const recent = partial.find((finding) => finding.invariant === invariant)
+    const isWorse = recent !== undefined && recent.violations > earlier.violations
+    return complete.find((finding) => finding.invariant === invariant) ?? (isWorse ? recent : earlier)
   })
 
-/** Looks at everything. */
-export const auditWhole = (postgres: Postgres): Promise<StoredAudit> =>
+/** Checks every invariant over all entries. */
+export const runFullAudit = (postgres: Postgres): Promise<StoredAudit> =>
   postgres.transaction(async (database) => {
     await lockAudits(database)
     const checkedAt = new Date()
-    const findings = await findAll(database)
+    const findings = await checkAll(database)
     const durationMs = Date.now() - checkedAt.getTime()
     const audit = { checkedAt, durationMs, findings, fullAuditAt: checkedAt, fullAuditFindings: findings }
     await writeAudit(database, audit)
     return audit
   })
 
-/** Looks at what has changed since the last audit, and at everything where that was more than a day ago. */
-export const auditRecent = async (postgres: Postgres): Promise<StoredAudit> => {
+/** Checks the changes since the last audit; runs a full audit if the last one is more than a day old. */
+export const runIncrementalAudit = async (postgres: Postgres): Promise<StoredAudit> => {
   const last = await readAudit(postgres)
-  if (last === undefined || last.fullAuditAt.getTime() < Date.now() - wholeEveryMs)
-    return auditWhole(postgres)
+  if (last === undefined || last.fullAuditAt.getTime() < Date.now() - fullAuditEveryMs)
+    return runFullAudit(postgres)
   return postgres.transaction(async (database) => {
     await lockAudits(database)
     const { checkedAt: before, fullAuditAt, fullAuditFindings } = (await readAudit(database)) ?? last
     const checkedAt = new Date()
-    const found = await findRecent(database, new Date(before.getTime() - slackMs))
+    const found = await checkRecent(database, new Date(before.getTime() - overlapMs))
     const durationMs = Date.now() - checkedAt.getTime()
     const audit = {
       checkedAt,
       durationMs,
-      findings: withStanding(found, fullAuditFindings),
+      findings: mergeFindings(found, fullAuditFindings),
       fullAuditAt,
       fullAuditFindings,
     }
@@ -67,22 +65,22 @@ export const auditRecent = async (postgres: Postgres): Promise<StoredAudit> => {
   })
 }
 
-/** The last audit; the first one where there was none yet. */
+/** The last audit; runs the first one if there was none. */
 export const lastAudit = async (postgres: Postgres): Promise<StoredAudit> =>
-  (await readAudit(postgres)) ?? auditWhole(postgres)
+  (await readAudit(postgres)) ?? runFullAudit(postgres)
 
-/** What a worker does every minute: it looks, and cries out once for each thing it finds. */
+/** Runs every minute in each worker. Logs an error once for each newly broken invariant. */
 export const createAuditTick = ({ postgres, log }: { postgres: Postgres; log: Log }, everyMs = 50_000) => {
-  let told = new Set<string>()
+  let logged = new Set<string>()
   return async (): Promise<void> => {
     const last = await readAudit(postgres)
-    // Another worker has looked.
+    // Another worker may have run it already.
     const isFresh = last !== undefined && last.checkedAt.getTime() > Date.now() - everyMs
-    const { findings } = isFresh ? last : await auditRecent(postgres)
+    const { findings } = isFresh ? last : await runIncrementalAudit(postgres)
     const found = findings.filter(({ violations }) => violations > 0)
     for (const finding of found) {
-      if (!told.has(finding.invariant)) log.error(finding, 'ledger.unsound')
+      if (!logged.has(finding.invariant)) log.error(finding, 'ledger.unsound')
     }
-    told = new Set(found.map(({ invariant }) => invariant))
+    logged = new Set(found.map(({ invariant }) => invariant))
   }
 }

@@ -1,7 +1,7 @@
-/** What must hold of the books, each as a query for what breaks it. They read nothing but the record. */
+/** The invariants of the ledger, each as a query for its violations. */
 import type { Database } from '../../platform/postgres.ts'
 
-/** One of the rules: what was found against it, and some of the things it was found at. */
+/** The result of one invariant: the number of violations and some examples. */
 export interface Finding {
   invariant: string
   violations: number
@@ -12,11 +12,11 @@ export interface Finding {
 interface Invariant {
   name: string
   meaning: string
-  /** A query for `example`, one row per violation. `legs` is where it reads the ledger. */
-  breaches: (legs: string) => string
+  /** A query that returns `example`, one row per violation. `legs` is the source of ledger entries. */
+  violations: (legs: string) => string
 }
 
-/** The movements of each task, added up by kind. */
+/** The sums of each task's movements, by kind. */
 const byTask = (legs: string) =>
   `select day, task_id, coalesce(sum(amount_micros) filter (where movement = 'hold' and book = 'held'), 0) as hold,
           coalesce(sum(amount_micros) filter (where movement = 'capture' and book = 'revenue'), 0) as capture,
@@ -27,30 +27,30 @@ const byTask = (legs: string) =>
           sum(amount_micros) filter (where book = 'held') as held
      from ${legs} where task_id is not null group by day, task_id`
 
-/** Those that can be told from a task's own legs, so that after a full audit only touched tasks need another look. */
-const ofTasks: Invariant[] = [
+/** Invariants of single tasks. An incremental audit checks only tasks with new entries. */
+const taskInvariants: Invariant[] = [
   {
     name: 'ledger_sum_zero',
-    meaning: 'The legs of every movement sum to zero: money is moved, never made.',
-    breaches: (legs) =>
+    meaning: 'The two entries of every movement sum to zero.',
+    violations: (legs) =>
       `select coalesce(task_id, account_id::text) || ' ' || movement as example from ${legs}
         group by day, account_id, task_id, movement having sum(amount_micros) <> 0`,
   },
   {
     name: 'at_most_one_capture_per_task',
-    meaning: 'A task or request is held for, captured and released at most once each.',
-    breaches: (legs) =>
+    meaning: 'A task or request has at most one hold, one capture, and one release.',
+    violations: (legs) =>
       `select task_id as example from (${byTask(legs)}) t where holds > 1 or captures > 1 or releases > 1`,
   },
   {
     name: 'capture_at_most_hold',
-    meaning: 'What is captured and released of a hold is never more than the hold.',
-    breaches: (legs) => `select task_id as example from (${byTask(legs)}) t where capture + release > hold`,
+    meaning: 'The capture and the release of a hold together never exceed the hold.',
+    violations: (legs) => `select task_id as example from (${byTask(legs)}) t where capture + release > hold`,
   },
   {
     name: 'no_hold_on_finished',
-    meaning: 'A task or request that has ended holds no money.',
-    breaches: (legs) =>
+    meaning: 'A finished task or request holds no money.',
+    violations: (legs) =>
       `select t.task_id as example from (${byTask(legs)}) t
         where t.held <> 0
           and (exists (select from video_tasks v where v.day = t.day and v.id = t.task_id and v.finished_at is not null)
@@ -60,8 +60,8 @@ const ofTasks: Invariant[] = [
   },
   {
     name: 'record_matches_ledger',
-    meaning: 'What a task or request says it held and cost is what the ledger says.',
-    breaches: (legs) =>
+    meaning: 'The hold and the capture recorded on a task or request match the ledger.',
+    violations: (legs) =>
       `select t.task_id as example from (${byTask(legs)}) t
          join lateral (
            select hold_micros, captured_micros from video_tasks where day = t.day and id = t.task_id
@@ -73,18 +73,18 @@ const ofTasks: Invariant[] = [
   },
 ]
 
-/** Those that are about the state of things now, which is small. */
-const ofNow: Invariant[] = [
+/** Invariants of the current state, which is small. */
+const stateInvariants: Invariant[] = [
   {
     name: 'no_negative_balance',
-    meaning: 'No wallet has less than nothing, available or held.',
-    breaches: () =>
+    meaning: 'No wallet has a negative available or held amount.',
+    violations: () =>
       `select account_id || ' ' || wallet as example from balances where available_micros < 0 or held_micros < 0`,
   },
   {
     name: 'held_equals_open_holds',
-    meaning: 'What a wallet holds is what its tasks and requests under way hold, added up.',
-    breaches: () =>
+    meaning: 'The held amount of a wallet is the sum of the holds of its open tasks and requests.',
+    violations: () =>
       `select b.account_id || ' ' || b.wallet as example
          from balances b
          left join (select account_id, wallet, sum(hold_micros) as open
@@ -101,7 +101,7 @@ const ofNow: Invariant[] = [
   },
 ]
 
-/** What keys used, by their holds: the time of each, and what was given back of it. */
+/** The net amount of each hold of a key, with the time of the hold. */
 const uses = `select hold.account_id, hold.wallet, hold.key_id, hold.created_at as at,
                      hold.amount_micros - coalesce(release.amount_micros, 0) as amount
                 from ledger_entries hold
@@ -110,12 +110,12 @@ const uses = `select hold.account_id, hold.wallet, hold.key_id, hold.created_at 
                  and release.movement = 'release' and release.book = 'available'
                where hold.movement = 'hold' and hold.book = 'held' and hold.key_id is not null`
 
-/** Those that need all of a key's or an account's history. */
-const ofHistory: Invariant[] = [
+/** Invariants over the whole history of a key or an account. */
+const historyInvariants: Invariant[] = [
   {
     name: 'key_usage_matches',
-    meaning: "What a key's quota says was used is what the key holds and has captured.",
-    breaches: () =>
+    meaning: "The used amount of a key's quota is the sum of its holds and captures.",
+    violations: () =>
       `select q.key_id::text as example
          from key_quotas q
          left join (${uses}) u on u.key_id = q.key_id and u.at >= q.counted_from
@@ -124,8 +124,8 @@ const ofHistory: Invariant[] = [
   },
   {
     name: 'budget_usage_matches',
-    meaning: "The same for each of a key's budgets, in the period it was last used in.",
-    breaches: () =>
+    meaning: 'The used amount of each key budget is the sum of the holds and captures in its last period.',
+    violations: () =>
       `select b.key_id || ' ' || b.period as example
          from key_budgets b
          left join (${uses}) u on u.key_id = b.key_id and u.at >= b.counted_from
@@ -134,8 +134,8 @@ const ofHistory: Invariant[] = [
   },
   {
     name: 'monthly_spending_matches',
-    meaning: 'What a wallet says was spent of its month is what was held then and not given back.',
-    breaches: () =>
+    meaning: 'The monthly spending of a wallet is the sum of the holds of that month minus their releases.',
+    violations: () =>
       `select b.account_id || ' ' || b.wallet as example
          from balances b
          left join (${uses}) u on u.account_id = b.account_id and u.wallet = b.wallet
@@ -144,8 +144,8 @@ const ofHistory: Invariant[] = [
   },
   {
     name: 'movements_match_ledger',
-    meaning: 'Every top-up, grant, adjustment and expiry stands in the ledger with its amount.',
-    breaches: () =>
+    meaning: 'Every top-up, grant, adjustment, and expiry is in the ledger with its amount.',
+    violations: () =>
       `select m.id as example
          from account_movements m
          left join ledger_entries l
@@ -157,18 +157,18 @@ const ofHistory: Invariant[] = [
 
 const examplesMax = 10
 
-/** Runs a query for breaches and tells what it found, with some examples. */
-const look = async (
+/** Runs a query for violations. */
+const check = async (
   database: Database,
   { name, meaning }: Pick<Invariant, 'name' | 'meaning'>,
-  breaches: string,
+  violations: string,
   { before = '', values }: { before?: string; values?: unknown[] } = {},
 ): Promise<Finding> => {
   const { rows } = await database.query<{ violations: number; examples: string[] | null }>(
-    `with ${before} breach as materialized (${breaches})
+    `with ${before} violation as materialized (${violations})
      select count(*) as violations,
-            (select array_agg(example order by example) from (select example from breach limit ${examplesMax}) e) as examples
-       from breach`,
+            (select array_agg(example order by example) from (select example from violation limit ${examplesMax}) e) as examples
+       from violation`,
     values,
   )
   return { invariant: name, violations: rows[0]?.violations ?? 0, examples: rows[0]?.examples ?? [], meaning }
@@ -176,12 +176,12 @@ const look = async (
 
 const balancesMatchLegs = {
   name: 'balances_match_legs',
-  meaning: 'Every balance is the sum of its legs.',
+  meaning: 'Every balance is the sum of its entries.',
 }
 
-/** Compares every balance with its legs, and notes what they came to for the audits until the next full one. */
+/** Compares every balance with the sum of its entries, and stores the sums as checkpoints. */
 const compareAllBalances = (database: Database): Promise<Finding> =>
-  look(
+  check(
     database,
     balancesMatchLegs,
     `select coalesce(b.account_id, s.account_id) || ' ' || coalesce(b.wallet, s.wallet) as example
@@ -194,7 +194,7 @@ const compareAllBalances = (database: Database): Promise<Finding> =>
               coalesce(sum(amount_micros) filter (where book = 'available'), 0) as available,
               coalesce(sum(amount_micros) filter (where book = 'held'), 0) as held
          from ledger_entries group by account_id, wallet
-     ), noted as (
+     ), stored as (
        insert into ledger_checkpoints (account_id, wallet, entry_id, available_micros, held_micros)
        select account_id, wallet, entry_id, available, held from sums
        on conflict (account_id, wallet) do update
@@ -204,9 +204,9 @@ const compareAllBalances = (database: Database): Promise<Finding> =>
     },
   )
 
-/** The same by what was noted and the legs since: those of a wallet come in the order of their ids. */
-const compareNotedBalances = (database: Database, since: Date): Promise<Finding> =>
-  look(
+/** The same from the checkpoints and the later entries. The ids of a wallet's entries are in commit order. */
+const compareBalancesSinceCheckpoint = (database: Database, since: Date): Promise<Finding> =>
+  check(
     database,
     balancesMatchLegs,
     `select b.account_id || ' ' || b.wallet as example
@@ -225,7 +225,7 @@ const compareNotedBalances = (database: Database, since: Date): Promise<Finding>
          left join ledger_checkpoints p on p.account_id = l.account_id and p.wallet = l.wallet
         where l.created_at >= $1 and l.id > coalesce(p.entry_id, 0)
         group by l.account_id, l.wallet
-     ), noted as (
+     ), stored as (
        insert into ledger_checkpoints as p (account_id, wallet, entry_id, available_micros, held_micros)
        select account_id, wallet, entry_id, available, held from newer
        on conflict (account_id, wallet) do update
@@ -235,33 +235,38 @@ const compareNotedBalances = (database: Database, since: Date): Promise<Finding>
     },
   )
 
-/** Looks at all of it. */
-export const findAll = async (database: Database): Promise<Finding[]> => {
+/** Checks every invariant over all entries. */
+export const checkAll = async (database: Database): Promise<Finding[]> => {
   const findings = [await compareAllBalances(database)]
-  for (const invariant of [...ofTasks, ...ofNow, ...ofHistory]) {
-    findings.push(await look(database, invariant, invariant.breaches('ledger_entries')))
+  for (const invariant of [...taskInvariants, ...stateInvariants, ...historyInvariants]) {
+    findings.push(await check(database, invariant, invariant.violations('ledger_entries')))
   }
   return findings
 }
 
-/** Looks at every balance, which is all there is to say of those, and at the tasks that have had a leg since. */
-export const findRecent = async (
-  database: Database,
-  since: Date,
-): Promise<{ whole: Finding[]; ofTouched: Finding[] }> => {
-  const whole = [await compareNotedBalances(database, since)]
-  const ofTouched: Finding[] = []
-  const touched = `(select l.* from ledger_entries l
-                      join (select distinct day, task_id from ledger_entries where created_at >= $1) t
-                        on t.day = l.day and t.task_id = l.task_id)`
-  for (const invariant of ofTasks) {
-    ofTouched.push(await look(database, invariant, invariant.breaches(`${touched} l`), { values: [since] }))
-  }
-  for (const invariant of ofNow) whole.push(await look(database, invariant, invariant.breaches('')))
-  return { whole, ofTouched }
+export interface IncrementalFindings {
+  /** Of invariants that were checked completely. */
+  complete: Finding[]
+  /** Of invariants that were checked only for tasks with recent entries. */
+  partial: Finding[]
 }
 
-/** What an audit found and when; what the last one of everything found stands until the next. */
+/** Checks every balance, and the tasks with entries since the given time. */
+export const checkRecent = async (database: Database, since: Date): Promise<IncrementalFindings> => {
+  const complete = [await compareBalancesSinceCheckpoint(database, since)]
+  const partial: Finding[] = []
+  const recent = `(select l.* from ledger_entries l
+                      join (select distinct day, task_id from ledger_entries where created_at >= $1) t
+                        on t.day = l.day and t.task_id = l.task_id)`
+  for (const invariant of taskInvariants) {
+    partial.push(await check(database, invariant, invariant.violations(`${recent} l`), { values: [since] }))
+  }
+  for (const invariant of stateInvariants) {
+    complete.push(await check(database, invariant, invariant.violations('')))
+  }
+  return { complete, partial }
+}
+
 export interface StoredAudit {
   checkedAt: Date
   durationMs: number
@@ -281,7 +286,8 @@ export const readAudit = async (database: Database): Promise<StoredAudit | undef
 export const writeAudit = async (database: Database, audit: StoredAudit): Promise<void> => {
   const { checkedAt, durationMs, findings, fullAuditAt, fullAuditFindings } = audit
   await database.query(
-    `insert into ledger_audits (checked_at, duration_ms, findings, full_audit_at, full_audit_findings) values ($1, $2, $3, $4, $5)
+    `insert into ledger_audits (checked_at, duration_ms, findings, full_audit_at, full_audit_findings)
+     values ($1, $2, $3, $4, $5)
      on conflict (singleton) do update
        set checked_at = excluded.checked_at, duration_ms = excluded.duration_ms, findings = excluded.findings,
            full_audit_at = excluded.full_audit_at, full_audit_findings = excluded.full_audit_findings`,
@@ -289,7 +295,7 @@ export const writeAudit = async (database: Database, audit: StoredAudit): Promis
   )
 }
 
-/** Waits until no other audit is under way; it is over with the transaction. */
+/** Serializes audits. The lock ends with the transaction. */
 export const lockAudits = async (database: Database): Promise<void> => {
   await database.query(`select pg_advisory_xact_lock(hashtextextended('kinora:ledger-audit', 0))`)
 }

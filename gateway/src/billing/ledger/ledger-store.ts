@@ -1,12 +1,12 @@
 import type { Database } from '../../platform/postgres.ts'
 import { legsOf, type Movement, type Wallet } from '../money/money.ts'
-import { insertOfRequests, type NewMeteredRequest } from './metered-request-store.ts'
+import { insertRequestsSql, type NewMeteredRequest } from './metered-request-store.ts'
 
-/** Text of a time as the database wrote it: a Date would cut it to milliseconds, and order is told by what is below. */
+/** A timestamp in the text format of PostgreSQL: a Date would drop the microseconds that order entries. */
 export type Instant = string
 
-/** What counts against the limits of a key and an account, when it was held: a release gives back what it can. */
-interface Counted {
+/** A change of the used amounts of a key and an account. `at` is the time of the hold, also for its release. */
+interface UsageChange {
   accountId: string
   wallet: Wallet
   keyId: string
@@ -14,10 +14,14 @@ interface Counted {
   amountMicros: number
 }
 
-/** When the holds that are released were placed, by task. */
+/** The times of the holds that are released, by task. */
 export type HeldSince = Map<string, Instant>
 
-const countedOf = (movements: Movement[], at: Instant | undefined, heldSince: HeldSince): Counted[] =>
+const usageChangesOf = (
+  movements: Movement[],
+  at: Instant | undefined,
+  heldSince: HeldSince,
+): UsageChange[] =>
   movements.flatMap(({ kind, accountId, wallet, taskId, keyId, amountMicros }) => {
     if (keyId === undefined || (kind !== 'hold' && kind !== 'release')) return []
     if (kind === 'hold') return { accountId, wallet, keyId, at: at ?? 'now', amountMicros }
@@ -26,11 +30,11 @@ const countedOf = (movements: Movement[], at: Instant | undefined, heldSince: He
   })
 
 /**
- * Writes movements: their legs into the ledger, their sums into the balances, and what they use of limits into the
- * counts of those, in one statement. This is the only place that changes a balance. A movement that was made before
- * breaks a unique index, a balance that would go below zero breaks a check; both undo the caller's whole transaction.
- * A count that would go below zero stays there: it is no reason for a task not to end. Whoever holds or releases has
- * locked the wallets before.
+ * Writes movements in one statement: entries into the ledger, their sums into the balances, and the used amounts of
+ * quotas, budgets, and monthly spending. Only this function and `holdForRequests` change balances. A repeated movement
+ * violates a unique index and a negative balance violates a check; both roll back the caller's transaction. A used
+ * amount never goes below zero, because it must not keep a task from ending. Callers that hold or release have locked
+ * the wallets before.
  */
 export const postMovements = async (
   database: Database,
@@ -97,31 +101,30 @@ export const postMovements = async (
       where b.account_id = change."accountId" and b.wallet = change.wallet`,
     [
       JSON.stringify(movements.flatMap(legsOf)),
-      JSON.stringify(countedOf(movements, at, heldSince)),
+      JSON.stringify(usageChangesOf(movements, at, heldSince)),
       at ?? null,
     ],
   )
 }
 
 /**
- * Holds money of one wallet for these requests and writes them down, in a single statement: the first byte of a speech
- * waits for it. False where the wallet does not cover all of them, or where there is more to look at than the wallet:
- * a limit of a key or a cap of the account; then nothing has happened. Like any hold of a request it does not wait for
- * the disk.
+ * Places the holds of requests of one wallet and inserts the requests, in a single statement, because it delays the
+ * first byte of a response. Returns false and changes nothing if the wallet does not cover all of them, or if a key
+ * limit or a spend cap applies. Like every hold of a metered request, it commits asynchronously.
  */
 export const holdForRequests = async (
   database: Database,
   { accountId, wallet }: { accountId: string; wallet: Wallet },
   requests: NewMeteredRequest[],
-  lapseSeconds: number,
+  leaseSeconds: number,
 ): Promise<boolean> => {
   const legs = requests.flatMap(({ id, day, holdMicros, keyId }) =>
     legsOf({ kind: 'hold', accountId, wallet, taskId: id, day, amountMicros: holdMicros, keyId }),
   )
-  const { rows } = await database.query<{ taken: number }>(
+  const { rows } = await database.query<{ held: number }>(
     `with quick as materialized (
        select set_config('synchronous_commit', 'off', true) as mode
-     ), taken as (
+     ), held as (
        update balances
           set available_micros = available_micros - $3, held_micros = held_micros + $3,
               spent_micros = $3 + case when spent_since < date_trunc('month', clock_timestamp() at time zone 'utc')::date
@@ -135,27 +138,27 @@ export const holdForRequests = async (
        returning account_id, clock_timestamp() as at
      ), written as (
        insert into ledger_entries (day, account_id, wallet, task_id, key_id, movement, book, amount_micros, created_at)
-       select day, $1, $2, "taskId", "keyId", movement, book, "amountMicros", taken.at
-         from taken, jsonb_to_recordset($4::jsonb) as leg
+       select day, $1, $2, "taskId", "keyId", movement, book, "amountMicros", held.at
+         from held, jsonb_to_recordset($4::jsonb) as leg
            (day date, "taskId" text, "keyId" uuid, movement text, book text, "amountMicros" bigint)
      ), opened as (
-       ${insertOfRequests('$5', '$6')} where exists (select from taken)
+       ${insertRequestsSql('$5', '$6')} where exists (select from held)
      )
-     select count(*) as taken from taken`,
+     select count(*) as held from held`,
     [
       accountId,
       wallet,
       requests.reduce((sum, { holdMicros }) => sum + holdMicros, 0),
       JSON.stringify(legs),
       JSON.stringify(requests),
-      lapseSeconds,
+      leaseSeconds,
       [...new Set(requests.map(({ keyId }) => keyId))],
     ],
   )
-  return rows[0]?.taken === 1
+  return rows[0]?.held === 1
 }
 
-/** Sees that a wallet is there to be filled; an account's first money makes it. */
+/** Creates the wallet unless it exists. */
 export const openWallet = async (database: Database, accountId: string, wallet: Wallet): Promise<void> => {
   await database.query(
     'insert into balances (account_id, wallet) select id, $2 from accounts where id = $1 on conflict do nothing',
@@ -168,7 +171,10 @@ export interface WalletState {
   heldMicros: number
 }
 
-/** A wallet as it is until the transaction ends, or nothing where the account has none or another has it already. */
+/**
+ * Locks a wallet until the transaction ends. Undefined if the account has no such wallet or, without `waits`, another
+ * transaction holds the lock.
+ */
 export const lockWallet = async (
   database: Database,
   accountId: string,
@@ -183,47 +189,12 @@ export const lockWallet = async (
   return rows[0]
 }
 
-/** Begins a cycle in a wallet that is locked: what was held until now is of an earlier one. */
+/** Starts a cycle in a locked wallet: releases of earlier holds no longer return to it. */
 export const beginCycle = async (database: Database, accountId: string): Promise<void> => {
   await database.query(
     `update balances set opened_at = clock_timestamp() where account_id = $1 and wallet = 'subscription'`,
     [accountId],
   )
-}
-
-export interface LedgerAudit {
-  /** Sum over every leg ever written; anything but zero is a fault. */
-  sumMicros: number
-  /** Balances that differ from the sum of their legs. */
-  driftedBalances: number
-  /** Finished tasks and requests that still hold money. */
-  heldByFinished: number
-}
-
-/** The ledger's invariants, computed from nothing but the record. */
-export const auditLedger = async (database: Database): Promise<LedgerAudit> => {
-  const { rows } = await database.query<LedgerAudit & Record<string, number>>(
-    `select (select coalesce(sum(amount_micros), 0) from ledger_entries) as "sumMicros",
-            (select count(*) from balances b
-              left join lateral (
-                select coalesce(sum(amount_micros) filter (where book = 'available'), 0) as available,
-                       coalesce(sum(amount_micros) filter (where book = 'held'), 0) as held
-                  from ledger_entries l where l.account_id = b.account_id and l.wallet = b.wallet) l on true
-              where l.available <> b.available_micros or l.held <> b.held_micros) as "driftedBalances",
-            (select count(*) from (
-              select l.task_id from ledger_entries l
-                join (select day, id from video_tasks where finished_at is not null
-                      union all
-                      select day, id from metered_requests where outcome <> 'open'
-                      union all
-                      select day, id from transcription_tasks where finished_at is not null) ended
-                  on ended.day = l.day and ended.id = l.task_id
-               where l.book = 'held'
-               group by l.task_id having sum(l.amount_micros) <> 0) held) as "heldByFinished"`,
-  )
-  const [audit] = rows
-  if (audit === undefined) throw new Error('the audit answered no row')
-  return audit
 }
 
 export const upsertSubscription = async (

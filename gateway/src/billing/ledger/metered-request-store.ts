@@ -17,18 +17,18 @@ export interface NewMeteredRequest {
 
 export type MeteredOutcome = 'completed' | 'aborted' | 'failed' | 'abandoned'
 
-/** One request whose hold has to be ended. */
+/** A request whose hold is still open. */
 export type OpenRequest = Pick<
   NewMeteredRequest,
   'id' | 'day' | 'accountId' | 'keyId' | 'wallet' | 'holdMicros'
 >
 
-/** The insert alone, for a statement that does more: of a list in JSON, for so many seconds. */
-export const insertOfRequests = (list: string, lapseSeconds: string): string =>
+/** The insert statement, to be embedded in a larger one. Both arguments are SQL expressions. */
+export const insertRequestsSql = (list: string, leaseSeconds: string): string =>
   `insert into metered_requests
      (day, id, account_id, key_id, operation, model, provider, wallet, held_for, hold_micros, lease_expires_at)
    select day, id, "accountId", "keyId", operation, model, provider, wallet, "heldFor", "holdMicros",
-          now() + make_interval(secs => ${lapseSeconds})
+          now() + make_interval(secs => ${leaseSeconds})
      from jsonb_to_recordset(${list}::jsonb) as request
        (day date, id text, "accountId" uuid, "keyId" uuid, operation text, model text, provider text, wallet text,
         "heldFor" jsonb, "holdMicros" bigint)`
@@ -36,15 +36,15 @@ export const insertOfRequests = (list: string, lapseSeconds: string): string =>
 export const insertMeteredRequests = async (
   database: Database,
   requests: NewMeteredRequest[],
-  lapseSeconds: number,
+  leaseSeconds: number,
 ): Promise<void> => {
   if (requests.length === 0) return
-  await database.query(insertOfRequests('$1', '$2'), [JSON.stringify(requests), lapseSeconds])
+  await database.query(insertRequestsSql('$1', '$2'), [JSON.stringify(requests), leaseSeconds])
 }
 
 export interface MeteredEnding {
   request: OpenRequest
-  /** Who was asked in the end; undefined where nobody knows. */
+  /** The provider that served the request, if known. */
   provider?: string
   outcome: MeteredOutcome
   chargedFor: Price[]
@@ -52,16 +52,16 @@ export interface MeteredEnding {
 }
 
 /**
- * Ends requests unless that was done before; answers the ids of those that this ended. One is lost only as long as
- * nobody says that it is served after all.
+ * Ends requests that are still open and returns their ids. A request is marked abandoned only if its lease has not been
+ * extended in the meantime.
  */
 export const finishMeteredRequests = async (
   database: Database,
   endings: MeteredEnding[],
 ): Promise<Set<string>> => {
   const { rows } = await database.query<{ id: string }>(
-    // The days and ids are given apart from the rest so that they are looked up, whatever the planner takes a list for.
-    // They are locked in one order first: a request may be settled and given up at the same moment.
+    // Days and ids are separate parameters so that the planner always uses the index.
+    // The rows are locked in a fixed order, because one request may be settled and abandoned at the same moment.
     `with locked as materialized (
        select id from metered_requests
         where day = any($1::date[]) and id = any($2::text[]) and outcome = 'open'
@@ -89,11 +89,11 @@ export const finishMeteredRequests = async (
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Tells that these are still being served. */
-export const prolongMeteredRequests = async (
+/** Extends the leases of requests that are still being served. */
+export const extendLeases = async (
   database: Database,
   requests: Pick<OpenRequest, 'id' | 'day'>[],
-  lapseSeconds: number,
+  leaseSeconds: number,
 ): Promise<void> => {
   await database.query(
     `with locked as materialized (
@@ -104,12 +104,12 @@ export const prolongMeteredRequests = async (
      )
      update metered_requests r set lease_expires_at = now() + make_interval(secs => $3)
        from locked where r.day = locked.day and r.id = locked.id and r.outcome = 'open'`,
-    [requests.map(({ day }) => day), requests.map(({ id }) => id), lapseSeconds],
+    [requests.map(({ day }) => day), requests.map(({ id }) => id), leaseSeconds],
   )
 }
 
-/** Requests that nobody serves any more. */
-export const lapsedRequests = async (database: Database, limit: number): Promise<OpenRequest[]> => {
+/** Open requests whose lease has expired. */
+export const findAbandonedRequests = async (database: Database, limit: number): Promise<OpenRequest[]> => {
   const { rows } = await database.query<OpenRequest>(
     `select id, day, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros"
        from metered_requests where outcome = 'open' and lease_expires_at < now() order by lease_expires_at limit $1`,

@@ -6,12 +6,11 @@ export interface AccountMovement {
   accountId: string
   wallet: Wallet
   kind: 'top_up' | 'grant' | 'adjustment' | 'expiry'
-  /** Negative where money was taken away. */
+  /** Negative for a debit. */
   amountMicros: number
-  /** Who did it. */
   actor: string
   reason: string
-  /** What makes it recognisable: the same one twice is one movement. */
+  /** Idempotency reference, unique per account and kind. */
   reference: string | null
   createdAt: Date
 }
@@ -32,7 +31,7 @@ export const insertAccountMovement = async (
     [id, accountId, wallet, kind, amountMicros, actor, reason, reference],
   )
   const [made] = rows
-  if (made === undefined) throw new Error('a movement was not written')
+  if (made === undefined) throw new Error('The movement was not inserted.')
   return made
 }
 

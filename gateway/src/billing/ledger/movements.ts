@@ -1,4 +1,4 @@
-/** Money that comes or goes without a task: what operators add and take back, what a cycle brings, what expires. */
+/** Movements without a task: top-ups, adjustments, the grants of subscription cycles, and expiries. */
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Database } from '../../platform/postgres.ts'
@@ -13,18 +13,18 @@ export interface MovementOrder {
   amountMicros: number
   actor: string
   reason: string
-  /** The same one twice for an account is one movement. */
+  /** Idempotency: a repeated reference of an account and kind does not move money again. */
   reference?: string | undefined
 }
 
-/** One that an operator makes, who is told amounts in the currency of the instance. */
+/** A movement made by an operator. Error messages state amounts in this currency. */
 export type OperatorOrder = MovementOrder & { currency: string }
 
 export interface MovementMade {
   movement: AccountMovement
-  /** The wallet after it. */
+  /** The wallet after the movement. */
   balance: WalletState
-  /** It had been made before; no money moved this time. */
+  /** The movement had already been made; no money moved this time. */
   isRepeat: boolean
 }
 
@@ -33,11 +33,11 @@ const inCurrency =
   ({ currency }: OperatorOrder): AmountText =>
   (micros) =>
     formatAmount(micros, currency)
-// A cycle moves money by itself: what is wrong with it is read in the log, where amounts are micros.
+// Errors of automatic movements appear only in the log, where amounts are micros.
 const inMicros: AmountText = (micros) => `${micros} micros`
 
-/** What comes back, where the same movement was made before. */
-const madeBefore = async (
+/** The earlier movement with the same reference, if any. */
+const findRepeated = async (
   database: Database,
   kind: AccountMovement['kind'],
   { accountId, reference, amountMicros, wallet }: MovementOrder,
@@ -49,11 +49,11 @@ const madeBefore = async (
   if (earlier.amountMicros === amountMicros && earlier.wallet === wallet) return earlier
   throw new ApiError('conflict', {
     param: 'reference',
-    message: `'${reference}' stands for another movement: ${amountText(earlier.amountMicros)} in the wallet '${earlier.wallet}'.`,
+    message: `The reference '${reference}' was already used for ${amountText(earlier.amountMicros)} in the wallet '${earlier.wallet}'. Use another reference.`,
   })
 }
 
-/** Makes a movement inside the caller's transaction, under the lock of the wallet. */
+/** Locks the wallet and makes the movement inside the caller's transaction. */
 const move = async (
   database: Database,
   kind: AccountMovement['kind'],
@@ -64,19 +64,19 @@ const move = async (
   await openWallet(database, accountId, wallet)
   const state = await lockWallet(database, accountId, wallet)
   if (state === undefined) throw new ApiError('resource_not_found')
-  const earlier = await madeBefore(database, kind, order, amountText)
+  const earlier = await findRepeated(database, kind, order, amountText)
   if (earlier !== undefined) return { movement: earlier, balance: state, isRepeat: true }
 
   const availableMicros = state.availableMicros + amountMicros
   if (availableMicros < 0) {
     throw new ApiError('conflict', {
-      message: `Only ${amountText(state.availableMicros)} is available; no more can be taken back.`,
+      message: `The wallet has only ${amountText(state.availableMicros)} available; the adjustment cannot exceed that.`,
     })
   }
   if (!Number.isSafeInteger(availableMicros + state.heldMicros)) {
     throw new ApiError('conflict', {
       param: 'amount_micros',
-      message: 'The wallet cannot hold that much: its sum could no longer be counted exactly.',
+      message: 'The amount is too large: the balance would exceed the largest exact integer.',
     })
   }
   const nowMs = Date.now()
@@ -85,25 +85,25 @@ const move = async (
     ...{ id, accountId, wallet, kind, amountMicros, actor, reason, reference: reference ?? null },
   })
   const day = new Date(nowMs).toISOString().slice(0, 10)
-  // An expiry takes away by its nature: in the ledger its amount is what went.
+  // The direction of an expiry is fixed, so the ledger takes its amount as a positive number.
   const movedMicros = kind === 'expiry' ? -amountMicros : amountMicros
   await postMovements(database, [{ kind, accountId, wallet, taskId: id, day, amountMicros: movedMicros }])
   return { movement, balance: { ...state, availableMicros }, isRepeat: false }
 }
 
-/** Adds money that was paid. */
+/** Adds paid money. */
 export const topUp = (database: Database, order: OperatorOrder): Promise<MovementMade> =>
   move(database, 'top_up', order, inCurrency(order))
 
-/** Adds or, with a negative amount, takes back; never more than is available. */
+/** Adds money or, with a negative amount, removes it, at most the available amount. */
 export const adjust = (database: Database, order: OperatorOrder): Promise<MovementMade> =>
   move(database, 'adjustment', order, inCurrency(order))
 
-/** Adds what a plan or an operator gives. */
+/** Adds the quota of a subscription cycle. */
 export const grant = (database: Database, order: MovementOrder): Promise<MovementMade> =>
   move(database, 'grant', order, inMicros)
 
-/** Takes away everything that is available; nothing where there is nothing. */
+/** Removes the available amount of a wallet; undefined if there is none. */
 export const expire = async (
   database: Database,
   order: Omit<MovementOrder, 'amountMicros'>,

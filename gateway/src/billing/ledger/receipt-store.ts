@@ -2,21 +2,21 @@ import type { Database } from '../../platform/postgres.ts'
 import type { Price } from '../prices/price.ts'
 import type { Instant } from './ledger-store.ts'
 
-/** What was charged for, whatever it is: a task, or a request that was answered while the caller waited. */
+/** A task or metered request that has been charged or holds money. */
 export interface Charged {
   accountId: string
   model: string
   status: string
-  /** What it is or was charged for, and before that what money is held for. */
+  /** The charged quantities; before the end, the held ones. */
   prices: Price[]
   holdMicros: number
-  /** Null while it is under way. */
+  /** Null while it is open. */
   capturedMicros: number | null
 }
 
 /**
- * Finds it by its id and the day it was made on; with an account, only one of that account's. Of what was deleted, or
- * whose time is over, the usage and the ledger still tell.
+ * Finds a task or request by id and creation day, with `accountId` only one of that account. Deleted and expired ones
+ * are rebuilt from the usage entries and the ledger.
  */
 export const findCharged = async (
   database: Database,
@@ -54,7 +54,7 @@ export interface ReceiptEntry {
   createdAt: Date
 }
 
-/** When money was held for this task or request; the ledger still knows when the task itself is deleted. */
+/** The time of the hold. The ledger has it even after the task was deleted. */
 export const findHoldTime = async (
   database: Database,
   { id, day, accountId }: { id: string; day: string; accountId: string },
@@ -67,7 +67,7 @@ export const findHoldTime = async (
   return rows[0]?.at
 }
 
-/** Its movements in the ledger, each by the leg that says where the money went. */
+/** The ledger movements of a task or request, each as the entry on the receiving side. */
 export const receiptEntries = async (
   database: Database,
   { id, day, accountId }: { id: string; day: string; accountId: string },

@@ -1,4 +1,4 @@
-/** What a task or request cost and why, from the record and the ledger. */
+/** Receipts of tasks and requests, read from the records and the ledger. */
 import type { PriceLine, Receipt } from '@kinora/contract/operations/account'
 
 import type { Database } from '../../platform/postgres.ts'
@@ -6,11 +6,11 @@ import { timeOfUuidV7 } from '../../platform/uuid.ts'
 import type { Price } from '../prices/price.ts'
 import { findCharged, receiptEntries } from './receipt-store.ts'
 
-// Every id of ours ends in a UUID that carries its time, or has the seconds after the model.
+// Every id either ends in a UUID v7, which contains its time, or has the Unix time after the model.
 const uuidAtEnd = /_([0-9a-f-]{36})$/
 const secondsInside = /:(?:remix-)?(\d{10})-/
 
-/** The day (UTC) on which what this id names was made; undefined for text that is no id of ours. */
+/** The creation day (UTC) that an id contains; undefined if the text is not an id. */
 const dayOf = (id: string): string | undefined => {
   const uuid = uuidAtEnd.exec(id)?.[1]
   const seconds = secondsInside.exec(id)?.[1]
@@ -33,7 +33,7 @@ export const priceLine = (
   ...(version !== undefined && { version }),
 })
 
-/** The receipt, or nothing where there is no such task or request; with an account, none but that account's. */
+/** Undefined if the task or request does not exist or, with `accountId`, belongs to another account. */
 export const readReceipt = async (
   database: Database,
   { id, currency, accountId }: { id: string; currency: string; accountId?: string | undefined },

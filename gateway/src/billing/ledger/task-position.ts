@@ -12,13 +12,13 @@ interface ListedTask {
 }
 
 /**
- * Where a task is in the list of its account. The ledger tells it of one that was deleted meanwhile: its hold has the
- * same time.
+ * The list position of a task, for pagination. The position of a deleted task comes from the ledger, because its hold
+ * has the same time.
  */
 export const positionOfTask = async (
   database: Database,
   { id, accountId, order }: { id: string; accountId: string; order: 'asc' | 'desc' },
-  /** As its id says; undefined for text that is no id of a task. */
+  /** The time in the id; undefined if the text is not a task id. */
   createdAt: Date | undefined,
   findCreationTime: (database: Database, task: ListedTask) => Promise<Instant | undefined>,
 ): Promise<ListPosition> => {

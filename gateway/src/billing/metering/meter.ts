@@ -1,7 +1,6 @@
 /**
- * Charges for what is answered while the caller waits. Money is held before a provider is asked, for the most the
- * request can cost; afterwards what was used is captured and the rest goes back, once, whatever happens. Requests
- * that come or end together share a commit.
+ * Charges synchronous requests by usage. The maximum cost is held before the provider is called; afterwards the used
+ * amount is captured and the rest is released, exactly once. Requests that start or end at the same time share a commit.
  */
 import type { Quote } from '@kinora/contract/operations/account'
 
@@ -12,10 +11,10 @@ import type { Database, Postgres } from '../../platform/postgres.ts'
 import { timeOfUuidV7, uuidV7 } from '../../platform/uuid.ts'
 import { holdForRequests } from '../ledger/ledger-store.ts'
 import {
+  extendLeases,
+  findAbandonedRequests,
   finishMeteredRequests,
   insertMeteredRequests,
-  lapsedRequests,
-  prolongMeteredRequests,
   type MeteredEnding,
   type MeteredOutcome,
   type NewMeteredRequest,
@@ -25,44 +24,44 @@ import { totalOf, type Price } from '../prices/price.ts'
 import { quoteOf } from '../spending/quote.ts'
 import { placeHolds, walletOf, settleHolds } from '../spending/spend.ts'
 
-/** What a meter is given in tests alone; a minute is too long to wait there. */
+/** Tests set shorter times. */
 export interface MeterTimes {
-  /** A process that was silent for this long serves nothing any more. */
-  lapseSeconds: number
-  prolongEveryMs: number
+  /** A request whose lease was not extended for this long is abandoned. */
+  leaseSeconds: number
+  extendEveryMs: number
 }
 
-const usualTimes: MeterTimes = { lapseSeconds: 300, prolongEveryMs: 60_000 }
+const defaultTimes: MeterTimes = { leaseSeconds: 300, extendEveryMs: 60_000 }
 
 interface MeteredOrder {
   caller: Caller
-  /** Of the reply, `req_` and a UUID with its time: the caller asks by it for the receipt. */
+  /** The request id of the response, `req_` and a UUID v7. Callers read the receipt with it. */
   requestId?: string
-  /** The client's: aborted when it disconnects and its reply is not kept for it. */
+  /** Aborted when the client disconnects, unless its response is stored for an idempotent replay. */
   signal?: AbortSignal
   operation: string
   model: string
   provider: string
-  /** The most it can cost. */
+  /** The maximum cost. */
   heldFor: Price[]
 }
 
 export interface Metered {
   id: string
-  /** Tells who was asked in the end, where that is not whom the money was held for. */
+  /** Records the provider that served the request, if it differs from the one in the order. */
   servedBy: (provider: string) => void
-  /** Ends it; the first call counts. What was used costs no more than what was held. */
+  /** Ends the request. Only the first call counts. The charge never exceeds the hold. */
   settle: (outcome: Exclude<MeteredOutcome, 'abandoned'>, chargedFor: Price[]) => Promise<void>
 }
 
 export interface Meter {
-  /** What it would cost, and whether it would be let through. */
+  /** The cost of a request, and whether it would be accepted. */
   quote: (order: MeteredOrder, parameters: Record<string, unknown>) => Promise<Quote>
-  /** Holds the money, or throws the right 402. */
+  /** Places the hold, or throws the matching 402 error. */
   open: (order: MeteredOrder) => Promise<Metered>
-  /** Gives up the requests of processes that are gone; answers how many there were. */
-  releaseLapsed: () => Promise<number>
-  /** Resolves once nothing is served any more, also for clients that have disconnected. */
+  /** Releases the holds of requests whose process died; returns their number. */
+  releaseAbandoned: () => Promise<number>
+  /** Resolves once no request is being served, including those of disconnected clients. */
   drain: () => Promise<void>
   close: () => Promise<void>
 }
@@ -90,21 +89,21 @@ const newRequest = ({
 
 export const createMeter = (
   { postgres, log }: { postgres: Postgres; log: Log },
-  { lapseSeconds, prolongEveryMs }: MeterTimes = usualTimes,
+  { leaseSeconds, extendEveryMs }: MeterTimes = defaultTimes,
 ): Meter => {
-  /** Whatever this process has opened and not ended. */
-  const served = new Map<string, OpenRequest>()
-  /** How those of them ended whose end could not be written yet. */
+  /** Requests that this process has opened and not ended. */
+  const open = new Map<string, OpenRequest>()
+  /** Endings that could not be written yet. */
   const unwritten = new Map<string, MeteredEnding>()
   const settling = new Set<Promise<void>>()
   let onIdle: (() => void) | undefined
-  /** Nothing is served any more; what could not be written is tried again by itself. */
-  const isIdle = () => served.size === unwritten.size
+  /** Unwritten endings do not count: they are retried in the background. */
+  const isIdle = () => open.size === unwritten.size
 
   type Candidate = { request: NewMeteredRequest; caller: Caller }
 
-  /** The short way, for requests that spend from one wallet with nothing but its balance to look at. */
-  const openAtOnce = async (candidates: Candidate[]): Promise<boolean> => {
+  /** The fast path for requests of one wallet without other limits. */
+  const openFast = async (candidates: Candidate[]): Promise<boolean> => {
     const [first, ...others] = candidates.map(({ caller }) => caller)
     if (first === undefined || others.some(({ accountId }) => accountId !== first.accountId)) return false
     if (candidates.some(({ caller }) => caller.kind !== 'payg' || caller.hasQuota)) return false
@@ -112,13 +111,13 @@ export const createMeter = (
       postgres,
       { accountId: first.accountId, wallet: 'payg' },
       candidates.map(({ request }) => request),
-      lapseSeconds,
+      leaseSeconds,
     )
   }
 
   const openTogether = async (candidates: Candidate[]): Promise<PromiseSettledResult<void>[]> => {
-    if (await openAtOnce(candidates)) return candidates.map(() => fulfilled(undefined))
-    const open = async (database: Database) => {
+    if (await openFast(candidates)) return candidates.map(() => fulfilled(undefined))
+    const place = async (database: Database) => {
       const { refusals } = await placeHolds(
         database,
         candidates.map(({ request, caller }) => ({
@@ -131,12 +130,12 @@ export const createMeter = (
       await insertMeteredRequests(
         database,
         candidates.flatMap(({ request }, index) => (refusals[index] === undefined ? request : [])),
-        lapseSeconds,
+        leaseSeconds,
       )
       return refusals.map((refusal) => (refusal === undefined ? fulfilled(undefined) : rejected(refusal)))
     }
-    // A hold lost in a crash of the database is lost with its request: that one goes uncharged, and the books are right.
-    return postgres.transaction(open, { isDurable: false })
+    // If the database crashes, the hold and its request are lost together: the ledger stays correct.
+    return postgres.transaction(place, { isDurable: false })
   }
 
   const endTogether = (endings: MeteredEnding[]): Promise<PromiseSettledResult<boolean>[]> =>
@@ -158,10 +157,10 @@ export const createMeter = (
     const { id } = ending.request
     try {
       if (!(await endOne(ending))) log.warn({ request: id }, 'meter.settled-before')
-      served.delete(id)
+      open.delete(id)
       unwritten.delete(id)
     } catch (error) {
-      // It is tried again; should this process die first, it lapses, and the customer is not charged.
+      // Retried later. If this process dies first, the lease expires and the customer is not charged.
       unwritten.set(id, ending)
       log.error({ err: error, request: id }, 'meter.not-settled')
     }
@@ -169,31 +168,31 @@ export const createMeter = (
   }
 
   const settle = (ending: MeteredEnding): Promise<void> => {
-    const underWay = end(ending).finally(() => settling.delete(underWay))
-    settling.add(underWay)
-    return underWay
+    const ended = end(ending).finally(() => settling.delete(ended))
+    settling.add(ended)
+    return ended
   }
 
-  const prolonging = setInterval(() => {
-    if (served.size === 0) return
-    prolongMeteredRequests(postgres, [...served.values()], lapseSeconds).catch((error: unknown) =>
+  const extending = setInterval(() => {
+    if (open.size === 0) return
+    extendLeases(postgres, [...open.values()], leaseSeconds).catch((error: unknown) =>
       log.warn({ err: error }, 'meter.not-extended'),
     )
     for (const ending of unwritten.values()) void settle(ending)
-  }, prolongEveryMs)
-  prolonging.unref()
+  }, extendEveryMs)
+  extending.unref()
 
   return {
     quote: ({ caller, model, heldFor }, parameters) =>
       quoteOf(postgres, { caller, model, heldFor, parameters }),
     open: async (order) => {
       const request = newRequest(order)
-      // Counted from here on, so that a process that stops waits for it.
-      served.set(request.id, request)
+      // From here on `drain` waits for it.
+      open.set(request.id, request)
       try {
         await openOne({ request, caller: order.caller })
       } catch (error) {
-        served.delete(request.id)
+        open.delete(request.id)
         if (isIdle()) onIdle?.()
         throw error
       }
@@ -211,10 +210,12 @@ export const createMeter = (
         },
       }
     },
-    releaseLapsed: async () => {
-      const lapsed = await lapsedRequests(postgres, 100)
+    releaseAbandoned: async () => {
+      const abandoned = await findAbandonedRequests(postgres, 100)
       const ended = await Promise.all(
-        lapsed.map((request) => endOne({ request, outcome: 'abandoned', chargedFor: [], capturedMicros: 0 })),
+        abandoned.map((request) =>
+          endOne({ request, outcome: 'abandoned', chargedFor: [], capturedMicros: 0 }),
+        ),
       )
       return ended.filter(Boolean).length
     },
@@ -224,7 +225,7 @@ export const createMeter = (
         else onIdle = resolve
       }),
     close: async () => {
-      clearInterval(prolonging)
+      clearInterval(extending)
       await Promise.all(settling)
       await Promise.all([...unwritten.values()].map(end))
     },

@@ -1,6 +1,6 @@
 /**
- * Money is whole micro-units (a millionth of the currency). A movement takes from one book and gives to
- * another, so its two legs sum to zero; this table is the only place that says which books those are.
+ * Amounts are integer micro-units, a millionth of the currency. A movement transfers an amount from one book to another,
+ * so its two entries sum to zero. `movementBooks` is the only definition of those books.
  */
 export type Wallet = 'payg' | 'subscription'
 export type Book = 'funding' | 'available' | 'held' | 'revenue'
@@ -9,7 +9,7 @@ export type MovementKind = 'top_up' | 'grant' | 'adjustment' | 'expiry' | 'hold'
 export const movementBooks: Record<MovementKind, { from: Book; to: Book }> = {
   top_up: { from: 'funding', to: 'available' },
   grant: { from: 'funding', to: 'available' },
-  // The one that goes either way: a negative amount is taken back.
+  // The only movement that may have a negative amount.
   adjustment: { from: 'funding', to: 'available' },
   expiry: { from: 'available', to: 'funding' },
   hold: { from: 'available', to: 'held' },
@@ -21,11 +21,11 @@ export interface Movement {
   kind: MovementKind
   accountId: string
   wallet: Wallet
-  /** The task, request or movement of the account it is about and the day that was made, or null and today. */
+  /** The task, metered request, or account movement, and its creation day; null and today without one. */
   taskId: string | null
   day: string
   amountMicros: number
-  /** The key whose limits a hold counts against, and a release gives back to. */
+  /** The key whose limits a hold counts against and a release restores. */
   keyId?: string
 }
 
@@ -37,7 +37,7 @@ export interface Leg extends Omit<Movement, 'kind'> {
 export const legsOf = (movement: Movement): [Leg, Leg] => {
   const { kind, amountMicros, ...rest } = movement
   if (!Number.isSafeInteger(amountMicros) || (amountMicros < 0 && kind !== 'adjustment')) {
-    throw new RangeError(`a ${kind} of ${amountMicros} micros is not an amount`)
+    throw new RangeError(`Invalid amount of a ${kind}: ${amountMicros} micros`)
   }
   const { from, to } = movementBooks[kind]
   return [
@@ -46,11 +46,11 @@ export const legsOf = (movement: Movement): [Leg, Leg] => {
   ]
 }
 
-/** How many decimals an amount of this currency has at least: two in dollars, none in yen. */
+/** The minimum number of decimals in this currency: two for USD, none for JPY. */
 const decimalsOf = (currency: string): number =>
   new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().minimumFractionDigits ?? 2
 
-/** Written from its digits, so that nothing of it is rounded away. */
+/** Formats from the digits, so that nothing is rounded. */
 const decimal = (micros: number, currency: string): string => {
   const digits = String(Math.abs(micros)).padStart(7, '0')
   const [whole, fraction] = [digits.slice(0, -6), digits.slice(-6).replace(/0+$/, '')]
@@ -58,10 +58,10 @@ const decimal = (micros: number, currency: string): string => {
   return `${micros < 0 ? '-' : ''}${whole}${decimals === '' ? '' : `.${decimals}`}`
 }
 
-/** An amount as people read it in messages: `12.345678 USD`. */
+/** An amount for messages: `12.345678 USD`. */
 export const formatAmount = (micros: number, currency: string): string =>
   `${decimal(micros, currency)} ${currency}`
 
-/** What is left of a limit: `0.30 of 0.50 USD`. */
+/** The rest of a limit: `0.30 of 0.50 USD`. */
 export const formatShare = (leftMicros: number, limitMicros: number, currency: string): string =>
   `${decimal(leftMicros, currency)} of ${formatAmount(limitMicros, currency)}`

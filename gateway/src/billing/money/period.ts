@@ -1,10 +1,10 @@
-/** The periods that limits are counted by: those of the calendar, in UTC; a week begins on Monday. */
+/** Calendar periods of budgets, in UTC. A week begins on Monday. */
 export const periods = ['hour', 'day', 'week', 'month'] as const
 export type Period = (typeof periods)[number]
 
 const hourMs = 3_600_000
 const dayMs = 86_400_000
-// The first Monday after the clock's zero, a Thursday.
+// The first Monday after the Unix epoch, which was a Thursday.
 const mondayMs = 4 * dayMs
 
 export const startOf = (period: Period, atMs: number): number => {
@@ -15,7 +15,7 @@ export const startOf = (period: Period, atMs: number): number => {
   return Date.UTC(at.getUTCFullYear(), at.getUTCMonth())
 }
 
-/** When the period that `atMs` is in ends, and the next begins. */
+/** The end of the period that contains `atMs`. */
 export const endOf = (period: Period, atMs: number): number => {
   const start = startOf(period, atMs)
   if (period === 'hour') return start + hourMs

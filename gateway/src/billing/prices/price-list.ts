@@ -1,6 +1,6 @@
 /**
- * What everything costs now: the newest price that has started of those an operator has set, and the catalog's where
- * there is none. Every process keeps them in memory, hears at once of a new one, and looks anyway now and then.
+ * The prices in force: the newest started price set by an operator, else the price of the catalog. Every process caches
+ * them, refreshes on a database notification, and polls as a fallback.
  */
 import type { Catalog, ModelChange } from '../../models/catalog.ts'
 import type {
@@ -15,7 +15,7 @@ import type { Postgres } from '../../platform/postgres.ts'
 import { readPrices, type SetPrice } from './price-store.ts'
 import { priceAt, type Price, type PriceUnit, type Rate } from './price.ts'
 
-/** What tokens of each kind cost. */
+/** Prices by kind of token. */
 export interface TokenRates {
   textInput: Rate
   audioInput: Rate
@@ -23,7 +23,7 @@ export interface TokenRates {
   audioOutput: Rate
 }
 
-/** A price with where it comes from. */
+/** A price and its source. */
 export interface PriceInForce extends Omit<SetPrice, 'id' | 'startsAt' | 'actor'> {
   id: string | undefined
   startsAt: Date | undefined
@@ -33,26 +33,25 @@ export interface PriceInForce extends Omit<SetPrice, 'id' | 'startsAt' | 'actor'
 
 export interface PriceList {
   priceOfVideo: (model: VideoModel, video: { seconds: number; width: number; height: number }) => Price
-  /** Of so many seconds of sound. */
+  /** Price of a recording, by its length in seconds. */
   priceOfMinutes: (model: TranscriptionModel, seconds: number) => Price
-  /** Of characters as they are now; one price for all that a request turns out to need. */
+  /** The returned function uses the current price, so that one request is charged at one price. */
   priceOfCharacters: (model: SpeechModel) => (characters: number) => Price
-  /** The same for tokens. */
   tokenPrices: (model: ChatModel) => TokenRates
-  /** Every price that counts now, in a stable order. */
+  /** Every price in force, in a stable order. */
   inForce: () => PriceInForce[]
-  /** The models of which nothing costs anything now. */
+  /** Models whose prices are all zero. */
   freeModels: () => Set<string>
-  /** Those that operators have set, past and coming ones too. */
+  /** All prices set by operators, including past and future ones. */
   all: () => SetPrice[]
-  /** Reads the record now, for who has just changed it. */
+  /** Reads the prices from the database again. */
   refresh: () => Promise<void>
   stop: () => Promise<void>
 }
 
 const refreshEveryMs = 30_000
 
-/** What the catalog has a price for, by kind of model. */
+/** The catalog prices of a model. */
 const catalogRates = (entry: ModelConfig): Rate[] => {
   if (entry.kind === 'video') return [{ unit: 'second', unitMicros: entry.pricePerSecondMicros }]
   if (entry.kind === 'transcription') return [{ unit: 'minute', unitMicros: entry.pricePerMinuteMicros }]
@@ -80,13 +79,13 @@ const namesInFile: Partial<Record<PriceUnit, keyof ModelChange>> = {
   million_characters: 'pricePerMillionCharactersMicros',
 }
 
-/** The one that counts: of those that have started the one that did so last, and of several at once the newest. */
+/** The price in force: the one that started last; of several that started together, the newest version. */
 const newestOf = (prices: SetPrice[], nowMs: number): SetPrice | undefined =>
   prices
     .filter(({ startsAt }) => startsAt.getTime() <= nowMs)
     .toSorted((a, b) => b.startsAt.getTime() - a.startsAt.getTime() || b.version - a.version)[0]
 
-/** The price for a size where there is one, else the one for all sizes. A model is sold by whichever unit came last. */
+/** The price for the size if there is one, else the price for all sizes. The unit that was priced last applies. */
 export const rateAt = (
   prices: SetPrice[],
   units: PriceUnit[],
@@ -113,7 +112,7 @@ export const createPriceList = async (
     prices = await readPrices(postgres)
     byModel = Map.groupBy(prices, ({ model }) => model)
   }
-  // One after the other: of two at once the older might be the last to be heard of.
+  // Reads run one after the other; otherwise an older result could overwrite a newer one.
   const refresh = () => {
     reading = reading.catch(() => undefined).then(read)
     return reading
@@ -121,7 +120,7 @@ export const createPriceList = async (
   const refreshSoon = () => {
     refresh().catch((error: unknown) => log.warn({ err: error }, 'prices.not-read'))
   }
-  // First the ear, then the look: a price set in between is heard.
+  // Listens before the first read, so that a price set in between is not missed.
   const listening = await postgres.listen('instance_changes', refreshSoon)
   await refresh()
   const timer = setInterval(refreshSoon, refreshEveryMs)
@@ -163,18 +162,18 @@ export const createPriceList = async (
           Object.groupBy(byModel.get(entry.id) ?? [], ({ unit, resolution }) => `${unit}/${resolution}`),
         )
         const set = kinds.flatMap((each = []) => newestOf(each, nowMs) ?? [])
-        // A model sold by the call has no price by the second any more, unless that was set later.
-        const counting = set.filter(
+        // A price per call replaces the price per second, unless the latter was set later.
+        const effective = set.filter(
           ({ resolution, unit }) =>
             rateAt(set, unitsOf(entry), resolution, nowMs)?.unit === unit || entry.kind !== 'video',
         )
         const isSet = (unit: PriceUnit) =>
-          counting.some(
+          effective.some(
             (price) => price.resolution === null && (price.unit === unit || entry.kind === 'video'),
           )
-        const given = catalogRates(entry).filter(({ unit }) => !isSet(unit))
+        const fromCatalog = catalogRates(entry).filter(({ unit }) => !isSet(unit))
         return [
-          ...given.map(({ unit, unitMicros }) => {
+          ...fromCatalog.map(({ unit, unitMicros }) => {
             const inFile = changes()[entry.id]?.[namesInFile[unit] ?? 'state']
             const source = typeof inFile === 'number' ? ('file' as const) : ('catalog' as const)
             return {
@@ -182,7 +181,7 @@ export const createPriceList = async (
               ...{ model: entry.id, unit, resolution: null, unitMicros, version: 0 },
             }
           }),
-          ...counting.map((price) => ({ ...price, source: 'operator' as const })),
+          ...effective.map((price) => ({ ...price, source: 'operator' as const })),
         ]
       }),
     freeModels: () => {

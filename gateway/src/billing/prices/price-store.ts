@@ -1,12 +1,12 @@
 import type { Database } from '../../platform/postgres.ts'
 import type { PriceUnit } from './price.ts'
 
-/** A price that an operator has set. */
+/** A price set by an operator. */
 export interface SetPrice {
   id: string
   model: string
   unit: PriceUnit
-  /** Width by height; null for every size. */
+  /** Width x height; null applies to every size. */
   resolution: string | null
   unitMicros: number
   version: number
@@ -18,7 +18,7 @@ const columns = `id, model, unit, resolution, unit_micros as "unitMicros", versi
 
 type Row = SetPrice & Record<string, unknown>
 
-/** All of them, past and coming: one comes into force without anybody doing anything. */
+/** All prices, including future ones, which take effect by time alone. */
 export const readPrices = async (database: Database): Promise<SetPrice[]> => {
   const { rows } = await database.query<Row>(
     `select ${columns} from prices order by model, unit, resolution nulls first, version`,
@@ -26,7 +26,7 @@ export const readPrices = async (database: Database): Promise<SetPrice[]> => {
   return rows
 }
 
-/** Sets a price from a time on, as the next version of its kind. Those who set one take turns. */
+/** Inserts a price as the next version for its model, unit, and resolution. Concurrent inserts are serialized. */
 export const insertPrice = async (
   database: Database,
   price: Omit<SetPrice, 'version'>,
@@ -41,6 +41,6 @@ export const insertPrice = async (
     [id, model, unit, resolution, unitMicros, startsAt, actor],
   )
   const [set] = rows
-  if (set === undefined) throw new Error('a price was not written')
+  if (set === undefined) throw new Error('The price was not inserted.')
   return set
 }

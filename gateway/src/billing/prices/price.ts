@@ -1,4 +1,4 @@
-/** What `unitMicros` is the price of, and how much of what is counted makes one unit. */
+/** The priced units, and how many counted items (seconds, characters, tokens) make up one of them. */
 const units = {
   second: 1,
   call: 1,
@@ -12,26 +12,26 @@ const units = {
 
 export type PriceUnit = keyof typeof units
 
-/** What an order costs. The inputs are kept with it, so a later change of prices does not touch it. */
+/** The price of an order with its inputs, so that later price changes do not affect it. */
 export interface Price {
   unit: PriceUnit
   unitMicros: number
   /** In units. */
   quantity: number
   totalMicros: number
-  /** Which of the prices that an operator has set it was; absent for the catalog's. */
+  /** The version of an operator's price; absent for catalog prices. */
   version?: number
 }
 
-/** What one unit costs at a time. */
+/** The price of one unit. */
 export type Rate = Pick<Price, 'unit' | 'unitMicros' | 'version'>
 
-/** The price of so many seconds, characters or tokens; a part of a micro counts as a whole one. */
+/** The price of a number of seconds, characters, or tokens, rounded up to a whole micro. */
 export const priceAt = ({ unit, unitMicros, version }: Rate, counted: number): Price => ({
   unit,
   unitMicros,
   quantity: counted / units[unit],
-  // 2.7 seconds are not quite that as a binary fraction; what that adds is no part of a micro.
+  // Rounds away binary fraction errors first, such as those of 2.7 seconds, so that they do not add a micro.
   totalMicros: Math.ceil(Number(((unitMicros * counted) / units[unit]).toFixed(6))),
   ...(version !== undefined && { version }),
 })

@@ -1,8 +1,8 @@
-import { ApiError } from '@kinora/contract/errors'
 /**
- * What a request would cost and whether it would be let through: found out by doing it and taking it back, so that a
- * quote and the real thing can never disagree.
+ * Quotes: the cost of a request, and whether it would be accepted. A quote places the real hold and rolls it back, so
+ * that it cannot disagree with the request itself.
  */
+import type { ApiError } from '@kinora/contract/errors'
 import type { Quote } from '@kinora/contract/operations/account'
 
 import type { Caller } from '../../auth/caller.ts'
@@ -14,23 +14,23 @@ import { placeHolds } from './spend.ts'
 interface QuotedOrder {
   caller: Caller
   model: string | null
-  /** The most it can cost. */
+  /** The maximum cost. */
   heldFor: Price[]
-  /** The request as it was understood. */
+  /** The resolved request. */
   parameters: Record<string, unknown>
 }
 
-/** Ends a transaction in which something was only tried. */
-class TakenBack extends Error {
-  override name = 'TakenBack'
+/** Thrown to roll back the transaction of a quote. */
+class QuoteRollback extends Error {
+  override name = 'QuoteRollback'
   readonly refusal: ApiError | undefined
   constructor(refusal: ApiError | undefined) {
-    super('tried and taken back')
+    super('The quote was rolled back.')
     this.refusal = refusal
   }
 }
 
-/** `refuse` is what else may keep the request from being accepted, asked before the money is. */
+/** `refuse` returns a refusal for other reasons than money. It runs before the hold. */
 export const quoteOf = async (
   postgres: Postgres,
   { caller, model, heldFor, parameters }: QuotedOrder,
@@ -44,14 +44,14 @@ export const quoteOf = async (
     day: new Date(nowMs).toISOString().slice(0, 10),
     amountMicros,
   }
-  const tried = async (database: Database): Promise<never> => {
+  const tryHold = async (database: Database): Promise<never> => {
     const refusal = await refuse(database)
-    if (refusal !== undefined) throw new TakenBack(refusal)
+    if (refusal !== undefined) throw new QuoteRollback(refusal)
     const { refusals } = await placeHolds(database, [hold])
-    throw new TakenBack(refusals[0])
+    throw new QuoteRollback(refusals[0])
   }
-  const refusal = await postgres.transaction<ApiError | undefined>(tried).catch((error: unknown) => {
-    if (error instanceof TakenBack) return error.refusal
+  const refusal = await postgres.transaction<ApiError | undefined>(tryHold).catch((error: unknown) => {
+    if (error instanceof QuoteRollback) return error.refusal
     throw error
   })
   return {

@@ -37,7 +37,7 @@ const limits = fc.record({
 })
 const wallet = fc.constantFrom('payg' as const, 'subscription' as const)
 
-/** The rule once more, as the contract words it. */
+/** The rule of the contract, implemented independently. */
 const expectedCode = (
   amountMicros: number,
   isSubscription: boolean,
@@ -45,17 +45,17 @@ const expectedCode = (
   { quota, budgets }: KeyLimits,
 ) => {
   if (isSubscription && (given?.subscriptionEndsAt?.getTime() ?? 0) <= nowMs) return 'subscription_expired'
-  const isBeyond = (limit: number, used: number) => used + amountMicros > limit
-  if (quota !== undefined && isBeyond(quota.limitMicros, quota.usedMicros)) return 'quota_exceeded'
-  if (budgets.some((each) => isBeyond(each.limitMicros, usedNow(each, nowMs)))) return 'quota_exceeded'
+  const exceeds = (limit: number, used: number) => used + amountMicros > limit
+  if (quota !== undefined && exceeds(quota.limitMicros, quota.usedMicros)) return 'quota_exceeded'
+  if (budgets.some((each) => exceeds(each.limitMicros, usedNow(each, nowMs)))) return 'quota_exceeded'
   const monthly = given?.monthly
-  if (monthly !== undefined && isBeyond(monthly.capMicros, monthly.spentMicros)) return 'quota_exceeded'
+  if (monthly !== undefined && exceeds(monthly.capMicros, monthly.spentMicros)) return 'quota_exceeded'
   if (amountMicros <= (given?.availableMicros ?? 0)) return undefined
   if (isSubscription) return 'quota_exceeded'
   return given?.hasPaymentFailed === true ? 'payment_failed' : 'insufficient_balance'
 }
 
-test('a hold stands exactly when subscription, limits and wallet all allow it, and the refusal is the first that does not', () => {
+test('a hold is accepted exactly if subscription, limits and wallet allow it, and the error names the first that does not', () => {
   fc.assert(
     fc.property(amount, wallet, power, limits, (amountMicros, from, given, of) => {
       const refusal = refusalOf({ amountMicros, wallet: from, currency: 'USD' }, given, of, nowMs)
@@ -78,7 +78,11 @@ const rich: SpendingPower = {
 }
 
 test.each<[string, KeyLimits, Partial<SpendingPower>]>([
-  ['The balance of 0.10 USD is too low; this request needs 0.40 USD.', noLimits, {}],
+  [
+    'The balance is too low: 0.10 USD available; this request needs 0.40 USD. Top up the account and try again.',
+    noLimits,
+    {},
+  ],
   [
     "This key's quota is too low: 0.30 of 0.50 USD left; this request needs 0.40 USD.",
     { quota: { limitMicros: 500_000, usedMicros: 200_000 }, budgets: [] },
@@ -115,7 +119,7 @@ test.each<[string, KeyLimits, Partial<SpendingPower>]>([
     noLimits,
     { monthly: { capMicros: 1_000_000, spentMicros: 750_000 } },
   ],
-])('a refusal says which limit it is, what is left and when it resets: %s', (message, of, given) => {
+])('the error names the limit, the amount left and the time of the reset: %s', (message, of, given) => {
   const refusal = refusalOf(
     { amountMicros: 400_000, wallet: 'payg', currency: 'USD' },
     { ...rich, ...given },
@@ -125,7 +129,7 @@ test.each<[string, KeyLimits, Partial<SpendingPower>]>([
   expect(refusal?.message).toBe(message)
 })
 
-test("a subscription's refusal says when its cycle is renewed, or that it ends before", () => {
+test('the error of a subscription gives the time of the next cycle, or of the end if that is earlier', () => {
   const given = (cycleDays: number): SpendingPower => ({
     ...rich,
     subscriptionEndsAt: new Date(nowMs + 10 * 86_400_000),
@@ -133,14 +137,14 @@ test("a subscription's refusal says when its cycle is renewed, or that it ends b
   })
   const hold = { amountMicros: 400_000, wallet: 'subscription' as const, currency: 'EUR' }
   expect(refusalOf(hold, given(1), noLimits, nowMs)?.message).toBe(
-    "This cycle's quota has 0.10 EUR left; this request needs 0.40 EUR. It resets at 2026-11-19T13:45:30.000Z.",
+    "The subscription's quota for this cycle is too low: 0.10 EUR left; this request needs 0.40 EUR. It resets at 2026-11-19T13:45:30.000Z.",
   )
   expect(refusalOf(hold, given(30), noLimits, nowMs)?.message).toBe(
-    "This cycle's quota has 0.10 EUR left; this request needs 0.40 EUR. The subscription ends at 2026-11-28T13:45:30.000Z.",
+    "The subscription's quota for this cycle is too low: 0.10 EUR left; this request needs 0.40 EUR. The subscription ends at 2026-11-28T13:45:30.000Z.",
   )
 })
 
-test('periods follow each other without gap or overlap, and each moment is in its own', () => {
+test('periods follow each other without gap or overlap, and contain their moments', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...periods),

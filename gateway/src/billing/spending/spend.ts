@@ -18,7 +18,7 @@ import {
 
 export const walletOf = (caller: Pick<Caller, 'kind'>): Wallet => caller.kind
 
-/** One request to set money aside for a task. */
+/** A request to hold money for a task. */
 export interface Hold {
   caller: Caller
   taskId: string
@@ -28,30 +28,29 @@ export interface Hold {
 
 const doNotRetry = { 'x-should-retry': 'false' }
 
-/** What an account may spend this month, over all of its wallets. */
+/** The monthly spending of an account, over all of its wallets. */
 interface MonthlySpending {
   capMicros: number
   spentMicros: number
 }
 
-/** What there is to spend, as far as it is no matter of the key. */
+/** The spending limits of a wallet, without those of the key. */
 export type SpendingPower = Pick<
   WalletPower,
   'availableMicros' | 'subscriptionEndsAt' | 'subscriptionCycleEndsAt' | 'hasPaymentFailed'
 > & { monthly: MonthlySpending | undefined }
 
-/** What has been used of a budget in the period that is now. */
+/** The used amount of a budget in the current period. */
 export const usedNow = ({ period, usedMicros, startedAtMs }: Budget, nowMs: number): number =>
   startedAtMs < startOf(period, nowMs) ? 0 : usedMicros
 
 const time = (atMs: number) => new Date(atMs).toISOString()
 
-/** What is asked of a wallet. */
-type AskedHold = Pick<Hold, 'amountMicros'> & { wallet: Wallet; currency: string }
+type RequestedHold = Pick<Hold, 'amountMicros'> & { wallet: Wallet; currency: string }
 
-/** Which limit is too tight for this amount, in words: whose it is, what it has left, when it starts anew. */
-const tightLimit = (
-  { amountMicros, currency }: Pick<AskedHold, 'amountMicros' | 'currency'>,
+/** The message for the first limit that the amount exceeds; undefined if it exceeds none. */
+const exceededLimit = (
+  { amountMicros, currency }: Pick<RequestedHold, 'amountMicros' | 'currency'>,
   { quota, budgets }: KeyLimits,
   monthly: MonthlySpending | undefined,
   nowMs: number,
@@ -78,21 +77,27 @@ const tightLimit = (
   return undefined
 }
 
-/** Why this hold cannot be placed, or undefined when it fits. The order of the checks is part of the contract. */
+/** The error for a hold that cannot be placed; undefined if it fits. The order of the checks is part of the contract. */
 export const refusalOf = (
-  hold: AskedHold,
+  hold: RequestedHold,
   power: SpendingPower | undefined,
   limits: KeyLimits,
   nowMs: number,
 ): ApiError | undefined => {
-  const inWords = (micros: number) => formatAmount(micros, hold.currency)
+  const amountText = (micros: number) => formatAmount(micros, hold.currency)
   const availableMicros = power?.availableMicros ?? 0
   const endsAtMs = power?.subscriptionEndsAt?.getTime() ?? 0
   if (hold.wallet === 'subscription' && endsAtMs <= nowMs) {
-    return new ApiError('subscription_expired', { headers: doNotRetry })
+    const message =
+      endsAtMs === 0
+        ? 'This account has no subscription. Subscribe to a plan or use a pay-as-you-go key.'
+        : `The subscription ended at ${time(endsAtMs)}. Renew it or use a pay-as-you-go key.`
+    return new ApiError('subscription_expired', { message, headers: doNotRetry })
   }
-  const tight = tightLimit(hold, limits, power?.monthly, nowMs)
-  if (tight !== undefined) return new ApiError('quota_exceeded', { message: tight, headers: doNotRetry })
+  const exceeded = exceededLimit(hold, limits, power?.monthly, nowMs)
+  if (exceeded !== undefined) {
+    return new ApiError('quota_exceeded', { message: exceeded, headers: doNotRetry })
+  }
   if (hold.amountMicros <= availableMicros) return undefined
   if (hold.wallet === 'subscription') {
     const cycleEndsAtMs = power?.subscriptionCycleEndsAt?.getTime() ?? endsAtMs
@@ -101,25 +106,24 @@ export const refusalOf = (
         ? `It resets at ${time(cycleEndsAtMs)}.`
         : `The subscription ends at ${time(endsAtMs)}.`
     return new ApiError('quota_exceeded', {
-      message: `This cycle's quota has ${inWords(availableMicros)} left; this request needs ${inWords(hold.amountMicros)}. ${then}`,
+      message: `The subscription's quota for this cycle is ${availableMicros === 0 ? 'used up' : 'too low'}: ${amountText(availableMicros)} left; this request needs ${amountText(hold.amountMicros)}. ${then}`,
       headers: doNotRetry,
     })
   }
   if (power?.hasPaymentFailed === true) return new ApiError('payment_failed', { headers: doNotRetry })
   return new ApiError('insufficient_balance', {
-    message: `The balance of ${inWords(availableMicros)} is too low; this request needs ${inWords(hold.amountMicros)}.`,
+    message: `The balance is too low: ${amountText(availableMicros)} available; this request needs ${amountText(hold.amountMicros)}. Top up the account and try again.`,
     headers: doNotRetry,
   })
 }
 
-/** Each wallet once. */
-const walletsOf = (spent: { accountId: string; wallet: Wallet }[]) => [
+const distinctWallets = (spent: { accountId: string; wallet: Wallet }[]) => [
   ...new Map(
     spent.map(({ accountId, wallet }) => [`${accountId}/${wallet}`, { accountId, wallet }]),
   ).values(),
 ]
 
-/** The powers by wallet; what an account has spent this month is one number for all of its wallets. */
+/** The spending limits by wallet. Monthly spending is the sum over all wallets of an account. */
 const powersOf = (wallets: WalletPower[], nowMs: number): Map<string, SpendingPower> => {
   const monthly = new Map<string, MonthlySpending>()
   const thisMonthMs = startOf('month', nowMs)
@@ -146,7 +150,7 @@ const hasCycleToRenew = (
   (subscriptionCycleEndsAt?.getTime() ?? Infinity) <= nowMs &&
   (subscriptionEndsAt?.getTime() ?? 0) > nowMs
 
-/** The wallets under their locks. A cycle that is over is renewed here too, so that none waits for a worker. */
+/** Locks the wallets. Renews due cycles here too, so that a hold does not wait for a worker. */
 const lockWallets = async (database: Database, wanted: { accountId: string; wallet: Wallet }[]) => {
   const wallets = await readWallets(database, wanted, { isLocked: true })
   const withWallet = new Set(wallets.flatMap(({ accountId, hasRow }) => (hasRow ? accountId : [])))
@@ -166,17 +170,17 @@ const noLimits: KeyLimits = { quota: undefined, budgets: [] }
 
 const insolvencyMessages: Partial<Record<ErrorCode, string>> = {
   insufficient_balance: 'The balance is used up. Top up the account and try again.',
-  quota_exceeded: 'The quota of this key, its subscription or its account is used up.',
+  quota_exceeded: 'The quota of this key, its subscription, or its account is used up.',
 }
 
 /**
- * Why this caller could not pay for anything at all, or undefined while there is something left. It takes no lock and
- * holds nothing: it only keeps work from being done for a caller who is certain to be refused in the end.
+ * The error for a caller that cannot pay for anything; undefined if any amount is left. It takes no locks and places no
+ * hold: it only avoids work for a request that would be refused anyway.
  */
 export const findInsolvency = async (database: Database, caller: Caller): Promise<ApiError | undefined> => {
   const wallet = walletOf(caller)
   const wallets = await readWallets(database, [{ accountId: caller.accountId, wallet }], { isLocked: false })
-  // The next hold renews the cycle, and may fit then.
+  // The next hold renews the cycle and may then fit.
   if (wallets.some((each) => hasCycleToRenew(each, Date.now()))) return undefined
   const { nowMs, limits } = await readKeyLimits(database, [caller.keyId])
   const power = powersOf(wallets, nowMs).get(`${caller.accountId}/${wallet}`)
@@ -184,29 +188,29 @@ export const findInsolvency = async (database: Database, caller: Caller): Promis
   const refusal = refusalOf(hold, power, limits.get(caller.keyId) ?? noLimits, nowMs)
   if (refusal === undefined) return undefined
   const { code, headers } = refusal
-  const message = insolvencyMessages[code]
-  return new ApiError(code, { ...(message !== undefined && { message }), ...(headers && { headers }) })
+  const message = insolvencyMessages[code] ?? refusal.message
+  return new ApiError(code, { message, ...(headers && { headers }) })
 }
 
 export interface PlacedHolds {
-  /** One for each hold: why it was refused, or undefined for one that stands. */
+  /** One for each hold; undefined for an accepted one. */
   refusals: (ApiError | undefined)[]
   /**
-   * When, by the database's clock and under the locks: of two transactions that hold for the same account, the one
-   * that is seen first has the earlier time.
+   * The database's time, read under the locks: of two transactions that hold for the same account, the one that commits
+   * first has the earlier time.
    */
   at: Instant
   atMs: number
 }
 
 /**
- * Places as many of these holds as fit, in order, inside the caller's transaction; there must be at least one. Wallets
- * are locked in a fixed order first, so any number of processes may do this at once.
+ * Places as many of the holds as fit, in order, inside the caller's transaction. `holds` must not be empty. Wallets are
+ * locked in a fixed order, so that concurrent calls do not deadlock.
  */
 export const placeHolds = async (database: Database, holds: Hold[]): Promise<PlacedHolds> => {
   const wallets = await lockWallets(
     database,
-    walletsOf(holds.map(({ caller }) => ({ accountId: caller.accountId, wallet: walletOf(caller) }))),
+    distinctWallets(holds.map(({ caller }) => ({ accountId: caller.accountId, wallet: walletOf(caller) }))),
   )
   const { at, nowMs, limits } = await readKeyLimits(database, [
     ...new Set(holds.map(({ caller }) => caller.keyId)),
@@ -220,7 +224,7 @@ export const placeHolds = async (database: Database, holds: Hold[]): Promise<Pla
     const { quota, budgets } = limits.get(keyId) ?? noLimits
     const refusal = refusalOf({ amountMicros, wallet, currency }, power, { quota, budgets }, nowMs)
     if (refusal !== undefined) return refusal
-    // What comes after it in the same batch finds less.
+    // Later holds of the same batch see the reduced amounts.
     if (power !== undefined) power.availableMicros -= amountMicros
     if (power?.monthly !== undefined) power.monthly.spentMicros += amountMicros
     if (quota !== undefined) quota.usedMicros += amountMicros
@@ -235,7 +239,7 @@ export const placeHolds = async (database: Database, holds: Hold[]): Promise<Pla
   return { refusals, at, atMs: nowMs }
 }
 
-/** What a finished task does with its hold. */
+/** How the hold of a finished task ends. */
 export interface Settlement {
   accountId: string
   keyId: string
@@ -243,20 +247,20 @@ export interface Settlement {
   taskId: string
   day: string
   holdMicros: number
-  /** At most the hold; the rest goes back. Zero for a task that failed. */
+  /** At most the hold; the rest is released. Zero for a failed task. */
   captureMicros: number
 }
 
 /**
- * Ends holds inside the transaction that ends their tasks, so that it happens exactly as often: once. What is given
- * back of a cycle that is over expires with it: it was never money of the cycle that is now.
+ * Ends holds inside the transaction that ends their tasks, so exactly once. The released amount of a hold from an earlier
+ * subscription cycle expires at once, because it does not belong to the current cycle.
  */
 export const settleHolds = async (database: Database, settlements: Settlement[]): Promise<void> => {
   if (settlements.length === 0) return
   const { heldSince, ofEarlierCycles } = await lockHolds(database, settlements)
   const movements: Movement[] = []
   for (const { accountId, wallet, taskId, day, keyId, holdMicros, captureMicros } of settlements) {
-    if (captureMicros > holdMicros) throw new RangeError(`${taskId} would capture more than it holds`)
+    if (captureMicros > holdMicros) throw new RangeError(`The capture of ${taskId} exceeds its hold.`)
     const move = (kind: Movement['kind'], amountMicros: number) => {
       if (amountMicros > 0) movements.push({ kind, accountId, wallet, taskId, day, amountMicros, keyId })
     }

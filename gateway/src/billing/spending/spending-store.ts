@@ -3,29 +3,28 @@ import type { HeldSince, Instant } from '../ledger/ledger-store.ts'
 import type { Wallet } from '../money/money.ts'
 import type { Period } from '../money/period.ts'
 
-/** What decides whether a key may spend from a wallet, beside the key's own limits. */
+/** The spending limits of a wallet, without those of the key. */
 export interface WalletPower {
   accountId: string
   wallet: Wallet
-  /** False for a wallet that no money ever came into; it has no row, and so no lock. */
+  /** False for a wallet that was never funded: it has no row to lock. */
   hasRow: boolean
   availableMicros: number
-  /** What was spent in the month that began then. */
+  /** Spending of the month that began on `spentSince`. */
   spentMicros: number
   spentSince: string
   spendCapMicros: number | null
   subscriptionEndsAt: Date | null
   subscriptionCycleEndsAt: Date | null
-  /** What the next cycle brings; null without a plan. */
+  /** The quota of the next cycle; null without a plan. */
   cycleQuotaMicros: number | null
   hasPaymentFailed: boolean
 }
 
 /**
- * The wallets, and every other one of an account with a cap, because that counts them together. A wallet that no money ever
- * came into is empty, and has no row to lock. With `isLocked`, all wallets of the accounts, locked until the transaction
- * ends: so the holds of an account follow one another, whichever of its wallets they are for. The order is fixed, so any
- * number of processes may do this at once.
+ * Reads the given wallets, and all other wallets of accounts with a spend cap, which counts them together. A wallet that
+ * was never funded has no row and is returned as empty. With `isLocked`, reads all wallets of the accounts and locks
+ * them until the transaction ends, which serializes the holds of an account. The lock order is fixed.
  */
 export const readWallets = async (
   database: Database,
@@ -59,7 +58,7 @@ export const readWallets = async (
   return rows
 }
 
-/** The same for accounts without a wallet: they can only hold nothing, and even that in turn. */
+/** Serializes the holds of accounts without a wallet, which can only be zero. */
 export const lockWithoutWallet = async (database: Database, accountIds: string[]): Promise<void> => {
   if (accountIds.length === 0) return
   await database.query(
@@ -72,7 +71,7 @@ export interface Budget {
   period: Period
   limitMicros: number
   usedMicros: number
-  /** When the period began that was last spent in. */
+  /** Start of the period of the last hold. */
   startedAtMs: number
 }
 
@@ -82,8 +81,8 @@ export interface KeyLimits {
 }
 
 /**
- * The limits of keys and the time by the database's clock. They change only under the lock of their account's wallet,
- * so who has that reads them as they are.
+ * The limits of keys, and the database's time. Limits change only under the wallet locks of their account, so they are
+ * current for a caller that holds those.
  */
 export const readKeyLimits = async (
   database: Database,
@@ -109,7 +108,7 @@ export const readKeyLimits = async (
     [keyIds],
   )
   const [first] = rows
-  if (first === undefined) throw new Error('limits were read for no key')
+  if (first === undefined) throw new Error('readKeyLimits needs at least one key')
   const limits = rows.map(({ keyId, quotaMicros, usedMicros, budgets }): [string, KeyLimits] => [
     keyId,
     { quota: quotaMicros === null ? undefined : { limitMicros: quotaMicros, usedMicros }, budgets },
@@ -118,8 +117,8 @@ export const readKeyLimits = async (
 }
 
 /**
- * Locks the wallets of holds that are to end, in a fixed order, and answers when each was placed and which of them were
- * placed in a cycle that is over.
+ * Locks the wallets of holds that are about to end, in a fixed order. Returns the time of each hold, and the holds from
+ * earlier subscription cycles.
  */
 export const lockHolds = async (
   database: Database,
@@ -151,7 +150,7 @@ export const lockHolds = async (
   }
 }
 
-/** Sets what a key may spend, ever and per period. What has been used of a limit that stays is kept. */
+/** Sets the quota and the budgets of a key. Limits that already exist keep their used amount. */
 export const setKeyLimits = async (
   database: Database,
   keyId: string,

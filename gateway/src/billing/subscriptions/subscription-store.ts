@@ -9,11 +9,11 @@ export interface Subscription {
   cycleStartedAt: Date
   cycleEndsAt: Date
   endsAt: Date
-  /** Its end has come and what was left of it is gone. */
-  isOver: boolean
+  /** The end has passed and the rest of the last cycle has expired. */
+  hasEnded: boolean
 }
 
-/** A subscription as it is until the transaction ends; its wallet has been locked before. */
+/** Locks a subscription until the transaction ends. The caller has locked the wallet before. */
 export const lockSubscription = async (
   database: Database,
   accountId: string,
@@ -22,7 +22,7 @@ export const lockSubscription = async (
     `select s.account_id as "accountId", s.plan_id as "planId", p.name as "planName",
             p.cycle_quota_micros as "cycleQuotaMicros", p.cycle_days as "cycleDays",
             s.cycle_started_at as "cycleStartedAt", s.cycle_ends_at as "cycleEndsAt", s.ends_at as "endsAt",
-            s.has_ended as "isOver"
+            s.has_ended as "hasEnded"
        from subscriptions s left join plans p on p.id = s.plan_id
       where s.account_id = $1 for update of s`,
     [accountId],
@@ -34,17 +34,17 @@ export const writeSubscription = async (
   database: Database,
   subscription: Pick<
     Subscription,
-    'accountId' | 'planId' | 'cycleStartedAt' | 'cycleEndsAt' | 'endsAt' | 'isOver'
+    'accountId' | 'planId' | 'cycleStartedAt' | 'cycleEndsAt' | 'endsAt' | 'hasEnded'
   >,
 ): Promise<void> => {
-  const { accountId, planId, cycleStartedAt, cycleEndsAt, endsAt, isOver } = subscription
+  const { accountId, planId, cycleStartedAt, cycleEndsAt, endsAt, hasEnded } = subscription
   await database.query(
     `insert into subscriptions (account_id, plan_id, cycle_started_at, cycle_ends_at, ends_at, has_ended)
      values ($1, $2, $3, $4, $5, $6)
      on conflict (account_id) do update
        set plan_id = excluded.plan_id, cycle_started_at = excluded.cycle_started_at,
            cycle_ends_at = excluded.cycle_ends_at, ends_at = excluded.ends_at, has_ended = excluded.has_ended`,
-    [accountId, planId, cycleStartedAt, cycleEndsAt, endsAt, isOver],
+    [accountId, planId, cycleStartedAt, cycleEndsAt, endsAt, hasEnded],
   )
 }
 
@@ -63,7 +63,7 @@ export const findCyclePlan = async (database: Database, id: string): Promise<Cyc
   return rows[0]
 }
 
-/** Accounts whose subscription has a cycle to renew or an end to come to, those that wait longest first. */
+/** Accounts whose subscription must be renewed or ended, oldest first. */
 export const dueSubscriptions = async (database: Database, limit: number): Promise<string[]> => {
   const { rows } = await database.query<{ accountId: string }>(
     `select account_id as "accountId" from subscriptions

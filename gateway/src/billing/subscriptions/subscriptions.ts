@@ -1,7 +1,7 @@
 /**
- * Subscriptions and their cycles. A cycle is a grant that expires: when it is over, what is left goes and the plan's
- * quota comes. Money that a task still held then belongs to the old cycle: captured it is spent, given back it expires.
- * Wallet first, then subscription, is the order of locks everywhere.
+ * Subscriptions and their cycles. At the start of a cycle the rest of the previous one expires and the plan's quota is
+ * granted. A hold that is still open then belongs to the old cycle: its released amount expires. The lock order is
+ * always wallet, then subscription.
  */
 import { ApiError } from '@kinora/contract/errors'
 
@@ -20,12 +20,12 @@ import {
 
 const dayMs = 86_400_000
 const accountsPerTick = 200
-/** How movements name the one who made them where nobody did. */
-const itself = 'kinora'
+/** The actor of automatic movements. */
+const systemActor = 'kinora'
 
 const wallet = 'subscription' as const
 
-/** Begins a cycle: what is left of the one before goes, and the plan's quota comes. */
+/** Expires the rest of the previous cycle and grants the plan's quota. */
 const startCycle = async (
   database: Database,
   {
@@ -43,27 +43,33 @@ const startCycle = async (
   },
 ): Promise<void> => {
   const reference = `cycle:${startedAt.toISOString()}`
-  await expire(database, { accountId, wallet, actor, reason: 'Left of the cycle before', reference })
+  await expire(database, {
+    accountId,
+    wallet,
+    actor,
+    reason: 'Unused quota of the previous cycle',
+    reference,
+  })
   await beginCycle(database, accountId)
   await grant(database, {
     ...{ accountId, wallet, amountMicros: plan.cycleQuotaMicros, actor, reference },
-    reason: `A cycle of the plan '${plan.name}'`,
+    reason: `Quota of the plan '${plan.name}'`,
   })
   await writeSubscription(database, {
-    ...{ accountId, planId: plan.id, cycleStartedAt: startedAt, endsAt, isOver: false },
+    ...{ accountId, planId: plan.id, cycleStartedAt: startedAt, endsAt, hasEnded: false },
     cycleEndsAt: new Date(startedAt.getTime() + plan.cycleDays * dayMs),
   })
 }
 
-/** The end of a subscription: what is left of its last cycle goes. */
+/** Ends a subscription and expires the rest of its last cycle. */
 const finish = async (database: Database, subscription: Subscription, actor: string): Promise<void> => {
   const { accountId, endsAt } = subscription
   await expire(database, {
-    ...{ accountId, wallet, actor, reason: 'Left when the subscription ended' },
+    ...{ accountId, wallet, actor, reason: 'Unused quota at the end of the subscription' },
     reference: `end:${endsAt.toISOString()}`,
   })
   await beginCycle(database, accountId)
-  await writeSubscription(database, { ...subscription, isOver: true })
+  await writeSubscription(database, { ...subscription, hasEnded: true })
 }
 
 const planOf = ({ planId, planName, cycleQuotaMicros, cycleDays }: Subscription): CyclePlan | undefined =>
@@ -72,15 +78,15 @@ const planOf = ({ planId, planName, cycleQuotaMicros, cycleDays }: Subscription)
     : { id: planId, name: planName, cycleQuotaMicros, cycleDays }
 
 /**
- * Renews the account's cycle where it is over, or ends the subscription where that is; otherwise nothing happens. Of
- * cycles that went by unseen only the one that is now is granted.
+ * Renews the account's cycle or ends its subscription, if due; returns whether it did. If several cycles have passed,
+ * only the current one is granted.
  */
 export const renewCycle = async (database: Database, accountId: string): Promise<boolean> => {
   const subscription = await lockSubscription(database, accountId)
-  if (subscription === undefined || subscription.isOver) return false
+  if (subscription === undefined || subscription.hasEnded) return false
   const nowMs = Date.now()
   if (subscription.endsAt.getTime() <= nowMs) {
-    await finish(database, subscription, itself)
+    await finish(database, subscription, systemActor)
     return true
   }
   const plan = planOf(subscription)
@@ -88,11 +94,11 @@ export const renewCycle = async (database: Database, accountId: string): Promise
   if (plan === undefined || endedMs > nowMs) return false
   const cycleMs = plan.cycleDays * dayMs
   const startedAt = new Date(endedMs + Math.floor((nowMs - endedMs) / cycleMs) * cycleMs)
-  await startCycle(database, { accountId, plan, startedAt, endsAt: subscription.endsAt, actor: itself })
+  await startCycle(database, { accountId, plan, startedAt, endsAt: subscription.endsAt, actor: systemActor })
   return true
 }
 
-/** Renews what is due, as far as no other worker is at it; answers how many there were. */
+/** Renews or ends all due subscriptions, except those locked by another worker; returns their number. */
 export const renewCycles = async ({ postgres, log }: { postgres: Postgres; log: Log }): Promise<number> => {
   let renewed = 0
   for (;;) {
@@ -107,19 +113,19 @@ export const renewCycles = async ({ postgres, log }: { postgres: Postgres; log: 
         })
         if (isRenewed) moved += 1
       } catch (error) {
-        // One that cannot be renewed must not keep the others from it.
+        // One failure must not block the other accounts.
         log.error({ err: error, accountId }, 'subscription.not-renewed')
       }
     }
     renewed += moved
-    // The rest is being done by others, or cannot be.
+    // The rest is locked by other workers or failed.
     if (due.length < accountsPerTick || moved === 0) return renewed
   }
 }
 
 /**
- * Subscribes an account, or changes its subscription. The same plan goes on with its cycle and another end; another
- * plan, or one after the subscription was over, starts a cycle of its own at once.
+ * Subscribes an account or changes its subscription. With the same plan, the current cycle continues and only the end
+ * changes. A different plan, or a subscription that has ended, starts a new cycle at once.
  */
 export const setSubscription = async (
   database: Database,
@@ -135,29 +141,29 @@ export const setSubscription = async (
   await openWallet(database, accountId, wallet)
   if ((await lockWallet(database, accountId, wallet)) === undefined) throw new ApiError('resource_not_found')
   const current = await lockSubscription(database, accountId)
-  const goesOn =
+  const continues =
     current !== undefined &&
-    !current.isOver &&
+    !current.hasEnded &&
     current.planId === planId &&
     current.endsAt.getTime() > Date.now()
-  if (goesOn) await writeSubscription(database, { ...current, endsAt })
+  if (continues) await writeSubscription(database, { ...current, endsAt })
   else await startCycle(database, { accountId, plan, startedAt: new Date(), endsAt, actor })
   const subscription = await lockSubscription(database, accountId)
-  if (subscription === undefined) throw new Error('a subscription was not written')
+  if (subscription === undefined) throw new Error('The subscription was not stored.')
   return subscription
 }
 
-/** Ends a subscription now; what is left of its cycle goes. */
+/** Ends a subscription now; the rest of its cycle expires. */
 export const endSubscription = async (
   database: Database,
   { accountId, actor }: { accountId: string; actor: string },
 ): Promise<Subscription> => {
   await lockWallet(database, accountId, wallet)
   const current = await lockSubscription(database, accountId)
-  if (current === undefined || current.isOver) {
+  if (current === undefined || current.hasEnded) {
     throw new ApiError('resource_not_found', { message: 'The account has no subscription.' })
   }
   const ended = { ...current, endsAt: new Date(Math.min(Date.now(), current.endsAt.getTime())) }
   await finish(database, ended, actor)
-  return { ...ended, isOver: true }
+  return { ...ended, hasEnded: true }
 }
