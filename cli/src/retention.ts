@@ -6,11 +6,11 @@ const mebibytes = (bytes: number) => `${(bytes / 1_048_576).toFixed(1)} MiB`
 const say = (lines: string[]) => process.stdout.write(`${lines.join('\n')}\n`)
 
 export const showExpired = async (): Promise<void> => {
-  const { media, replies, partitions, stuck, orphans } = await previewRetention(loadConfig())
+  const { media, responses, partitions, stuck, orphans } = await previewRetention(loadConfig())
   say([
     `results past their time: ${media.expired} (${mebibytes(media.expiredBytes)})`,
     `files that a task left behind: ${media.left}`,
-    `replies no longer kept: ${replies}`,
+    `replies no longer kept: ${responses}`,
     `partitions past their time: ${partitions.length}`,
     ...partitions.map(
       ({ name, first, last, sizeBytes }) => `  ${name}, ${first} to ${last}, ${mebibytes(sizeBytes)}`,
@@ -24,11 +24,11 @@ export const showExpired = async (): Promise<void> => {
 }
 
 export const clear = async (): Promise<void> => {
-  const { expired, left, replies, partitions, orphans } = await clearNow(loadConfig())
+  const { expired, leftOver, responses, partitions, orphans } = await clearNow(loadConfig())
   say([
     `results removed: ${expired}`,
-    `files removed that a task left behind: ${left}`,
-    `replies forgotten: ${replies}`,
+    `files removed that a task left behind: ${leftOver}`,
+    `replies forgotten: ${responses}`,
     `partitions dropped: ${partitions.length}${partitions.map((name) => `\n  ${name}`).join('')}`,
     `files without a record removed: ${orphans}`,
   ])

@@ -8,7 +8,7 @@ import { assertMigrated, migrate as migrateDatabase, migrationProblem } from './
 import { connectPostgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
 import { previewSweep, type SweepPreview } from './retention/preview-sweep.ts'
-import { sweep, type ClearDependencies, type Cleared } from './retention/sweep.ts'
+import { sweep, type SweepDependencies, type Swept } from './retention/sweep.ts'
 import { wireApi } from './wiring/api.ts'
 import { wireRetention } from './wiring/retention.ts'
 import { wireWorker } from './wiring/worker.ts'
@@ -47,7 +47,7 @@ export const migrate = async (config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>
 
 const withRetention = async <Result>(
   config: Config,
-  work: (dependencies: ClearDependencies, signal: AbortSignal) => Promise<Result>,
+  work: (dependencies: SweepDependencies, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> => {
   const { close, ...dependencies } = await wireRetention(
     config,
@@ -61,7 +61,7 @@ const withRetention = async <Result>(
 }
 
 /** Deletes everything that has expired, as workers do periodically. */
-export const clearNow = (config: Config): Promise<Cleared> => withRetention(config, sweep)
+export const clearNow = (config: Config): Promise<Swept> => withRetention(config, sweep)
 
 /** Reports what `clearNow` would delete. */
 export const previewRetention = (config: Config): Promise<SweepPreview> => withRetention(config, previewSweep)

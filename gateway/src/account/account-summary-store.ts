@@ -1,6 +1,6 @@
 import type { Database } from '../platform/postgres.ts'
 
-export interface KeySituation {
+export interface KeySummary {
   keyName: string
   hint: string
   expiresAt: Date | null
@@ -24,24 +24,24 @@ export interface KeySituation {
 }
 
 /**
- * How one key stands: its money, what of its quota and budgets is used, and what is under way. A budget whose period is
- * over is only rolled with the next hold, so it is read as what it will be then.
+ * Balance, quota, budgets, and tasks in flight of one key. A budget is reset in the database only by the next hold, so a
+ * budget of an earlier period is returned as unused.
  */
-export const findSituation = async (
+export const findKeySummary = async (
   database: Database,
   keyId: string,
   wallet: 'payg' | 'subscription',
-): Promise<KeySituation | undefined> => {
-  const { rows } = await database.query<KeySituation & Record<string, unknown>>(
+): Promise<KeySummary | undefined> => {
+  const { rows } = await database.query<KeySummary & Record<string, unknown>>(
     `select k.name as "keyName", k.hint, k.expires_at as "expiresAt", k.concurrency as "keyConcurrency",
             a.name as "accountName", a.payment_state as "paymentState", a.concurrency as "accountConcurrency",
             coalesce(b.available_micros, 0) as "availableMicros", coalesce(b.held_micros, 0) as "heldMicros",
             q.quota_micros as "quotaMicros", q.used_micros as "quotaUsedMicros",
             (select coalesce(jsonb_agg(jsonb_build_object('period', period, 'limitMicros', limit_micros,
-                      'usedMicros', case when period_started_at >= began then used_micros else 0 end,
-                      'resetsAt', extract(epoch from date_trunc(period, began + ('1 ' || period)::interval, 'utc'))::bigint)
+                      'usedMicros', case when period_started_at >= current_start then used_micros else 0 end,
+                      'resetsAt', extract(epoch from date_trunc(period, current_start + ('1 ' || period)::interval, 'utc'))::bigint)
                     order by array_position(array['hour', 'day', 'week', 'month'], period)), '[]')
-               from key_budgets, date_trunc(period, now(), 'utc') began where key_id = k.id) as budgets,
+               from key_budgets, date_trunc(period, now(), 'utc') current_start where key_id = k.id) as budgets,
             a.spend_cap_micros as "spendCapMicros",
             (select coalesce(sum(spent_micros), 0) from balances
               where account_id = a.id

@@ -6,12 +6,12 @@ import { walletOf } from '../billing/spending/spend.ts'
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Settings } from '../settings/instance-settings-store.ts'
-import { findSituation, type KeySituation } from './account-summary-store.ts'
+import { findKeySummary, type KeySummary } from './account-summary-store.ts'
 
 const unixSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
 const unixOrNull = (date: Date | null) => (date === null ? null : unixSeconds(date))
 
-const moneyOf = (found: KeySituation, currency: string) => ({
+const moneyOf = (found: KeySummary, currency: string) => ({
   balance: { available_micros: found.availableMicros, held_micros: found.heldMicros, currency },
   quota:
     found.quotaMicros === null
@@ -35,9 +35,9 @@ const moneyOf = (found: KeySituation, currency: string) => ({
         },
 })
 
-/** Only a subscription's keys spend from it; others need not know of it. */
+/** Shown only to subscription keys, which spend from it. */
 const subscriptionOf = (
-  { cycleQuotaMicros, cycleEndsAt, subscriptionEndsAt }: KeySituation,
+  { cycleQuotaMicros, cycleEndsAt, subscriptionEndsAt }: KeySummary,
   currency: string,
 ) =>
   cycleEndsAt === null || subscriptionEndsAt === null
@@ -58,7 +58,7 @@ export const getMe =
     settings: () => Pick<Settings, 'limits' | 'concurrencyPerAccount' | 'concurrencyPerKey'>
   }): Handler<typeof operations.getMe> =>
   async ({ caller }) => {
-    const found = await findSituation(database, caller.keyId, walletOf(caller))
+    const found = await findKeySummary(database, caller.keyId, walletOf(caller))
     if (found === undefined) throw new ApiError('invalid_api_key')
     const { limits, concurrencyPerAccount, concurrencyPerKey } = settings()
     const limitOf = (group: LimitGroup) => caller.limits[group] ?? limits[group]

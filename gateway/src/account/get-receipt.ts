@@ -5,7 +5,7 @@ import { readReceipt } from '../billing/ledger/receipt.ts'
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 
-/** Of any key of the account: whoever pays may see what for. */
+/** Available to every key of the account. */
 export const getReceipt =
   ({ database }: { database: Database }): Handler<typeof operations.getReceipt> =>
   async ({ path: { id }, caller: { accountId, currency } }) => {

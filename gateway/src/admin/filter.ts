@@ -1,10 +1,7 @@
-/** A condition of a list: its text with a `?` for each value. It counts where its first value is given. */
+/** An SQL condition with a `?` for each value. It applies if its first value is defined. */
 export type Condition = [text: string, ...values: unknown[]]
 
-/**
- * The conditions that count, with numbered values. What is not asked for is not in the text at all, so that the
- * planner sees a list for what it is and walks the index that fits.
- */
+/** Builds the where clause from the conditions that apply. Others are left out, so that the planner finds the best index. */
 export const filter = (conditions: Condition[]): { where: string; values: unknown[] } => {
   const values: unknown[] = []
   const texts = conditions.flatMap(([text, ...given]) => {
@@ -19,9 +16,9 @@ export const filter = (conditions: Condition[]): { where: string; values: unknow
   return { where: texts.length === 0 ? '' : `where ${texts.join(' and ')}`, values }
 }
 
-/** A time as a whole number of microseconds, which is all that the database knows of it. */
+/** A timestamp as an integer of microseconds, the precision of PostgreSQL. */
 export const microsecondsOf = (column: string): string => `(extract(epoch from ${column}) * 1000000)::bigint`
 
-/** The time of such a number. */
+/** The timestamp of a number of microseconds. */
 export const timeOf = (value: string): string =>
   `timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`

@@ -1,18 +1,18 @@
 /**
- * Pages of lists. A cursor is where a page ended, so a list that grows meanwhile neither repeats nor skips what was
- * there. It names its list: one of another list is none.
+ * Cursor pagination. A cursor contains the position of the last item, so a growing list neither repeats nor skips items.
+ * It also contains the name of its list, so that a cursor of another list is rejected.
  */
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Call } from '../http/call.ts'
 
-/** What a part of a cursor must look like. */
+/** Validates one part of a cursor. */
 export type Form = Pick<RegExp, 'test'>
 
 export const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** As many digits as fit every number of the record. */
+/** Any number that the database stores. */
 export const digits = /^\d{1,15}$/
-/** A day of the calendar, as the database writes it. */
+/** A date in ISO format. */
 export const day: Form = {
   test: (text) => {
     const at = new Date(`${text}T00:00:00Z`)
@@ -23,7 +23,7 @@ export const day: Form = {
 }
 export const microseconds = /^\d{1,16}$/
 export const milliseconds = /^\d{1,14}$/
-/** Of a task or a request. */
+/** The id of a task or a request. */
 export const idText = /^[\x21-\x7e]{1,200}$/
 
 const cursorOf = (list: string, position: (string | number)[]): string =>
@@ -37,7 +37,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** Where the page before ended, as texts of the given forms; undefined for a first page. */
+/** The position in the cursor, validated by `forms`; undefined for the first page. */
 export const readCursor = (
   { query }: Pick<Call, 'query'>,
   list: string,
@@ -55,11 +55,11 @@ export const readCursor = (
   }
   throw new ApiError('invalid_parameter', {
     param: 'cursor',
-    message: "'cursor' must be the `next` of a page of this list.",
+    message: "'cursor' must be the `next` value of an earlier page of this list.",
   })
 }
 
-/** How many rows to read for a page: one more than is shown tells whether there are more. */
+/** The number of rows to read: one more than the page size, to detect that there are more. */
 export const rowsFor = ({ query }: Pick<Call, 'query'>): number => Number(query['limit']) + 1
 
 export const pageOf = <Row, Item>(

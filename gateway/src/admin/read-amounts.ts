@@ -17,7 +17,7 @@ const assertCurrency = (value: unknown, currency: string, path: string): void =>
   }
 }
 
-/** Reads a body that has amounts. One that is meant in another currency must not be taken for one in ours. */
+/** Reads a body with amounts, and rejects amounts in another currency. */
 export const readAmounts = <Schema extends TObject>(call: Call, schema: Schema): Static<Schema> => {
   const given = call.read(schema)
   assertCurrency(given, call.operator.currency, '')

@@ -4,6 +4,6 @@ export const secondsOrNull = (time: Date | null): number | null => (time === nul
 
 export const timeOfSeconds = (seconds: number): Date => new Date(seconds * 1000)
 
-/** A time that a list is filtered by. */
+/** The time in a filter parameter. */
 export const givenTime = (text: string | undefined): Date | undefined =>
   text === undefined ? undefined : timeOfSeconds(Number(text))

@@ -1,7 +1,7 @@
 import type { Database } from '../platform/postgres.ts'
 import type { RetentionDays } from './retention-days.ts'
 
-/** For how many days an account's results are kept: no longer than the tasks that lead to them. */
+/** The retention days of an account's results, which never outlive their tasks. */
 export const mediaDaysOf = async (
   database: Database,
   accountId: string,
@@ -15,8 +15,8 @@ export const mediaDaysOf = async (
   return rows[0]?.days ?? Math.min(media, task)
 }
 
-/** From when on an account's tasks can be read. */
-export const tasksKeptSince = async (
+/** Tasks of the account that were created before this time are expired. */
+export const tasksRetainedSince = async (
   database: Database,
   accountId: string,
   { task }: RetentionDays,
@@ -27,11 +27,11 @@ export const tasksKeptSince = async (
     [accountId, task],
   )
   const [row] = rows
-  if (row === undefined) throw new Error('the term of an account was answered with no row')
+  if (row === undefined) throw new Error('The retention query returned no row.')
   return row.since
 }
 
-/** The longest that any account's tasks are kept. What is shared by all of them must wait for that. */
+/** The longest task retention of any account. Partitions are shared by all accounts, so they stay this long. */
 export const longestTaskDays = async (database: Database, { task }: RetentionDays): Promise<number> => {
   const { rows } = await database.query<{ days: number }>(
     'select greatest($1::integer, max(task_retention_days)) as days from accounts',

@@ -1,24 +1,24 @@
 /**
- * Old rows go with their month, whole: a month is taken out of its table and dropped once everything in it is past the
- * longest term of any account. Until then a reader's own term hides them.
+ * Drops monthly partitions whose rows are all older than the longest retention of any account. Until then, reads filter
+ * by the retention of the account.
  */
 import type { Log } from '../platform/log.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
 import { longestTaskDays } from './account-term-store.ts'
 import {
-  dropTakenOut,
+  dropDetached,
   findStrays,
   isNeeded,
-  partedTables,
+  partitionedTables,
   expiredMonths,
   replaceDefault,
-  takeOut,
-  termOf,
+  detach,
+  retentionOf,
   type Partition,
 } from './partition-store.ts'
 import type { RetentionDays } from './retention-days.ts'
 
-/** The partitions that can go, and those that hold something past and cannot. */
+/** The partitions that can be dropped, and those that have expired rows but are still needed. */
 export const findExpiredPartitions = async (
   database: Database,
   days: RetentionDays,
@@ -26,8 +26,8 @@ export const findExpiredPartitions = async (
   const longest = { task: await longestTaskDays(database, days), log: days.log }
   const expired: Partition[] = []
   const stuck: Partition[] = []
-  for (const table of partedTables) {
-    const tableDays = longest[termOf(table)]
+  for (const table of partitionedTables) {
+    const tableDays = longest[retentionOf(table)]
     const strays = await findStrays(database, table, tableDays)
     const candidates = await expiredMonths(database, table, tableDays)
     if (strays?.allExpired === true) candidates.push(strays)
@@ -51,14 +51,14 @@ export const dropExpiredPartitions = async (
   for (const { table, name } of expired) {
     try {
       await postgres.transaction((database) =>
-        name === `${table}_default` ? replaceDefault(database, table) : takeOut(database, { table, name }),
+        name === `${table}_default` ? replaceDefault(database, table) : detach(database, { table, name }),
       )
     } catch (error) {
       if (!isBusy(error)) throw error
       log.info({ name }, 'retention.partition-busy')
     }
   }
-  const dropped = await dropTakenOut(postgres)
+  const dropped = await dropDetached(postgres)
   if (dropped.length > 0) log.info({ dropped }, 'retention.partitions-dropped')
   return dropped
 }

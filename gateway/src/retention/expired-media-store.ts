@@ -2,30 +2,30 @@ import type { Database } from '../platform/postgres.ts'
 import { mediaDays } from './expiry-store.ts'
 import type { RetentionDays } from './retention-days.ts'
 
-/** Something whose time is over, and where its files lie. */
+/** An expired record and the storage keys of its files. */
 export interface Expired {
   id: string
   storageKeys: string[]
 }
 
-/** What is due, batch by batch; what was passed over a moment ago is left for another time. */
 interface Batch {
   limit: number
+  /** Records that were skipped in this sweep. */
   except: string[]
 }
 
-/** One kind of what is past: how it is found, locked, and what is noted when its files are gone. */
+/** How one kind of expired record is found, locked, and updated after its files were removed. */
 export interface ExpiredKind<Each extends Expired> {
   find: (database: Database, batch: Batch) => Promise<Each[]>
-  /** Locks those of these that are still due and that nobody else has taken. Goes inside a transaction. */
-  take: (database: Database, ids: string[]) => Promise<Each[]>
-  note: (database: Database, ids: string[]) => Promise<void>
+  /** Locks the records that are still expired and not locked by another process. Runs inside a transaction. */
+  claim: (database: Database, ids: string[]) => Promise<Each[]>
+  markDone: (database: Database, ids: string[]) => Promise<void>
 }
 
-/** `source` is what follows `from`, with the table `m` or `c` that has the rows to lock, and the conditions. */
+/** `source` is the SQL after `from`: tables and conditions. `locked` is the alias of the table whose rows are locked. */
 const expiredKind = <Each extends Expired>(
   { columns, source, locked, order }: { columns: string; source: string; locked: string; order: string },
-  note: ExpiredKind<Each>['note'],
+  markDone: ExpiredKind<Each>['markDone'],
 ): ExpiredKind<Each> => {
   const all = `select ${columns} from ${source}`
   return {
@@ -36,14 +36,14 @@ const expiredKind = <Each extends Expired>(
       )
       return rows
     },
-    take: async (database, ids) => {
+    claim: async (database, ids) => {
       const { rows } = await database.query<Each & Record<string, unknown>>(
         `${all} and ${locked}.id = any($1::uuid[]) for update of ${locked} skip locked`,
         [ids],
       )
       return rows
     },
-    note,
+    markDone,
   }
 }
 
@@ -71,11 +71,11 @@ export interface ExpiredFile extends Expired {
   kind: string
 }
 
-// A remix that has not ended may yet need its source.
+// An unfinished remix may still need its source.
 const isExpired = `m.removed_at is null and m.expires_at <= now()
   and not exists (select from open_tasks o where o.source_task_id = m.task_id)`
 
-/** Results past their time; their rows stay, to say so. */
+/** Expired results. Their rows stay, so that a read can report the expiry. */
 export const expiredFiles = expiredKind<ExpiredFile>(
   {
     columns: `m.id, array[m.storage_key] as "storageKeys", m.task_id as "taskId", m.kind`,
@@ -86,23 +86,23 @@ export const expiredFiles = expiredKind<ExpiredFile>(
   markRemoved,
 )
 
-// A task's pictures and characters are noted together with its place among the open ones, and go when it ends;
-// what is here for longer was left by a process that died in between.
-const isLeft = (made: string, taskId: string) =>
+// The images and characters of a task are inserted together with its open task and removed when it ends. The ones that
+// remain belong to a process that died in between.
+const isLeftOver = (made: string, taskId: string) =>
   `${made} < now() - interval '1 hour' and not exists (select from open_tasks o where o.task_id = ${taskId})`
-const isLeftImage = `m.kind = 'reference' and ${isLeft('m.created_at', 'm.task_id')}`
-const isLeftCharacter = `c.task_id is not null and ${isLeft('c.created_at', 'c.task_id')}`
+const isLeftOverImage = `m.kind = 'reference' and ${isLeftOver('m.created_at', 'm.task_id')}`
+const isLeftOverCharacter = `c.task_id is not null and ${isLeftOver('c.created_at', 'c.task_id')}`
 
 /**
- * Which of these expired files no remix is made from. A remix that is being created at this moment began before its
- * source expired and has it locked; once it is not, there can be no other.
+ * The expired files that no remix uses. A remix that is being created now started before its source expired and holds a
+ * lock on it; without that lock, no new one can appear.
  */
 export const findUnused = async (database: Database, files: ExpiredFile[]): Promise<ExpiredFile[]> => {
   const free = await database.query<{ id: string }>(
     'select id from media where id = any($1::uuid[]) for update skip locked',
     [files.map(({ id }) => id)],
   )
-  // A statement of its own: it sees what was committed before the locks were free.
+  // A separate statement, so that it sees everything committed before the locks were acquired.
   const unused = await database.query<{ id: string }>(
     `select m.id from media m where m.id = any($1::uuid[]) and ${isExpired}`,
     [free.rows.map(({ id }) => id)],
@@ -111,30 +111,30 @@ export const findUnused = async (database: Database, files: ExpiredFile[]): Prom
   return files.filter(({ id }) => ids.has(id))
 }
 
-/** Pictures whose task has ended without removing them. */
-export const leftImages = expiredKind<Expired>(
+/** Reference images whose task has ended without removing them. */
+export const leftOverImages = expiredKind<Expired>(
   {
     columns: 'm.id, array[m.storage_key] as "storageKeys"',
-    source: `media m where ${isLeftImage}`,
+    source: `media m where ${isLeftOverImage}`,
     locked: 'm',
     order: 'm.created_at',
   },
   forgetFiles,
 )
 
-/** Characters that were made for a task alone, likewise. */
-export const leftCharacters = expiredKind<Expired>(
+/** Characters made for a single task that has ended without removing them. */
+export const leftOverCharacters = expiredKind<Expired>(
   {
     columns: 'c.id, array[clip.storage_key, portrait.storage_key] as "storageKeys"',
     source: `characters c join media clip on clip.id = c.clip_media_id
-      join media portrait on portrait.id = c.portrait_media_id where ${isLeftCharacter}`,
+      join media portrait on portrait.id = c.portrait_media_id where ${isLeftOverCharacter}`,
     locked: 'c',
     order: 'c.created_at',
   },
   forgetCharacters,
 )
 
-/** Forgets files that were removed and that no task leads to any more; answers how many. */
+/** Deletes the rows of removed files whose tasks have expired too; returns their number. */
 export const forgetRemoved = async (database: Database, taskDays: number, limit: number): Promise<number> => {
   const { rowCount } = await database.query(
     `delete from media where id in (
@@ -152,15 +152,15 @@ export interface DueMedia {
   left: number
 }
 
-/** What is due by the terms as they are now. */
+/** Counts expired media under the current retention settings. */
 export const countDueMedia = async (
   database: Database,
   { media, task }: RetentionDays,
 ): Promise<DueMedia> => {
   const { rows } = await database.query<DueMedia & Record<string, number>>(
     `select count(*) as expired, coalesce(sum(m.size_bytes), 0) as "expiredBytes",
-            (select count(*) from media m where ${isLeftImage})
-            + 2 * (select count(*) from characters c where ${isLeftCharacter}) as left
+            (select count(*) from media m where ${isLeftOverImage})
+            + 2 * (select count(*) from characters c where ${isLeftOverCharacter}) as left
        from media m left join media v on v.task_id = m.task_id and v.kind = 'video'
        left join accounts a on a.id = m.account_id
       where m.removed_at is null and m.expires_at is not null
@@ -170,7 +170,7 @@ export const countDueMedia = async (
   return rows[0] ?? { expired: 0, expiredBytes: 0, left: 0 }
 }
 
-/** Which of these keys belong to something on record. */
+/** The storage keys among these that a row refers to. */
 export const knownKeys = async (
   database: Database,
   keys: string[],

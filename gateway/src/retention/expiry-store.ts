@@ -1,15 +1,15 @@
 import type { Database } from '../platform/postgres.ts'
 import type { RetentionDays } from './retention-days.ts'
 
-/** For how many days the results of account `a` are kept; $1 and $2 are the instance's terms. */
+/** Retention days for the results of account `a`; $1 and $2 are the instance settings. */
 export const mediaDays = `least(coalesce(a.media_retention_days, $1::integer), coalesce(a.task_retention_days, $2::integer))`
 
-/** Who wrote a time read another clock than the database's. */
+/** Ignores small differences: expiry times were computed with the clock of another machine. */
 const isOff = (due: string, noted: string) => `abs(extract(epoch from ${due} - ${noted})) > 60`
 
 /**
- * Brings what is still kept in line with the terms as they are now, so that a change of them holds for results that
- * are there already. What is past its time stays so. A video's variants go with it.
+ * Applies the current retention settings to media that have not expired yet, so that a change of the settings affects
+ * existing results. Variants expire with their video.
  */
 export const alignMediaExpiry = async (
   database: Database,
@@ -29,7 +29,7 @@ export const alignMediaExpiry = async (
   return rowCount ?? 0
 }
 
-/** The same for transcripts, which are kept with their task. */
+/** The same for transcripts, whose expiry is stored with their task. */
 export const alignTranscriptExpiry = async (
   database: Database,
   { media, task }: RetentionDays,

@@ -2,8 +2,8 @@ import pg from 'pg'
 
 import type { Database } from '../platform/postgres.ts'
 
-/** The tables that are cut by month and whose months go. What the ledger says stays for good. */
-const terms = {
+/** The partitioned tables with a retention. The ledger and the usage entries are never dropped. */
+const retentions = {
   video_tasks: 'task',
   task_events: 'task',
   task_attempts: 'task',
@@ -12,15 +12,15 @@ const terms = {
   request_log: 'log',
 } as const
 
-export type PartedTable = keyof typeof terms
+export type PartitionedTable = keyof typeof retentions
 
-export const partedTables = Object.keys(terms) as PartedTable[]
-export const termOf = (table: PartedTable): 'task' | 'log' => terms[table]
+export const partitionedTables = Object.keys(retentions) as PartitionedTable[]
+export const retentionOf = (table: PartitionedTable): 'task' | 'log' => retentions[table]
 
 export interface Partition {
-  table: PartedTable
+  table: PartitionedTable
   name: string
-  /** The days of its rows. */
+  /** The first and the last day of its rows. */
   first: string
   last: string
   sizeBytes: number
@@ -28,8 +28,8 @@ export interface Partition {
 
 const quoted = (name: string) => pg.escapeIdentifier(name)
 
-/** What its name becomes when it is taken out, so that one that was not dropped is known again. */
-const takenOut = (name: string) => `${name}_past`
+/** The name of a detached partition, so that one that was not dropped is found again. */
+const detachedName = (name: string) => `${name}_expired`
 
 const isExpired = (day: string) =>
   `(${day} + 1)::timestamp at time zone 'utc' <= now() - make_interval(days => $1::integer)`
@@ -37,10 +37,10 @@ const isExpired = (day: string) =>
 const boundary = (word: 'FROM' | 'TO') =>
   `substring(pg_get_expr(c.relpartbound, c.oid) from '${word} \\(''(\\d{4}-\\d\\d-\\d\\d)''\\)')::date`
 
-/** The months of a table whose every day was over so many days ago. */
+/** The monthly partitions whose last day ended more than `days` ago. */
 export const expiredMonths = async (
   database: Database,
-  table: PartedTable,
+  table: PartitionedTable,
   days: number,
 ): Promise<Partition[]> => {
   const { rows } = await database.query<Partition & Record<string, unknown>>(
@@ -56,15 +56,15 @@ export const expiredMonths = async (
 }
 
 export interface Strays extends Partition {
-  /** Whether some, and whether all of the days were over so many days ago. */
+  /** Whether some and whether all of its days are expired. */
   someExpired: boolean
   allExpired: boolean
 }
 
-/** What lies where rows of no month go, which is nothing as long as months are made ahead of time. */
+/** Rows in the default partition. It is empty as long as partitions are created ahead of time. */
 export const findStrays = async (
   database: Database,
-  table: PartedTable,
+  table: PartitionedTable,
   days: number,
 ): Promise<Strays | undefined> => {
   const name = `${table}_default`
@@ -78,7 +78,7 @@ export const findStrays = async (
   return rows[0]
 }
 
-const openWork: Record<PartedTable, string | undefined> = {
+const openWork: Record<PartitionedTable, string | undefined> = {
   video_tasks: `select from open_tasks where day >= $1 and day <= $2
     union all select from open_tasks o join video_tasks source on source.id = o.source_task_id
     where source.day >= $1 and source.day <= $2`,
@@ -90,7 +90,7 @@ const openWork: Record<PartedTable, string | undefined> = {
   request_log: undefined,
 }
 
-/** Whether something of these days is still under way, or has files that would be forgotten with it. */
+/** Whether a partition contains open work, or rows whose files have not been removed yet. */
 export const isNeeded = async (database: Database, { table, first, last }: Partition): Promise<boolean> => {
   const found = openWork[table]
   if (found === undefined) return false
@@ -102,36 +102,36 @@ export const isNeeded = async (database: Database, { table, first, last }: Parti
 }
 
 /**
- * Takes a partition out of its table. Everything that uses the table waits for that, so it gives up at once where it
- * would have to wait itself; and it drops nothing, because that may take long. Goes inside a transaction.
+ * Detaches a partition, inside a transaction. The lock blocks all users of the table, so it gives up after a short wait
+ * for it. Dropping may take long and happens outside of the lock.
  */
-export const takeOut = async (
+export const detach = async (
   database: Database,
   { table, name }: Pick<Partition, 'table' | 'name'>,
 ): Promise<void> => {
   await database.query(`set local lock_timeout to '500ms'`)
-  // Whoever makes partitions at the same time is put in line.
+  // Serializes this with `ensure_partitions`.
   await database.query(`select pg_advisory_xact_lock(hashtextextended('kinora:partitions', 0))`)
   await database.query(`alter table ${quoted(table)} detach partition ${quoted(name)}`)
-  await database.query(`alter table ${quoted(name)} rename to ${quoted(takenOut(name))}`)
+  await database.query(`alter table ${quoted(name)} rename to ${quoted(detachedName(name))}`)
 }
 
-/** The same for the one that takes what fits nowhere else; another takes its place. Goes inside a transaction. */
-export const replaceDefault = async (database: Database, table: PartedTable): Promise<void> => {
+/** Detaches the default partition and creates an empty one, inside a transaction. */
+export const replaceDefault = async (database: Database, table: PartitionedTable): Promise<void> => {
   const name = `${table}_default`
-  await takeOut(database, { table, name })
+  await detach(database, { table, name })
   await database.query(`create table ${quoted(name)} partition of ${quoted(table)} default`)
 }
 
-/** Drops what was taken out, now or by a process that died before it could. Answers the names they had. */
-export const dropTakenOut = async (database: Database): Promise<string[]> => {
+/** Drops detached partitions, also those of a process that died before it could; returns their original names. */
+export const dropDetached = async (database: Database): Promise<string[]> => {
   const { rows } = await database.query<{ name: string }>(
     `select c.relname as name from pg_class c
       where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname ~ $1
         and not exists (select from pg_inherits i where i.inhrelid = c.oid)
       order by c.relname`,
-    [`^(${partedTables.join('|')})_(\\d{4}_\\d{2}|default)_past$`],
+    [`^(${partitionedTables.join('|')})_(\\d{4}_\\d{2}|default)_expired$`],
   )
   for (const { name } of rows) await database.query(`drop table if exists ${quoted(name)}`)
-  return rows.map(({ name }) => name.slice(0, -takenOut('').length))
+  return rows.map(({ name }) => name.slice(0, -detachedName('').length))
 }

@@ -1,6 +1,6 @@
 /**
- * Removes files whose time is over, batch by batch: a file goes first, and what is on record of it afterwards, so that
- * after a crash in between it is found again. What cannot be removed is left for the next time and holds up nothing.
+ * Removes expired files in batches. The file is removed before its row is updated, so that a crash in between leaves a
+ * row that is found again. A file that cannot be removed is skipped until the next sweep.
  */
 import type { Log } from '../platform/log.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
@@ -8,7 +8,7 @@ import type { MediaStore } from '../storage/media-store.ts'
 import type { Expired, ExpiredKind } from './expired-media-store.ts'
 
 const perBatch = 100
-const passedOverMax = 1_000
+const skippedMax = 1_000
 
 export interface RemoveDependencies {
   postgres: Postgres
@@ -16,10 +16,10 @@ export interface RemoveDependencies {
   log: Log
 }
 
-/** Answers how many went. `prepare` is given each batch before anything of it is removed, and answers what may go. */
+/** Returns the number of removed records. `prepare` gets each batch before the removal and returns what may be removed. */
 export const removeExpiredFiles = async <Each extends Expired>(
   { postgres, mediaStore, log }: RemoveDependencies,
-  { find, take, note }: ExpiredKind<Each>,
+  { find, claim, markDone }: ExpiredKind<Each>,
   signal: AbortSignal,
   prepare: (due: Each[]) => Promise<Each[]> = async (due) => due,
 ): Promise<number> => {
@@ -33,21 +33,21 @@ export const removeExpiredFiles = async <Each extends Expired>(
     }
   }
   const removeBatch = async (database: Database, ids: string[]): Promise<Set<string>> => {
-    const taken = await take(database, ids)
-    const gone = await Promise.all(taken.map(removeFiles))
-    await note(database, gone.flat())
-    return new Set(gone.flat())
+    const claimed = await claim(database, ids)
+    const removed = (await Promise.all(claimed.map(removeFiles))).flat()
+    await markDone(database, removed)
+    return new Set(removed)
   }
 
-  const passedOver: string[] = []
+  const skipped: string[] = []
   let count = 0
-  while (passedOver.length < passedOverMax && !signal.aborted) {
-    const due = await find(postgres, { limit: perBatch, except: passedOver })
+  while (skipped.length < skippedMax && !signal.aborted) {
+    const due = await find(postgres, { limit: perBatch, except: skipped })
     if (due.length === 0) break
     const ready = (await prepare(due)).map(({ id }) => id)
-    const gone = await postgres.transaction((database) => removeBatch(database, ready))
-    count += gone.size
-    passedOver.push(...due.flatMap(({ id }) => (gone.has(id) ? [] : id)))
+    const removed = await postgres.transaction((database) => removeBatch(database, ready))
+    count += removed.size
+    skipped.push(...due.flatMap(({ id }) => (removed.has(id) ? [] : id)))
   }
   return count
 }

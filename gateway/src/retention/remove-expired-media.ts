@@ -11,15 +11,15 @@ export interface ExpiryDependencies extends RemoveDependencies {
   providers: Providers
 }
 
-const discardsAtOnce = 8
+const discardConcurrency = 8
 
-/** Removes results past their time. Nothing can be made from them any more, so whoever made them may forget them too. */
+/** Removes expired results, here and, if the provider still has the job for remixes, there too. */
 export const removeExpiredMedia = (
   dependencies: ExpiryDependencies,
   signal: AbortSignal,
 ): Promise<number> => {
   const { postgres, providers, log } = dependencies
-  const limit = pLimit(discardsAtOnce)
+  const limited = pLimit(discardConcurrency)
   const isAnyRetained = providers.all().some(({ video }) => video?.remixesOwnJobs === true)
 
   const discard = async ({ taskId, kind }: ExpiredFile): Promise<void> => {
@@ -29,14 +29,14 @@ export const removeExpiredMedia = (
       const job = await findProviderJob(postgres, day, taskId)
       if (job !== undefined) await discardRetainedJob(providers, job)
     } catch (error) {
-      // A courtesy: our own file goes in time whatever a provider says.
+      // A failure at the provider must not delay the removal of our file.
       log.warn({ err: error, taskId }, 'retention.not-discarded')
     }
   }
 
   return removeExpiredFiles(dependencies, expiredFiles, signal, async (due) => {
     const unused = await findUnused(postgres, due)
-    if (isAnyRetained) await Promise.all(unused.map((file) => limit(() => discard(file))))
+    if (isAnyRetained) await Promise.all(unused.map((file) => limited(() => discard(file))))
     return unused
   })
 }

@@ -1,12 +1,12 @@
-/** How long things are kept, in days, where an account has no term of its own. */
+/** Retention in days, for accounts without their own settings. */
 export interface RetentionDays {
-  /** Results, from their completion on. */
+  /** Results, from their completion. */
   media: number
-  /** Tasks, from their creation on. */
+  /** Tasks, from their creation. */
   task: number
-  /** The log of requests. */
+  /** The request log. */
   log: number
 }
 
-/** Asked for anew each time, because an operator may change them while we run. */
+/** A function, because operators can change the settings at run time. */
 export type InstanceDays = () => RetentionDays

@@ -1,6 +1,6 @@
 import type { Database } from '../platform/postgres.ts'
 
-/** Whether it is this process's turn, which is nobody else's for so long. */
+/** Claims a part of the sweep for `everyMs`; false if another process has it. */
 export const claimLease = async (database: Database, key: string, everyMs: number): Promise<boolean> => {
   const { rowCount } = await database.query(
     `insert into engine_ticks as t (loop, key, ticked_at) values ('retention', $1, now())

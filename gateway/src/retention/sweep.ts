@@ -1,77 +1,79 @@
-/** What is done when something's time is over, in three parts by how often each is worth a look. */
+/** Removes expired data, in three parts that run at different intervals. */
 import { longestTaskDays } from './account-term-store.ts'
-import { forgetDeletedCharacters } from './deleted-character-store.ts'
 import { dropExpiredPartitions } from './drop-expired-partitions.ts'
-import { removeExpiredResponses } from './expired-idempotency-store.ts'
-import { forgetRemoved, leftCharacters, leftImages } from './expired-media-store.ts'
-import { removeWebhookReceipts } from './expired-webhook-receipt-store.ts'
+import { forgetRemoved, leftOverCharacters, leftOverImages } from './expired-media-store.ts'
+import {
+  removeDeletedCharacters,
+  removeExpiredResponses,
+  removeWebhookReceipts,
+} from './expired-row-store.ts'
 import { alignMediaExpiry, alignTranscriptExpiry } from './expiry-store.ts'
+import { removeOrphans } from './orphans.ts'
 import { removeExpiredFiles } from './remove-expired-files.ts'
 import { removeExpiredMedia, type ExpiryDependencies } from './remove-expired-media.ts'
 import type { InstanceDays } from './retention-days.ts'
-import { sweepFiles } from './sweep-files.ts'
 
-export interface ClearDependencies extends ExpiryDependencies {
+export interface SweepDependencies extends ExpiryDependencies {
   days: InstanceDays
 }
 
-export interface Cleared {
-  /** Files of results past their time. */
+export interface Swept {
+  /** Files of expired results. */
   expired: number
-  /** Pictures and characters that their task left behind. */
-  left: number
-  /** Kept replies that no request is repeated for any more. */
-  replies: number
-  /** Partitions whose every row was past. */
+  /** Files of images and characters that a finished task left behind. */
+  leftOver: number
+  /** Expired idempotency keys. */
+  responses: number
+  /** Dropped partitions. */
   partitions: string[]
-  /** Files that nothing on record led to. */
+  /** Files without a row. */
   orphans: number
 }
 
 const rowsPerBatch = 1_000
 
-/** Repeats what clears a batch at a time until there is no more. */
-const untilDone = async (clear: () => Promise<number>, signal: AbortSignal): Promise<number> => {
+/** Repeats a removal until a batch is not full. */
+const untilDone = async (removeBatch: () => Promise<number>, signal: AbortSignal): Promise<number> => {
   let count = 0
-  for (let cleared = rowsPerBatch; cleared === rowsPerBatch && !signal.aborted;) {
-    cleared = await clear()
-    count += cleared
+  for (let removed = rowsPerBatch; removed === rowsPerBatch && !signal.aborted;) {
+    removed = await removeBatch()
+    count += removed
   }
   return count
 }
 
-export const clearMedia = async (
-  dependencies: ClearDependencies,
+export const sweepMedia = async (
+  dependencies: SweepDependencies,
   signal: AbortSignal,
-): Promise<Pick<Cleared, 'expired'>> => ({ expired: await removeExpiredMedia(dependencies, signal) })
+): Promise<Pick<Swept, 'expired'>> => ({ expired: await removeExpiredMedia(dependencies, signal) })
 
-export const clearRecords = async (
-  dependencies: ClearDependencies,
+export const sweepRows = async (
+  dependencies: SweepDependencies,
   signal: AbortSignal,
-): Promise<Pick<Cleared, 'left' | 'replies' | 'partitions'>> => {
+): Promise<Pick<Swept, 'leftOver' | 'responses' | 'partitions'>> => {
   const { postgres } = dependencies
   const days = dependencies.days()
   await alignMediaExpiry(postgres, days)
   await alignTranscriptExpiry(postgres, days)
-  const images = await removeExpiredFiles(dependencies, leftImages, signal)
-  const characters = await removeExpiredFiles(dependencies, leftCharacters, signal)
-  const replies = await untilDone(() => removeExpiredResponses(postgres, rowsPerBatch), signal)
+  const images = await removeExpiredFiles(dependencies, leftOverImages, signal)
+  const characters = await removeExpiredFiles(dependencies, leftOverCharacters, signal)
+  const responses = await untilDone(() => removeExpiredResponses(postgres, rowsPerBatch), signal)
   await untilDone(() => removeWebhookReceipts(postgres, rowsPerBatch), signal)
   const longestDays = await longestTaskDays(postgres, days)
   await untilDone(() => forgetRemoved(postgres, longestDays, rowsPerBatch), signal)
-  await untilDone(() => forgetDeletedCharacters(postgres, longestDays, rowsPerBatch), signal)
+  await untilDone(() => removeDeletedCharacters(postgres, longestDays, rowsPerBatch), signal)
   const partitions = signal.aborted ? [] : await dropExpiredPartitions(dependencies, days)
-  return { left: images + 2 * characters, replies, partitions }
+  return { leftOver: images + 2 * characters, responses, partitions }
 }
 
-export const clearFiles = async (
-  dependencies: ClearDependencies,
+export const sweepOrphans = async (
+  dependencies: SweepDependencies,
   signal: AbortSignal,
-): Promise<Pick<Cleared, 'orphans'>> => ({ orphans: await sweepFiles(dependencies, signal) })
+): Promise<Pick<Swept, 'orphans'>> => ({ orphans: await removeOrphans(dependencies, signal) })
 
-/** All of it at once. Terms are brought in line first, so that what they make past goes too. */
-export const sweep = async (dependencies: ClearDependencies, signal: AbortSignal): Promise<Cleared> => ({
-  ...(await clearRecords(dependencies, signal)),
-  ...(await clearMedia(dependencies, signal)),
-  ...(await clearFiles(dependencies, signal)),
+/** Runs all parts. Rows come first, because that applies the current retention settings to the media. */
+export const sweep = async (dependencies: SweepDependencies, signal: AbortSignal): Promise<Swept> => ({
+  ...(await sweepRows(dependencies, signal)),
+  ...(await sweepMedia(dependencies, signal)),
+  ...(await sweepOrphans(dependencies, signal)),
 })

@@ -1,6 +1,6 @@
 import type { Database, Postgres } from '../platform/postgres.ts'
 
-/** Every place where an amount is kept that somebody set or moved. */
+/** Every table that stores amounts. */
 const amounts = [
   'select from ledger_entries',
   'select from prices',
@@ -18,8 +18,8 @@ const hasAmounts = async (database: Database): Promise<boolean> => {
 }
 
 /**
- * Records the currency of the instance, or says why it cannot be this one. Amounts are kept without it: with another one,
- * each of them would mean something else. Before there are any, it may be changed by the role that makes them.
+ * Records the currency of the instance; returns an error message if it conflicts with the recorded one. Amounts are
+ * stored without a currency, so it can change only while there are no amounts, and only by a role with `mayChange`.
  */
 export const recordCurrency = (
   postgres: Postgres,
@@ -37,7 +37,7 @@ export const recordCurrency = (
       return `CURRENCY is ${currency}, but this instance was started with ${recorded}. Set CURRENCY=${recorded} for every role.`
     }
     if (recorded !== null && (await hasAmounts(database))) {
-      return `CURRENCY is ${currency}, but the amounts in this database are in ${recorded}. They are not converted: every balance, price and limit would change its meaning. Set CURRENCY=${recorded}, or use an empty database.`
+      return `CURRENCY is ${currency}, but the amounts in this database are in ${recorded}. Amounts are not converted. Set CURRENCY=${recorded}, or use an empty database.`
     }
     await database.query('update instance_settings set currency = $1 where singleton', [currency])
     return undefined

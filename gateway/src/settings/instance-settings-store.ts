@@ -3,19 +3,19 @@ import type { LimitGroup } from '@kinora/contract/operation'
 import type { Database } from '../platform/postgres.ts'
 
 export interface Settings {
-  /** Requests per minute and key, where a key has no number of its own. */
+  /** Requests per minute for keys without their own limit. */
   limits: Record<LimitGroup, number>
-  /** Tasks in flight where an account has no number of its own; null for no cap. */
+  /** Tasks in flight for accounts without their own limit; null for no limit. */
   concurrencyPerAccount: number | null
   concurrencyPerKey: number | null
-  /** Tasks of an account that may wait. */
+  /** Queued tasks per account. */
   queueLengthPerAccount: number
   mediaRetentionDays: number
   taskRetentionDays: number
   logRetentionDays: number
 }
 
-/** What was changed; the rest stays as the environment says. */
+/** Overrides; all other settings come from the environment. */
 export type SettingsChange = Partial<Omit<Settings, 'limits'>> & { limits?: Partial<Settings['limits']> }
 
 export const readSettings = async (database: Database): Promise<SettingsChange> => {
@@ -25,7 +25,7 @@ export const readSettings = async (database: Database): Promise<SettingsChange> 
   return rows[0]?.settings ?? {}
 }
 
-/** The same, for a change of it: whoever else would change it waits. */
+/** Reads the settings and locks them until the transaction ends. */
 export const lockSettings = async (database: Database): Promise<SettingsChange> => {
   await database.query("insert into instance_settings (settings) values ('{}') on conflict do nothing")
   const { rows } = await database.query<{ settings: SettingsChange }>(

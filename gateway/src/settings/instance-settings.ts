@@ -1,6 +1,6 @@
 /**
- * What an operator may change while the service runs: the environment gives it, and the record overrides it. Every
- * process keeps it in memory, hears at once of a change, and looks anyway now and then.
+ * Settings that operators can change at run time. The environment gives the defaults, the database the overrides. Every
+ * process caches them, refreshes on a database notification, and polls as a fallback.
  */
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
@@ -8,16 +8,15 @@ import { readSettings, type Settings, type SettingsChange } from './instance-set
 
 export interface InstanceSettings {
   current: () => Settings
-  /** What a change of it comes to. */
+  /** The settings that the given overrides result in. */
   merged: (change: SettingsChange) => Settings
-  /** Reads the record now, for who has just changed it. */
+  /** Reads the overrides from the database again. */
   refresh: () => Promise<void>
   stop: () => Promise<void>
 }
 
 const refreshEveryMs = 30_000
 
-/** A change over what was there before it. */
 export const mergeChanges = (earlier: SettingsChange, later: SettingsChange): SettingsChange => ({
   ...earlier,
   ...later,
@@ -41,7 +40,7 @@ export const createInstanceSettings = async (
   const refreshSoon = () => {
     refresh().catch((error: unknown) => log.warn({ err: error }, 'settings.not-read'))
   }
-  // First the ear, then the look: a change in between is heard.
+  // Listens before the first read, so that a change in between is not missed.
   const listening = await postgres.listen('instance_changes', refreshSoon)
   await refresh()
   const timer = setInterval(refreshSoon, refreshEveryMs)

@@ -5,7 +5,7 @@ import type { Postgres } from '../platform/postgres.ts'
 export const usageGroups = ['hour', 'day', 'model', 'key', 'account'] as const
 export type UsageGroup = (typeof usageGroups)[number]
 
-interface UsageQuestion {
+interface UsageQuery {
   from: Date
   to: Date
   groups: Set<UsageGroup>
@@ -15,17 +15,17 @@ interface UsageQuestion {
   rowsMax: number
 }
 
-// Summing up a busy quarter takes a while; more than this is not worth anybody's connection.
+// Summing up a busy quarter takes a while; a longer query would only block a connection.
 const statementTimeoutMs = 15_000
 
-/** Sums up what ended in a span of time. */
+/** Sums up the usage that ended in a time span. */
 export const sumUsage = async (
   postgres: Postgres,
-  { from, to, groups, accountId, keyId, model, rowsMax }: UsageQuestion,
+  { from, to, groups, accountId, keyId, model, rowsMax }: UsageQuery,
 ): Promise<Omit<UsageRow, 'currency'>[]> => {
   const values: unknown[] = [from, to, rowsMax]
   const conditions = [
-    // The day leads to the months that can have them.
+    // The day limits the scan to the matching partitions.
     `day between ($1::timestamptz at time zone 'utc')::date and ($2::timestamptz at time zone 'utc')::date`,
     'ended_at >= $1 and ended_at < $2',
   ]
@@ -37,11 +37,11 @@ export const sumUsage = async (
   given(accountId, 'account_id')
   given(keyId, 'key_id')
   given(model, 'model')
-  const step = groups.has('hour') ? 'hour' : 'day'
+  const unit = groups.has('hour') ? 'hour' : 'day'
   const columns = {
     period:
       groups.has('hour') || groups.has('day')
-        ? `extract(epoch from date_trunc('${step}', ended_at, 'utc'))::bigint`
+        ? `extract(epoch from date_trunc('${unit}', ended_at, 'utc'))::bigint`
         : 'null::bigint',
     model: groups.has('model') ? 'model' : 'null::text',
     key_id: groups.has('key') ? 'key_id' : 'null::uuid',

@@ -3,7 +3,7 @@ import { operations } from '@kinora/contract/operations'
 import { createMeasureAudio } from '../audio/measure-audio.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import { storeResponses } from '../idempotency/idempotency-store.ts'
-import { retainedTranscriptions } from '../retention/kept-transcriptions.ts'
+import { retainedTranscriptions } from '../retention/retained-transcriptions.ts'
 import {
   createTranscriptionTask,
   recordingSecondsMax,

@@ -6,7 +6,7 @@ import { postMovements } from '../../src/billing/ledger/ledger-store.ts'
 import { priceOf } from '../../src/billing/prices/price.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
-import type { ClearDependencies } from '../../src/retention/sweep.ts'
+import type { SweepDependencies } from '../../src/retention/sweep.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createTranscriptionId, dayOfTranscription } from '../../src/transcription-tasks/transcription-id.ts'
 import { insertTranscription } from '../../src/transcription-tasks/transcription-task-store.ts'
@@ -26,7 +26,7 @@ export const clearingOf = async ({
   database: { postgres: Postgres }
   directory: string
   vendor?: { url: string }
-}): Promise<ClearDependencies> => ({
+}): Promise<SweepDependencies> => ({
   postgres,
   mediaStore: await createDiskMediaStore(join(directory, 'media')),
   providers: vendorProviders(vendor, vendorKey),

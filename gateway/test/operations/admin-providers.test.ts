@@ -172,7 +172,7 @@ describe('setProvider', () => {
       [{ result_origins: ['nowhere'] }, 'result_origins[0]', /must be an origin/],
       [{ settings: { idempotent_submit: true } }, 'settings.idempotent_submit', /idempotent_submits\?/],
       [{ settings: { lookup: 'yes' } }, 'settings.lookup', /true or false/],
-      [{ settings: { api_key: 'sk-hidden' } }, 'settings.api_key', /belongs beside/],
+      [{ settings: { api_key: 'sk-hidden' } }, 'settings.api_key', /top-level field/],
       [{ settings: [] }, 'settings', /an object/],
       [{ api_key: 'two words' }, 'api_key', /text without spaces/],
       [{ api_key: 5 }, 'api_key', /must be text/],

@@ -135,7 +135,7 @@ describe('an instance with CURRENCY=EUR', () => {
 
 describe('the currency of a database', () => {
   const problem =
-    'CURRENCY is EUR, but the amounts in this database are in USD. They are not converted: every balance, price and limit would change its meaning. Set CURRENCY=USD, or use an empty database.'
+    'CURRENCY is EUR, but the amounts in this database are in USD. Amounts are not converted. Set CURRENCY=USD, or use an empty database.'
 
   /** Starts an API on the database, and ends it again. */
   const start = async (

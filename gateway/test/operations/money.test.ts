@@ -139,7 +139,8 @@ describe('movements', () => {
     ).rejects.toMatchObject({
       code: 'conflict',
       param: 'reference',
-      message: "'invoice 7' stands for another movement: 0.001 EUR in the wallet 'payg'.",
+      message:
+        "The reference 'invoice 7' was already used for 0.001 EUR in the wallet 'payg'. Use another reference.",
     })
     // Another kind of movement may refer to the same thing.
     await database.postgres.transaction((each) => adjust(each, order(accountId, -1_000, 'invoice 7')))
@@ -153,7 +154,7 @@ describe('movements', () => {
       database.postgres.transaction((each) => adjust(each, order(accountId, -600_001))),
     ).rejects.toMatchObject({
       code: 'conflict',
-      message: 'Only 0.60 EUR is available; no more can be taken back.',
+      message: 'The wallet has only 0.60 EUR available; the adjustment cannot exceed that.',
     })
     expect(await movementsOf(accountId)).toEqual([])
     expect(await walletOf(accountId)).toMatchObject({ available: 600_000, held: 400_000 })

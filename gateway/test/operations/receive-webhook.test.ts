@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createFalSigner } from '../../../dev/vendor/fal-signature.ts'
 import { Secret } from '../../src/platform/secret.ts'
-import { removeWebhookReceipts } from '../../src/retention/expired-webhook-receipt-store.ts'
+import { removeWebhookReceipts } from '../../src/retention/expired-row-store.ts'
 import { recordSubmitted, waitForDeadline } from '../../src/videos/lifecycle/submit-store.ts'
 import { findDuePolls, recordPolls } from '../../src/videos/polling/poll-store.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'

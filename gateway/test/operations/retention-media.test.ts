@@ -10,7 +10,7 @@ import { uuidV7 } from '../../src/platform/uuid.ts'
 import { mediaDaysOf } from '../../src/retention/account-term-store.ts'
 import { startRetentionLoop } from '../../src/retention/retention-loop.ts'
 import { claimLease } from '../../src/retention/sweep-lease-store.ts'
-import { clearFiles, clearMedia, clearRecords, type ClearDependencies } from '../../src/retention/sweep.ts'
+import { sweepOrphans, sweepMedia, sweepRows, type SweepDependencies } from '../../src/retention/sweep.ts'
 import { insertStoredFiles, lockSources } from '../../src/storage/stored-file-store.ts'
 import { createTranscriptionId } from '../../src/transcription-tasks/transcription-id.ts'
 import { finishTranscription } from '../../src/transcription-tasks/transcription-task-store.ts'
@@ -23,7 +23,7 @@ const sampleUrl = new URL('../../../dev/vendor/sample.mp4', import.meta.url)
 const live = new AbortController().signal
 
 let gateway: VendorGateway
-let clearing: ClearDependencies
+let clearing: SweepDependencies
 let accountId: string
 let key: TestKey
 
@@ -109,19 +109,19 @@ describe('a result past its time', () => {
     await expectGone()
     expect(await exists(path)).toBe(true)
 
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 2 })
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 2 })
     await expectGone()
     expect([await exists(path), await exists(pathOf(variant?.key ?? ''))]).toEqual([false, false])
     expect(await mediaOf(id)).toEqual([
       { kind: 'thumbnail', removed: true },
       { kind: 'video', removed: true },
     ])
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 0 })
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 0 })
   })
 
   test('others stay', async () => {
     const { path, mediaId } = await complete()
-    await clearMedia(clearing, live)
+    await sweepMedia(clearing, live)
     expect(await exists(path)).toBe(true)
     expect(await query('select removed_at from media where id = $1', [mediaId])).toEqual([
       { removed_at: null },
@@ -135,12 +135,12 @@ describe('a result past its time', () => {
     await madeBy(other.id, 'job-of-nobody')
     await age(kept.id, 2)
     const { deletes } = gateway.vendor.counts()
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 1 })
     expect(gateway.vendor.counts().deletes).toBe(deletes + 1)
 
     gateway.vendor.faults.down = true
     await age(other.id, 2)
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 1 })
     gateway.vendor.faults.down = false
     expect(await exists(other.path)).toBe(false)
   })
@@ -151,14 +151,14 @@ describe('a result past its time', () => {
     const { body } = await askJson(`${gateway.url}/v1/videos/${id}/remix`, key.text, { prompt: 'At night' })
     await age(id, 2)
     const { deletes } = gateway.vendor.counts()
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 0 })
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 0 })
     expect([await exists(path), gateway.vendor.counts().deletes]).toEqual([true, deletes])
     await expect.poll(async () => (await read(`/v1/videos/${id}/content`)).status).toBe(410)
     const remix = await askJson(`${gateway.url}/v1/videos/${id}/remix`, key.text, { prompt: 'At dawn' })
     expectProblem(remix, 'media_expired')
     const failure = { kind: 'failed', code: 'task_timeout', message: '' } as const
     await endTask(gateway.database.postgres, String(body['id']), failure)
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 1 })
     expect([await exists(path), gateway.vendor.counts().deletes]).toEqual([false, deletes + 1])
   })
 
@@ -173,27 +173,27 @@ describe('a result past its time', () => {
     await elsewhere.transaction(async (database) => {
       await lockSources(database, [mediaId])
       await database.query('update open_tasks set source_task_id = $2 where task_id = $1', [remix, id])
-      expect(await clearMedia(clearing, live)).toEqual({ expired: 0 })
+      expect(await sweepMedia(clearing, live)).toEqual({ expired: 0 })
     })
     await elsewhere.close()
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 0 })
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 0 })
     expect([await exists(path), gateway.vendor.counts().deletes]).toEqual([true, deletes])
     await endTask(gateway.database.postgres, remix, { kind: 'failed', code: 'task_timeout', message: '' })
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 1 })
   })
 
   test('a file that went without its row being marked is no obstacle', async () => {
     const { id, path } = await complete()
     await age(id, 2)
     await rm(path)
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 1 })
     expect(await mediaOf(id)).toEqual([{ kind: 'video', removed: true }])
   })
 
   test('a removal that is not committed leaves a row that says so, and is done again', async () => {
     const { id, path } = await complete()
     await age(id, 2)
-    const failing: ClearDependencies = {
+    const failing: SweepDependencies = {
       ...clearing,
       postgres: {
         ...clearing.postgres,
@@ -204,11 +204,11 @@ describe('a result past its time', () => {
           }),
       },
     }
-    await expect(clearMedia(failing, live)).rejects.toThrow('the process died')
+    await expect(sweepMedia(failing, live)).rejects.toThrow('the process died')
     expect(await exists(path)).toBe(false)
     expect(await mediaOf(id)).toEqual([{ kind: 'video', removed: false }])
     expectProblem(await read(await linkOf(id)), 'media_expired')
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 1 })
   })
 
   test('what another process has taken, and what cannot be removed, is passed over', async () => {
@@ -220,23 +220,23 @@ describe('a result past its time', () => {
     const elsewhere = connectPostgres({ url, connectionsMax: 1 }, createLog({ level: 'silent' }, 'test'))
     await elsewhere.transaction(async (database) => {
       await database.query('select from media where id = $1 for update', [taken.mediaId])
-      expect(await clearMedia(clearing, live)).toEqual({ expired: 1 })
+      expect(await sweepMedia(clearing, live)).toEqual({ expired: 1 })
     })
     await elsewhere.close()
     expect([await exists(taken.path), await exists(plain.path)]).toEqual([true, false])
     await rm(stubborn.path, { recursive: true })
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 2 })
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 2 })
   })
 
   test('its row goes once no task leads to it', async () => {
     const { id } = await complete()
     await age(id, 31)
-    await clearMedia(clearing, live)
+    await sweepMedia(clearing, live)
     await query('update accounts set task_retention_days = 40 where id = $1', [accountId])
-    await clearRecords(clearing, live)
+    await sweepRows(clearing, live)
     expect(await mediaOf(id)).toHaveLength(1)
     await query('update accounts set task_retention_days = null where id = $1', [accountId])
-    await clearRecords(clearing, live)
+    await sweepRows(clearing, live)
     expect(await mediaOf(id)).toHaveLength(0)
   })
 })
@@ -291,7 +291,7 @@ describe("an account's own term", () => {
     ])
     await age(second.id, 2)
     await setTerms(20, null)
-    await clearRecords(clearing, live)
+    await sweepRows(clearing, live)
     expect(await daysLeft(first.id)).toBe(20)
     const expiries = await query('select distinct expires_at from media where task_id = $1', [first.id])
     expect(expiries).toHaveLength(1)
@@ -299,8 +299,8 @@ describe("an account's own term", () => {
 
     await age(first.id, 3)
     await setTerms(2, null)
-    await clearRecords(clearing, live)
-    expect(await clearMedia(clearing, live)).toEqual({ expired: 3 })
+    await sweepRows(clearing, live)
+    expect(await sweepMedia(clearing, live)).toEqual({ expired: 3 })
     expect(await exists(first.path)).toBe(false)
   })
 
@@ -308,7 +308,7 @@ describe("an account's own term", () => {
     const { id, day } = await recordingAt(gateway.database.postgres, { accountId, keyId: key.id }, daysAgo(0))
     await finishTranscription(gateway.database.postgres, day, id, { kind: 'completed' }, daysAgo(-7))
     await setTerms(2, null)
-    await clearRecords(clearing, live)
+    await sweepRows(clearing, live)
     const [row] = await query<{ days: number }>(
       `select extract(epoch from expires_at - finished_at) / 86400 as days from transcription_tasks
         where day = $1 and id = $2`,
@@ -355,14 +355,14 @@ describe('what an ended task left behind', () => {
     await characterFor(ended)
     await characterFor(open)
     await endTask(gateway.database.postgres, ended, { kind: 'failed', code: 'upstream_error', message: '' })
-    expect(await clearRecords(clearing, live)).toMatchObject({ left: 0 })
+    expect(await sweepRows(clearing, live)).toMatchObject({ left: 0 })
     for (const table of ['media', 'characters']) {
       await query(`update ${table} set created_at = now() - interval '2 hours' where account_id = $1`, [
         accountId,
       ])
     }
 
-    expect(await clearRecords(clearing, live)).toMatchObject({ left: 3 })
+    expect(await sweepRows(clearing, live)).toMatchObject({ left: 3 })
     expect(await readdir(pathOf(`characters/${ended}`))).toEqual([])
     expect(await readdir(pathOf(`characters/${open}`))).toHaveLength(2)
     expect(await mediaOf(ended)).toEqual([])
@@ -379,7 +379,7 @@ describe('what an ended task left behind', () => {
          from generate_series(1, 5) n`,
       [accountId],
     )
-    expect(await clearRecords(clearing, live)).toMatchObject({ replies: 3 })
+    expect(await sweepRows(clearing, live)).toMatchObject({ responses: 3 })
     expect(await query('select from idempotency_keys where account_id = $1', [accountId])).toHaveLength(2)
   })
 })
@@ -417,7 +417,7 @@ describe('files without a record', () => {
       await put(`recordings/2026-01-01/${createTranscriptionId(daysAgo(2).getTime())}`, daysAgo(2)),
       await put('spool/old', daysAgo(2)),
     ]
-    expect(await clearFiles(clearing, live)).toEqual({ orphans: go.length })
+    expect(await sweepOrphans(clearing, live)).toEqual({ orphans: go.length })
     expect(await Promise.all(go.map(exists))).toEqual(go.map(() => false))
     expect(await Promise.all(stay.map(exists))).toEqual(stay.map(() => true))
   })
@@ -425,17 +425,17 @@ describe('files without a record', () => {
   test('a file whose row says that it is gone goes', async () => {
     const { id, path } = await complete()
     await age(id, 2)
-    await clearMedia(clearing, live)
+    await sweepMedia(clearing, live)
     await writeFile(path, 'back again')
     await utimes(path, daysAgo(2), daysAgo(2))
-    expect(await clearFiles(clearing, live)).toEqual({ orphans: 1 })
+    expect(await sweepOrphans(clearing, live)).toEqual({ orphans: 1 })
   })
 
   test('where most files are unknown nothing is touched: it is the directory of another database', async () => {
     const paths = await Promise.all(
       Array.from({ length: 101 }, (_, n) => put(`references/strange-${n}`, daysAgo(2))),
     )
-    expect(await clearFiles(clearing, live)).toEqual({ orphans: 0 })
+    expect(await sweepOrphans(clearing, live)).toEqual({ orphans: 0 })
     expect(await Promise.all(paths.map(exists))).toEqual(paths.map(() => true))
     await Promise.all(paths.map((path) => rm(path)))
   })

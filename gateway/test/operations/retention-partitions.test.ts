@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createMeter, type Meter } from '../../src/billing/metering/meter.ts'
 import { priceOf } from '../../src/billing/prices/price.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { clearRecords, type ClearDependencies } from '../../src/retention/sweep.ts'
+import { sweepRows, type SweepDependencies } from '../../src/retention/sweep.ts'
 import {
   finishTranscription,
   clearRecordingKey,
@@ -23,7 +23,7 @@ const failure = { kind: 'failed', code: 'upstream_error', message: '' } as const
 
 let database: TestDatabase
 let directory: string
-let clearing: ClearDependencies
+let clearing: SweepDependencies
 let meter: Meter
 let owner: { accountId: string; keyId: string }
 
@@ -48,7 +48,7 @@ const query = <Row extends Record<string, unknown>>(text: string, values: unknow
 const termDays = 35
 const dropped = async (task = termDays) => {
   const days = () => ({ media: 7, task, log: termDays })
-  const { partitions } = await clearRecords({ ...clearing, days }, new AbortController().signal)
+  const { partitions } = await sweepRows({ ...clearing, days }, new AbortController().signal)
   return partitions.toSorted()
 }
 
@@ -128,7 +128,7 @@ test('a month goes whole once all of it is past; others and the ledger stay, and
   const before = await books()
   expect(await dropped()).toEqual(named(old.suffix))
   for (const name of named(old.suffix)) {
-    expect([await isThere(name), await isThere(`${name}_past`)]).toEqual([false, false])
+    expect([await isThere(name), await isThere(`${name}_expired`)]).toEqual([false, false])
   }
   for (const name of [...named(recent.suffix), `ledger_entries_${old.suffix}`])
     expect(await isThere(name)).toBe(true)
@@ -207,10 +207,10 @@ test('rows that no month was there for go together, once all of them are past', 
 test('one that a process took out before it died is dropped; what an operator took out is not', async () => {
   const { suffix } = await makeMonth(3)
   await query(`alter table request_log detach partition request_log_${suffix}`)
-  await query(`alter table request_log_${suffix} rename to request_log_${suffix}_past`)
+  await query(`alter table request_log_${suffix} rename to request_log_${suffix}_expired`)
   await query(`alter table task_events detach partition task_events_${suffix}`)
   expect(await dropped()).toEqual(named(suffix).filter((name) => !name.startsWith('task_events')))
-  expect(await isThere(`request_log_${suffix}_past`)).toBe(false)
+  expect(await isThere(`request_log_${suffix}_expired`)).toBe(false)
   expect(await isThere(`task_events_${suffix}`)).toBe(true)
 })
 

@@ -47,7 +47,7 @@ export const findAccount = async (database: Database, id: string): Promise<Accou
   return rows[0]
 }
 
-/** The same, for a change of it: whoever else would change it waits. */
+/** Reads an account and locks it until the transaction ends. */
 export const lockAccount = async (database: Database, id: string): Promise<AccountRecord | undefined> => {
   await database.query('select from accounts where id = $1 for no key update', [id])
   return findAccount(database, id)
@@ -58,7 +58,7 @@ export const listAccountRecords = async (
   given: { name: string | undefined; status: string | undefined; after: string[] | undefined; limit: number },
 ): Promise<AccountRecord[]> => {
   const { where, values } = filter([
-    // Compared as text, so that no character of it has a meaning of its own.
+    // A plain text comparison, so that no character of the search term acts as a wildcard.
     ['position(lower(?) in lower(a.name)) > 0', given.name],
     ['a.status = ?', given.status],
     [`(a.created_at, a.id) < (${timeOf('?')}, ?::uuid)`, ...(given.after ?? [])],

@@ -7,7 +7,7 @@ import { givenId, notFound } from '../given-id.ts'
 import { findAccount, lockAccount, type AccountRecord } from './account-store.ts'
 import { presentAccount } from './present-account.ts'
 
-/** Changes the account of the path and writes it down, in one transaction; answers the account after it. */
+/** Changes the account of the path and writes the audit entry, in one transaction; returns the changed account. */
 export const changeOneAccount = async (
   postgres: Postgres,
   call: Call,

@@ -5,10 +5,7 @@ import { givenFilterId } from '../given-id.ts'
 
 const nobody = '00000000-0000-0000-0000-000000000000'
 
-/**
- * The account and the key that a search is narrowed to. A key's account is looked up, because what an account did is
- * found by an index.
- */
+/** The account and the key of a filter. The account of a key is added, because the indexes begin with the account. */
 export const givenOwner = async (
   database: Database,
   call: Pick<Call, 'query'>,

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 
 import type { AccountSettings } from './account-store.ts'
 
-/** What was given over what is there; null clears, what is not given stays. */
+/** Merges the body into the current values. Null clears a value; an absent one is unchanged. */
 const kept = <Value>(given: Value | undefined, present: Value): Value =>
   given === undefined ? present : given
 

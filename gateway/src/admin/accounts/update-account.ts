@@ -14,7 +14,7 @@ export const updateAccount =
     forgetKeys,
   }: {
     postgres: Postgres
-    /** Keys are kept in memory together with their account. */
+    /** Cached keys include their account. */
     forgetKeys: () => void
   }): Handler<typeof adminOperations.updateAccount> =>
   async (call) => {

@@ -15,7 +15,7 @@ export interface AuditRecord {
 
 const columns = 'sequence, at, actor, action, target, before, after, request_id as "requestId", hash'
 
-/** Makes whoever writes next wait until this transaction ends, and answers the newest entry. */
+/** Locks the log against other writers until the transaction ends; returns the newest entry. */
 export const lockAuditLog = async (
   database: Database,
 ): Promise<Pick<AuditRecord, 'sequence' | 'hash'> | undefined> => {
@@ -45,7 +45,7 @@ export const insertAuditRecord = async (database: Database, entry: AuditRecord):
   )
 }
 
-/** Entries after this one, in the order they were written. */
+/** Entries after this sequence number, oldest first. */
 export const auditRecordsAfter = async (
   database: Database,
   sequence: number,
@@ -63,12 +63,12 @@ export interface AuditFilter {
   target: string | undefined
   from: Date | undefined
   to: Date | undefined
-  /** Only entries older than this one. */
+  /** Only entries before this sequence number. */
   after: string[] | undefined
   limit: number
 }
 
-/** The newest entries that fit. */
+/** The matching entries, newest first. */
 export const listAuditRecords = async (database: Database, given: AuditFilter): Promise<AuditRecord[]> => {
   const { where, values } = filter([
     ['action = ?', given.action],

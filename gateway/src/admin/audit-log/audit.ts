@@ -1,7 +1,7 @@
 /**
- * The log of what operators did. An entry's hash covers the entry and the hash before it, so that none can be
- * changed, taken out or moved without every later hash telling. Only who notes the newest hash elsewhere can tell
- * that entries were cut off at the end, or that the whole log was written anew.
+ * The audit log of operator actions. The hash of an entry covers the entry and the previous hash, so that changing,
+ * removing, or moving an entry breaks every later hash. Truncation at the end, or a rewrite of the whole log, can only
+ * be detected by comparing with a copy of the newest hash stored elsewhere.
  */
 import { createHash } from 'node:crypto'
 
@@ -9,7 +9,7 @@ import type { Call } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
 import { auditRecordsAfter, insertAuditRecord, lockAuditLog, type AuditRecord } from './audit-store.ts'
 
-/** What is written down of a change. Secrets and their hashes have no place in it. */
+/** The content of an entry. It must not contain secrets or their hashes. */
 export interface Change {
   /** The operation's id. */
   action: string
@@ -18,10 +18,10 @@ export interface Change {
   after?: unknown
 }
 
-const beginning = Buffer.alloc(32)
+const genesisHash = Buffer.alloc(32)
 const entriesPerRead = 1_000
 
-/** JSON with its members in a fixed order: the database keeps what they say, not how they stood. */
+/** JSON with sorted members, because jsonb does not preserve their order. */
 const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -35,13 +35,13 @@ const hashOf = (previous: Buffer, { at, ...entry }: Omit<AuditRecord, 'hash'>): 
     .update(canonical({ ...entry, at: at.toISOString() }))
     .digest()
 
-/** As it will be read back: without members that are undefined, dates as text. */
+/** The value as it will be read back from the database: without undefined members, dates as text. */
 const plain = (value: unknown): unknown =>
   value === undefined ? null : (JSON.parse(JSON.stringify(value)) as unknown)
 
 /**
- * Writes down what an operator changed, in the transaction that changes it. Changes take turns from here on until
- * they are committed, so this comes last but for what must see every change before this one.
+ * Writes an audit entry in the transaction of the change. It serializes transactions from here to their commit, so call
+ * it last, except for checks that must see every earlier change.
  */
 export const audited = async (
   database: Database,
@@ -59,15 +59,15 @@ export const audited = async (
     after: plain(after),
     requestId,
   }
-  await insertAuditRecord(database, { ...entry, hash: hashOf(newest?.hash ?? beginning, entry) })
+  await insertAuditRecord(database, { ...entry, hash: hashOf(newest?.hash ?? genesisHash, entry) })
 }
 
-/** How an operator is named wherever it is written who did something. */
+/** The name of an operator in logs and movements. */
 export const actorOf = ({ name, hint }: Call['operator']): string => `${name} ${hint}`
 
 export interface Verification {
   entries: number
-  /** The first entry that does not fit what came before it, or that is missing. */
+  /** The sequence number of the first entry that is missing or whose hash does not match. */
   brokenAt: number | undefined
   head: Buffer | undefined
 }
@@ -76,12 +76,12 @@ export const verifyAudit = async (database: Database): Promise<Verification> => 
   let entries = 0
   let head: Buffer | undefined
   for (;;) {
-    // From below the first number on, so that nothing can stand in front of it.
+    // Starts below the first number, to detect entries inserted before it.
     const after = entries === 0 ? Number.MIN_SAFE_INTEGER : entries
     const page = await auditRecordsAfter(database, after, entriesPerRead)
     for (const { hash, ...entry } of page) {
-      const fits = entry.sequence === entries + 1 && hash.equals(hashOf(head ?? beginning, entry))
-      if (!fits) return { entries, brokenAt: entries + 1, head }
+      const isValid = entry.sequence === entries + 1 && hash.equals(hashOf(head ?? genesisHash, entry))
+      if (!isValid) return { entries, brokenAt: entries + 1, head }
       entries += 1
       head = hash
     }

@@ -28,7 +28,7 @@ export interface NewKey extends Pick<KeyRecord, 'accountId' | 'kind'> {
   spending: Parameters<typeof setKeyLimits>[2]
 }
 
-/** Adds a key and writes that down; its secret leaves with the answer and is nowhere else. */
+/** Adds a key and writes the audit entry. The secret is only in the response. */
 export const addOneKey = async (
   database: Database,
   call: Call,

@@ -5,7 +5,7 @@ import type { Period } from '../../billing/money/period.ts'
 import type { Database } from '../../platform/postgres.ts'
 import { filter, microsecondsOf, timeOf } from '../filter.ts'
 
-/** What an operator may set of a key, apart from what it may spend. */
+/** The settings of a key, without its spending limits. */
 export interface KeySettings {
   name: string
   models: string[] | null
@@ -23,7 +23,7 @@ export interface KeyBudget {
   limitMicros: number
 }
 
-/** A key as operators see it: nothing of its secret but the hint. */
+/** A key as shown to operators, with only the hint of its secret. */
 export interface KeyRecord extends KeySettings {
   id: string
   accountId: string | null
@@ -60,7 +60,7 @@ export const findKeyRecord = async (database: Database, id: string): Promise<Key
   return rows[0]
 }
 
-/** The same, for a change of it: whoever else would change it waits. */
+/** Reads a key and locks it until the transaction ends. */
 export const lockKeyRecord = async (database: Database, id: string): Promise<KeyRecord | undefined> => {
   await database.query('select from keys where id = $1 for no key update', [id])
   return findKeyRecord(database, id)
@@ -121,7 +121,7 @@ export const addKey = async (
   )
 }
 
-/** Writes the row even where nothing of it is new: that is what tells every process to look the key up again. */
+/** Updates the row even without a difference, because the trigger makes every process reload the key. */
 export const changeKey = async (database: Database, id: string, settings: KeySettings): Promise<void> => {
   await database.query(
     `update keys set name = $2, models = $3, addresses = $4, expires_at = $5,
@@ -132,7 +132,7 @@ export const changeKey = async (database: Database, id: string, settings: KeySet
   )
 }
 
-/** Gives a key another secret and answers the hash of the one before. */
+/** Replaces the secret of a key; returns the hash of the previous one. */
 export const changeSecret = async (
   database: Database,
   id: string,
@@ -144,11 +144,11 @@ export const changeSecret = async (
     [id, hash, hint],
   )
   const [before] = rows
-  if (before === undefined) throw new Error(`there is no key ${id}`)
+  if (before === undefined) throw new Error(`There is no key ${id}.`)
   return before.hash
 }
 
-/** Whether any operator's key works beyond now. */
+/** Whether any operator key works. */
 export const isAnyOperatorLeft = async (database: Database): Promise<boolean> => {
   const { rows } = await database.query<{ isLeft: boolean }>(
     `select exists (select from keys where kind = 'admin' and deleted_at is null and disabled_at is null

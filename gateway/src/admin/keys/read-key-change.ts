@@ -24,7 +24,7 @@ const assertAddresses = (addresses: string[]) => {
     if (!isAddressRange(address)) {
       throw refuse(
         `addresses[${index}]`,
-        `'${address.slice(0, 100)}' is neither an address nor a range such as 203.0.113.0/24.`,
+        `'${address.slice(0, 100)}' is not an IP address or a range such as 203.0.113.0/24.`,
       )
     }
   }
@@ -35,7 +35,7 @@ const expiryOf = ({ expires_at: seconds }: GivenKey, present: Date | null) => {
   return seconds === null ? null : timeOfSeconds(seconds)
 }
 
-/** What was given over what is there; null clears, what is not given stays. */
+/** Merges the body into the current values. Null clears a value; an absent one is unchanged. */
 export const readKeyChange = (present: KeySettings, given: GivenKey, catalog: Catalog): KeySettings => {
   if (given.models) assertModels(given.models, catalog)
   if (given.addresses) assertAddresses(given.addresses)
@@ -53,7 +53,7 @@ export const readKeyChange = (present: KeySettings, given: GivenKey, catalog: Ca
   }
 }
 
-/** What it may spend, as far as that was given. */
+/** The spending limits in the body, if any. */
 export const readSpendingLimits = (
   given: GivenKey,
 ): { quotaMicros: number | null | undefined; budgets: KeyBudget[] | undefined } => {
@@ -69,9 +69,9 @@ export const readSpendingLimits = (
 
 const ofCustomersOnly = ['models', 'quota_micros', 'budgets', 'concurrency', 'dialect'] as const
 
-/** An operator's key makes nothing and spends nothing, so what bounds that would bound nothing. */
+/** Operator keys cannot create or spend, so limits on that are rejected. */
 export const assertFitsOperator = (given: GivenKey): void => {
   for (const name of ofCustomersOnly) {
-    if (given[name] !== undefined) throw refuse(name, `An operator's key has no '${name}'.`)
+    if (given[name] !== undefined) throw refuse(name, `'${name}' cannot be set for an operator key.`)
   }
 }

@@ -13,8 +13,8 @@ import { newSecret } from './new-secret.ts'
 import { presentKey } from './present-key.ts'
 
 /**
- * Lets the old secret work on as a key of its own, which ends with the overlap. The key itself keeps its id, so that
- * its usage and its quota go on; of the quota the old secret gets what was left.
+ * Keeps the old secret working as a separate key that expires at the end of the overlap. The key itself keeps its id, so
+ * that its usage and quota continue; the old secret gets the remaining quota.
  */
 const keepOldSecret = async (
   database: Database,

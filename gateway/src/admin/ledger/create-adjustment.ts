@@ -15,7 +15,7 @@ export const createAdjustment =
     if (given.amount_micros === 0) {
       throw new ApiError('invalid_parameter', {
         param: 'amount_micros',
-        message: "'amount_micros' must not be 0: that would correct nothing.",
+        message: "'amount_micros' must not be 0.",
       })
     }
     return { body: await makeMovement(postgres, call, 'createAdjustment', given, adjust) }

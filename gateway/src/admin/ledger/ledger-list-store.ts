@@ -6,7 +6,7 @@ export interface ListedMovement extends AccountMovement {
   createdMicroseconds: number
 }
 
-/** Of one account, the newest first. */
+/** The movements of one account, newest first. */
 export const listMovementRecords = async (
   database: Database,
   given: { accountId: string; after: string[] | undefined; limit: number },
@@ -37,8 +37,8 @@ export interface LedgerRecord {
 }
 
 /**
- * Legs, by the day of what they belong to and the newest first, which is the order they lie in. A task's day comes with
- * its id, and nothing moves before its day.
+ * Ledger entries by the day of their task, newest first, which is the order of the primary key. The day of a task is in
+ * its id, and no entry precedes it.
  */
 export const listLedgerRecords = async (
   database: Database,

@@ -22,7 +22,7 @@ const presentEntry = (entry: LedgerRecord, currency: string): LedgerEntry => ({
   created_at: secondsOf(entry.createdAt),
 })
 
-/** The day a task, request or movement was made on; all of their ids tell. */
+/** The creation day of a task, request, or movement, which its id contains. */
 const dayOf = (id: string): string | undefined => {
   const atMs = timeOfUuidV7(id.slice(id.indexOf('_') + 1))
   const ofUuid = atMs === undefined ? undefined : new Date(atMs).toISOString().slice(0, 10)
@@ -36,7 +36,7 @@ export const listLedgerEntries =
     const accountId = givenFilterId(call, 'account_id')
     const after = readCursor(call, 'ledger', [day, digits])
     const dayOfId = id === undefined ? undefined : dayOf(id)
-    // Money moves for nothing but what has an id of ours.
+    // Only our own ids have ledger entries.
     if (id !== undefined && dayOfId === undefined) return { body: { object: 'list', data: [], next: null } }
     const rows = await listLedgerRecords(database, {
       accountId,

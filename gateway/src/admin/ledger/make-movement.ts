@@ -20,7 +20,7 @@ const presentMade = ({ movement, balance }: MovementMade, currency: string): Cre
   },
 })
 
-/** Moves money of the account of the path; a repeat moves nothing and is not written down a second time. */
+/** Makes a movement for the account of the path. A repeated one moves no money and writes no audit entry. */
 export const makeMovement = async (
   postgres: Postgres,
   call: Call,

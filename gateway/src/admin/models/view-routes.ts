@@ -12,7 +12,7 @@ import type { ProviderDependencies } from '../providers/view-providers.ts'
 
 export type RouteDependencies = Pick<ProviderDependencies, 'liveConfig' | 'catalog' | 'router'>
 
-/** Who serves a model now, and who says so. */
+/** The routes in force for a model, and their source. */
 export const viewRoutes = async (
   database: Database,
   { id, kind }: Pick<ModelConfig, 'id' | 'kind'>,

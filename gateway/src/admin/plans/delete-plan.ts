@@ -17,7 +17,7 @@ export const deletePlan =
       if (plan === undefined) throw notFound('plan')
       if (plan.subscribers > 0) {
         throw new ApiError('conflict', {
-          message: `${plan.subscribers} accounts are subscribed to this plan; move them to another one first.`,
+          message: `${plan.subscribers} accounts are subscribed to this plan. Move them to another plan first.`,
         })
       }
       await removePlan(database, id)

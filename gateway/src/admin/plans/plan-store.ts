@@ -27,7 +27,7 @@ export const findPlan = async (database: Database, id: string): Promise<PlanReco
   return rows[0]
 }
 
-/** The same, for a change of it: nobody subscribes to it meanwhile. */
+/** Reads a plan and locks it against changes and new subscriptions until the transaction ends. */
 export const lockPlan = async (database: Database, id: string): Promise<PlanRecord | undefined> => {
   await database.query('select from plans where id = $1 for update', [id])
   return findPlan(database, id)
@@ -49,7 +49,7 @@ export const listPlanRecords = async (
 
 const isNameTaken = (error: unknown) => (error as { code?: unknown }).code === '23505'
 
-/** Runs a write of a plan; false where another plan has its name. */
+/** Runs an insert or update; false if another plan has the name. */
 const withFreeName = async (write: Promise<unknown>): Promise<boolean> => {
   try {
     await write
@@ -80,7 +80,7 @@ export const changePlan = (database: Database, id: string, plan: PlanTerms): Pro
     ]),
   )
 
-/** Removes a plan that nobody is subscribed to; subscriptions that are over forget it. */
+/** Deletes a plan without subscribers. Ended subscriptions lose their reference to it. */
 export const removePlan = async (database: Database, id: string): Promise<void> => {
   await database.query('update subscriptions set plan_id = null where plan_id = $1 and ends_at <= now()', [
     id,

@@ -5,7 +5,7 @@ import type { Handler } from '../../http/call.ts'
 import { pageOf, readCursor, rowsFor } from '../page.ts'
 import { presentPrice } from './present-price.ts'
 
-/** What a price is known by, in an order that new ones do not change. */
+/** The sort key of a price, in an order that new prices do not change. */
 const placeOf = ({ model, unit, resolution, version }: PriceInForce): string[] => [
   model,
   unit,

@@ -14,8 +14,8 @@ import { readAmounts } from '../read-amounts.ts'
 import { timeOfSeconds } from '../unix-time.ts'
 import { presentPrice } from './present-price.ts'
 
-/** How much a caller's clock may be behind ours. */
-const patienceMs = 60_000
+/** The tolerated clock difference of a caller. */
+const clockSkewMs = 60_000
 
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
 
@@ -23,7 +23,7 @@ const unitOf = (entry: ModelConfig, given: string) => {
   const units = unitsOf(entry)
   const unit = units.find((each) => each === given)
   if (unit === undefined)
-    throw refuse('unit', `'${entry.id}' is sold by ${units.join(' or ')}, not by ${given}.`)
+    throw refuse('unit', `'${entry.id}' is priced by ${units.join(' or ')}, not by ${given}.`)
   return unit
 }
 
@@ -35,17 +35,17 @@ const resolutionOf = (entry: ModelConfig, given: string | null | undefined): str
   throw refuse(
     'resolution',
     names.length === 0
-      ? `'${entry.id}' makes no pictures, so it has one price for all.`
-      : `'${entry.id}' makes ${names.join(', ')}, not ${given}.`,
+      ? `'${entry.id}' has no resolutions; leave 'resolution' out.`
+      : `'${entry.id}' supports ${names.join(', ')}, not ${given}.`,
   )
 }
 
-/** A price counts for what is ordered from now on, so it cannot start before. */
+/** Prices apply to future orders only, so they cannot start in the past. */
 const startOf = (given: number | undefined): Date => {
   const now = new Date()
   if (given === undefined) return now
   const at = timeOfSeconds(given)
-  if (at.getTime() < now.getTime() - patienceMs)
+  if (at.getTime() < now.getTime() - clockSkewMs)
     throw refuse('starts_at', "'starts_at' must not be in the past.")
   return at
 }

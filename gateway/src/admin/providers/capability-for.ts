@@ -1,7 +1,7 @@
 import type { ModelConfig } from '../../models/model.ts'
 import type { Capability } from '../../providers/port/provider.ts'
 
-/** What a provider must be able to do for models of a kind. */
+/** The capability that a kind of model needs. */
 export const capabilityFor: Record<ModelConfig['kind'], Capability> = {
   video: 'video',
   transcription: 'transcription',

@@ -16,14 +16,14 @@ import { presentProviderConfig } from './present-provider.ts'
 import { readProviderLoads } from './provider-load-store.ts'
 import { noProvider, type ProviderDependencies } from './view-providers.ts'
 
-/** Routes that lead nowhere would count for nothing, and the models' tasks would go somewhere unforeseen. */
+/** A route to a missing provider would be ignored, and its tasks would use other routes unexpectedly. */
 const assertNotRouted = async (database: Database, name: string) => {
   const models = Object.entries(await listModelRecords(database)).flatMap(([model, entry]) =>
     routedProviders(entry).includes(name) ? model : [],
   )
   if (models.length === 0) return
   throw new ApiError('conflict', {
-    message: `The routes of ${models.join(', ')} lead to it. Set them without it first, by PUT /admin/v1/models/{id}/routes.`,
+    message: `The routes of ${models.join(', ')} use this provider. Remove it from them first, with PUT /admin/v1/models/{id}/routes.`,
   })
 }
 
@@ -41,7 +41,7 @@ export const deleteProvider =
       const record = await findProviderRecord(database, name)
       if (record === undefined && isOfFile) {
         throw new ApiError('conflict', {
-          message: `${name} comes from the configuration. Take it out of PROVIDERS_FILE, or disable it: PUT /admin/v1/providers/${name} with "enabled": false.`,
+          message: `${name} is defined in the configuration file. Remove it from PROVIDERS_FILE, or disable it: PUT /admin/v1/providers/${name} with "enabled": false.`,
         })
       }
       if (record === undefined || record.removedAt !== null) throw noProvider()

@@ -5,7 +5,7 @@ export interface ProviderLoad {
   waiting: number
 }
 
-/** What each provider has to do; one that has nothing is not in it. */
+/** The number of tasks of each provider. Providers without tasks are absent. */
 export const readProviderLoads = async (database: Database): Promise<Map<string, ProviderLoad>> => {
   const { rows } = await database.query<ProviderLoad & { provider: string }>(
     `select provider, count(*) filter (where stage <> 'accepted') as "inFlight",

@@ -12,7 +12,7 @@ import { audited } from '../audit-log/audit.ts'
 import { presentTask } from './present-task.ts'
 import { readAnyTask } from './read-any-task.ts'
 
-/** One that has ended is answered as it is, and nothing is written down: nothing was changed. */
+/** A finished task is returned unchanged, without an audit entry. */
 export const cancelTask =
   ({
     cancelVideo,

@@ -15,7 +15,7 @@ const eventsOf = async (database: Database, { id, day, kind, ...task }: TaskDeta
     const events = await findEvents(database, [{ day, taskId: id, afterId: 0 }])
     return events.map((event) => ({ at: secondsOf(event.createdAt), kind: event.kind, data: event.data }))
   }
-  // Of a recording only its beginning and its end are written down, with the task.
+  // Transcription tasks have no events; their start and end are in the task itself.
   const accepted = { at: secondsOf(task.createdAt), kind: 'accepted', data: {} }
   if (task.finishedAt === null) return [accepted]
   return [accepted, { at: secondsOf(task.finishedAt), kind: task.state, data: {} }]

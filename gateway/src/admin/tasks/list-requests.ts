@@ -9,7 +9,7 @@ import { givenFilterId } from '../given-id.ts'
 import { idText, milliseconds, pageOf, readCursor, rowsFor } from '../page.ts'
 import { givenTime, secondsOf } from '../unix-time.ts'
 
-const statementTimeoutMs = 10_000
+const timeoutMs = 10_000
 
 const present = (request: CompletedRequest): LoggedRequest => ({
   id: request.id,
@@ -30,7 +30,7 @@ const present = (request: CompletedRequest): LoggedRequest => ({
   user_agent: request.userAgent,
 })
 
-/** What was answered a moment ago is written down within a second or two. */
+/** Requests appear one or two seconds after their response, because they are written in batches. */
 export const listRequests =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.listRequests> =>
   async (call) => {
@@ -50,7 +50,7 @@ export const listRequests =
       limit: rowsFor(call),
     }
     const found = await postgres.transaction((database) => findRequests(database, filter), {
-      statementTimeoutMs,
+      statementTimeoutMs: timeoutMs,
     })
     const body = pageOf(call, 'requests', found, present, (request) => [request.at.getTime(), request.id])
     return { body }

@@ -5,7 +5,7 @@ import { dayOfTranscription } from '../../transcription-tasks/transcription-id.t
 import { dayOfTaskId } from '../../videos/task-id.ts'
 import { findAnyTask, type TaskDetail } from './task-store.ts'
 
-/** Reads a task whoever's it is; its id says of which kind and when it was made. */
+/** Reads a task of any account. Its id contains the kind and the creation time. */
 export const readAnyTask = async (database: Database, id: string): Promise<TaskDetail> => {
   const ofVideo = dayOfTaskId(id)
   const day = ofVideo ?? dayOfTranscription(id)

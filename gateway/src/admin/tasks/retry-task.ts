@@ -1,6 +1,6 @@
 /**
- * Orders again what a failed task was to make: the same order of the same key, through the same admission, at the price
- * of today. What the key could not order itself now, nobody orders for it.
+ * Creates a new task from the order of a failed one, with the same key, through normal admission, and at current prices.
+ * It fails if the key could not create the task itself.
  */
 import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
@@ -26,40 +26,42 @@ export interface RetryDependencies {
   catalog: Catalog
   admitVideo: AdmitVideo
   readTask: ReadTask
-  /** Which of these characters are still there. */
+  /** The ids of these characters that still exist. */
   charactersLeft: (ids: string[]) => Promise<Set<string>>
 }
 
 const conflict = (message: string, cause?: unknown) => new ApiError('conflict', { message, cause })
 
-/** Whoever ordered it, as they stand now. */
+/** The caller that created the task, with its current limits. */
 const callerOfTask = async (database: Database, { keyId }: VideoTask, currency: string): Promise<Caller> => {
   const key = await findKeyById(database, keyId)
-  if (key === undefined) throw conflict('The key that ordered this task was deleted.')
+  if (key === undefined) throw conflict('The key that created this task was deleted.')
   try {
     return callerOf(key, currency)
   } catch (error) {
     if (!(error instanceof ApiError) || error.code === 'account_suspended') throw error
-    throw conflict('The key that ordered this task is disabled or has expired.', error)
+    throw conflict('The key that created this task is disabled or has expired.', error)
   }
 }
 
-/** The order as it was given, if what came with it is still there. */
+/** The original order, if its images, characters, and source still exist. */
 const orderOf = async (
   { charactersLeft, readTask }: RetryDependencies,
   { id, accountId, order }: VideoTask,
 ): Promise<VideoOrder> => {
   const { isEnhanced: _, images = 0, characters = [], remixOf, ...given } = order
-  if (images > 0) throw conflict('The pictures of this order were removed when its task ended.')
+  if (images > 0) throw conflict('The reference images of this task were removed when it ended.')
   const left = await charactersLeft(characters.map((character) => character.id))
   if (characters.some((character) => !left.has(character.id))) {
-    throw conflict('A character of this order is gone.')
+    throw conflict('A character of this task was deleted.')
   }
   if (remixOf !== undefined) {
     try {
       mediaIdOf(await readTask(remixOf.taskId, accountId, { isFresh: true }))
     } catch (error) {
-      throw error instanceof ApiError ? conflict('The video this was to be made from is gone.', error) : error
+      throw error instanceof ApiError
+        ? conflict('The source video of this remix no longer exists.', error)
+        : error
     }
   }
   return {

@@ -4,7 +4,7 @@ import type { Exchange } from '../../providers/port/exchange.ts'
 import type { Decision } from '../../routing/route.ts'
 import { microsecondsOf, timeOf } from '../filter.ts'
 
-/** A task of either kind, as operators see it. */
+/** A video or transcription task, as shown to operators. */
 export interface TaskRecord {
   id: string
   day: string
@@ -35,7 +35,7 @@ interface TaskFilter {
   errorCode: string | undefined
   from: Date | undefined
   to: Date | undefined
-  /** Only those older than this one: its microseconds and its id. */
+  /** Only tasks older than this position: creation time in microseconds, and id. */
   after: string[] | undefined
   limit: number
 }
@@ -65,7 +65,7 @@ const kinds = {
 
 const dayOf = (time: string) => `(${time}::timestamptz at time zone 'utc')::date`
 
-/** The newest tasks of one kind that fit. Only what is given is asked, so that each condition can have its index. */
+/** The matching tasks of one kind, newest first. Absent conditions are left out of the SQL, so that indexes can be used. */
 const selectionOf = (
   kind: keyof typeof kinds,
   filter: TaskFilter,
@@ -79,11 +79,11 @@ const selectionOf = (
   if (model !== undefined) conditions.push(`t.model = ${place(model)}`)
   if (provider !== undefined) conditions.push(`t.provider = ${place(provider)}`)
   if (state !== undefined) conditions.push(`t.state = ${place(state)}`)
-  // Few are under way, and few fail: both are found without reading the others.
+  // Open and failed tasks are few and have their own indexes.
   if (state === 'pending' || state === 'processing') conditions.push(`t.id in (select task_id from ${open})`)
   if (state === 'failed' || errorCode !== undefined) conditions.push('t.error_code is not null')
   if (errorCode !== undefined) conditions.push(`t.error_code = ${place(errorCode)}`)
-  // The day leads to the months that can have them. It is the id's, by another clock than the time of creation.
+  // The day limits the scan to the matching partitions. It comes from the id, whose clock may differ from `created_at`.
   if (from !== undefined) {
     const time = place(from)
     conditions.push(`t.day >= ${dayOf(time)} - 1 and t.created_at >= ${time}`)
@@ -105,7 +105,7 @@ export const searchTasks = async (database: Database, filter: TaskFilter): Promi
   const values: unknown[] = [filter.limit]
   const place = (value: unknown) => `$${values.push(value)}`
   const selections = [selectionOf('video', filter, place)]
-  // Whom the pieces of a recording went to is not written down.
+  // The providers of a recording's segments are not recorded.
   if (filter.provider === undefined) selections.push(selectionOf('transcription', filter, place))
   const { rows } = await database.query<TaskRecord & Record<string, unknown>>(
     `select found.*, coalesce(v.stage, r.stage) as stage
@@ -123,7 +123,7 @@ export interface TaskDetail extends TaskRecord {
   order: Record<string, unknown>
   price: Price
   upstream: unknown
-  /** Null once it has ended. */
+  /** Null for a finished task. */
   runs: number | null
   submits: number | null
   refusals: number | null
@@ -148,7 +148,7 @@ export const findAnyTask = async (
   return rows[0]
 }
 
-/** One time that a provider was asked to take a task. */
+/** One submit of a task to a provider. */
 export interface TaskAttempt {
   attempt: number
   provider: string

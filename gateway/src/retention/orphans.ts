@@ -1,18 +1,20 @@
-/** Files that nothing on record leads to, such as what was on its way in when a process died. */
+/** Finds and removes files without a database row, such as partial uploads of a process that died. */
 import type { Database } from '../platform/postgres.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { dayOfTranscription } from '../transcription-tasks/transcription-id.ts'
 import { knownKeys } from './expired-media-store.ts'
+import type { RemoveDependencies } from './remove-expired-files.ts'
 
 const folders = ['videos', 'variants', 'references', 'characters', 'recordings']
-// A file is written before its row, and nothing takes longer than this in between.
-const youngMs = 86_400_000
-const keysPerLook = 500
+// A file is written before its row. The row follows within this time.
+const graceMs = 86_400_000
+const keysPerQuery = 500
 const orphansMax = 10_000
+const manyOrphans = 100
 
 export interface Orphans {
   keys: string[]
-  /** Files that are on record. */
+  /** The number of files with a row. */
   known: number
 }
 
@@ -27,33 +29,55 @@ export const findOrphans = async (
   signal: AbortSignal,
 ): Promise<Orphans> => {
   const found: Orphans = { keys: [], known: 0 }
-  const look = async (keys: string[]) => {
+  const check = async (keys: string[]) => {
     const known = await knownKeys(postgres, keys, keys.flatMap(recordingOf))
     found.known += known.size
     found.keys.push(...keys.filter((key) => !known.has(key)))
   }
-  const isOld = (writtenAt: Date) => writtenAt.getTime() < Date.now() - youngMs
+  const isOld = (writtenAt: Date) => writtenAt.getTime() < Date.now() - graceMs
   for (const folder of folders) {
     let keys: string[] = []
     for await (const { key, writtenAt } of mediaStore.list(folder)) {
       if (signal.aborted || found.keys.length >= orphansMax) return found
       if (!isOld(writtenAt)) continue
       keys.push(key)
-      if (keys.length < keysPerLook) continue
-      await look(keys)
+      if (keys.length < keysPerQuery) continue
+      await check(keys)
       keys = []
     }
-    await look(keys)
+    await check(keys)
   }
   return found
 }
 
-/** What was left on its way in. No row ever leads there. */
+/** Old partial uploads in the spool folder, which never have a row. */
 export const findSpooled = async (mediaStore: MediaStore): Promise<string[]> => {
   const keys: string[] = []
   for await (const { key, writtenAt } of mediaStore.list('spool')) {
-    if (writtenAt.getTime() < Date.now() - youngMs) keys.push(key)
+    if (writtenAt.getTime() < Date.now() - graceMs) keys.push(key)
     if (keys.length >= orphansMax) break
   }
   return keys
+}
+
+/**
+ * Removes files without a row. If they are many and outnumber the known files, the directory probably belongs to another
+ * database, and nothing is removed.
+ */
+export const removeOrphans = async (
+  { postgres, mediaStore, log }: RemoveDependencies,
+  signal: AbortSignal,
+): Promise<number> => {
+  const { keys, known } = await findOrphans({ postgres, mediaStore }, signal)
+  if (keys.length > manyOrphans && keys.length > known) {
+    log.error({ unknown: keys.length, known }, 'retention.foreign-directory')
+    return 0
+  }
+  let count = 0
+  for (const key of [...keys, ...(await findSpooled(mediaStore))]) {
+    if (signal.aborted) break
+    await mediaStore.remove(key)
+    count += 1
+  }
+  return count
 }
