@@ -1,6 +1,6 @@
-/** What holds for every operation of operators alike. */
-import { adminOperations, type AdminOperationId } from '@kinora/contract/admin-operations'
 import type { Operation } from '@kinora/contract/operation'
+/** Rules that apply to every admin operation. */
+import { adminOperations, type AdminOperationId } from '@kinora/contract/admin-operations'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { ask, expectProblem } from '../kit/answers.ts'
@@ -26,13 +26,13 @@ const withBody = all.filter(([, { body }]) => body !== undefined)
 const send = (operation: Operation, key: string | undefined, init: RequestInit = {}) =>
   ask(`${gateway.url}${operation.path.replace('{id}', 'x')}`, key, { method: operation.method, ...init })
 
-test.each(closed)("%s needs an operator's key", async (_, operation) => {
+test.each(closed)('%s requires an operator key', async (_, operation) => {
   expectProblem(await send(operation, undefined), 'missing_api_key')
   expectProblem(await send(operation, 'sk-admin-nonsense'), 'invalid_api_key')
   expectProblem(await send(operation, customer), 'access_denied')
 })
 
-test('an operator key that expired or was disabled is refused', async () => {
+test('an expired or disabled operator key is refused', async () => {
   const keyWith = (body: object) =>
     operator.call('createOperatorKey', { body: { name: 'x' } }).then(async ({ key, secret }) => {
       await operator.call('updateKey', { id: key.id, body })
@@ -42,7 +42,7 @@ test('an operator key that expired or was disabled is refused', async () => {
   expectProblem(await send(adminOperations.listPlans, await keyWith({ disabled: true })), 'access_denied')
 })
 
-test.each(withBody)('%s says when a body is none', async (_, operation) => {
+test.each(withBody)('%s rejects an invalid body', async (_, operation) => {
   const json = { 'content-type': 'application/json' }
   expectProblem(await send(operation, operator.text, { headers: json, body: '{"name":' }), 'invalid_request')
   expectProblem(await send(operation, operator.text, { headers: json, body: '[]' }), 'invalid_request')
@@ -51,7 +51,7 @@ test.each(withBody)('%s says when a body is none', async (_, operation) => {
   expectProblem(await send(operation, operator.text, { headers: json, body: large }), 'request_too_large')
 })
 
-test('reads and changes are counted apart, by the limits of the key', async () => {
+test('reads and writes have separate rate limits per key', async () => {
   const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'slow' } })
   await operator.call('updateKey', { id: key.id, body: { limits: { read: 1, create: 1 } } })
   const read = () => send(adminOperations.listPlans, secret)
@@ -62,12 +62,12 @@ test('reads and changes are counted apart, by the limits of the key', async () =
   expectProblem(await change(), 'rate_limit_exceeded')
 })
 
-describe('pages of other origins', () => {
+describe('cross-origin requests', () => {
   const origin = 'https://elsewhere.example'
   const corsHeaders = ({ headers }: { headers: Headers }) =>
     [...headers.keys()].filter((name) => name.startsWith('access-control-'))
 
-  test('are not let in, whatever they ask', async () => {
+  test('are refused on every path', async () => {
     const path = `${gateway.url}/admin/v1/accounts`
     expect(corsHeaders(await ask(path, operator.text, { headers: { origin } }))).toEqual([])
     expect(corsHeaders(await ask(path, undefined, { headers: { origin } }))).toEqual([])
@@ -89,12 +89,12 @@ describe('pages of other origins', () => {
   })
 })
 
-test('another method is told which there are', async () => {
+test('an unsupported method is answered with the allowed ones', async () => {
   const answer = await ask(`${gateway.url}/admin/v1/accounts`, operator.text, { method: 'DELETE' })
   expectProblem(answer, 'method_not_allowed')
 })
 
-test('the description lists exactly the operations there are, and is open', async () => {
+test('the OpenAPI document lists exactly the existing operations and needs no key', async () => {
   const { status, body } = await ask(`${gateway.url}/admin/v1/openapi.json`, undefined)
   expect(status).toBe(200)
   const { servers, paths } = body as {

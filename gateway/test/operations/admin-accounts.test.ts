@@ -25,7 +25,7 @@ const create = (key: string) =>
   })
 
 describe('createAccount', () => {
-  test('makes an account with what was given, and the rest as usual', async () => {
+  test('creates an account with the given values and defaults for the rest', async () => {
     const account = await operator.call('createAccount', { body: { name: 'Aquarium', concurrency: 3 } })
     expect(account).toMatchObject({
       object: 'account',
@@ -42,7 +42,7 @@ describe('createAccount', () => {
     expect(await operator.call('getAccount', { id: account.id })).toEqual(account)
   })
 
-  test('says what is wrong with a body', async () => {
+  test('rejects an invalid body', async () => {
     const refusal = async (body: unknown) => operator.ask('createAccount', { body })
     expectProblem(await refusal({}), 'missing_parameter', 'name')
     expectProblem(await refusal({ name: 'x'.repeat(201) }), 'invalid_parameter', 'name')
@@ -65,7 +65,7 @@ describe('createAccount', () => {
     )
   })
 
-  test('takes nothing that is not in the contract', async () => {
+  test('rejects fields that are not in the contract', async () => {
     const answer = await operator.ask('createAccount', {
       body: { name: 'x', spent_micros: -5, id: randomUUID() },
     })
@@ -74,7 +74,7 @@ describe('createAccount', () => {
 })
 
 describe('listAccounts', () => {
-  test('goes through all of them, the newest first, whatever is added meanwhile', async () => {
+  test('pages through all accounts, newest first, while others are added', async () => {
     const word = randomUUID()
     const ids: string[] = []
     for (let index = 0; index < 5; index += 1) {
@@ -85,7 +85,7 @@ describe('listAccounts', () => {
     expect(found.map(({ id }) => id)).toEqual(ids.toReversed())
   })
 
-  test('finds by part of the name, in which no character is special, and by status', async () => {
+  test('filters by status and by part of the name, without wildcards', async () => {
     const word = randomUUID()
     await operator.call('createAccount', { body: { name: `100% ${word}` } })
     await operator.call('createAccount', { body: { name: `100x ${word}`, status: 'suspended' } })
@@ -95,7 +95,7 @@ describe('listAccounts', () => {
     expect(await names({ name: word, status: 'suspended' })).toEqual([`100x ${word}`])
   })
 
-  test('refuses a cursor that is none of its own', async () => {
+  test('rejects a cursor of another list', async () => {
     await operator.call('createPlan', { body: { name: randomUUID(), cycle_quota_micros: 1, cycle_days: 1 } })
     await operator.call('createPlan', { body: { name: randomUUID(), cycle_quota_micros: 1, cycle_days: 1 } })
     const { next } = await operator.call('listPlans', { query: { limit: 1 } })
@@ -132,14 +132,14 @@ describe('getAccount', () => {
     expect(balances[0].available_micros + balances[0].held_micros).toBe(7_000_000)
   })
 
-  test('404 for an id that names nothing', async () => {
+  test('404 for an unknown id', async () => {
     for (const id of [randomUUID(), 'nonsense', "'", '%00'])
       expectProblem(await operator.ask('getAccount', { id }), 'resource_not_found')
   })
 })
 
 describe('updateAccount', () => {
-  test('changes what is given, clears what is null and leaves the rest', async () => {
+  test('changes given values, clears null values and leaves the rest', async () => {
     const { id } = await operator.call('createAccount', {
       body: { name: 'One', concurrency: 3, media_retention_days: 2, spend_cap_micros: 5 },
     })
@@ -155,7 +155,7 @@ describe('updateAccount', () => {
     })
   })
 
-  test("a suspension counts from the customer's next request on, and so does its end", async () => {
+  test("a suspension and its end take effect on the customer's next request", async () => {
     const id = await createAccount(gateway.database.postgres)
     const { text } = await createKey(gateway.database.postgres, id)
     expect((await create(text)).status).toBe(200)
@@ -165,12 +165,12 @@ describe('updateAccount', () => {
     expect((await create(text)).status).toBe(200)
   })
 
-  test('a suspension reaches every other gateway', async () => {
+  test('a suspension takes effect in every gateway', async () => {
     await using second = await startGateway({}, gateway)
     const id = await createAccount(gateway.database.postgres)
     const { text } = await createKey(gateway.database.postgres, id)
     const statusThere = async () => (await ask(`${second.url}/v1/models`, text)).status
-    // What is remembered of a key never gets old, so only a notification can end it.
+    // Cached keys do not expire here, so only a notification can invalidate them.
     const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now())
     expect(await statusThere()).toBe(200)
     await operator.call('updateAccount', { id, body: { status: 'suspended' } })
@@ -178,7 +178,7 @@ describe('updateAccount', () => {
     clock.mockRestore()
   })
 
-  test('a spend cap counts at once', async () => {
+  test('a spend cap takes effect at once', async () => {
     const id = await createAccount(gateway.database.postgres)
     const { text } = await createKey(gateway.database.postgres, id)
     await operator.call('updateAccount', { id, body: { spend_cap_micros: 1 } })
@@ -187,7 +187,7 @@ describe('updateAccount', () => {
     expect((await create(text)).status).toBe(200)
   })
 
-  test('a failed payment explains a balance that is too low', async () => {
+  test('a low balance after a failed payment is reported as payment_failed', async () => {
     const id = await createAccount(gateway.database.postgres, { balance: 0 })
     const { text } = await createKey(gateway.database.postgres, id)
     expectProblem(await create(text), 'insufficient_balance')
@@ -195,7 +195,7 @@ describe('updateAccount', () => {
     expectProblem(await create(text), 'payment_failed')
   })
 
-  test('a failed payment explains the empty balance of an account that was never topped up', async () => {
+  test('the empty balance of a new account after a failed payment is reported as payment_failed', async () => {
     const { id } = await operator.call('createAccount', { body: { name: 'Declined at once' } })
     const { text } = await createKey(gateway.database.postgres, id)
     expectProblem(await create(text), 'insufficient_balance')
@@ -203,7 +203,7 @@ describe('updateAccount', () => {
     expectProblem(await create(text), 'payment_failed')
   })
 
-  test('404 for an account that is not there', async () => {
+  test('404 for an unknown account', async () => {
     expectProblem(await operator.ask('updateAccount', { id: randomUUID(), body: {} }), 'resource_not_found')
   })
 })

@@ -17,7 +17,7 @@ afterAll(() => gateway[Symbol.asyncDispose]())
 const newAccount = (name: string) => operator.call('createAccount', { body: { name } })
 
 describe('listAuditEntries', () => {
-  test('has who did what when, with what was before and after', async () => {
+  test('contains the actor, the action, the time and the values before and after', async () => {
     const account = await newAccount('Before')
     const answer = await operator.ask('updateAccount', { id: account.id, body: { name: 'After' } })
     const { data } = await operator.call('listAuditEntries', { query: { target: account.id } })
@@ -38,7 +38,7 @@ describe('listAuditEntries', () => {
     ])
   })
 
-  test('goes through all of them, the newest first, by action and time, whatever is added meanwhile', async () => {
+  test('pages through all entries by action and time, newest first, while others are added', async () => {
     for (let index = 0; index < 5; index += 1) await newAccount(`entry ${index}`)
     const newest = (await operator.call('listAuditEntries', { query: { limit: 1 } })).data[0].sequence
     const between = () => newAccount('late')
@@ -59,7 +59,7 @@ describe('listAuditEntries', () => {
     )
   })
 
-  test('what failed is not in it, and what comes at once gets numbers without gaps', async () => {
+  test('failed changes are not logged, and concurrent changes get consecutive numbers', async () => {
     const { entries } = await operator.call('verifyAuditLog')
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -77,7 +77,7 @@ describe('listAuditEntries', () => {
 })
 
 describe('verifyAuditLog', () => {
-  /** What there is to do with the log in the database; numbers below -1 are made positive afterwards. */
+  /** Ways to tamper with the log in the database. Numbers below -1 are made positive afterwards. */
   const tamperings = {
     'a changed entry': `update audit_log set after = jsonb_set(after, '{name}', '"x"') where sequence = 4`,
     'a changed time': `update audit_log set at = at - interval '1 hour' where sequence = 4`,
@@ -95,7 +95,7 @@ describe('verifyAuditLog', () => {
     for (let index = 0; index < 8; index += 1) await newAccount(`account ${index}`)
   })
 
-  test('answers the newest hash of a log that is whole', async () => {
+  test('returns the newest hash of an intact log', async () => {
     const { data } = await operator.call('listAuditEntries', { query: { limit: 1 } })
     expect(await operator.call('verifyAuditLog')).toEqual({
       object: 'audit.verification',
@@ -106,7 +106,7 @@ describe('verifyAuditLog', () => {
     })
   })
 
-  test.each(Object.entries(tamperings))('finds %s', async (name, tampering) => {
+  test.each(Object.entries(tamperings))('detects %s', async (name, tampering) => {
     let found: Verification | undefined
     const undone = new Error('everything as it was')
     const tampered = gateway.database.postgres.transaction(async (database) => {
@@ -120,7 +120,7 @@ describe('verifyAuditLog', () => {
     expect(await operator.call('verifyAuditLog')).toMatchObject({ is_intact: true })
   })
 
-  test('reads a long log to its end, and finds the one that was changed', async () => {
+  test('reads a long log to its end and finds a changed entry', async () => {
     const { postgres } = gateway.database
     const call = {
       operator: {

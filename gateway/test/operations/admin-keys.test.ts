@@ -28,7 +28,7 @@ const create = (key: string, model = 'vidB-2') =>
 const now = () => Math.floor(Date.now() / 1000)
 
 describe('createKey', () => {
-  test('shows the secret once and keeps nothing that tells it', async () => {
+  test('returns the secret once and does not store it', async () => {
     const { key, secret } = await newKey({ name: 'robot' })
     expect(secret).toMatch(/^sk-[0-9A-Za-z]{36}$/)
     expect((await models(secret)).status).toBe(200)
@@ -61,7 +61,7 @@ describe('createKey', () => {
     }
   })
 
-  test('takes every setting, and each of them counts', async () => {
+  test('accepts every setting and applies it', async () => {
     const { key, secret } = await newKey({
       models: ['vidB-2'],
       addresses: ['127.0.0.0/8', '::1'],
@@ -87,7 +87,7 @@ describe('createKey', () => {
     expect((await operator.call('getKey', { id: key.id })).used_micros).toBeGreaterThan(0)
   })
 
-  test('refuses what could not work', async () => {
+  test('rejects invalid settings', async () => {
     const refusal = (body: object) =>
       operator.ask('createKey', { id: accountId, body: { kind: 'payg', ...body } })
     expectProblem(await refusal({ kind: 'admin' }), 'invalid_parameter', 'kind')
@@ -118,7 +118,7 @@ describe('createKey', () => {
 })
 
 describe('listKeys', () => {
-  test('goes through the keys of an account, the newest first, whatever is added meanwhile', async () => {
+  test('pages through the keys of an account, newest first, while others are added', async () => {
     const id = await createAccount(gateway.database.postgres)
     const add = (kind = 'payg') => operator.call('createKey', { id, body: { kind } })
     const ids: string[] = []
@@ -130,7 +130,7 @@ describe('listKeys', () => {
     expect(ofKind.data.map((key: { id: string }) => key.id)).toEqual([subscription.key.id])
   })
 
-  test('has the keys of operators too, and none that was deleted', async () => {
+  test('includes operator keys and no deleted keys', async () => {
     const { key } = await operator.call('createOperatorKey', { body: { name: 'day shift' } })
     const names = async () =>
       (await readAll(operator, 'listKeys', { query: { kind: 'admin' } })).map(({ name }) => name)
@@ -139,7 +139,7 @@ describe('listKeys', () => {
     expect(await names()).not.toContain('day shift')
   })
 
-  test('says what is wrong with a filter', async () => {
+  test('rejects an invalid filter', async () => {
     expectProblem(
       await operator.ask('listKeys', { query: { account_id: 'x' } }),
       'invalid_parameter',
@@ -153,7 +153,7 @@ describe('listKeys', () => {
 describe('updateKey', () => {
   const update = (id: string, body: object) => operator.call('updateKey', { id, body })
 
-  test("counts from the customer's next request on", async () => {
+  test("takes effect on the customer's next request", async () => {
     const { key, secret } = await newKey()
     expect((await create(secret)).status).toBe(200)
     await update(key.id, { disabled: true })
@@ -174,7 +174,7 @@ describe('updateKey', () => {
     expect((await create(secret)).headers.get('x-ratelimit-limit')).toBe('3')
   })
 
-  test('leaves what is not given, and what was used of a quota', async () => {
+  test('leaves other values and the used amount of a quota unchanged', async () => {
     const { key, secret } = await newKey({ quota_micros: 900_000_000, concurrency: 4 })
     await create(secret)
     const { used_micros: used } = await operator.call('getKey', { id: key.id })
@@ -187,7 +187,7 @@ describe('updateKey', () => {
     })
   })
 
-  test('a quota that is given to a busy key does not break what is under way', async () => {
+  test('a quota set on a key with open tasks does not break them', async () => {
     const { key, secret } = await newKey()
     const { body } = await create(secret)
     await update(key.id, { quota_micros: 900_000_000 })
@@ -199,7 +199,7 @@ describe('updateKey', () => {
     expect((await operator.call('runLedgerAudit')).is_sound).toBe(true)
   })
 
-  test('404 for a key that is not there or was deleted', async () => {
+  test('404 for an unknown or deleted key', async () => {
     const { key } = await newKey()
     await operator.call('deleteKey', { id: key.id })
     for (const id of [key.id, randomUUID(), 'nonsense']) {
@@ -219,7 +219,7 @@ describe('deleteKey', () => {
 })
 
 describe('rotateKey', () => {
-  test('gives a new secret and refuses the old one at once', async () => {
+  test('returns a new secret and refuses the old one at once', async () => {
     const { key, secret } = await newKey({ name: 'robot', limits: { read: 50 } })
     expect((await models(secret)).status).toBe(200)
     const rotated = await operator.call('rotateKey', { id: key.id })
@@ -231,7 +231,7 @@ describe('rotateKey', () => {
     expect(answer.headers.get('x-ratelimit-limit')).toBe('50')
   })
 
-  test('lets the old secret work on for the overlap, with the same settings, and no longer', async () => {
+  test('accepts the old secret with the same settings until the end of the overlap', async () => {
     const { key, secret } = await newKey({ name: 'robot', models: ['vidB-2'], quota_micros: 900_000_000 })
     const rotated = await operator.call('rotateKey', { id: key.id, body: { overlap_seconds: 600 } })
     for (const each of [secret, rotated.secret]) {
@@ -254,7 +254,7 @@ describe('rotateKey', () => {
     expect((await create(rotated.secret)).status).toBe(200)
   })
 
-  test("an operator's old secret is unknown after its overlap too", async () => {
+  test("an operator's old secret is refused after the overlap", async () => {
     const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'second' } })
     await operator.call('rotateKey', { id: key.id, body: { overlap_seconds: 600 } })
     const list = () => ask(`${gateway.url}/admin/v1/plans`, secret)
@@ -266,7 +266,7 @@ describe('rotateKey', () => {
     expectProblem(await list(), 'invalid_api_key')
   })
 
-  test('an overlap ends no later than the key', async () => {
+  test('the overlap ends no later than the key', async () => {
     const expiresAt = now() + 60
     const { key, secret } = await newKey({ expires_at: expiresAt })
     await operator.call('rotateKey', { id: key.id, body: { overlap_seconds: 3_600 } })
@@ -276,7 +276,7 @@ describe('rotateKey', () => {
     expectProblem(refused, 'invalid_parameter', 'overlap_seconds')
   })
 
-  test("an operator's key is rotated too", async () => {
+  test('an operator key can be rotated', async () => {
     const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'temp' } })
     const rotated = await operator.call('rotateKey', { id: key.id })
     const list = (text: string) => ask(`${gateway.url}/admin/v1/plans`, text)
@@ -285,8 +285,8 @@ describe('rotateKey', () => {
   })
 })
 
-describe("an operator's key", () => {
-  test('operates and makes no media', async () => {
+describe('an operator key', () => {
+  test('can use the admin API and cannot create media', async () => {
     const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'second' } })
     expect(secret).toMatch(/^sk-admin-/)
     expect(key).toMatchObject({ kind: 'admin', account_id: null, name: 'second' })
@@ -295,7 +295,7 @@ describe("an operator's key", () => {
     expectProblem(await operator.ask('createOperatorKey'), 'missing_parameter', 'name')
   })
 
-  test('is bound to addresses like any key, and has nothing of what spends', async () => {
+  test('can be limited to addresses and has no spending settings', async () => {
     const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'far away' } })
     const update = (body: object) => operator.ask('updateKey', { id: key.id, body })
     expectProblem(await update({ quota_micros: 5 }), 'invalid_parameter', 'quota_micros')
@@ -304,7 +304,7 @@ describe("an operator's key", () => {
     expectProblem(await ask(`${gateway.url}/admin/v1/accounts`, secret), 'ip_not_allowed')
   })
 
-  test('the last one that works cannot be deleted, disabled or let expire', async () => {
+  test('the last working one cannot be deleted, disabled or set to expire', async () => {
     await using alone = await startGateway()
     const last = await createOperator(alone)
     const expectStays = async () => {

@@ -31,7 +31,7 @@ const create = async (key: string) =>
   })
 
 describe('createTopUp', () => {
-  test('adds money that can be spent at once, and says who did it and why', async () => {
+  test('adds money that can be spent at once, and records the actor and the reason', async () => {
     const id = await newAccount()
     const { text } = await createKey(gateway.database.postgres, id)
     expectProblem(await create(text), 'insufficient_balance')
@@ -51,7 +51,7 @@ describe('createTopUp', () => {
     expect((await create(text)).status).toBe(200)
   })
 
-  test('the same reference twice is one movement, however often and at once it comes', async () => {
+  test('a repeated reference is one movement, also for concurrent requests', async () => {
     const id = await newAccount()
     const answers = await Promise.all(Array.from({ length: 10 }, () => topUp(id, { reference: 'INV-2' })))
     expect(new Set(answers.map(({ body }) => body['id'])).size).toBe(1)
@@ -62,7 +62,7 @@ describe('createTopUp', () => {
     expectProblem(await topUp(id, { reference: 'INV-2', amount_micros: 6 }), 'conflict', 'reference')
   })
 
-  test('says what is wrong', async () => {
+  test('rejects invalid values', async () => {
     const id = await newAccount()
     expectProblem(await topUp(randomUUID(), {}), 'resource_not_found')
     expectProblem(await topUp(id, { amount_micros: 0 }), 'invalid_parameter', 'amount_micros')
@@ -73,7 +73,7 @@ describe('createTopUp', () => {
 })
 
 describe('createAdjustment', () => {
-  test('corrects up and down, and never below what is available', async () => {
+  test('adds and removes money, but never more than is available', async () => {
     const id = await newAccount()
     await topUp(id, {})
     expect((await adjust(id, { amount_micros: -2_000_000 })).body['balance']).toMatchObject({
@@ -90,7 +90,7 @@ describe('createAdjustment', () => {
 })
 
 describe('listMovements', () => {
-  test('goes through all of them, the newest first, whatever is added meanwhile', async () => {
+  test('pages through all movements, newest first, while others are added', async () => {
     const id = await newAccount()
     const ids: unknown[] = []
     for (let index = 0; index < 5; index += 1) ids.push((await topUp(id, {})).body['id'])
@@ -106,7 +106,7 @@ describe('listMovements', () => {
 })
 
 describe('listLedgerEntries', () => {
-  test('has both legs of everything, to be found by account, task, movement and time', async () => {
+  test('contains both entries of every movement and filters by account, task, movement and time', async () => {
     const id = await createAccount(gateway.database.postgres)
     const { text } = await createKey(gateway.database.postgres, id)
     const tasks: string[] = []
@@ -135,7 +135,7 @@ describe('listLedgerEntries', () => {
     expect(await read({ account_id: id, from: now + 3_600 })).toEqual([])
   })
 
-  test('says what is wrong with a filter', async () => {
+  test('rejects an invalid filter', async () => {
     const refusal = (query: Record<string, string>) => operator.ask('listLedgerEntries', { query })
     expectProblem(await refusal({ account_id: 'x' }), 'invalid_parameter', 'account_id')
     expectProblem(await refusal({ from: 'yesterday' }), 'invalid_parameter', 'from')
@@ -145,8 +145,8 @@ describe('listLedgerEntries', () => {
   })
 })
 
-describe('the audit of the ledger', () => {
-  test('is sound, can be run at any time, and tells when the books were tampered with', async () => {
+describe('the ledger audit', () => {
+  test('passes, can be run on request, and detects a manipulated ledger', async () => {
     await using other = await startGateway()
     const auditor = await createOperator(other)
     const id = await createAccount(other.database.postgres)

@@ -30,7 +30,7 @@ const create = (key: string) =>
   })
 
 describe('plans', () => {
-  test('are made, read, changed and deleted', async () => {
+  test('can be created, read, changed and deleted', async () => {
     const plan = await newPlan()
     expect(plan).toMatchObject({
       object: 'plan',
@@ -46,7 +46,7 @@ describe('plans', () => {
       expectProblem(await operator.ask(operation, { id: plan.id }), 'resource_not_found')
   })
 
-  test('are listed, the newest first', async () => {
+  test('are listed newest first', async () => {
     const ids: string[] = []
     for (let index = 0; index < 3; index += 1) ids.push((await newPlan()).id)
     const found = await readAll(operator, 'listPlans', { between: () => newPlan() })
@@ -54,7 +54,7 @@ describe('plans', () => {
     expectProblem(await operator.ask('listPlans', { query: { cursor: 'x' } }), 'invalid_parameter', 'cursor')
   })
 
-  test('have names of their own', async () => {
+  test('have unique names', async () => {
     const [one, other] = [await newPlan(), await newPlan()]
     const body = { name: one.name, cycle_quota_micros: 1, cycle_days: 1 }
     expectProblem(await operator.ask('createPlan', { body }), 'conflict', 'name')
@@ -75,7 +75,7 @@ describe('plans', () => {
     )
   })
 
-  test('cannot be deleted while somebody is subscribed', async () => {
+  test('cannot be deleted while they have subscribers', async () => {
     const [plan, account] = [await newPlan(), await newAccount()]
     await operator.call('setSubscription', {
       id: account.id,
@@ -114,7 +114,7 @@ describe('subscriptions', () => {
     expectProblem(await operator.ask('endSubscription', { id: account.id }), 'resource_not_found')
   })
 
-  test('are prolonged without a new cycle, and changed with one', async () => {
+  test('keep their cycle when extended and start a new one when the plan changes', async () => {
     const [plan, larger, account] = [
       await newPlan(),
       await newPlan({ cycle_quota_micros: 9_000_000 }),
@@ -130,7 +130,7 @@ describe('subscriptions', () => {
     expect(changed.balances[0].available_micros).toBe(9_000_000)
   })
 
-  test('need an account, a plan and a future', async () => {
+  test('require an account, a plan and an end in the future', async () => {
     const [plan, account] = [await newPlan(), await newAccount()]
     const body = { plan_id: plan.id, ends_at: inAMonth() }
     const ask = (id: string, given: object) =>

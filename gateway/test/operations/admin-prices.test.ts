@@ -27,7 +27,7 @@ const holdFor = async (model: string, seconds: number) => {
 }
 
 describe('listPrices', () => {
-  test('has the prices of the catalog until one is set', async () => {
+  test('returns the catalog prices until one is set', async () => {
     const prices = await readAll(operator, 'listPrices')
     expect(new Set(prices.map(({ model, unit }) => `${model} ${unit}`)).size).toBe(prices.length)
     const asr = prices.find(({ model }) => model === 'asr-1')
@@ -50,7 +50,7 @@ describe('listPrices', () => {
 })
 
 describe('setPrice', () => {
-  test('counts for the next order on', async () => {
+  test('applies to the next order', async () => {
     const first = await set({ ...video, unit_micros: 111 })
     expect(first).toMatchObject({ ...video, resolution: null, version: 1, source: 'operator' })
     expect(await holdFor('vidB-2', 4)).toBe(444)
@@ -61,7 +61,7 @@ describe('setPrice', () => {
     expect(await holdFor('vidB-2', 4)).toBe(20)
   })
 
-  test('a price of the future is listed with all, and does not count yet', async () => {
+  test('a future price is listed and does not apply yet', async () => {
     const model = 'vidB-2-pro'
     const before = (await operator.call('listPrices', { query: { model } })).data
     const coming = await set({ model, unit: 'second', unit_micros: 9, starts_at: now() + 86_400 })
@@ -70,7 +70,7 @@ describe('setPrice', () => {
     expect(all).toEqual([...before, coming])
   })
 
-  test('says what is wrong', async () => {
+  test('rejects invalid values', async () => {
     const refusal = (body: object) =>
       operator.ask('setPrice', { body: { ...video, unit_micros: 1, ...body } })
     expectProblem(await refusal({ model: 'vidZ' }), 'model_not_found', 'model')

@@ -44,8 +44,8 @@ const auditOf = async (target: string) =>
     after: unknown
   }[]
 
-describe('a provider of the file', () => {
-  test('is listed with what it serves, how it does and what it has to do', async () => {
+describe('a provider of the configuration file', () => {
+  test('is listed with its models, health and load', async () => {
     const task = await order()
     expect(await find('vendor')).toEqual({
       name: 'vendor',
@@ -84,20 +84,20 @@ describe('a provider of the file', () => {
     expect(await find('vendor')).toMatchObject({ tasks_waiting: 0 })
   })
 
-  test('cannot be deleted, and can be set over and back', async () => {
+  test('cannot be deleted, and can be overridden and restored', async () => {
     const refused = await operator.ask('deleteProvider', { id: 'vendor' })
     expectProblem(refused, 'conflict')
     expect(messageOf(refused)).toContain('PROVIDERS_FILE')
     const body = { kind: 'openai', base_url: gateway.vendor.url, enabled: false }
     const disabled = await set('vendor', body)
-    // It goes on with what it has, so it needs the key that the file gives it.
+    // It finishes its tasks, so it still needs the key from the file.
     expect(disabled).toMatchObject({ source: 'record', enabled: false, credential_hint: '…ests' })
     const deleted = await operator.call('deleteProvider', { id: 'vendor' })
     expect(deleted).toEqual({ name: 'vendor', deleted: true, is_of_file: true, open_tasks: 0 })
     expect(await find('vendor')).toMatchObject({ source: 'file', enabled: true, slots: 100 })
   })
 
-  test("its key is never sent to another's address", async () => {
+  test('its key is never sent to another origin', async () => {
     const elsewhere = await refusal('vendor', { kind: 'openai', base_url: 'https://thief.example' })
     expectProblem(elsewhere, 'invalid_parameter', 'api_key')
     const without = await set('vendor', { ...acme, api_key: null })
@@ -107,7 +107,7 @@ describe('a provider of the file', () => {
 })
 
 describe('setProvider', () => {
-  test('sets one up that counts at once, here and in every other gateway', async () => {
+  test('takes effect at once in every gateway', async () => {
     await using second = await withoutIntervals(() => startGateway(environment, gateway))
     const there = await createOperator(second, operator)
     const made = await set('acme', {
@@ -133,7 +133,7 @@ describe('setProvider', () => {
     await operator.call('deleteModelRoutes', { id: 'vidB-2' })
   })
 
-  test('replaces what was there; a key that is not given stays, another one takes its place, null takes it away', async () => {
+  test('replaces the settings; an absent key stays, a given one replaces it, null removes it', async () => {
     await set('changing', { ...acme, api_key: 'sk-first-0123456789', slots: 3 })
     expect(await set('changing', acme)).toMatchObject({ slots: 100, credential_hint: '…6789' })
     expect(await set('changing', { ...acme, api_key: 'sk-second-abcdefgh' })).toMatchObject({
@@ -145,7 +145,7 @@ describe('setProvider', () => {
     expect(entries.at(-2)).toMatchObject({ before: { slots: 3 }, after: { slots: 100 } })
   })
 
-  test('moves to another address only with a key that is given for it', async () => {
+  test('requires the key when the origin changes', async () => {
     await set('moving', { ...acme, api_key: 'sk-moving-0123456789' })
     const moved = { ...acme, base_url: 'https://elsewhere.example/v1' }
     expectProblem(await refusal('moving', moved), 'invalid_parameter', 'api_key')
@@ -153,7 +153,7 @@ describe('setProvider', () => {
     await set('moving', { ...moved, api_key: 'sk-moving-0123456789' })
   })
 
-  test('of a short key nothing is shown; a long one may be the JSON of an account', async () => {
+  test('shows no hint of a short key; a key may be the JSON of a service account', async () => {
     expect(await set('short', { ...acme, api_key: 'abc' })).toMatchObject({ credential_hint: '…' })
     const account = JSON.stringify({ private_key: '-----BEGIN PRIVATE KEY-----\nabc\n' }, null, 2)
     expect(await set('short', { ...acme, api_key: account })).toMatchObject({
@@ -161,7 +161,7 @@ describe('setProvider', () => {
     })
   })
 
-  test('says what is wrong, and how it is right', async () => {
+  test('explains invalid settings and how to fix them', async () => {
     const cases: [object, string, RegExp][] = [
       [{ kind: 'opnai' }, 'kind', /did you mean openai\?/],
       [{ base_url: 'acme' }, 'base_url', /https:\/\/api\.example\.com/],
@@ -188,7 +188,7 @@ describe('setProvider', () => {
     expectProblem(await operator.ask('getProvider', { id: 'wrong' }), 'resource_not_found')
   })
 
-  test('without CREDENTIAL_SECRETS no key is taken, and the answer says what to set', async () => {
+  test('without CREDENTIAL_SECRETS a key is rejected, and the error says what to set', async () => {
     await using bare = await startGateway({}, gateway)
     const there = await createOperator(bare, operator)
     const answer = await there.ask('setProvider', { id: 'bare', body: { ...acme, api_key: 'sk-acme-1' } })
@@ -201,7 +201,7 @@ describe('setProvider', () => {
 })
 
 describe('deleteProvider', () => {
-  test('gives it nothing new, and lets it finish what it has', async () => {
+  test('stops new tasks and lets the provider finish its open ones', async () => {
     await set('leaving', acme)
     await route('vidB-2', { provider: 'leaving' }, { provider: 'vendor', order: 2 })
     const task = await order()
@@ -233,12 +233,12 @@ describe('deleteProvider', () => {
     })
   })
 
-  test('404 for one that is not there', async () => {
+  test('404 for an unknown provider', async () => {
     expectProblem(await operator.ask('deleteProvider', { id: 'nobody' }), 'resource_not_found')
   })
 })
 
-test('an entry that a later version cannot use is shown with its problem, and stops nobody', async () => {
+test('a stored configuration that is no longer valid is shown with its problem and affects no other provider', async () => {
   const { postgres } = gateway.database
   await set('older', acme)
   await route('vidA3.1', { provider: 'older' }, { provider: 'vendor' })
@@ -259,7 +259,7 @@ test('an entry that a later version cannot use is shown with its problem, and st
   await operator.call('deleteModelRoutes', { id: 'vidA3.1' })
 })
 
-test('listProviders shows each once, by name', async () => {
+test('listProviders returns each provider once, sorted by name', async () => {
   const names = (await readAll(operator, 'listProviders')).map(({ name }) => name as string)
   expect(names).toEqual([...new Set(names)].toSorted())
   expect(names).toEqual(expect.arrayContaining(['acme', 'vendor']))
@@ -267,7 +267,7 @@ test('listProviders shows each once, by name', async () => {
   expectProblem(answer, 'invalid_parameter', 'cursor')
 })
 
-test('resetProviderHealth forgets what is known against a provider', async () => {
+test('resetProviderHealth closes the breakers of a provider', async () => {
   const { postgres } = gateway.database
   await postgres.query(
     `insert into route_health (provider, model, open_until, reason)
@@ -290,7 +290,7 @@ test('resetProviderHealth forgets what is known against a provider', async () =>
 describe('routes of a model', () => {
   const routesOf = (id: string) => operator.call('getModelRoutes', { id })
 
-  test('are the default until somebody sets them, and again once they are deleted', async () => {
+  test('are the defaults until they are set and after they are deleted', async () => {
     const usual = await routesOf('vidB-2-pro')
     expect(usual).toMatchObject({
       model: 'vidB-2-pro',
@@ -324,7 +324,7 @@ describe('routes of a model', () => {
     ])
   })
 
-  test('say what is wrong', async () => {
+  test('are validated', async () => {
     const refused = (...routes: object[]) =>
       operator.ask('setModelRoutes', { id: 'vidB-2', body: { routes } })
     expectProblem(await refused(), 'invalid_parameter', 'routes')

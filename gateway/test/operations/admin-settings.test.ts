@@ -19,7 +19,7 @@ const update = (body: object) => operator.call('updateSettings', { body })
 const limitAt = async (url: string, key: string) =>
   (await ask(`${url}/v1/models`, key)).headers.get('x-ratelimit-limit')
 
-test('are what the environment says until they are changed', async () => {
+test('come from the environment until they are changed', async () => {
   expect(await operator.call('getSettings')).toEqual({
     object: 'settings',
     limits: { create: 60, read: 1_000, audio: 120, chat: 120 },
@@ -32,7 +32,7 @@ test('are what the environment says until they are changed', async () => {
   })
 })
 
-test("a changed limit counts from the customer's next request on, here and in every other gateway", async () => {
+test("a changed limit takes effect on the customer's next request, in every gateway", async () => {
   const others = { LIMIT_READS_PER_MINUTE: '1000' }
   await using second = await withoutIntervals(() => startGateway(others, gateway))
   const accountId = await createAccount(gateway.database.postgres)
@@ -44,7 +44,7 @@ test("a changed limit counts from the customer's next request on, here and in ev
   await expect.poll(() => limitAt(second.url, text)).toBe('900')
 })
 
-test('a change leaves the rest, null lifts a cap, and all of it outlives the process', async () => {
+test('a change leaves other settings, null removes a limit, and changes survive a restart', async () => {
   await update({ concurrency_per_account: 4, task_retention_days: 9 })
   await update({ limits: { chat: 7 }, concurrency_per_account: null, concurrency_per_key: 2 })
   const expected = {
@@ -60,7 +60,7 @@ test('a change leaves the rest, null lifts a cap, and all of it outlives the pro
   expect(await there.call('getSettings')).toMatchObject(expected)
 })
 
-test('the depth of the line is followed', async () => {
+test('a changed queue length takes effect', async () => {
   const accountId = await createAccount(gateway.database.postgres)
   const { text } = await createKey(gateway.database.postgres, accountId)
   const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
@@ -71,7 +71,7 @@ test('the depth of the line is followed', async () => {
   expect((await askJson(`${gateway.url}/v1/videos`, text, order)).status).toBe(200)
 })
 
-test('says what is wrong', async () => {
+test('invalid settings are rejected', async () => {
   const refusal = (body: object) => operator.ask('updateSettings', { body })
   expectProblem(await refusal({ limits: { reads: 5 } }), 'invalid_parameter', 'limits.reads')
   expectProblem(await refusal({ limits: { read: 0 } }), 'invalid_parameter', 'limits.read')

@@ -65,7 +65,7 @@ describe('search', () => {
     expect(seen).toEqual(expected)
   })
 
-  test('shows tasks of everybody and of both kinds, newest first', async () => {
+  test('returns tasks of all accounts and both kinds, newest first', async () => {
     const one = await account()
     const other = await account()
     const video = await create(one.key)
@@ -102,7 +102,7 @@ describe('search', () => {
     })
   })
 
-  test('is narrowed by account, key, model, provider, status, code and time', async () => {
+  test('filters by account, key, model, provider, status, code and time', async () => {
     const { accountId, key } = await account()
     const second = await createKey(gateway.database.postgres, accountId)
     const pending = await create(key)
@@ -129,7 +129,7 @@ describe('search', () => {
     expect(idsOf(await get(`?key_id=${second.id}`))).toEqual([completed])
   })
 
-  test('pages show every task once while more come in, of both kinds and within one second', async () => {
+  test('pages show every task of both kinds once, also within one second and while others are added', async () => {
     const { accountId, key } = await account()
     const owner = { accountId, keyId: key.id }
     const { postgres } = gateway.database
@@ -168,7 +168,7 @@ describe('search', () => {
 })
 
 describe('detail', () => {
-  test('has order, price, attempts and events, and their end', async () => {
+  test('contains the order, price, attempts and events', async () => {
     const { key } = await account()
     const id = await create(key, { metadata: { project: 'sea' } })
     const { body } = await get(`/${id}`)
@@ -194,7 +194,7 @@ describe('detail', () => {
     })
   })
 
-  test('has who was asked to take it, why it was them, and what came of it', async () => {
+  test('contains the routing decision and the outcome of each attempt', async () => {
     const { postgres } = gateway.database
     const { key } = await account()
     const id = await create(key)
@@ -239,7 +239,7 @@ describe('detail', () => {
     expect(ended.body).toMatchObject({ decision: null, provider_attempts: [{ attempt: 1 }, { attempt: 2 }] })
   })
 
-  test('of a recording', async () => {
+  test('of a transcription task', async () => {
     const { accountId, key } = await account()
     const { id } = await recordingAt(gateway.database.postgres, { accountId, keyId: key.id }, new Date())
     expect((await get(`/${id}`)).body).toMatchObject({
@@ -259,7 +259,7 @@ describe('detail', () => {
 })
 
 describe('retry', () => {
-  test('orders the same again for the same key, which pays for it, and says where it came from', async () => {
+  test('creates the same task for the same key, charges it and refers to the failed task', async () => {
     const { accountId, key } = await account()
     const id = await create(key, { metadata: { project: 'sea' } })
     await fail(id)
@@ -281,7 +281,7 @@ describe('retry', () => {
     expect(await brokenInvariants(gateway.database.postgres)).toEqual([])
   })
 
-  test('400 task_not_failed for one that is under way or completed', async () => {
+  test('400 task_not_failed for an open or completed task', async () => {
     const { accountId, key } = await account()
     const pending = await create(key)
     expectProblem(await post(`/${pending}/retry`), 'task_not_failed')
@@ -289,7 +289,7 @@ describe('retry', () => {
     expectProblem(await post(`/${pending}/retry`), 'task_not_failed')
   })
 
-  test('what the key could not order now is not ordered for it', async () => {
+  test('is refused if the key could not create the task itself', async () => {
     const { postgres } = gateway.database
     const { accountId, key } = await account()
     const id = await create(key)
@@ -316,7 +316,7 @@ describe('retry', () => {
     expect(await auditOf(id)).toEqual([])
   })
 
-  test('402 where the wallet does not cover it', async () => {
+  test('402 if the wallet does not cover it', async () => {
     const { accountId, key } = await account(1)
     const id = await create(key)
     await fail(id)
@@ -332,7 +332,7 @@ describe('retry', () => {
     expectProblem(await post(`/${id}/retry`), 'payment_failed')
   })
 
-  test('a remix is remixed again as long as its source is there', async () => {
+  test('a remix can be retried while its source exists', async () => {
     const { accountId, key } = await account()
     const source = await create(key)
     const { mediaId } = await completeTask(gateway, accountId, source)
@@ -352,7 +352,7 @@ describe('retry', () => {
     expectProblem(await post(`/${id}/retry`), 'conflict')
   })
 
-  test('an order that names a character is not made without it', async () => {
+  test('an order with a deleted character is refused', async () => {
     const { key } = await account()
     const id = await create(key)
     await fail(id)
@@ -364,7 +364,7 @@ describe('retry', () => {
     expectProblem(await post(`/${id}/retry`), 'conflict')
   })
 
-  test('409 conflict where what came with the order is gone', async () => {
+  test('409 conflict if the files of the order were removed', async () => {
     const { accountId, key } = await account()
     const posted = await ask(`${gateway.url}/v1/videos`, key.text, {
       method: 'POST',
@@ -382,7 +382,7 @@ describe('retry', () => {
 })
 
 describe('cancel', () => {
-  test('ends a task of anybody, gives its hold back and is written down once', async () => {
+  test('ends a task of any account, releases its hold and writes one audit entry', async () => {
     const { accountId, key } = await account()
     const id = await create(key)
     const answers = await Promise.all(Array.from({ length: 5 }, () => post(`/${id}/cancel`)))
@@ -403,7 +403,7 @@ describe('cancel', () => {
     ])
   })
 
-  test('a recording too', async () => {
+  test('ends a transcription task', async () => {
     const { accountId, key } = await account()
     const owner = { accountId, keyId: key.id }
     const { id } = await recordingAt(gateway.database.postgres, owner, new Date())
@@ -414,7 +414,7 @@ describe('cancel', () => {
     expect(await auditOf(id)).toHaveLength(1)
   })
 
-  test('answers one that has ended as it is, and writes nothing down', async () => {
+  test('returns a finished task unchanged and writes no audit entry', async () => {
     const { accountId, key } = await account()
     const id = await create(key)
     await completeTask(gateway, accountId, id)
@@ -423,7 +423,7 @@ describe('cancel', () => {
   })
 })
 
-test("a customer's key opens none of it", async () => {
+test('a customer key is refused', async () => {
   const { key } = await account()
   const id = await create(key)
   expectProblem(await get('', key.text), 'access_denied')

@@ -1,4 +1,4 @@
-/** One currency for all amounts of an instance: in every reply, in every message, and for good. */
+/** One currency for all amounts of an instance, in every response and message. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { ConfigError, loadSettings } from '../../src/config.ts'
@@ -9,7 +9,7 @@ import { completeTask, createAccount, createKey, keySecret } from '../kit/factor
 import { createOperator, type Operator } from '../kit/operator.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
-/** What each object that has an amount says its currency is, by the path that leads to the object. */
+/** The currency of each object with an amount, by its path. */
 const currenciesIn = (value: unknown, path = ''): [string, unknown][] => {
   if (typeof value !== 'object' || value === null) return []
   const hasAmount = Object.keys(value).some((name) => name.endsWith('_micros'))
@@ -64,13 +64,13 @@ describe('an instance with CURRENCY=EUR', () => {
     },
   )
 
-  test('names it in receipts and quotes', async () => {
+  test('states it in receipts and quotes', async () => {
     expectEuros((await ask(`${gateway.url}/v1/receipts/${encodeURIComponent(taskId)}`, key)).body)
     const { body } = await create(4, '?dry_run=true')
     expect(body).toMatchObject({ object: 'quote', currency: 'EUR', lines: [{ currency: 'EUR' }] })
   })
 
-  test('names it where it refuses for money', async () => {
+  test('states it in billing errors', async () => {
     const { body } = await create(25, '?dry_run=true')
     expect(body['fits']).toBe(true)
     const poor = await createAccount(gateway.database.postgres, { balance: 0 })
@@ -84,7 +84,7 @@ describe('an instance with CURRENCY=EUR', () => {
     })
   })
 
-  test('answers its operators in it', async () => {
+  test('states it in the admin API', async () => {
     const { id: planId } = await operator.call('createPlan', {
       body: { name: 'monthly', cycle_quota_micros: 10_000_000, cycle_days: 30 },
     })
@@ -111,7 +111,7 @@ describe('an instance with CURRENCY=EUR', () => {
     }
   })
 
-  test('takes back what it answered, and no amount in another currency', async () => {
+  test('accepts its own responses as input and rejects amounts in another currency', async () => {
     const found = await operator.call('listKeys', { query: { account_id: accountId } })
     const { id, budgets, quota_micros: quota, currency } = found.data[0]
     const body = { budgets, quota_micros: quota, currency }
@@ -137,7 +137,7 @@ describe('the currency of a database', () => {
   const problem =
     'CURRENCY is EUR, but the amounts in this database are in USD. Amounts are not converted. Set CURRENCY=USD, or use an empty database.'
 
-  /** Starts an API on the database, and ends it again. */
+  /** Starts an API on the database and stops it. */
   const start = async (
     database: Awaited<ReturnType<typeof createDatabase>>,
     directory: string,
@@ -147,7 +147,7 @@ describe('the currency of a database', () => {
     return gateway.url
   }
 
-  test('is that of its first start, as soon as it has any amount', async () => {
+  test('is fixed by the first start once there is any amount', async () => {
     await using first = await startGateway()
     const { database, directory } = first
     await createAccount(database.postgres)
@@ -165,7 +165,7 @@ describe('the currency of a database', () => {
     await expect(start(first.database, first.directory, 'EUR')).rejects.toThrow(new ConfigError(problem))
   })
 
-  test('holds for the development account too', async () => {
+  test('applies to the development account', async () => {
     await using database = await createDatabase()
     const keys = createDevelopmentKeys()
     const seed = (currency: string) =>
@@ -182,7 +182,7 @@ describe('the currency of a database', () => {
     expect(developmentBalance('USD')).toBe('1000000.00 USD')
   })
 
-  test('may still change while there is no amount', async () => {
+  test('can change while there is no amount', async () => {
     await using first = await startGateway()
     await createOperator(first)
     await start(first.database, first.directory, 'EUR')
@@ -190,7 +190,7 @@ describe('the currency of a database', () => {
     await expect(start(first.database, first.directory, 'USD')).rejects.toThrow(ConfigError)
   })
 
-  test('is asked for once by processes that start together', async () => {
+  test('is recorded once by processes that start together', async () => {
     await using first = await startGateway()
     const { database, directory } = first
     await createAccount(database.postgres)

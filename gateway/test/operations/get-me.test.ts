@@ -29,7 +29,7 @@ const holdOf = async (id: string) => {
 }
 
 describe('GET /v1/me', () => {
-  test('says who the key is, what it has and what it may do', async () => {
+  test('returns the key, its balance and its limits', async () => {
     const { postgres } = gateway.database
     const accountId = await createAccount(postgres, { balance: 10 })
     const key = await createKey(postgres, accountId, { name: 'of the tests', limits: { create: 9 } })
@@ -50,7 +50,7 @@ describe('GET /v1/me', () => {
     })
   })
 
-  test('has its quota, budgets and caps with what is used of them, and when each starts anew', async () => {
+  test('returns quota, budgets and spend cap with their used amounts and reset times', async () => {
     const { postgres } = gateway.database
     const accountId = await createAccount(postgres)
     const expiresAt = new Date(Math.ceil(Date.now() / 1000) * 1000 + 86_400_000)
@@ -67,7 +67,7 @@ describe('GET /v1/me', () => {
       ])
     }
     const held = await holdOf(await create(key))
-    // A budget of a period that is over is rolled with the next hold; until then it reads as unused.
+    // The next hold resets a budget of an earlier period; until then it is shown as unused.
     await run(
       `update key_budgets set period_started_at = now() - interval '40 days' where key_id = $1 and period = 'month'`,
       [key.id],
@@ -91,7 +91,7 @@ describe('GET /v1/me', () => {
     ])
   })
 
-  test("a subscription's key sees the subscription's wallet, another does not see the subscription", async () => {
+  test('a subscription key sees the subscription and its wallet, other keys do not', async () => {
     const { postgres } = gateway.database
     const accountId = await createAccount(postgres, { balance: 1 })
     const endsAt = new Date(Math.ceil(Date.now() / 1000) * 1000 + 86_400_000)
@@ -109,7 +109,7 @@ describe('GET /v1/me', () => {
     })
   })
 
-  test('is read without money, after a failed payment and past a subscription', async () => {
+  test('works without a balance, after a failed payment and after the end of a subscription', async () => {
     const { postgres } = gateway.database
     const accountId = await createAccount(postgres, { balance: 0 })
     await run(`update accounts set payment_state = 'failed' where id = $1`, [accountId])
@@ -132,7 +132,7 @@ describe('GET /v1/me', () => {
 })
 
 describe('receipts', () => {
-  test("of a task, for its account's keys and for operators alone", async () => {
+  test('of a task are available only to keys of its account and to operators', async () => {
     const { postgres } = gateway.database
     const accountId = await createAccount(postgres)
     const key = await createKey(postgres, accountId)
@@ -146,7 +146,7 @@ describe('receipts', () => {
       ...{ captured_micros: null, released_micros: null },
       lines: [{ unit: 'second', quantity: 4, total_micros: held }],
     })
-    // Nothing that counts the entries of other accounts.
+    // Contains no ids, which would count the entries of other accounts.
     expect(body['entries']).toEqual([
       { movement: 'hold', amount_micros: held, currency: 'USD', created_at: expect.any(Number) },
     ])
@@ -165,7 +165,7 @@ describe('receipts', () => {
     }
   })
 
-  test('of a request that was answered at once, by the id of its reply', async () => {
+  test('of a metered request are found by its request id', async () => {
     const { postgres } = gateway.database
     const key = await createKey(postgres, await createAccount(postgres))
     const spoken = await fetch(`${gateway.url}/v1/audio/speech`, {
@@ -176,7 +176,7 @@ describe('receipts', () => {
     expect(spoken.status).toBe(200)
     await spoken.arrayBuffer()
     const id = String(spoken.headers.get('x-request-id'))
-    // The sound is there a moment before its price is written down.
+    // The response ends a moment before the price is recorded.
     await expect
       .poll(async () => (await ask(`${gateway.url}/v1/receipts/${id}`, key.text)).body)
       .toMatchObject({ id, status: 'completed', lines: [{ unit: 'million_characters' }] })

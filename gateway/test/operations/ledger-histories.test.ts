@@ -1,9 +1,8 @@
 /**
- * Random histories of accounts, each with money, limits or a subscription of its own: tasks are created, completed,
- * failed, cancelled and ordered again, requests are metered, settled and forgotten, prices change, money comes and is
- * taken back, cycles end; and any transaction may die between two of its statements, or after its commit, and then is
- * done again as the service would. They run through the functions the service runs, many of them in one transaction as
- * there. Beside each history a few lines of arithmetic say what its books should be.
+ * Random histories of accounts with money, limits, or a subscription: tasks are created, completed, failed, cancelled,
+ * and retried; requests are metered, settled, and abandoned; prices change; money is added and removed; cycles end. Any
+ * transaction may fail between two statements or after its commit, and is then repeated as the service would. The
+ * histories call the production functions, many of them in one transaction. A simple model computes the expected ledger.
  *
  * The same seed gives the same histories: LEDGER_SEED=… LEDGER_HISTORIES=… npx vitest run <this file>
  */
@@ -47,7 +46,7 @@ interface Open {
   id: string
   day: string
   hold: number
-  /** The cycle it was placed in. */
+  /** The cycle of the hold. */
   cycle: number
   metered?: Metered | undefined
 }
@@ -58,18 +57,18 @@ interface History {
   quota: number | undefined
   budget: number | undefined
   cap: number | undefined
-  /** What the books should say. */
+  /** The expected amounts. */
   available: number
   held: number
   revenue: number
   cycle: number
-  /** Its cycle is over and nobody has renewed it yet. */
+  /** Its cycle has ended and was not renewed yet. */
   isDue: boolean
-  /** What it was before the last hold that was tried renewed its cycle. */
+  /** The state before the last attempted hold renewed the cycle. */
   beforeRenewal: { cycle: number; available: number } | undefined
   tasks: Open[]
   requests: Open[]
-  /** Seconds of the last task that failed, to be ordered again. */
+  /** Seconds of the last failed task, to be retried. */
   failedSeconds: number | undefined
   known: Set<string>
 }
@@ -81,7 +80,7 @@ interface Lane {
   postgres: Postgres
   admitVideo: AdmitVideo
   meter: Meter
-  /** Requests whose end could not be written, or was not heard of. */
+  /** Requests whose end could not be written or confirmed. */
   unsettled: Set<string>
 }
 
@@ -134,7 +133,7 @@ const newHistory = (index: number): History => {
   }
 }
 
-/** Accounts, keys, limits and first money of all of them. */
+/** Creates the accounts, keys, limits, and initial balances. */
 const found = async (histories: History[]): Promise<void> => {
   const planId = uuidV7()
   await database.postgres.query(
@@ -205,13 +204,13 @@ const newLane = (histories: History[], number: number): Lane => {
   }
 }
 
-/** A cycle that is over is renewed with the next hold that is tried. */
+/** The next attempted hold renews an ended cycle. */
 const renewedByHold = (history: History) => {
   history.beforeRenewal = history.isDue ? { cycle: history.cycle, available: history.available } : undefined
   if (history.isDue) renewed(history)
 }
 
-/** A hold that was lost with its transaction has renewed nothing: what is moved before the next one expires with the cycle. */
+/** A hold that was rolled back has not renewed the cycle, so movements before the next hold expire with it. */
 const undoLostRenewals = async (lost: History[]) => {
   const { rows } = await database.postgres.query<{ accountId: string }>(
     `select account_id as "accountId" from subscriptions where account_id = any($1) and cycle_ends_at <= now()`,
@@ -229,7 +228,7 @@ const renewed = (history: History) => {
   history.available = cycleQuota
 }
 
-/** What is used of limits: all that is held or captured. */
+/** The used amounts of limits: everything held or captured. */
 const used = ({ held, revenue }: History) => held + revenue
 
 const expectedRefusal = (history: History, amount: number): string | undefined => {
@@ -246,14 +245,14 @@ const held = (history: History, open: Open): Open => {
   return open
 }
 
-/** The end of a hold: what is not captured comes back, but for that of a cycle that is over. */
+/** The end of a hold: the rest is released, except for a hold of an earlier cycle. */
 const ended = (history: History, { hold, cycle }: Open, captured: number) => {
   history.held -= hold
   history.revenue += captured
   if (cycle === history.cycle) history.available += hold - captured
 }
 
-/** What is in the record and in no process's memory: what a crash left, or what it kept from being heard of. */
+/** State that is only in the database, because a crash lost it or kept its commit from being confirmed. */
 const findUnknown = async (histories: History[], table: 'video_tasks' | 'metered_requests') => {
   const byAccount = new Map(histories.map((history) => [history.caller.accountId, history]))
   const { rows } = await database.postgres.query<{
@@ -314,7 +313,7 @@ const createTasks = async ({ admitVideo }: Lane, histories: History[]) => {
 const size = (seconds: number) => ({ seconds, width: 1280, height: 720 })
 const isRefusal = (reason: unknown): reason is ApiError => reason instanceof ApiError
 
-/** Does it until it was heard to have been done; now and then it is delivered once more all the same. */
+/** Repeats a step until it is confirmed; sometimes delivers it once more anyway. */
 const delivered = async (lane: Lane, work: (postgres: Postgres) => Promise<void>): Promise<void> => {
   for (;;) {
     try {
@@ -391,7 +390,7 @@ const openRequests = async ({ meter }: Lane, histories: History[]) => {
       else lost.push(history)
     })
     await undoLostRenewals(lost)
-    // Nobody serves these: they lapse.
+    // These are abandoned: their leases expire.
     for (const { history, open } of await findUnknown(lost, 'metered_requests')) {
       history.requests.push(held(history, { ...open, cycle: history.cycle }))
     }
@@ -403,7 +402,7 @@ const settleRequests = async ({ unsettled, meter }: Lane, histories: History[]) 
     const endings = some.flatMap((history) => {
       const [request] = history.requests.splice(0, 1)
       if (request === undefined) return []
-      // It may use more than was held for; that is not charged.
+      // Usage beyond the hold is not charged.
       const captured = Math.min(request.hold, between(history.random, 0, 1_000))
       const isForgotten = request.metered === undefined || history.random() < 0.2
       return { history, request, captured: isForgotten ? 0 : captured, isForgotten }
@@ -425,7 +424,7 @@ const settleRequests = async ({ unsettled, meter }: Lane, histories: History[]) 
     )
     const stillOpen = new Set(rows.map(({ id }) => id))
     for (const { history, request, captured } of endings) {
-      // One whose end was not written is tried again when its process closes.
+      // An unwritten end is retried when the meter closes.
       if (stillOpen.has(request.id)) late.push({ history, request, captured })
       else ended(history, request, captured)
     }
@@ -433,7 +432,7 @@ const settleRequests = async ({ unsettled, meter }: Lane, histories: History[]) 
 }
 const late: { history: History; request: Open; captured: number }[] = []
 
-/** Gives up what lapsed until nothing is left of it; a turn that dies is followed by the next. */
+/** Releases abandoned requests until none is left; a failed tick is followed by the next. */
 const lapse = async (meter: Meter) => {
   for (;;) {
     try {
@@ -470,7 +469,7 @@ const moveMoney = async (lane: Lane, histories: History[], round: number) => {
   }
 }
 
-/** One step of each history of a lane, those of a kind together. */
+/** One step of each history of a lane, grouped by kind. */
 const takeRound = async (lane: Lane, round: number) => {
   const steps = new Map<string, History[]>()
   for (const history of lane.histories) {
@@ -495,7 +494,7 @@ const takeRound = async (lane: Lane, round: number) => {
   await moveMoney(lane, of('move'), round)
 }
 
-/** The cycles of some are over; of these some are renewed by two workers at once, the others by their next hold. */
+/** Ends the cycles of some accounts. Two workers renew some of them concurrently; the next hold renews the others. */
 const passCycles = async (all: Lane[], random: () => number) => {
   const histories = all.flatMap((lane) => lane.histories)
   const due = histories.filter((history) => history.caller.kind === 'subscription' && random() < 0.08)
@@ -523,7 +522,7 @@ test(
     const random = randomOf(seed)
     await runFullAudit(database.postgres)
     for (let round = 0; round < rounds; round += 1) {
-      // Tasks under way keep the price they were ordered at.
+      // Open tasks keep the price of their order.
       await insertPrice(database.postgres, {
         ...{ id: uuidV7(), model: modelId, unit: round === 2 ? 'call' : 'second', resolution: null },
         ...{ unitMicros: between(random, 20, 120), startsAt: new Date(Date.now() - 1), actor: 'a test' },

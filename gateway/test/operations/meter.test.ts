@@ -1,4 +1,4 @@
-/** What is charged while a caller waits, on a real database: the meter under every operation that uses one. */
+/** The meter for synchronous requests, on a real database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { Caller } from '../../src/auth/caller.ts'
@@ -14,7 +14,7 @@ import { startProxy } from '../kit/start-gateway.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 const usual: MeterTimes = { leaseSeconds: 300, extendEveryMs: 60_000 }
-// A process that dies as soon as it has opened a request.
+// A process that dies right after it has opened a request.
 const gone: MeterTimes = { leaseSeconds: 0, extendEveryMs: 600_000 }
 
 let database: TestDatabase
@@ -77,7 +77,7 @@ const rowOf = async (id: string) => {
 }
 
 describe('one request', () => {
-  test('is held for in full, charged for what was used, and the rest goes back', async () => {
+  test('holds the maximum, captures the used amount and releases the rest', async () => {
     const meter = meterWith()
     const caller = await callerWith(1, 5_000)
     const metered = await open(meter, caller, 1_000)
@@ -101,7 +101,7 @@ describe('one request', () => {
     })
   })
 
-  test('never costs more than was held, and nothing where it failed', async () => {
+  test('never costs more than its hold, and nothing if it failed', async () => {
     const meter = meterWith()
     const caller = await callerWith(1)
     await (await open(meter, caller, 1_000)).settle('completed', characters(1_500))
@@ -110,14 +110,14 @@ describe('one request', () => {
     expect(await booksOf(caller)).toMatchObject({ available: 999_000, held: 0, revenue: 1_000 })
   })
 
-  test('that is free is written down all the same', async () => {
+  test('is recorded even if it is free', async () => {
     const caller = await callerWith(0)
     const metered = await open(meterWith(), caller, 0)
     await metered.settle('completed', characters(0))
     expect(await rowOf(metered.id)).toMatchObject({ outcome: 'completed', held: 0, captured: 0 })
   })
 
-  test('is ended once, however often and however differently', async () => {
+  test('is settled once, by the first call', async () => {
     const caller = await callerWith(1, 5_000)
     const metered = await open(meterWith(), caller, 1_000)
     await Promise.all([
@@ -130,7 +130,7 @@ describe('one request', () => {
     expect(await booksOf(caller)).toEqual({ available: 999_000, held: 0, used: 1_000, revenue: 1_000 })
   })
 
-  test('that is refused leaves nothing', async () => {
+  test('leaves nothing behind when refused', async () => {
     const caller = await callerWith(0.000_5)
     await expect(open(meterWith(), caller, 1_000)).rejects.toMatchObject({ code: 'insufficient_balance' })
     expect(await booksOf(caller)).toMatchObject({ available: 500, held: 0 })
@@ -141,8 +141,8 @@ describe('one request', () => {
   })
 })
 
-describe('many at once', () => {
-  test('never take more than there is, nor more than the key may spend', async () => {
+describe('concurrent requests', () => {
+  test('never exceed the balance or the quota of the key', async () => {
     const meters = [meterWith(), meterWith(), meterWith()]
     const bounds = [
       [await callerWith(0.05), 'insufficient_balance'],
@@ -163,7 +163,7 @@ describe('many at once', () => {
     }
   })
 
-  test('of many accounts end beside each other, in whatever order they come', async () => {
+  test('of many accounts settle concurrently in any order', async () => {
     const meters = [meterWith(), meterWith(), meterWith()]
     const callers = await Promise.all(Array.from({ length: 12 }, () => callerWith(1, 1_000_000)))
     const held = await Promise.all(
@@ -183,8 +183,8 @@ describe('many at once', () => {
   })
 })
 
-describe('a process that is gone', () => {
-  test('has its requests given up and their money given back, by one of those who look', async () => {
+describe('an abandoned request', () => {
+  test('is ended and released once, by one of several workers', async () => {
     const caller = await callerWith(1, 5_000)
     const metered = await open(meterWith(gone), caller, 1_000)
     const released = await Promise.all([meterWith().releaseAbandoned(), meterWith().releaseAbandoned()])
@@ -192,13 +192,13 @@ describe('a process that is gone', () => {
     expect(await rowOf(metered.id)).toMatchObject({ outcome: 'abandoned', captured: 0 })
     expect(await booksOf(caller)).toEqual({ available: 1_000_000, held: 0, used: 0, revenue: 0 })
 
-    // It was only asleep, and is too late.
+    // A settlement after that is ignored.
     await metered.settle('completed', characters(1_000))
     expect(await rowOf(metered.id)).toMatchObject({ outcome: 'abandoned', captured: 0 })
     expect(await booksOf(caller)).toEqual({ available: 1_000_000, held: 0, used: 0, revenue: 0 })
   })
 
-  test('is not one that says it still serves', async () => {
+  test('is not one whose lease is being extended', async () => {
     const caller = await callerWith(1)
     const metered = await open(meterWith({ leaseSeconds: 300, extendEveryMs: 20 }), caller, 1_000)
     await database.postgres.query(
@@ -212,7 +212,7 @@ describe('a process that is gone', () => {
     expect(await booksOf(caller)).toMatchObject({ held: 0, revenue: 1_000 })
   })
 
-  test('is not one that said so after it was found missing', async () => {
+  test('is not one whose lease was extended after it was found', async () => {
     const caller = await callerWith(1)
     const metered = await open(meterWith(), caller, 1_000)
     const day = new Date().toISOString().slice(0, 10)
@@ -225,7 +225,7 @@ describe('a process that is gone', () => {
   })
 })
 
-test('the same requests ended by several at once, in other orders, are ended once and nobody waits in a circle', async () => {
+test('requests ended concurrently in different orders are ended once without a deadlock', async () => {
   const caller = await callerWith(1)
   const meter = meterWith(gone)
   const requests = await Promise.all(Array.from({ length: 120 }, () => open(meter, caller, 10)))
@@ -238,7 +238,7 @@ test('the same requests ended by several at once, in other orders, are ended onc
     return { request, outcome: 'abandoned' as const, chargedFor: [], capturedMicros: 0 }
   }
   for (let round = 0; round < 20; round += 1) {
-    // Each is undone, so that the next round finds them open again.
+    // Rolled back, so that the next round finds them open again.
     const undone = new Error('undone')
     const attempt = (given: OpenRequest[]) =>
       database.postgres
@@ -253,7 +253,7 @@ test('the same requests ended by several at once, in other orders, are ended onc
   expect(await booksOf(caller)).toMatchObject({ held: 0, available: 1_000_000 })
 })
 
-test('an end that could not be written is written later', async () => {
+test('an end that could not be written is retried', async () => {
   await using proxy = await startProxy(database.url)
   const postgres = connectPostgres({ url: proxy.url, connectionsMax: 2 }, log)
   const meter = meterWith({ leaseSeconds: 300, extendEveryMs: 50 }, postgres)
@@ -269,7 +269,7 @@ test('an end that could not be written is written later', async () => {
   await postgres.close()
 })
 
-test('the books are in balance, and a request that ended without its money would be seen', async () => {
+test('the audit passes, and detects a finished request that still holds money', async () => {
   expect(await brokenInvariants(database.postgres)).toEqual([])
   const metered = await open(meterWith(), await callerWith(1), 1_000)
   await database.postgres.query(

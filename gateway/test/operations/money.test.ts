@@ -1,4 +1,4 @@
-/** Wallets, limits, cycles, prices, receipts and the audit, on a real database: the money under every operation. */
+/** Wallets, limits, cycles, prices, receipts and the ledger audit, on a real database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { Caller } from '../../src/auth/caller.ts'
@@ -56,7 +56,7 @@ const callerOf = async (
   }
 }
 
-/** Holds so much for something new, or answers why not. */
+/** Places a hold for a new task; returns the refusal, if any. */
 const hold = async (caller: Caller, amountMicros: number) => {
   const taskId = `req_${uuidV7()}`
   const { refusals } = await database.postgres.transaction((each) =>
@@ -93,8 +93,8 @@ const movementsOf = async (accountId: string) => {
   return rows.map(({ kind, amount }) => [kind, amount])
 }
 
-/** What an audit has against this account or its tasks; those of other tests are their own. */
-const complaintsAbout = async (...names: string[]) => {
+/** The invariants that an audit finds broken for these accounts or tasks, without those of other tests. */
+const findingsAbout = async (...names: string[]) => {
   const { findings } = await runFullAudit(database.postgres)
   return findings.flatMap(({ invariant, examples }) =>
     examples.some((example) => names.some((name) => example.includes(name))) ? invariant : [],
@@ -107,7 +107,7 @@ describe('movements', () => {
     currency: 'EUR',
   })
 
-  test('add and take back, and say what the wallet has then', async () => {
+  test('add and remove money and return the new balance', async () => {
     const accountId = await createAccount(database.postgres, { balance: 0 })
     const within = database.postgres.transaction
     const added = await within((each) => topUp(each, order(accountId, 1_000)))
@@ -121,10 +121,10 @@ describe('movements', () => {
     await within((each) => adjust(each, order(accountId, 50)))
     await within((each) => expire(each, order(accountId, 0)))
     expect(await walletOf(accountId)).toEqual({ available: 0, held: 0, spent: 0 })
-    expect(await complaintsAbout(accountId)).toEqual([])
+    expect(await findingsAbout(accountId)).toEqual([])
   })
 
-  test('with one reference are one, however often and however many at once', async () => {
+  test('with the same reference are made once, also concurrently', async () => {
     const accountId = await createAccount(database.postgres, { balance: 0 })
     const made = await Promise.all(
       Array.from({ length: 8 }, () =>
@@ -142,12 +142,12 @@ describe('movements', () => {
       message:
         "The reference 'invoice 7' was already used for 0.001 EUR in the wallet 'payg'. Use another reference.",
     })
-    // Another kind of movement may refer to the same thing.
+    // Another kind of movement may use the same reference.
     await database.postgres.transaction((each) => adjust(each, order(accountId, -1_000, 'invoice 7')))
     expect(await walletOf(accountId)).toMatchObject({ available: 0 })
   })
 
-  test('never take back more than is available: what is held is spoken for', async () => {
+  test('never remove more than is available, which excludes held money', async () => {
     const accountId = await createAccount(database.postgres, { balance: 1 })
     await hold(await callerOf(accountId), 400_000)
     await expect(
@@ -160,7 +160,7 @@ describe('movements', () => {
     expect(await walletOf(accountId)).toMatchObject({ available: 600_000, held: 400_000 })
   })
 
-  test('stay countable, and are for accounts there are', async () => {
+  test('reject amounts that are too large and unknown accounts', async () => {
     const accountId = await createAccount(database.postgres)
     const most = Number.MAX_SAFE_INTEGER
     await expect(
@@ -190,7 +190,7 @@ describe('limits', () => {
       const second = await hold(caller, 900)
       expect(second.refusal).toBeUndefined()
 
-      // The period goes by: as if both had been placed in the one before.
+      // Moves both holds into the previous period.
       await database.postgres.query(
         `update ledger_entries set created_at = created_at - ('1 ' || $2)::interval where key_id = $1`,
         [caller.keyId, period],
@@ -202,7 +202,7 @@ describe('limits', () => {
       )
       const third = await hold(caller, 1_000)
       expect(third.refusal).toBeUndefined()
-      // What comes back of the last period is no part of this one.
+      // A release of the last period does not reduce the usage of this one.
       await settle(caller, second.taskId, 900, 0)
       expect(await usedOf(caller)).toEqual({ [period]: 1_000 })
       await settle(caller, third.taskId, 1_000, 0)
@@ -210,7 +210,7 @@ describe('limits', () => {
     },
   )
 
-  test('the narrowest limit is the one that is named, in the order of the contract', async () => {
+  test('the error names the first exceeded limit, in the order of the contract', async () => {
     const caller = await callerOf(await createAccount(database.postgres), { quotaMicros: 500 })
     await setKeyLimits(database.postgres, caller.keyId, {
       budgets: [
@@ -225,7 +225,7 @@ describe('limits', () => {
     expect(await messageOf(300)).toBeUndefined()
   })
 
-  test('set on a key with holds under way count from then on, and end without harm', async () => {
+  test('set on a key with open holds count from then on, and those holds still settle', async () => {
     const caller = await callerOf(await createAccount(database.postgres))
     const before = await hold(caller, 1_000)
     await setKeyLimits(database.postgres, caller.keyId, {
@@ -235,7 +235,7 @@ describe('limits', () => {
     const after = await hold(caller, 2_000)
     await settle(caller, before.taskId, 1_000, 0)
     expect(await usedOf(caller)).toEqual({ ever: 2_000, month: 2_000 })
-    // Changed, they keep their count.
+    // A changed limit keeps its used amount.
     await setKeyLimits(database.postgres, caller.keyId, {
       quotaMicros: 1,
       budgets: [{ period: 'month', limitMicros: 1 }],
@@ -243,17 +243,17 @@ describe('limits', () => {
     expect(await usedOf(caller)).toEqual({ ever: 2_000, month: 2_000 })
     await settle(caller, after.taskId, 2_000, 500)
     expect(await usedOf(caller)).toEqual({ ever: 500, month: 500 })
-    expect(await complaintsAbout(caller.accountId, caller.keyId)).toEqual([])
+    expect(await findingsAbout(caller.accountId, caller.keyId)).toEqual([])
   })
 
-  test("an account's spend cap counts all of its wallets in a month, held and captured", async () => {
+  test('the spend cap of an account counts held and captured amounts of all wallets in a month', async () => {
     const accountId = await createAccount(database.postgres)
     const payg = await callerOf(accountId)
     const first = await hold(payg, 400)
     await subscribed(accountId, { quota: 1_000 })
     const subscriber = await callerOf(accountId, { kind: 'subscription' })
     await hold(subscriber, 100)
-    // Set late, it counts what was spent before it.
+    // A cap includes the spending before it was set.
     await database.postgres.query('update accounts set spend_cap_micros = 1000 where id = $1', [accountId])
     expect((await hold(payg, 501)).refusal).toMatchObject({
       code: 'quota_exceeded',
@@ -274,7 +274,7 @@ describe('limits', () => {
     expect((await hold(subscriber, 1)).refusal).toMatchObject({ code: 'quota_exceeded' })
   })
 
-  test('holds of many keys at once never go beyond a cap', async () => {
+  test('concurrent holds of many keys never exceed a cap', async () => {
     const accountId = await createAccount(database.postgres)
     await database.postgres.query('update accounts set spend_cap_micros = 1000 where id = $1', [accountId])
     await subscribed(accountId, { quota: 10_000 })
@@ -286,7 +286,7 @@ describe('limits', () => {
   })
 })
 
-/** A subscription to a plan of its own. */
+/** Subscribes an account to a new plan. */
 const subscribed = async (
   accountId: string,
   { quota, endsInDays = 365 }: { quota: number; endsInDays?: number },
@@ -307,7 +307,7 @@ const subscribed = async (
   return planId
 }
 
-/** Lets so many days of the subscription go by. */
+/** Moves the subscription into the past by so many days. */
 const passDays = (accountId: string, days: number) =>
   database.postgres.query(
     `update subscriptions set cycle_started_at = cycle_started_at - make_interval(days => $2),
@@ -317,7 +317,7 @@ const passDays = (accountId: string, days: number) =>
   )
 
 describe('cycles', () => {
-  test('what is left goes and the quota comes, once, however many workers see to it', async () => {
+  test('expire the rest and grant the quota once, also with several workers', async () => {
     const accountId = await createAccount(database.postgres)
     await subscribed(accountId, { quota: 1_000 })
     const caller = await callerOf(accountId, { kind: 'subscription' })
@@ -338,10 +338,10 @@ describe('cycles', () => {
       [accountId],
     )
     expect(rows).toEqual([{ isSinceItsTime: true, isWhole: true }])
-    expect(await complaintsAbout(accountId)).toEqual([])
+    expect(await findingsAbout(accountId)).toEqual([])
   })
 
-  test('of those that were missed only the one that is now is granted', async () => {
+  test('only the current cycle is granted if several were missed', async () => {
     const accountId = await createAccount(database.postgres)
     await subscribed(accountId, { quota: 1_000 })
     await passDays(accountId, 100)
@@ -353,7 +353,7 @@ describe('cycles', () => {
     ])
   })
 
-  test('are renewed by the request that finds them over, with no worker about', async () => {
+  test('are renewed by the next request without a worker', async () => {
     const accountId = await createAccount(database.postgres)
     await subscribed(accountId, { quota: 1_000 })
     const caller = await callerOf(accountId, { kind: 'subscription' })
@@ -364,7 +364,7 @@ describe('cycles', () => {
     expect(placed.filter(({ refusal }) => refusal === undefined)).toHaveLength(1)
   })
 
-  test('money of a cycle that is over does not come back, and that of this one does', async () => {
+  test('a release of an earlier cycle expires, and a release of the current cycle returns to the wallet', async () => {
     const accountId = await createAccount(database.postgres)
     await subscribed(accountId, { quota: 1_000 })
     const caller = await callerOf(accountId, { kind: 'subscription' })
@@ -378,10 +378,10 @@ describe('cycles', () => {
     expect(await walletOf(accountId, 'subscription')).toMatchObject({ available: 600, held: 400 })
     await settle(caller, fresh.taskId, 400, 100)
     expect(await walletOf(accountId, 'subscription')).toMatchObject({ available: 900, held: 0 })
-    expect(await complaintsAbout(accountId, old.taskId, spent.taskId)).toEqual([])
+    expect(await findingsAbout(accountId, old.taskId, spent.taskId)).toEqual([])
   })
 
-  test('end with the subscription: its keys are refused at once, the rest goes, and nothing comes after it', async () => {
+  test('end with the subscription: its keys are refused at once, the rest expires, and nothing more is granted', async () => {
     const accountId = await createAccount(database.postgres)
     await subscribed(accountId, { quota: 1_000, endsInDays: 45 })
     const caller = await callerOf(accountId, { kind: 'subscription' })
@@ -396,12 +396,12 @@ describe('cycles', () => {
     ])
     await settle(caller, taskId, 100, 0)
     expect(await walletOf(accountId, 'subscription')).toMatchObject({ available: 0, held: 0 })
-    // It may begin anew.
+    // The account can subscribe again.
     await subscribed(accountId, { quota: 50 })
     expect((await hold(caller, 50)).refusal).toBeUndefined()
   })
 
-  test('the same plan goes on with another end; another plan starts a cycle of its own at once', async () => {
+  test('the same plan keeps its cycle with a new end; another plan starts a new cycle at once', async () => {
     const accountId = await createAccount(database.postgres)
     const planId = await subscribed(accountId, { quota: 1_000 })
     const endsAt = new Date(Date.now() + 90 * dayMs)
@@ -437,7 +437,7 @@ describe('prices', () => {
       ...{ startsAt: new Date(Date.now() - 1_000), ...price },
     })
 
-  test('an operator’s counts over the catalog’s, in every process at once, and says which it is', async () => {
+  test('a price set by an operator overrides the catalog in every process at once, and is recorded with its version', async () => {
     const lists = await withoutIntervals(() =>
       Promise.all([1, 2].map(() => createPriceList({ postgres: database.postgres, catalog, log }))),
     )
@@ -471,7 +471,7 @@ describe('prices', () => {
     for (const list of lists) await list.stop()
   })
 
-  test('versions of a kind follow each other, whoever sets them at once', async () => {
+  test('concurrently set prices get consecutive versions', async () => {
     const set = await Promise.all(
       Array.from({ length: 10 }, (_, unitMicros) =>
         database.postgres.transaction((each) =>
@@ -494,7 +494,7 @@ describe('prices', () => {
     ])
   })
 
-  test('come into force by themselves, and the one that started last counts', () => {
+  test('take effect at their start, and the one that started last applies', () => {
     const price = (unitMicros: number, startsAtMs: number, version: number): SetPrice => ({
       ...{ id: '', model: '', unit: 'minute', resolution: null, unitMicros, version, actor: '' },
       startsAt: new Date(startsAtMs),
@@ -537,7 +537,7 @@ describe('holds of one account', () => {
 })
 
 describe('receipts', () => {
-  test('tell what was held, captured and given back, by the entries of the ledger, and only to their account', async () => {
+  test('contain the held, captured and released amounts of the ledger, for their account only', async () => {
     const accountId = await createAccount(database.postgres)
     const { keyId } = await callerOf(accountId)
     const { id } = await acceptedAt(database.postgres, { accountId, keyId }, new Date())
@@ -564,8 +564,8 @@ describe('receipts', () => {
   })
 })
 
-describe('the audit', () => {
-  test('finds each thing that is wrong, by its name, whole and as it goes, and finds nothing once it is mended', async () => {
+describe('the ledger audit', () => {
+  test('a full and an incremental audit find each broken invariant, and nothing after the repair', async () => {
     await using own = await createDatabase()
     const { postgres } = own
     const accountId = await createAccount(postgres)
@@ -639,14 +639,14 @@ describe('the audit', () => {
         violations: 1,
         examples: [expect.stringMatching(new RegExp(`${keyId}|${accountId}`))],
       })
-      // What only all of it can show stands until all of it was looked at again.
+      // Findings that only a full audit can make stay until the next full audit.
       expect(broken(await runIncrementalAudit(postgres))).toEqual([invariant])
       await postgres.query(mend)
       expect(broken(await runFullAudit(postgres))).toEqual([])
     }
   })
 
-  test('sees what moved since without adding up all of it, and cries out once', async () => {
+  test('an incremental audit starts from the checkpoints and logs a finding once', async () => {
     await using own = await createDatabase()
     const { postgres } = own
     const accountId = await createAccount(postgres)

@@ -1,6 +1,6 @@
 /**
- * Nobody but an operator gets anything done that is an operator's. Made from the table of operations: each has a row
- * here with a request that would succeed, so that what refuses it is who asks and nothing else.
+ * Only operators can use the admin API. Generated from the table of operations: each has a row here with a valid request,
+ * so that only the missing permission can refuse it.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 
@@ -154,11 +154,11 @@ const givenFor = (name: string) => {
   return row()
 }
 
-test('every operation of operators has its row, and no other', () => {
+test('every admin operation has a row, and no other operation has one', () => {
   expect(Object.keys(rows).toSorted()).toEqual(closed.map(([name]) => name).toSorted())
 })
 
-describe('is refused and changes nothing, and is done for an operator', () => {
+describe('is refused without changes for a customer, and succeeds for an operator', () => {
   test.each(closed)('%s', async (name, operation) => {
     const given = await givenFor(name)
     const before = await wholeRecordOf(gateway)
@@ -172,7 +172,7 @@ describe('is refused and changes nothing, and is done for an operator', () => {
   })
 })
 
-describe('what a body says beyond the contract is neither kept nor told', () => {
+describe('fields outside of the contract are neither stored nor returned', () => {
   test.each(closed.filter(([, { body }]) => body !== undefined))('%s', async (name, operation) => {
     const given = await givenFor(name)
     const word = `z${randomBytes(8).toString('hex')}`

@@ -1,4 +1,4 @@
-/** Results whose time is over: what readers are told, and how files and rows go. */
+/** Expired results: the responses to readers, and the removal of files and rows. */
 import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -51,14 +51,14 @@ const complete = async (bytes?: Buffer) => {
   const { mediaId } = await completeTask(gateway, accountId, id, bytes === undefined ? {} : { bytes })
   return { id, mediaId, path: pathOf(`videos/test/${mediaId}.mp4`) }
 }
-/** Lets days pass for what a task made. */
+/** Moves the results of a task into the past. */
 const age = (taskId: string, days: number) =>
   query(
     `update media set created_at = created_at - make_interval(days => $2),
             expires_at = expires_at - make_interval(days => $2) where task_id = $1`,
     [taskId, days],
   )
-/** A job that the vendor has, and the task it is taken to be of. */
+/** A job at the vendor, assigned to the task. */
 const vendorJob = async () => {
   const submitted = await ask(`${gateway.vendor.url}/v1/videos`, 'vendor-key-of-tests', {
     method: 'POST',
@@ -80,8 +80,8 @@ const mediaOf = (taskId: string) =>
     [taskId],
   )
 
-describe('a result past its time', () => {
-  test('stays completed, answers 410 before and after its file goes, and takes its variants along', async () => {
+describe('an expired result', () => {
+  test('stays completed, answers 410 before and after its file is removed, and is removed with its variants', async () => {
     const { id, path } = await complete(await readFile(sampleUrl))
     const drawn = await fetch(`${gateway.url}/v1/videos/${id}/content?variant=thumbnail`, {
       headers: { authorization: `Bearer ${key.text}` },
@@ -95,7 +95,7 @@ describe('a result past its time', () => {
     await age(id, 2)
 
     const expectGone = async () => {
-      // A status that was just read may be told again for a moment.
+      // A status may be served from the cache for a moment.
       await expect
         .poll(async () => {
           const { body, headers } = await read(`/v1/videos/${id}`)
@@ -119,7 +119,7 @@ describe('a result past its time', () => {
     expect(await sweepMedia(clearing, live)).toEqual({ expired: 0 })
   })
 
-  test('others stay', async () => {
+  test('other results are kept', async () => {
     const { path, mediaId } = await complete()
     await sweepMedia(clearing, live)
     expect(await exists(path)).toBe(true)
@@ -128,7 +128,7 @@ describe('a result past its time', () => {
     ])
   })
 
-  test('a job that its provider kept for remixes is let go, and a provider that is away holds up nothing', async () => {
+  test('a job that the provider kept for remixes is discarded, and an unreachable provider does not delay the removal', async () => {
     const kept = await complete()
     const other = await complete()
     await madeBy(kept.id, await vendorJob())
@@ -145,7 +145,7 @@ describe('a result past its time', () => {
     expect(await exists(other.path)).toBe(false)
   })
 
-  test('the source of a remix stays, here and at its provider, until the remix has ended', async () => {
+  test('the source of a remix is kept, here and at its provider, until the remix has ended', async () => {
     const { id, path } = await complete()
     await madeBy(id, await vendorJob())
     const { body } = await askJson(`${gateway.url}/v1/videos/${id}/remix`, key.text, { prompt: 'At night' })
@@ -162,7 +162,7 @@ describe('a result past its time', () => {
     expect([await exists(path), gateway.vendor.counts().deletes]).toEqual([false, deletes + 1])
   })
 
-  test('a source that expires while a remix of it is being created stays as well', async () => {
+  test('a source that expires while its remix is being created is kept', async () => {
     const { id, path, mediaId } = await complete()
     await madeBy(id, await vendorJob())
     const remix = await create()
@@ -182,7 +182,7 @@ describe('a result past its time', () => {
     expect(await sweepMedia(clearing, live)).toEqual({ expired: 1 })
   })
 
-  test('a file that went without its row being marked is no obstacle', async () => {
+  test('a file that was removed without its row being marked is handled', async () => {
     const { id, path } = await complete()
     await age(id, 2)
     await rm(path)
@@ -190,7 +190,7 @@ describe('a result past its time', () => {
     expect(await mediaOf(id)).toEqual([{ kind: 'video', removed: true }])
   })
 
-  test('a removal that is not committed leaves a row that says so, and is done again', async () => {
+  test('a removal that was not committed is repeated', async () => {
     const { id, path } = await complete()
     await age(id, 2)
     const failing: SweepDependencies = {
@@ -211,7 +211,7 @@ describe('a result past its time', () => {
     expect(await sweepMedia(clearing, live)).toEqual({ expired: 1 })
   })
 
-  test('what another process has taken, and what cannot be removed, is passed over', async () => {
+  test('rows locked by another process and files that cannot be removed are skipped', async () => {
     const [taken, stubborn, plain] = [await complete(), await complete(), await complete()]
     for (const { id } of [taken, stubborn, plain]) await age(id, 2)
     await rm(stubborn.path)
@@ -228,7 +228,7 @@ describe('a result past its time', () => {
     expect(await sweepMedia(clearing, live)).toEqual({ expired: 2 })
   })
 
-  test('its row goes once no task leads to it', async () => {
+  test('its row is deleted when its task has expired too', async () => {
     const { id } = await complete()
     await age(id, 31)
     await sweepMedia(clearing, live)
@@ -241,7 +241,7 @@ describe('a result past its time', () => {
   })
 })
 
-describe("an account's own term", () => {
+describe('the retention of an account', () => {
   const daysLeft = async (taskId: string) => {
     const [row] = await query<{ days: number }>(
       `select extract(epoch from expires_at - created_at) / 86400 as days from media where task_id = $1 and kind = 'video'`,
@@ -256,7 +256,7 @@ describe("an account's own term", () => {
       task,
     ])
 
-  test('counts instead of the instance’s for new results, and never outlasts that of its tasks', async () => {
+  test('overrides the instance setting for new results and never exceeds the task retention', async () => {
     const days = () => mediaDaysOf(gateway.database.postgres, accountId, clearing.days())
     expect(await days()).toBe(7)
     await setTerms(90, null)
@@ -267,7 +267,7 @@ describe("an account's own term", () => {
     expect(await days()).toBe(3)
   })
 
-  test('holds for what is kept already when it changes, variants too, but brings nothing back', async () => {
+  test('applies to existing results and variants when it changes, but restores nothing', async () => {
     const [first, second] = [await complete(), await complete()]
     await insertStoredFiles(gateway.database.postgres, [
       {
@@ -304,7 +304,7 @@ describe("an account's own term", () => {
     expect(await exists(first.path)).toBe(false)
   })
 
-  test('holds for transcripts', async () => {
+  test('applies to transcripts', async () => {
     const { id, day } = await recordingAt(gateway.database.postgres, { accountId, keyId: key.id }, daysAgo(0))
     await finishTranscription(gateway.database.postgres, day, id, { kind: 'completed' }, daysAgo(-7))
     await setTerms(2, null)
@@ -318,8 +318,8 @@ describe("an account's own term", () => {
   })
 })
 
-describe('what an ended task left behind', () => {
-  test('pictures and characters of its own go once it has ended; those of a task under way stay', async () => {
+describe('leftovers of finished tasks', () => {
+  test('images and characters of a finished task are removed; those of an open task are kept', async () => {
     const ended = await create({ input_reference: pixelUri })
     const open = await create({ input_reference: pixelUri })
     const characterFor = async (taskId: string) => {
@@ -372,7 +372,7 @@ describe('what an ended task left behind', () => {
     ])
   })
 
-  test('kept replies go when no repeat is answered with them any more', async () => {
+  test('expired idempotency keys are deleted', async () => {
     await query(
       `insert into idempotency_keys (account_id, name, operation, fingerprint, expires_at)
        select $1, decode(lpad(to_hex(n), 8, '0'), 'hex'), 'createVideo', '', now() + make_interval(hours => n - 3)
@@ -384,7 +384,7 @@ describe('what an ended task left behind', () => {
   })
 })
 
-describe('files without a record', () => {
+describe('files without a row', () => {
   const put = async (storageKey: string, writtenAt: Date) => {
     await mkdir(dirname(pathOf(storageKey)), { recursive: true })
     await writeFile(pathOf(storageKey), 'x')
@@ -392,7 +392,7 @@ describe('files without a record', () => {
     return pathOf(storageKey)
   }
 
-  test('go after a day, wherever files of ours lie; young ones and those on record stay', async () => {
+  test('are removed after a day from every folder; newer files and files with a row are kept', async () => {
     const { path: known } = await complete()
     await utimes(known, daysAgo(9), daysAgo(9))
     const { recordingKey } = await recordingAt(
@@ -422,7 +422,7 @@ describe('files without a record', () => {
     expect(await Promise.all(stay.map(exists))).toEqual(stay.map(() => true))
   })
 
-  test('a file whose row says that it is gone goes', async () => {
+  test('a file whose row is marked as removed is removed', async () => {
     const { id, path } = await complete()
     await age(id, 2)
     await sweepMedia(clearing, live)
@@ -431,7 +431,7 @@ describe('files without a record', () => {
     expect(await sweepOrphans(clearing, live)).toEqual({ orphans: 1 })
   })
 
-  test('where most files are unknown nothing is touched: it is the directory of another database', async () => {
+  test('nothing is removed if most files are unknown, because the directory belongs to another database', async () => {
     const paths = await Promise.all(
       Array.from({ length: 101 }, (_, n) => put(`references/strange-${n}`, daysAgo(2))),
     )
@@ -441,7 +441,7 @@ describe('files without a record', () => {
   })
 })
 
-test('of several workers one has its turn, until the next is due', async () => {
+test('one of several workers gets the lease until it expires', async () => {
   const { postgres } = gateway.database
   const turns = await Promise.all([1, 2, 3].map(() => claimLease(postgres, 'a part', 60_000)))
   expect(turns.filter(Boolean)).toHaveLength(1)
@@ -449,7 +449,7 @@ test('of several workers one has its turn, until the next is due', async () => {
   expect(await claimLease(postgres, 'a part', 60_000)).toBe(true)
 })
 
-test('a worker clears by itself, beside another that does the same, and stops when it is told to', async () => {
+test('two workers sweep concurrently and stop on request', async () => {
   await query(`delete from engine_ticks where loop = 'retention'`)
   const { id, path } = await complete()
   await age(id, 2)

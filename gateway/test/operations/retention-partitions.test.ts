@@ -1,4 +1,4 @@
-/** Old rows go with their month, whole, and only when nothing in it is needed; money stays. */
+/** Expired monthly partitions are dropped when nothing in them is needed; the ledger is kept. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ afterEach(async () => {
 const query = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []) =>
   database.postgres.query<Row>(text, values).then(({ rows }) => rows)
 
-/** Longer than any month, so that last month is never past. */
+/** Longer than any month, so that the last month is never expired. */
 const termDays = 35
 const dropped = async (task = termDays) => {
   const days = () => ({ media: 7, task, log: termDays })
@@ -52,7 +52,7 @@ const dropped = async (task = termDays) => {
   return partitions.toSorted()
 }
 
-/** A month so long ago: its first day, the middle of it, and what its tables' names end in. */
+/** A month in the past: its first day, its middle, and the suffix of its partitions. */
 const monthAgo = (months: number) => {
   const now = new Date()
   const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1))
@@ -88,7 +88,7 @@ const transcribedAt = async (createdAt: Date) => {
   await finishTranscription(database.postgres, day, id, failure, createdAt)
   await clearRecordingKey(database.postgres, day, id)
 }
-/** A request that is answered while the caller waits; its rows are then moved to the day it is to be of. */
+/** A metered request, whose rows are moved to the given day. */
 const meteredAt = async (at: Date, { isOpen = false }: { isOpen?: boolean } = {}) => {
   const heldFor = [priceOf('million_characters', 1_000_000, 10)]
   const caller = {
@@ -117,7 +117,7 @@ const books = () =>
   )
 const expectSound = async () => expect(await brokenInvariants(database.postgres)).toEqual([])
 
-test('a month goes whole once all of it is past; others and the ledger stay, and the books are right', async () => {
+test('a month is dropped when all of it is expired; other months and the ledger are kept, and the audit passes', async () => {
   const [old, recent] = [await makeMonth(3), await makeMonth(1)]
   for (const { middle } of [old, recent]) {
     await completedAt(middle)
@@ -144,7 +144,7 @@ test('a month goes whole once all of it is past; others and the ledger stay, and
   expect(await dropped()).toEqual([])
 })
 
-test('the longest term of any account is waited for, but not by the log', async () => {
+test('the longest retention of any account applies, except to the request log', async () => {
   const { suffix } = await makeMonth(4)
   await query('update accounts set task_retention_days = 150')
   expect(await dropped()).toEqual([`request_log_${suffix}`])
@@ -153,7 +153,7 @@ test('the longest term of any account is waited for, but not by the log', async 
   expect(await dropped()).toEqual(named(suffix).filter((name) => !name.startsWith('request_log')))
 })
 
-test('a month stays while something of it is under way', async () => {
+test('a month with open tasks is kept', async () => {
   const { postgres } = database
   const { middle, suffix } = await makeMonth(3)
   const task = await acceptedAt(postgres, owner, middle)
@@ -177,7 +177,7 @@ test('a month stays while something of it is under way', async () => {
   await expectSound()
 })
 
-test('a month stays while a remix is made from a task of it', async () => {
+test('a month with the source of an open remix is kept', async () => {
   const { postgres } = database
   const { middle, suffix } = await makeMonth(3)
   const source = await completedAt(middle)
@@ -188,7 +188,7 @@ test('a month stays while a remix is made from a task of it', async () => {
   expect(await dropped()).toEqual([`video_tasks_${suffix}`])
 })
 
-test('rows that no month was there for go together, once all of them are past', async () => {
+test('the default partition is replaced when all of its rows are expired', async () => {
   const strays = () => query('select id from video_tasks_default')
   const [oldest, newest] = [await completedAt(daysAgo(100)), await completedAt(daysAgo(60))]
   expect(await dropped(80)).toEqual([])
@@ -196,7 +196,7 @@ test('rows that no month was there for go together, once all of them are past', 
   expect(await dropped()).toEqual(['task_events_default', 'video_tasks_default'])
   expect(await strays()).toEqual([])
 
-  // What comes for such a day afterwards has its place again.
+  // Later rows for such a day go to the new default partition.
   const later = await completedAt(daysAgo(100))
   expect(await strays()).toEqual([{ id: later.id }])
   expect([oldest.id, newest.id]).not.toContain(later.id)
@@ -204,7 +204,7 @@ test('rows that no month was there for go together, once all of them are past', 
   await expectSound()
 })
 
-test('one that a process took out before it died is dropped; what an operator took out is not', async () => {
+test('a partition that a crashed process detached is dropped; one that an operator detached is not', async () => {
   const { suffix } = await makeMonth(3)
   await query(`alter table request_log detach partition request_log_${suffix}`)
   await query(`alter table request_log_${suffix} rename to request_log_${suffix}_expired`)
@@ -214,7 +214,7 @@ test('one that a process took out before it died is dropped; what an operator to
   expect(await isThere(`task_events_${suffix}`)).toBe(true)
 })
 
-test('a table that is in use is not waited for', async () => {
+test('a table in use is skipped', async () => {
   const { suffix } = await makeMonth(3)
   await database.postgres.transaction(async (inUse) => {
     await inUse.query('select from video_tasks limit 1')

@@ -1,4 +1,4 @@
-/** A task past its time is gone for every reader at once, whenever its row goes. */
+/** An expired task is hidden from every reader at once, before its row is dropped. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
@@ -32,7 +32,7 @@ const completedAt = async (createdAt: Date) => {
   await completeTask(gateway, owner.accountId, task.id)
   return task
 }
-test('a video task is unknown from its last day on, however it is asked for', async () => {
+test('an expired video task is not found by any operation', async () => {
   const expired = await completedAt(daysAgo(30.01))
   const kept = await completedAt(daysAgo(29.99))
   const { id } = expired
@@ -48,7 +48,7 @@ test('a video task is unknown from its last day on, however it is asked for', as
   expect(await idsIn(`/v1/videos?after=${kept.id}`)).toEqual([])
 })
 
-test("an account's own term counts at once", async () => {
+test('the retention of an account takes effect at once', async () => {
   const { id } = await completedAt(daysAgo(10))
   expect((await read(`/v1/videos/${id}`)).status).toBe(200)
   await setTerm(9)
@@ -60,7 +60,7 @@ test("an account's own term counts at once", async () => {
   expect((await read(`/v1/videos/${older.id}`)).status).toBe(200)
 })
 
-test('a transcription task likewise', async () => {
+test('an expired transcription task is not found by any operation', async () => {
   const { postgres } = gateway.database
   const path = '/v1/audio/transcription-tasks'
   const [oldest, expired, older, kept] = [

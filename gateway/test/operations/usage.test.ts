@@ -61,7 +61,7 @@ const speak = async (
   await metered.settle(outcome, used === 0 ? [] : price(used))
 }
 
-/** Some of everything that can be used, ended in every way. */
+/** Tasks and requests of every kind, with every outcome. */
 const use = async (of: Customer) => {
   const { postgres } = gateway.database
   await completeTask(gateway, of.accountId, await create(of.key))
@@ -107,7 +107,7 @@ const captured = async (where = 'true') => {
 }
 
 describe('a key holder', () => {
-  test("sees its key's own, by day, where nothing else is said", async () => {
+  test('sees the usage of its key by day by default', async () => {
     const answer = await own('')
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({
@@ -118,7 +118,7 @@ describe('a key holder', () => {
           ...{ model: null, key_id: null, account_id: null, requests: 5, completed: 2, failed: 2 },
           captured_micros: expect.any(Number),
           currency: 'USD',
-          // Four of video, and two minutes of sound of which some was broken off.
+          // Four seconds of video, and two minutes of audio, some of it aborted.
           seconds: 4 + 90 + 30,
         },
       ],
@@ -126,7 +126,7 @@ describe('a key holder', () => {
     })
   })
 
-  test("sees the account's where it asks for that, and no other account's", async () => {
+  test('sees the usage of its account on request, and of no other account', async () => {
     const rows = rowsOf(await own('?scope=account&group_by=key,model'))
     expect(new Set(rows.map(({ key_id: id }) => id))).toEqual(new Set([busy.key.id, busy.second.id]))
     expect(rows.every(({ period, account_id: id }) => period === null && id === null)).toBe(true)
@@ -138,12 +138,12 @@ describe('a key holder', () => {
     ])
   })
 
-  test('who has used nothing has no rows', async () => {
+  test('without usage gets no rows', async () => {
     const idle = await customer()
     expect(rowsOf(await own('', idle.key))).toEqual([])
   })
 
-  test('what was used stays when its task is deleted', async () => {
+  test('keeps its usage when the task is deleted', async () => {
     const tidy = await customer()
     const id = await create(tidy.key)
     await completeTask(gateway, tidy.accountId, id)
@@ -153,7 +153,7 @@ describe('a key holder', () => {
     expect((await own('?group_by=model', tidy.key)).body).toEqual(before)
   })
 
-  test('money never keeps anybody from reading it', async () => {
+  test('can read usage without a balance', async () => {
     const { postgres } = gateway.database
     const broke = await createAccount(postgres, { balance: 0 })
     const key = await createKey(postgres, broke, { quotaMicros: 0 })
@@ -190,9 +190,9 @@ describe('an operator', () => {
     },
   )
 
-  test('sees each hour as the ledger has it', async () => {
+  test('sees hourly usage that matches the ledger', async () => {
     const { postgres } = gateway.database
-    // As if some had ended at other times: the ledger and the usage say the same of when.
+    // Moves some to other hours, in the ledger and in the usage alike.
     await postgres.query(
       `update usage_entries set ended_at = ended_at - interval '3 hours', day = (ended_at at time zone 'utc' - interval '3 hours')::date
         where account_id = $1`,
@@ -214,7 +214,7 @@ describe('an operator', () => {
     expect(sumOf(rowsOf(await all(within)), 'captured_micros')).toBe(hour?.micros)
   })
 
-  test('narrows it to an account, a key or a model', async () => {
+  test('filters by account, key or model', async () => {
     const ofAccount = rowsOf(await all(`?account_id=${busy.accountId}&group_by=account`))
     expect(ofAccount.map(({ account_id: id }) => id)).toEqual([busy.accountId])
     const ofKey = rowsOf(await all(`?key_id=${busy.second.id}&group_by=key`))
@@ -232,17 +232,17 @@ describe('an operator', () => {
     expectProblem(await all(search), 'invalid_parameter', param)
   })
 
-  test('does not keep the database busy with what takes too long', async () => {
+  test('gets an error for a query that takes too long', async () => {
     const { postgres } = gateway.database
     const search = postgres.transaction((database) => database.query('select pg_sleep($1)', [30]), {
       statementTimeoutMs: 50,
     })
     await expect(search).rejects.toBeInstanceOf(StatementTimeout)
-    // The connection is as good as before, without that patience.
+    // The connection works as before, without the timeout.
     expect((await postgres.query('select pg_sleep($1)', [0.1])).rows).toHaveLength(1)
   })
 
-  test('is nobody with a customer key', async () => {
+  test('needs an operator key', async () => {
     expectProblem(await all('', busy.key), 'access_denied')
   })
 })
