@@ -1,4 +1,4 @@
-/** Things that were made long ago, and what clears them away, without a worker. */
+/** Creates old records, and the dependencies of a sweep without a worker. */
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -17,7 +17,7 @@ import { vendorProviders } from './vendor-providers.ts'
 
 export const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000)
 
-/** The usual terms, with files below `directory` and a vendor that keeps jobs to remix them. */
+/** Default retention, with files below `directory` and a vendor that keeps jobs for remixes. */
 export const clearingOf = async ({
   database: { postgres },
   directory,
@@ -40,7 +40,7 @@ export const exists = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** A task as if it had been accepted then: its row, its event, its hold and its place among the open ones. */
+/** A task as if it had been accepted at that time: its row, event, hold, and open task. */
 export const acceptedAt = async (
   postgres: Postgres,
   owner: { accountId: string; keyId: string },
@@ -83,7 +83,7 @@ export const acceptedAt = async (
   return { id, day }
 }
 
-/** A transcription task as if it had been accepted then, for nothing. */
+/** A transcription task as if it had been accepted at that time, free of charge. */
 export const recordingAt = async (
   postgres: Postgres,
   owner: { accountId: string; keyId: string },

@@ -17,7 +17,7 @@ import type { Ending } from '../../src/videos/task.ts'
 export const keySecret = 'a secret for hashing keys in tests only'
 export const linkSecret = 'a secret for signing links in tests only'
 
-/** An account with money in its pay-as-you-go wallet, in whole units. */
+/** An account with a pay-as-you-go balance, in whole currency units. */
 export const createAccount = async (
   postgres: Postgres,
   { balance = 1000 }: { balance?: number } = {},
@@ -42,7 +42,7 @@ const fill = async (
   ])
 }
 
-/** A subscription of the account with a quota for its cycle. */
+/** Adds a subscription with a quota to the account. */
 export const subscribe = async (
   postgres: Postgres,
   accountId: string,
@@ -81,12 +81,12 @@ export const createKey = async (
   return { id, text }
 }
 
-/** Ends a task as its run would, without a provider and without an engine. */
+/** Ends a task like its workflow would, without a provider or an engine. */
 export const endTask = async (postgres: Postgres, taskId: string, ending: Ending): Promise<void> => {
   const day = dayOfTaskId(taskId) ?? ''
   await postgres.transaction(async (database) => {
     const task = await finishTask(database, day, taskId, ending)
-    if (task === undefined) throw new Error(`${taskId} has ended already`)
+    if (task === undefined) throw new Error(`${taskId} has already ended`)
     const captureMicros = ending.kind === 'completed' ? task.holdMicros : 0
     await settleHold(database, { ...task, taskId, day, captureMicros })
   })
@@ -98,7 +98,7 @@ export interface TestVideo {
   expiresAt: Date
 }
 
-/** Completes a task with a file of the given or of random bytes in the gateway's storage. */
+/** Completes a task with a file of the given or random bytes in the gateway's storage. */
 export const completeTask = async (
   { database, directory }: { database: { postgres: Postgres }; directory: string },
   accountId: string,

@@ -1,6 +1,6 @@
-/** An operator at a gateway. Every answer is held against what the contract says of the operation. */
-import { adminOperations, type AdminOperationId } from '@kinora/contract/admin-operations'
 import { errorsOf, type Operation } from '@kinora/contract/operation'
+/** An operator of a gateway. Validates every response against the contract. */
+import { adminOperations, type AdminOperationId } from '@kinora/contract/operations/admin-operations'
 import Schema from 'typebox/schema'
 import { expect } from 'vitest'
 
@@ -9,16 +9,16 @@ import { createKey, type TestKey } from './factories.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 export interface Given {
-  /** Of the path, whatever it is called there. */
+  /** The path parameter, whatever its name. */
   id?: string
   query?: Record<string, string | number>
   body?: unknown
 }
 
 export interface Operator extends TestKey {
-  /** Calls an operation, whatever comes of it. */
+  /** Calls an operation and returns any response. */
   ask: (operation: AdminOperationId, given?: Given) => Promise<Answer>
-  /** The same where it has to succeed; answers the body. */
+  /** Calls an operation that must succeed and returns the body. */
   call: (operation: AdminOperationId, given?: Given) => Promise<any>
 }
 
@@ -63,7 +63,7 @@ export const createOperator = async (
   }
 }
 
-/** Reads a list to its end, a few at a time, and does something between its pages. */
+/** Reads a list to its end in small pages, and runs a callback between pages. */
 export const readAll = async (
   operator: Operator,
   operation: AdminOperationId,

@@ -1,4 +1,4 @@
-/** An account with something of everything, and a word of its own in all of it by which any of it is recognised. */
+/** An account with data of every kind, all of it marked with a unique word. */
 import { randomBytes } from 'node:crypto'
 
 import { expect } from 'vitest'
@@ -9,7 +9,7 @@ import type { Transcriber } from './recording.ts'
 import { audioForm, wave } from './sound.ts'
 import type { VendorGateway } from './vendor-gateway.ts'
 
-/** What a request can name of an account. */
+/** The ids and names of an account that a request can contain. */
 export interface Named {
   pending: string
   completed: string
@@ -19,9 +19,9 @@ export interface Named {
   privateCharacter: { id: string; username: string }
   media: string
   portrait: string
-  /** A request that was answered at once, as its receipt is found. */
+  /** The id of a metered request, for its receipt. */
   request: string
-  /** A spoken reply, as later messages name it. */
+  /** The id of an audio response, as later messages refer to it. */
   reply: string
 }
 
@@ -31,7 +31,7 @@ export interface PlantedAccount {
   subscriber: TestKey
   word: string
   named: Named
-  /** There to be ended by their own account. */
+  /** Tasks that their own account may cancel. */
   spare: { pending: string; completed: string; transcription: string; character: string }
 }
 
@@ -95,7 +95,7 @@ export const plantAccount = async (
   const written = await recording()
   const refused = await recording({ prompt: `vendor:moderated ${word}` })
   await transcriber.work()
-  // The vendor knows nothing of the account; what was heard is.
+  // The vendor's text does not contain the marker, so it is added to the transcript.
   await postgres.query(
     `update transcription_segments set transcript = replace(transcript::text, 'vendor transcript', $2)::jsonb where task_id = $1`,
     [written, `They said ${word}`],
@@ -139,14 +139,14 @@ export const plantAccount = async (
   }
 }
 
-/** Names of the same shapes, of the same time and next to these in any order, for which there never was anything. */
+/** Ids of the same format and time, adjacent in any order, that never existed. */
 export const neverNamed = (named: Named): Named =>
   JSON.parse(JSON.stringify(named), (_, value: unknown) =>
     typeof value === 'string' ? value.replace(/..$/, (end) => end.replace(/./g, otherDigit)) : value,
   ) as Named
 const otherDigit = (digit: string) => (digit === '0' ? '1' : '0')
 
-/** All the texts in it. */
+/** All strings in a value. */
 export const textsIn = (value: unknown): string[] =>
   typeof value === 'string'
     ? [value]

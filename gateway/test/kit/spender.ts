@@ -1,4 +1,4 @@
-/** Accounts and keys of their own, so that what one request did to the books can be seen. */
+/** Separate accounts and keys, so that the effect of one request on the ledger is visible. */
 import type { Database } from '../../src/platform/postgres.ts'
 import { createAccount, createKey } from './factories.ts'
 
@@ -17,7 +17,7 @@ export const createSpender = async (
   return { account, ...(await createKey(database, account, rest)) }
 }
 
-/** What the account was charged for while it waited, oldest first. */
+/** The metered requests of the account, oldest first. */
 export const meteredRequestsOf = async (database: Database, account: string) => {
   const { rows } = await database.query<Record<string, unknown>>(
     `select operation, model, provider, outcome, hold_micros as held, captured_micros as captured

@@ -1,4 +1,4 @@
-/** All that a request may leave behind, whatever table it is in. */
+/** Everything that a request may leave behind, in any table or file. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -15,7 +15,7 @@ const tablesOf = async ({ database: { postgres } }: Pick<Recorded, 'database'>):
   return rows.map(({ name }) => name)
 }
 
-/** How many rows each table has and a digest of them, and the files; the log of requests is left out, as it always grows. */
+/** The row count and a digest of each table, and the files. The request log is left out, because it always grows. */
 export const wholeRecordOf = async (gateway: Recorded) => {
   const { postgres } = gateway.database
   const digests = (await tablesOf(gateway))
@@ -31,7 +31,7 @@ export const wholeRecordOf = async (gateway: Recorded) => {
   return { ...rows[0], files: files.toSorted() }
 }
 
-/** The tables, of all there are, in which a text stands anywhere. */
+/** The tables that contain a text in any column. */
 export const tablesWith = async (gateway: Pick<Recorded, 'database'>, text: string): Promise<string[]> => {
   const tables = await tablesOf(gateway)
   const finds = tables.map(
@@ -44,7 +44,7 @@ export const tablesWith = async (gateway: Pick<Recorded, 'database'>, text: stri
   return tables.filter((name) => rows[0]?.[name] === true)
 }
 
-/** The name of every column there is. */
+/** The names of all columns. */
 export const columnsOf = async ({ database }: Pick<Recorded, 'database'>): Promise<string[]> => {
   const { rows } = await database.postgres.query<{ name: string }>(
     `select distinct column_name as name from information_schema.columns where table_schema = 'public' order by 1`,

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** Starts something whose periodic refreshes never run, so that only a notification can tell it of a change. */
+/** Starts a service without its periodic refreshes, so that only a notification can update it. */
 export const withoutIntervals = async <Started>(start: () => Promise<Started>): Promise<Started> => {
   vi.useFakeTimers({ toFake: ['setInterval'] })
   try {

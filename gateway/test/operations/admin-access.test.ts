@@ -1,6 +1,6 @@
-import type { Operation } from '@kinora/contract/operation'
 /** Rules that apply to every admin operation. */
 import { adminOperations, type AdminOperationId } from '@kinora/contract/admin-operations'
+import type { Operation } from '@kinora/contract/operation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { ask, expectProblem } from '../kit/answers.ts'

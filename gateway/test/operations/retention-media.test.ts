@@ -355,14 +355,14 @@ describe('leftovers of finished tasks', () => {
     await characterFor(ended)
     await characterFor(open)
     await endTask(gateway.database.postgres, ended, { kind: 'failed', code: 'upstream_error', message: '' })
-    expect(await sweepRows(clearing, live)).toMatchObject({ left: 0 })
+    expect(await sweepRows(clearing, live)).toMatchObject({ leftOver: 0 })
     for (const table of ['media', 'characters']) {
       await query(`update ${table} set created_at = now() - interval '2 hours' where account_id = $1`, [
         accountId,
       ])
     }
 
-    expect(await sweepRows(clearing, live)).toMatchObject({ left: 3 })
+    expect(await sweepRows(clearing, live)).toMatchObject({ leftOver: 3 })
     expect(await readdir(pathOf(`characters/${ended}`))).toEqual([])
     expect(await readdir(pathOf(`characters/${open}`))).toHaveLength(2)
     expect(await mediaOf(ended)).toEqual([])

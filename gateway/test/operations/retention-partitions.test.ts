@@ -18,7 +18,7 @@ import { acceptedAt, clearingOf, daysAgo, recordingAt } from '../kit/expired.ts'
 import { completeTask, createAccount, createKey, endTask } from '../kit/factories.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
 
-const tables = ['metered_requests', 'requests', 'task_events', 'transcription_tasks', 'video_tasks']
+const tables = ['metered_requests', 'request_log', 'task_events', 'transcription_tasks', 'video_tasks']
 const failure = { kind: 'failed', code: 'upstream_error', message: '' } as const
 
 let database: TestDatabase

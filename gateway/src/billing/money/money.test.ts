@@ -20,7 +20,7 @@ const movement: fc.Arbitrary<Movement> = fc.record({
   amountMicros: fc.maxSafeNat(),
 })
 
-test('the two legs of any movement sum to zero and leave one book for another', () => {
+test('the two legs of every movement sum to zero and are in different books', () => {
   fc.assert(
     fc.property(movement, (given) => {
       const [from, to] = legsOf(given)
@@ -41,7 +41,7 @@ test('the two legs of any movement sum to zero and leave one book for another', 
   )
 })
 
-test('a hold followed by any split into capture and release gives every book but revenue what it had', () => {
+test('a hold that is captured and released in any split changes only available and revenue', () => {
   fc.assert(
     fc.property(fc.nat(), fc.nat(), movement, (captured, released, given) => {
       const amounts = { hold: captured + released, capture: captured, release: released }
@@ -56,7 +56,7 @@ test('a hold followed by any split into capture and release gives every book but
   )
 })
 
-test('what is no whole and positive amount never moves, but for an adjustment that takes back', () => {
+test('only positive integer amounts are accepted, except for negative adjustments', () => {
   fc.assert(
     fc.property(
       movement,
@@ -78,7 +78,7 @@ test('what is no whole and positive amount never moves, but for an adjustment th
   )
 })
 
-test('amounts are written with their currency, so that they read back as the same amount', () => {
+test('formatted amounts contain their currency and parse back to the same amount', () => {
   expect(formatAmount(12_345_678, 'USD')).toBe('12.345678 USD')
   expect(formatAmount(400_000, 'EUR')).toBe('0.40 EUR')
   expect(formatAmount(0, 'USD')).toBe('0.00 USD')
