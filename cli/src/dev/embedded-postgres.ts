@@ -5,6 +5,8 @@ import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import pg from 'pg'
+
 import {
   endingWithUs,
   plainEnvironment,
@@ -13,13 +15,13 @@ import {
   type Environment,
 } from './foreign-process.ts'
 import { makePrivateDirectory, preparePlace, useYourOwn, type PostgresPlace } from './postgres-place.ts'
-import { PostgresRefusal, runStatement } from './postgres-wire.ts'
 import { supervise, type Supervised } from './supervise.ts'
 
 const user = 'kinora'
 const database = 'kinora'
 const readyWithinMs = 60_000
 const stopGraceMs = 10_000
+const databaseMissing = '3D000'
 
 interface EmbeddedPostgresOptions {
   /** `<data>/postgres`; its parent must be Kinora's own, as root it is opened for passing through (0711). */
@@ -187,13 +189,13 @@ async function becomeReady(server: Supervised, cluster: string, port: number): P
       // Only once it has the cluster is it ours that answers, and not someone else's on the same port.
       const pid = server.pid()
       if (pid !== undefined && (await postmasterOf(cluster)) === pid) {
-        await runStatement({ port, user, database, timeoutMs: 2_000 })
+        await connectTo(port, database)
         return
       }
     } catch (error) {
       reason = error
-      if (error instanceof PostgresRefusal && error.sqlState === '3D000') {
-        await runStatement({ port, user, database: 'postgres', statement: `CREATE DATABASE ${database}` })
+      if (error instanceof pg.DatabaseError && error.code === databaseMissing) {
+        await connectTo(port, 'postgres', `CREATE DATABASE ${database}`)
         continue
       }
     }
@@ -201,4 +203,25 @@ async function becomeReady(server: Supervised, cluster: string, port: number): P
   }
   const details = [String(reason), server.lastLines()].join('\n')
   throw new Error(`the embedded PostgreSQL did not become ready; ${useYourOwn}\n${details}`)
+}
+
+/** Connects, which also proves that the server is no longer recovering, and runs the statement if there is one. */
+async function connectTo(port: number, databaseName: string, statement?: string): Promise<void> {
+  const client = new pg.Client({
+    host: '127.0.0.1',
+    port,
+    user,
+    database: databaseName,
+    ssl: false,
+    connectionTimeoutMillis: 2_000,
+    query_timeout: 10_000,
+  })
+  // The server may restart while we are connected; without a listener that would end this process.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    if (statement !== undefined) await client.query(statement)
+  } finally {
+    await client.end()
+  }
 }

