@@ -1,19 +1,21 @@
-/** `kinora audit`: the books, audited from the record alone. */
+/** `kinora audit`: audits the ledger from the database alone. */
 import { loadSettings } from '@kinora/gateway/config'
 import { auditBooks } from '@kinora/gateway/main'
 
-/** Prints what was found; the exit code is 1 where anything was. */
+/** Prints the findings and returns the exit code: 1 if any invariant is violated. */
 export const audit = async ({ isJson }: { isJson: boolean }): Promise<number> => {
   const { findings, durationMs } = await auditBooks(loadSettings(['DATABASE_URL', 'LOG_LEVEL']))
-  const broken = findings.filter(({ violations }) => violations > 0)
-  const isSound = broken.length === 0
+  const violated = findings.filter(({ violations }) => violations > 0)
+  const isSound = violated.length === 0
   const lines = findings.flatMap(({ invariant, violations, examples, meaning }) => [
-    `${violations === 0 ? 'holds ' : 'BROKEN'}  ${invariant}${violations === 0 ? '' : `: ${violations}`}`,
-    ...(violations === 0 ? [] : [`        ${meaning}`, ...examples.map((example) => `        ${example}`)]),
+    `${violations === 0 ? 'ok      ' : 'VIOLATED'}  ${invariant}${violations === 0 ? '' : `: ${violations}`}`,
+    ...(violations === 0
+      ? []
+      : [`          ${meaning}`, ...examples.map((example) => `          ${example}`)]),
   ])
   const summary = isSound
-    ? `The books are sound (${durationMs} ms).`
-    : `The books are not sound: ${broken.length} of ${findings.length} rules are broken (${durationMs} ms).`
+    ? `The ledger is consistent (${durationMs} ms).`
+    : `The ledger is inconsistent: ${violated.length} of ${findings.length} invariants are violated (${durationMs} ms).`
   const text = isJson
     ? JSON.stringify({ is_sound: isSound, duration_ms: durationMs, findings })
     : [...lines, summary].join('\n')

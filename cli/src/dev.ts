@@ -1,6 +1,6 @@
 /**
- * Everything on one machine with one command. Uses the PostgreSQL, Redis and Restate that the environment
- * names, and otherwise starts its own under the data directory. Ending it leaves no process behind.
+ * `kinora dev`: runs the whole service on one machine. Uses the PostgreSQL, Redis and Restate that the environment
+ * names, and otherwise starts its own under the data directory. Stops every process that it started.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -40,23 +40,23 @@ const readyWithinMs = 60_000
 
 type Stoppable = { stop: () => Promise<void> }
 
-const parsed = <Value>(file: string, text: string): Value => {
+const parseFile = <Value>(file: string, text: string): Value => {
   try {
     return JSON.parse(text) as Value
   } catch {
     throw new Error(
-      `${file} is not valid JSON. Restore it from a backup, or remove it to start with new ones.`,
+      `${file} is not valid JSON. Restore it from a backup, or delete it to generate new values.`,
     )
   }
 }
 
-/** A private file of ours: read when it is there, made when it is not. Members that an older one lacks are added. */
-const remembered = async <Value extends object>(file: string, make: () => Value): Promise<Value> => {
-  const kept = existsSync(file) ? parsed<Partial<Value>>(file, await readFile(file, 'utf8')) : {}
-  const made = make()
-  const value = { ...made, ...kept }
-  if (Object.keys(made).some((name) => !Object.hasOwn(kept, name))) {
-    // Through another file, so that a crash in between loses nothing.
+/** Reads a private JSON file, or creates it. Adds members that a file of an older version lacks. */
+const readOrCreate = async <Value extends object>(file: string, create: () => Value): Promise<Value> => {
+  const stored = existsSync(file) ? parseFile<Partial<Value>>(file, await readFile(file, 'utf8')) : {}
+  const created = create()
+  const value = { ...created, ...stored }
+  if (Object.keys(created).some((name) => !Object.hasOwn(stored, name))) {
+    // Writes to a temporary file first, so that a crash does not lose the old content.
     await writeFile(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 })
     await rename(`${file}.new`, file)
   }
@@ -64,32 +64,34 @@ const remembered = async <Value extends object>(file: string, make: () => Value)
 }
 
 const assertFree = (port: number) =>
-  new Promise<void>((free, taken) => {
+  new Promise<void>((resolve, reject) => {
     const server = createServer()
-    server.once('error', () => taken(new Error(`Port ${port} is in use. Choose another one with --port.`)))
-    server.listen({ host: '127.0.0.1', port }, () => server.close(() => free()))
+    server.once('error', () => reject(new Error(`Port ${port} is in use. Choose another one with --port.`)))
+    server.listen({ host: '127.0.0.1', port }, () => server.close(() => resolve()))
   })
 
-/** Starts one of our own roles as a process of its own and waits until it says that it is ready. */
+/** Starts a role as a child process. `ready` resolves when the child reports that it is ready. */
 const startRole = (
   role: 'api' | 'worker' | 'local',
   environment: Environment,
   logDirectory: string,
-  say: (message: string) => void,
+  report: (message: string) => void,
 ) => {
   let settle: { ready: () => void; failed: (reason: Error) => void } | undefined
-  const ready = new Promise<void>((isReady, hasFailed) => {
-    const timer = setTimeout(() => hasFailed(new Error(`${role} did not become ready.`)), readyWithinMs)
+  const ready = new Promise<void>((resolve, reject) => {
+    const failLate = () =>
+      reject(new Error(`${role} was not ready within ${readyWithinMs / 1000} s. See ${supervised.logFile}.`))
+    const timer = setTimeout(failLate, readyWithinMs)
     settle = {
-      ready: () => (clearTimeout(timer), isReady()),
-      failed: (reason) => (clearTimeout(timer), hasFailed(reason)),
+      ready: () => (clearTimeout(timer), resolve()),
+      failed: (reason) => (clearTimeout(timer), reject(reason)),
     }
   })
   const supervised = supervise({
     name: role,
     logDirectory,
-    log: say,
-    onGaveUp: (reason) => settle?.failed(new Error(`${role} cannot run: ${reason}`)),
+    log: report,
+    onGaveUp: (reason) => settle?.failed(new Error(`${role} failed to start: ${reason}`)),
     start: (output) => {
       const child = spawn(process.execPath, [program, role], {
         env: environment,
@@ -98,9 +100,9 @@ const startRole = (
       child.on('message', (message) => {
         if ((message as { event?: string }).event === 'ready') settle?.ready()
       })
-      // What cannot even start will not get better by trying again; what was running once is started anew.
+      // A role that fails before it was ready fails the start. One that was ready is restarted.
       child.on('exit', (code) => {
-        if (code !== 0) settle?.failed(new Error(`${role} cannot run:\n${supervised.lastLines()}`))
+        if (code !== 0) settle?.failed(new Error(`${role} failed to start:\n${supervised.lastLines()}`))
       })
       return child
     },
@@ -127,20 +129,20 @@ const welcome = (url: string, { keys, currency }: Prepared, directory: string, s
   API      ${url}/v1
   Key      ${keys.payg}   (development account, topped up with ${developmentBalance(currency)})
   OpenAPI  ${url}/openapi.json
-  Data     ${directory}   (keys of every kind in keys.json, logs in logs/)
+  Data     ${directory}   (more keys in keys.json, logs in logs/)
 
-  Make a video:
+  Create a video:
 
 ${curlFor(url, keys.payg).replace(/^/gm, '    ')}
 
-  Then read it until it is completed, and open its video_url:
+  Poll it until its status is completed, then open its video_url:
 
     curl -H "Authorization: Bearer ${keys.payg}" ${url}/v1/videos/<id>
 
-  Ctrl-C stops everything.
+  Press Ctrl-C to stop.
 `
 
-/** What `dev` itself has to say, in the format of all roles. */
+/** The log of `dev` itself, in the same format as the logs of the roles. */
 const openDevLog = (directory: string): Log => {
   const file = join(directory, 'logs', 'dev.log')
   boundLog(file)
@@ -151,14 +153,14 @@ interface Startup {
   options: DevOptions
   directory: string
   say: (message: string) => void
-  complain: (message: string) => void
-  /** What has been started so far, for it to be stopped in the reverse order. */
+  warn: (message: string) => void
+  /** Everything started so far. It is stopped in reverse order. */
   started: Stoppable[]
-  /** Told once the directory is this run's own. */
+  /** Called when this run holds the lock of the directory. */
   onLocked: () => void
 }
 
-/** The settings of the roles: what the environment gives stands, the rest is made for this directory. */
+/** The settings of the roles. Values from the environment win over those generated for this directory. */
 const settingsFor = (
   { options, directory }: Startup,
   outer: Environment,
@@ -176,12 +178,12 @@ const settingsFor = (
   KEY_HASH_SECRETS: outer['KEY_HASH_SECRETS'] ?? secrets.keyHash,
   LINK_SECRETS: outer['LINK_SECRETS'] ?? secrets.link,
   CREDENTIAL_SECRETS: outer['CREDENTIAL_SECRETS'] ?? secrets.credential,
-  // One person's machine, one address: the limit that protects a public service would only be in the way.
+  // All requests come from one address here, so the limit per address is off.
   LIMIT_ADDRESS_PER_3_MINUTES: outer['LIMIT_ADDRESS_PER_3_MINUTES'] ?? '0',
 })
 
 const startDatabase = async (
-  { directory, say, complain, started }: Startup,
+  { directory, say, warn, started }: Startup,
   outer: Environment,
   port: number,
 ) => {
@@ -192,14 +194,14 @@ const startDatabase = async (
     port,
     environment: outer,
     logDirectory: join(directory, 'logs'),
-    log: complain,
+    log: warn,
   })
   started.push(postgres)
   return postgres.url
 }
 
 const startEngine = async (
-  { directory, say, complain, started }: Startup,
+  { directory, say, warn, started }: Startup,
   outer: Environment,
   ports: Record<'ingress' | 'admin' | 'node', number>,
 ) => {
@@ -211,25 +213,25 @@ const startEngine = async (
     ports,
     environment: outer,
     logDirectory: join(directory, 'logs'),
-    log: complain,
+    log: warn,
   })
   started.push(restate)
   return restate
 }
 
 const startEverything = async (startup: Startup): Promise<Prepared> => {
-  const { options, directory, say, complain, started } = startup
+  const { options, directory, say, warn, started } = startup
   const outer = environmentWith({})
   await assertFree(options.port)
   await mkdir(join(directory, 'logs'), { recursive: true, mode: 0o700 })
   await lockDirectory(directory)
   startup.onLocked()
-  const secrets = await remembered(join(directory, 'secrets.json'), () => ({
+  const secrets = await readOrCreate(join(directory, 'secrets.json'), () => ({
     keyHash: randomBytes(32).toString('hex'),
     link: randomBytes(32).toString('hex'),
     credential: randomBytes(32).toString('hex'),
   }))
-  const keys = await remembered(join(directory, 'keys.json'), createDevelopmentKeys)
+  const keys = await readOrCreate(join(directory, 'keys.json'), createDevelopmentKeys)
   const names = ['postgres', 'ingress', 'admin', 'node', 'worker', 'local'] as const
   const ports = await choosePorts(join(directory, 'ports.json'), names)
 
@@ -244,13 +246,13 @@ const startEverything = async (startup: Startup): Promise<Prepared> => {
     RESTATE_ADMIN_URL: adminUrl,
   })
   const config = loadConfig(environment)
-  say('Preparing the database…')
+  say('Migrating the database…')
   await migrate(config)
   await seedDevelopment(config, keys)
 
-  say('Starting the API, a worker and the built-in provider…')
+  say('Starting the API, the worker and the built-in provider…')
   const roles = (['local', 'worker', 'api'] as const).map((role) =>
-    startRole(role, environment, join(directory, 'logs'), complain),
+    startRole(role, environment, join(directory, 'logs'), warn),
   )
   started.push(...roles)
   await Promise.all(roles.map(({ ready }) => ready))
@@ -262,7 +264,7 @@ const startEverything = async (startup: Startup): Promise<Prepared> => {
         environment,
         logDirectory: join(directory, 'logs'),
         say,
-        complain,
+        warn,
       }),
     )
   }
@@ -277,7 +279,7 @@ export const dev = async (options: DevOptions): Promise<void> => {
     if (!options.isJson) process.stdout.write(`  ${message}\n`)
   }
   let log: Log | undefined
-  const complain = (message: string) => {
+  const warn = (message: string) => {
     process.stderr.write(`  ${message}\n`)
     log?.warn({ problem: message }, 'dev.problem')
   }
@@ -289,14 +291,14 @@ export const dev = async (options: DevOptions): Promise<void> => {
     for (const each of started.toReversed()) await each.stop()
   }
   const stopping = new Promise<undefined>((stop) => {
-    // A terminal and npm may both send one: a repeated signal must not cut the stopping short.
+    // A terminal and npm may both send a signal. A second one must not interrupt the shutdown.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(undefined))
   })
 
   try {
     const prepared = await Promise.race([
       stopping,
-      startEverything({ options, directory, say, complain, started, onLocked }),
+      startEverything({ options, directory, say, warn, started, onLocked }),
     ])
     if (prepared !== undefined) {
       const url = `http://127.0.0.1:${options.port}`

@@ -1,4 +1,4 @@
-/** `kinora doctor`: what this machine has and lacks, how good its engines are, and what to do about it. */
+/** `kinora doctor`: checks programs, services and models, and suggests fixes. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
@@ -10,7 +10,7 @@ import { modelSets } from '@kinora/local/models/model-set'
 import { findPrograms, type Programs } from '@kinora/local/programs'
 import { findFfmpeg, findFonts, type FfmpegTool } from '@kinora/local/sandbox'
 
-/** `absent` is something that everything else works without. */
+/** `absent` means that an optional part is missing. */
 interface Check {
   name: string
   state: 'ok' | 'failed' | 'absent'
@@ -19,7 +19,7 @@ interface Check {
 }
 
 const run = promisify(execFile)
-const askWithinMs = 5_000
+const timeoutMs = 5_000
 const marks = { ok: '✓', failed: '✗', absent: '–' }
 
 const ok = (name: string, detail: string): Check => ({ name, state: 'ok', detail })
@@ -37,23 +37,19 @@ const messageOf = (error: unknown): string => {
 }
 
 const output = async (program: string, args: string[]) =>
-  (await run(program, args, { timeout: askWithinMs, killSignal: 'SIGKILL' })).stdout
+  (await run(program, args, { timeout: timeoutMs, killSignal: 'SIGKILL' })).stdout
 
 const node = (): Check =>
   process.version.startsWith('v24.')
     ? ok('Node', process.version)
-    : failed('Node', process.version, 'install Node 24, or run Kinora through npm, which brings it')
+    : failed('Node', process.version, 'install Node 24, or run Kinora with npm, which includes it')
 
 const installFfmpeg = 'apt-get install ffmpeg'
 const neededEncoders = ['libx264', 'aac', 'libmp3lame', 'libopus', 'flac']
 
 const ffmpeg = (path: string, found: FfmpegTool | Error): Check =>
   found instanceof Error
-    ? failed(
-        'ffmpeg',
-        found.message.split(':', 1)[0] ?? '',
-        `${installFfmpeg}, or say where it is with FFMPEG_PATH`,
-      )
+    ? failed('ffmpeg', found.message.split(':', 1)[0] ?? '', `${installFfmpeg}, or set FFMPEG_PATH`)
     : ok('ffmpeg', `${found.version} (${path})`)
 
 const encoders = async (found: FfmpegTool): Promise<Check> => {
@@ -70,22 +66,22 @@ const ffprobe = async (path: string): Promise<Check> => {
     const version = /^ffprobe version (\S+)/.exec(await output(path, ['-version']))?.[1] ?? 'unknown'
     return ok('ffprobe', `${version} (${path})`)
   } catch (error) {
-    return failed('ffprobe', messageOf(error), `${installFfmpeg}, or say where it is with FFPROBE_PATH`)
+    return failed('ffprobe', messageOf(error), `${installFfmpeg}, or set FFPROBE_PATH`)
   }
 }
 
 const bubblewrap = (found: FfmpegTool): Check =>
   found.sandbox === 'bubblewrap'
-    ? ok('bubblewrap', "callers' files are decoded in a sandbox")
+    ? ok('bubblewrap', 'uploaded files are decoded in a sandbox')
     : absent(
         'bubblewrap',
-        "callers' files are decoded without a sandbox",
+        'uploaded files are decoded without a sandbox',
         'apt-get install bubblewrap; in a container, allow user namespaces',
       )
 
 const espeak = async ({ espeakPath }: Programs): Promise<Check> => {
   if (espeakPath === undefined) {
-    return absent('espeak-ng', 'without it nothing can be spoken', 'apt-get install espeak-ng')
+    return absent('espeak-ng', 'required for speech', 'apt-get install espeak-ng')
   }
   const version = /[\d.]+\d/.exec(await output(espeakPath, ['--version']).catch(() => ''))?.[0] ?? ''
   return ok('espeak-ng', `${version} (${espeakPath})`.trim())
@@ -95,7 +91,7 @@ const pocketsphinx = ({ pocketsphinxPath }: Programs): Check =>
   pocketsphinxPath === undefined
     ? absent(
         'pocketsphinx',
-        'the last resort for English where no model was pulled',
+        'recognizes English if no model is present',
         'apt-get install pocketsphinx pocketsphinx-en-us',
       )
     : ok('pocketsphinx', pocketsphinxPath)
@@ -104,7 +100,7 @@ const fonts = async (): Promise<Check> => {
   const found = await findFonts()
   if (found?.inter === true && found.chinese && found.emoji) return ok('fonts', 'Inter, Chinese and emoji')
   const fix = 'apt-get install fontconfig fonts-inter fonts-droid-fallback fonts-noto-color-emoji'
-  return absent('fonts', 'captions are set in another font, or show boxes for Chinese or emoji', fix)
+  return absent('fonts', 'captions use another font, or show boxes instead of Chinese or emoji', fix)
 }
 
 const startsItsOwn = 'kinora dev starts its own'
@@ -114,7 +110,7 @@ const postgres = async (url: string | undefined): Promise<Check> => {
   try {
     const problem = await findMigrationProblem({ DATABASE_URL: url })
     return problem === undefined
-      ? ok('PostgreSQL', 'answers and is up to date')
+      ? ok('PostgreSQL', 'reachable and up to date')
       : failed('PostgreSQL', problem, 'kinora migrate')
   } catch (error) {
     return failed('PostgreSQL', messageOf(error), 'start it, or correct DATABASE_URL')
@@ -122,10 +118,11 @@ const postgres = async (url: string | undefined): Promise<Check> => {
 }
 
 const redis = async (url: string | undefined): Promise<Check> => {
-  if (url === undefined) return absent('Redis', 'REDIS_URL is not set; one API process needs none')
+  if (url === undefined)
+    return absent('Redis', 'REDIS_URL is not set; only needed with several API processes')
   try {
     await pingRedis(url)
-    return ok('Redis', 'answers')
+    return ok('Redis', 'reachable')
   } catch (error) {
     return failed('Redis', messageOf(error), 'start it, or correct REDIS_URL')
   }
@@ -137,11 +134,11 @@ const restate = async (adminUrl: string | undefined, ingressUrl: string | undefi
   }
   try {
     for (const address of [`${adminUrl}/health`, `${ingressUrl}/restate/health`]) {
-      const response = await fetch(address, { signal: AbortSignal.timeout(askWithinMs) })
+      const response = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) })
       await response.body?.cancel()
-      if (!response.ok) throw new Error(`${address} answers ${response.status}`)
+      if (!response.ok) throw new Error(`${address} responded with ${response.status}`)
     }
-    return ok('Restate', 'answers')
+    return ok('Restate', 'reachable')
   } catch (error) {
     return failed(
       'Restate',
@@ -157,7 +154,7 @@ const models = (directory: ModelDirectory): Check => {
   const detail = `${present} of ${modelSets.length} sets in ${directory.path}`
   if (missing.length === 0) return ok('models', detail)
   const names = missing.map(({ name }) => name).join(', ')
-  return absent('models', `${detail}; not ${names}`, 'kinora models pull [speech|recognition|chat]')
+  return absent('models', `${detail}; missing: ${names}`, 'kinora models pull [speech|recognition|chat]')
 }
 
 const showCheck = ({ name, state, detail, fix }: Check): string =>
@@ -173,10 +170,10 @@ const showEngine = ([model, { engine, quality, pull }]: [string, EngineAccount])
   return [`${mark} ${model.padEnd(28)} ${engine}: ${quality}`, ...better].join('\n')
 }
 
-const lookAround = async () => {
+const runChecks = async () => {
   const settings = loadSettings(['FFMPEG_PATH', 'FFPROBE_PATH', 'MODEL_DIR'])
-  // A service counts as given only where it was named; defaults are for roles that need it.
-  const given = Object.fromEntries(Object.entries(environmentWith({})).filter(([, value]) => value !== ''))
+  // Checks a service only if its address is set explicitly. The defaults are for roles that need it.
+  const explicit = Object.fromEntries(Object.entries(environmentWith({})).filter(([, value]) => value !== ''))
   const [tool, programs] = await Promise.all([
     findFfmpeg(settings.FFMPEG_PATH).catch((error: unknown) => error as Error),
     findPrograms(),
@@ -187,9 +184,9 @@ const lookAround = async () => {
     espeak(programs),
     fonts(),
     tool instanceof Error ? Promise.resolve(undefined) : encoders(tool),
-    postgres(given['DATABASE_URL']),
-    redis(given['REDIS_URL']),
-    restate(given['RESTATE_ADMIN_URL'], given['RESTATE_INGRESS_URL']),
+    postgres(explicit['DATABASE_URL']),
+    redis(explicit['REDIS_URL']),
+    restate(explicit['RESTATE_ADMIN_URL'], explicit['RESTATE_INGRESS_URL']),
   ])
   const checks: Check[] = [
     node(),
@@ -206,9 +203,9 @@ const lookAround = async () => {
   return { checks, engines: describeEngines(directory, programs) }
 }
 
-/** Answers the exit code: 1 where something fails that cannot be done without. */
+/** Returns the exit code: 1 if a required check fails. */
 export const doctor = async ({ isJson }: { isJson: boolean }): Promise<number> => {
-  const { checks, engines } = await lookAround()
+  const { checks, engines } = await runChecks()
   const isHealthy = checks.every(({ state }) => state !== 'failed')
   process.stdout.write(
     isJson
@@ -216,7 +213,7 @@ export const doctor = async ({ isJson }: { isJson: boolean }): Promise<number> =
       : `${[
           ...checks.map(showCheck),
           '',
-          'What answers the audio models:',
+          'Engines of the audio models:',
           '',
           ...Object.entries(engines).map(showEngine),
         ].join('\n')}\n`,

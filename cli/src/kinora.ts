@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The one program: every role of the service, and what an operator does by hand. */
+/** The `kinora` command: all roles of the service and the operator's commands. */
 import { readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 
@@ -8,8 +8,7 @@ import { Command } from 'commander'
 
 import { runRole } from './role.ts'
 
-// Each command loads only what it runs, and what was compiled once is not compiled again: starting is
-// most of what a person waits for.
+// The compile cache and the dynamic imports below shorten the start-up time of each command.
 enableCompileCache()
 
 const exitCodes = { failed: 1, configuration: 78 }
@@ -24,6 +23,11 @@ const readPort = (text: string): number => {
   throw new Error(`--port must be a number between 1 and 65535, got "${text}".`)
 }
 
+const readText = (option: string, text: string): string => {
+  if (text.trim() !== '') return text
+  throw new Error(`${option} must not be empty. Leave it out to use the default.`)
+}
+
 const program = new Command('kinora')
   .description('A self-hosted media generation service.')
   .version(version)
@@ -31,17 +35,17 @@ const program = new Command('kinora')
 
 program
   .command('dev')
-  .description('Run everything on this machine: no account, no database and no vendor needed.')
+  .description('Run the whole service on this machine. Needs no account, database or vendor.')
   .option('--port <port>', 'port of the API', '8787')
-  .option('--data <directory>', 'where data, logs and keys are kept', '.kinora')
-  .option('--json', 'print one line of JSON when ready, and nothing else')
-  .option('--no-open', 'accepted for scripts; no browser is opened either way')
+  .option('--data <directory>', 'directory for data, logs and keys', '.kinora')
+  .option('--json', 'print only one line of JSON, when the service is ready')
+  .option('--no-open', 'accepted for compatibility; no browser is opened')
   .option('--no-models', 'do not pull models in the background')
   .action(async (options: { port: string; data: string; json?: true; models: boolean }) => {
     const { dev } = await import('./dev.ts')
     await dev({
       port: readPort(options.port),
-      directory: options.data,
+      directory: readText('--data', options.data),
       isJson: options.json === true,
       pullsModels: options.models,
     })
@@ -58,7 +62,7 @@ program
 
 program
   .command('worker')
-  .description('Serve the engine: carries video tasks to their end.')
+  .description('Run the workflows that process video tasks.')
   .action(async () => {
     const config = loadConfig()
     const { startWorker } = await import('@kinora/gateway/main')
@@ -67,7 +71,7 @@ program
 
 program
   .command('local')
-  .description('Serve the built-in provider, which makes real videos and speech.')
+  .description('Serve the built-in provider, which renders videos and speech on this machine.')
   .action(async () => {
     const { startLocalProvider } = await import('@kinora/local/server')
     const settings = loadSettings([
@@ -95,17 +99,19 @@ program
 
 program
   .command('migrate')
-  .description('Bring the database up to date.')
+  .description('Apply pending database migrations.')
   .action(async () => {
     const { migrate } = await import('@kinora/gateway/main')
     const applied = await migrate(loadSettings(['DATABASE_URL', 'LOG_LEVEL']))
-    process.stdout.write(applied.length === 0 ? 'Nothing to do.\n' : `Applied ${applied.join(', ')}.\n`)
+    process.stdout.write(
+      applied.length === 0 ? 'The database is up to date.\n' : `Applied ${applied.join(', ')}.\n`,
+    )
   })
 
 program
   .command('retention')
-  .description('Clear away what is past its time, as workers do by themselves.')
-  .option('--dry-run', 'only say what would go')
+  .description('Delete expired data now. Workers also do this on a schedule.')
+  .option('--dry-run', 'list what would be deleted and change nothing')
   .action(async ({ dryRun }: { dryRun?: true }) => {
     const { clear, showExpired } = await import('./retention.ts')
     await (dryRun === true ? showExpired() : clear())
@@ -113,7 +119,7 @@ program
 
 program
   .command('audit')
-  .description('Audit the ledger; ends with 1 where the books are not sound.')
+  .description('Audit the ledger. Exits with 1 if an invariant is violated.')
   .option('--json', 'print one line of JSON')
   .action(async ({ json }: { json?: true }) => {
     const { audit } = await import('./audit.ts')
@@ -122,24 +128,25 @@ program
 
 program
   .command('admin')
-  .description("Operators' keys.")
+  .description('Manage operator keys.')
   .command('create')
-  .description("Make an operator's key, straight in the database; it is printed once.")
+  .description('Create an operator key directly in the database and print it once.')
   .option('--name <name>', 'a name for the key', 'operator')
   .action(async ({ name }: { name: string }) => {
     const { createAdminKey } = await import('@kinora/gateway/seed')
-    const key = await createAdminKey(loadSettings(['DATABASE_URL', 'LOG_LEVEL', 'KEY_HASH_SECRETS']), name)
+    const settings = loadSettings(['DATABASE_URL', 'LOG_LEVEL', 'KEY_HASH_SECRETS'])
+    const key = await createAdminKey(settings, readText('--name', name))
     process.stdout.write(`${key}\n`)
-    process.stderr.write('Keep this key now: it is stored as a hash only and cannot be shown again.\n')
+    process.stderr.write('Save this key now. Only its hash is stored, so it cannot be shown again.\n')
   })
 
-const models = program.command('models').description('The models of the built-in provider.')
+const models = program.command('models').description('Manage the models of the built-in provider.')
 
 models
   .command('pull')
-  .argument('[names...]', 'speech, recognition, chat, or sets by their names; otherwise all but chat')
-  .option('--small', 'only the small ones, which `dev` pulls by itself')
-  .description('Fetch models; what is there is kept.')
+  .argument('[names...]', 'speech, recognition, chat, or names of model sets; all but chat by default')
+  .option('--small', 'only the small models, which `kinora dev` pulls automatically')
+  .description('Download models. Models that are already present are skipped.')
   .action(async (names: string[], { small }: { small?: true }) => {
     const { pull } = await import('./models.ts')
     process.exit(await pull(names, { isSmall: small === true }))
@@ -147,7 +154,7 @@ models
 
 models
   .command('list')
-  .description('Show what can be pulled, and what is there.')
+  .description('List all models and show which are present.')
   .action(async () => {
     const { list } = await import('./models.ts')
     list()
@@ -155,7 +162,7 @@ models
 
 models
   .command('check')
-  .description('Read every file that is there again and compare its hash.')
+  .description('Verify the hash of every model file that is present.')
   .action(async () => {
     const { check } = await import('./models.ts')
     process.exitCode = await check()
@@ -163,26 +170,26 @@ models
 
 program
   .command('doctor')
-  .description('Look at what this machine has and lacks, and say what to do about it.')
+  .description('Check the installation and suggest fixes.')
   .option('--json', 'print one line of JSON')
   .action(async ({ json }: { json?: true }) => {
     const { doctor } = await import('./doctor.ts')
     process.exitCode = await doctor({ isJson: json === true })
   })
 
-/** An address nobody answers at is the likeliest mistake, and the system's own words do not say whose it is. */
-const explained = (error: unknown): string => {
+/** Adds a hint to connection errors, because the system's message does not name the setting to correct. */
+const explain = (error: unknown): string => {
   const { code, message } = error as { code?: unknown; message?: unknown }
   const text = typeof message === 'string' && message !== '' ? message : String(error)
   return code === 'ECONNREFUSED' || code === 'ENOTFOUND'
-    ? `${text}\nNothing answers there. Is PostgreSQL running, and is DATABASE_URL its address?`
+    ? `${text}\nCould not connect. Check that PostgreSQL is running and that DATABASE_URL is its address.`
     : text
 }
 
 try {
   await program.parseAsync()
 } catch (error) {
-  process.stderr.write(`${explained(error)}\n`)
-  // At once: the channel to a process that started this one would keep it alive.
+  process.stderr.write(`${explain(error)}\n`)
+  // An open IPC channel to the parent process would keep this one alive.
   process.exit(error instanceof ConfigError ? exitCodes.configuration : exitCodes.failed)
 }

@@ -1,4 +1,4 @@
-/** `kinora models`: the weights of the built-in provider, pulled, listed and checked. */
+/** `kinora models`: downloads, lists and verifies the models of the built-in provider. */
 import { setGlobalProxyFromEnv } from 'node:http'
 import { join } from 'node:path'
 
@@ -22,8 +22,8 @@ const say = (line: string) => {
   process.stdout.write(`${line}\n`)
 }
 
-/** What a pull tells a person: lines, and where there is a terminal, a bar under them. */
-const createTeller = (terminal: { isTTY?: boolean; write: (text: string) => unknown }) => {
+/** Prints the progress of a pull: lines, and on a terminal a progress bar below them. */
+const createProgressPrinter = (terminal: { isTTY?: boolean; write: (text: string) => unknown }) => {
   let current = ''
   let startedMs = 0
   let drawnMs = 0
@@ -35,8 +35,8 @@ const createTeller = (terminal: { isTTY?: boolean; write: (text: string) => unkn
     say(text)
   }
 
-  const drawBar = (news: Extract<PullProgress, { type: 'download' }>, nowMs: number) => {
-    const { from, receivedBytes, totalBytes } = news
+  const drawBar = (progress: Extract<PullProgress, { type: 'download' }>, nowMs: number) => {
+    const { from, receivedBytes, totalBytes } = progress
     const rate = megabytes(receivedBytes / Math.max(0.1, (nowMs - startedMs) / 1000), 1)
     const share = totalBytes === undefined ? 0 : receivedBytes / totalBytes
     const full = Math.round(Math.min(1, share) * barCells)
@@ -49,32 +49,32 @@ const createTeller = (terminal: { isTTY?: boolean; write: (text: string) => unkn
 
   return {
     wipe,
-    tell(news: PullProgress) {
+    print(progress: PullProgress) {
       const nowMs = performance.now()
-      switch (news.type) {
+      switch (progress.type) {
         case 'waiting':
-          return line('Another pull is under way; waiting for it…')
-        case 'passed-over':
-          return line(`  Passed over ${news.from}: ${news.reason}`)
+          return line('Waiting for another pull to finish…')
+        case 'source-failed':
+          return line(`  Skipped ${progress.from}: ${progress.reason}`)
         case 'complete':
-          return line(`✓ ${news.set} (${megabytes(news.bytes)} MB)`)
+          return line(`✓ ${progress.set} (${megabytes(progress.bytes)} MB)`)
         case 'download':
-          if (news.from !== current) {
-            current = news.from
+          if (progress.from !== current) {
+            current = progress.from
             startedMs = nowMs
             drawnMs = 0
-            const size = news.totalBytes === undefined ? '' : ` (${megabytes(news.totalBytes, 1)} MB)`
-            if (terminal.isTTY !== true) line(`  Fetching ${news.from}${size}…`)
+            const size = progress.totalBytes === undefined ? '' : ` (${megabytes(progress.totalBytes, 1)} MB)`
+            if (terminal.isTTY !== true) line(`  Downloading ${progress.from}${size}…`)
           }
           if (terminal.isTTY !== true || nowMs - drawnMs < redrawEveryMs) return
           drawnMs = nowMs
-          drawBar(news, nowMs)
+          drawBar(progress, nowMs)
       }
     },
   }
 }
 
-/** Ended by Ctrl-C, or by the end of the `kinora dev` that started this. */
+/** Aborts on Ctrl-C or when the parent process, for example `kinora dev`, ends. */
 const untilStopped = (): AbortSignal => {
   const stop = new AbortController()
   for (const event of ['SIGINT', 'SIGTERM', 'disconnect'] as const) {
@@ -90,14 +90,14 @@ const unknownName = (word: string) =>
       .join(', ')}.`,
   )
 
-/** Answers the exit code. */
+/** Returns the exit code. */
 export const pull = async (words: string[], options: { isSmall: boolean }): Promise<number> => {
   const settings = loadSettings(['MODEL_DIR', 'MODEL_HUB_URL', 'MODEL_REGISTRY_URL'])
   const names = setsNamed(words, options.isSmall)
   if ('unknown' in names) throw unknownName(names.unknown)
   setGlobalProxyFromEnv(environmentWith({}))
   const signal = untilStopped()
-  const teller = createTeller(process.stderr)
+  const printer = createProgressPrinter(process.stderr)
   try {
     const { MODEL_REGISTRY_URL: registryUrl } = settings
     const { pulled, failed } = await pullModels({
@@ -106,27 +106,25 @@ export const pull = async (words: string[], options: { isSmall: boolean }): Prom
       hubUrl: settings.MODEL_HUB_URL,
       findRegistry: registryUrl === undefined ? configuredRegistry : async () => registryUrl,
       signal,
-      onProgress: (news) => teller.tell(news),
+      onProgress: (progress) => printer.print(progress),
     })
-    teller.wipe()
+    printer.wipe()
     for (const { set, reasons } of failed) {
-      process.stderr.write(
-        `✗ ${set} could not be pulled:\n${reasons.map((each) => `    ${each}\n`).join('')}`,
-      )
+      process.stderr.write(`✗ Could not download ${set}:\n${reasons.map((each) => `    ${each}\n`).join('')}`)
     }
     if (failed.length > 0) {
       process.stderr.write(
-        'The same command tries again and keeps what is there. MODEL_HUB_URL and MODEL_REGISTRY_URL choose other\n' +
-          `sources; files put into ${settings.MODEL_DIR} by hand count too (docs/models.md).\n`,
+        'Run the same command to retry; complete models are not downloaded again. To use other sources, set\n' +
+          `MODEL_HUB_URL or MODEL_REGISTRY_URL, or copy files into ${settings.MODEL_DIR} (see docs/models.md).\n`,
       )
       return 1
     }
-    say(pulled.length === 0 ? 'Everything is there already.' : `Kept in ${settings.MODEL_DIR}.`)
+    say(pulled.length === 0 ? 'All models are already present.' : `Stored in ${settings.MODEL_DIR}.`)
     return 0
   } catch (error) {
-    teller.wipe()
+    printer.wipe()
     if (!signal.aborted) throw error
-    process.stderr.write('Stopped. What is whole was kept.\n')
+    process.stderr.write('Stopped. Complete models were kept.\n')
     return interrupted
   }
 }
@@ -139,19 +137,19 @@ export const list = (): void => {
   say(`In ${directory}:\n`)
   for (const set of modelSets) {
     const mark = present.has(set.name) ? '✓' : '–'
-    const size = set.files.length === 0 ? 'none here' : `${megabytes(sizeOf(set))} MB`
+    const size = set.files.length === 0 ? 'not available' : `${megabytes(sizeOf(set))} MB`
     const columns = [set.name.padEnd(15), set.purpose.padEnd(12), size.padStart(9), set.licence.padEnd(10)]
     say(`${mark} ${[...columns, set.quality].join('  ')}`)
   }
   if (present.size < modelSets.length)
-    say('\nPull what is missing: kinora models pull [speech|recognition|chat|<set>…]')
+    say('\nTo download missing models, run: kinora models pull [speech|recognition|chat|<set>…]')
 }
 
-/** Reads every file again; answers the exit code. */
+/** Verifies the hash of every file and returns the exit code. */
 export const check = async (): Promise<number> => {
   const { MODEL_DIR: directory } = loadSettings(['MODEL_DIR'])
   const sets = presentSets(directory)
-  if (sets.length === 0) say(`There is nothing in ${directory} yet. Pull something: kinora models pull`)
+  if (sets.length === 0) say(`There are no models in ${directory}. To download some, run: kinora models pull`)
   let exitCode = 0
   for (const set of sets) {
     const wrong: string[] = []
@@ -164,8 +162,8 @@ export const check = async (): Promise<number> => {
       continue
     }
     exitCode = 1
-    say(`✗ ${set.name}: not what it should be: ${wrong.join(', ')}`)
-    say(`    Fetch it anew: rm ${wrong.join(' ')} && kinora models pull ${set.name}`)
+    say(`✗ ${set.name}: wrong hash: ${wrong.join(', ')}`)
+    say(`    Download it again: rm ${wrong.join(' ')} && kinora models pull ${set.name}`)
   }
   return exitCode
 }

@@ -1,4 +1,4 @@
-/** `kinora retention`: what is past its time, counted or cleared away. */
+/** `kinora retention`: counts or deletes expired data. */
 import { loadConfig } from '@kinora/gateway/config'
 import { clearNow, previewRetention } from '@kinora/gateway/main'
 
@@ -8,17 +8,17 @@ const say = (lines: string[]) => process.stdout.write(`${lines.join('\n')}\n`)
 export const showExpired = async (): Promise<void> => {
   const { media, responses, partitions, stuck, orphans } = await previewRetention(loadConfig())
   say([
-    `results past their time: ${media.expired} (${mebibytes(media.expiredBytes)})`,
-    `files that a task left behind: ${media.left}`,
-    `replies no longer kept: ${responses}`,
-    `partitions past their time: ${partitions.length}`,
+    `expired results: ${media.expired} (${mebibytes(media.expiredBytes)})`,
+    `leftover files of tasks: ${media.left}`,
+    `expired idempotency records: ${responses}`,
+    `expired partitions: ${partitions.length}`,
     ...partitions.map(
       ({ name, first, last, sizeBytes }) => `  ${name}, ${first} to ${last}, ${mebibytes(sizeBytes)}`,
     ),
     ...stuck.map(
-      ({ name, first, last }) => `  ${name}, ${first} to ${last}, stays: some of it is still needed`,
+      ({ name, first, last }) => `  ${name}, ${first} to ${last}, retained: it still contains needed rows`,
     ),
-    `files without a record: ${orphans.unknown} (${orphans.known} have one), ${orphans.spooled} left on their way in`,
+    `orphaned files: ${orphans.unknown} (${orphans.known} files have a record), unfinished uploads: ${orphans.spooled}`,
     'Nothing was changed.',
   ])
 }
@@ -26,10 +26,10 @@ export const showExpired = async (): Promise<void> => {
 export const clear = async (): Promise<void> => {
   const { expired, leftOver, responses, partitions, orphans } = await clearNow(loadConfig())
   say([
-    `results removed: ${expired}`,
-    `files removed that a task left behind: ${leftOver}`,
-    `replies forgotten: ${responses}`,
+    `results deleted: ${expired}`,
+    `leftover files of tasks deleted: ${leftOver}`,
+    `idempotency records deleted: ${responses}`,
     `partitions dropped: ${partitions.length}${partitions.map((name) => `\n  ${name}`).join('')}`,
-    `files without a record removed: ${orphans}`,
+    `orphaned files deleted: ${orphans}`,
   ])
 }

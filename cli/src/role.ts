@@ -1,4 +1,4 @@
-/** Runs one role until it is told to stop: by a signal, or by the end of the process that started it. */
+/** Runs one role until a signal arrives or its parent process ends. */
 import type { Log } from '@kinora/gateway/log'
 
 interface Running {
@@ -12,7 +12,7 @@ const waitForStop = () =>
     process.once('disconnect', () => resolve())
   })
 
-/** What Node would print in its own format goes to the log. */
+/** Sends Node's warnings and uncaught exceptions to the structured log. */
 const logProcess = (log: Log): void => {
   process.removeAllListeners('warning')
   process.on('warning', (warning) => log.warn({ err: warning }, 'process.warning'))
@@ -22,7 +22,7 @@ const logProcess = (log: Log): void => {
   })
 }
 
-/** Starts a role with a log of its own. One that cannot start throws why, in words for people. */
+/** Starts a role with its own log. Throws an error with a readable message if it cannot start. */
 export const runRole = async (
   role: string,
   settings: { LOG_LEVEL: string; DRAIN_SECONDS: number },
@@ -35,7 +35,7 @@ export const runRole = async (
   const running = await start(log)
   process.send?.({ event: 'ready' })
   await stop
-  // What does not finish in time is cut off; the record and the engine take it up again.
+  // Work that does not finish in time is cut off. The engine resumes it from the database.
   setTimeout(() => process.exit(0), settings.DRAIN_SECONDS * 1000).unref()
   await running.close()
   process.exit(0)

@@ -1,4 +1,4 @@
-/** What `dev` keeps in its data directory from one run to the next, and what it takes away when it ends. */
+/** The data directory of `dev`: which files survive a restart and which are removed at the end. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -29,7 +29,7 @@ interface Dev extends AsyncDisposable {
   child: ChildProcess
   url: string
   adminKey: string
-  /** Sends the signals, and answers its exit code. */
+  /** Sends the signals and returns the exit code. */
   end: (...signals: NodeJS.Signals[]) => Promise<number | null>
 }
 
@@ -49,9 +49,9 @@ const startDev = async (): Promise<Dev> => {
   }
   const { url, keys } = JSON.parse(output) as { url: string; keys: { admin: string } }
   const end: Dev['end'] = async (...signals) => {
-    const gone = once(child, 'exit')
+    const exited = once(child, 'exit')
     for (const signal of signals) child.kill(signal)
-    const [code] = (await gone) as [number | null]
+    const [code] = (await exited) as [number | null]
     return code
   }
   return {
@@ -78,7 +78,7 @@ const processesBelow = (pid: number): number[] => {
     : children.split(' ').flatMap((id) => [Number(id), ...processesBelow(Number(id))])
 }
 
-test('the key of a provider is sealed under a secret of its own, and opens after a restart', async () => {
+test('the API key of a provider is encrypted with its own secret and readable after a restart', async () => {
   {
     await using dev = await startDev()
     const body = { kind: 'openai', base_url: 'https://acme.example/v1', api_key: 'sk-acme-0123456789' }
@@ -93,17 +93,17 @@ test('the key of a provider is sealed under a secret of its own, and opens after
     expect(await dev.end('SIGTERM')).toBe(0)
     expect(existsSync(inData('dev.pid'))).toBe(false)
   }
-  // A process that lives, and is no run of `dev`: the id of a crashed run was given to it.
+  // Simulates a crashed run whose process id was reused by another program.
   await writeFile(inData('dev.pid'), String(process.pid))
   await using dev = await startDev()
   expect((await providerAt(dev)).body).toMatchObject({ credential_hint: '…6789', problem: null })
   expect([startsIn('api.log'), startsIn('worker.log'), startsIn('dev.log')]).toEqual([2, 2, 2])
-  // As a terminal and npm do, which both send one.
+  // A terminal and npm both send a signal.
   expect(await dev.end('SIGINT', 'SIGINT')).toBe(0)
   expect(existsSync(inData('dev.pid'))).toBe(false)
 })
 
-test('what a killed run leaves behind does not stop the next one, and secrets that it lacks are added', async () => {
+test('dev starts after a killed run and adds secrets that are missing', async () => {
   {
     await using dev = await startDev()
     const below = processesBelow(dev.child.pid ?? 0)

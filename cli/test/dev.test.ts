@@ -14,19 +14,21 @@ import { probe } from '../../gateway/test/kit/sample-video.ts'
 
 const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
 const idleSeconds = Number(process.env['IDLE_SECONDS'] ?? 6)
-/** Times are held to limits only where the machine has nothing else to do, as in `npm run prove:idle`. */
+/** Wall-clock ratios are only checked on an otherwise idle machine, as in `npm run prove:idle`. */
 const isTimed = process.env['IDLE_SECONDS'] !== undefined
 
 interface Dev extends AsyncDisposable {
   child: ChildProcess
   ready: { event: string; url: string; console: null; keys: Record<string, string> }
   readyMs: number
+  /** CPU time that all processes needed until the service was ready. */
+  startCpuSeconds: number
 }
 
 let directory: string
 let port: number
 let otherPort: number
-let firstStart: Dev['ready'] | undefined
+let firstStart: Dev | undefined
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-dev-'))
@@ -34,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-/** Starts it as a person would who has nothing but Node and ffmpeg: no address of any service in sight. */
+/** Starts `dev` in an environment with Node and ffmpeg that names no other service. */
 const startDev = async (): Promise<Dev> => {
   const startedMs = performance.now()
   const child = spawn(
@@ -64,7 +66,7 @@ const startDev = async (): Promise<Dev> => {
     child,
     ready: JSON.parse(output) as Dev['ready'],
     readyMs: performance.now() - startedMs,
-    // Nothing outlives a test that failed half way.
+    startCpuSeconds: processorSeconds(child.pid ?? 0),
     [Symbol.asyncDispose]: async () => {
       if (child.exitCode !== null) return
       child.kill('SIGTERM')
@@ -73,7 +75,7 @@ const startDev = async (): Promise<Dev> => {
   }
 }
 
-/** Every process below the given one, itself included. */
+/** All descendants of a process, including itself. */
 const processesBelow = (root: number): number[] => {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -81,7 +83,7 @@ const processesBelow = (root: number): number[] => {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
       parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
     } catch {
-      // It ended while we looked.
+      // The process ended in the meantime.
     }
   }
   const isBelow = (pid: number): boolean =>
@@ -89,7 +91,7 @@ const processesBelow = (root: number): number[] => {
   return [...parents.keys()].filter(isBelow)
 }
 
-/** Seconds of processor time used so far below a process, by those alive and those already ended and counted. */
+/** CPU seconds used so far by a process and its descendants, including children that have ended. */
 const processorSeconds = (root: number): number =>
   processesBelow(root).reduce((sum, pid) => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -100,6 +102,19 @@ const processorSeconds = (root: number): number =>
     return sum + ticks.reduce((total, each) => total + Number(each), 0) / 100
   }, 0)
 
+/** Processor time used since the previous call, in percent of one core. Not a number for an empty interval. */
+const measureLoad = (root: number) => {
+  let before = { seconds: processorSeconds(root), ms: performance.now() }
+  return () => {
+    const now = { seconds: processorSeconds(root), ms: performance.now() }
+    const elapsedSeconds = (now.ms - before.ms) / 1000
+    if (elapsedSeconds < idleSeconds) return Number.NaN
+    const load = ((now.seconds - before.seconds) / elapsedSeconds) * 100
+    before = now
+    return load
+  }
+}
+
 const stop = async (dev: Dev) => {
   const below = processesBelow(dev.child.pid ?? 0)
   dev.child.kill('SIGINT')
@@ -109,11 +124,12 @@ const stop = async (dev: Dev) => {
 }
 const isDefunct = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
 
-test('with nothing but Node and ffmpeg one command serves the first real video, and Ctrl-C leaves nothing behind', async () => {
+test('dev renders a video with only Node and ffmpeg installed, and Ctrl-C stops all processes', async () => {
   await using dev = await startDev()
-  firstStart = dev.ready
-  console.log(`first start: ready in ${Math.round(dev.readyMs)} ms`)
-  if (isTimed) expect(dev.readyMs).toBeLessThan(20_000)
+  firstStart = dev
+  console.log(
+    `first start: ready in ${Math.round(dev.readyMs)} ms, ${dev.startCpuSeconds.toFixed(1)} s of CPU time`,
+  )
   expect(dev.ready).toEqual({
     event: 'ready',
     url: `http://127.0.0.1:${port}`,
@@ -138,18 +154,19 @@ test('with nothing but Node and ffmpeg one command serves the first real video, 
   const created = await create(keys['payg'])
   expect(created.status).toBe(200)
   let video = created.body
-  while (video['status'] !== 'completed') {
-    expect(video['status']).not.toBe('failed')
-    await new Promise((resolve) => setTimeout(resolve, 250))
+  const readStatus = async () => {
     ;({ body: video } = await ask(`${url}/v1/videos/${String(created.body['id'])}`, keys['payg']))
+    return video['status']
   }
+  await expect.poll(readStatus, { interval: 250 }).toMatch(/^(completed|failed)$/)
+  expect(video['status']).toBe('completed')
   const renderMs = performance.now() - startedMs
   console.log(`10 s of 1280x720 completed in ${Math.round(renderMs)} ms`)
-  if (isTimed) expect(renderMs).toBeLessThan(30_000)
 
   const { seconds, ...film } = await probe(String(video['video_url']))
   expect(film).toEqual({ codec: 'h264', soundCodec: 'aac', width: 1280, height: 720 })
   expect(seconds).toBeCloseTo(10, 1)
+  if (isTimed) expect(renderMs / 1000 / seconds).toBeLessThan(3)
 
   const codes = {
     expired: await create(keys['expired']),
@@ -175,24 +192,27 @@ test('with nothing but Node and ffmpeg one command serves the first real video, 
   expect(await stop(dev)).toEqual({ code: 0, left: [] })
 })
 
-test('a second start is quick, keeps keys and videos, and is next to idle when nobody calls', async () => {
+test('a second start costs less than the first, retains keys, and is almost idle without requests', async () => {
   await using dev = await startDev()
-  console.log(`second start: ready in ${Math.round(dev.readyMs)} ms`)
-  if (isTimed) expect(dev.readyMs).toBeLessThan(8_000)
-  // Nothing is made anew.
-  expect(dev.ready).toEqual(firstStart)
+  console.log(
+    `second start: ready in ${Math.round(dev.readyMs)} ms, ${dev.startCpuSeconds.toFixed(1)} s of CPU time`,
+  )
+  expect(dev.startCpuSeconds).toBeLessThan(firstStart?.startCpuSeconds ?? 0)
+  if (isTimed) expect(dev.readyMs).toBeLessThan(firstStart?.readyMs ?? 0)
+  expect(dev.ready).toEqual(firstStart?.ready)
   expect((await ask(`${dev.ready.url}/v1/models`, dev.ready.keys['payg'])).status).toBe(200)
 
   const root = dev.child.pid ?? 0
-  // What starting up left to do is not idling.
-  await new Promise((resolve) => setTimeout(resolve, 2_000))
-  const before = processorSeconds(root)
-  await new Promise((resolve) => setTimeout(resolve, idleSeconds * 1_000))
-  const share = ((processorSeconds(root) - before) / idleSeconds) * 100
+  // The first intervals may still contain work of the start-up.
+  const load = measureLoad(root)
+  let loadPercent = Number.NaN
+  const readLoad = () => (loadPercent = load())
+  await expect
+    .poll(readLoad, { interval: (idleSeconds * 1000) / 5, timeout: idleSeconds * 20_000 })
+    .toBeLessThan(5)
   console.log(
-    `idle for ${idleSeconds} s: ${processesBelow(root).length} processes used ${share.toFixed(1)} % of one core`,
+    `idle for ${idleSeconds} s: ${processesBelow(root).length} processes used ${loadPercent.toFixed(1)} % of one core`,
   )
-  expect(share).toBeLessThan(5)
 
   const second = spawn(
     process.execPath,
@@ -201,12 +221,12 @@ test('a second start is quick, keeps keys and videos, and is next to idle when n
       stdio: ['ignore', 'ignore', 'pipe'],
     },
   )
-  const [complaint] = (await once(second.stderr, 'data')) as [Buffer]
-  expect(complaint.toString()).toContain('already runs on')
+  const [message] = (await once(second.stderr, 'data')) as [Buffer]
+  expect(message.toString()).toContain('already uses')
   expect(await stop(dev)).toEqual({ code: 0, left: [] })
 })
 
-test('without ffmpeg it says so at once, and what to do about it', async () => {
+test('dev fails without ffmpeg and names the package to install', async () => {
   const child = spawn(
     process.execPath,
     [program, 'dev', '--no-models', '--port', String(port), '--data', join(directory, 'without-ffmpeg')],
@@ -215,11 +235,11 @@ test('without ffmpeg it says so at once, and what to do about it', async () => {
       stdio: ['ignore', 'ignore', 'pipe'],
     },
   )
-  let complaint = ''
+  let message = ''
   child.stderr.on('data', (chunk: Buffer) => {
-    complaint += chunk.toString()
+    message += chunk.toString()
   })
   const [code] = (await once(child, 'exit')) as [number | null]
   expect(code).toBe(1)
-  expect(complaint).toContain('/nowhere/ffmpeg was not found: install it (apt-get install ffmpeg)')
+  expect(message).toContain('/nowhere/ffmpeg was not found: install it (apt-get install ffmpeg)')
 })

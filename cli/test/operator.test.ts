@@ -22,7 +22,7 @@ const kinora = (parameters: string[], environment: Record<string, string>, signa
     signal,
   })
 
-test("an operator's first key is made straight in the database, printed once and stored as a hash", async () => {
+test('admin create prints the key once and stores only its hash', async () => {
   await using database = await createDatabase()
   const environment = { DATABASE_URL: database.url, KEY_HASH_SECRETS: keySecret }
   const { stdout } = await kinora(['admin', 'create', '--name', 'first'], environment)
@@ -33,25 +33,27 @@ test("an operator's first key is made straight in the database, printed once and
   ])
 })
 
-test('a database that is up to date has nothing to migrate', async () => {
+test('migrate changes nothing in a database that is up to date', async () => {
   await using database = await createDatabase()
   const { stdout } = await kinora(['migrate'], { DATABASE_URL: database.url })
-  expect(stdout).toBe('Nothing to do.\n')
+  expect(stdout).toBe('The database is up to date.\n')
 })
 
-test('an audit says which rules hold, and ends with 1 where the books are not sound', async () => {
+test('audit lists every invariant and exits with 1 if one is violated', async () => {
   await using database = await createDatabase()
   const environment = { DATABASE_URL: database.url }
   const accountId = await createAccount(database.postgres)
   const { stdout } = await kinora(['audit'], environment)
-  expect(stdout).toMatch(/^holds {3}balances_match_legs$/m)
-  expect(stdout).toMatch(/The books are sound \(\d+ ms\)\.\n$/)
+  expect(stdout).toMatch(/^ok {8}balances_match_legs$/m)
+  expect(stdout).toMatch(/The ledger is consistent \(\d+ ms\)\.\n$/)
 
   await database.postgres.query('update balances set available_micros = available_micros + 1')
   await expect(kinora(['audit'], environment)).rejects.toMatchObject({
     code: 1,
     stdout: expect.stringMatching(
-      new RegExp(`BROKEN {2}balances_match_legs: 1\n[^]*${accountId} payg[^]*not sound: 1 of \\d+ rules`),
+      new RegExp(
+        `VIOLATED {2}balances_match_legs: 1\n[^]*${accountId} payg[^]*inconsistent: 1 of \\d+ invariants`,
+      ),
     ) as string,
   })
   const failed = await kinora(['audit', '--json'], environment).catch((error: { stdout: string }) => error)
@@ -63,7 +65,7 @@ test('an audit says which rules hold, and ends with 1 where the books are not so
   })
 })
 
-test('an empty database is migrated in order', async () => {
+test('migrate applies all migrations to an empty database in order', async () => {
   await using database = await createDatabase()
   await database.postgres.query('drop schema public cascade')
   await database.postgres.query('create schema public')
@@ -71,7 +73,7 @@ test('an empty database is migrated in order', async () => {
   expect(stdout).toMatch(/^Applied 0001-accounts-and-keys\.sql, 0002-billing\.sql, /)
 })
 
-test('what is missing or out of reach is said with what to do, and with an exit code of its own', async () => {
+test('invalid settings exit with 78 and an unreachable database with 1, each with a fix in the message', async () => {
   await expect(kinora(['api'], {})).rejects.toMatchObject({
     code: 78,
     stderr: expect.stringContaining('DATABASE_URL is required'),
@@ -82,11 +84,11 @@ test('what is missing or out of reach is said with what to do, and with an exit 
   })
   await expect(kinora(['migrate'], { DATABASE_URL: 'postgres://127.0.0.1:9/none' })).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('is DATABASE_URL its address?'),
+    stderr: expect.stringContaining('Check that PostgreSQL is running and that DATABASE_URL is its address.'),
   })
 })
 
-test.for(['abc', '0', '65536', '80.5', '-1', ''])('dev --port %s is refused', async (port, { signal }) => {
+test.for(['abc', '0', '65536', '80.5', '-1', ''])('dev rejects --port %s', async (port, { signal }) => {
   await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-operator-'))
   await expect(kinora(['dev', '--port', port, '--data', directory.path], {}, signal)).rejects.toMatchObject({
     code: 1,
@@ -95,8 +97,20 @@ test.for(['abc', '0', '65536', '80.5', '-1', ''])('dev --port %s is refused', as
   })
 })
 
+test('an empty option is rejected', async () => {
+  await expect(kinora(['dev', '--data', ''], {})).rejects.toMatchObject({
+    code: 1,
+    stderr: '--data must not be empty. Leave it out to use the default.\n',
+  })
+  const environment = { DATABASE_URL: 'postgres://127.0.0.1:9/none', KEY_HASH_SECRETS: keySecret }
+  await expect(kinora(['admin', 'create', '--name', ' '], environment)).rejects.toMatchObject({
+    code: 1,
+    stderr: '--name must not be empty. Leave it out to use the default.\n',
+  })
+})
+
 describe('a role', () => {
-  /** What a role needs beside a database; nothing answers where its engine should be. */
+  /** The settings that a role needs. No engine listens at these addresses. */
   const environmentOf = async (databaseUrl: string, directory: string) => ({
     DATABASE_URL: databaseUrl,
     KEY_HASH_SECRETS: keySecret,
@@ -113,10 +127,10 @@ describe('a role', () => {
       'worker',
       /^CURRENCY is EUR, but this instance was started with USD\. Set CURRENCY=USD for every role\.\n$/,
     ],
-  ])('%s does not start in another currency than that of its database', async (role, message) => {
+  ])('%s does not start with a currency that differs from its database', async (role, message) => {
     await using database = await createDatabase()
     await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-operator-'))
-    // A worker makes no amounts, so it never changes the currency, even where there are none.
+    // A worker creates no amounts, so it never changes the currency, even in a database without amounts.
     if (role === 'api') await createAccount(database.postgres)
     await database.postgres.query(`insert into instance_settings (settings, currency) values ('{}', 'USD')`)
     const environment = await environmentOf(database.url, directory.path)
@@ -127,7 +141,7 @@ describe('a role', () => {
     })
   })
 
-  test('api warns of links that nobody else can open, and says how to mend them', async () => {
+  test('api warns if other machines cannot open its links and names the setting to change', async () => {
     await using database = await createDatabase()
     await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-operator-'))
     const environment = await environmentOf(database.url, directory.path)
@@ -168,7 +182,7 @@ describe.each(readers)('%s on a database that is not up to date', (command) => {
     }
   }
 
-  test('an empty one: ends with 1 and says what to run', async ({ signal }) => {
+  test('exits with 1 and names the command to run if the database is empty', async ({ signal }) => {
     await using database = await createDatabase()
     await database.postgres.query('drop schema public cascade')
     await database.postgres.query('create schema public')
@@ -179,7 +193,7 @@ describe.each(readers)('%s on a database that is not up to date', (command) => {
     })
   })
 
-  test('one that lacks some migrations: names them', async ({ signal }) => {
+  test('exits with 1 and names the missing migrations', async ({ signal }) => {
     await using database = await createDatabase()
     const { rows } = await database.postgres.query<{ name: string }>(
       `delete from migrations where name in (select name from migrations order by name desc limit 2)

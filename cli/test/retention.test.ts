@@ -15,9 +15,9 @@ import { recordOf, testEnvironment } from '../../gateway/test/kit/start-gateway.
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
 
-test('what is past its time is told without being touched, and cleared when that is asked for', async () => {
+test('retention --dry-run lists expired data without changing it, and retention deletes it', async () => {
   await using database = await createDatabase()
-  const directory = await mkdtemp(join(tmpdir(), 'kinora-past-'))
+  const directory = await mkdtemp(join(tmpdir(), 'kinora-retention-'))
   const kinora = async (...parameters: string[]) => {
     const environment = { PATH: process.env['PATH'], ...testEnvironment(database.url, directory) }
     const { stdout } = await run(process.execPath, [program, 'retention', ...parameters], {
@@ -39,25 +39,25 @@ test('what is past its time is told without being touched, and cleared when that
 
     const preview = await kinora('--dry-run')
     expect(preview).toEqual([
-      'results past their time: 1 (1.0 MiB)',
-      'files that a task left behind: 0',
-      'replies no longer kept: 0',
-      'partitions past their time: 2',
+      'expired results: 1 (1.0 MiB)',
+      'leftover files of tasks: 0',
+      'expired idempotency records: 0',
+      'expired partitions: 2',
       expect.stringMatching(/^  video_tasks_default, [0-9-]{10} to [0-9-]{10}, 0\.\d MiB$/),
       expect.stringMatching(/^  task_events_default, /),
-      'files without a record: 0 (0 have one), 0 left on their way in',
+      'orphaned files: 0 (0 files have a record), unfinished uploads: 0',
       'Nothing was changed.',
     ])
     expect(await recordOf({ database, directory })).toEqual(before)
 
     expect(await kinora()).toEqual([
-      'results removed: 1',
-      'files removed that a task left behind: 0',
-      'replies forgotten: 0',
+      'results deleted: 1',
+      'leftover files of tasks deleted: 0',
+      'idempotency records deleted: 0',
       'partitions dropped: 2',
       '  task_events_default',
       '  video_tasks_default',
-      'files without a record removed: 0',
+      'orphaned files deleted: 0',
     ])
     const { rows } = await database.postgres.query<Record<string, number>>(
       `select (select count(*) from video_tasks) as tasks,

@@ -4,19 +4,19 @@ import { join } from 'node:path'
 
 import { commandLineOf } from './foreign-process.ts'
 
-/** `kinora dev`, however it was started. The id of a run that crashed may be another process's by now. */
+/** Whether a command line is `kinora dev`. The process id of a crashed run may have been reused. */
 const isDev = (commandLine: string): boolean => /kinora(?:\.ts)? (?:\S+ )*dev(?: |$)/.test(commandLine)
 
 /**
- * Two runs on one data directory would stop each other's servers, so the second one is refused. The file goes with the
- * process, however that ends; one that a killed run left behind is recognised.
+ * Rejects a second run on the same data directory, because the two would stop each other's servers. The lock file is
+ * removed on exit. A file left by a killed run is ignored.
  */
 export async function lockDirectory(directory: string): Promise<void> {
   const file = join(directory, 'dev.pid')
   const holder = Number(await readFile(file, 'utf8').catch(() => ''))
   if (holder > 0 && holder !== process.pid && isDev(commandLineOf(holder))) {
     throw new Error(
-      `kinora dev (process ${holder}) already runs on ${directory}. Choose another one with --data.`,
+      `kinora dev (process ${holder}) already uses ${directory}. Stop it, or choose another directory with --data.`,
     )
   }
   await writeFile(file, String(process.pid), { mode: 0o600 })

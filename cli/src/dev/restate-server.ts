@@ -7,20 +7,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { plainEnvironment, startForeign, stopLeftover, type Environment } from './foreign-process.ts'
 import { supervise, type Supervised } from './supervise.ts'
 
-const useYourOwn = 'set RESTATE_INGRESS_URL and RESTATE_ADMIN_URL to use a Restate server of your own'
+const useYourOwn = 'Set RESTATE_INGRESS_URL and RESTATE_ADMIN_URL to use your own Restate server.'
 const nodeName = 'kinora'
 const readyWithinMs = 60_000
 const stopGraceMs = 10_000
 
 interface RestateServerOptions {
-  /** `<data>/restate`; the server's data goes into it. */
+  /** `<data>/restate`, which contains the data of the server. */
   directory: string
   ports: { ingress: number; admin: number; node: number }
   environment: Environment
   logDirectory: string
-  /** Suspends at every await, so that tests replay each handler from its journal all the time. */
+  /** Suspends at every await, so that tests replay each handler from its journal. */
   alwaysReplay?: boolean
-  /** Counts only on the first start in a directory. */
+  /** Takes effect only on the first start in a directory. */
   partitions?: number
   log?: (message: string) => void
   onGaveUp?: (reason: string) => void
@@ -52,7 +52,7 @@ export async function startRestateServer(options: RestateServerOptions): Promise
     start: (output) => {
       const child = startForeign({
         command: binary,
-        // The directory is an argument so that the next run can tell this process from others.
+        // The directory is an argument so that the next run can identify this process.
         arguments: ['--no-logo', '--base-dir', baseDirectory],
         environment,
         output,
@@ -81,11 +81,11 @@ export async function startRestateServer(options: RestateServerOptions): Promise
 function findBinary(): string {
   const platform = `${process.platform}-${process.arch}`
   try {
-    // Looked up from the package that depends on it, which is where every package manager puts it.
+    // Resolved from the package that depends on it, which works with every package manager.
     const parent = createRequire(import.meta.url).resolve('@restatedev/restate-server/package.json')
     return createRequire(parent).resolve(`@restatedev/restate-server-${platform}/bin/restate-server`)
   } catch (error) {
-    throw new Error(`there is no Restate server for ${platform} in this installation; ${useYourOwn}`, {
+    throw new Error(`This installation has no Restate server for ${platform}. ${useYourOwn}`, {
       cause: error,
     })
   }
@@ -107,21 +107,20 @@ function settings(options: RestateServerOptions): Record<string, string> {
 
     RESTATE_DISABLE_TELEMETRY: 'true',
     DO_NOT_TRACK: '1',
-    // Looking for a newer release cannot be switched off and complains offline, and the first queries that ask
-    // whether it is ready complain when it is not.
+    // Silences the update check, which cannot be disabled and fails offline, and the readiness queries that fail
+    // until the server is ready.
     RESTATE_LOG_FILTER: 'warn,octocrab=off,restate_admin::query_utils=error',
     RESTATE_LOG_DISABLE_ANSI_CODES: 'true',
     RESTATE_SHUTDOWN_TIMEOUT: '5s',
 
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '128 MiB',
     RESTATE_BIFROST__RECORD_CACHE_MEMORY_SIZE: '16 MiB',
-    // Per partition. More than one Node process can serve would starve it, and then nothing moves any more.
+    // Per partition. More invocations than one Node process can serve would starve it and stop all progress.
     RESTATE_WORKER__INVOKER__CONCURRENT_INVOCATIONS_LIMIT: '20',
     ...(alwaysReplay && { RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: '0s' }),
 
-    // Nobody looks at these figures in development, and one node has no others to keep in touch with. What is
-    // left when idle is mostly a clock thread without a setting. The gossip tick would be next, but the server
-    // is ready only after ten of them.
+    // These settings reduce CPU use while idle. Development needs no metrics, and a single node has no peers. The
+    // gossip interval keeps its default, because the server becomes ready only after ten gossip ticks.
     RESTATE_DISABLE_PROMETHEUS: 'true',
     RESTATE_ROCKSDB_PERF_LEVEL: 'disable',
     RESTATE_WORKER__STORAGE__ROCKSDB_DISABLE_STATISTICS: 'true',
@@ -136,20 +135,20 @@ function settings(options: RestateServerOptions): Record<string, string> {
   }
 }
 
-// The server's own data is locked while it runs, and it does not say by whom.
+// The server locks its data while it runs, but the lock does not name the process.
 async function stopEarlierRun(pidFile: string, baseDirectory: string): Promise<void> {
   if (!existsSync(pidFile)) return
   const pid = Number.parseInt(await readFile(pidFile, 'utf8'), 10)
   if (!(pid > 1)) return
-  const isIt = (commandLine: string): boolean => commandLine.includes(`--base-dir ${baseDirectory} `)
-  await stopLeftover(pid, isIt, 'SIGTERM', stopGraceMs)
+  const isRestate = (commandLine: string): boolean => commandLine.includes(`--base-dir ${baseDirectory} `)
+  await stopLeftover(pid, isRestate, 'SIGTERM', stopGraceMs)
 }
 
 async function becomeReady(server: Supervised, adminUrl: string): Promise<void> {
   const deadline = Date.now() + readyWithinMs
   let reason = ''
   while (Date.now() < deadline && !server.gaveUp()) {
-    // Its health is green before the partitions are there; a query needs them all.
+    // The health endpoint succeeds before the partitions are ready. A query needs all partitions.
     try {
       const response = await fetch(`${adminUrl}/query`, {
         method: 'POST',
@@ -166,5 +165,5 @@ async function becomeReady(server: Supervised, adminUrl: string): Promise<void> 
     await sleep(50)
   }
   const details = [reason, server.lastLines()].join('\n')
-  throw new Error(`the Restate server did not become ready; ${useYourOwn}\n${details}`)
+  throw new Error(`The Restate server did not become ready. ${useYourOwn}\n${details}`)
 }

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +27,10 @@ function shell(script: string): (output: number) => ChildProcess {
   return (output) => spawn('/bin/sh', ['-c', script], { cwd: directory, stdio: ['ignore', output, output] })
 }
 
-function keep(start: (output: number) => ChildProcess, onMessage = () => {}): Supervised {
+/** A command that runs until it is killed. */
+const runForever = 'exec tail -f /dev/null'
+
+function superviseThing(start: (output: number) => ChildProcess, onMessage = () => {}): Supervised {
   supervised = supervise({
     name: 'thing',
     logDirectory: directory,
@@ -50,66 +54,72 @@ function isAlive(pid: number): boolean {
 
 function pidOf(thing: Supervised): number {
   const pid = thing.pid()
-  if (pid === undefined) throw new Error('it does not run')
+  if (pid === undefined) throw new Error('The process is not running.')
   return pid
 }
 
-test('starts a killed process again and appends to its log', async () => {
-  const thing = keep(shell('echo started; exec sleep 60'))
+test('restarts a killed process and appends to its log', async () => {
+  const thing = superviseThing(shell(`echo started; ${runForever}`))
   await expect.poll(() => readFile(thing.logFile, 'utf8')).toBe('started\n')
   const first = pidOf(thing)
   process.kill(first, 'SIGKILL')
   await expect.poll(() => readFile(thing.logFile, 'utf8')).toBe('started\nstarted\n')
   expect(pidOf(thing)).not.toBe(first)
-  expect(messages).toEqual(['thing ended (SIGKILL), starting it again in 200 ms'])
+  expect(messages).toEqual(['thing exited (SIGKILL). Restarting it in 200 ms.'])
 })
 
-test('waits longer after each end in a row', async () => {
-  // A machine that is slow to run it takes nothing from how long it lived.
-  vi.spyOn(performance, 'now').mockReturnValue(0)
-  keep(shell('exit 1'))
-  await expect.poll(() => messages.length).toBeGreaterThanOrEqual(3)
-  expect(messages.slice(0, 3)).toEqual([
-    'thing ended (exit code 1), starting it again in 200 ms',
-    'thing ended (exit code 1), starting it again in 400 ms',
-    'thing ended (exit code 1), starting it again in 800 ms',
-  ])
+test('doubles the delay after each early exit', async () => {
+  // The performance clock is faked too, so that a slow machine does not make the process look healthy.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  let exited = Promise.withResolvers<void>()
+  const start = vi.fn(shell('exit 1'))
+  superviseThing(start, () => exited.resolve())
+  for (const [index, delayMs] of [200, 400, 800].entries()) {
+    await exited.promise
+    exited = Promise.withResolvers<void>()
+    expect(messages.at(-1)).toBe(`thing exited (exit code 1). Restarting it in ${delayMs} ms.`)
+    vi.advanceTimersByTime(delayMs - 1)
+    expect(start).toHaveBeenCalledTimes(index + 1)
+    vi.advanceTimersByTime(1)
+    expect(start).toHaveBeenCalledTimes(index + 2)
+  }
 })
 
 test('retries a program that cannot be started', async () => {
-  keep((output) => spawn('/nonexistent/program', { stdio: ['ignore', output, output] }))
+  superviseThing((output) => spawn('/nonexistent/program', { stdio: ['ignore', output, output] }))
   await expect.poll(() => messages.length).toBeGreaterThanOrEqual(2)
   expect(messages[0]).toContain('ENOENT')
 })
 
-test('keeps the log of the run before, and tells of its own run alone', async () => {
+test('appends to the log of the previous run, and lastLines contains only the current run', async () => {
   await writeFile(join(directory, 'thing.log'), 'old\n')
-  const thing = keep(shell('echo new; exec sleep 60'))
+  const thing = superviseThing(shell(`echo new; ${runForever}`))
   await expect.poll(() => readFile(thing.logFile, 'utf8')).toBe('old\nnew\n')
   expect(thing.lastLines()).toBe('new')
 })
 
-test('moves a log that has grown large aside, over the one before', async () => {
+test('rotates a large log at the start and overwrites the previous rotation', async () => {
   const large = 'x'.repeat(11 * 1024 * 1024)
   await writeFile(join(directory, 'thing.log'), large)
   await writeFile(join(directory, 'thing.log.1'), 'older\n')
-  const thing = keep(shell('echo new; exec sleep 60'))
+  const thing = superviseThing(shell(`echo new; ${runForever}`))
   await expect.poll(() => readFile(thing.logFile, 'utf8')).toBe('new\n')
   expect((await readFile(`${thing.logFile}.1`)).length).toBe(large.length)
 })
 
-test('does so while it runs as well, and its process goes on in the emptied log', async () => {
+test('rotates a large log while the process runs, which then writes to the truncated log', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  const thing = keep(shell('echo first; while [ ! -e go ]; do sleep 0.02; done; echo second; exec sleep 60'))
+  const thing = superviseThing(shell(`echo first; mkfifo go; read -r line < go; echo second; ${runForever}`))
   await expect.poll(() => readFile(thing.logFile, 'utf8')).toBe('first\n')
   await writeFile(thing.logFile, 'x'.repeat(11 * 1024 * 1024), { flag: 'a' })
   vi.advanceTimersByTime(60_000)
-  await writeFile(join(directory, 'go'), '')
+  await expect.poll(() => existsSync(join(directory, 'go'))).toBe(true)
+  await writeFile(join(directory, 'go'), 'go\n')
   await expect.poll(() => readFile(thing.logFile, 'utf8')).toBe('second\n')
 })
 
-test('stop ends the process for good', async () => {
-  const thing = keep(shell('exec sleep 60'))
+test('a stopped process is not restarted', async () => {
+  const thing = superviseThing(shell(runForever))
   const pid = pidOf(thing)
   await Promise.all([thing.stop(), thing.stop()])
   expect(isAlive(pid)).toBe(false)
@@ -117,26 +127,31 @@ test('stop ends the process for good', async () => {
   expect(messages).toEqual([])
 })
 
-test('stop kills what does not end within the grace', async () => {
-  const thing = keep(shell('trap "" TERM; echo deaf; while :; do sleep 0.05; done'))
+test('stop kills a process that does not exit within the grace period', async () => {
+  const thing = superviseThing(shell(`trap "" TERM; echo ignoring; ${runForever}`))
   const pid = pidOf(thing)
-  await expect.poll(() => readFile(thing.logFile, 'utf8')).toContain('deaf')
-  await thing.stop('SIGTERM', 100)
+  await expect.poll(() => readFile(thing.logFile, 'utf8')).toContain('ignoring')
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const stopped = thing.stop('SIGTERM', 5_000)
+  vi.advanceTimersByTime(4_999)
+  expect(isAlive(pid)).toBe(true)
+  vi.advanceTimersByTime(1)
+  await stopped
   expect(isAlive(pid)).toBe(false)
 })
 
-test('stop while waiting for the next start means there is none', async () => {
+test('stop cancels a scheduled restart', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const start = vi.fn(shell('exit 1'))
-  const ended = Promise.withResolvers<void>()
-  const thing = keep(start, () => ended.resolve())
-  await ended.promise
+  const exited = Promise.withResolvers<void>()
+  const thing = superviseThing(start, () => exited.resolve())
+  await exited.promise
   await thing.stop()
   vi.advanceTimersByTime(60_000)
   expect(start).toHaveBeenCalledTimes(1)
 })
 
-test('gives up on a process that only ever ends, and says so once', async () => {
+test('gives up on a process that keeps exiting and reports it once', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   const onGaveUp = vi.fn()
   const thing = supervise({

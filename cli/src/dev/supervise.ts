@@ -6,38 +6,37 @@ import { boundLog, lastLines, sizeOf } from './log-file.ts'
 
 const firstDelayMs = 200
 const longestDelayMs = 5_000
-const healthyLifeMs = 10_000
-const endsBeforeGivingUp = 30
+const healthyAfterMs = 10_000
+const exitsBeforeGivingUp = 30
 const boundLogEveryMs = 60_000
 
 interface SuperviseOptions {
   /** Names the process in messages and its log file, `<logDirectory>/<name>.log`. */
   name: string
   logDirectory: string
-  /** Starts the process once; `output` is the descriptor of the log file for its stdout and stderr. */
+  /** Starts the process. `output` is the descriptor of the log file for its stdout and stderr. */
   start: (output: number) => ChildProcess
-  /** Told in one line about every unexpected end. */
+  /** Receives one line for every unexpected exit. */
   log: (message: string) => void
-  /** Told once when the process ended thirty times in a row without ever living ten seconds. */
+  /** Called once, when the process has exited thirty times in a row within ten seconds of its start. */
   onGaveUp?: (reason: string) => void
 }
 
 export interface Supervised {
   name: string
   logFile: string
-  /** The id of the running process; undefined between an end and the next start. */
+  /** The id of the running process, or undefined between an exit and the next start. */
   pid(): number | undefined
   /** The running process, for its IPC channel. */
   child(): ChildProcess | undefined
-  /** The end of what it wrote in this run. */
+  /** The last lines that the process wrote in this run. */
   lastLines(): string
-  /** Whether it was given up. */
   gaveUp(): boolean
-  /** Ends the process and waits until it is gone; what did not end within the grace is killed. */
+  /** Stops the process and waits for its exit. Kills it if it does not exit within the grace period. */
   stop(signal?: NodeJS.Signals, graceMs?: number): Promise<void>
 }
 
-/** Keeps one child process running until it is stopped. */
+/** Runs one child process and restarts it whenever it exits, until it is stopped. */
 export function supervise({ name, logDirectory, start, log, onGaveUp }: SuperviseOptions): Supervised {
   mkdirSync(logDirectory, { recursive: true })
   const logFile = join(logDirectory, `${name}.log`)
@@ -46,11 +45,11 @@ export function supervise({ name, logDirectory, start, log, onGaveUp }: Supervis
   const bounding = setInterval(() => boundLog(logFile), boundLogEveryMs).unref()
 
   let running: ChildProcess | undefined
-  let gone: Promise<void> = Promise.resolve()
+  let exited: Promise<void> = Promise.resolve()
   let nextStart: NodeJS.Timeout | undefined
   let stopping: Promise<void> | undefined
   let gaveUp = false
-  let shortLives = 0
+  let earlyExits = 0
 
   function launch(): void {
     nextStart = undefined
@@ -60,42 +59,42 @@ export function supervise({ name, logDirectory, start, log, onGaveUp }: Supervis
     try {
       child = start(output)
     } catch (error) {
-      ended(String(error), startedAt)
+      handleExit(String(error), startedAt)
       return
     } finally {
       // The child has its own copy of the descriptor.
       closeSync(output)
     }
     running = child
-    gone = new Promise((resolve) => {
+    exited = new Promise((resolve) => {
       const end = (reason: string): void => {
         if (running !== child) return
         running = undefined
         resolve()
-        ended(reason, startedAt)
+        handleExit(reason, startedAt)
       }
       child.once('exit', (code, signal) => {
         end(signal === null ? `exit code ${code}` : signal)
       })
-      // A process that could not be started has no exit event; a failed message or signal is no end.
+      // A process that failed to start emits no exit event. Other errors, such as a failed message, are not an exit.
       child.on('error', (error) => {
         if (child.pid === undefined) end(error.message)
       })
     })
   }
 
-  function ended(reason: string, startedAt: number): void {
+  function handleExit(reason: string, startedAt: number): void {
     if (stopping !== undefined) return
-    shortLives = performance.now() - startedAt < healthyLifeMs ? shortLives + 1 : 1
-    if (shortLives >= endsBeforeGivingUp) {
+    earlyExits = performance.now() - startedAt < healthyAfterMs ? earlyExits + 1 : 1
+    if (earlyExits >= exitsBeforeGivingUp) {
       gaveUp = true
-      const summary = `${name} keeps ending (${reason}), see ${logFile}`
+      const summary = `${name} keeps exiting (${reason}). See ${logFile}.`
       log(summary)
       onGaveUp?.(summary)
       return
     }
-    const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** (shortLives - 1))
-    log(`${name} ended (${reason}), starting it again in ${delayMs} ms`)
+    const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** (earlyExits - 1))
+    log(`${name} exited (${reason}). Restarting it in ${delayMs} ms.`)
     nextStart = setTimeout(launch, delayMs)
   }
 
@@ -108,7 +107,7 @@ export function supervise({ name, logDirectory, start, log, onGaveUp }: Supervis
     const kill = setTimeout(() => {
       child.kill('SIGKILL')
     }, graceMs)
-    await gone
+    await exited
     clearTimeout(kill)
   }
 

@@ -1,6 +1,6 @@
-import { errorsOf, type Operation } from '@kinora/contract/operation'
 /** An operator of a gateway. Validates every response against the contract. */
 import { adminOperations, type AdminOperationId } from '@kinora/contract/admin-operations'
+import { errorsOf, type Operation } from '@kinora/contract/operation'
 import Schema from 'typebox/schema'
 import { expect } from 'vitest'
 

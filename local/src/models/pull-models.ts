@@ -95,7 +95,7 @@ const pullFile = async (pull: Pull, wanted: WantedFile): Promise<string[]> => {
       if (error instanceof DirectoryFailure || pull.signal.aborted) throw error
       const reason = error instanceof Error ? error.message : String(error)
       reasons.push(`${nameOf(source)}: ${reason}`)
-      pull.onProgress({ type: 'passed-over', from: nameOf(source), reason })
+      pull.onProgress({ type: 'source-failed', from: nameOf(source), reason })
     }
   }
   return reasons

@@ -4,7 +4,7 @@ import type { ModelFile, ModelSet, PackageFile, Source } from './model-set.ts'
 export type PullProgress =
   | { type: 'waiting' }
   | { type: 'download'; from: string; receivedBytes: number; totalBytes: number | undefined }
-  | { type: 'passed-over'; from: string; reason: string }
+  | { type: 'source-failed'; from: string; reason: string }
   | { type: 'complete'; set: string; bytes: number }
 
 export interface PullOptions {
@@ -15,7 +15,7 @@ export interface PullOptions {
   findRegistry: () => Promise<string>
   signal: AbortSignal
   limits?: DownloadLimits
-  onProgress?: (news: PullProgress) => void
+  onProgress?: (progress: PullProgress) => void
 }
 
 export interface WantedFile {
@@ -47,10 +47,10 @@ export interface Pull {
   /** The tarballs that were read, each with what went wrong. */
   tarballs: Map<string, Error | undefined>
   registry: () => Promise<string>
-  /** With `from` its progress is news. */
+  /** With `from` its progress is progress. */
   fetch: (
     url: string,
     options?: { from?: string; signal?: AbortSignal },
   ) => AsyncGenerator<Buffer, void, undefined>
-  onProgress: (news: PullProgress) => void
+  onProgress: (progress: PullProgress) => void
 }
