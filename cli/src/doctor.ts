@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 
 import { environmentWith, loadSettings } from '@kinora/gateway/config'
 import { findMigrationProblem, pingRedis } from '@kinora/gateway/main'
-import { describeEngines, type EngineAccount } from '@kinora/local/engines'
+import { describeEngines, type EngineStatus } from '@kinora/local/engines'
 import { openModelDirectory, type ModelDirectory } from '@kinora/local/models/model-directory'
 import { modelSets } from '@kinora/local/models/model-set'
 import { findPrograms, type Programs } from '@kinora/local/programs'
@@ -163,7 +163,7 @@ const showCheck = ({ name, state, detail, fix }: Check): string =>
     ...(fix === undefined ? [] : [`${' '.repeat(16)}→ ${fix}`]),
   ].join('\n')
 
-const showEngine = ([model, { engine, quality, pull }]: [string, EngineAccount]): string => {
+const showEngine = ([model, { engine, quality, pull }]: [string, EngineStatus]): string => {
   const mark = engine === 'none' ? marks.failed : pull === undefined ? marks.ok : marks.absent
   const better =
     pull === undefined ? [] : [`${' '.repeat(31)}→ ${engine === 'none' ? '' : 'better: '}${pull}`]

@@ -1,15 +1,15 @@
-/** What the provider and the process of a model say to each other. */
+/** The messages between the provider and the process of a model. */
 
-/** `more` lets the run go on by one piece; a run starts with a few of them in hand. */
+/** `more` grants the run one more chunk. A run starts with a credit of `chunksAhead` chunks. */
 export type ToModel<Task> =
   | { type: 'run'; run: number; task: Task }
   | { type: 'more'; run: number }
   | { type: 'stop'; run: number }
 
-export type FromModel<Piece> =
-  | { type: 'chunk'; run: number; chunk: Piece }
+export type FromModel<Chunk> =
+  | { type: 'chunk'; run: number; chunk: Chunk }
   | { type: 'end'; run: number }
   | { type: 'failed'; run: number; message: string; code: string | undefined }
 
-/** How many pieces may be under way to a reader that has not asked for them yet. */
+/** How many chunks a model may produce ahead of its reader. */
 export const chunksAhead = 2

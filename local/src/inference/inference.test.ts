@@ -35,7 +35,7 @@ function numbers(counts: Count[]): number[] {
   return counts.map(({ number }) => number)
 }
 
-test('pieces come in order, and one process serves all tasks', async () => {
+test('chunks arrive in order, and one process serves all tasks', async () => {
   const inference = open()
   const [first, second] = await Promise.all([all(inference, { until: 3 }), all(inference, { until: 2 })])
   expect(numbers(first)).toEqual([0, 1, 2, 3])
@@ -43,7 +43,7 @@ test('pieces come in order, and one process serves all tasks', async () => {
   expect(events).toEqual(['local.model_started'])
 })
 
-test('a reader that stops reading stops the model a few pieces on', async () => {
+test('a reader that stops reading pauses the model after a few chunks', async () => {
   const inference = open()
   const run = inference.run({ until: 1000 }, never)
   await run.next()
@@ -53,7 +53,7 @@ test('a reader that stops reading stops the model a few pieces on', async () => 
   expect(next?.number).toBeLessThanOrEqual(5)
 })
 
-test('an aborted task ends at once and the next has its turn', async () => {
+test('an aborted task ends at once and the next one starts', async () => {
   const inference = open()
   const stop = new AbortController()
   const run = inference.run({ until: 1_000_000 }, stop.signal)
@@ -64,7 +64,7 @@ test('an aborted task ends at once and the next has its turn', async () => {
   expect(after[0]?.pid).toBe(value!.pid)
 })
 
-test('whoever gives up waiting leaves the line', async () => {
+test('a task that is aborted while it waits leaves the queue', async () => {
   const inference = open({ mostWaiting: 1 })
   const run = inference.run({ until: 10 }, never)
   await run.next()
@@ -78,7 +78,7 @@ test('whoever gives up waiting leaves the line', async () => {
   expect(await patient).toHaveLength(2)
 })
 
-test('a refused task tells its code, a broken one does not, and the process goes on', async () => {
+test('a refused task has an error code, a failed one has none, and the process continues', async () => {
   const inference = open()
   await expect(all(inference, { until: 1, refuse: true })).rejects.toMatchObject({
     code: 'too_hard',
@@ -92,7 +92,7 @@ test('a refused task tells its code, a broken one does not, and the process goes
   expect(events).toEqual(['local.model_started'])
 })
 
-test('a process that dies fails its task, and the next task gets a new one', async () => {
+test('a process that dies fails its task, and the next task gets a new process', async () => {
   const inference = open()
   const run = inference.run({ until: 1, hang: true }, never)
   const { value } = await run.next()
@@ -108,7 +108,7 @@ test('a process that hangs is killed', async () => {
   expect(events).toContain('local.model_hung')
 })
 
-test('a process without work ends, and a task that comes then is served', async () => {
+test('an idle process ends, and a later task gets a new process', async () => {
   const inference = open({ idleMs: 1 })
   const pids = new Set<number>()
   await expect
@@ -121,7 +121,7 @@ test('a process without work ends, and a task that comes then is served', async 
   await expect.poll(() => count('local.model_ended') - count('local.model_started')).toBe(0)
 })
 
-test('closing fails what runs and what waits', async () => {
+test('closing fails running and waiting tasks', async () => {
   const inference = open()
   const run = inference.run({ until: 1, hang: true }, never)
   await run.next()

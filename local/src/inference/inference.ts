@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 
 import type { Log } from '../log.ts'
 import type { FromModel, ToModel } from './inference-message.ts'
-import { createTurns } from './request-queue.ts'
+import { createRequestQueue } from './request-queue.ts'
 
-/** The model's process failed a task; `code` is set where it said why in words fit for the caller. */
+/** The process of a model failed a task. `code` is set if code and message may be shown to the client. */
 export class InferenceFailure extends Error {
   readonly code: string | undefined
 
@@ -16,49 +16,49 @@ export class InferenceFailure extends Error {
   }
 }
 
-/** Too many tasks wait for this model already. */
+/** Too many tasks are waiting for this model. */
 export class InferenceBusy extends Error {}
 
 export interface InferenceOptions {
-  /** For the log. */
+  /** Appears in log events and error messages. */
   name: string
-  /** The program of the process, which calls `serveInference`. */
+  /** The module that the process runs. It calls `serveInference`. */
   program: URL
-  /** How many tasks may wait for their turn. */
+  /** How many tasks may wait. */
   mostWaiting: number
-  /** After so long without a task the process ends, and with it what the model holds in memory. */
+  /** The process ends after this time without a task, which frees the memory of the model. */
   idleMs: number
-  /** A process that says nothing for so long while something is expected of it is taken for hung, and killed. */
+  /** A process that has a task and sends nothing for this time is killed. */
   standstillMs?: number
   log: Log
 }
 
-/** A model in a process of its own, started with its first task. Tasks have their turns one after the other. */
-export interface Inference<Task, Piece> {
+/** A model in its own process, which starts with the first task. Tasks run one after the other. */
+export interface Inference<Task, Chunk> {
   /**
-   * Pieces come as they are made. Leaving the loop, or the signal, stops the run at once; the next task's turn comes
-   * when the model has let go of this one.
+   * Yields chunks as the model produces them. Leaving the loop or aborting the signal stops the run at once. The next
+   * task starts when the model has confirmed the end of this one.
    */
-  run: (task: Task, signal: AbortSignal) => AsyncGenerator<Piece, void, undefined>
-  /** Ends the process. What runs or waits fails, and nothing runs afterwards. */
+  run: (task: Task, signal: AbortSignal) => AsyncGenerator<Chunk, void, undefined>
+  /** Ends the process. Running and waiting tasks fail, and later ones are rejected. */
   close: () => Promise<void>
 }
 
-interface Running<Piece> {
+interface Running<Chunk> {
   model: ChildProcess
-  chunks: Piece[]
+  chunks: Chunk[]
   ended: boolean
   failure: Error | undefined
   wake: () => void
 }
 
 const defaultStandstillMs = 300_000
-const keptErrorCharacters = 4000
+const errorTailCharacters = 4000
 
-export function createInference<Task, Piece>(options: InferenceOptions): Inference<Task, Piece> {
+export function createInference<Task, Chunk>(options: InferenceOptions): Inference<Task, Chunk> {
   const { name, log, standstillMs = defaultStandstillMs } = options
-  const turns = createTurns(options.mostWaiting)
-  const running = new Map<number, Running<Piece>>()
+  const queue = createRequestQueue(options.mostWaiting)
+  const running = new Map<number, Running<Chunk>>()
   const alive = new Map<ChildProcess, Promise<void>>()
   let current: ChildProcess | undefined
   let idle: NodeJS.Timeout | undefined
@@ -79,10 +79,10 @@ export function createInference<Task, Piece>(options: InferenceOptions): Inferen
     log('local.model_started', { model: name, pid: child.pid })
     let errors = ''
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      errors = (errors + text).slice(-keptErrorCharacters)
+      errors = (errors + text).slice(-errorTailCharacters)
     })
-    child.on('message', (message: FromModel<Piece>) => receive(message))
-    const gone = new Promise<void>((resolve) => {
+    child.on('message', (message: FromModel<Chunk>) => receive(message))
+    const exited = new Promise<void>((resolve) => {
       const end = (outcome: string) => {
         if (current === child) current = undefined
         alive.delete(child)
@@ -99,17 +99,17 @@ export function createInference<Task, Piece>(options: InferenceOptions): Inferen
       child.once('error', (error) => child.pid === undefined && end(`error ${error.message}`))
       child.once('close', (code, signal) => end(code === null ? `signal ${signal}` : `exit ${code}`))
     })
-    alive.set(child, gone)
+    alive.set(child, exited)
     return child
   }
 
-  function letGo(): void {
+  function stopIdle(): void {
     current?.kill()
-    // A task that comes now gets a process of its own and not one that is about to end.
+    // The next task starts a new process instead of using one that is about to end.
     current = undefined
   }
 
-  function receive(message: FromModel<Piece>): void {
+  function receive(message: FromModel<Chunk>): void {
     const state = running.get(message.run)
     if (state === undefined) return
     if (message.type === 'chunk') state.chunks.push(message.chunk)
@@ -118,7 +118,7 @@ export function createInference<Task, Piece>(options: InferenceOptions): Inferen
     state.wake()
   }
 
-  async function news(state: Running<Piece>): Promise<void> {
+  async function nextMessage(state: Running<Chunk>): Promise<void> {
     const standstill = setTimeout(() => {
       log('local.model_hung', { model: name, pid: state.model.pid }, 'warn')
       state.model.kill('SIGKILL')
@@ -130,48 +130,49 @@ export function createInference<Task, Piece>(options: InferenceOptions): Inferen
     }
   }
 
-  async function* run(task: Task, signal: AbortSignal): AsyncGenerator<Piece, void, undefined> {
+  async function* run(task: Task, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined> {
     signal.throwIfAborted()
-    const turn = turns.take(signal)
-    if (turn === undefined) throw new InferenceBusy(`Too many tasks wait for ${name}.`)
-    const release = await turn
+    const acquired = queue.acquire(signal)
+    if (acquired === undefined)
+      throw new InferenceBusy(`Too many tasks are waiting for ${name}. Try again later.`)
+    const release = await acquired
     if (closed || signal.aborted) release()
     signal.throwIfAborted()
     if (closed) throw new InferenceFailure(`The process of ${name} was closed.`)
     const id = ++runs
     const model = start()
-    const state: Running<Piece> = { model, chunks: [], ended: false, failure: undefined, wake: () => {} }
+    const state: Running<Chunk> = { model, chunks: [], ended: false, failure: undefined, wake: () => {} }
     running.set(id, state)
-    const tell = (message: ToModel<Task>) => {
-      // A process that just ended is told of by its exit.
+    const send = (message: ToModel<Task>) => {
+      // If the process has just ended, its exit event fails the run.
       if (model.connected) model.send(message, () => {})
     }
     const onAbort = () => state.wake()
     signal.addEventListener('abort', onAbort)
     try {
-      tell({ type: 'run', run: id, task })
+      send({ type: 'run', run: id, task })
       for (;;) {
         signal.throwIfAborted()
         const chunk = state.chunks.shift()
         if (chunk !== undefined) {
-          tell({ type: 'more', run: id })
+          send({ type: 'more', run: id })
           yield chunk
         } else if (state.failure !== undefined) throw state.failure
         else if (state.ended) return
-        else await news(state)
+        else await nextMessage(state)
       }
     } finally {
       signal.removeEventListener('abort', onAbort)
-      if (!state.ended) tell({ type: 'stop', run: id })
+      if (!state.ended) send({ type: 'stop', run: id })
       void afterLast(id, state).then(release)
     }
   }
 
-  async function afterLast(id: number, state: Running<Piece>): Promise<void> {
-    while (!state.ended) await news(state)
+  async function afterLast(id: number, state: Running<Chunk>): Promise<void> {
+    while (!state.ended) await nextMessage(state)
     running.delete(id)
     clearTimeout(idle)
-    idle = setTimeout(letGo, options.idleMs)
+    idle = setTimeout(stopIdle, options.idleMs)
     idle.unref()
   }
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
-/** What is used of onnxruntime. It is pulled like the weights, so its own types are not at hand. */
+/** The part of onnxruntime that is used here. It is pulled like the weights, so its own types are not available. */
 export interface Tensor {
   readonly data: Float32Array
   readonly dims: readonly number[]
@@ -9,13 +9,13 @@ export interface Tensor {
 }
 
 export interface Session {
-  /** Only the results that are named are handed over. */
+  /** Returns only the named results. */
   run: (feeds: Record<string, Tensor>, results: readonly string[]) => Promise<Record<string, Tensor>>
   release: () => Promise<void>
 }
 
 export interface Onnx {
-  /** A file, or the bytes of one. */
+  /** The path of a model file, or its bytes. */
   open: (model: string | Uint8Array) => Promise<Session>
   floats: (data: Float32Array, dims: number[]) => Tensor
   integers: (values: readonly number[], dims: number[]) => Tensor
@@ -35,19 +35,19 @@ interface Runtime {
 
 const threads = 2
 
-/** `folder` is the set `onnxruntime`, which holds the package as `npm` would have laid it out. */
+/** `folder` is the model set `onnxruntime`, which contains the package in the layout of npm. */
 export function loadOnnx(folder: string): Onnx {
   const runtime = createRequire(path.join(folder, '/'))('onnxruntime-node') as Runtime
   const options = {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
-    // Errors only: the quantised weights draw warnings that nobody can act on.
+    // Errors only: the quantized weights cause warnings that require no action.
     logSeverityLevel: 3,
     extra: {
       session: {
-        // Unpacks a quantised matrix once instead of with every token: a token costs a fourth of the processor time.
+        // Unpacks a quantized matrix once instead of for every token, which reduces the CPU time per token to a fourth.
         disable_quant_qdq: '1',
-        // Waiting threads sleep, so that they take nothing from renders next door.
+        // Waiting threads sleep instead of spinning, which leaves the CPU to renders.
         intra_op: { allow_spinning: '0' },
       },
     },

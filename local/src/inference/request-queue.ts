@@ -1,18 +1,18 @@
 type Release = () => void
 
-interface Turns {
-  /** Undefined where too many wait already. Whoever gives up waiting leaves the line at once. */
-  take: (signal: AbortSignal) => Promise<Release> | undefined
+interface RequestQueue {
+  /** Undefined if the queue is full. A request whose signal is aborted leaves the queue at once. */
+  acquire: (signal: AbortSignal) => Promise<Release> | undefined
 }
 
-/** One at a time, in the order of asking. */
-export function createTurns(mostWaiting: number): Turns {
-  const line: (() => void)[] = []
-  let taken = false
+/** Admits one request at a time, in the order of arrival. */
+export function createRequestQueue(mostWaiting: number): RequestQueue {
+  const waiting: (() => void)[] = []
+  let busy = false
 
   function release(): void {
-    const next = line.shift()
-    if (next === undefined) taken = false
+    const next = waiting.shift()
+    if (next === undefined) busy = false
     else next()
   }
 
@@ -27,23 +27,23 @@ export function createTurns(mostWaiting: number): Turns {
   async function wait(signal: AbortSignal): Promise<Release> {
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
-        line.splice(line.indexOf(enter), 1)
+        waiting.splice(waiting.indexOf(enter), 1)
         reject(signal.reason as Error)
       }
       const enter = () => {
         signal.removeEventListener('abort', leave)
         resolve()
       }
-      line.push(enter)
+      waiting.push(enter)
       signal.addEventListener('abort', leave, { once: true })
     })
     return once()
   }
 
   return {
-    take: (signal) => {
-      if (taken) return line.length < mostWaiting ? wait(signal) : undefined
-      taken = true
+    acquire: (signal) => {
+      if (busy) return waiting.length < mostWaiting ? wait(signal) : undefined
+      busy = true
       return Promise.resolve(once())
     },
   }

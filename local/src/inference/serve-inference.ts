@@ -1,6 +1,6 @@
 import { chunksAhead, type FromModel, type ToModel } from './inference-message.ts'
 
-/** A failure whose code and words may be shown to whoever asked. */
+/** A failure whose code and message may be shown to the client. */
 export class RefusedTask extends Error {
   readonly code: string
 
@@ -12,26 +12,26 @@ export class RefusedTask extends Error {
 }
 
 /**
- * The model's side, to be called once by the program of its process. Runs one task after the other, and waits before
- * each further piece until its reader has room.
+ * The model's side of the protocol, called once by the module of its process. Runs one task after the other. Pauses a
+ * task that has no credit for further chunks.
  */
-export function serveInference<Task, Piece>(
-  run: (task: Task, signal: AbortSignal) => AsyncIterable<Piece>,
+export function serveInference<Task, Chunk>(
+  run: (task: Task, signal: AbortSignal) => AsyncIterable<Chunk>,
 ): void {
-  const running = new Map<number, { stop: AbortController; room: number; wake: () => void }>()
-  const send = (message: FromModel<Piece>) => process.send?.(message)
+  const running = new Map<number, { stop: AbortController; credit: number; wake: () => void }>()
+  const send = (message: FromModel<Chunk>) => process.send?.(message)
 
   async function work(id: number, task: Task): Promise<void> {
-    const state = { stop: new AbortController(), room: chunksAhead, wake: () => {} }
+    const state = { stop: new AbortController(), credit: chunksAhead, wake: () => {} }
     const { signal } = state.stop
     running.set(id, state)
     try {
       for await (const chunk of run(task, signal)) {
-        while (state.room === 0 && !signal.aborted) {
+        while (state.credit === 0 && !signal.aborted) {
           await new Promise<void>((resolve) => (state.wake = resolve))
         }
         if (signal.aborted) break
-        state.room--
+        state.credit--
         send({ type: 'chunk', run: id, chunk })
       }
       send({ type: 'end', run: id })
@@ -51,10 +51,10 @@ export function serveInference<Task, Piece>(
     }
     const state = running.get(message.run)
     if (state === undefined) return
-    if (message.type === 'more') state.room++
+    if (message.type === 'more') state.credit++
     else state.stop.abort()
     state.wake()
   })
-  // Nobody is left to work for.
+  // The parent process has ended.
   process.on('disconnect', () => process.exit(0))
 }

@@ -1,10 +1,10 @@
-/** Whoever was asked did not answer at all, so there is no use in asking for something else there. */
-export class NoAnswer extends Error {}
+/** The source does not respond at all, so other downloads from it would fail too. */
+export class SourceUnreachable extends Error {}
 
 export interface DownloadLimits {
-  /** Until the first line of an answer. */
+  /** Time until the response headers arrive. */
   answerMs: number
-  /** Between two pieces of it. */
+  /** Time between two chunks of the body. */
   stallMs: number
 }
 
@@ -16,13 +16,13 @@ export interface DownloadOptions {
 
 const seconds = (ms: number) => `${ms / 1000} s`
 
-/** The system's word for what went wrong on the way is in the cause of what `fetch` throws, or in its causes. */
+/** `fetch` throws a generic error. The system's error code is in its cause, or in the causes of its cause. */
 const reasonOf = (error: unknown): string => {
   const { cause } = error as { cause?: { code?: string; message?: string; errors?: { code?: string }[] } }
   return cause?.code ?? cause?.errors?.[0]?.code ?? cause?.message ?? String(error)
 }
 
-/** The bytes at an address, as they arrive. */
+/** Downloads a URL and yields the bytes as they arrive. */
 export async function* download(
   url: string,
   { limits, signal, onProgress }: DownloadOptions,
@@ -44,15 +44,15 @@ export async function* download(
   try {
     const response = await within(
       limits.answerMs,
-      new NoAnswer(`${host} does not answer within ${seconds(limits.answerMs)}`),
-      // The bytes as they are: what counts is their hash.
+      new SourceUnreachable(`${host} did not respond within ${seconds(limits.answerMs)}`),
+      // Without compression, so that the progress matches the content length.
       fetch(url, { signal: ended, headers: { 'accept-encoding': 'identity' } }),
     ).catch((error: unknown) => {
       throw error instanceof TypeError
-        ? new NoAnswer(`${host} cannot be reached (${reasonOf(error)})`)
+        ? new SourceUnreachable(`${host} cannot be reached (${reasonOf(error)})`)
         : error
     })
-    if (!response.ok || response.body === null) throw new Error(`${host} answers ${response.status}`)
+    if (!response.ok || response.body === null) throw new Error(`${host} responded with ${response.status}`)
 
     const length = Number(response.headers.get('content-length') ?? Number.NaN)
     const totalBytes = Number.isNaN(length) ? undefined : length
@@ -61,7 +61,9 @@ export async function* download(
     for (;;) {
       const stalled = new Error(`${host} sent nothing for ${seconds(limits.stallMs)}`)
       const { done, value } = await within(limits.stallMs, stalled, reader.read()).catch((error: unknown) => {
-        throw error instanceof TypeError ? new Error(`${host} broke off (${reasonOf(error)})`) : error
+        throw error instanceof TypeError
+          ? new Error(`${host} closed the connection (${reasonOf(error)})`)
+          : error
       })
       if (done) return
       receivedBytes += value.length
@@ -69,7 +71,7 @@ export async function* download(
       yield Buffer.from(value.buffer, value.byteOffset, value.byteLength)
     }
   } finally {
-    // Whoever stops listening half way lets go of the connection.
+    // A reader that stops early closes the connection.
     stop.abort()
   }
 }

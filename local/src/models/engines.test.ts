@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
-import { chooseRecognition, chooseSpeech, describeEngines, type RecognitionNeed } from './engines.ts'
+import { chooseRecognition, chooseSpeech, describeEngines, type RecognitionRequirements } from './engines.ts'
 import { openModelDirectory } from './model-directory.ts'
 import { modelSet, withNeeds, type ModelSetName } from './model-set.ts'
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(path, { recursive: true }))
 
-/** The model directory with these sets in it, of the right sizes and with nothing inside. */
+/** A model directory with empty files of the right sizes for these sets. */
 const directoryWith = async (...names: ModelSetName[]) => {
   for (const set of withNeeds(names)) {
     for (const { name, bytes } of modelSet(set).files) {
@@ -33,9 +33,9 @@ const directoryWith = async (...names: ModelSetName[]) => {
   return openModelDirectory(path)
 }
 
-const english: RecognitionNeed = { language: 'en', task: 'transcribe', needsTimes: false }
+const english: RecognitionRequirements = { language: 'en', task: 'transcribe', needsTimes: false }
 
-test('the best voice that is there speaks; without espeak-ng none does', async () => {
+test('speech uses the best engine that is present, and needs espeak-ng', async () => {
   expect(chooseSpeech(await directoryWith(), everyProgram)).toEqual({ engine: 'espeak-ng', wanted: 'kokoro' })
   expect(chooseSpeech(await directoryWith('kokoro-small'), everyProgram)).toMatchObject({
     engine: 'kokoro-small',
@@ -45,43 +45,46 @@ test('the best voice that is there speaks; without espeak-ng none does', async (
   expect(chooseSpeech(directory, noProgram)).toEqual({ missing: 'apt-get install espeak-ng' })
 })
 
-test('each model has its own engines, and a better one takes over once it is there', async () => {
-  const heardBy = async (model: string, ...names: ModelSetName[]) =>
+test('each model has its own engines and uses the best one that is present', async () => {
+  const chosenFor = async (model: string, ...names: ModelSetName[]) =>
     chooseRecognition(model, english, await directoryWith(...names), everyProgram)
-  expect(await heardBy('asr-1')).toEqual({ engine: 'pocketsphinx', wanted: 'whisper-small' })
-  expect(await heardBy('asr-1', 'moonshine-tiny')).toMatchObject({ engine: 'pocketsphinx' })
-  expect(await heardBy('asr-large-v3-turbo')).toEqual({ engine: 'moonshine-tiny', wanted: 'moonshine-tiny' })
-  expect(await heardBy('asr-large-v3', 'whisper-tiny')).toEqual({
+  expect(await chosenFor('asr-1')).toEqual({ engine: 'pocketsphinx', wanted: 'whisper-small' })
+  expect(await chosenFor('asr-1', 'moonshine-tiny')).toMatchObject({ engine: 'pocketsphinx' })
+  expect(await chosenFor('asr-large-v3-turbo')).toEqual({
+    engine: 'moonshine-tiny',
+    wanted: 'moonshine-tiny',
+  })
+  expect(await chosenFor('asr-large-v3', 'whisper-tiny')).toEqual({
     engine: 'whisper-tiny',
     wanted: 'whisper-small',
   })
-  expect(await heardBy('chat-4o-transcribe', 'whisper-base')).toMatchObject({ engine: 'whisper-base' })
-  expect(await heardBy('asr-1', 'whisper-small')).toMatchObject({ engine: 'whisper-small' })
-  expect(await heardBy('chat-4o-transcribe')).toEqual({ engine: 'whisper-small', wanted: 'whisper-small' })
+  expect(await chosenFor('chat-4o-transcribe', 'whisper-base')).toMatchObject({ engine: 'whisper-base' })
+  expect(await chosenFor('asr-1', 'whisper-small')).toMatchObject({ engine: 'whisper-small' })
+  expect(await chosenFor('chat-4o-transcribe')).toEqual({ engine: 'whisper-small', wanted: 'whisper-small' })
 })
 
-test('times, other languages and translation are never asked of an engine that has none', async () => {
+test('timestamps, other languages and translation go only to engines that support them', async () => {
   const directory = await directoryWith('moonshine-tiny')
-  const heard = (need: Partial<RecognitionNeed>) =>
-    chooseRecognition('asr-large-v3-turbo', { ...english, ...need }, directory, everyProgram)
+  const chosen = (requirements: Partial<RecognitionRequirements>) =>
+    chooseRecognition('asr-large-v3-turbo', { ...english, ...requirements }, directory, everyProgram)
   const missing = { missing: 'kinora models pull recognition' }
-  expect(heard({ needsTimes: true })).toEqual(missing)
-  expect(heard({ task: 'translate' })).toEqual(missing)
-  expect(heard({ language: 'es' })).toEqual(missing)
-  expect(heard({ language: undefined })).toEqual(missing)
+  expect(chosen({ needsTimes: true })).toEqual(missing)
+  expect(chosen({ task: 'translate' })).toEqual(missing)
+  expect(chosen({ language: 'es' })).toEqual(missing)
+  expect(chosen({ language: undefined })).toEqual(missing)
   await directoryWith('whisper-tiny')
   const whisper = { engine: 'whisper-tiny', wanted: 'whisper-base' }
-  expect(heard({ needsTimes: true })).toEqual(whisper)
-  expect(heard({ language: 'es' })).toEqual(whisper)
-  expect(heard({ language: undefined })).toEqual(whisper)
-  expect(heard({ task: 'translate' })).toEqual(whisper)
+  expect(chosen({ needsTimes: true })).toEqual(whisper)
+  expect(chosen({ language: 'es' })).toEqual(whisper)
+  expect(chosen({ language: undefined })).toEqual(whisper)
+  expect(chosen({ task: 'translate' })).toEqual(whisper)
   await directoryWith('whisper-base')
   const better = { engine: 'whisper-base', wanted: 'whisper-base' }
-  expect(heard({ language: 'es' })).toEqual(better)
-  expect(heard({ language: undefined })).toEqual(better)
+  expect(chosen({ language: 'es' })).toEqual(better)
+  expect(chosen({ language: undefined })).toEqual(better)
 })
 
-test('every audio model is described, with the command that makes it better', async () => {
+test('every audio model is described with the command that improves it', async () => {
   const bare = describeEngines(await directoryWith(), noProgram)
   expect(Object.keys(bare).toSorted()).toEqual([
     'asr-1',
@@ -107,7 +110,7 @@ test('every audio model is described, with the command that makes it better', as
   const english = describeEngines(await directoryWith('moonshine-tiny'), everyProgram)
   expect(english['asr-large-v3-turbo']).toMatchObject({
     engine: 'moonshine-tiny',
-    quality: expect.stringMatching(/Other languages, times and translation: not at all\.$/),
+    quality: expect.stringMatching(/Other languages, timestamps and translation: not available\.$/),
     pull: 'kinora models pull whisper-base',
   })
 

@@ -1,5 +1,5 @@
 import type { Programs } from '../ffmpeg/programs.ts'
-/** Which engine answers which audio model: the first of its row that is there. */
+/** The engines of each audio model, best first. A model uses the first engine that is present. */
 import type { ModelDirectory } from './model-directory.ts'
 import { modelSet, withNeeds, type ModelSetName } from './model-set.ts'
 
@@ -13,33 +13,33 @@ export type RecognitionEngine =
 export type ChatEngine = 'tinyllama' | 'echo'
 type EngineName = SpeechEngine | RecognitionEngine | ChatEngine
 
-/** The engine that answers and the best one for this; or the command that would make one answer. */
+/** The chosen engine and the best possible one, or the command that installs a missing engine. */
 export type Choice<Name> = { engine: Name; wanted: Name } | { missing: string }
 
-export interface RecognitionNeed {
-  /** An ISO 639-1 code; undefined where nobody knows yet. */
+export interface RecognitionRequirements {
+  /** An ISO 639-1 code, or undefined if the language is not known yet. */
   language: string | undefined
   task: 'transcribe' | 'translate'
   needsTimes: boolean
 }
 
-export interface EngineAccount {
-  /** `none` where the model cannot answer at all. */
+export interface EngineStatus {
+  /** `none` if the model has no engine. */
   engine: EngineName | 'none'
   wanted: EngineName
   quality: string
-  /** The command to run when a better engine is missing. */
+  /** The command that installs a better engine. Absent if the best one is present. */
   pull?: string
 }
 
 interface Engine {
-  /** The engine's own set, which brings along what it needs. */
+  /** The model set of the engine. Pulling it also pulls its dependencies. */
   set?: ModelSetName
   program?: keyof Programs
   quality?: string
 }
 
-// Kokoro is told by espeak-ng how words sound.
+// espeak-ng produces the phonemes for Kokoro.
 const engines: Record<EngineName, Engine> = {
   kokoro: { set: 'kokoro', program: 'espeakPath' },
   'kokoro-small': { set: 'kokoro-small', program: 'espeakPath' },
@@ -51,10 +51,10 @@ const engines: Record<EngineName, Engine> = {
   pocketsphinx: {
     program: 'pocketsphinxPath',
     quality:
-      'English without punctuation or times: 13 to 18 % wrong words on clean synthetic speech, useless on robotic voices.',
+      'English without punctuation or timestamps: 13 to 18 % wrong words on clean synthetic speech, useless on robotic voices.',
   },
   tinyllama: { set: 'tinyllama' },
-  echo: { quality: 'No model: openly repeats what it heard.' },
+  echo: { quality: 'No model: repeats the input and says so.' },
 }
 
 const packageOf: Record<keyof Programs, string> = {
@@ -101,24 +101,27 @@ export function chooseSpeech(directory: ModelDirectory, programs: Programs): Cho
   return firstThere(speechEngines, directory, programs, installation('espeakPath'))
 }
 
-const canDo = (engine: RecognitionEngine, { language, task, needsTimes }: RecognitionNeed): boolean => {
+const canDo = (
+  engine: RecognitionEngine,
+  { language, task, needsTimes }: RecognitionRequirements,
+): boolean => {
   if (engine !== 'moonshine-tiny' && engine !== 'pocketsphinx') return true
-  // These know English alone and cannot tell whether it is English, so somebody else must have said so.
+  // These engines recognize only English and cannot detect the language, so it must be known.
   return task === 'transcribe' && !needsTimes && language === 'en'
 }
 
-const rowFor = (model: string, need: RecognitionNeed): RecognitionEngine[] => {
+const rowFor = (model: string, requirements: RecognitionRequirements): RecognitionEngine[] => {
   const row = recognitionEngines[model] ?? accurate
-  return row.filter((each) => canDo(each, need))
+  return row.filter((each) => canDo(each, requirements))
 }
 
 export function chooseRecognition(
   model: string,
-  need: RecognitionNeed,
+  requirements: RecognitionRequirements,
   directory: ModelDirectory,
   programs: Programs,
 ): Choice<RecognitionEngine> {
-  return firstThere(rowFor(model, need), directory, programs, 'kinora models pull recognition')
+  return firstThere(rowFor(model, requirements), directory, programs, 'kinora models pull recognition')
 }
 
 export function chooseChat(directory: ModelDirectory, programs: Programs): Choice<ChatEngine> {
@@ -130,7 +133,7 @@ const qualityOf = (name: EngineName): string => {
   return quality ?? (set === undefined ? '' : modelSet(set).quality)
 }
 
-/** The command after which these engines are there. */
+/** The command that installs these engines. */
 const remedyFor = (names: EngineName[], programs: Programs): string => {
   const lacking = new Set(
     names.flatMap((name) => {
@@ -145,7 +148,7 @@ const remedyFor = (names: EngineName[], programs: Programs): string => {
   ].join(' && ')
 }
 
-const account = (row: EngineName[], directory: ModelDirectory, programs: Programs): EngineAccount => {
+const statusOf = (row: EngineName[], directory: ModelDirectory, programs: Programs): EngineStatus => {
   const wanted = row[0]!
   const choice = firstThere(row, directory, programs, '')
   const engine = 'missing' in choice ? 'none' : choice.engine
@@ -157,16 +160,16 @@ const account = (row: EngineName[], directory: ModelDirectory, programs: Program
   }
 }
 
-/** How a model hears plain English, and where that differs, how it hears everything else. */
-const recognitionAccount = (model: string, directory: ModelDirectory, programs: Programs): EngineAccount => {
+/** The status for plain English, extended by other languages and timestamps if another engine serves them. */
+const recognitionStatusOf = (model: string, directory: ModelDirectory, programs: Programs): EngineStatus => {
   const english = { language: 'en', task: 'transcribe', needsTimes: false } as const
-  const plain = account(rowFor(model, english), directory, programs)
-  const other = account(rowFor(model, { ...english, needsTimes: true }), directory, programs)
+  const plain = statusOf(rowFor(model, english), directory, programs)
+  const other = statusOf(rowFor(model, { ...english, needsTimes: true }), directory, programs)
   if (plain.engine === 'none' || other.engine === plain.engine) return plain
   const rest =
     other.engine === 'none'
-      ? 'Other languages, times and translation: not at all.'
-      : `Other languages and times: ${other.engine}.`
+      ? 'Other languages, timestamps and translation: not available.'
+      : `Other languages and timestamps: ${other.engine}.`
   const lacking = [plain, other].flatMap(({ pull, wanted }) => (pull === undefined ? [] : wanted))
   return {
     ...plain,
@@ -175,16 +178,16 @@ const recognitionAccount = (model: string, directory: ModelDirectory, programs: 
   }
 }
 
-/** Which engine answers each audio model right now, and how good it is. */
-export function describeEngines(
-  directory: ModelDirectory,
-  programs: Programs,
-): Record<string, EngineAccount> {
-  const speech = account(speechEngines, directory, programs)
-  const chat = account(chatEngines, directory, programs)
+/** The engine that each audio model uses now, with its quality. */
+export function describeEngines(directory: ModelDirectory, programs: Programs): Record<string, EngineStatus> {
+  const speech = statusOf(speechEngines, directory, programs)
+  const chat = statusOf(chatEngines, directory, programs)
   return {
     ...Object.fromEntries(
-      Object.keys(recognitionEngines).map((model) => [model, recognitionAccount(model, directory, programs)]),
+      Object.keys(recognitionEngines).map((model) => [
+        model,
+        recognitionStatusOf(model, directory, programs),
+      ]),
     ),
     ...Object.fromEntries(speechModels.map((model) => [model, speech])),
     [chatModel]: chat,

@@ -5,10 +5,10 @@ import { modelSet, type ModelFile, type ModelSet, type ModelSetName } from './mo
 
 const rememberMs = 10_000
 
-/** Where pulled weights are kept. Asked anew each time, because a pull may finish at any moment. */
+/** The directory of pulled models. Nothing is cached, because a pull may finish at any moment. */
 export interface ModelDirectory {
   path: string
-  /** The folder of a set whose files are all there, or undefined. */
+  /** The folder of a set, or undefined if a file is missing. */
   find: (name: ModelSetName) => string | undefined
 }
 
@@ -20,7 +20,7 @@ const sizeOf = (path: string): number | undefined => {
   }
 }
 
-/** The files of a set that are not there in their full size. What was put there by hand is believed. */
+/** The files of a set that are missing or have the wrong size. Only the size is checked, so files may be copied by hand. */
 export function missingFiles(directory: string, set: ModelSet): ModelFile[] {
   return set.files.filter(({ name, bytes }) => sizeOf(join(directory, set.name, name)) !== bytes)
 }

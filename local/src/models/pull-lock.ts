@@ -10,7 +10,7 @@ const lookEveryMs = 200
 const workPrefix = '.pulling-'
 
 export interface PullLock {
-  /** A folder of this pull's own, on the same file system as what is pulled. */
+  /** A temporary folder of this pull, on the same file system as the models. */
   workFolder: string
   release: () => Promise<void>
 }
@@ -21,7 +21,7 @@ const ageOf = (path: string): Promise<number> =>
     () => 0,
   )
 
-/** A holder on this machine is asked for by its process; one elsewhere shows by touching the file. */
+/** Checks the process of a holder on this machine, or the age of the lock file of a holder on another machine. */
 const isHeld = async (file: string): Promise<boolean> => {
   const [host, pid] = (await readFile(file, 'utf8').catch(() => '')).split(' ')
   if (host === hostname() && Number(pid) > 0) {
@@ -34,7 +34,7 @@ const isHeld = async (file: string): Promise<boolean> => {
   return (await ageOf(file)) < deadAfterMs
 }
 
-/** What pulls that were killed have left. */
+/** Removes the temporary folders of killed pulls. */
 const clearLeftovers = async (directory: string) => {
   for (const name of await readdir(directory)) {
     const path = join(directory, name)
@@ -45,8 +45,8 @@ const clearLeftovers = async (directory: string) => {
 }
 
 /**
- * Lets one pull after the other into a directory. It only saves work: should two be in at once after all, each has a
- * folder of its own and puts files in place whole.
+ * Allows one pull at a time in a directory. The lock only avoids duplicate downloads: two concurrent pulls would be
+ * safe, because each has its own temporary folder and moves complete files.
  */
 export async function takePullLock(
   directory: string,

@@ -1,14 +1,14 @@
 /**
- * Fetches what is missing of some sets. A file is put in place whole and only with the right hash, so a pull may be
- * stopped, fail or run twice at any moment without harm.
+ * Downloads the missing files of model sets. A file is moved to its target only when it is complete and its hash
+ * matches, so a pull may be stopped, fail or run twice at any time.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { download, NoAnswer, type DownloadLimits } from './download.ts'
+import { download, SourceUnreachable, type DownloadLimits } from './download.ts'
 import { missingFiles } from './model-directory.ts'
 import type { ModelSet, Source } from './model-set.ts'
-import { assertRoom, DirectoryFailure, onDisk, putInPlace, writeAt } from './pull-disk.ts'
+import { assertFreeSpace, DirectoryFailure, onDisk, putInPlace, writeAt } from './pull-disk.ts'
 import { takePullLock } from './pull-lock.ts'
 import { planAssemblies, pullFromPackages, tarballOf } from './pull-package.ts'
 import type { Pull, PullOptions, WantedFile } from './pull.ts'
@@ -16,25 +16,25 @@ import type { Pull, PullOptions, WantedFile } from './pull.ts'
 const usualLimits: DownloadLimits = { answerMs: 3_000, stallMs: 30_000 }
 
 export interface PullResult {
-  /** Sets that were not whole before and are now. */
+  /** Sets that this pull completed. */
   pulled: string[]
   failed: { set: string; reasons: string[] }[]
 }
 
-/** Asks nobody again who did not answer the first time. */
+/** Does not contact a source again that did not respond before. */
 const createFetch = (
   limits: DownloadLimits,
   pullSignal: AbortSignal,
   onProgress: Pull['onProgress'],
 ): Pull['fetch'] => {
-  const origins = new Map<string, 'answers' | NoAnswer>()
+  const origins = new Map<string, 'answers' | SourceUnreachable>()
   return async function* fetch(url, { from, signal } = {}) {
     const { origin } = new URL(url)
     const known = origins.get(origin)
-    if (known instanceof NoAnswer) throw known
+    if (known instanceof SourceUnreachable) throw known
     try {
       yield* download(url, {
-        // Who has answered before may take its time: a registry that stands in for another fetches from there first.
+        // A source that has responded before gets more time: a proxy registry may have to fetch the package first.
         limits: known === 'answers' ? { ...limits, answerMs: limits.stallMs } : limits,
         signal: signal === undefined ? pullSignal : AbortSignal.any([pullSignal, signal]),
         onProgress: (receivedBytes, totalBytes) => {
@@ -43,7 +43,7 @@ const createFetch = (
         },
       })
     } catch (error) {
-      if (error instanceof NoAnswer && known === undefined) origins.set(origin, error)
+      if (error instanceof SourceUnreachable && known === undefined) origins.set(origin, error)
       throw error
     }
   }
@@ -72,7 +72,7 @@ const pullFromHub = async (pull: Pull, { file, target }: WantedFile, address: st
     atMostBytes(file.bytes, pull.fetch(url, { from: address })),
   )
   const found = await putInPlace(pull.directory, { path, sha256: file.sha256, target }, pull.signal)
-  if (found !== undefined) throw new Error(`is another ${file.name} (its sha256 is ${found})`)
+  if (found !== undefined) throw new Error(`${file.name} has the wrong sha256 ${found}`)
 }
 
 const nameOf = (source: Source): string => {
@@ -80,7 +80,7 @@ const nameOf = (source: Source): string => {
   return 'parts' in source ? [...new Set(source.parts.map(tarballOf))].join(' ') : tarballOf(source)
 }
 
-/** Tries one source after the other; what each of them said is the answer, or nothing where one had the file. */
+/** Tries the sources one after the other. Returns the reason of each failure, or nothing if one succeeded. */
 const pullFile = async (pull: Pull, wanted: WantedFile): Promise<string[]> => {
   const reasons: string[] = []
   for (const source of wanted.file.sources) {
@@ -138,7 +138,7 @@ export async function pullModels(options: PullOptions): Promise<PullResult> {
         isThere: false,
       })),
     )
-    await assertRoom(
+    await assertFreeSpace(
       directory,
       wanted.reduce((sum, { file }) => sum + file.bytes, 0),
     )

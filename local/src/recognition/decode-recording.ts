@@ -21,7 +21,7 @@ const decoders = [
 ]
 /** ffmpeg that decodes nothing for this long is taken for hung. */
 const standstillMs = 60_000
-const keptErrorCharacters = 4000
+const errorTailCharacters = 4000
 
 export interface RecordingTask {
   tool: FfmpegTool
@@ -104,7 +104,7 @@ function readComplaints(stderr: Readable, mostSeconds: number, onTooLong: () => 
   let isRead = false
   stderr.setEncoding('utf8').on('data', (more: string) => {
     if (isRead) return
-    text = (text + more).slice(-keptErrorCharacters)
+    text = (text + more).slice(-errorTailCharacters)
     const claimed = /Duration: (\d+):(\d\d):(\d\d)/u.exec(text)
     if (claimed === null) return
     isRead = true

@@ -41,11 +41,11 @@ export function planRecognition(
     throw invalid(`The language "${language}" is not among those that can be recognised.`)
   }
   if (order.wantsWords && task === 'translate') throw invalid('Words have times in transcriptions only.')
-  const need = { language, task, needsTimes: order.wantsSegments || order.wantsWords }
-  const choice = chooseRecognition(model, need, directory, programs)
+  const requirements = { language, task, needsTimes: order.wantsSegments || order.wantsWords }
+  const choice = chooseRecognition(model, requirements, directory, programs)
   const inEnglish =
     language === undefined
-      ? chooseRecognition(model, { ...need, language: 'en' }, directory, programs)
+      ? chooseRecognition(model, { ...requirements, language: 'en' }, directory, programs)
       : choice
   const isWhisper = 'engine' in choice && choice.engine.startsWith('whisper')
   const isMoonshine = 'engine' in inEnglish && inEnglish.engine === 'moonshine-tiny'

@@ -45,7 +45,7 @@ export const speechFormats = new Map<string, Format>([
 ])
 
 const samplesPerSecond = 24_000
-const keptErrorCharacters = 4000
+const errorTailCharacters = 4000
 
 export interface SpeechEncoding {
   tool: FfmpegTool
@@ -92,7 +92,7 @@ async function carry(
   signal.addEventListener('abort', kill)
   let errors = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errors = (errors + text).slice(-keptErrorCharacters)
+    errors = (errors + text).slice(-errorTailCharacters)
   })
   const ending = ended(child).finally(() => fed.abort())
   try {
