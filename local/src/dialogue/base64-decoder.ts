@@ -1,10 +1,10 @@
 export interface Base64Decoder {
-  /** What the text so far adds; undefined once it has proved not to be base64. */
+  /** The bytes that the text adds, or undefined if the text is not valid base64. */
   take: (text: string) => Buffer | undefined
   end: () => Buffer | undefined
 }
 
-/** Decodes base64 in pieces cut anywhere. Strict: the standard alphabet, padded, nothing in between. */
+/** Decodes base64 from chunks of any size. Strict: standard alphabet, with padding, without whitespace. */
 export function createBase64Decoder(): Base64Decoder {
   let over = ''
   let padding = 0

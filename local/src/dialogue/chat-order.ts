@@ -6,7 +6,7 @@ export const dialogueModel = 'chat-4o-audio-preview'
 const mostMessages = 2000
 const mostChoices = 128
 const mostStops = 4
-/** Lower than what callers may be used to: so small a model loses the thread with more. */
+/** Lower than usual, because this small model becomes incoherent at higher temperatures. */
 const defaultTemperature = 0.3
 const roles = { system: 'system', developer: 'system', user: 'user', assistant: 'assistant' } as const
 const soundFormats = ['wav', 'mp3']
@@ -15,7 +15,7 @@ const speechFormats = ['wav', 'mp3', 'flac', 'opus', 'aac', 'pcm16']
 export type ChatPart =
   | { kind: 'text'; text: string }
   | { kind: 'sound'; sound: ReceivedSound; param: string }
-  /** A spoken reply of ours, named instead of repeated. */
+  /** A reference to an earlier spoken reply. */
   | { kind: 'earlier'; id: string; param: string }
 
 export interface ChatMessage {
@@ -23,10 +23,10 @@ export interface ChatMessage {
   parts: ChatPart[]
 }
 
-/** How a reply is to be made. */
+/** The sampling settings of a reply. */
 export interface ReplySettings {
   choices: number
-  /** Of text and sound together, for each choice; undefined where the caller does not limit them. */
+  /** Limit of text and audio tokens together, for each choice. Undefined if the request sets none. */
   maxTokens: number | undefined
   temperature: number
   topP: number
@@ -39,7 +39,7 @@ export interface ReplySettings {
 export interface ChatOrder {
   messages: ChatMessage[]
   settings: ReplySettings
-  /** Undefined where the reply is text only. */
+  /** Undefined if the reply is text only. */
   speech: { voice: string; format: string } | undefined
   stream: boolean
   streamUsage: boolean
@@ -47,15 +47,21 @@ export interface ChatOrder {
 
 type Fields = Record<string, unknown>
 
-/** The order a body places, or the refusal that says what is wrong with it. */
+/** Reads the order from a request body. Throws a refusal if the body is invalid. */
 export function readChatOrder({ body, soundAt }: ReceivedChat): ChatOrder {
   if (!isFields(body)) throw new DialogueRefusal(400, 'invalid_request', 'The body must be a JSON object.')
   if (body['model'] !== dialogueModel) {
-    throw new DialogueRefusal(404, 'model_not_found', `Only ${dialogueModel} answers here.`, 'model')
+    throw new DialogueRefusal(
+      404,
+      'model_not_found',
+      `The model does not exist. Use ${dialogueModel}.`,
+      'model',
+    )
   }
   const stream = flag(body, 'stream')
   const speech = readSpeech(body)
-  if (stream && speech !== undefined) throw wrong('stream', 'A spoken reply cannot be streamed.')
+  if (stream && speech !== undefined)
+    throw wrong('stream', 'A spoken reply cannot be streamed. Leave out stream, or request only text.')
   return {
     messages: readMessages(body['messages'], soundAt),
     settings: readSettings(body),
@@ -83,9 +89,10 @@ function readSettings(body: Fields): ReplySettings {
 function readStops(value: unknown): string[] {
   if (value === undefined || value === null) return []
   const stops: unknown[] = Array.isArray(value) ? value : [value]
-  if (stops.length > mostStops) throw wrong('stop', `At most ${mostStops} stops are taken.`)
+  if (stops.length > mostStops) throw wrong('stop', `At most ${mostStops} stop sequences are allowed.`)
   return stops.map((stop) => {
-    if (typeof stop !== 'string' || stop === '') throw wrong('stop', 'A stop must be text that is not empty.')
+    if (typeof stop !== 'string' || stop === '')
+      throw wrong('stop', 'A stop sequence must be a string that is not empty.')
     return stop
   })
 }
@@ -93,13 +100,13 @@ function readStops(value: unknown): string[] {
 function readSpeech(body: Fields): ChatOrder['speech'] {
   const modalities = body['modalities'] ?? ['text']
   if (!Array.isArray(modalities) || !modalities.every((value) => value === 'text' || value === 'audio')) {
-    throw wrong('modalities', 'The modalities are "text" and "audio".')
+    throw wrong('modalities', 'modalities must be a list of "text" and "audio".')
   }
   if (!modalities.includes('audio')) return undefined
   const audio = body['audio']
-  if (!isFields(audio)) throw wrong('audio', 'A spoken reply needs "audio" with a voice and a format.')
+  if (!isFields(audio)) throw wrong('audio', 'A spoken reply requires "audio" with a voice and a format.')
   const { voice, format } = audio
-  if (typeof voice !== 'string' || voice === '') throw wrong('audio.voice', 'The voice must be named.')
+  if (typeof voice !== 'string' || voice === '') throw wrong('audio.voice', 'The voice is missing.')
   if (typeof format !== 'string' || !speechFormats.includes(format)) {
     throw wrong('audio.format', `The format must be one of ${speechFormats.join(', ')}.`)
   }
@@ -110,7 +117,7 @@ function readMessages(value: unknown, soundAt: ReceivedChat['soundAt']): ChatMes
   if (!Array.isArray(value) || value.length === 0) {
     throw wrong('messages', 'There must be at least one message.')
   }
-  if (value.length > mostMessages) throw wrong('messages', `At most ${mostMessages} messages are taken.`)
+  if (value.length > mostMessages) throw wrong('messages', `At most ${mostMessages} messages are allowed.`)
   return value.map((message: unknown, index) => readMessage(message, `messages[${index}]`, soundAt))
 }
 
@@ -136,7 +143,7 @@ function readPart(part: unknown, param: string, soundAt: ReceivedChat['soundAt']
     return { kind: 'text', text: part['text'] }
   }
   if (!isFields(part) || part['type'] !== 'input_audio' || !isFields(part['input_audio'])) {
-    throw wrong(`${param}.type`, 'A part must be "text" with a text, or "input_audio" with its sound.')
+    throw wrong(`${param}.type`, 'A part must be "text" with a text, or "input_audio" with audio data.')
   }
   const { data, format } = part['input_audio']
   if (typeof format !== 'string' || !soundFormats.includes(format)) {
@@ -144,8 +151,8 @@ function readPart(part: unknown, param: string, soundAt: ReceivedChat['soundAt']
   }
   const where = `${param}.input_audio.data`
   const sound = soundAt(data)
-  if (sound === undefined || !sound.readable) throw wrong(where, 'The sound must be base64.')
-  if (sound.sizeBytes === 0) throw wrong(where, 'The sound is empty.')
+  if (sound === undefined || !sound.readable) throw wrong(where, 'The audio must be valid base64.')
+  if (sound.sizeBytes === 0) throw wrong(where, 'The audio is empty.')
   return { kind: 'sound', sound, param: where }
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { dialogueModel } from './chat-order.ts'
 import type { FinishReason } from './dialogue-task.ts'
 
-/** This provider counts ten tokens for each second of sound, begun seconds' tenths included. */
+/** Each started tenth of a second of audio counts as one token. */
 const tokensPerSecond = 10
 
 export interface Counted {
@@ -24,7 +24,7 @@ export interface FinishedChoice {
   audio: SpokenMessage | undefined
 }
 
-/** What every object of one answer has in common. */
+/** The fields that all objects of one response share. */
 export interface AnswerHead {
   id: string
   created: number

@@ -10,7 +10,7 @@ export interface DialogueProblem {
   param?: string
 }
 
-/** What whoever asked is told of a failure. */
+/** The error response for a failure. */
 export function problemOf(error: unknown): DialogueProblem {
   if (error instanceof DialogueRefusal) {
     const { status, code, message, param } = error
@@ -27,5 +27,5 @@ export function problemOf(error: unknown): DialogueProblem {
   if (error instanceof SpeechUnavailable) {
     return { status: 503, code: 'service_unavailable', message: error.message }
   }
-  return { status: 500, code: 'internal_error', message: 'The reply could not be made.' }
+  return { status: 500, code: 'internal_error', message: 'The reply could not be generated.' }
 }

@@ -4,7 +4,7 @@ import { loadTinyLlama, type TinyLlama } from './tinyllama.ts'
 
 let loading: Promise<TinyLlama> | undefined
 
-/** The program of the dialogue model's process. */
+/** The module that the process of the dialogue model runs. */
 serveInference<DialogueTask, DialogueChunk>(async function* reply(task, signal) {
   loading ??= loadTinyLlama(task.weights, task.runtime)
   const model = await loading.catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** A request that is answered with an error, in words fit for whoever sent it. */
+/** A rejected request, with the status, code and message of the error response. */
 export class DialogueRefusal extends Error {
   readonly status: number
   readonly code: string

@@ -1,27 +1,27 @@
 import type { ReplySettings } from './chat-order.ts'
 
-/** A message as the model reads it. */
-export interface Turn {
+/** A message of the prompt. */
+export interface PromptMessage {
   role: 'system' | 'user' | 'assistant'
   text: string
-  /** The text without what was only heard. */
+  /** The text without transcribed audio. */
   written: string
-  heardSeconds: number
+  audioSeconds: number
 }
 
-/** What the dialogue model's process is asked to do. */
+/** A task for the process of the dialogue model. */
 export interface DialogueTask {
-  /** Folders of the pulled sets. */
+  /** Folders of the model sets. */
   weights: string
   runtime: string
-  turns: Turn[]
+  messages: PromptMessage[]
   settings: ReplySettings
 }
 
-/** What it answers, piece by piece: once what it read, then one choice after the other. */
+/** The output of the process: first the size of the prompt, then one choice after the other. */
 export type DialogueChunk =
-  | { kind: 'read'; textTokens: number; heardSeconds: number }
-  /** With the tokens that were made of its choice up to here. */
+  | { kind: 'read'; textTokens: number; audioSeconds: number }
+  /** `tokens` counts the tokens of this choice so far. */
   | { kind: 'text'; choice: number; text: string; tokens: number }
   | { kind: 'end'; choice: number; reason: FinishReason; tokens: number }
 

@@ -7,7 +7,6 @@ import { modelDirectory } from '../../test/kit/model-directory.ts'
 import { createSpeech, type Speech } from '../speech/speech.ts'
 import { createDialogue, type DialogueOptions } from './dialogue.ts'
 
-// A model of this size takes its time on a busy machine.
 const capital = [user('What is the capital of France?')]
 const story = [user('Tell me a long story about a fox.')]
 
@@ -45,7 +44,7 @@ afterAll(async () => {
 const processes = () =>
   events.filter(({ event }) => event === 'local.model_started').map(({ fields }) => fields['pid'])
 
-/** Of the model's process: unlike time, it is the same on a busy machine. */
+/** CPU time of the model's process, which does not depend on the load of the machine. */
 function cpuSeconds(): number {
   const fields = readFileSync(`/proc/${processes().at(-1) as number}/stat`, 'utf8')
     .split(') ')[1]!
@@ -53,7 +52,7 @@ function cpuSeconds(): number {
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-test('the model answers a question, and says how much it read and wrote', async () => {
+test('the model answers a question and reports its usage', async () => {
   const { choices, usage, engine } = await client.complete({ messages: capital, temperature: 0 })
   expect(engine).toBe('tinyllama')
   expect(choices[0]?.message.content).toContain('Paris')
@@ -66,7 +65,7 @@ test('the model answers a question, and says how much it read and wrote', async 
   expect(usage!.completion_tokens).toBeGreaterThan(3)
 })
 
-test('a streamed reply is the same, token by token, whatever was asked before', async () => {
+test('a streamed reply has the same tokens, independent of earlier requests', async () => {
   const body = { messages: story, temperature: 0, max_tokens: 24 }
   const whole = await client.complete(body)
   await client.complete({ messages: capital, temperature: 0, max_tokens: 2 })
@@ -77,18 +76,18 @@ test('a streamed reply is the same, token by token, whatever was asked before', 
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage: whole.usage })
 })
 
-test('a reply ends after as many tokens as were asked for', async () => {
+test('a reply ends after max_tokens', async () => {
   const { choices, usage } = await client.complete({ messages: story, max_tokens: 5 })
   expect(usage?.completion_tokens).toBe(5)
   expect(choices[0]?.finish_reason).toBe('length')
 })
 
-test('a reply ends before a stop', async () => {
+test('a reply ends before a stop sequence', async () => {
   const { choices } = await client.complete({ messages: capital, temperature: 0, stop: [' is Par'] })
   expect(choices[0]).toMatchObject({ message: { content: 'The capital of France' }, finish_reason: 'stop' })
 })
 
-test('choices are samples of their own, and a seed brings them back', async () => {
+test('choices are sampled independently, and a seed reproduces them', async () => {
   const body = { messages: story, temperature: 1.2, n: 2, max_tokens: 8, seed: 7 }
   const [first, second] = [await client.complete(body), await client.complete(body)]
   const texts = first.choices.map(({ message }) => message.content)
@@ -97,7 +96,7 @@ test('choices are samples of their own, and a seed brings them back', async () =
   expect(first.usage?.completion_tokens).toBe(16)
 })
 
-test('earlier messages are read', async () => {
+test('the model sees earlier messages', async () => {
   const { choices, usage } = await client.complete({
     messages: [
       user('My name is Oliver.'),
@@ -111,7 +110,7 @@ test('earlier messages are read', async () => {
   expect(usage?.prompt_tokens).toBeGreaterThan(60)
 })
 
-test('a question that was spoken is answered by voice, and counted as sound', async () => {
+test('a spoken question gets a spoken reply and is counted as audio', async () => {
   const data = Buffer.from('any sound').toString('base64')
   const { choices, usage } = await client.complete({
     messages: [user([{ type: 'input_audio', input_audio: { data, format: 'wav' } }])],
@@ -126,7 +125,7 @@ test('a question that was spoken is answered by voice, and counted as sound', as
   expect(usage!.completion_tokens_details.audio_tokens).toBeGreaterThan(10)
 })
 
-test('a conversation too long is shortened, and a message too long is refused', async () => {
+test('a conversation that is too long is shortened, and a message that is too long is rejected', async () => {
   const tooLong = user('fox '.repeat(2100))
   const { error, status } = await client.complete({ messages: [...capital, tooLong] })
   expect([status, error?.code]).toEqual([400, 'context_length_exceeded'])
@@ -134,7 +133,7 @@ test('a conversation too long is shortened, and a message too long is refused', 
   expect(usage?.prompt_tokens).toBe(40)
 })
 
-test('whoever leaves stops the reply', async () => {
+test('a client that disconnects stops the reply', async () => {
   const leaving = new AbortController()
   const response = await client.ask({ messages: story, max_tokens: 256, stream: true }, leaving.signal)
   const reader = response.body!.getReader()
@@ -142,11 +141,11 @@ test('whoever leaves stops the reply', async () => {
   leaving.abort()
   const before = cpuSeconds()
   await client.complete({ messages: story, max_tokens: 1 })
-  // All of the reply would take some thirty.
+  // The whole reply would take about thirty seconds.
   expect(cpuSeconds() - before).toBeLessThan(6)
 })
 
-test('a killed process fails its reply, and the next one works', async () => {
+test('a killed process fails its reply, and the next request succeeds', async () => {
   const response = await client.ask({ messages: story, max_tokens: 256, stream: true })
   const reader = response.body!.getReader()
   await reader.read()
@@ -159,7 +158,7 @@ test('a killed process fails its reply, and the next one works', async () => {
   expect(choices[0]?.message.content).toContain('Paris')
 })
 
-test('a model without work gives its memory back', async () => {
+test('an idle model frees its memory', async () => {
   events = []
   const brief = await open({ idleMs: 1 })
   await brief.complete({ messages: capital, max_tokens: 1 })

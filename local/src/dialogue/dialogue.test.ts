@@ -18,7 +18,7 @@ let speech: Speech
 let client: DialogueClient
 let listening: AbortSignal | undefined
 
-/** Tells what kind of sound it was given and how long it is, which is enough to see that it arrived. */
+/** Returns the format and the length of the audio, which proves that it arrived. */
 async function recognise(path: string, signal: AbortSignal) {
   listening = signal
   const args = ['-v', 'error', '-show_entries', 'format=format_name,duration', '-of', 'csv=p=0', path]
@@ -54,7 +54,7 @@ async function tone(format: string, seconds: number): Promise<string> {
 
 const sound = (data: string, format: string) => ({ type: 'input_audio', input_audio: { data, format } })
 
-test('without weights the reply says that it is an echo', async () => {
+test('without a model the reply is a labelled echo', async () => {
   const response = await client.ask({ messages: [user('old'), user('Hello there')] })
   expect(response.headers.get('x-engine')).toBe('echo')
   expect(response.headers.get('x-engine-wanted')).toBe('tinyllama')
@@ -81,7 +81,7 @@ test('without weights the reply says that it is an echo', async () => {
 
 const messages = [user('one two three four five six')]
 
-test.each(['max_tokens', 'max_completion_tokens'])('a reply ends after the tokens of %s', async (name) => {
+test.each(['max_tokens', 'max_completion_tokens'])('a reply ends after %s', async (name) => {
   const whole = await client.complete({ messages })
   const tokens = whole.usage?.completion_tokens ?? 0
   const content = whole.choices[0]?.message.content ?? ''
@@ -99,7 +99,7 @@ test.each(['max_tokens', 'max_completion_tokens'])('a reply ends after the token
   expect(usage).toEqual(whole.usage)
 })
 
-test('a streamed reply ends there too', async () => {
+test('a streamed reply ends after max_tokens', async () => {
   const short = await client.complete({ messages, max_tokens: 7 })
   const chunks = await client.stream({ messages, max_tokens: 7, stream_options: { include_usage: true } })
   expect(textOf(chunks, 0)).toBe(short.choices[0]?.message.content)
@@ -107,7 +107,7 @@ test('a streamed reply ends there too', async () => {
   expect(chunks.at(-1)?.usage).toEqual(short.usage)
 })
 
-test('of a spoken reply text and sound together have no more tokens, and say the same', async () => {
+test('max_tokens limits text and audio of a spoken reply together, and both have the same content', async () => {
   const spoken = { messages, modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } }
   const bytesOf = ({ choices }: Awaited<ReturnType<typeof client.complete>>) =>
     Buffer.from(choices[0]?.message.audio?.data ?? '', 'base64').length
@@ -129,7 +129,7 @@ test('of a spoken reply text and sound together have no more tokens, and say the
   expect(choices[0]?.finish_reason).toBe('stop')
 })
 
-test('the least that is said is one token with its sound', async () => {
+test('a spoken reply has at least one token with its audio', async () => {
   const { choices, usage } = await client.complete({
     ...{ messages, max_tokens: 1, modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } },
   })
@@ -138,7 +138,7 @@ test('the least that is said is one token with its sound', async () => {
   expect(choices[0]?.message.audio?.data).not.toBe('')
 })
 
-test('a streamed reply is the same in pieces', async () => {
+test('a streamed reply has the same text in chunks', async () => {
   const whole = await client.complete({ messages })
   const chunks = await client.stream({ messages, n: 2, stream_options: { include_usage: true } })
   for (const index of [0, 1]) expect(textOf(chunks, index)).toBe(whole.choices[0]?.message.content)
@@ -146,7 +146,7 @@ test('a streamed reply is the same in pieces', async () => {
   expect(chunks.at(-2)?.choices).toEqual([{ index: 1, delta: {}, finish_reason: 'stop' }])
 })
 
-test('text and sound of a message are read together', async () => {
+test('text and audio of a message are combined', async () => {
   const parts = [{ type: 'text', text: 'What is this?' }, sound(await tone('wav', 1), 'wav')]
   const { choices } = await client.complete({
     messages: [user([...parts, sound(await tone('mp3', 1), 'mp3')])],
@@ -175,7 +175,7 @@ test.each([
   expect((await probe).stdout).toMatch(new RegExp(`^${codec},(24000|48000),1`, 'u'))
 })
 
-test('a spoken wav says how long it is', async () => {
+test('a wav header contains the length of the audio', async () => {
   const audio = { voice: 'nova', format: 'wav' }
   const { choices } = await client.complete({ messages: [user('Hi')], modalities: ['audio'], audio })
   const bytes = Buffer.from(choices[0]!.message.audio!.data, 'base64')
@@ -183,7 +183,7 @@ test('a spoken wav says how long it is', async () => {
   expect(bytes.readUInt32LE(40)).toBe(bytes.length - 44)
 })
 
-test('a later message may name a spoken reply', async () => {
+test('a later message can reference a spoken reply by its id', async () => {
   const audio = { voice: 'alloy', format: 'pcm16' }
   const first = await client.complete({ messages: [user('Hi')], modalities: ['text', 'audio'], audio })
   const { id } = first.choices[0]!.message.audio!
@@ -237,7 +237,13 @@ test.each<[string, object, number, string, string?]>([
   ],
   ['too many choices', { messages: [user('x')], n: 129 }, 400, 'invalid_parameter', 'n'],
   ['half a choice', { messages: [user('x')], n: 1.5 }, 400, 'invalid_parameter', 'n'],
-  ['heat', { messages: [user('x')], temperature: 2.1 }, 400, 'invalid_parameter', 'temperature'],
+  [
+    'a temperature that is too high',
+    { messages: [user('x')], temperature: 2.1 },
+    400,
+    'invalid_parameter',
+    'temperature',
+  ],
   ['no tokens', { messages: [user('x')], max_tokens: 0 }, 400, 'invalid_parameter', 'max_tokens'],
   ['no voice', { messages: [user('x')], modalities: ['audio'] }, 400, 'invalid_parameter', 'audio'],
   [
@@ -254,12 +260,12 @@ test.each<[string, object, number, string, string?]>([
     'invalid_parameter',
     'stream',
   ],
-])('%s is refused', async (_name, body, status, code, param) => {
+])('rejects a request with %s', async (_name, body, status, code, param) => {
   const answer = await client.complete(body)
   expect([answer.status, answer.error?.code, answer.error?.param]).toEqual([status, code, param])
 })
 
-test('missing weights of recognition are named to whoever sent the sound', async () => {
+test('a request with audio names the missing recognition model', async () => {
   const message = 'Run kinora models pull recognition.'
   const deaf = await askDialogue(
     createDialogue({
@@ -275,7 +281,7 @@ test('missing weights of recognition are named to whoever sent the sound', async
   expect([status, error]).toEqual([503, { code: 'weights_missing', message }])
 })
 
-test('whoever leaves stops the listening, and nothing is left behind', async () => {
+test('a client that disconnects stops the recognition, and no files remain', async () => {
   const leaving = new AbortController()
   listening = undefined
   const short = await tone('wav', 0.1)

@@ -20,17 +20,17 @@ import {
   type FinishedChoice,
 } from './completion.ts'
 import { problemOf } from './dialogue-problem.ts'
-import type { DialogueChunk, DialogueTask, Turn } from './dialogue-task.ts'
+import type { DialogueChunk, DialogueTask, PromptMessage } from './dialogue-task.ts'
 import { echo } from './echo.ts'
-import { createHearing, type Recognise } from './hearing.ts'
 import { receiveChat } from './receive-chat.ts'
 import { createSpokenReplies } from './spoken-replies.ts'
 import { speakReply, speakWithin, type ReplyStep, type Speak } from './spoken-reply.ts'
+import { createMessageTranscriber, type Recognise } from './transcribe-messages.ts'
 
 const mostWaiting = 16
 const busyRetrySeconds = 5
 const defaultIdleMs = 300_000
-/** A reader that takes nothing for so long is taken for gone. */
+/** A client that reads nothing for this time is disconnected. */
 const standstillMs = 300_000
 
 export interface DialogueOptions {
@@ -39,12 +39,12 @@ export interface DialogueOptions {
   recognise: Recognise
   speak: Speak
   log: Log
-  /** After so long without a question the model is let go of. */
+  /** The model is unloaded after this time without a request. */
   idleMs?: number
 }
 
 export interface Dialogue {
-  /** Answers `POST /v1/chat/completions`. */
+  /** Handles `POST /v1/chat/completions`. */
   handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>
   close: () => Promise<void>
 }
@@ -64,26 +64,26 @@ export function createDialogue(options: DialogueOptions): Dialogue {
     log,
   })
   const spokenReplies = createSpokenReplies()
-  const hear = createHearing(options.recognise, spokenReplies)
+  const transcribe = createMessageTranscriber(options.recognise, spokenReplies)
   let finding: Promise<FfmpegTool> | undefined
 
   function ffmpegFound(): Promise<FfmpegTool> {
     finding ??= findFfmpeg(options.ffmpegPath).catch((error: unknown) => {
-      // What is missing may be installed by the next time.
+      // Search again next time, because ffmpeg may be installed in the meantime.
       finding = undefined
       throw error
     })
     return finding
   }
 
-  function reply(turns: Turn[], settings: ReplySettings, signal: AbortSignal): Reply {
+  function reply(messages: PromptMessage[], settings: ReplySettings, signal: AbortSignal): Reply {
     const weights = directory.find('tinyllama')
     const runtime = directory.find('llama-runtime')
     if (weights === undefined || runtime === undefined) {
       const headers = { 'x-engine': 'echo', 'x-engine-wanted': 'tinyllama' }
-      return { headers, chunks: echo(turns, settings) }
+      return { headers, chunks: echo(messages, settings) }
     }
-    const task = { weights, runtime, turns, settings }
+    const task = { weights, runtime, messages, settings }
     return { headers: { 'x-engine': 'tinyllama' }, chunks: model.run(task, signal) }
   }
 
@@ -100,7 +100,7 @@ export function createDialogue(options: DialogueOptions): Dialogue {
     let steps: ReplyStep[] = []
     for await (const chunk of chunks) {
       const text = steps.at(-1)?.text ?? ''
-      if (chunk.kind === 'read') read = { textTokens: chunk.textTokens, soundSeconds: chunk.heardSeconds }
+      if (chunk.kind === 'read') read = { textTokens: chunk.textTokens, soundSeconds: chunk.audioSeconds }
       else if (chunk.kind === 'text') steps.push({ text: text + chunk.text, tokens: chunk.tokens })
       else {
         choices.push({ text, reason: chunk.reason, audio: undefined, tokens: chunk.tokens, steps })
@@ -138,7 +138,7 @@ export function createDialogue(options: DialogueOptions): Dialogue {
     let read: Counted | undefined
     let begun = -1
     const send = async (data: string) => {
-      // Only now, so that what goes wrong before the first piece still has a status of its own.
+      // Headers are sent with the first chunk, so that an earlier failure still sets the status.
       if (!response.headersSent) {
         response.setTimeout(standstillMs, () => response.destroy())
         response.writeHead(200, {
@@ -151,7 +151,7 @@ export function createDialogue(options: DialogueOptions): Dialogue {
     }
     for await (const chunk of chunks) {
       if (chunk.kind === 'read') {
-        read = { textTokens: chunk.textTokens, soundSeconds: chunk.heardSeconds }
+        read = { textTokens: chunk.textTokens, soundSeconds: chunk.audioSeconds }
         continue
       }
       const { choice } = chunk
@@ -179,9 +179,9 @@ export function createDialogue(options: DialogueOptions): Dialogue {
   ): Promise<void> {
     const order = readChatOrder(await receiveChat(request.iterator({ destroyOnReturn: false }), folder))
     if (order.speech !== undefined) checkSpeechOrder({ ...order.speech, input: '', speed: 1 })
-    const turns = await hear(order.messages, signal)
+    const messages = await transcribe(order.messages, signal)
     const begun = performance.now()
-    const made = reply(turns, order.settings, signal)
+    const made = reply(messages, order.settings, signal)
     if (order.stream) await stream(made, order, response, signal)
     else send(response, 200, await finish(made, order, folder, signal), made.headers)
     log('local.replied', {
@@ -192,13 +192,13 @@ export function createDialogue(options: DialogueOptions): Dialogue {
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const gone = new AbortController()
-    response.once('close', () => gone.abort())
+    const disconnected = new AbortController()
+    response.once('close', () => disconnected.abort())
     const folder = await mkdtemp(path.join(tmpdir(), `kinora-dialogue-${process.pid}-`))
     try {
-      await answer(request, response, folder, gone.signal)
+      await answer(request, response, folder, disconnected.signal)
     } catch (error) {
-      if (gone.signal.aborted || (request.destroyed && !request.complete)) return
+      if (disconnected.signal.aborted || (request.destroyed && !request.complete)) return
       const { status, ...problem } = problemOf(error)
       if (status === 500) log('local.dialogue_failed', { error: String(error) }, 'error')
       if (response.headersSent) {

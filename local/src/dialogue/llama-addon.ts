@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
-/** As much of the llama.cpp addon as is used here. */
+/** The part of the llama.cpp addon that is used here. */
 export interface LlamaAddon {
   AddonModel: new (file: string, options: { addonExports: LlamaAddon; useMmap: boolean }) => LlamaModel
   AddonContext: new (model: LlamaModel, options: LlamaContextOptions) => LlamaContext
@@ -30,12 +30,12 @@ export interface LlamaModel {
 export interface LlamaContext {
   init: () => Promise<boolean>
   initBatch: (size: number) => void
-  /** Answers where the scores of the tokens named by `scored` will be found. */
+  /** Returns the positions of the scores for the tokens in `scored`. */
   addToBatch: (sequence: number, position: number, tokens: Uint32Array, scored: Uint32Array) => Uint32Array
   decodeBatch: () => Promise<void>
   /** The next token, or -1. */
   sampleToken: (scores: number, sampler: LlamaSampler) => Promise<number>
-  /** Forgets what was read from position `start` on. */
+  /** Removes all tokens from position `start` on. */
   removeTokenCellsFromSequence: (sequence: number, start: number, end: number) => boolean
 }
 
@@ -56,7 +56,7 @@ interface LlamaSampler {
 
 const onlyErrors = 2
 
-/** Loads the addon of a pulled runtime, together with what suits this processor. */
+/** Loads the addon of the pulled runtime and the backend for this processor. */
 export async function loadLlamaAddon(runtime: string): Promise<LlamaAddon> {
   const folder = path.join(runtime, 'bins', `${process.platform}-${process.arch}`)
   const load = createRequire(import.meta.url)

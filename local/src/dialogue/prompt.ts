@@ -1,76 +1,83 @@
 import { RefusedTask } from '../inference/serve-inference.ts'
-import type { Turn } from './dialogue-task.ts'
+import type { PromptMessage } from './dialogue-task.ts'
 
-/** Used where the conversation brings no instructions of its own: without any the model rambles. */
+/** Used if the conversation has no instructions, because without any the model rambles. */
 const defaultInstructions = 'You are a friendly chatbot.'
 
-/** No token of the vocabulary stands for more characters, so that longer texts need not be looked at. */
+/** The length of the longest token. Texts that exceed the limit at this ratio need not be encoded. */
 const mostCharactersPerToken = 16
 
-/** What a prompt needs of the model's vocabulary. */
+/** The part of the model's vocabulary that prompts use. */
 export interface Vocabulary {
   begin: number
   end: number
-  /** Marks of the vocabulary that stand in the text are taken as text. */
+  /** Special tokens in the text are encoded as plain text. */
   encode: (text: string) => Iterable<number>
 }
 
 export interface Prompt {
   tokens: number[]
-  /** How many tokens there would be without what was only heard. */
+  /** The number of tokens without transcribed audio. */
   writtenTokens: number
-  heardSeconds: number
+  audioSeconds: number
 }
 
 /**
- * The conversation as the model was trained to read it, in at most `room` tokens. Instructions and the last message are
- * always kept; of the others the oldest go first.
+ * Writes a conversation in the format that the model was trained on, with at most `maxTokens` tokens. Instructions and
+ * the last message are always included. Of the others, the oldest are dropped first.
  */
-export function writePrompt(turns: Turn[], room: number, vocabulary: Vocabulary): Prompt {
-  const all = turns.some(({ role }) => role === 'system')
-    ? turns
-    : [instruction(defaultInstructions), ...turns]
-  const kept = new Set<Turn>()
-  let left = room - write([], 'text', vocabulary).length
+export function writePrompt(messages: PromptMessage[], maxTokens: number, vocabulary: Vocabulary): Prompt {
+  const all = messages.some(({ role }) => role === 'system')
+    ? messages
+    : [instruction(defaultInstructions), ...messages]
+  const included = new Set<PromptMessage>()
+  let left = maxTokens - write([], 'text', vocabulary).length
 
-  const keep = (turn: Turn): boolean => {
-    if (turn.text.length > left * mostCharactersPerToken) return false
-    const size = writeTurn(turn.role, turn.text, vocabulary).length
+  const include = (message: PromptMessage): boolean => {
+    if (message.text.length > left * mostCharactersPerToken) return false
+    const size = writeMessage(message.role, message.text, vocabulary).length
     if (size > left) return false
     left -= size
-    kept.add(turn)
+    included.add(message)
     return true
   }
   const last = all.at(-1)
-  const needed = all.filter((turn) => turn.role === 'system' || turn === last)
-  if (!needed.every(keep)) {
+  const needed = all.filter((message) => message.role === 'system' || message === last)
+  if (!needed.every(include)) {
     throw new RefusedTask(
       'context_length_exceeded',
-      `The instructions and the last message are longer than the ${room} tokens there is room for.`,
+      `The instructions and the last message exceed the limit of ${maxTokens} tokens. Shorten them.`,
     )
   }
-  for (const turn of all.toReversed()) if (!kept.has(turn) && !keep(turn)) break
+  for (const message of all.toReversed()) if (!included.has(message) && !include(message)) break
 
-  const read = all.filter((turn) => kept.has(turn))
+  const read = all.filter((message) => included.has(message))
   return {
     tokens: write(read, 'text', vocabulary),
     writtenTokens: write(read, 'written', vocabulary).length,
-    heardSeconds: read.reduce((sum, turn) => sum + turn.heardSeconds, 0),
+    audioSeconds: read.reduce((sum, message) => sum + message.audioSeconds, 0),
   }
 }
 
-function write(turns: Turn[], words: 'text' | 'written', vocabulary: Vocabulary): number[] {
+function write(messages: PromptMessage[], words: 'text' | 'written', vocabulary: Vocabulary): number[] {
   return [
     vocabulary.begin,
-    ...turns.flatMap((turn, index) => writeTurn(turn.role, turn[words], vocabulary, index === 0 ? '' : '\n')),
+    ...messages.flatMap((message, index) =>
+      writeMessage(message.role, message[words], vocabulary, index === 0 ? '' : '\n'),
+    ),
     ...vocabulary.encode('\n<|assistant|>\n'),
   ]
 }
 
-function writeTurn(role: Turn['role'], text: string, vocabulary: Vocabulary, before = '\n'): number[] {
+function writeMessage(
+  role: PromptMessage['role'],
+  text: string,
+  vocabulary: Vocabulary,
+  before = '\n',
+): number[] {
   return [...vocabulary.encode(`${before}<|${role}|>\n${text}`), vocabulary.end]
 }
 
-function instruction(text: string): Turn {
-  return { role: 'system', text, written: text, heardSeconds: 0 }
+function instruction(text: string): PromptMessage {
+  return { role: 'system', text, written: text, audioSeconds: 0 }
 }

@@ -16,7 +16,7 @@ async function* cut(text: string, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-/** The body with its sound put back in. */
+/** The body with its audio data restored. */
 async function restore(received: ReceivedChat, value: unknown = received.body): Promise<unknown> {
   const sound = received.soundAt(value)
   if (sound !== undefined) return sound.readable ? await readFile(sound.path, 'base64') : 'not base64'
@@ -30,7 +30,7 @@ async function restore(received: ReceivedChat, value: unknown = received.body): 
 
 const base64 = fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString('base64'))
 
-test('whatever the JSON and wherever it is cut, sound comes out decoded and the rest unchanged', async () => {
+test('audio is decoded and the rest is unchanged, for any JSON in chunks of any size', async () => {
   const { json } = fc.letrec((tie) => ({
     json: fc.oneof(
       { maxDepth: 4 },
@@ -60,7 +60,7 @@ test.each([
   ['a character by its number', '{"data":"\\u0051UJD"}', { data: 'QUJD' }],
   ['space around', '{ "data" \n : "QUJD" }', { data: 'QUJD' }],
   ['nothing', '{"data":""}', { data: '' }],
-])('base64 is understood with %s', async (_name, text, expected) => {
+])('decodes base64 with %s', async (_name, text, expected) => {
   for (let size = 1; size < 8; size++) {
     const own = await mkdtemp(path.join(folder, 'cut-'))
     expect(await restore(await receiveChat(cut(text, size), own))).toEqual(expected)
@@ -78,7 +78,7 @@ test.each([
   '====',
   'data:audio/wav;base64,QUJD',
   'QÜJD',
-])('%s is not base64', async (text) => {
+])('rejects %s as base64', async (text) => {
   expect(await restore(await receiveChat(cut(`{"data":"${text}"}`, 3), folder))).toEqual({
     data: 'not base64',
   })
@@ -94,7 +94,7 @@ test.each(['', '{', '{"data":"QUJD', '{"data":"QUJD"', '{"data":"QUJD\\q"', 'no'
   },
 )
 
-test('too much of anything is refused', async () => {
+test('a body or text that is too large is rejected', async () => {
   async function* endless(chunk: string) {
     yield Buffer.from('{"data":"')
     if (chunk === 't') yield Buffer.from('","text":"')

@@ -7,33 +7,33 @@ import { createSoundSifter } from './sound-sifter.ts'
 
 const mebibyte = 1024 * 1024
 const bodyLimitBytes = 96 * mebibyte
-/** What is left of a body without its sound; only this much is ever held in memory. */
+/** Limit of the body without audio data. Only this part is held in memory. */
 const textLimitBytes = 8 * mebibyte
 
-/** Sound that came in a body and lies in a file now. */
+/** Audio of a request body, stored in a file. */
 export interface ReceivedSound {
   path: string
   sizeBytes: number
-  /** False where the text was not base64; the file is of no use then. */
+  /** False if the text was not base64. The file is useless then. */
   readable: boolean
 }
 
 export interface ReceivedChat {
   body: unknown
-  /** The sound whose place in the body this value holds. */
+  /** The audio that this value of the body stands for. */
   soundAt: (value: unknown) => ReceivedSound | undefined
 }
 
-/** Reads the JSON of a chat; sound in it is decoded into files of `folder` as it arrives. */
+/** Reads the JSON of a chat request. Audio in it is decoded into files of `folder` as it arrives. */
 export async function receiveChat(message: AsyncIterable<Buffer>, folder: string): Promise<ReceivedChat> {
-  // Nobody can guess it, so nobody can point to a file.
+  // Random, so that a request cannot reference a file itself.
   const mark = randomUUID()
   const sift = createSoundSifter(mark)
-  const kept: Buffer[] = []
+  const textChunks: Buffer[] = []
   const sounds: ReceivedSound[] = []
   let file: FileHandle | undefined
   let receivedBytes = 0
-  let keptBytes = 0
+  let textBytes = 0
   try {
     for await (const chunk of message) {
       receivedBytes += chunk.length
@@ -41,10 +41,10 @@ export async function receiveChat(message: AsyncIterable<Buffer>, folder: string
         throw tooLarge(`The body is larger than ${bodyLimitBytes / mebibyte} MiB.`)
       for (const part of sift(chunk)) {
         if (part.kind === 'json') {
-          keptBytes += part.bytes.length
-          if (keptBytes > textLimitBytes)
+          textBytes += part.bytes.length
+          if (textBytes > textLimitBytes)
             throw tooLarge(`The text of the body is larger than ${textLimitBytes / mebibyte} MiB.`)
-          kept.push(part.bytes)
+          textChunks.push(part.bytes)
           continue
         }
         let sound = sounds[part.sound]
@@ -65,7 +65,7 @@ export async function receiveChat(message: AsyncIterable<Buffer>, folder: string
     await file?.close()
   }
   return {
-    body: parse(Buffer.concat(kept)),
+    body: parse(Buffer.concat(textChunks)),
     soundAt: (value) =>
       typeof value === 'string' && value.startsWith(`${mark}:`)
         ? sounds[Number(value.slice(mark.length + 1))]

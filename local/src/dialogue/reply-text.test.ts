@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 
 import { createReplyText } from './reply-text.ts'
 
-/** Feeds a text that grows to each of these lengths in turn. */
+/** Feeds a text that grows to each of these lengths. */
 function feed(text: string, stops: string[], lengths: number[]): { out: string; isStopped: boolean } {
   const reply = createReplyText(stops)
   let out = ''
@@ -11,7 +11,7 @@ function feed(text: string, stops: string[], lengths: number[]): { out: string; 
   return { out: out + reply.end(text), isStopped: reply.isStopped() }
 }
 
-test('however a text grows, the same comes out: up to the first stop and without space around', () => {
+test('the output is the text up to the first stop, trimmed, independent of how the text grows', () => {
   const texts = fc
     .array(fc.constantFrom('a', 'b', ' ', '\n', 'END', 'EN', '<|', '<|user|>'))
     .map((all) => all.join(''))
@@ -24,7 +24,7 @@ test('however a text grows, the same comes out: up to the first stop and without
   )
 })
 
-test('half a character is held back until it is whole', () => {
+test('an incomplete character is held back until it is complete', () => {
   const reply = createReplyText([])
   expect(reply.add('Grüezi \uFFFD')).toBe('Grüezi')
   expect(reply.add('Grüezi \uFFFD\uFFFD')).toBe('')

@@ -1,20 +1,20 @@
-/** A reply that begins to play the other side of the conversation is over. */
-const marksOfTurns = ['<|system|>', '<|user|>', '<|assistant|>']
+/** The model sometimes continues with the next message. The reply ends there. */
+const roleMarkers = ['<|system|>', '<|user|>', '<|assistant|>']
 
 export interface ReplyText {
-  /** Takes all of the text so far and answers what of it is certain and new. */
+  /** Takes the whole text so far and returns the part that is final and new. */
   add: (text: string) => string
-  /** The same, when nothing will follow. */
+  /** The same at the end of the text. */
   end: (text: string) => string
   isStopped: () => boolean
 }
 
 /**
- * Lets a growing text out in pieces that need never be taken back: without half characters, space around the whole, and
- * what may yet become a stop.
+ * Releases a growing text in final chunks. Holds back incomplete characters, surrounding space, and a possible
+ * beginning of a stop sequence.
  */
 export function createReplyText(stops: string[]): ReplyText {
-  const allStops = [...stops, ...marksOfTurns]
+  const allStops = [...stops, ...roleMarkers]
   let given = 0
   let stopped = false
 
@@ -39,7 +39,7 @@ export function createReplyText(stops: string[]): ReplyText {
   }
 }
 
-/** How much of the text's end may be the beginning of a stop. */
+/** The length of the longest end of the text that may begin a stop sequence. */
 function longestBeginning(text: string, stops: string[]): number {
   let longest = 0
   for (const stop of stops) {

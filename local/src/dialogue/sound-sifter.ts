@@ -8,18 +8,18 @@ const soundKey = '"data"'
 
 export type SiftedPart =
   | { kind: 'json'; bytes: Buffer }
-  /** The next bytes of the sound of this number; undefined once its text has proved not to be base64. */
+  /** The next bytes of the audio with this number, or undefined if its text is not base64. */
   | { kind: 'sound'; sound: number; bytes: Buffer | undefined }
 
 /**
- * Takes JSON in chunks cut anywhere and passes it on, except for texts under a key "data". These come out decoded, and
- * `<mark>:<number>` stands in their place.
+ * Passes JSON through in chunks of any size. Strings under a key "data" are decoded from base64 and replaced by
+ * `<mark>:<number>`.
  */
 export function createSoundSifter(mark: string): (chunk: Buffer) => SiftedPart[] {
   let place: 'outside' | 'text' | 'sound' = 'outside'
-  /** What followed a backslash so far. */
+  /** The characters after a backslash so far. */
   let escape: string | undefined
-  /** The latest text with its quotes, or as much of its beginning as tells whether it is the key. */
+  /** The latest string with its quotes, cut to the length that is needed to compare it with the key. */
   let latest = ''
   let namesSound = false
   let sounds = 0
@@ -100,7 +100,7 @@ export function createSoundSifter(mark: string): (chunk: Buffer) => SiftedPart[]
   }
 }
 
-/** Where the text from here on ends or has an escape. */
+/** The position of the next end of the string or escape. */
 function endOfRun(chunk: Buffer, from: number): number {
   const end = chunk.indexOf(quote, from)
   const run = end === -1 ? chunk.subarray(from) : chunk.subarray(from, end)
@@ -108,7 +108,7 @@ function endOfRun(chunk: Buffer, from: number): number {
   return from + (escape === -1 ? run.length : escape)
 }
 
-/** Some writers of JSON escape the slash, and any character may be written by its number. */
+/** JSON may escape the slash, and any character by its code. */
 function unescape(escape: string): string | undefined {
   if (escape === '/') return '/'
   if (!escape.startsWith('u')) return '\0'

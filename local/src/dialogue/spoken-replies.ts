@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto'
 
-const keepSeconds = 3600
-const mostKept = 1000
+const retentionSeconds = 3600
+const mostReplies = 1000
 
-/** What was said lately, so that a later message can name a spoken reply instead of repeating it. */
+/** The transcripts of recent spoken replies, which later messages can reference by id. */
 export interface SpokenReplies {
   remember: (transcript: string) => { id: string; transcript: string; expires_at: number }
   recall: (id: string) => string | undefined
 }
 
 export function createSpokenReplies(): SpokenReplies {
-  const kept = new Map<string, { transcript: string; expiresAt: number }>()
+  const replies = new Map<string, { transcript: string; expiresAt: number }>()
   const now = () => Math.floor(Date.now() / 1000)
   return {
     remember(transcript) {
-      const oldest = kept.keys().next()
-      if (kept.size >= mostKept && oldest.done !== true) kept.delete(oldest.value)
+      const oldest = replies.keys().next()
+      if (replies.size >= mostReplies && oldest.done !== true) replies.delete(oldest.value)
       const id = `audio_${randomUUID()}`
-      const expiresAt = now() + keepSeconds
-      kept.set(id, { transcript, expiresAt })
+      const expiresAt = now() + retentionSeconds
+      replies.set(id, { transcript, expiresAt })
       return { id, transcript, expires_at: expiresAt }
     },
     recall(id) {
-      const reply = kept.get(id)
+      const reply = replies.get(id)
       return reply === undefined || reply.expiresAt < now() ? undefined : reply.transcript
     },
   }

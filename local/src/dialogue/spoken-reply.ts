@@ -25,11 +25,11 @@ export interface SpokenReply {
 export interface SpeakingTools {
   speak: Speak
   ffmpeg: FfmpegTool
-  /** For a file that is of no use afterwards. */
+  /** For a temporary file. */
   folder: string
 }
 
-/** Says a whole reply. Unlike speech that is sent as it is made, it can tell its own length. */
+/** Speaks a whole reply. Unlike streamed speech, its length is known. */
 export async function speakReply(
   { speak, ffmpeg, folder }: SpeakingTools,
   order: { input: string; voice: string; format: string },
@@ -43,15 +43,15 @@ export async function speakReply(
   return { bytes: order.format === 'wav' ? Buffer.concat([wavHeader(bytes.length), bytes]) : bytes, seconds }
 }
 
-/** How far a reply had come after so many tokens. */
+/** The text of a reply after a number of tokens. */
 export interface ReplyStep {
   text: string
   tokens: number
 }
 
 /**
- * Says a reply as far as its text and its sound come to no more than so many tokens together. What is left out is left
- * out of both. The first step is always said: a spoken reply without a sound would be none.
+ * Speaks as much of a reply as fits the limit of text and audio tokens together. Text and audio are cut at the same
+ * place. The first step is always spoken, because a spoken reply needs audio.
  */
 export async function speakWithin(
   steps: [ReplyStep, ...ReplyStep[]],
@@ -85,7 +85,7 @@ function wavHeader(soundBytes: number): Buffer {
   return header
 }
 
-/** Decodes it and counts the samples: what was made to be streamed does not say how long it is. */
+/** Decodes the audio and counts its samples, because a streamed format does not contain its length. */
 async function measureSeconds(
   tool: FfmpegTool,
   folder: string,

@@ -10,21 +10,21 @@ import { createReplyText } from './reply-text.ts'
 
 const contextTokens = 2048
 /**
- * A prompt is read in blocks of this size: a run can be stopped between two of them, and what was read of one prompt
- * serves the next as far as whole blocks agree, with exactly the same outcome.
+ * A prompt is read in blocks of this size. A run can be stopped between two blocks, and the next prompt reuses the
+ * leading blocks that are equal, with exactly the same result.
  */
 const blockTokens = 64
 /**
- * Half of the cores: the threads wait for each other without letting go of theirs, so that with one core for each a busy
- * machine makes the model slower by a multiple.
+ * Half of the cores. The threads spin while they wait for each other, so with one thread per core the model would be
+ * many times slower on a busy machine.
  */
 const threads = Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2)))
 const repeatPenalty = 1.1
 const repeatTokens = 64
-/** Tokens less likely than this part of the likeliest are never taken: at two bits they are noise. */
+/** Tokens less likely than this fraction of the likeliest one are never sampled, because at two bits they are noise. */
 const leastProbability = 0.05
 const seedLimit = 2 ** 32
-/** So small a model has said what it has to say by then. */
+/** Longer replies of this small model are not useful. */
 const defaultReplyTokens = 60
 const mostReplyTokens = 96
 
@@ -47,19 +47,19 @@ export async function loadTinyLlama(weights: string, runtime: string): Promise<T
   const read = createReader(context)
 
   async function* reply(
-    { turns, settings }: DialogueTask,
+    { messages, settings }: DialogueTask,
     signal: AbortSignal,
   ): AsyncGenerator<DialogueChunk, void, undefined> {
     const mostTokens = Math.min(settings.maxTokens ?? defaultReplyTokens, mostReplyTokens)
-    const prompt = writePrompt(turns, contextTokens - mostTokens, {
+    const prompt = writePrompt(messages, contextTokens - mostTokens, {
       begin: model.tokenBos(),
       end: model.tokenEos(),
       encode: (text) => model.tokenize(text, false),
     })
-    const { writtenTokens: textTokens, heardSeconds } = prompt
+    const { writtenTokens: textTokens, audioSeconds } = prompt
     const scores = await read.prompt(prompt.tokens, signal)
-    yield { kind: 'read', textTokens, heardSeconds }
-    // All choices begin here, while the scores after the prompt are still to be had.
+    yield { kind: 'read', textTokens, audioSeconds }
+    // All choices sample their first token here, while the scores after the prompt are available.
     const choices: Choice[] = []
     const seed = settings.seed ?? randomInt(seedLimit)
     try {
@@ -111,7 +111,7 @@ export async function loadTinyLlama(weights: string, runtime: string): Promise<T
 }
 
 interface Choice {
-  /** Taken so far, without the one that ends a reply. */
+  /** The tokens sampled so far, without the one that ends a reply. */
   tokens: number[]
   isOver: () => boolean
   sample: (context: LlamaContext, scores: number) => Promise<void>
@@ -146,14 +146,14 @@ function startChoice(addon: LlamaAddon, model: LlamaModel, settings: ReplySettin
   }
 }
 
-/** Reads tokens into the context, which remembers them by their position. Answers where the last one's scores are. */
+/** Reads tokens into the context, which stores them by position. Returns the position of the last token's scores. */
 function createReader(context: LlamaContext) {
-  /** The prompt read last, as far as it fills whole blocks. */
+  /** The last prompt, cut to whole blocks. */
   let held: number[] = []
 
   async function readBlock(tokens: number[], position: number): Promise<number> {
     if (!context.removeTokenCellsFromSequence(0, position, -1)) {
-      throw new Error('The dialogue model cannot forget.')
+      throw new Error('The dialogue model could not remove tokens from its context.')
     }
     context.initBatch(tokens.length)
     const [scores] = context.addToBatch(
@@ -169,7 +169,7 @@ function createReader(context: LlamaContext) {
   async function prompt(tokens: number[], signal: AbortSignal): Promise<number> {
     let agreeing = held.findIndex((token, index) => token !== tokens[index])
     if (agreeing === -1) agreeing = held.length
-    // The last block is always read: only then are there scores for what comes next.
+    // The last block is always read again, because it provides the scores for the next token.
     const known = Math.min(agreeing, tokens.length - 1)
     let position = known - (known % blockTokens)
     held = tokens.slice(0, position)

@@ -45,7 +45,7 @@ export async function* download(
     const response = await within(
       limits.answerMs,
       new SourceUnreachable(`${host} did not respond within ${seconds(limits.answerMs)}`),
-      // Without compression, so that the progress matches the content length.
+      // Requests the raw bytes, because the hash is that of the file itself.
       fetch(url, { signal: ended, headers: { 'accept-encoding': 'identity' } }),
     ).catch((error: unknown) => {
       throw error instanceof TypeError
