@@ -18,7 +18,7 @@ interface Recognising {
 }
 
 const busyRetrySeconds = 5
-/** A reader that takes nothing for so long is taken for gone. */
+/** A client that reads nothing for this time is disconnected. */
 const standstillMs = 300_000
 
 export async function answerRecognition(
@@ -27,19 +27,24 @@ export async function answerRecognition(
   response: ServerResponse,
   task: RecognitionOrder['task'],
 ): Promise<void> {
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
+  const disconnected = new AbortController()
+  response.once('close', () => disconnected.abort())
   const folder = await mkdtemp(path.join(tmpdir(), 'kinora-upload-'))
   try {
     const received = await receiveRecording(request, path.join(folder, 'upload'), task)
-    await sendRecognition(received, recognise(received.order, gone.signal), response, gone.signal)
+    await sendRecognition(
+      received,
+      recognise(received.order, disconnected.signal),
+      response,
+      disconnected.signal,
+    )
   } catch (error) {
-    if (gone.signal.aborted) return
+    if (disconnected.signal.aborted) return
     const { status, code, message } = problemOf(error)
     if (status === 500) log('local.recognition_failed', { error: String(error) }, 'error')
     await drain(request)
     if (response.headersSent) {
-      // A stream that ends without its last event was cut off, and must look so.
+      // Destroys the connection, so that the client sees that the stream is incomplete.
       response.destroy()
       return
     }
@@ -106,7 +111,7 @@ function engineHeaders({ engine, wanted }: ChosenEngine): Record<string, string>
 function problemOf(error: unknown): { status: number; code: string; message: string } {
   if (error instanceof RecognitionRefusal) return error
   if (error instanceof InferenceBusy) return { status: 503, code: 'busy', message: error.message }
-  return { status: 500, code: 'internal_error', message: 'The recording could not be recognised.' }
+  return { status: 500, code: 'internal_error', message: 'The recording could not be recognized.' }
 }
 
 function send(

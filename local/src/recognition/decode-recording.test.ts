@@ -43,7 +43,7 @@ async function made(name: string, ...args: string[]): Promise<Buffer> {
 
 const refused = { status: 400, code: 'invalid_file_format' }
 
-test('every kind of recording is decoded', async () => {
+test('all supported formats are decoded', async () => {
   const expected = (await stat(path.join(root, 'speech.wav'))).size / 44_100
   const film = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:r=25', '-shortest']
   const kinds: [file: string, ...args: string[]][] = [
@@ -65,7 +65,7 @@ test('every kind of recording is decoded', async () => {
   expect(await Promise.all(lengths)).toEqual(kinds.map(([file]) => [file, 'right']))
 })
 
-test('what is no recording is refused', async () => {
+test('a file that is not a recording is rejected', async () => {
   const speech = await readFile(path.join(root, 'speech.wav'))
   const mp4 = await made('cut.mp4', '-i', 'speech.wav')
   const silentFilm = await made('silent.mp4', '-f', 'lavfi', '-i', 'testsrc=s=64x64:r=5', '-t', '1')
@@ -83,7 +83,7 @@ test('what is no recording is refused', async () => {
   await Promise.all(files.map((file) => expect(decode(file)).rejects.toMatchObject(refused)))
 })
 
-test('what is left of a recording that was cut off is decoded', async () => {
+test('a truncated recording is decoded up to its end', async () => {
   const mp3 = await made('whole.mp3', '-i', 'speech.wav')
   const whole = await decode(mp3)
   const half = await decode(mp3.subarray(0, mp3.length / 2))
@@ -91,10 +91,10 @@ test('what is left of a recording that was cut off is decoded', async () => {
   expect(half).toBeLessThan(whole * 0.7)
 })
 
-test('a playlist opens nothing, neither a file nor an address', async () => {
-  const asked: string[] = []
+test('a playlist opens neither files nor addresses', async () => {
+  const requested: string[] = []
   const server = createServer((request, response) => {
-    asked.push(request.url ?? '')
+    requested.push(request.url ?? '')
     response.end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -106,7 +106,7 @@ test('a playlist opens nothing, neither a file nor an address', async () => {
     Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1'),
     Buffer.from(playlist(local)),
   ])
-  // A film whose sound lies in another file, which its table names.
+  // A film whose tables reference audio in another file.
   const outside = await made('outside.mov', '-i', 'speech.wav', '-c:a', 'pcm_s16le')
   const reference = outside.indexOf('url ')
   outside.writeUInt32BE(0, reference + 4)
@@ -120,16 +120,16 @@ test('a playlist opens nothing, neither a file nor an address', async () => {
   ]
   await Promise.all(files.map((file) => expect(decode(file)).rejects.toMatchObject(refused)))
   await decode(outside).catch((error: unknown) => expect(error).toMatchObject(refused))
-  expect(asked).toEqual([])
+  expect(requested).toEqual([])
   await new Promise<void>((resolve) => server.close(() => resolve()))
 })
 
-test('hours of silence in a few bytes are refused, whether they say so or not', async () => {
+test('a small file with hours of silence is rejected, with or without its length in the header', async () => {
   const silence = ['-f', 'lavfi', '-i', 'anullsrc=r=8000:cl=mono', '-t', '1000']
   const bomb = await made('bomb.flac', ...silence)
   expect(bomb.length).toBeLessThan((1000 * 32_000) / 100)
   await expect(decode(bomb, 60)).rejects.toMatchObject(refused)
-  // The count of samples in the header: 36 bits from the middle of byte 21 on. None stands for unknown.
+  // The number of samples is in 36 bits of the header, from the middle of byte 21 on. 0 means unknown.
   bomb[21] = bomb[21]! & 0xf0
   bomb.fill(0, 22, 26)
   await expect(decode(bomb, 60)).rejects.toMatchObject(refused)
@@ -137,7 +137,7 @@ test('hours of silence in a few bytes are refused, whether they say so or not', 
   expect(size).toBeLessThanOrEqual(60 * 32_000)
 })
 
-test('a decoding that is stopped leaves no program behind', async () => {
+test('aborting ends all child processes', async () => {
   const stop = new AbortController()
   const decoding = decode(await readFile(path.join(root, 'bomb.flac')), 10_000, stop.signal)
   const programs = () => childPrograms().filter((name) => name === 'ffmpeg' || name === 'bwrap')

@@ -10,22 +10,22 @@ import { undecodable } from './recognition-refusal.ts'
 import { samplesPerSecond } from './samples/mel.ts'
 import { bytesPerSample } from './samples/samples-file.ts'
 
-/** The containers that recordings come in. Above all no playlists, which name further files to open. */
+/** The supported containers. Playlists are excluded, because they reference other files. */
 const containers = 'mp3,flac,ogg,wav,mov,mp4,m4a,matroska,webm,mpeg'
-/** What these containers usually hold; ffmpeg knows hundreds more, and their decoders stay out of reach. */
+/** The usual codecs of these containers. All other decoders of ffmpeg are disabled. */
 const decoders = [
   ...['mp1', 'mp1float', 'mp2', 'mp2float', 'mp3', 'mp3float', 'aac', 'alac', 'flac', 'vorbis', 'libvorbis'],
   ...['opus', 'libopus', 'speex', 'libspeex', 'ac3', 'eac3', 'adpcm_ms', 'adpcm_ima_wav', 'gsm_ms'],
   ...['pcm_u8', 'pcm_s16le', 'pcm_s16be', 'pcm_s24le', 'pcm_s24be', 'pcm_s32le', 'pcm_s32be'],
   ...['pcm_f32le', 'pcm_f32be', 'pcm_f64le', 'pcm_alaw', 'pcm_mulaw', 'pcm_s8'],
 ]
-/** ffmpeg that decodes nothing for this long is taken for hung. */
+/** ffmpeg is killed if it decodes nothing for this time. */
 const standstillMs = 60_000
 const errorTailCharacters = 4000
 
 export interface RecordingTask {
   tool: FfmpegTool
-  /** Holds the recording and gets the samples; it is all that ffmpeg sees. */
+  /** Contains the recording and receives the samples. ffmpeg has access to nothing else. */
   folder: string
   recordingName: string
   mostSeconds: number
@@ -33,8 +33,8 @@ export interface RecordingTask {
 }
 
 /**
- * Decodes a stranger's recording to a file of plain samples, and answers with the file's path. Samples are written as
- * they come, and no more of them than may be, whatever the recording says of its length.
+ * Decodes an untrusted recording to a file of raw samples and returns its path. The number of samples is limited,
+ * independent of the length in the header of the recording.
  */
 export async function decodeRecording(task: RecordingTask): Promise<string> {
   const { signal, mostSeconds } = task
@@ -89,7 +89,7 @@ export async function decodeRecording(task: RecordingTask): Promise<string> {
 
 function decodeArgs({ recordingName }: RecordingTask): string[] {
   return [
-    // The level at which the length that the recording claims is said.
+    // The log level at which ffmpeg prints the length from the header.
     ...['-hide_banner', '-loglevel', 'info', '-nostats', '-nostdin'],
     ...['-protocol_whitelist', 'file,pipe', '-format_whitelist', containers],
     ...['-codec_whitelist', decoders.join(','), '-threads', '1', '-vn', '-sn', '-dn', '-i', recordingName],
@@ -98,7 +98,7 @@ function decodeArgs({ recordingName }: RecordingTask): string[] {
   ]
 }
 
-/** A recording that says itself that it is too long is not decoded at all. */
+/** Rejects a recording early if its header already contains a length over the limit. */
 function readComplaints(stderr: Readable, mostSeconds: number, onTooLong: () => void): void {
   let text = ''
   let isRead = false

@@ -15,7 +15,7 @@ const directory = modelDirectory(
   ...(['kokoro', 'kokoro-voices'] as const),
 )
 const spoken = {
-  // Kokoro has no German voice; this one is German to a listener.
+  // Kokoro has no German voice, but this one is recognized as German.
   de: {
     style: 'if_sara',
     text: 'Der Arzt sagt, dass meine Schwester jede Nacht acht Stunden schlafen soll.',
@@ -46,7 +46,7 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true })
 })
 
-async function hear(language: string, ...fields: [string, string][]) {
+async function transcribe(language: string, ...fields: [string, string][]) {
   const response = await client.post('transcribe', recordings.get(language)!, fields)
   const body = (await response.json()) as { text: string; language?: string }
   return { ...body, engine: response.headers.get('x-engine') }
@@ -55,10 +55,10 @@ async function hear(language: string, ...fields: [string, string][]) {
 test.each([
   ['de', /sagt, dass meine Schwester/iu],
   ['fr', /manger du poisson.*restaurant/iu],
-])('%s is heard as what it is by every model and in every form', async (language, words) => {
-  const quick = await hear(language, ['model', 'asr-large-v3-turbo'])
-  const plain = await hear(language, ['model', 'asr-1'])
-  const verbose = await hear(language, ['model', 'asr-1'], ['response_format', 'verbose_json'])
+])('every model detects the language %s in every response format', async (language, words) => {
+  const quick = await transcribe(language, ['model', 'asr-large-v3-turbo'])
+  const plain = await transcribe(language, ['model', 'asr-1'])
+  const verbose = await transcribe(language, ['model', 'asr-1'], ['response_format', 'verbose_json'])
   for (const { text, engine } of [quick, plain, verbose]) {
     expect(text).toMatch(words)
     expect(engine).toBe('whisper-base')
@@ -67,7 +67,7 @@ test.each([
   expect(verbose.text).toBe(plain.text)
 })
 
-test('the same request has the same text, even where it is drawn by lot', async () => {
+test('the same request returns the same text, even if tokens are sampled', async () => {
   const programs = await findPrograms()
   const small = createRecognition({
     directory: onlySets(directory, 'onnxruntime', 'silero-vad', 'whisper-tiny'),

@@ -3,7 +3,7 @@ import path from 'node:path'
 
 import type { Onnx, Tensor } from '../inference/onnx.ts'
 
-/** Moonshine tiny: English text, without times or any figure about it. */
+/** Moonshine tiny: English text without timestamps or probabilities. */
 export interface Moonshine {
   recognise: (sound: Float32Array, signal: AbortSignal) => Promise<string>
   release: () => Promise<void>
@@ -14,26 +14,26 @@ const headCount = 8
 const headSize = 36
 const startToken = 1
 const endToken = 2
-/** Nobody speaks faster; a longer text repeats itself. */
+/** Speech is never faster. A longer text repeats itself. */
 const tokensPerSecond = 6.5
 const samplesPerSecond = 16_000
 
-/** `folder` is the set `moonshine-tiny`. */
+/** `folder` is the model set `moonshine-tiny`. */
 export async function openMoonshine(onnx: Onnx, folder: string): Promise<Moonshine> {
   const vocabulary = await readVocabulary(path.join(folder, 'llama-tokenizer.js'))
   const encoder = await onnx.open(path.join(folder, 'encoder.onnx'))
   const decoder = await onnx.open(path.join(folder, 'decoder.onnx'))
-  const kept = (side: string) =>
+  const cacheNames = (side: string) =>
     Array.from({ length: layers }, (_, layer) => [`${layer}.${side}.key`, `${layer}.${side}.value`]).flat()
-  const ofTokens = kept('decoder')
-  const ofSound = kept('encoder')
+  const ofTokens = cacheNames('decoder')
+  const ofSound = cacheNames('encoder')
   const none = onnx.floats(new Float32Array(0), [0, headCount, 1, headSize])
 
   return {
     async recognise(sound, signal) {
       const input = onnx.floats(sound, [1, sound.length])
-      const { last_hidden_state: heard } = await encoder.run({ input_values: input }, ['last_hidden_state'])
-      let past: Record<string, Tensor> = Object.fromEntries(
+      const { last_hidden_state: encoded } = await encoder.run({ input_values: input }, ['last_hidden_state'])
+      let tokenCache: Record<string, Tensor> = Object.fromEntries(
         [...ofTokens, ...ofSound].map((name) => [`past_key_values.${name}`, none]),
       )
       const most = Math.ceil((sound.length / samplesPerSecond) * tokensPerSecond)
@@ -45,16 +45,16 @@ export async function openMoonshine(onnx: Onnx, folder: string): Promise<Moonshi
         const changing = isFirst ? [...ofTokens, ...ofSound] : ofTokens
         const feeds = {
           input_ids: onnx.integers([last], [1, 1]),
-          encoder_hidden_states: heard!,
+          encoder_hidden_states: encoded!,
           use_cache_branch: onnx.flag(!isFirst),
-          ...past,
+          ...tokenCache,
         }
         const results = await decoder.run(feeds, ['logits', ...changing.map((name) => `present.${name}`)])
         last = likeliest(results['logits']!.data)
         if (last === endToken) break
         tokens.push(last)
         const present = changing.map((name) => [`past_key_values.${name}`, results[`present.${name}`]!])
-        past = { ...past, ...Object.fromEntries(present) }
+        tokenCache = { ...tokenCache, ...Object.fromEntries(present) }
       }
       return textOf(vocabulary, tokens)
     },
@@ -65,7 +65,7 @@ export async function openMoonshine(onnx: Onnx, folder: string): Promise<Moonshi
   }
 }
 
-/** The file is a program that nobody runs; of interest is the one text in it that holds the vocabulary. */
+/** The file is a script that is never executed. The vocabulary is a string in it. */
 export async function readVocabulary(file: string): Promise<string[]> {
   const program = await readFile(file, 'utf8')
   const packed = /llama_vocab_base64 = "([A-Za-z0-9+/=]+)"/u.exec(program)?.[1]
@@ -73,7 +73,7 @@ export async function readVocabulary(file: string): Promise<string[]> {
   return Buffer.from(packed, 'base64').toString('utf8').split('\n')
 }
 
-/** Tokens are words with `▁` for the space before them, or single bytes written as `<0xE2>`. */
+/** Tokens are words with `▁` for the preceding space, or single bytes such as `<0xE2>`. */
 export function textOf(vocabulary: readonly string[], tokens: readonly number[]): string {
   const parts = tokens.map((id) => {
     const written = vocabulary[id] ?? ''

@@ -7,7 +7,7 @@ import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 
 const model = '/usr/share/pocketsphinx/model/en-us'
 
-/** English words without signs or capitals, one utterance after the other. */
+/** Yields English words without punctuation or capitals, one utterance after the other. */
 export async function* recogniseWithPocketsphinx(
   programPath: string,
   tool: FfmpegTool,

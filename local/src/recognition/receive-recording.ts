@@ -19,7 +19,7 @@ export interface ReceivedRecording {
   isStream: boolean
 }
 
-/** Reads a form and writes its recording to `file` as it arrives. */
+/** Reads a multipart form and writes its recording to `file` as it arrives. */
 export async function receiveRecording(
   message: IncomingMessage,
   file: string,
@@ -29,25 +29,25 @@ export async function receiveRecording(
   if (!/^multipart\/form-data\s*;/iu.test(contentType)) throw invalid('The body must be multipart/form-data.')
   const parser = openParser(contentType)
   const fields = new Map<string, string[]>()
-  // The parser does not end the file it is in when the client goes away; this does.
+  // The parser does not end the current file when the client disconnects.
   const aborted = new AbortController()
   let writing: Promise<void> | undefined
-  let complaint: RecognitionRefusal | undefined
+  let failure: RecognitionRefusal | undefined
   let receivedBytes = 0
 
   parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
-    if (valueTruncated) complaint ??= invalid(`The field "${name}" is too long.`)
+    if (valueTruncated) failure ??= invalid(`The field "${name}" is too long.`)
     fields.set(name, [...(fields.get(name) ?? []), value])
   })
   parser.on('file', (name, stream) => {
     if (name !== 'file' || writing !== undefined) {
-      complaint ??= invalid('One recording is taken, in the field "file".')
+      failure ??= invalid('Send exactly one recording, in the field "file".')
       stream.resume()
       return
     }
     const limited = byteLimit(fileLimitBytes, () => {
       const message = `The recording is larger than ${fileLimitBytes / megabyte} MiB.`
-      complaint ??= new RecognitionRefusal(413, 'file_too_large', message)
+      failure ??= new RecognitionRefusal(413, 'file_too_large', message)
     })
     writing = pipeline(stream, limited, createWriteStream(file), { signal: aborted.signal })
     writing.catch(() => {})
@@ -63,9 +63,9 @@ export async function receiveRecording(
     aborted.abort()
     await writing?.catch(() => {})
     if (error instanceof RecognitionRefusal || !message.complete) throw error
-    throw invalid('The form is broken.')
+    throw invalid('The multipart form is malformed.')
   }
-  if (complaint !== undefined) throw complaint
+  if (failure !== undefined) throw failure
   if (writing === undefined) throw invalid('The field "file" is missing.')
   return readFields(fields, file, task)
 }
@@ -82,10 +82,11 @@ function readFields(
   const model = one('model')
   if (model === undefined) throw invalid('The field "model" is missing.')
   const temperature = Number(one('temperature') ?? 0)
-  if (!(temperature >= 0 && temperature <= 1)) throw invalid('The field "temperature" is from 0 to 1.')
+  if (!(temperature >= 0 && temperature <= 1))
+    throw invalid('The field "temperature" must be a number from 0 to 1.')
   const format = one('response_format') ?? 'json'
   if (format !== 'json' && format !== 'verbose_json') {
-    throw invalid('The field "response_format" is json or verbose_json.')
+    throw invalid('The field "response_format" must be json or verbose_json.')
   }
   const isVerbose = format === 'verbose_json'
   const times = [
@@ -93,7 +94,7 @@ function readFields(
     ...(fields.get('timestamp_granularities') ?? []),
   ]
   if (times.some((each) => each !== 'word' && each !== 'segment')) {
-    throw invalid('The field "timestamp_granularities[]" is word or segment.')
+    throw invalid('The field "timestamp_granularities[]" must be word or segment.')
   }
   return {
     order: {
@@ -115,7 +116,7 @@ function openParser(contentType: string): BusboyInstance {
   try {
     return new Busboy({
       headers: { 'content-type': contentType },
-      // A recording without a name is a recording all the same.
+      // A file part without a file name is accepted.
       isPartAFile: (name, type, fileName) => name === 'file' || fileName !== undefined,
       limits: { fieldSize: fieldLimitBytes, fields: 20, files: 2, parts: 40 },
     })

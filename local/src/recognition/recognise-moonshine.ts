@@ -3,10 +3,10 @@ import type { SamplesFile } from './samples/samples-file.ts'
 import { nextWindow } from './samples/sound-window.ts'
 import type { SpeechGate } from './samples/speech-gate.ts'
 
-/** The model has learned from pieces of up to 30 s, and does best well below. */
+/** The model was trained on up to 30 s of audio and works best with much less. */
 const mostSeconds = 20
 
-/** The text of one window after the other, empty where nothing was said. Each but the first starts with a space. */
+/** Yields the text of each window, which is empty for silence. Each but the first starts with a space. */
 export async function* recogniseWithMoonshine(
   moonshine: Moonshine,
   samples: SamplesFile,

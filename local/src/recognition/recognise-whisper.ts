@@ -9,7 +9,7 @@ import {
   detectLanguage,
   isNoSpeech,
   type Attempt,
-  type Wish,
+  type DecodeOptions,
 } from './whisper/whisper-decode.ts'
 import type { Whisper } from './whisper/whisper-model.ts'
 import { splitWindow, type SplitWindow, type TimedText } from './whisper/whisper-segments.ts'
@@ -19,7 +19,7 @@ import { writtenWords } from './whisper/written-words.ts'
 
 export interface WhisperOrder {
   task: 'transcribe' | 'translate'
-  /** Found out from the first window where undefined. */
+  /** Detected from the first window if undefined. */
   language: string | undefined
   prompt: string | undefined
   temperature: number
@@ -27,7 +27,7 @@ export interface WhisperOrder {
 }
 
 export interface WindowResult {
-  /** Undefined as long as nothing was said. */
+  /** Undefined until the first speech. */
   language: string | undefined
   segments: SpokenSegment[]
   words: SpokenWord[]
@@ -35,16 +35,16 @@ export interface WindowResult {
 
 interface Window extends SoundWindow {
   sound: Float32Array
-  heard: Tensor
+  encoded: Tensor
 }
 
-/** From these lengths on, speech after the last text of a window, or after a pause after it, was passed over. */
+/** The shortest speech after the last text of a window, or after a pause behind it, that counts as skipped. */
 const leastRestSeconds = 1.5
 const leastApartSeconds = 0.5
-/** A window that was made out no further is done with, or there would be no end. */
+/** A window with less progress is finished anyway, so that decoding terminates. */
 const leastProgressSeconds = 1
 
-/** Decodes one window after the other; each starts where the one before was made out. */
+/** Decodes one window after the other. Each starts where the text of the previous one ends. */
 export async function* recogniseWithWhisper(
   whisper: Whisper,
   samples: SamplesFile,
@@ -64,22 +64,22 @@ export async function* recogniseWithWhisper(
       continue
     }
     const sound = await samples.readSeconds(next.start, next.end)
-    const window: Window = { ...next, sound, heard: await whisper.hear(sound) }
+    const window: Window = { ...next, sound, encoded: await whisper.encode(sound) }
     signal.throwIfAborted()
-    language ??= (await detectLanguage(whisper, window.heard)).language
-    const wish: Wish = { task: order.task, language, prompt, temperature: order.temperature }
-    const attempt = await decodeWindow(whisper, window.heard, next.end - next.start, wish, signal)
+    language ??= (await detectLanguage(whisper, window.encoded)).language
+    const options: DecodeOptions = { task: order.task, language, prompt, temperature: order.temperature }
+    const attempt = await decodeWindow(whisper, window.encoded, next.end - next.start, options, signal)
     const split = splitWindow(attempt.tokens, next.end - next.start, attempt.hasEnded && !next.isCut)
-    const spoken = isNoSpeech(attempt) ? [] : split.texts.filter((text) => isSpoken(whisper, text, next))
-    if (spoken.length > 0) position = nextPosition(next, split)
+    const state = isNoSpeech(attempt) ? [] : split.texts.filter((text) => isSpoken(whisper, text, next))
+    if (state.length > 0) position = nextPosition(next, split)
     yield {
       language,
-      ...(await present(whisper, window, spoken, attempt, order.wantsWords ? language : undefined)),
+      ...(await present(whisper, window, state, attempt, order.wantsWords ? language : undefined)),
     }
   }
 }
 
-/** With words, a segment lasts from its first to its last, which is more exact than its own times are. */
+/** If word times are available, they set the times of the segment, because they are more exact. */
 async function present(
   whisper: Whisper,
   window: Window,
@@ -91,7 +91,7 @@ async function present(
     return { segments: texts.map((text) => segmentOf(whisper, text, window, attempt)), words: [] }
   }
   const written = texts.map((text) => writtenWords(whisper.text, text.tokens, languageOfWords))
-  const timed = await timeWords(whisper, window.heard, window.sound, written.flat(), languageOfWords)
+  const timed = await timeWords(whisper, window.encoded, window.sound, written.flat(), languageOfWords)
   const words = timed.map(({ word, start, end }) => ({
     word,
     start: hundredths(window.start + start),
@@ -125,15 +125,15 @@ function segmentOf(
   }
 }
 
-/** Whisper fills silence with words that nobody said; what lies in silence alone is left out. */
+/** Whisper invents words in silence. Drops text that overlaps no speech. */
 function isSpoken(whisper: Whisper, text: TimedText, { start, speech }: SoundWindow): boolean {
   if (whisper.text.decode(text.tokens).trim() === '') return false
   return speech.some((region) => region.start < start + text.end && region.end > start + text.start)
 }
 
 /**
- * The times of texts are rough, so a little speech after the last one belongs to it. More than that, or speech after a
- * pause, was passed over.
+ * The times of texts are imprecise, so a little speech after the last one belongs to it. More speech, or speech after
+ * a pause, was skipped.
  */
 function nextPosition({ start, end, speech, isCut }: SoundWindow, split: SplitWindow): number {
   const until = start + split.until
@@ -146,7 +146,7 @@ function nextPosition({ start, end, speech, isCut }: SoundWindow, split: SplitWi
   return secondsOf(rest) >= leastRestSeconds || secondsOf(apart) >= leastApartSeconds ? until : end
 }
 
-/** As fine as the times are known. Rounded down, so that nothing ends after the recording. */
+/** Rounds to the precision of the times. Rounds down, so that no time is after the end of the recording. */
 function hundredths(seconds: number): number {
   return Math.floor(seconds * 100 + 1e-6) / 100
 }

@@ -9,7 +9,7 @@ export interface RecognitionOrder {
   path: string
   model: string
   task: 'transcribe' | 'translate'
-  /** An ISO 639-1 code; undefined where it is to be found out. */
+  /** An ISO 639-1 code, or undefined to detect the language. */
   language?: string | undefined
   /** Sets the context and the spelling. */
   prompt?: string | undefined
@@ -20,11 +20,11 @@ export interface RecognitionOrder {
 
 export interface ChosenEngine {
   engine: RecognitionEngine
-  /** The engine that would have answered, had it been there. */
+  /** The best engine, which may not be installed. */
   wanted: RecognitionEngine
 }
 
-/** Which engines may answer. Where both models are there, the spoken language decides. */
+/** The engines that may be used. If both models are present, the spoken language decides. */
 export interface RecognitionPlan {
   whisper: ChosenEngine | undefined
   moonshine: ChosenEngine | undefined
@@ -38,9 +38,10 @@ export function planRecognition(
 ): RecognitionPlan {
   const { model, task, language } = order
   if (language !== undefined && languageToken(language) === undefined) {
-    throw invalid(`The language "${language}" is not among those that can be recognised.`)
+    throw invalid(`The language "${language}" is not supported.`)
   }
-  if (order.wantsWords && task === 'translate') throw invalid('Words have times in transcriptions only.')
+  if (order.wantsWords && task === 'translate')
+    throw invalid('Word timestamps are only available for transcriptions.')
   const requirements = { language, task, needsTimes: order.wantsSegments || order.wantsWords }
   const choice = chooseRecognition(model, requirements, directory, programs)
   const inEnglish =
@@ -53,7 +54,7 @@ export function planRecognition(
     const lacking =
       language === undefined && 'engine' in inEnglish
         ? 'The language cannot be detected without a Whisper model. Send language=en for English, or pull one with'
-        : 'The model that this needs is not here yet. Pull it with'
+        : 'This request needs a model that is not installed. Pull it with'
     throw new RecognitionRefusal(503, 'weights_missing', `${lacking}: ${choice.missing}`)
   }
   return {

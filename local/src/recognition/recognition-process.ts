@@ -11,7 +11,7 @@ import { openDetector, type Detector } from './samples/speech-gate.ts'
 import { detectLanguage } from './whisper/whisper-decode.ts'
 import { openWhisper, type Whisper } from './whisper/whisper-model.ts'
 
-/** One kind of model, of which only the one asked for last is held. */
+/** Caches one model of a kind: the one that was used last. */
 function createHolder<Model extends { release: () => Promise<void> }>(
   open: (onnx: Onnx, folder: string) => Promise<Model>,
 ): (onnx: Onnx, folder: string) => Promise<Model> {
@@ -69,7 +69,7 @@ serveInference<RecognitionTask, RecognitionChunk>(async function* recognise(task
   }
 })
 
-/** The language of the first speech there is, or undefined where there is none. */
+/** The language of the first speech, or undefined for silence. */
 async function firstLanguage(
   whisper: Whisper,
   samples: SamplesFile,
@@ -82,7 +82,7 @@ async function firstLanguage(
     const { start, end, speech } = await nextWindow(gate, position, samples.seconds, windowSeconds, signal)
     if (speech.length > 0) {
       const sound = await samples.readSeconds(start, end)
-      return (await detectLanguage(whisper, await whisper.hear(sound))).language
+      return (await detectLanguage(whisper, await whisper.encode(sound))).language
     }
     position = end
   }

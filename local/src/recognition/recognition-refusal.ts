@@ -1,4 +1,4 @@
-/** A recording that is not recognised, with the status and code that whoever sent it is told. */
+/** A rejected recording, with the status, code and message of the error response. */
 export class RecognitionRefusal extends Error {
   readonly status: number
   readonly code: string

@@ -16,7 +16,7 @@ export interface Recognition extends ChosenEngine {
   words: SpokenWord[] | undefined
 }
 
-/** Events while a recording is recognised; the texts together are the whole text. */
+/** Events while a recording is recognized. The texts together are the whole text. */
 export type RecognitionEvent = ({ type: 'begun' } & ChosenEngine) | { type: 'spoken'; text: string }
 
 export type Recognise = (

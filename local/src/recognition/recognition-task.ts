@@ -1,14 +1,14 @@
-/** What the provider and the process that recognises speech say to each other. */
+/** The task and the output of the recognition process. */
 import type { SpokenWord } from './whisper/written-words.ts'
 
 export interface RecognitionTask {
-  /** Folders of pulled sets. */
+  /** Folders of model sets. */
   runtime: string
   detector: string
   whisper: string | undefined
-  /** For speech in English; where both are given, the language decides. */
+  /** Used for English. If both models are given, the language decides. */
   moonshine: string | undefined
-  /** Decoded sound, see `samples-file.ts`. */
+  /** The decoded audio, see `samples-file.ts`. */
   samplesPath: string
   task: 'transcribe' | 'translate'
   language: string | undefined
@@ -31,7 +31,7 @@ export interface SpokenSegment {
 
 export type RecognitionChunk =
   | { type: 'begun'; engine: 'whisper' | 'moonshine' }
-  /** One window's worth; empty for silence, which also tells that the work goes on. */
+  /** The text of one window. Empty for silence, which also shows progress. */
   | {
       type: 'spoken'
       text: string

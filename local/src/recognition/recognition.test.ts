@@ -53,7 +53,7 @@ function follow(event: string, fields: Record<string, unknown>): void {
 
 beforeAll(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'kinora-recognition-test-'))
-  // Whatever is left behind is then ours.
+  // A private temporary directory, so that all leftovers are from this test.
   vi.stubEnv('TMPDIR', root)
   programs = await findPrograms()
   recogniser = createRecognition({ directory, programs, ffmpegPath: 'ffmpeg', log: follow })
@@ -90,7 +90,7 @@ function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}']+/gu) ?? []
 }
 
-/** The share of words that would have to be changed, added or left out. */
+/** The share of words that are substituted, inserted or missing. */
 function wordErrorRate(heard: string, said: string): number {
   const [one, other] = [wordsOf(heard), wordsOf(said)]
   let row = other.map((_, index) => index + 1)
@@ -106,7 +106,7 @@ function wordErrorRate(heard: string, said: string): number {
   return row.at(-1)! / other.length
 }
 
-test('speech comes back with figures and word times', async () => {
+test('a transcription has probabilities and word timestamps', async () => {
   const { status, headers, body } = await verbose(english, [
     ['model', 'asr-1'],
     ['timestamp_granularities[]', 'word'],
@@ -145,7 +145,7 @@ test('speech comes back with figures and word times', async () => {
   expect(last).toBeLessThanOrEqual(body.duration)
 })
 
-test('English goes to the quick model and other languages do not, though nobody named them', async () => {
+test('the detected language decides: the fast model serves English only', async () => {
   const hear = async (recording: Buffer) => {
     const response = await client.post('transcribe', recording, [['model', 'asr-large-v3-turbo']])
     return { engine: response.headers.get('x-engine'), ...((await response.json()) as { text: string }) }
@@ -177,7 +177,7 @@ test('a prompt sets the spelling', async () => {
   expect(prompted.body.text).toMatch(/Kathryn and Stephen.*Geoffrey.*theatre/u)
 })
 
-test('silence says nothing', async () => {
+test('silence has no text', async () => {
   await ffmpeg(root, '-f', 'lavfi', '-i', 'anoisesrc=a=0.003:d=5', 'silence.wav')
   const silence = await readFile(path.join(root, 'silence.wav'))
   const { body } = await verbose(silence, [['model', 'asr-1']])
@@ -227,7 +227,7 @@ const keys = [
   'listening',
 ]
 
-test('over several windows nothing is lost or said twice', async () => {
+test('text over several windows is neither lost nor duplicated', async () => {
   const { body } = await verbose(await readFile(path.join(root, 'long.wav')), [
     ['model', 'asr-1'],
     ['language', 'en'],
@@ -241,7 +241,7 @@ test('over several windows nothing is lost or said twice', async () => {
   }
 })
 
-test('a stream has the text in pieces, and then the whole', async () => {
+test('a stream sends the text in chunks and then as a whole', async () => {
   const response = await client.post('transcribe', english, [
     ['model', 'chat-4o-mini-transcribe'],
     ['language', 'en'],
@@ -262,7 +262,7 @@ test('a stream has the text in pieces, and then the whole', async () => {
   expect(wordErrorRate(done?.text ?? '', sentences.join(' '))).toBeLessThanOrEqual(0.05)
 })
 
-/** By the quick model, which answers soonest. */
+/** Uses the fastest model. */
 const order = (file: string): RecognitionOrder => ({
   path: path.join(root, file),
   model: 'asr-large-v3-turbo',
@@ -282,7 +282,7 @@ async function textOf(file: string): Promise<string> {
   }
 }
 
-test('a recording that nobody waits for is given up, and the next has its turn', async () => {
+test('an aborted recording stops, and the next one starts', async () => {
   const stop = new AbortController()
   const news = recogniser.recognise({ ...order('long.wav'), wantsSegments: true }, stop.signal)
   expect((await news.next()).value).toMatchObject({ type: 'begun', engine: 'whisper-base' })
@@ -295,7 +295,7 @@ test('a recording that nobody waits for is given up, and the next has its turn',
   expect(models.at(-1)).toEqual({ pid, hasEnded: false })
 })
 
-test('a model that dies fails its recording, and the next gets a new one', async () => {
+test('a process that dies fails its recording, and the next recording gets a new process', async () => {
   const count = models.length
   const news = recogniser.recognise(order('long.wav'), patience())
   await news.next()
@@ -310,7 +310,7 @@ async function drained(news: AsyncGenerator): Promise<void> {
   while ((await news.next()).done !== true);
 }
 
-test('only so many recordings wait', async () => {
+test('the number of waiting recordings is limited', async () => {
   const stop = new AbortController()
   const waiting = Array.from({ length: 16 }, () => recogniser.recognise(order('english.wav'), stop.signal))
   const first = waiting.map((news) => news.next().catch(() => undefined))
@@ -326,14 +326,14 @@ test('only so many recordings wait', async () => {
   await Promise.all(waiting.map((news) => news.next().catch(() => undefined)))
 })
 
-test('models are let go of when nothing is left to do', async () => {
+test('idle models are unloaded', async () => {
   const brief = createRecognition({ directory, programs, ffmpegPath: 'ffmpeg', log: follow, idleMs: 1 })
   await drained(brief.recognise(order('english.wav'), patience()))
   await expect.poll(() => models.at(-1)!.hasEnded).toBe(true)
   await brief.close()
 })
 
-test('without weights English text is made out roughly, and everything else is refused', async () => {
+test('without models English is recognized roughly, and other requests are rejected', async () => {
   const poor = createRecognition({
     directory: onlySets(directory),
     programs,
@@ -365,7 +365,7 @@ test('without weights English text is made out roughly, and everything else is r
       ['language', 'es'],
     ]),
     poorClient.post('translate', spanish, [['model', 'asr-1']]),
-    // It would be taken for English.
+    // It would be treated as English.
     poorClient.post('transcribe', spanish, [['model', 'asr-1']]),
   ])
   for (const response of others) {
@@ -405,13 +405,13 @@ test.each<[string, [string, string][]]>([
       ['timestamp_granularities[]', 'phrase'],
     ],
   ],
-])('refused: %s', async (_name, fields) => {
+])('rejects a request with %s', async (_name, fields) => {
   const response = await client.post('transcribe', spanish, fields)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({ error: { code: 'invalid_request' } })
 })
 
-test('a file that is no recording is refused', async () => {
+test('a file that is not a recording is rejected', async () => {
   for (const file of [Buffer.alloc(0), Buffer.from('#EXTM3U\n/etc/passwd\n')]) {
     const response = await client.post('transcribe', file, [['model', 'asr-1']])
     expect(response.status).toBe(400)

@@ -29,15 +29,15 @@ export interface RecognitionOptions {
   programs: Programs
   ffmpegPath: string
   log: Log
-  /** After so long without a recording the models are let go of. */
+  /** The models are unloaded after this time without a recording. */
   idleMs?: number
 }
 
 export interface Recogniser {
   recognise: Recognise
-  /** The text of a recording, without anything else; taken for English where no engine is here that detects languages. */
+  /** Returns only the text of a recording. Assumes English if no engine can detect the language. */
   hear: (file: string, model: string, signal: AbortSignal) => Promise<Recognition>
-  /** Answers `POST /v1/audio/transcriptions` and `/v1/audio/translations`. */
+  /** Handles `POST /v1/audio/transcriptions` and `/v1/audio/translations`. */
   handle: (
     request: IncomingMessage,
     response: ServerResponse,
@@ -46,7 +46,7 @@ export interface Recogniser {
   close: () => Promise<void>
 }
 
-/** As many recordings as may be under way or wait, each with its samples on disk. */
+/** How many recordings may run or wait. Each has its samples on disk. */
 const mostRecordings = 16
 const mostRecordingSeconds = 12 * 3600
 const defaultIdleMs = 300_000
@@ -67,7 +67,7 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
 
   function toolFound(): Promise<FfmpegTool> {
     tool ??= findFfmpeg(options.ffmpegPath).catch((error: unknown) => {
-      // What is missing may be installed by the next time.
+      // Search again next time, because the program may be installed in the meantime.
       tool = undefined
       throw error
     })
@@ -88,7 +88,7 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
       folder = await mkdtemp(path.join(tmpdir(), 'kinora-recognition-'))
       const ffmpeg = await toolFound()
       const recording = path.join(folder, recordingName)
-      // Only this folder is visible to ffmpeg, and a link costs nothing even for a large file.
+      // ffmpeg sees only this folder. A hard link avoids a copy of a large file.
       await link(order.path, recording).catch(() => copyFile(order.path, recording))
       const samplesPath = await decodeRecording({
         tool: ffmpeg,
@@ -115,22 +115,28 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
   ): AsyncGenerator<RecognitionEvent, Recognition, undefined> {
     const begun = performance.now()
     const durationSeconds = await secondsOf(samplesPath)
-    const heard = { text: '', language: order.language, segments: [] as Segment[], words: [] as SpokenWord[] }
+    const recognized = {
+      text: '',
+      language: order.language,
+      segments: [] as Segment[],
+      words: [] as SpokenWord[],
+    }
     let chosen: ChosenEngine | undefined
-    for await (const chunk of piecesOf(order, plan, samplesPath, ffmpeg, signal)) {
+    for await (const chunk of chunksOf(order, plan, samplesPath, ffmpeg, signal)) {
       if (chunk.type === 'begun') {
         chosen = plan[chunk.engine]!
         yield { type: 'begun', ...chosen }
         continue
       }
-      heard.language ??= chunk.language
-      for (const segment of chunk.segments) heard.segments.push({ id: heard.segments.length, ...segment })
-      heard.words.push(...chunk.words)
-      const text = heard.text === '' ? chunk.text.trimStart() : chunk.text
-      heard.text += text
+      recognized.language ??= chunk.language
+      for (const segment of chunk.segments)
+        recognized.segments.push({ id: recognized.segments.length, ...segment })
+      recognized.words.push(...chunk.words)
+      const text = recognized.text === '' ? chunk.text.trimStart() : chunk.text
+      recognized.text += text
       if (text !== '') yield { type: 'spoken', text }
     }
-    if (chosen === undefined) throw new Error('No engine has begun.')
+    if (chosen === undefined) throw new Error('No engine has started.')
     log('local.recognised', {
       engine: chosen.engine,
       task: order.task,
@@ -139,15 +145,15 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
     })
     return {
       ...chosen,
-      text: heard.text.trimEnd(),
-      language: heard.language,
+      text: recognized.text.trimEnd(),
+      language: recognized.language,
       durationSeconds,
-      segments: order.wantsSegments ? heard.segments : undefined,
-      words: order.wantsWords ? heard.words : undefined,
+      segments: order.wantsSegments ? recognized.segments : undefined,
+      words: order.wantsWords ? recognized.words : undefined,
     }
   }
 
-  async function* piecesOf(
+  async function* chunksOf(
     order: RecognitionOrder,
     plan: RecognitionPlan,
     samplesPath: string,

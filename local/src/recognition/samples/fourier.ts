@@ -1,7 +1,7 @@
 /** Transforms in place. */
 export type Fourier = (real: Float64Array, imaginary: Float64Array) => void
 
-/** A discrete Fourier transform of one fixed size, which must be a product of fours and fives. */
+/** A discrete Fourier transform of a fixed size, which must be a product of fours and fives. */
 export function createFourier(size: number): Fourier {
   const passes = factors(size).map((radix) => (radix === 4 ? passOfFour : passOfFive))
   const cosines = Float64Array.from({ length: size }, (_, index) => Math.cos((2 * Math.PI * index) / size))
@@ -29,20 +29,20 @@ interface Complex {
 }
 
 /*
- * Passes of the self-sorting scheme (Stockham's): `groups` interleaved transforms become four or five times as many of
- * a fourth or fifth of their length. Written out, because here is where the time of a spectrogram goes.
+ * Passes of Stockham's self-sorting algorithm: `groups` interleaved transforms become four or five times as many with a
+ * fourth or fifth of the length. Unrolled, because a spectrogram spends most of its time here.
  */
 
-function passOfFour(from: Complex, to: Complex, groups: number, turns: Complex): 4 {
+function passOfFour(from: Complex, to: Complex, groups: number, twiddles: Complex): 4 {
   const { real: x, imaginary: y } = from
   const { real: u, imaginary: v } = to
   const quarter = x.length / 4
   const points = quarter / groups
   for (let point = 0; point < points; point++) {
     const step = point * groups
-    const [c1, s1] = [turns.real[step]!, turns.imaginary[step]!]
-    const [c2, s2] = [turns.real[2 * step]!, turns.imaginary[2 * step]!]
-    const [c3, s3] = [turns.real[3 * step]!, turns.imaginary[3 * step]!]
+    const [c1, s1] = [twiddles.real[step]!, twiddles.imaginary[step]!]
+    const [c2, s2] = [twiddles.real[2 * step]!, twiddles.imaginary[2 * step]!]
+    const [c3, s3] = [twiddles.real[3 * step]!, twiddles.imaginary[3 * step]!]
     for (let group = 0; group < groups; group++) {
       const source = step + group
       const sumX = x[source]! + x[source + 2 * quarter]!
@@ -76,17 +76,17 @@ function passOfFour(from: Complex, to: Complex, groups: number, turns: Complex):
 const fifth = { cosine: Math.cos((2 * Math.PI) / 5), sine: Math.sin((2 * Math.PI) / 5) }
 const twoFifths = { cosine: Math.cos((4 * Math.PI) / 5), sine: Math.sin((4 * Math.PI) / 5) }
 
-function passOfFive(from: Complex, to: Complex, groups: number, turns: Complex): 5 {
+function passOfFive(from: Complex, to: Complex, groups: number, twiddles: Complex): 5 {
   const { real: x, imaginary: y } = from
   const { real: u, imaginary: v } = to
   const part = x.length / 5
   const points = part / groups
   for (let point = 0; point < points; point++) {
     const step = point * groups
-    const [c1, s1] = [turns.real[step]!, turns.imaginary[step]!]
-    const [c2, s2] = [turns.real[2 * step]!, turns.imaginary[2 * step]!]
-    const [c3, s3] = [turns.real[3 * step]!, turns.imaginary[3 * step]!]
-    const [c4, s4] = [turns.real[4 * step]!, turns.imaginary[4 * step]!]
+    const [c1, s1] = [twiddles.real[step]!, twiddles.imaginary[step]!]
+    const [c2, s2] = [twiddles.real[2 * step]!, twiddles.imaginary[2 * step]!]
+    const [c3, s3] = [twiddles.real[3 * step]!, twiddles.imaginary[3 * step]!]
+    const [c4, s4] = [twiddles.real[4 * step]!, twiddles.imaginary[4 * step]!]
     for (let group = 0; group < groups; group++) {
       const source = step + group
       const startX = x[source]!
@@ -129,6 +129,6 @@ function factors(size: number): (4 | 5)[] {
   for (const radix of [4, 5] as const) {
     for (; rest % radix === 0; rest /= radix) found.push(radix)
   }
-  if (rest !== 1) throw new Error(`${size} is no product of fours and fives.`)
+  if (rest !== 1) throw new Error(`${size} is not a product of fours and fives.`)
   return found
 }

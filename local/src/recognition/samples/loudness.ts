@@ -6,18 +6,18 @@ export interface Quiet {
 }
 
 const frame = samplesPerSecond / 100
-/** Shorter breaks are part of a sound, such as the stop before a "t". */
+/** Shorter gaps are part of a sound, such as the stop before a "t". */
 const leastQuietSeconds = 0.04
 
-/** The stretches of a sound that are quiet by its own measure, in seconds. */
-export function quietStretches(sound: Float32Array): Quiet[] {
+/** The intervals that are quiet relative to the rest of the sound, in seconds. */
+export function quietIntervals(sound: Float32Array): Quiet[] {
   const levels = levelsOf(sound)
   const sorted = levels.toSorted()
   const loud = sorted[Math.floor(sorted.length * 0.95)] ?? 0
   const faint = sorted[Math.floor(sorted.length * 0.05)] ?? 0
-  // Well below speech and above the noise, but never so high that speech itself falls below it.
+  // Between noise and speech, and low enough that quiet speech stays above it.
   const limit = Math.min(loud - 20, Math.max(loud - 30, faint + 6))
-  const stretches: Quiet[] = []
+  const intervals: Quiet[] = []
   let start: number | undefined
   for (let index = 0; index <= levels.length; index++) {
     if (index < levels.length && levels[index]! < limit) {
@@ -25,14 +25,14 @@ export function quietStretches(sound: Float32Array): Quiet[] {
       continue
     }
     if (start !== undefined && (index - start) / 100 >= leastQuietSeconds) {
-      stretches.push({ start: start / 100, end: index / 100 })
+      intervals.push({ start: start / 100, end: index / 100 })
     }
     start = undefined
   }
-  return stretches
+  return intervals
 }
 
-/** Decibels of each hundredth of a second. */
+/** The level of each 10 ms in decibels. */
 function levelsOf(sound: Float32Array): Float32Array {
   return Float32Array.from({ length: Math.ceil(sound.length / frame) }, (_, index) => {
     const part = sound.subarray(index * frame, (index + 1) * frame)

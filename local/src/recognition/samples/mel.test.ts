@@ -14,7 +14,7 @@ function loudestBand(mel: Float32Array, frame: number): number {
   return bands.indexOf(Math.max(...bands))
 }
 
-test('the transform is the sum that defines it', () => {
+test('the transform equals the sum that defines it', () => {
   const real = Float64Array.from({ length: 400 }, (_, index) => Math.sin(index * 0.7) + index / 400)
   const imaginary = Float64Array.from({ length: 400 }, (_, index) => Math.cos(index * 1.3))
   const [startReal, startImaginary] = [real.slice(), imaginary.slice()]
@@ -42,7 +42,7 @@ test.each([
   expect(loudestBand(mel, 51)).toBe(band)
 })
 
-test('sound that ends is followed by silence, and a spectrogram spans eight orders of magnitude', () => {
+test('short sound is padded with silence, and a spectrogram spans eight orders of magnitude', () => {
   const mel = logMel(tone(400, 1))
   const sorted = mel.toSorted()
   const loudest = sorted.at(-1)!

@@ -17,19 +17,19 @@ const hann = Float64Array.from(
 const bank = melBank()
 
 /**
- * The logarithmic mel spectrogram that Whisper was trained on: `melBands` rows of `melFrames` values. Shorter sound
- * counts as followed by silence, longer is cut off.
+ * The logarithmic mel spectrogram that Whisper was trained on: `melBands` rows of `melFrames` values. Shorter sound is
+ * padded with silence, longer sound is cut off.
  */
 export function logMel(samples: Float32Array): Float32Array {
   const sound = samples.subarray(0, windowSeconds * samplesPerSecond)
   const mel = new Float32Array(melBands * melFrames).fill(-10)
   const real = new Float64Array(frameSize)
   const imaginary = new Float64Array(frameSize)
-  // Frames further on see nothing but silence.
-  const heard = Math.min(melFrames, Math.ceil((sound.length + frameSize / 2) / hop) + 1)
+  // Later frames contain only silence.
+  const soundFrames = Math.min(melFrames, Math.ceil((sound.length + frameSize / 2) / hop) + 1)
   let loudest = -10
-  // The transform of real values has room for a second frame in its imaginary half.
-  for (let frame = 0; frame < heard; frame += 2) {
+  // The imaginary part of the input is free, so each transform processes two frames.
+  for (let frame = 0; frame < soundFrames; frame += 2) {
     cutFrame(sound, frame, real)
     cutFrame(sound, frame + 1, imaginary)
     fourier(real, imaginary)
@@ -45,7 +45,7 @@ export function logMel(samples: Float32Array): Float32Array {
   return mel
 }
 
-/** Frames are centred on their time; before its start the sound is mirrored. */
+/** Frames are centred on their time. The sound is mirrored at its start. */
 function cutFrame(sound: Float32Array, frame: number, into: Float64Array): void {
   const start = frame * hop - frameSize / 2
   for (let index = 0; index < frameSize; index++) {
@@ -56,7 +56,7 @@ function cutFrame(sound: Float32Array, frame: number, into: Float64Array): void 
 const firstPowers = new Float64Array(bins)
 const secondPowers = new Float64Array(bins)
 
-/** Takes the two frames apart again: one is the symmetric half of the spectrum, the other the antisymmetric. */
+/** Separates the two frames: one is the symmetric part of the spectrum, the other the antisymmetric part. */
 function powers(real: Float64Array, imaginary: Float64Array): [Float64Array, Float64Array] {
   for (let bin = 0; bin < bins; bin++) {
     const mirror = (frameSize - bin) % frameSize

@@ -2,11 +2,11 @@ import { open } from 'node:fs/promises'
 
 import { samplesPerSecond } from './mel.ts'
 
-/** Decoded sound on disk, 16-bit and one channel at 16 kHz, of which only the part in use is ever in memory. */
+/** Decoded sound on disk: 16-bit mono at 16 kHz. Only the part in use is in memory. */
 export interface SamplesFile {
   sampleCount: number
   seconds: number
-  /** Values from -1 to 1; what lies outside the file is left out. */
+  /** Values from -1 to 1. A range outside the file is cut. */
   read: (from: number, until: number) => Promise<Float32Array>
   readSeconds: (start: number, end: number) => Promise<Float32Array>
   close: () => Promise<void>

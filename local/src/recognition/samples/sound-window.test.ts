@@ -15,7 +15,7 @@ async function windowsOf(regions: Region[], seconds: number): Promise<SoundWindo
   return windows
 }
 
-test('a window ends in the last pause it has', async () => {
+test('a window ends in its last pause', async () => {
   const regions = [
     { start: 1, end: 12 },
     { start: 12.5, end: 24 },
@@ -30,7 +30,7 @@ test('a window ends in the last pause it has', async () => {
   expect(windows[2]!.speech).toEqual([])
 })
 
-test('all speech is in windows of at most 30 s, none of it twice', async () => {
+test('windows of at most 30 s contain all speech exactly once', async () => {
   const gaps = fc.array(
     fc.tuple(fc.double({ min: 0.3, max: 50, noNaN: true }), fc.double({ min: 0.1, max: 70, noNaN: true })),
     {
@@ -42,13 +42,13 @@ test('all speech is in windows of at most 30 s, none of it twice', async () => {
       let at = 0
       const regions = parts.map(([gap, length]) => ({ start: at + gap, end: (at += gap + length) }))
       const windows = await windowsOf(regions, at + 1)
-      let heard = 0
+      let speechSeconds = 0
       for (const [index, window] of windows.entries()) {
         expect(window.end - window.start).toBeLessThanOrEqual(30 + 1e-9)
         expect(window.start).toBeGreaterThanOrEqual(windows[index - 1]?.end ?? 0)
-        for (const { start, end } of window.speech) heard += end - start
+        for (const { start, end } of window.speech) speechSeconds += end - start
       }
-      expect(heard).toBeCloseTo(
+      expect(speechSeconds).toBeCloseTo(
         parts.reduce((sum, [, length]) => sum + length, 0),
         6,
       )

@@ -1,23 +1,23 @@
 import type { Region, SpeechGate } from './speech-gate.ts'
 
-/** Sound that is decoded in one go, in seconds. */
+/** An interval that is decoded at once, in seconds. */
 export interface SoundWindow {
   start: number
   end: number
-  /** The speech in it. */
+  /** The intervals of speech in it. */
   speech: Region[]
-  /** Whether it ends amid speech, because there was no pause to end in. */
+  /** Whether it ends within speech, because it has no pause. */
   isCut: boolean
 }
 
-/** So much of the silence around it is left to speech, because its edges are soft. */
+/** Silence that is included around speech, because its edges are quiet. */
 const marginSeconds = 0.3
-/** A window ends in a pause where there is one after this share of its length. */
+/** A window ends in a pause if there is one after this share of its length. */
 const earliestPause = 0.4
 
 /**
- * The next window from `position` on. It ends in a pause if it can, so that no word is cut in two. Without speech in it,
- * it is the silence ahead.
+ * The next window from `position` on. It ends in a pause if possible, so that no word is cut. If there is no speech, the
+ * window is the silence ahead.
  */
 export async function nextWindow(
   gate: SpeechGate,

@@ -4,17 +4,17 @@ import type { Onnx, Tensor } from '../../inference/onnx.ts'
 import { samplesPerSecond } from './mel.ts'
 import type { SamplesFile } from './samples-file.ts'
 
-/** A stretch of speech, in seconds. */
+/** An interval of speech, in seconds. */
 export interface Region {
   start: number
   end: number
 }
 
-/** Tells speech from everything else, as far into a recording as it is asked to. */
+/** Detects speech in a recording, up to a requested position. */
 export interface SpeechGate {
-  /** Listens up to this second; regions that end after it may grow later. */
+  /** Processes the recording up to this second. Regions at the end may grow later. */
   listen: (untilSeconds: number, signal: AbortSignal) => Promise<void>
-  /** In their order, not touching each other. */
+  /** Sorted and not adjacent. */
   regions: readonly Region[]
 }
 
@@ -24,7 +24,7 @@ export interface Detector {
 }
 
 const frame = 512
-/** The model sees the end of the frame before along with each frame. */
+/** The model receives each frame together with the end of the previous one. */
 const context = 64
 const stateSize = 2 * 128
 const blockFrames = 512
@@ -37,7 +37,7 @@ const pauseSeconds = 0.3
 /** Shorter sounds are clicks. */
 const leastSeconds = 0.1
 
-/** `folder` is the set `silero-vad`. */
+/** `folder` is the model set `silero-vad`. */
 export async function openDetector(onnx: Onnx, folder: string): Promise<Detector> {
   const session = await onnx.open(path.join(folder, 'model.onnx'))
   const rate = onnx.integers([samplesPerSecond], [])
@@ -48,7 +48,7 @@ export async function openDetector(onnx: Onnx, folder: string): Promise<Detector
     let state: Tensor = onnx.floats(new Float32Array(stateSize), [2, 1, 128])
     let place = 0
     let begun: number | undefined
-    let lastHeard = 0
+    let lastSpeech = 0
 
     async function probabilityOf(sound: Float32Array): Promise<number> {
       input.copyWithin(0, frame)
@@ -61,11 +61,11 @@ export async function openDetector(onnx: Onnx, folder: string): Promise<Detector
     }
 
     function end(): void {
-      if (begun !== undefined && lastHeard - begun >= leastSeconds) add({ start: begun, end: lastHeard })
+      if (begun !== undefined && lastSpeech - begun >= leastSeconds) add({ start: begun, end: lastSpeech })
       begun = undefined
     }
 
-    /** The region under way is in the list as well, so that its growth shows. */
+    /** The list includes the current region, which may still grow. */
     function add(region: Region): void {
       if (regions.at(-1)?.start === region.start) regions[regions.length - 1] = region
       else regions.push(region)
@@ -81,13 +81,14 @@ export async function openDetector(onnx: Onnx, folder: string): Promise<Detector
           const time = place / samplesPerSecond
           if (probability >= (begun === undefined ? startProbability : goOnProbability)) {
             begun ??= time
-            lastHeard = Math.min(time + frameSeconds, samples.seconds)
-          } else if (begun !== undefined && time - lastHeard >= pauseSeconds) end()
+            lastSpeech = Math.min(time + frameSeconds, samples.seconds)
+          } else if (begun !== undefined && time - lastSpeech >= pauseSeconds) end()
           place += frame
         }
       }
       if (place >= samples.sampleCount) end()
-      else if (begun !== undefined && lastHeard - begun >= leastSeconds) add({ start: begun, end: lastHeard })
+      else if (begun !== undefined && lastSpeech - begun >= leastSeconds)
+        add({ start: begun, end: lastSpeech })
     }
 
     return { regions, listen }

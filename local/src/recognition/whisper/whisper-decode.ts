@@ -2,7 +2,7 @@ import { deflateSync } from 'node:zlib'
 
 import { randomFrom, type Random } from '../../drawing/random.ts'
 import type { Tensor } from '../../inference/onnx.ts'
-import type { Spoken, Whisper } from './whisper-model.ts'
+import type { DecoderState, Whisper } from './whisper-model.ts'
 import { applyRules, toLogProbabilities, type Rules } from './whisper-rules.ts'
 import {
   languageCodes,
@@ -14,19 +14,19 @@ import {
   token,
 } from './whisper-tokens.ts'
 
-export interface Wish {
+export interface DecodeOptions {
   task: 'transcribe' | 'translate'
   language: string
-  /** Tokens of a text that sets the context and the spelling. */
+  /** Tokens of a text that provides context and spelling. */
   prompt: readonly number[]
   temperature: number
 }
 
-/** What was made out of one window of sound. */
+/** The result of decoding one window. */
 export interface Attempt {
-  /** Texts and the times around them. */
+  /** Texts between timestamp tokens. */
   tokens: number[]
-  /** Whether the model came to an end by itself, and not for want of room. */
+  /** Whether the model ended the text itself. False if the token limit ended it. */
   hasEnded: boolean
   temperature: number
   averageLogProbability: number
@@ -34,18 +34,18 @@ export interface Attempt {
   noSpeechProbability: number
 }
 
-/** Text that can be packed this tightly repeats itself. */
+/** Text with a higher compression ratio repeats itself. */
 const mostCompression = 2.4
 const leastAverageLogProbability = -1
 const temperatureStep = 0.2
 const mostNewTokens = mostTokens / 2
 
-/** The language that is spoken, and how sure that is. */
+/** The spoken language and its probability. */
 export async function detectLanguage(
   whisper: Whisper,
-  heard: Tensor,
+  encoded: Tensor,
 ): Promise<{ language: string; probability: number }> {
-  const { logits } = await whisper.begin(heard, [token.start])
+  const { logits } = await whisper.begin(encoded, [token.start])
   const choices = logits.slice(token.firstLanguage, token.firstLanguage + languageCodes.length)
   toLogProbabilities(choices)
   const best = likeliest(choices)
@@ -58,30 +58,31 @@ export async function detectLanguage(
  */
 export async function decodeWindow(
   whisper: Whisper,
-  heard: Tensor,
+  encoded: Tensor,
   soundSeconds: number,
-  wish: Wish,
+  options: DecodeOptions,
   signal: AbortSignal,
 ): Promise<Attempt> {
-  const before = wish.prompt.length === 0 ? [] : [token.previous, ...wish.prompt.slice(-mostPromptTokens)]
-  let spoken = await whisper.begin(heard, [...before, token.start])
-  const noSpeechProbability = probabilityOf(spoken.logits, token.noSpeech)
-  spoken = await whisper.say(spoken, languageToken(wish.language) ?? token.firstLanguage)
-  spoken = await whisper.say(spoken, token[wish.task])
+  const before =
+    options.prompt.length === 0 ? [] : [token.previous, ...options.prompt.slice(-mostPromptTokens)]
+  let state = await whisper.begin(encoded, [...before, token.start])
+  const noSpeechProbability = probabilityOf(state.logits, token.noSpeech)
+  state = await whisper.append(state, languageToken(options.language) ?? token.firstLanguage)
+  state = await whisper.append(state, token[options.task])
 
   const rules: Rules = {
     suppressed: whisper.suppressed,
     suppressedFirst: whisper.suppressedFirst,
     lastTime: token.firstTime + Math.ceil(soundSeconds / secondsPerTime),
   }
-  const room = Math.min(mostNewTokens, mostTokens - before.length - 3)
+  const maxTokens = Math.min(mostNewTokens, mostTokens - before.length - 3)
   const attempts: Attempt[] = []
-  for (const temperature of ladder(wish.temperature)) {
-    const said = await speak(whisper, spoken, rules, { temperature, room }, signal)
+  for (const temperature of ladder(options.temperature)) {
+    const generated = await generate(whisper, state, rules, { temperature, maxTokens }, signal)
     const attempt = {
-      ...said,
+      ...generated,
       temperature,
-      compressionRatio: compressionRatio(whisper.text.decode(said.tokens)),
+      compressionRatio: compressionRatio(whisper.text.decode(generated.tokens)),
       noSpeechProbability,
     }
     attempts.push(attempt)
@@ -95,7 +96,7 @@ export async function decodeWindow(
   )
 }
 
-/** Doubted text in sound that is probably no speech is none. */
+/** Unlikely text in sound that is probably not speech is dropped. */
 export function isNoSpeech(attempt: Attempt): boolean {
   return attempt.noSpeechProbability > 0.6 && attempt.averageLogProbability < leastAverageLogProbability
 }
@@ -113,30 +114,30 @@ function ladder(lowest: number): number[] {
   return rungs
 }
 
-async function speak(
+async function generate(
   whisper: Whisper,
-  start: Spoken,
+  start: DecoderState,
   rules: Rules,
-  { temperature, room }: { temperature: number; room: number },
+  { temperature, maxTokens }: { temperature: number; maxTokens: number },
   signal: AbortSignal,
 ): Promise<Pick<Attempt, 'tokens' | 'hasEnded' | 'averageLogProbability'>> {
   const tokens: number[] = []
   let sum = 0
-  let spoken = start
+  let state = start
   let hasEnded = false
-  // The same recording is drawn the same way each time, so that a repeated request has the same text.
+  // A fixed seed, so that a repeated request returns the same text.
   const random = randomFrom(String(temperature), 'whisper')
   for (;;) {
     signal.throwIfAborted()
-    const choices = spoken.logits.slice()
+    const choices = state.logits.slice()
     applyRules(choices, tokens, rules)
     const id = temperature === 0 ? likeliest(choices) : draw(choices, temperature, random)
     sum += choices[id]!
     hasEnded = id === token.end
     if (hasEnded) break
     tokens.push(id)
-    if (tokens.length === room) break
-    spoken = await whisper.say(spoken, id)
+    if (tokens.length === maxTokens) break
+    state = await whisper.append(state, id)
   }
   return { tokens, hasEnded, averageLogProbability: sum / (tokens.length + 1) }
 }

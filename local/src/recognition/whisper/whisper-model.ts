@@ -6,15 +6,15 @@ import { logMel, melBands, melFrames } from '../samples/mel.ts'
 import { readWhisperText, type WhisperText } from './whisper-text.ts'
 import { positionsPerWindow } from './whisper-tokens.ts'
 
-/** The decoder after some tokens. It is never changed, so several attempts may start from the same one. */
-export interface Spoken {
-  /** How likely each token is to come next, not yet as probabilities. */
+/** The state of the decoder after some tokens. It is immutable, so several attempts can start from it. */
+export interface DecoderState {
+  /** The scores of the next token. */
   logits: Float32Array
-  /** What the decoder keeps of the tokens. */
-  past: Record<string, Tensor>
-  /** What the decoder keeps of the sound, which no further token changes. */
+  /** The attention cache of the tokens. */
+  tokenCache: Record<string, Tensor>
+  /** The attention cache of the sound, which further tokens do not change. */
   sound: Record<string, Tensor>
-  heard: Tensor
+  encoded: Tensor
 }
 
 export interface Head {
@@ -24,17 +24,17 @@ export interface Head {
 
 export interface Whisper {
   text: WhisperText
-  /** Never said: brackets, notes and other signs that stand for no sound. */
+  /** Tokens that are never generated: brackets, notes and other signs without sound. */
   suppressed: number[]
-  /** Never said first. */
+  /** Tokens that are never generated first. */
   suppressedFirst: number[]
-  /** At most 30 s of sound. */
-  hear: (samples: Float32Array) => Promise<Tensor>
-  begin: (heard: Tensor, ids: readonly number[]) => Promise<Spoken>
-  say: (spoken: Spoken, id: number) => Promise<Spoken>
+  /** Encodes at most 30 s of sound. */
+  encode: (samples: Float32Array) => Promise<Tensor>
+  begin: (encoded: Tensor, ids: readonly number[]) => Promise<DecoderState>
+  append: (state: DecoderState, id: number) => Promise<DecoderState>
   layers: number
-  /** Where in the sound each of the heads looks after each of the tokens, as one row of positions per token. */
-  attend: (heard: Tensor, ids: readonly number[], heads: readonly Head[]) => Promise<Float32Array[]>
+  /** The attention of each head to the positions of the sound, one row per token. */
+  attend: (encoded: Tensor, ids: readonly number[], heads: readonly Head[]) => Promise<Float32Array[]>
   release: () => Promise<void>
 }
 
@@ -59,13 +59,13 @@ export async function openWhisper(onnx: Onnx, folder: string): Promise<Whisper> 
   const decoder = await onnx.open(path.join(folder, 'decoder.onnx'))
 
   const headCount = config.decoder_attention_heads
-  const kept = (side: string) =>
+  const cacheNames = (side: string) =>
     Array.from({ length: config.decoder_layers }, (_, layer) => [
       `${layer}.${side}.key`,
       `${layer}.${side}.value`,
     ]).flat()
-  const ofTokens = kept('decoder')
-  const ofSound = kept('encoder')
+  const ofTokens = cacheNames('decoder')
+  const ofSound = cacheNames('encoder')
   const none = onnx.floats(new Float32Array(0), [1, headCount, 0, config.d_model / headCount])
   const nothingYet = Object.fromEntries(
     [...ofTokens, ...ofSound].map((name) => [`past_key_values.${name}`, none]),
@@ -80,10 +80,10 @@ export async function openWhisper(onnx: Onnx, folder: string): Promise<Whisper> 
 
   const lastRow = ({ data, dims }: Tensor) => data.subarray(data.length - dims[2]!)
 
-  function feed(heard: Tensor, ids: readonly number[]): Record<string, Tensor> {
+  function feed(encoded: Tensor, ids: readonly number[]): Record<string, Tensor> {
     return {
       input_ids: onnx.integers(ids, [1, ids.length]),
-      encoder_hidden_states: heard,
+      encoder_hidden_states: encoded,
       use_cache_branch: first,
       ...nothingYet,
     }
@@ -95,39 +95,41 @@ export async function openWhisper(onnx: Onnx, folder: string): Promise<Whisper> 
     suppressed: generation.suppress_tokens,
     suppressedFirst: generation.begin_suppress_tokens,
 
-    async hear(samples) {
+    async encode(samples) {
       const input = onnx.floats(logMel(samples), [1, melBands, melFrames])
-      // The encoder would also tell its attentions, hundreds of megabytes of them.
-      const { last_hidden_state: heard } = await encoder.run({ input_features: input }, ['last_hidden_state'])
-      return heard!
+      // Without the name of the result the encoder would also return hundreds of megabytes of attentions.
+      const { last_hidden_state: encoded } = await encoder.run({ input_features: input }, [
+        'last_hidden_state',
+      ])
+      return encoded!
     },
 
-    async begin(heard, ids) {
-      const results = await decoder.run(feed(heard, ids), allResults)
+    async begin(encoded, ids) {
+      const results = await decoder.run(feed(encoded, ids), allResults)
       return {
         logits: lastRow(results['logits']!),
-        past: take(results, ofTokens),
+        tokenCache: take(results, ofTokens),
         sound: take(results, ofSound),
-        heard,
+        encoded,
       }
     },
 
-    async say(spoken, id) {
+    async append(state, id) {
       const feeds = {
         input_ids: onnx.integers([id], [1, 1]),
-        encoder_hidden_states: spoken.heard,
+        encoder_hidden_states: state.encoded,
         use_cache_branch: further,
-        ...spoken.past,
-        ...spoken.sound,
+        ...state.tokenCache,
+        ...state.sound,
       }
       const results = await decoder.run(feeds, tokenResults)
-      return { ...spoken, logits: lastRow(results['logits']!), past: take(results, ofTokens) }
+      return { ...state, logits: lastRow(results['logits']!), tokenCache: take(results, ofTokens) }
     },
 
-    async attend(heard, ids, heads) {
+    async attend(encoded, ids, heads) {
       const layers = [...new Set(heads.map(({ layer }) => layer))]
       const results = await decoder.run(
-        feed(heard, ids),
+        feed(encoded, ids),
         layers.map((layer) => `cross_attentions.${layer}`),
       )
       const size = ids.length * positionsPerWindow

@@ -8,13 +8,13 @@ import { token, vocabularySize } from './whisper-tokens.ts'
 const rules: Rules = { suppressed: [7], suppressedFirst: [220, token.end], lastTime: token.firstTime + 500 }
 const time = (hundredths: number) => token.firstTime + hundredths / 2
 
-/** What may follow, when the model has no preference but the given one. */
-function allowedAfter(said: number[], preferred?: number): Set<number> {
+/** The tokens that may follow if the model has no preference but the given one. */
+function allowedAfter(generated: number[], preferred?: number): Set<number> {
   const logits = new Float32Array(vocabularySize)
-  // Without this, all the times together would always outweigh a single word.
+  // Otherwise all time tokens together would always outweigh a single word.
   logits.fill(-9, token.firstTime)
   if (preferred !== undefined) logits[preferred] = 20
-  applyRules(logits, said, rules)
+  applyRules(logits, generated, rules)
   let sum = 0
   for (const value of logits) sum += Math.exp(value)
   expect(sum).toBeCloseTo(1, 3)
@@ -27,14 +27,14 @@ test('a window starts with a time in its first second', () => {
   expect(Math.max(...allowed)).toBe(time(100))
 })
 
-test('after the time that opens a text there is text', () => {
+test('text follows the time that starts it', () => {
   const allowed = allowedAfter([time(0)])
   expect(allowed.has(400)).toBe(true)
   expect(allowed.has(7)).toBe(false)
   expect(allowed.has(time(100))).toBe(false)
 })
 
-test('a text ends after its start and within the sound', () => {
+test('the end time of a text is after its start and within the sound', () => {
   const allowed = allowedAfter([time(100), 400])
   expect(allowed.has(time(100))).toBe(false)
   expect(allowed.has(time(102))).toBe(true)
@@ -43,7 +43,7 @@ test('a text ends after its start and within the sound', () => {
   expect(allowed.has(token.noSpeech)).toBe(false)
 })
 
-test('after a text has ended comes the start of the next, at the earliest then, or nothing more', () => {
+test('after the end of a text, only a start time that is not earlier or the end of all texts may follow', () => {
   const allowed = allowedAfter([time(100), 400, time(200)])
   expect(allowed.has(400)).toBe(false)
   expect(allowed.has(token.end)).toBe(true)
@@ -51,13 +51,13 @@ test('after a text has ended comes the start of the next, at the earliest then, 
   expect(allowed.has(time(200))).toBe(true)
 })
 
-test('times that together are likelier than any word are said', () => {
+test('a time is generated if all times together are likelier than any word', () => {
   const logits = new Float32Array(vocabularySize)
   applyRules(logits, [time(0), 400], rules)
   expect(logits[400]).toBe(-Infinity)
 })
 
-test('texts are taken apart by the times around them', () => {
+test('times split the tokens into texts', () => {
   expect(splitWindow([time(0), 1, 2, time(200), time(220), 3, time(300)], 30, true)).toEqual({
     texts: [
       { start: 0, end: 2, tokens: [1, 2] },
@@ -69,7 +69,7 @@ test('texts are taken apart by the times around them', () => {
   expect(splitWindow([], 5, true)).toEqual({ texts: [], until: 0, isBrokenOff: false })
 })
 
-test('a text that was broken off is left to the next window, unless that leads nowhere', () => {
+test('an incomplete text is left to the next window if there was progress', () => {
   const first = { start: 0, end: 20, tokens: [1] }
   const tokens = [time(0), 1, time(2000), time(2000), 2]
   expect(splitWindow(tokens, 30, false)).toEqual({ texts: [first], until: 20, isBrokenOff: true })
@@ -82,7 +82,7 @@ test('a text that was broken off is left to the next window, unless that leads n
   expect(splitWindow([time(0), 1], 5, false)).toMatchObject({ texts: [{ start: 0, end: 5 }], until: 5 })
 })
 
-test('text that repeats itself shows', () => {
+test('repeated text has a high compression ratio', () => {
   expect(compressionRatio('The quick brown fox jumps over the lazy dog.')).toBeLessThan(1.2)
   expect(compressionRatio('and again '.repeat(20))).toBeGreaterThan(2.4)
 })

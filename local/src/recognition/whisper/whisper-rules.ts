@@ -3,35 +3,35 @@ import { token } from './whisper-tokens.ts'
 export interface Rules {
   suppressed: readonly number[]
   suppressedFirst: readonly number[]
-  /** The last token of time that still lies in the sound. */
+  /** The last time token within the sound. */
   lastTime: number
 }
 
-/** The first time of a window lies in its first second. */
+/** The first time of a window is within its first second. */
 const latestFirstTime = token.firstTime + 50
 
 /**
- * Turns `logits` into the logarithms of probabilities, in place, with minus infinity for what may not follow `said`.
- * Times come in pairs around the text, never go back, and are said where they are likelier than any word.
+ * Converts `logits` to log probabilities in place, with minus infinity for tokens that may not follow `generated`. Times
+ * enclose texts in pairs, never decrease, and are chosen if together they are likelier than any word.
  */
-export function applyRules(logits: Float32Array, said: readonly number[], rules: Rules): void {
+export function applyRules(logits: Float32Array, generated: readonly number[], rules: Rules): void {
   for (const id of rules.suppressed) logits[id] = -Infinity
   forbid(logits, token.start, token.firstTime)
   forbid(logits, rules.lastTime + 1, logits.length)
 
-  if (said.length === 0) {
+  if (generated.length === 0) {
     for (const id of rules.suppressedFirst) logits[id] = -Infinity
     forbid(logits, 0, token.firstTime)
     forbid(logits, latestFirstTime + 1, logits.length)
   } else {
-    const lastIsTime = said.at(-1)! >= token.firstTime
-    const opensText = said.length < 2 || said.at(-2)! >= token.firstTime
+    const lastIsTime = generated.at(-1)! >= token.firstTime
+    const opensText = generated.length < 2 || generated.at(-2)! >= token.firstTime
     if (lastIsTime && opensText) forbid(logits, token.firstTime, logits.length)
-    // After the end of a text only the next one's start, or the end of all.
+    // After the end of a text, only the start of the next one or the end of all texts may follow.
     if (lastIsTime && !opensText) forbid(logits, 0, token.end)
-    const latest = said.findLast((id) => id >= token.firstTime)
+    const latest = generated.findLast((id) => id >= token.firstTime)
     if (latest !== undefined) {
-      // A text takes some time, but the next one may start where it ended.
+      // A text has a duration, but the next one may start where it ends.
       forbid(logits, token.firstTime, lastIsTime && !opensText ? latest : latest + 1)
     }
   }
@@ -39,7 +39,7 @@ export function applyRules(logits: Float32Array, said: readonly number[], rules:
   toLogProbabilities(logits)
   if (sumOfTimes(logits) > highest(logits, 0, token.firstTime)) {
     forbid(logits, 0, token.firstTime)
-    // What is left must be a whole again, or the choice would count for less than it was.
+    // Normalizes the remaining probabilities, so that they add up to one.
     toLogProbabilities(logits)
   }
 }

@@ -1,6 +1,6 @@
 import { secondsPerTime, token } from './whisper-tokens.ts'
 
-/** A text with the times around it, in seconds from the window's start. */
+/** A text with its start and end, in seconds from the start of the window. */
 export interface TimedText {
   start: number
   end: number
@@ -9,18 +9,18 @@ export interface TimedText {
 
 export interface SplitWindow {
   texts: TimedText[]
-  /** Where the last text ends. */
+  /** The end of the last text. */
   until: number
-  /** Whether a text after that was broken off; the next window has to start there. */
+  /** Whether an incomplete text follows. The next window has to start there. */
   isBrokenOff: boolean
 }
 
-/** A window that gets no further than this is taken as it is, or decoding would never end. */
+/** A window with less progress is accepted as it is, so that decoding terminates. */
 const leastProgress = 1
 
 /**
- * Takes the tokens of a window apart. Where they may end amid speech (`isWhole` is false), a text whose end is missing was
- * broken off, and is left to the next window if others came before it.
+ * Splits the tokens of a window into texts. If the window may end within speech (`isWhole` is false), a text without an
+ * end time is incomplete, and is left to the next window if other texts precede it.
  */
 export function splitWindow(tokens: readonly number[], soundSeconds: number, isWhole: boolean): SplitWindow {
   const texts: TimedText[] = []

@@ -12,11 +12,11 @@ import { writtenWords } from './written-words.ts'
 const directory = modelDirectory('whisper-tiny', 'moonshine-tiny')
 const text = await readWhisperText(path.join(directory.find('whisper-tiny')!, 'tokenizer.json'))
 
-test('words are the tokens that the model has learned', () => {
+test('words are encoded as the tokens of the model', () => {
   expect(text.encode(' Hello world')).toEqual([2425, 1002])
 })
 
-test('any text comes back from its tokens', () => {
+test('decoding the tokens of any text returns the text', () => {
   const strings = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.constantFrom(' Ça va?', '你好，世界。', " it's 12.5 €"),
@@ -27,7 +27,7 @@ test('any text comes back from its tokens', () => {
   )
 })
 
-test('words keep the signs that belong to them, and all tokens', () => {
+test('words retain their punctuation and all tokens', () => {
   const tokens = text.encode(' ¿Qué? Well, "it\'s" 3.5% (or so).')
   const words = writtenWords(text, tokens, 'en')
   expect(words.map(({ word }) => word)).toEqual(['¿Qué?', 'Well,', '"it\'s"', '3.5%', '(or', 'so).'])
@@ -39,7 +39,7 @@ test('words keep the signs that belong to them, and all tokens', () => {
   ).toBe('你好，世界')
 })
 
-test('languages are told by their codes', () => {
+test('languages are identified by their codes', () => {
   expect(languageToken('en')).toBe(50_259)
   expect(languageToken('su')).toBe(50_357)
   expect(languageOf(50_356)).toBe('jv')

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 
 import { token } from './whisper-tokens.ts'
 
-/** Text to token ids and back: byte-pair encoding over bytes. */
+/** Converts text to token ids and back with byte-level byte-pair encoding. */
 export interface WhisperText {
   encode: (text: string) => number[]
-  /** Special tokens and times say nothing. */
+  /** Special tokens and times have no text. */
   decode: (ids: readonly number[]) => string
   bytesOf: (id: number) => Uint8Array
 }
@@ -16,7 +16,7 @@ interface TokenizerFile {
 
 const utf8 = new TextEncoder()
 const noBytes = new Uint8Array(0)
-const piecePattern = /'(?:s|t|re|ve|m|ll|d)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu
+const splitPattern = /'(?:s|t|re|ve|m|ll|d)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu
 
 export async function readWhisperText(file: string): Promise<WhisperText> {
   const { model } = JSON.parse(await readFile(file, 'utf8')) as TokenizerFile
@@ -31,7 +31,7 @@ export async function readWhisperText(file: string): Promise<WhisperText> {
     if (id < token.end) bytes[id] = Uint8Array.from(written, (letter) => byteOf.get(letter) ?? 0)
   }
 
-  function encodePiece(chunk: string): number[] {
+  function encodePart(chunk: string): number[] {
     let parts = Array.from(utf8.encode(chunk), (byte) => letters[byte]!)
     for (;;) {
       let best = -1
@@ -49,13 +49,13 @@ export async function readWhisperText(file: string): Promise<WhisperText> {
 
   const bytesOf = (id: number) => bytes[id] ?? noBytes
   return {
-    encode: (text) => (text.match(piecePattern) ?? []).flatMap(encodePiece),
+    encode: (text) => (text.match(splitPattern) ?? []).flatMap(encodePart),
     decode: (tokens) => new TextDecoder().decode(Buffer.concat(tokens.map(bytesOf))),
     bytesOf,
   }
 }
 
-/** The vocabulary writes each byte as a visible letter: itself where it is one, else a letter from U+0100 on. */
+/** The vocabulary represents each byte by a visible character: itself if visible, else a character from U+0100 on. */
 function byteLetters(): string[] {
   let next = 0x1_00
   return Array.from({ length: 256 }, (_, byte) => {

@@ -1,4 +1,4 @@
-/** The ids above the words in the vocabulary of the multilingual Whisper models. */
+/** The special token ids of the multilingual Whisper models. */
 export const token = {
   end: 50_257,
   start: 50_258,
@@ -8,17 +8,17 @@ export const token = {
   previous: 50_361,
   noSpeech: 50_362,
   noTimes: 50_363,
-  /** 0.00 s; each one after it is 0.02 s later. */
+  /** The token for 0.00 s. Each following one is 0.02 s later. */
   firstTime: 50_364,
 } as const
 
 export const vocabularySize = 51_865
 export const secondsPerTime = 0.02
-/** Times of tokens are whole positions of the encoder, of which a window has so many. */
+/** The number of encoder positions of a window. Time tokens are multiples of a position. */
 export const positionsPerWindow = 1500
-/** The decoder has room for so many tokens, prompt and special ones included. */
+/** The context size of the decoder, including prompt and special tokens. */
 export const mostTokens = 448
-/** Of these, text that is only there to set the context may take so many. */
+/** The part of the context that the prompt may use. */
 export const mostPromptTokens = mostTokens / 2 - 1
 
 /** In the order of their tokens. `jw` is Whisper's own code for Javanese. */
@@ -38,5 +38,5 @@ export function languageOf(id: number): string {
   return code === 'jw' ? 'jv' : code
 }
 
-/** Written without spaces between words, so that a word is taken to be a character. */
+/** Languages without spaces between words. Each character counts as a word. */
 export const unspacedLanguages = new Set(['zh', 'ja', 'th', 'lo', 'my', 'km', 'bo'])

@@ -24,14 +24,14 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true })
 })
 
-test('the best path never goes back', () => {
+test('the best path never decreases', () => {
   const evidence = Float32Array.from([...[0, 5, 0, 9, 0], ...[8, 0, 6, 0, 0], ...[0, 0, 0, 0, 1]])
   expect(bestPath(evidence, 3, 5)).toEqual([1, 2, 4])
   // More tokens than time.
   expect(bestPath(new Float32Array(6), 3, 2)).toHaveLength(3)
 })
 
-test('a word lasts until the pause before the next', () => {
+test('a word ends at the pause before the next word', () => {
   const words = ['one', 'two', 'three'].map((word) => ({ word, tokens: [1] }))
   const quiet = [
     { start: 0, end: 0.5 },
@@ -77,7 +77,7 @@ function trimmed(sound: Float32Array): Float32Array {
   return sound.slice(sound.findIndex(isLoud), sound.findLastIndex(isLoud) + 1)
 }
 
-/** Puts words together with pauses of known lengths and a little noise all over. */
+/** Joins words with pauses of known lengths and adds a little noise. */
 function recordingOf(
   words: readonly Word[],
   pauses: readonly number[],
@@ -96,7 +96,7 @@ function recordingOf(
   return { sound: sound.map((value, index) => value + 0.002 * Math.sin(index * index)), known }
 }
 
-test('words are found where they were said', async () => {
+test('word timestamps match the spoken words', async () => {
   const onnx = loadOnnx(directory.find('onnxruntime')!)
   const detector = await openDetector(onnx, directory.find('silero-vad')!)
   const whisper = await openWhisper(onnx, directory.find('whisper-base')!)
@@ -133,7 +133,7 @@ test('words are found where they were said', async () => {
 })
 
 function summary(kind: string, errors: readonly number[]): { mean: number; most: number } {
-  // Most words were recognised, or the figures would say little.
+  // The errors are only meaningful if most words were recognized.
   expect(errors.length).toBeGreaterThan(34)
   const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length
   const most = errors.toSorted((one, other) => one - other)[Math.floor(errors.length * 0.95)]!
@@ -142,7 +142,7 @@ function summary(kind: string, errors: readonly number[]): { mean: number; most:
   return { mean, most }
 }
 
-/** How far the starts and ends of the words that were recognised are off, in seconds. */
+/** The errors of the start and end times of the recognized words, in seconds. */
 function errorsOf(found: readonly SpokenWord[], known: readonly SpokenWord[]): number[] {
   let place = 0
   return known.flatMap(({ word, start, end }) => {

@@ -1,5 +1,5 @@
 import type { Tensor } from '../../inference/onnx.ts'
-import { quietStretches, type Quiet } from '../samples/loudness.ts'
+import { quietIntervals, type Quiet } from '../samples/loudness.ts'
 import { samplesPerSecond } from '../samples/mel.ts'
 import type { Head, Whisper } from './whisper-model.ts'
 import { languageToken, positionsPerWindow, secondsPerTime, token } from './whisper-tokens.ts'
@@ -7,13 +7,13 @@ import type { SpokenWord } from './written-words.ts'
 import type { WrittenWord } from './written-words.ts'
 
 interface OnsetHead extends Head {
-  /** How many positions behind a word's start the head looks when the word is about to be written. */
+  /** How many positions after the start of a word the head attends to, before the word is generated. */
   delay: number
 }
 
 /**
- * The heads that follow the starts of words most closely, by the number of the model's layers. Found by comparing every
- * head of each model with words of known times.
+ * The heads that follow the starts of words best, by the number of layers of the model. Measured by comparing every head
+ * of each model with words of known times.
  */
 const onsetHeads: Record<number, OnsetHead[]> = {
   4: [
@@ -33,41 +33,41 @@ const onsetHeads: Record<number, OnsetHead[]> = {
   ],
 }
 
-/** Attention below this is chance. */
+/** Lower attention is noise. */
 const chance = 1e-4
-/** A pause this close to where a word seems to start is the pause before it. */
+/** A pause this close to the estimated start of a word is the pause before it. */
 const pauseBefore = 0.2
 const pauseAfter = 0.12
 
 /**
- * Finds when each word was said, in seconds from the window's start. Where a word starts is told by where in the sound
- * the decoder looks when it is about to write it; a pause there makes that exact.
+ * Finds the times of the words, in seconds from the start of the window. The attention of the decoder before it
+ * generates a word shows where the word starts. A pause near that position makes it exact.
  */
 export async function timeWords(
   whisper: Whisper,
-  heard: Tensor,
+  encoded: Tensor,
   sound: Float32Array,
   words: readonly WrittenWord[],
   language: string,
 ): Promise<SpokenWord[]> {
   const heads = onsetHeads[whisper.layers] ?? []
-  const said = words.flatMap(({ tokens }) => tokens)
+  const generated = words.flatMap(({ tokens }) => tokens)
   const before = [
     token.start,
     languageToken(language) ?? token.firstLanguage,
     token.transcribe,
     token.noTimes,
   ]
-  const attentions = await whisper.attend(heard, [...before, ...said], heads)
+  const attentions = await whisper.attend(encoded, [...before, ...generated], heads)
   const soundSeconds = sound.length / samplesPerSecond
   const positions = Math.min(positionsPerWindow, Math.max(1, Math.round(soundSeconds / secondsPerTime)))
-  const evidence = new Float32Array(said.length * positions)
+  const evidence = new Float32Array(generated.length * positions)
   for (const [index, attention] of attentions.entries()) {
-    // What comes next shows in the row of the token before.
+    // The row of a token shows the attention for the next token.
     const rows = attention.subarray((before.length - 1) * positionsPerWindow)
-    addEvidence(evidence, rows, heads[index]!.delay, said.length, positions)
+    addEvidence(evidence, rows, heads[index]!.delay, generated.length, positions)
   }
-  const places = bestPath(evidence, said.length, positions)
+  const places = bestPath(evidence, generated.length, positions)
 
   let row = 0
   const onsets = words.map(({ tokens }) => {
@@ -75,7 +75,7 @@ export async function timeWords(
     row += tokens.length
     return onset
   })
-  return placeWords(words, onsets, quietStretches(sound), soundSeconds)
+  return placeWords(words, onsets, quietIntervals(sound), soundSeconds)
 }
 
 function addEvidence(
@@ -96,9 +96,9 @@ function addEvidence(
   }
 }
 
-/** One position for each row, never going back, such that their evidence together is the greatest. */
+/** One position for each row, never decreasing, with the greatest total evidence. */
 export function bestPath(evidence: Float32Array, rows: number, positions: number): number[] {
-  // A token takes some time, unless there are more of them than there is time.
+  // Each token advances by one position, unless there are more tokens than positions.
   const step = rows <= positions ? 1 : 0
   const best = new Float64Array(rows * positions).fill(-Infinity)
   const from = new Int32Array(rows * positions)
@@ -126,7 +126,7 @@ export function bestPath(evidence: Float32Array, rows: number, positions: number
   return path
 }
 
-/** A word lasts until the next one starts, or until the pause before that. */
+/** A word ends at the start of the next one, or at the pause before it. */
 export function placeWords(
   words: readonly WrittenWord[],
   onsets: readonly number[],
@@ -144,9 +144,9 @@ export function placeWords(
     const before = placed.at(-1)
     if (before !== undefined) before.end = Math.max(before.start, Math.min(pause?.start ?? start, start))
     const next = onsets[index + 1] ?? soundSeconds
-    // The last word, and one before a long pause, ends where it becomes quiet.
+    // The last word, and a word before a long pause, ends where the sound becomes quiet.
     const end =
-      quiet.find((stretch) => stretch.start > start + 0.1 && stretch.end >= next - 1e-3)?.start ?? next
+      quiet.find((interval) => interval.start > start + 0.1 && interval.end >= next - 1e-3)?.start ?? next
     placed.push({ word, start, end: Math.max(start, end) })
     floor = start
   }

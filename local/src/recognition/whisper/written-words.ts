@@ -1,14 +1,14 @@
 import type { WhisperText } from './whisper-text.ts'
 import { unspacedLanguages } from './whisper-tokens.ts'
 
-/** A word with the seconds at which it begins and ends. */
+/** A word with its start and end in seconds. */
 export interface SpokenWord {
   word: string
   start: number
   end: number
 }
 
-/** A word as it is written, with the signs that belong to it, and the tokens it is made of. */
+/** A word with its punctuation and its tokens. */
 export interface WrittenWord {
   word: string
   tokens: number[]
@@ -34,7 +34,7 @@ export function writtenWords(text: WhisperText, tokens: readonly number[], langu
   return words.map(({ word, tokens: own }) => ({ word: word.trim(), tokens: own }))
 }
 
-/** Tokens may end within a character; these belong together. */
+/** Groups tokens that end within a character with the following ones. */
 function* wholeCharacters(text: WhisperText, tokens: readonly number[]): Generator<WrittenWord> {
   let held: number[] = []
   for (const id of tokens) {
