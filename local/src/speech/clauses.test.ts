@@ -48,7 +48,7 @@ function words(text: string): string[] {
   return text.split(/\s+/u).filter((word) => word !== '')
 }
 
-test('no word of any text is lost, doubled or moved', () => {
+test('no word of any text is lost, duplicated or moved', () => {
   assert(
     property(anyText, (text) => {
       expect(words(splitClauses(text).join(''))).toEqual(words(text))
@@ -57,7 +57,7 @@ test('no word of any text is lost, doubled or moved', () => {
   )
 })
 
-test('no clause is too long to be spoken at once, none is empty, and no character is cut', () => {
+test('no clause is too long or empty, and no character is cut', () => {
   assert(
     property(anyText, (text) => {
       const wellFormed = text.toWellFormed()
@@ -71,7 +71,7 @@ test('no clause is too long to be spoken at once, none is empty, and no characte
   )
 })
 
-test('a word is only cut where it is longer than a clause', () => {
+test('a word is cut only if it is longer than a clause', () => {
   const whole = array(string({ unit: constantFrom('a', 'b', 'c', 'd'), minLength: 1, maxLength: 60 }), {
     maxLength: 60,
   })
@@ -84,7 +84,7 @@ test('a word is only cut where it is longer than a clause', () => {
 
 const sentence = 'Every later sentence follows while the listener already hears the start of it, and so on. '
 
-test('the first clause of a long text is short where the text lets it be', () => {
+test('the first clause of a long text is short if the text allows it', () => {
   const clauses = splitClauses(sentence.repeat(40))
   expect(clauses[0]!.trim().length).toBeLessThanOrEqual(100)
   expect(clauses[1]!.trim().length).toBeLessThanOrEqual(100)
@@ -99,13 +99,13 @@ test.each([
   for (const clause of splitClauses(`${text} ${text}`).slice(0, -1)) expect(clause).toMatch(/[.,] $/u)
 })
 
-test('a phrase that is too long to be spoken at once is cut before a word that joins its parts', () => {
+test('a phrase that is too long is cut before a conjunction or preposition', () => {
   const clauses = splitClauses('and then we all went home to eat '.repeat(60))
   expect(clauses.length).toBeGreaterThan(5)
   for (const clause of clauses.slice(1)) expect(clause).toMatch(/^(?:and|to) /u)
 })
 
-test('cuts are made where one would breathe', () => {
+test('a text is cut at sentence ends and punctuation', () => {
   expect(splitClauses(`Good morning, Dr. Smith. ${sentence}${sentence}`)).toEqual([
     'Good morning, Dr. Smith. ',
     sentence,
@@ -113,7 +113,7 @@ test('cuts are made where one would breathe', () => {
   ])
 })
 
-test('a pause is as long as what ends the clause asks for', () => {
+test('the end of a clause determines the length of the pause', () => {
   const pauses = ['A heading\n', 'It ended. ', 'He said “no.” ', 'First, ', 'and then '].map(pauseAfter)
   expect(pauses.toSorted((one, other) => other - one)).toEqual(pauses)
   expect(new Set(pauses).size).toBe(4)

@@ -1,16 +1,16 @@
 /**
- * The first clause is short where the text allows it, so that its sound is there soon; the ones after it grow, because
- * each is made while the one before it is heard.
+ * The first clause is short if the text allows it, so that playback starts soon. Later clauses are longer, because each
+ * is generated while the previous one plays.
  */
 const longest = [60, 100, 160, 200]
-/** A phrase that has no sign to cut at goes on up to here: a cut inside of it would be heard. */
+/** The longest phrase without punctuation that is not cut, because a cut inside a phrase is audible. */
 const longestPhrase = 300
-/** A cut at a comma, or inside a phrase that is too long, must leave at least so much of a clause. */
+/** A cut at a comma, or inside a phrase that is too long, must leave at least this share of a clause. */
 const shortestPart = 0.3
 
 const sentenceEnd = /(?<sign>[.!?…]+)[\p{Pe}\p{Pf}"']*(?=\s|$)|[。！？｡]+[\p{Pe}\p{Pf}]*|\n/gu
 const partEnd = /[,;:][\p{Pe}\p{Pf}"']*(?=\s|$)|[—–](?=\s|\p{L})|[，、；：]/gu
-/** Words that begin a part of a sentence; before them one may breathe. */
+/** Words that begin a part of a sentence, before which a cut sounds natural. */
 export const joiningWords = (
   'and but or nor so yet because although though while when where whether which who that than if unless until since ' +
   'after before as in on at by for from with without of to into over under between through during about'
@@ -21,7 +21,7 @@ const abbreviation = /(?:^|[\s\p{Ps}\p{Pi}"'])(?:mr|mrs|ms|dr|prof|st|vs|(?:\p{L
 const words = new Intl.Segmenter('en', { granularity: 'word' })
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** Cuts a text where one would take a breath. The parts make up the text again, but for the width of its gaps. */
+/** Splits a text into clauses. Joined, they are the text again except for the width of its gaps. */
 export function splitClauses(text: string): string[] {
   const clauses: string[] = []
   let rest = evenGaps(text)
@@ -53,7 +53,7 @@ function evenGaps(text: string): string {
     .replaceAll(/[^\S\n]+/gu, ' ')
 }
 
-/** The last end of a sentence within the limit, or of a part of one; where there is none, the first beyond it. */
+/** The last end of a sentence or part of a sentence within the limit, or else the first one after it. */
 function cutWithin(text: string, limit: number): number {
   if (text.length <= limit) return text.length
   const atSentence = lastCut(sentenceEnd, text, limit)
@@ -65,7 +65,7 @@ function cutWithin(text: string, limit: number): number {
   return next <= longestPhrase ? withGap(text, next) : cutPhrase(text)
 }
 
-/** No sign for hundreds of characters: before a word that joins parts of a sentence, else between words. */
+/** Cuts a long text without punctuation before a word that begins a part of a sentence, or else between words. */
 function cutPhrase(text: string): number {
   const least = longestPhrase * shortestPart
   let atJoin = 0
@@ -100,7 +100,7 @@ function* cutsOf(ends: RegExp, text: string, limit: number): Generator<number> {
   }
 }
 
-/** Ends of words after which a cut does no harm: before a gap, or where a script has none. */
+/** The positions where a cut is possible: before a gap, or anywhere in a script without gaps. */
 function* wordCuts(text: string): Generator<number> {
   let before: Intl.SegmentData | undefined
   for (const segment of words.segment(text)) {

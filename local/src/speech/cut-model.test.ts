@@ -32,14 +32,14 @@ const model = Buffer.concat([
 const names = ['text', 'style', 'early', 'late', 'plan', 'tone', 'sound']
 const namesIn = (half: Buffer) => names.filter((name) => half.includes(name))
 
-test('each half has what it needs, and no more', () => {
+test('each half contains exactly the nodes that it needs', () => {
   const { first, second } = cutModel(model, ['plan'])
   expect(namesIn(first())).toEqual(['text', 'early', 'plan'])
   expect(namesIn(second())).toEqual(['style', 'late', 'plan', 'tone', 'sound'])
-  // A half is a model again.
+  // A half is itself a valid model.
   expect(namesIn(cutModel(second(), ['tone']).first())).toEqual(['style', 'late', 'tone'])
 })
 
-test('a model without the tensors of the cut is told of', () => {
+test('a model without the tensors of the cut is rejected', () => {
   expect(() => cutModel(model, ['melody'])).toThrow('The model has no tensor melody.')
 })

@@ -1,9 +1,9 @@
 /**
- * Cuts an ONNX model in two at some of its tensors, so that the second half can run many times on parts of what the first
- * half made. Only the outline of the file is read; nodes and weights are copied as they are.
+ * Cuts an ONNX model in two at some of its tensors, so that the second half can run many times on parts of the output of
+ * the first half. Only the structure of the file is parsed. Nodes and weights are copied unchanged.
  */
 
-/** Numbers of the fields in the messages of ONNX. */
+/** Field numbers of the ONNX messages. */
 const modelGraph = 7
 const graph = { node: 1, name: 2, initializer: 5, input: 11, output: 12 }
 const node = { input: 1, output: 2 }
@@ -12,7 +12,7 @@ const valueName = 1
 
 interface Field {
   number: number
-  /** With its number and length. */
+  /** Including its number and length. */
   whole: Buffer
   content: Buffer
 }
@@ -24,9 +24,9 @@ interface Node {
 }
 
 export interface CutModel {
-  /** Makes the tensors of the cut. */
+  /** Produces the tensors of the cut. */
   first: () => Buffer
-  /** Takes them, and what else it needs of the model's own inputs, and makes the model's outputs. */
+  /** Takes the tensors of the cut and some inputs of the model, and produces the outputs of the model. */
   second: () => Buffer
 }
 
@@ -53,7 +53,7 @@ export function cutModel(model: Buffer, cut: readonly string[]): CutModel {
   const missing = cut.filter((tensor) => !makers.has(tensor))
   if (missing.length > 0) throw new Error(`The model has no tensor ${missing.join(', ')}.`)
 
-  /** The part of the model that makes `wanted` out of `given`. */
+  /** The part of the model that computes `wanted` from `given`. */
   function half(wanted: readonly string[], given: readonly string[]): Buffer {
     const reached = new Set(given)
     const chosen = new Set<Node>()
@@ -113,7 +113,7 @@ function textsOf(message: Buffer, number: number): string[] {
   return texts
 }
 
-/** A tensor of floats, of a shape that is found out when it is there. */
+/** A float tensor of unknown shape. */
 function floatValue(number: number, name: string): Buffer {
   const float = Buffer.from([8, 1])
   return field(number, Buffer.concat([field(valueName, Buffer.from(name)), field(2, field(1, float))]))

@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** A tone that counts its seconds. */
+/** A tone that reports each second. */
 function tone(seconds: number, onSecond: (second: number) => void = () => {}): Sound {
   const second = Int16Array.from({ length: 24_000 }, (_, place) => 8000 * Math.sin(place / 10))
   return {
@@ -41,20 +41,20 @@ function encode(sound: Sound, name: string, signal = never): Readable {
   return encodeSpeech({ tool, directory, format: speechFormats.get(name)!, speed: 1 }, sound, signal)
 }
 
-test('no sample is lost or changed on the way', async () => {
+test('no sample is lost or changed', async () => {
   const bytes = await bytesOf(encode(tone(3), 'pcm'))
   const made = Buffer.concat(await Readable.from(tone(3).samples(never)).toArray())
   expect(bytes.equals(made)).toBe(true)
 })
 
-test.each(['pcm', 'mp3'])('a reader that stops reading holds up the making of %s', async (name) => {
+test.each(['pcm', 'mp3'])('a reader that stops reading pauses the generation of %s', async (name) => {
   let made = 0
   const stream = encode(
     tone(300, (second) => (made = second)),
     name,
   )
   await once(stream, 'readable')
-  // Long enough for all of the first, had it not been held up.
+  // Meanwhile the first stream could have been completed, had it not been paused.
   await bytesOf(encode(tone(300), name))
   const held = made
   expect(held).toBeLessThan(60)
@@ -64,7 +64,7 @@ test.each(['pcm', 'mp3'])('a reader that stops reading holds up the making of %s
   await once(stream, 'close')
 })
 
-test.each(['the signal', 'its reader'])('everything ends with %s', async (cause) => {
+test.each(['the signal', 'its reader'])('encoding ends with %s', async (cause) => {
   const stop = new AbortController()
   let isOver = false
   const endless: Sound = {
@@ -85,7 +85,7 @@ test.each(['the signal', 'its reader'])('everything ends with %s', async (cause)
   await expect.poll(() => childPrograms()).toEqual([])
 })
 
-test('sound that breaks off breaks the stream rather than ending it', async () => {
+test('an error of the sound fails the stream instead of ending it', async () => {
   const broken: Sound = {
     samplesPerSecond: 24_000,
     async *samples() {

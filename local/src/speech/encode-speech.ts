@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
 import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 
-/** One channel of signed 16 bit samples. */
+/** Mono sound of signed 16-bit samples. */
 export interface Sound {
   samplesPerSecond: number
   samples: (signal: AbortSignal) => AsyncIterable<Buffer>
@@ -21,7 +21,7 @@ const plainSamples: Format = {
   args: ['-c:a', 'pcm_s16le', '-f', 's16le'],
 }
 
-/** Encoders set up to give away each packet at once. None is told the length, because nobody knows it yet. */
+/** Encoder arguments that flush each packet at once. The length is unknown, so no header contains it. */
 export const speechFormats = new Map<string, Format>([
   [
     'mp3',
@@ -49,15 +49,15 @@ const errorTailCharacters = 4000
 
 export interface SpeechEncoding {
   tool: FfmpegTool
-  /** An empty folder, all that ffmpeg may write to. */
+  /** An empty folder, the only one that ffmpeg may write to. */
   directory: string
   format: Format
   speed: number
 }
 
 /**
- * The encoded sound as it is made. A reader that stops reading holds up the making of it; one that goes away, like
- * the signal, ends everything.
+ * Encodes sound while it is generated. A reader that stops reading pauses the generation. Destroying the stream or
+ * aborting the signal ends everything.
  */
 export function encodeSpeech(encoding: SpeechEncoding, sound: Sound, signal: AbortSignal): Readable {
   const stop = new AbortController()
@@ -109,7 +109,7 @@ async function carry(
   }
 }
 
-/** Answers with why the sound broke off, if it did; ffmpeg then ends by itself, having nothing more to read. */
+/** Returns the error of the sound, if any. ffmpeg then ends itself, because its input has ended. */
 async function feed(sound: Sound, child: ChildProcess, signal: AbortSignal): Promise<Error | undefined> {
   try {
     await pipeline(Readable.from(sound.samples(signal), { objectMode: false }), child.stdin!)
@@ -126,7 +126,7 @@ function ended(child: ChildProcess): Promise<string> {
   })
 }
 
-/** One filter changes the pace by at most two; beyond that it would leave out samples. */
+/** Several filters, because one that changes the speed by more than a factor of two skips samples. */
 function tempoFilters(speed: number): string[] {
   const filters: string[] = []
   let left = speed

@@ -3,18 +3,18 @@ import type { Sound } from './encode-speech.ts'
 import { espeakEnd, startEspeak, type EspeakTool } from './espeak.ts'
 import type { Voice } from './voices.ts'
 
-/** What espeak-ng's own voices are made with, and the size of the WAV header before the samples. */
+/** The sample rate of espeak-ng's voices, and the size of the WAV header before the samples. */
 const samplesPerSecond = 22_050
 const headerBytes = 44
 
-/** espeak-ng writes while it speaks and waits for its reader, so one process says the whole text. */
+/** One process speaks the whole text, because espeak-ng streams its output and waits for its reader. */
 export function espeakSound(tool: EspeakTool, text: string, { espeak }: Voice, language: string): Sound {
   async function* samples(signal: AbortSignal): AsyncGenerator<Buffer> {
     const child = startEspeak(
       tool,
       [
         ...['--stdout', '-b', '1', '-v', `${language}+${espeak.variant}`],
-        ...['-p', String(espeak.pitch), '-s', String(espeak.pace), '-a', String(espeak.amplitude)],
+        ...['-p', String(espeak.pitch), '-s', String(espeak.wordsPerMinute), '-a', String(espeak.amplitude)],
       ],
       text,
     )

@@ -3,17 +3,17 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
 import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 
-/** espeak-ng as it is run here, locked in like ffmpeg where that works. */
+/** espeak-ng, which runs in the same sandbox as ffmpeg if possible. */
 export interface EspeakTool {
   program: FfmpegTool
-  /** An empty folder, all it may write to. */
+  /** An empty folder, the only one that it may write to. */
   directory: string
 }
 
 const longestRunMs = 20_000
 const mostPhonemeBytes = 1_000_000
 
-/** Undefined where espeak-ng does not run. */
+/** Undefined if espeak-ng does not run. */
 export async function findEspeak(
   espeakPath: string,
   ffmpeg: FfmpegTool,
@@ -32,17 +32,17 @@ export async function findEspeak(
   return undefined
 }
 
-/** The text goes in by the pipe alone: as an argument it could pass for an option. */
+/** The text is passed through stdin, because an argument could be parsed as an option. */
 export function startEspeak({ program, directory }: EspeakTool, args: string[], text: string): ChildProcess {
   const { command, args: allArgs, options } = commandFor(program, directory, [...args, '--stdin'])
   const child = spawn(command, allArgs, { ...options, stdio: ['pipe', 'pipe', 'ignore'] })
-  // One that ends early is told of by its exit.
+  // If the process ends early, its exit code reports the failure.
   child.stdin.on('error', () => {})
   child.stdin.end(text)
   return child
 }
 
-/** Phonemes of a text without punctuation, in the international alphabet. */
+/** The phonemes of a text without punctuation, in the International Phonetic Alphabet. */
 export async function phonemesFrom(
   tool: EspeakTool,
   language: string,
@@ -63,7 +63,7 @@ export async function phonemesFrom(
   bounded.removeEventListener('abort', kill)
   signal.throwIfAborted()
   if (outcome !== 'exit 0') throw new Error(`espeak-ng ended with ${outcome}`)
-  // Words of another language are put between marks like (fr) and (en-us).
+  // espeak-ng marks words of another language with (fr), (en-us) and so on.
   return phonemes
     .replaceAll(/\([a-z-]+\)/gu, '')
     .replaceAll(/\s+/gu, ' ')

@@ -1,6 +1,6 @@
 export const kokoroSamplesPerSecond = 24_000
 
-/** Below this level a clause is silent. Kokoro leaves more of that at its edges than a speaker would. */
+/** Lower levels are silence. Kokoro adds more silence at the edges of a clause than a speaker would. */
 const quiet = 0.006
 const leadSeconds = 0.02
 const tailSeconds = 0.05
@@ -9,15 +9,15 @@ const fadeOutSeconds = 0.04
 const knee = 0.8
 
 export interface Finish {
-  /** Brings the voice to the common level. */
+  /** Adjusts the voice to the common level. */
   gain: number
-  /** Seconds of silence to end with. */
+  /** Seconds of silence at the end. */
   pause: number
   isStart: boolean
   isEnd: boolean
 }
 
-/** A clause, or a part of one, as it joins the next: outer edges cut to the speech and faded, with the pause after it. */
+/** Prepares a clause, or a part of one, for joining: trims and fades its outer edges and appends the pause. */
 export function finishClause(waveform: Float32Array, { gain, pause, isStart, isEnd }: Finish): Buffer {
   const rate = kokoroSamplesPerSecond
   const isSpeech = (value: number) => Math.abs(value * gain) > quiet
@@ -34,7 +34,7 @@ export function finishClause(waveform: Float32Array, { gain, pause, isStart, isE
   return Buffer.from(samples.buffer)
 }
 
-/** A voice's rare peaks are rounded off rather than cut. */
+/** Compresses rare peaks instead of clipping them. */
 function softened(value: number): number {
   const over = Math.abs(value) - knee
   return over <= 0 ? value : Math.sign(value) * (knee + (1 - knee) * Math.tanh(over / (1 - knee)))

@@ -4,7 +4,7 @@ import { continued, softestPlace } from './join-parts.ts'
 
 const rate = 24_000
 
-/** A tone with a soft place around each of the given seconds. */
+/** A tone that is soft around each of the given seconds. */
 function tone(seconds: number, level: number, ...soft: number[]): Float32Array {
   return Float32Array.from({ length: seconds * rate }, (_, place) => {
     const isSoft = soft.some((second) => Math.abs(place / rate - second) < 0.02)
@@ -23,16 +23,16 @@ test('parts are joined where the voice is softest', () => {
   expect(place / rate).toBeLessThan(1.52)
 })
 
-test.each([0.15, 0.3, 0.6])('a part of level %f goes on at the level of the one before', (level) => {
+test.each([0.15, 0.3, 0.6])('a part of level %f continues at the level of the previous part', (level) => {
   const before = tone(1, 0.3)
-  // The same sound from half a second on, heard from sample 0.8 s on.
+  // The same sound from half a second on, used from 0.8 s on.
   const after = tone(2, level)
   const rest = continued(before, 0.8 * rate, after, 0.3 * rate)
   expect(rest).toHaveLength(1.7 * rate)
   const whole = Float32Array.from([...before.subarray(0, 0.8 * rate), ...rest])
   expect(levelAt(whole, 0.83) / levelAt(whole, 0.77)).toBeGreaterThan(0.9)
   expect(levelAt(whole, 0.83) / levelAt(whole, 0.77)).toBeLessThan(1.1)
-  // By its end it is as loud as it was made.
+  // At its end it has its original level.
   expect(levelAt(whole, 2.4) / (level / Math.SQRT2)).toBeGreaterThan(0.9)
   expect(levelAt(whole, 2.4) / (level / Math.SQRT2)).toBeLessThan(1.1)
   const steps = whole.slice(1).map((value, place) => Math.abs(value - whole[place]!))

@@ -1,12 +1,12 @@
-/** Joins parts of one clause that were made one after the other, so that nobody hears where. */
+/** Joins parts of one clause that were generated separately, so that the joint is inaudible. */
 import { kokoroSamplesPerSecond } from './finish-clause.ts'
 
 const fade = Math.round(0.02 * kokoroSamplesPerSecond)
 const step = Math.round(0.005 * kokoroSamplesPerSecond)
-/** Further apart than this, the parts say different things. */
+/** With a greater difference in level, the parts contain different sounds. */
 const mostGain = 3
 
-/** Where in a stretch of sound the voice is softest, as in a stop or between words: the place to join at. */
+/** The softest position in a range of sound, for example in a stop or between words. Parts are joined there. */
 export function softestPlace(waveform: Float32Array, from: number, until: number): number {
   let best = { place: until, energy: Infinity }
   for (let place = from; place + fade <= Math.min(until + fade, waveform.length); place += step) {
@@ -17,9 +17,8 @@ export function softestPlace(waveform: Float32Array, from: number, until: number
 }
 
 /**
- * Continues `before` at its sample `at` with `after`, which has the same sound there from its sample `overlap` on and
- * some of what comes before that. The model sets the level of each part anew, so the second one begins at the level
- * of the first and comes back to its own by its end.
+ * Continues `before` at its sample `at` with `after`, whose sample `overlap` is the same moment. The level of the model
+ * differs from part to part, so the second part starts at the level of the first and returns to its own at its end.
  */
 export function continued(
   before: Float32Array,

@@ -7,44 +7,43 @@ import { cutModel } from './cut-model.ts'
 import { finishClause } from './finish-clause.ts'
 import { continued, softestPlace } from './join-parts.ts'
 
-/** The process of Kokoro. A task is one clause; its pieces are the clause's samples, in one or several parts. */
+/** The process of Kokoro. A task is one clause. Its chunks are the samples of the clause, in one or several parts. */
 export interface KokoroTask {
-  /** The folders of these sets. */
+  /** Folders of the model sets. */
   onnxruntime: string
   model: string
   voices: string
-  /** Name of a voice's file of styles. */
+  /** Name of the style file of the voice. */
   style: string
   tokens: number[]
   gain: number
-  /** Seconds of silence to end with. */
+  /** Seconds of silence at the end. */
   pause: number
-  /** About how long the first part may be; what is longer comes in growing parts, so that the first is there soon. */
+  /** The approximate length of the first part. A longer clause is split into growing parts to start playback soon. */
   firstSeconds: number
 }
 
-/** Stands before the first token and after the last. */
+/** The token before the first and after the last one. */
 const edge = 0
 const styleSize = 256
 
 /**
- * What the first half of the model makes of a clause and the second half makes sound of: the sounds to make, the pitch and
- * the loudness over time. The first half sees the whole clause, so its melody is that of the whole clause however many
- * parts the second half is run in.
+ * The tensors between the two halves of the model: sounds, pitch and loudness over time. The first half processes the
+ * whole clause, so the intonation does not depend on the number of parts that the second half produces.
  */
 const cut = ['/encoder/MatMul_1_output_0', '/encoder/Reshape_output_0', '/encoder/Reshape_1_output_0']
 const samplesPerFrame = 600
 const framesPerSecond = 40
-/** A part is a little longer at either end than what is heard of it, because its very edges are not right. */
+/** Each part is generated with extra frames at both ends, which are cut off because the edges are inaccurate. */
 const edgeFrames = 6
 const overlapFrames = 12
-/** Parts are joined at the softest place of so many frames. */
+/** Parts are joined at the softest position in this number of frames. */
 const joinFrames = 16
-/** Each part may be so much longer than the one before, for it is made while that one is heard. */
+/** Each part may be longer than the previous one by this factor, because it is generated while that one plays. */
 const growth = 1.4
-/** Longer parts would keep a listener on a busy machine waiting for too long. */
+/** Longer parts would interrupt playback on a busy machine. */
 const longestPartSeconds = 5
-/** A short rest would be a part of its own with too little in it to sound right, so it is left with the last part. */
+/** A short rest is added to the last part, because it would not sound right on its own. */
 const restShare = 1.25
 
 interface Loaded {
@@ -64,7 +63,7 @@ async function load({ onnxruntime, model }: KokoroTask): Promise<Loaded> {
   return { model, onnx, plan, voice: await onnx.open(halves.second()) }
 }
 
-/** Better weights may be there since the last task. */
+/** Reloads if better weights were pulled since the last task. */
 async function current(task: KokoroTask): Promise<Loaded> {
   const before = await loaded?.catch(() => undefined)
   if (before?.model === task.model) return before
@@ -74,7 +73,7 @@ async function current(task: KokoroTask): Promise<Loaded> {
   return await loaded
 }
 
-/** A voice has one style for each count of tokens. */
+/** A voice has one style for each number of tokens. */
 async function styleFor({ voices, style, tokens }: KokoroTask): Promise<Float32Array> {
   const file = path.join(voices, `${style}.bin`)
   let rows = styles.get(file)
@@ -87,18 +86,18 @@ async function styleFor({ voices, style, tokens }: KokoroTask): Promise<Float32A
   return rows.slice(row * styleSize, (row + 1) * styleSize)
 }
 
-/** Frames `from` to `until` of each tensor; some have more than one value to a frame. */
+/** Frames `from` to `until` of each tensor. Some tensors have several values per frame. */
 function framesOf(onnx: Onnx, planned: Record<string, Tensor>, from: number, until: number, count: number) {
   const part = ({ data, dims }: Tensor): Tensor => {
     const width = dims.at(-1)!
     const each = width / count
-    const taken = (until - from) * each
-    const values = new Float32Array((data.length / width) * taken)
+    const length = (until - from) * each
+    const values = new Float32Array((data.length / width) * length)
     for (let row = 0; row * width < data.length; row++) {
       const start = row * width + from * each
-      values.set(data.subarray(start, start + taken), row * taken)
+      values.set(data.subarray(start, start + length), row * length)
     }
-    return onnx.floats(values, [...dims.slice(0, -1), taken])
+    return onnx.floats(values, [...dims.slice(0, -1), length])
   }
   return Object.fromEntries(cut.map((name) => [name, part(planned[name]!)]))
 }
@@ -114,29 +113,29 @@ serveInference<KokoroTask, Buffer>(async function* speakClause(task, signal) {
     const { waveform } = await voice.run({ style, ...framesOf(onnx, planned, from, until, count) }, [
       'waveform',
     ])
-    if (waveform === undefined) throw new Error('Kokoro answered without sound.')
+    if (waveform === undefined) throw new Error('Kokoro returned no sound.')
     return waveform.data
   }
 
   const { gain, pause } = task
-  let room = Math.max(joinFrames * 2, task.firstSeconds * framesPerSecond)
-  const mostRoom = Math.max(room, longestPartSeconds * framesPerSecond)
-  /** What was made and not yet heard, and the sample of the clause that it starts with. */
+  let partFrames = Math.max(joinFrames * 2, task.firstSeconds * framesPerSecond)
+  const maxPartFrames = Math.max(partFrames, longestPartSeconds * framesPerSecond)
+  /** The previous part, and the sample of the clause that it starts with. */
   let ahead: { sound: Float32Array; start: number } | undefined
-  for (let heard = 0; ; room = Math.min(mostRoom, room * growth)) {
+  for (let emitted = 0; ; partFrames = Math.min(maxPartFrames, partFrames * growth)) {
     if (signal.aborted) return
-    const frame = Math.floor(heard / samplesPerFrame)
+    const frame = Math.floor(emitted / samplesPerFrame)
     const from = Math.max(0, frame - overlapFrames)
-    const isLast = count - frame <= room * restShare
-    const until = isLast ? count : Math.ceil(frame + room + edgeFrames)
+    const isLast = count - frame <= partFrames * restShare
+    const until = isLast ? count : Math.ceil(frame + partFrames + edgeFrames)
     const made = await soundOf(from, until)
-    const offset = heard - from * samplesPerFrame
-    const sound = ahead === undefined ? made : continued(ahead.sound, heard - ahead.start, made, offset)
+    const offset = emitted - from * samplesPerFrame
+    const sound = ahead === undefined ? made : continued(ahead.sound, emitted - ahead.start, made, offset)
     const end = sound.length - edgeFrames * samplesPerFrame
     const stop = isLast ? sound.length : softestPlace(sound, end - joinFrames * samplesPerFrame, end)
-    yield finishClause(sound.subarray(0, stop), { gain, pause, isStart: heard === 0, isEnd: isLast })
+    yield finishClause(sound.subarray(0, stop), { gain, pause, isStart: emitted === 0, isEnd: isLast })
     if (isLast) return
-    ahead = { sound, start: heard }
-    heard += stop
+    ahead = { sound, start: emitted }
+    emitted += stop
   }
 })

@@ -25,7 +25,7 @@ beforeAll(async () => {
     },
     idleMs: 3000,
   })
-  // The weights are read once, with the first clause.
+  // The first clause loads the weights.
   await say('Yes.')
 })
 afterAll(async () => {
@@ -40,7 +40,7 @@ async function say(input: string, voice = 'nova', format = 'pcm', speed = 1): Pr
   return await bytesOf((await speech.speak({ input, voice, format, speed }, never)).stream)
 }
 
-test('eleven voices can be told apart, and are about equally loud', async () => {
+test('eleven voices are distinguishable and about equally loud', async () => {
   const sounds = new Map<string, Float32Array>()
   for (const name of voices.keys()) sounds.set(name, await decode(await say('We met at noon.', name), 'pcm'))
   const nearest = nearestVoices(sounds)
@@ -66,14 +66,14 @@ test('clauses join without clicks, clipping or long gaps', async () => {
   expect(Math.abs(sound.at(-1)!)).toBeLessThan(0.01)
 })
 
-test('formats and speeds are as ordered', async () => {
+test('the output has the requested format and speed', async () => {
   const seconds = await secondsOf(await say('It is a long way home.'), 'pcm')
   const half = await say('It is a long way home.', 'nova', 'flac', 0.5)
   expect(await probe(half, 'flac')).toMatchObject({ codec_name: 'flac', sample_rate: '24000', channels: 1 })
   expect(Math.abs((await secondsOf(half, 'flac')) / 2 / seconds - 1)).toBeLessThan(0.05)
 })
 
-test('an aborted text leaves nothing running but the model, which takes the next', async () => {
+test('aborting a text ends all processes but the model, which serves the next text', async () => {
   const stop = new AbortController()
   const { stream } = await begin(sentence.repeat(50), stop.signal)
   events.length = 0
@@ -84,20 +84,20 @@ test('an aborted text leaves nothing running but the model, which takes the next
   await expect.poll(() => childPrograms().filter((name) => /ffmpeg|espeak|bwrap/u.test(name))).toEqual([])
 })
 
-test('a listener who does not listen holds up nobody', async () => {
+test('a client that reads nothing does not block others', async () => {
   const { stream } = await begin(sentence.repeat(50))
   expect((await say('Yes.')).length).toBeGreaterThan(10_000)
   stream.destroy()
 })
 
-test('a model that dies fails what it was saying, and the next text is spoken', async () => {
+test('a process that dies fails its text, and the next text is spoken', async () => {
   const { stream } = await begin(sentence.repeat(50))
   process.kill(modelPid, 'SIGKILL')
   await expect(bytesOf(stream)).rejects.toThrow(/ended with signal SIGKILL/u)
   expect((await say('Yes.')).length).toBeGreaterThan(10_000)
 })
 
-test('a model without work ends', async () => {
+test('an idle model process ends', async () => {
   events.length = 0
   await say('Yes.')
   await expect.poll(() => events).toContain('local.model_ended')

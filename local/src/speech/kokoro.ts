@@ -19,14 +19,14 @@ export interface KokoroParts {
   inference: Inference<KokoroTask, Buffer>
 }
 
-/** A part of this length is made in less than a second by two idle cores, and long enough to have the voice's level. */
+/** Two idle cores generate a part of this length in less than a second. A shorter part may have a wrong level. */
 const firstPartSeconds = 1.6
 const longestFirstPartSeconds = 5
 const bytesPerSample = 2
 
 /**
- * Each clause is a task of its own, asked for once the one before it was taken. So texts that are spoken at the same
- * time take turns, and one whose listener is slow holds up nobody.
+ * Each clause is a separate task that starts when the previous one was read. Concurrent texts therefore alternate, and a
+ * slow reader does not block others.
  */
 export function kokoroSound(
   { directory, engine, espeak, inference }: KokoroParts,
@@ -45,7 +45,7 @@ export function kokoroSound(
     for (const [place, clause] of clauses.entries()) {
       const parts = (await next) ?? []
       const following = clauses[place + 1]
-      // Made out while the model speaks this one.
+      // Computed while the model speaks the current clause.
       next = following === undefined ? undefined : tokensFor(following)
       next?.catch(() => {})
       for (const [part, tokens] of parts.entries()) {
@@ -57,12 +57,12 @@ export function kokoroSound(
           tokens,
           gain: voice.kokoro.gain,
           pause: part === parts.length - 1 ? pauseAfter(clause) : 0,
-          // What was spoken already is still being heard.
+          // Earlier speech is still playing, so this part may be longer.
           firstSeconds: Math.min(longestFirstPartSeconds, Math.max(firstPartSeconds, spokenSeconds)),
         }
-        for await (const piece of inference.run(task, signal)) {
-          spokenSeconds += piece.length / (kokoroSamplesPerSecond * bytesPerSample)
-          yield piece
+        for await (const chunk of inference.run(task, signal)) {
+          spokenSeconds += chunk.length / (kokoroSamplesPerSecond * bytesPerSample)
+          yield chunk
         }
       }
     }

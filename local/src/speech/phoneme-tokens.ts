@@ -1,4 +1,4 @@
-/** The symbols Kokoro was taught, each at its number; a gap in the numbers is a symbol it does not use. */
+/** The symbols of Kokoro by their token number. Unused numbers are left out. */
 const numbered: [first: number, symbols: string][] = [
   [1, ';:,.!?'],
   [9, '—…"()“” \u0303ʣʥʦʨᵝꭧAI'],
@@ -36,7 +36,7 @@ const tokens = new Map(
   numbered.flatMap(([first, symbols]) => [...symbols].map((symbol, place) => [symbol, first + place])),
 )
 
-/** The nearest symbol Kokoro knows for some that espeak-ng writes. */
+/** Symbols of espeak-ng that Kokoro lacks, with the nearest symbol of Kokoro. */
 const near = new Map([
   ['g', 'ɡ'],
   ['ɫ', 'l'],
@@ -52,12 +52,12 @@ const near = new Map([
   ['ɞ', 'ɜ'],
 ])
 
-/** As many as Kokoro takes at once, without the mark at either end. */
+/** The most tokens that Kokoro accepts, without the edge tokens. */
 const mostTokens = 510
 const gap = tokens.get(' ')!
 const signs = new Set(Array.from(';:,.!?—…', (sign) => tokens.get(sign)!))
 
-/** Symbols without a token, such as marks of fine shades, are left out. */
+/** Symbols without a token, such as fine diacritics, are dropped. */
 export function tokensOf(phonemes: string): number[] {
   return [...phonemes.normalize('NFC')].flatMap((symbol) => {
     const known = tokens.get(symbol)
@@ -66,7 +66,7 @@ export function tokensOf(phonemes: string): number[] {
   })
 }
 
-/** Parts that Kokoro can take, cut after a sign in the second half of what it takes, else between words. */
+/** Splits tokens into parts that Kokoro accepts: after punctuation in the second half of a part, or else between words. */
 export function partsOf(all: number[]): number[][] {
   const parts: number[][] = []
   let from = 0

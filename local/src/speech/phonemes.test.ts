@@ -20,7 +20,7 @@ async function phonemes(text: string): Promise<string> {
   return await phonemesOf(espeak, 'en-us', spokenText(text), new AbortController().signal)
 }
 
-test('punctuation stays where it was, and inside of numbers it is read', async () => {
+test('punctuation stays in place, and inside numbers it is read', async () => {
   expect(await phonemes('Dr. Lee, at 5:30 "sharp" (he said) — no? Yes!')).toMatch(
     /^dˈɑːktɚ \S+, æt fˈaɪv θˈɜːɾi "ʃˈɑːɹp" \(hiː sˈɛd\) — nˈoʊ\? jˈɛs!$/u,
   )
@@ -30,28 +30,28 @@ test.each(['', '...', '?! — "()"', '😀 👩‍👩‍👧', '\u0000\u0001'])
   expect(await phonemes(text)).toBe('')
 })
 
-test('a text cannot give orders to espeak-ng', async () => {
-  // In double brackets it would be taken for phonemes, after the control character for a change of voice.
+test('a text cannot control espeak-ng', async () => {
+  // espeak-ng reads double brackets as phonemes, and the control character as a change of voice.
   expect(await phonemes('[[h@l@U]]')).not.toBe('hələʊ')
   expect(await phonemes('\u00015Pone')).toBe(await phonemes('5Pone'))
   expect(await phonemes('--version')).toBe(await phonemes('version'))
 })
 
-test('every phoneme of English has its token', async () => {
+test('every phoneme of English has a token', async () => {
   const text =
     'The quick brown fox, joyous, sings thirty hours of pleasure; beige vision, church, year, boy, cow.'
   const spoken = await phonemes(text)
   expect(tokensOf(spoken)).toHaveLength([...spoken.replaceAll(/\u0329/gu, '')].length)
 })
 
-test('what is too long for the model is cut between words', () => {
+test('tokens that are too long for the model are cut between words', () => {
   const tokens = tokensOf('həlˈoʊ '.repeat(200))
   const parts = partsOf(tokens)
   expect(parts.flat()).toEqual(tokens)
   expect(parts.every((part) => part.length <= 510 && part.at(-1) === tokensOf(' ')[0])).toBe(true)
 })
 
-test('what is too long for the model is cut after a sign where there is one', () => {
+test('tokens that are too long for the model are cut after punctuation if there is any', () => {
   const parts = partsOf(tokensOf('həlˈoʊ həlˈoʊ həlˈoʊ həlˈoʊ, '.repeat(30)))
   expect(parts.length).toBeGreaterThan(1)
   for (const part of parts.slice(0, -1)) expect(part.slice(-2)).toEqual(tokensOf(', '))

@@ -2,7 +2,7 @@ import { isAbbreviation } from './clauses.ts'
 import { phonemesFrom, type EspeakTool } from './espeak.ts'
 import { hasWords } from './spoken-text.ts'
 
-/** Signs at the edge of a word. Inside of one, as in 5:30 or 3.14, they are espeak-ng's business. */
+/** Punctuation at the edge of a word. espeak-ng handles punctuation inside words, as in 5:30 or 3.14. */
 const signs =
   /(?<=^|\s)["“«¿¡(]+|[;:,.!?…"”»)]+(?=[;:,.!?…"”»)]*(?:\s|$))|\s[-–—]+(?=\s)|[—。！？，、；：]+/gu
 
@@ -27,7 +27,7 @@ const spokenSigns = new Map([
 
 const atOnce = 4
 
-/** espeak-ng leaves punctuation out, and Kokoro takes its breath by it: so it is put back in. */
+/** espeak-ng drops punctuation, which Kokoro needs for its pauses. This function restores it. */
 export async function phonemesOf(
   espeak: EspeakTool,
   language: string,
@@ -58,7 +58,7 @@ export async function phonemesOf(
 
 interface Section {
   words: string
-  /** What stands after the words. */
+  /** The punctuation after the words. */
   sign: string
 }
 

@@ -2,14 +2,14 @@ import type { Sound } from './encode-speech.ts'
 
 const bytesPerSample = 2
 
-/** The same sound at another rate, by straight lines between its samples. */
+/** Resamples a sound by linear interpolation. */
 export function resampled(sound: Sound, samplesPerSecond: number): Sound {
   if (sound.samplesPerSecond === samplesPerSecond) return sound
   const step = sound.samplesPerSecond / samplesPerSecond
 
   async function* samples(signal: AbortSignal): AsyncGenerator<Buffer> {
     let held: Buffer = Buffer.alloc(0)
-    // Of the next sample to make, in samples of what is held.
+    // The position of the next output sample, in input samples.
     let position = 0
     for await (const chunk of sound.samples(signal)) {
       held = Buffer.concat([held, chunk])

@@ -14,7 +14,7 @@ async function phonemes(language: string, texts: string[]): Promise<string[]> {
   return texts.map((_, place) => lines[place]!.replaceAll(/[ˈˌ\s]/gu, ''))
 }
 
-/** What a voice says before the number of a letter it does not know, "letter" in most of them. */
+/** The word that a voice says before the code of an unknown letter, "letter" in most languages. */
 async function wordForLetter(language: string): Promise<string> {
   const [one = '', other = ''] = await phonemes(language, ['ភ', 'ខ'])
   let length = 0
@@ -73,7 +73,7 @@ describe('a text in another script is spoken in a language written in it, and ne
   })
 })
 
-test('each script of a mixed text has its own voice, and signs and digits stay with their neighbours', () => {
+test('each script of a mixed text has its own voice, and punctuation and digits stay with their neighbours', () => {
   expect(runsOf('She said “你好” and 3 friends answered: Привет, мир! Then 5 more.')).toEqual([
     ['own', 'She said'],
     ['cmn-latn-pinyin', ' “你好”'],
@@ -102,18 +102,18 @@ test.each([
   ['kanji', '東京へいきます', /Kanji cannot be spoken.*kana/u],
   ['rare letters', 'Хӏанз', /Cyrillic letters \("ӏ"\)/u],
   ['a letter of no voice', 'ɓala', /Latin letters \("ɓ"\)/u],
-])('%s is refused with a plain message', (_name, text, message) => {
+])('%s is rejected with a plain message', (_name, text, message) => {
   expect(splitScripts(spokenText(text))).toEqual({ refusal: expect.stringMatching(message) as string })
 })
 
-test('a text that changes between alphabets again and again is refused, not spoken by thousands of processes', () => {
+test('a text that changes its alphabet too often is rejected instead of starting thousands of processes', () => {
   expect(splitScripts('aб'.repeat(100))).toHaveProperty('runs.length', 200)
   expect(splitScripts('aб'.repeat(2048))).toEqual({
     refusal: expect.stringContaining('more than 200 times. Send it in several requests'),
   })
 })
 
-test('a unit of measure does not change the voice, and no letter becomes a sentence', () => {
+test('a unit of measure does not change the voice, and no letter expands to a sentence', () => {
   expect(splitScripts(spokenText('a film of 5 µm'))).toEqual({
     runs: [{ text: 'a film of 5 µm', language: undefined }],
   })

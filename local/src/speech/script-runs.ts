@@ -1,29 +1,29 @@
 /**
- * Texts in several scripts. The voices speak English; a stretch in another script is spoken by espeak-ng in a language
- * that is written in it. What no voice can say is found before anything is spoken, because espeak-ng would spell it out
- * as "Chinese letter" or by its number.
+ * Texts in several scripts. The voices speak English. espeak-ng speaks runs in other scripts, in a language that uses the
+ * script. Text that no voice can speak is rejected beforehand, because espeak-ng would spell it out as "Chinese letter"
+ * or by its code.
  */
 
-/** A stretch of a text for one voice. */
+/** A part of a text for one voice. */
 export interface ScriptRun {
   text: string
-  /** A language of espeak-ng; undefined where it is for the voice that was asked for. */
+  /** A language of espeak-ng, or undefined for the requested voice. */
   language: string | undefined
 }
 
-/** The runs of a text, or why it cannot be spoken. */
+/** The runs of a text, or the reason why it cannot be spoken. */
 export type SplitText = { runs: ScriptRun[] } | { refusal: string }
 
 interface Script {
   name: string
   letter: RegExp
-  /** The first language whose alphabet has all letters of the text. Empty where espeak-ng has none that is any good. */
+  /** The first language whose alphabet contains all letters of the text is used. Empty if espeak-ng has no usable one. */
   languages: [language: string | undefined, alphabet: RegExp][]
 }
 
 const slavic = 'абвгдежзиклмнопрстуфхцчш'
 
-/** With the letters that espeak-ng 1.51 was seen to read as part of a word. */
+/** With the letters that espeak-ng 1.51 reads as part of a word, found by tests. */
 const scripts: Script[] = [
   script('Latin', [undefined, /[A-Za-z\u00AA\u00BA\u00C0-\u017F]/u]),
   script(
@@ -64,11 +64,11 @@ const scripts: Script[] = [
   script('Ethiopic', ['am', /[ሀ-ሆለ-ቆበ-ኆነ-ኮኰ-ዎዐ-ዮደ-ጎጠ-ፆፈ-ፚ]/u]),
   script('Hangul', ['ko', /[가-힣]/u]),
   { name: 'Japanese', letter: /[\p{scx=Hira}\p{scx=Kana}]/u, languages: [['ja', /[ぁ-ゖァ-ヺー]/u]] },
-  // The voice `cmn` reads the tones of its own dictionary as English numbers, so it is this one.
+  // The voice `cmn` reads the tones of its own dictionary as English numbers, so it is not used.
   script('Han', ['cmn-latn-pinyin', /\p{Script=Han}/u]),
 ]
 
-/** Each run is a process of espeak-ng or a run of the model. */
+/** Limits the number of runs, because each is a process of espeak-ng or a task of the model. */
 const mostRuns = 200
 
 const isLetter = /[\p{L}\p{N}]/u
@@ -87,7 +87,7 @@ export function splitScripts(text: string): SplitText {
       last.text += between + character
       between = ''
     } else {
-      // An opening bracket or quote belongs to what it opens.
+      // An opening bracket or quote belongs to the following text.
       const lead = last === undefined ? between : (opening.exec(between)?.[0] ?? '')
       if (last !== undefined) last.text += between.slice(0, between.length - lead.length)
       stretches.push({ script: found, text: lead + character })
@@ -105,7 +105,7 @@ export function splitScripts(text: string): SplitText {
   stretches.at(-1)!.text += between
 
   if (hasScript(letters, 'Japanese') && hasScript(letters, 'Han')) {
-    return { refusal: 'Kanji cannot be spoken: their readings are not known here. Write the text in kana.' }
+    return { refusal: 'Kanji cannot be spoken, because their readings are unknown. Write the text in kana.' }
   }
   const languages = new Map<Script, string | undefined>()
   for (const [each, used] of letters) {
@@ -122,7 +122,7 @@ function script(name: string, ...languages: Script['languages']): Script {
   return { name, letter: new RegExp(`\\p{scx=${name}}`, 'u'), languages }
 }
 
-/** Undefined for what belongs to no script: spaces, signs and the digits of ours. */
+/** Undefined for characters without a script: spaces, punctuation and ASCII digits. */
 function scriptOf(character: string): Script | 'unknown' | undefined {
   if (!isLetter.test(character) || /[\p{scx=Zyyy}\p{scx=Zinh}]/u.test(character)) return undefined
   return scripts.find(({ letter }) => letter.test(character)) ?? 'unknown'
@@ -153,5 +153,5 @@ const mostNamed = 5
 function cannotSpeak(name: string, letters: string[]): string {
   const named = letters.slice(0, mostNamed).map((letter) => `"${letter}"`)
   const which = named.length === 0 ? '' : ` (${named.join(', ')})`
-  return `No voice here can speak ${name} letters${which}. Leave them out, or write them in the Latin alphabet.`
+  return `No voice can speak ${name} letters${which}. Leave them out, or write them in the Latin alphabet.`
 }

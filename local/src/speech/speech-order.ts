@@ -24,7 +24,7 @@ const longestInput = 32_000
 const slowest = 0.25
 const fastest = 4
 
-/** Reads the body of a request. Its model and instructions mean nothing to the engines there are here. */
+/** Reads the body of a request. The local engines ignore its model and instructions. */
 export function parseSpeechOrder(text: string): SpeechOrder {
   let value: unknown
   try {

@@ -10,7 +10,6 @@ import type { ModelDirectory } from '../models/model-directory.ts'
 import { createSpeech, type Speech } from './speech.ts'
 import { voices } from './voices.ts'
 
-// Each test is a good many runs of ffmpeg.
 const withoutWeights: ModelDirectory = { path: '/nowhere', find: () => undefined }
 const never = new AbortController().signal
 const passage =
@@ -49,13 +48,13 @@ async function post(body: unknown): Promise<Response> {
 describe('formats', () => {
   test.each([
     ['mp3', 'mp3', '24000'],
-    // Opus always says 48 kHz, whatever went in.
+    // Opus always reports 48 kHz.
     ['opus', 'opus', '48000'],
     ['aac', 'aac', '24000'],
     ['flac', 'flac', '24000'],
     ['wav', 'pcm_s16le', '24000'],
     ['pcm', 'pcm_s16le', '24000'],
-  ])('%s is what it says it is, at every speed', async (format, codec, rate) => {
+  ])('%s has the right codec, rate and length at every speed', async (format, codec, rate) => {
     const usual = await say(passage, 'alloy', format)
     expect(await probe(usual, format)).toMatchObject({ codec_name: codec, sample_rate: rate, channels: 1 })
     const seconds = await secondsOf(usual, format)
@@ -66,12 +65,12 @@ describe('formats', () => {
     }
   })
 
-  test('pcm16 is another name for pcm', async () => {
+  test('pcm16 is an alias of pcm', async () => {
     expect(await say('One.', 'alloy', 'pcm16')).toEqual(await say('One.', 'alloy', 'pcm'))
   })
 })
 
-test('eleven voices of espeak-ng can be told apart, and are equally loud', async () => {
+test('eleven voices of espeak-ng are distinguishable and equally loud', async () => {
   const sounds = new Map<string, Float32Array>()
   for (const name of voices.keys())
     sounds.set(name, await decode(await say('We met by the old harbour.', name), 'pcm'))
@@ -97,12 +96,12 @@ test('a text in several scripts is spoken by the voices of their languages', asy
   expect((await say('We say 你好，世界 here.')).length / 48_000).toBeLessThan(4)
 })
 
-test('a text cannot pass for an option', async () => {
+test('a text is not parsed as an option', async () => {
   expect((await say('--version')).length).toBeGreaterThan(10_000)
 })
 
 describe('over HTTP', () => {
-  test('speech is sent as it is made, with the engine that made it', async () => {
+  test('speech is streamed, and a header names its engine', async () => {
     const response = await post({ model: 'm', input: passage, voice: 'Puck', instructions: 'Whisper.' })
     expect(response.status).toBe(200)
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -131,13 +130,13 @@ describe('over HTTP', () => {
     ['Japanese with kanji', { ...order, input: '東京へ行きます' }, 'invalid_parameter'],
     ['nothing but emoji', { ...order, input: '😀🎉' }, 'invalid_parameter'],
     ['a speed in words', { ...order, speed: '1' }, 'invalid_request'],
-  ])('%s is refused', async (_name, body, code) => {
+  ])('rejects %s', async (_name, body, code) => {
     const response = await post(body)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: { code, message: expect.any(String) as string } })
   })
 
-  test('a client that leaves takes every process along', async () => {
+  test('a client that disconnects ends every process', async () => {
     const request = httpRequest(url, { method: 'POST' })
     request.on('error', () => {})
     request.end(JSON.stringify({ input: passage.repeat(200), voice: 'alloy', response_format: 'wav' }))
@@ -149,7 +148,7 @@ describe('over HTTP', () => {
     await expect.poll(() => childPrograms()).toEqual([])
   })
 
-  test('of more texts than can be spoken at once, some are put off', async () => {
+  test('requests over the concurrency limit get 503', async () => {
     const held = await Promise.all(
       Array.from({ length: 8 }, () =>
         speech.speak({ input: passage.repeat(30), voice: 'alloy', format: 'wav', speed: 1 }, never),
@@ -161,7 +160,7 @@ describe('over HTTP', () => {
     await expect.poll(async () => (await post(order)).status).toBe(200)
   })
 
-  test('without espeak-ng there is nothing to speak with', async () => {
+  test('without espeak-ng speech is unavailable', async () => {
     const mute = createSpeech({
       directory: withoutWeights,
       ffmpegPath: 'ffmpeg',

@@ -25,39 +25,39 @@ import { voices, type Voice } from './voices.ts'
 export interface SpeechOptions {
   directory: ModelDirectory
   ffmpegPath: string
-  /** Undefined where espeak-ng is not installed. */
+  /** Undefined if espeak-ng is not installed. */
   espeakPath: string | undefined
   log: Log
-  /** After so long without a text to speak the model is let go of. */
+  /** The model is unloaded after this time without a request. */
   idleMs?: number
 }
 
 export interface SpokenText {
   engine: SpeechEngine
-  /** The engine that would have spoken, had it been there. */
+  /** The best engine, which may not be installed. */
   wanted: SpeechEngine
   contentType: string
   stream: Readable
 }
 
 export interface Speech {
-  /** Resolves with the first bytes. Destroying the stream, like the signal, stops everything. */
+  /** Resolves with the first bytes. Destroying the stream or aborting the signal stops everything. */
   speak: (order: SpeechOrder, signal: AbortSignal) => Promise<SpokenText>
-  /** Answers `POST /v1/audio/speech`. */
+  /** Handles `POST /v1/audio/speech`. */
   handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>
   close: () => Promise<void>
 }
 
-/** No engine is there to speak with. */
+/** No speech engine is installed. */
 export class SpeechUnavailable extends Error {}
 
-/** As many texts as may be spoken at the same time. */
+/** How many texts may be spoken at the same time. */
 const mostTexts = 8
 const busyRetrySeconds = 5
 const defaultIdleMs = 300_000
 const mostBodyBytes = 512 * 1024
 const silenceSeconds = 0.3
-/** A reader that takes nothing for so long is taken for gone. */
+/** A client that reads nothing for this time is disconnected. */
 const standstillMs = 300_000
 
 interface Tools {
@@ -95,7 +95,7 @@ export function createSpeech(options: SpeechOptions): Speech {
 
   function toolsFound(): Promise<Tools> {
     tools ??= find().catch((error: unknown) => {
-      // What is missing may be installed by the next time.
+      // Search again next time, because the programs may be installed in the meantime.
       tools = undefined
       throw error
     })
@@ -147,7 +147,7 @@ export function createSpeech(options: SpeechOptions): Speech {
       underWay.delete(stream)
       texts--
     })
-    // It may break before anybody reads it.
+    // The stream may fail before it has a reader.
     stream.on('error', () => {})
   }
 
@@ -220,7 +220,7 @@ const silence: Sound = {
   },
 }
 
-/** A text without a word for the chosen voice is spoken by espeak-ng alone. */
+/** A text without words for the requested voice needs only espeak-ng. */
 function engineFor(
   choice: { engine: SpeechEngine; wanted: SpeechEngine },
   runs: ScriptRun[],
@@ -229,7 +229,7 @@ function engineFor(
   return isForeign ? { engine: 'espeak-ng', wanted: 'espeak-ng' } : choice
 }
 
-/** One after the other, at the highest of their rates. */
+/** Joins sounds at the highest of their sample rates. */
 function joined(sounds: Sound[]): Sound {
   const samplesPerSecond = Math.max(...sounds.map((sound) => sound.samplesPerSecond))
   return {
@@ -240,7 +240,7 @@ function joined(sounds: Sound[]): Sound {
   }
 }
 
-/** Words that an engine knows no sound for make a silence as well. */
+/** Adds a silence if an engine produces no sound for the text. */
 function neverEmpty(sound: Sound): Sound {
   return {
     samplesPerSecond: sound.samplesPerSecond,
@@ -270,5 +270,5 @@ function problemOf(error: unknown): [status: number, code: string, message: stri
   if (error instanceof InvalidSpeech) return [400, error.code, error.message]
   if (error instanceof InferenceBusy) return [503, 'busy', error.message]
   if (error instanceof SpeechUnavailable) return [503, 'service_unavailable', error.message]
-  return [500, 'internal_error', 'The speech could not be made.']
+  return [500, 'internal_error', 'The speech could not be generated.']
 }

@@ -1,4 +1,4 @@
-/** What is spoken and heard again: the words, the breaks between them, and the time it takes. */
+/** Speaks sentences and recognizes them again. Checks words, pauses and speed. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -15,15 +15,15 @@ import { createRecognition, type Recogniser } from '../recognition/recognition.t
 import { joiningWords } from './clauses.ts'
 import { createSpeech, type Speech } from './speech.ts'
 
-/** Times are held to only where the machine has nothing else to do, as in `npm run prove:sound`. */
+/** Speed is checked only on an otherwise idle machine, as in `npm run prove:sound`. */
 const isFull = process.env['PROVE_SOUND'] === 'full'
 const spokenHere = isFull ? sentences : [sentences[3]!, sentences[10]!]
-const heardBy = isFull ? ['asr-1', 'asr-large-v3-turbo'] : ['asr-large-v3-turbo']
-/** A stop, such as the two in "built by", was seen to last up to 150 ms. */
+const recognizedBy = isFull ? ['asr-1', 'asr-large-v3-turbo'] : ['asr-large-v3-turbo']
+/** A stop, such as the two in "built by", lasts up to 150 ms. */
 const breakSeconds = 0.18
 const mostErrors = 0.05
 const firstByteMostMs = 1500
-const leastPace = 1
+const leastSpeedFactor = 1
 
 const directory = modelDirectory(
   ...(['onnxruntime', 'kokoro', 'kokoro-voices'] as const),
@@ -59,27 +59,27 @@ async function speak(input: string) {
   return await speech.speak({ input, voice: 'nova', format: 'mp3', speed: 1 }, never)
 }
 
-/** Of the model's process. */
+/** CPU time of the model's process. */
 async function processorSeconds(): Promise<number> {
   const fields = (await readFile(`/proc/${modelPid}/stat`, 'utf8')).split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-async function hear(model: string, file: string, wantsWords = false): Promise<Recognition> {
+async function transcribe(model: string, file: string, wantsWords = false): Promise<Recognition> {
   const order = { path: file, model, task: 'transcribe', language: 'en', temperature: 0 } as const
-  const news = recogniser.recognise({ ...order, wantsSegments: false, wantsWords }, never)
+  const events = recogniser.recognise({ ...order, wantsSegments: false, wantsWords }, never)
   for (;;) {
-    const next = await news.next()
+    const next = await events.next()
     if (next.done === true) return next.value
   }
 }
 
-/** Words after which a break is, though neither a sign nor a word that begins a part of the sentence follows them. */
+/** Words that precede a break although neither punctuation nor a new part of the sentence follows. */
 async function wronglyBroken(sentence: string, file: string, breaks: Silence[]): Promise<string[]> {
   const signs = sentence.slice(0, -1).match(/[,;:]/gu)?.length ?? 0
-  // No more than at the signs: where exactly they are need not be found out.
+  // There are no more breaks than punctuation marks, so their positions need not be checked.
   if (breaks.length <= signs) return []
-  const { words = [] } = await hear('asr-1', file, true)
+  const { words = [] } = await transcribe('asr-1', file, true)
   return breaks.flatMap(({ startSeconds, endSeconds }) => {
     const middle = (startSeconds + endSeconds) / 2
     const next = words.findIndex(({ start, end }) => (start + end) / 2 > middle)
@@ -89,8 +89,8 @@ async function wronglyBroken(sentence: string, file: string, breaks: Silence[]):
   })
 }
 
-test(`${spokenHere.length} sentences are spoken and heard again`, async () => {
-  const rates = new Map<string, number[]>(heardBy.map((model) => [model, []]))
+test(`${spokenHere.length} sentences are spoken and recognized again`, async () => {
+  const rates = new Map<string, number[]>(recognizedBy.map((model) => [model, []]))
   const rows: { seconds: number; wall: number; cpu: number; firstByte: number; wrong: string[] }[] = []
   for (const [place, sentence] of spokenHere.entries()) {
     const [begun, cpuBefore] = [performance.now(), await processorSeconds()]
@@ -107,8 +107,8 @@ test(`${spokenHere.length} sentences are spoken and heard again`, async () => {
     await writeFile(file, bytes)
     const wrong = await wronglyBroken(sentence, file, breaks)
     rows.push({ seconds: sound.length / 24_000, wall, cpu, firstByte, wrong })
-    for (const model of heardBy) {
-      const { text: heard } = await hear(model, file)
+    for (const model of recognizedBy) {
+      const { text: heard } = await transcribe(model, file)
       const rate = wordErrorRate(american(sentence), american(heard))
       rates.get(model)!.push(rate * sentence.split(' ').length)
       if (rate > 0) process.stdout.write(`  ${model}: said "${sentence}" heard "${heard}"\n`)
@@ -124,10 +124,10 @@ test(`${spokenHere.length} sentences are spoken and heard again`, async () => {
   const words = sum(spokenHere.map((sentence) => sentence.split(' ').length))
   const errors = [...rates].map(([model, wrong]) => ({ model, rate: sum(wrong) / words }))
   const seconds = sum(rows.map((row) => row.seconds))
-  const pace = seconds / sum(rows.map((row) => row.wall))
+  const speedFactor = seconds / sum(rows.map((row) => row.wall))
   const firstBytes = rows.map((row) => row.firstByte)
   process.stdout.write(
-    `${rows.length} sentences, ${seconds.toFixed(0)} s of speech: ${pace.toFixed(2)} x real time, ` +
+    `${rows.length} sentences, ${seconds.toFixed(0)} s of speech: ${speedFactor.toFixed(2)} x real time, ` +
       `${(sum(rows.map((row) => row.cpu)) / seconds).toFixed(2)} CPU s/s; first byte ${median(firstBytes).toFixed(0)} ms, ` +
       `at most ${Math.max(...firstBytes).toFixed(0)} ms; ${rows.flatMap((row) => row.wrong).length} breaks inside a phrase; ` +
       `wrong words: ${errors.map(({ model, rate }) => `${model} ${(rate * 100).toFixed(1)} %`).join(', ')}\n`,
@@ -135,11 +135,11 @@ test(`${spokenHere.length} sentences are spoken and heard again`, async () => {
   expect(rows.flatMap((row) => row.wrong)).toEqual([])
   for (const { model, rate } of errors) expect(rate, model).toBeLessThanOrEqual(mostErrors)
   if (!isFull) return
-  expect(pace).toBeGreaterThanOrEqual(leastPace)
+  expect(speedFactor).toBeGreaterThanOrEqual(leastSpeedFactor)
   expect(Math.max(...firstBytes)).toBeLessThanOrEqual(firstByteMostMs)
 })
 
-/** Engines write either. */
+/** Engines use British or American spelling. */
 function american(text: string): string {
   return text.replaceAll(/(harb|col|neighb)our/giu, '$1or')
 }

@@ -1,18 +1,18 @@
 const emoji =
   /(?![©®™])[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}]\u200D?|\uFE0F|\u20E3/gu
-/** Some of them are commands to espeak-ng. */
+/** Control characters, some of which are commands to espeak-ng. */
 const control = /(?![\n\t])\p{Cc}/gu
-/** Text in such brackets is taken for phonemes by espeak-ng. */
+/** espeak-ng reads text in these brackets as phonemes. */
 const phonemeBracket = /\[(?=\[)/gu
 /**
  * Letters and digits of other widths and styles, such as 𝗯𝗼𝗹𝗱 and ｗｉｄｅ; raised and lowered digits are read as they are. Not
  * the micro sign, which would become a Greek letter, nor the one letter that would become eighteen.
  */
 const styled = /(?![\u00B5\uFDFA])[\p{L}\p{Nl}\p{Nd}①-⓿]/gu
-/** Latin letters that espeak-ng's English reads by their numbers, and spells the whole word for. */
+/** Latin letters that espeak-ng reads by their code in English, which makes it spell the whole word. */
 const accented = /(?![\0-\u017F])\p{Script=Latin}/gu
 
-/** What of a text is to be said: no pictures, nothing that an engine takes for a command, letters in their plain form. */
+/** The speakable part of a text: no emoji, no engine commands, and letters in their plain form. */
 export function spokenText(input: string): string {
   return input
     .toWellFormed()

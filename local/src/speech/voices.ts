@@ -1,20 +1,19 @@
-/** How one voice of the API sounds with each engine. */
+/** The settings of one voice of the API for each engine. */
 export interface Voice {
-  /** Accent of the English it speaks. */
+  /** The accent of its English. */
   accent: 'en-us' | 'en-gb'
   kokoro: {
-    /** Name of its file of styles. */
+    /** Name of its style file. */
     style: string
-    /** Brings all voices to the same level, 0.09 of full scale while they speak; measured over four sentences. */
+    /** Adjusts the voice to the common level of 0.09 of full scale during speech. Measured over four sentences. */
     gain: number
   }
   espeak: {
     variant: string
     /** 0 to 99. */
     pitch: number
-    /** Words a minute. */
-    pace: number
-    /** 0 to 200; measured, like the gain above. */
+    wordsPerMinute: number
+    /** 0 to 200. Measured like the gain above. */
     amplitude: number
   }
 }
@@ -36,7 +35,12 @@ export const voices = new Map<string, Voice>([
 function voice(
   accent: Voice['accent'],
   [style, gain]: [style: string, gain: number],
-  [variant, pitch, pace, amplitude]: [variant: string, pitch: number, pace: number, amplitude: number],
+  [variant, pitch, wordsPerMinute, amplitude]: [
+    variant: string,
+    pitch: number,
+    wordsPerMinute: number,
+    amplitude: number,
+  ],
 ): Voice {
-  return { accent, kokoro: { style, gain }, espeak: { variant, pitch, pace, amplitude } }
+  return { accent, kokoro: { style, gain }, espeak: { variant, pitch, wordsPerMinute, amplitude } }
 }

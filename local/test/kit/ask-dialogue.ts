@@ -25,12 +25,12 @@ export interface Chunk {
 export interface DialogueClient {
   ask: (body: object, signal?: AbortSignal) => Promise<Response>
   complete: (body: object) => Promise<Completion & { status: number; engine: string | null }>
-  /** The chunks, after having seen that the stream ended as it should. */
+  /** The chunks of a stream. Fails if the stream is incomplete. */
   stream: (body: object) => Promise<Chunk[]>
   close: () => Promise<void>
 }
 
-/** Serves a dialogue on a port of its own and asks it questions. */
+/** Serves a dialogue on its own port and returns a client for it. */
 export async function askDialogue(dialogue: Dialogue): Promise<DialogueClient> {
   const server = createServer((request, response) => void dialogue.handle(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -64,7 +64,7 @@ export async function askDialogue(dialogue: Dialogue): Promise<DialogueClient> {
 
 export const user = (content: string | object[]) => ({ role: 'user', content })
 
-/** All of the text of one choice. */
+/** The whole text of one choice. */
 export function textOf(chunks: Chunk[], index = 0): string {
   const choices = chunks.flatMap((chunk) => chunk.choices).filter((choice) => choice.index === index)
   return choices.map(({ delta }) => delta.content ?? '').join('')

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Names of the programs that this process has running, its children's children included. */
+/** The names of all running descendant processes. */
 export function childPrograms(): string[] {
   return below(process.pid)
 }
@@ -26,7 +26,7 @@ function read(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {
-    // It ended while we looked.
+    // The process ended in the meantime.
     return ''
   }
 }

@@ -14,7 +14,7 @@ export interface Count {
 
 let made = 0
 
-/** Counts. The first piece of a task tells how many pieces were made by this process before. */
+/** A model that counts. The first chunk of a task contains the number of chunks that this process produced before. */
 serveInference<CountingTask, Count>(async function* count(task, signal) {
   if (task.refuse === true) throw new RefusedTask('too_hard', 'This is too hard.')
   if (task.break === true) throw new Error('Something broke.')

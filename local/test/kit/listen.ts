@@ -10,7 +10,7 @@ export async function bytesOf(stream: Readable): Promise<Buffer> {
   return Buffer.concat((await stream.toArray()) as Buffer[])
 }
 
-/** What a player would play, as values from -1 to 1. */
+/** The decoded samples, as values from -1 to 1. */
 export async function decode(bytes: Buffer, format: string): Promise<Float32Array> {
   const output = ['-f', 'f32le', '-ar', String(samplesPerSecond), 'pipe:1']
   const stdout = await feed('ffmpeg', ['-v', 'error', ...inputArgs(format), '-i', 'pipe:0', ...output], bytes)
@@ -33,20 +33,20 @@ export async function probe(bytes: Buffer, format: string): Promise<ProbedSound 
   return found.streams[0]
 }
 
-/** Plain samples say nothing of themselves. */
+/** Raw samples have no header, so their format must be given. */
 function inputArgs(format: string): string[] {
   return format.startsWith('pcm') ? ['-f', 's16le', '-ar', String(samplesPerSecond), '-ac', '1'] : []
 }
 
 async function feed(program: string, args: string[], bytes: Buffer): Promise<Buffer> {
   const running = run(program, args, { encoding: 'buffer', maxBuffer: 512 * 1024 * 1024, timeout: 30_000 })
-  // A probe closes its end when it has seen enough.
+  // A probe closes its input early.
   running.child.stdin?.on('error', () => {})
   running.child.stdin?.end(bytes)
   return (await running).stdout
 }
 
-/** How a voice sounds, whatever its level: its pitch in hertz and the shape of its spectrum in decibels. */
+/** The character of a voice, independent of its level: pitch in hertz and spectrum in decibels. */
 export interface Timbre {
   pitch: number
   spectrum: number[]
@@ -73,7 +73,7 @@ export function timbreOf(samples: Float32Array): Timbre {
   return { pitch: median(pitches), spectrum: spectrum.map((value) => value - mean) }
 }
 
-/** Decibels between the spectra plus semitones between the pitches. */
+/** The distance of the spectra in decibels plus the distance of the pitches in semitones. */
 export function timbreDistance(one: Timbre, other: Timbre): number {
   const squares = one.spectrum.map((value, band) => (value - other.spectrum[band]!) ** 2)
   const decibels = Math.sqrt(squares.reduce((sum, value) => sum + value, 0) / squares.length)
@@ -105,7 +105,7 @@ function powerAt(frame: Float32Array, frequency: number): number {
   return real * real + imaginary * imaginary
 }
 
-/** By the delay at which a frame is most like itself; undefined where it has no pitch. */
+/** The pitch by autocorrelation, or undefined if the frame has none. */
 function framePitch(frame: Float32Array): number | undefined {
   const energy = frame.reduce((sum, value) => sum + value * value, 0)
   let best = { likeness: 0.3, lag: 0 }

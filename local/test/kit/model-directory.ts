@@ -4,7 +4,7 @@ import path from 'node:path'
 import { openModelDirectory, type ModelDirectory } from '../../src/models/model-directory.ts'
 import type { ModelSetName } from '../../src/models/model-set.ts'
 
-/** The machine's weights, in `MODEL_DIR` or where they are pulled to. A test whose weights are missing fails. */
+/** The models in `MODEL_DIR` or in the default directory. Throws if one of them is missing. */
 export function modelDirectory(...sets: ModelSetName[]): ModelDirectory {
   const folder = process.env['MODEL_DIR'] ?? path.join(homedir(), '.cache', 'kinora', 'models')
   const directory = openModelDirectory(folder)
@@ -16,7 +16,7 @@ export function modelDirectory(...sets: ModelSetName[]): ModelDirectory {
   return directory
 }
 
-/** A directory in which only these sets are found. */
+/** A directory that contains only these sets. */
 export function onlySets(directory: ModelDirectory, ...sets: ModelSetName[]): ModelDirectory {
   return { path: directory.path, find: (name) => (sets.includes(name) ? directory.find(name) : undefined) }
 }

@@ -5,7 +5,7 @@ interface Pair {
   distance: number
 }
 
-/** The two voices that are hardest to tell apart. */
+/** The two most similar voices. */
 export function nearestVoices(sounds: Map<string, Float32Array>): Pair {
   const timbres = [...sounds].map(([name, sound]) => ({ name, timbre: timbreOf(sound) }))
   const pairs = timbres.flatMap((one, place) =>

@@ -10,12 +10,12 @@ import { tokensOf } from '../../src/speech/phoneme-tokens.ts'
 const run = promisify(execFile)
 
 export interface NeuralVoice {
-  /** Speaks sentences into a WAV file, with a style of Kokoro and the sounds of a language. */
+  /** Speaks sentences into a WAV file, with a style of Kokoro and the phonemes of a language. */
   say: (file: string, style: string, language: string, sentences: string[]) => Promise<void>
   close: () => Promise<void>
 }
 
-/** Near to human speech, in any language that Kokoro has a voice for. */
+/** Speech close to human speech, in any language that Kokoro has a voice for. */
 export function neuralVoice(directory: ModelDirectory): NeuralVoice {
   const inference = createInference<KokoroTask, Buffer>({
     name: 'kokoro',
@@ -41,8 +41,8 @@ export function neuralVoice(directory: ModelDirectory): NeuralVoice {
           pause: 0.4,
           firstSeconds: Infinity,
         }
-        for await (const piece of inference.run(task, AbortSignal.timeout(120_000)))
-          samples.push(Buffer.from(piece))
+        for await (const chunk of inference.run(task, AbortSignal.timeout(120_000)))
+          samples.push(Buffer.from(chunk))
       }
       await writeFile(file, wav(Buffer.concat(samples)))
     },

@@ -1,14 +1,14 @@
-/** A page of a picture book, and what must be seen on it. */
+/** A page of a picture book, and the subjects that must appear on it. */
 interface Page {
   prompt: string
   setting: string
-  /** Names from the table of subjects, with their number where there are several. */
+  /** Names from the table of subjects, with their number if there are several. */
   subjects: string
 }
 
 const page = (prompt: string, setting: string, subjects: string): Page => ({ prompt, setting, subjects })
 
-/** The first things people ask for: everyday prompts as an English picture book has them. */
+/** Everyday prompts, as in an English picture book. */
 export const pictureBook: Page[] = [
   page('a cat in a garden', 'meadow', 'cat'),
   page('two children building a snowman', 'meadow', '2 child, snowman'),

@@ -8,7 +8,7 @@ import type { Recogniser } from '../../src/recognition/recognition.ts'
 const run = promisify(execFile)
 const timeout = 30_000
 
-/** Speaks a text into a WAV file. The voice is one that all engines understand. */
+/** Speaks a text into a WAV file, with a voice that all engines recognize. */
 export async function say(
   file: string,
   text: string,
@@ -23,13 +23,13 @@ export async function ffmpeg(folder: string, ...args: string[]): Promise<void> {
   await run('ffmpeg', ['-v', 'error', '-y', ...args], { cwd: folder, timeout })
 }
 
-/** As they are kept in a file of decoded sound. */
+/** Samples in the format of a file of decoded sound. */
 export function toSamples(sound: Float32Array): Buffer {
   return Buffer.from(Int16Array.from(sound, (value) => Math.round(value * 32_767)).buffer)
 }
 
 export interface RecognitionClient {
-  /** Sends a recording with some fields; a field may be there several times. */
+  /** Sends a recording with form fields. A field may occur several times. */
   post: (
     task: 'transcribe' | 'translate',
     recording: Buffer,
@@ -39,7 +39,7 @@ export interface RecognitionClient {
   close: () => Promise<void>
 }
 
-/** Serves a recogniser on a port of its own. */
+/** Serves a recogniser on its own port. */
 export async function serveRecognition(recogniser: Recogniser): Promise<RecognitionClient> {
   const server = createServer((request, response) => {
     const task = request.url === '/translations' ? 'translate' : 'transcribe'

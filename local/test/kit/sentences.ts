@@ -1,4 +1,4 @@
-/** Twenty sentences of 40 to 200 characters, half of them without a sign inside. Nothing in them is written in two ways. */
+/** Twenty sentences of 40 to 200 characters, half of them without inner punctuation. No word has two spellings. */
 export const sentences = [
   'The baker opened his shop before first light.',
   'Nobody had told the gardener about the heavy rain.',

@@ -1,4 +1,4 @@
-/** The words of a text as they sound: no case, no signs. */
+/** The words of a text without case and punctuation. */
 const wordsOf = (text: string): string[] =>
   text
     .toLowerCase()
@@ -6,7 +6,7 @@ const wordsOf = (text: string): string[] =>
     .split(/\s+/u)
     .filter((word) => word !== '')
 
-/** Words that were lost, added or changed, for each word that was said. */
+/** The number of missing, inserted and substituted words per spoken word. */
 export function wordErrorRate(said: string, heard: string): number {
   const [expected, found] = [wordsOf(said), wordsOf(heard)]
   let row = Array.from({ length: found.length + 1 }, (_, index) => index)

@@ -53,8 +53,8 @@ export async function detectLanguage(
 }
 
 /**
- * Decodes a window at the wished temperature, and at higher ones while the text repeats itself or the model doubts it.
- * The higher the temperature, the less likely is a choice that the model is stuck on.
+ * Decodes a window at the requested temperature, and at higher ones while the text repeats itself or is unlikely. A
+ * higher temperature helps the model out of a repetition.
  */
 export async function decodeWindow(
   whisper: Whisper,
