@@ -171,7 +171,7 @@ test('a text in an unsupported script is refused with a clear message', async ()
     status: 400,
     code: 'invalid_parameter',
     param: 'input',
-    message: expect.stringContaining('No voice here can speak Thai letters') as string,
+    message: expect.stringContaining('No voice can speak Thai letters') as string,
   })
 })
 
