@@ -1,0 +1,103 @@
+/** Replaces whatever differs from run to run by fixed values. */
+import type { Example } from './record.ts'
+
+const past = 1_767_225_600
+const future = 1_798_761_600
+const textCharactersMax = 400
+
+const isTime = (name: string) => /(?:_at|_time)$|^(?:at|created|until|period|from|to)$/.test(name)
+const isFuture = (name: string) => /^(?:expires|ends|cycle_ends|resets|deadline)_at$|^until$/.test(name)
+const isDuration = (name: string) => name === 'ms' || name === 'took_ms'
+
+/** Ids are numbered in the order in which they appear, so that equal ids stay equal. */
+const createText = () => {
+  const numbers = new Map<string, number>()
+  const numbered = (id: string, length: number) => {
+    if (!numbers.has(id)) numbers.set(id, numbers.size + 1)
+    return String(numbers.get(id)).padStart(length, '0')
+  }
+  return (text: string): string =>
+    text
+      .replace(
+        /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g,
+        (id) => `00000000-0000-7000-8000-${numbered(id, 12)}`,
+      )
+      .replace(
+        /:(remix-)?(\d{10}-00[0-9A-Za-z]{12})(?![0-9A-Za-z])/g,
+        (_, remix: string | undefined, id: string) => `:${remix ?? ''}${past}-00${numbered(id, 12)}`,
+      )
+      .replace(/\b[0-9a-f]{64}\b/g, (hash) => numbered(hash, 64))
+      .replace(/\bsk-(sub-|admin-)?[0-9A-Za-z]{36}\b/g, (_, kind = '') => `sk-${kind}${'x'.repeat(36)}`)
+      .replace(/…[0-9A-Za-z]{4}(?![0-9A-Za-z])/g, '…xxxx')
+      .replace(/expires=\d+&key=[^&"\s]+&signature=[^&"\s]+/g, `expires=${future}&key=k1&signature=xxxx`)
+      .replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://127.0.0.1:9000')
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-01T00:00:00.000Z')
+      .replace(/(?<![\d.-])1[789]\d{8}(?![\d.-])/g, String(past))
+}
+
+const shortened = (text: string) =>
+  text.length > textCharactersMax ? `${text.slice(0, textCharactersMax)}…` : text
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const createNormalizer = () => {
+  const text = createText()
+  const members = (value: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fixed(member, name)]))
+  const fixed = (value: unknown, name = ''): unknown => {
+    if (typeof value === 'number' && isTime(name)) return isFuture(name) ? future : past
+    if (typeof value === 'number' && isDuration(name)) return 12
+    if (typeof value === 'string') {
+      return name === 'next' || name === 'cursor' ? 'xxxx' : shortened(text(value))
+    }
+    if (Array.isArray(value)) {
+      const isLong = value.length > 3 && isObject(value[0])
+      return value.slice(0, isLong ? 2 : undefined).map((item) => fixed(item))
+    }
+    if (!isObject(value)) return value
+    // The parameters of a signed link.
+    if ('signature' in value)
+      return { ...members(value), expires: String(future), key: 'k1', signature: 'xxxx' }
+    return members(value)
+  }
+  return { text, fixed }
+}
+
+/** The first and the last event. How many events of progress come between them depends on the machine. */
+const shortenedEvents = (stream: string, { text, fixed }: ReturnType<typeof createNormalizer>) => {
+  const events = stream.split('\n\n').filter((event) => event.includes('data: '))
+  return [events[0], events.at(-1)]
+    .map((event, index) =>
+      (event ?? '')
+        .replace(/^id: \d+$/m, `id: ${index + 1}`)
+        .replace(/^data: (.*)$/m, (_, data: string) => `data: ${JSON.stringify(fixed(JSON.parse(data)))}`),
+    )
+    .map((event) => `${text(event)}\n\n`)
+    .join('')
+}
+
+/** Only the head of an OpenAPI document. */
+const headOf = ({ openapi, info, servers }: Record<string, unknown>) => ({ openapi, info, servers })
+
+/** The name of a new character is random. */
+const withFixedUsernames = (examples: Record<string, Example>): Record<string, Example> => {
+  const { username } = (examples['createCharacter']?.response.body ?? {}) as { username?: string }
+  return username === undefined
+    ? examples
+    : (JSON.parse(JSON.stringify(examples).replaceAll(username, 'calm.otter_42')) as Record<string, Example>)
+}
+
+export const normalize = (given: Record<string, Example>): Record<string, unknown> => {
+  const normalizer = createNormalizer()
+  return Object.fromEntries(
+    Object.entries(withFixedUsernames(given)).map(([id, { request, response }]) => {
+      const { contentType, body } = response
+      const shown =
+        contentType === 'text/event-stream'
+          ? shortenedEvents(String(body), normalizer)
+          : normalizer.fixed(id.endsWith('Openapi') ? headOf(body as Record<string, unknown>) : body)
+      return [id, { request: normalizer.fixed(request), response: { contentType, body: shown } }]
+    }),
+  )
+}

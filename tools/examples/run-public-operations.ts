@@ -1,0 +1,83 @@
+/** Calls every public operation once, in an order in which each finds what it needs. */
+import type { Recorder } from './record.ts'
+
+const isEnded = ({ status }: Record<string, unknown>) => status === 'completed' || status === 'failed'
+const spokenText = 'The meeting starts at nine. Please bring the report.'
+
+export interface CreatedTasks {
+  completed: string
+  cancelled: string
+}
+
+const runVideos = async ({ call, callUntil }: Recorder): Promise<CreatedTasks> => {
+  const video = { model: 'vidB-2', prompt: 'A whale swims through a calm sea', seconds: 4, size: '480x480' }
+  const created = await call('createVideo', { form: video })
+  const path = { id: created.id }
+  await callUntil('getVideo', { path, query: { wait: '30' } }, isEnded)
+  await call('followVideo', { path })
+  await call('listVideos', { query: { limit: '1' } })
+  const content = await call('getVideoContent', { path })
+  const link = new URL(String(content['video_url']))
+  const [, , id = '', name = ''] = link.pathname.split('/')
+  await call('getMedia', { path: { id, name }, query: Object.fromEntries(link.searchParams) })
+
+  const character = await call('createCharacter', { json: { from_task: created.id, timestamps: '0,2' } })
+  await call('listCharacters', { query: { limit: '1' } })
+  await call('getCharacter', { path: { id: character.id } })
+  const username = 'red.panda_7'
+  const renamed = await call('renameCharacter', { path: { id: character.id }, json: { username } })
+  const page = new URL(String(renamed['permalink']))
+  await call('showCharacter', { path: { username }, query: Object.fromEntries(page.searchParams) })
+  await call('deleteCharacter', { path: { id: character.id } })
+
+  const remix = await call('remixVideo', { path, json: { prompt: 'The same whale at night' } })
+  await callUntil('getVideo', { path: { id: remix.id }, query: { wait: '30' } }, isEnded)
+  await call('deleteVideo', { path: { id: remix.id } })
+
+  const cancelled = await call('createVideo', { form: { ...video, seconds: 25 } })
+  await call('cancelVideo', { path: { id: cancelled.id } })
+
+  const task = await call('createVideoTask', {
+    json: { model: 'vidA3.1-fast', prompt: 'A paper boat on a river', aspect_ratio: '16:9' },
+  })
+  await callUntil('queryVideoTask', { query: { id: task.id, wait: '30' } }, isEnded)
+  return { completed: created.id, cancelled: cancelled.id }
+}
+
+const runAudio = async ({ url, call, callUntil }: Recorder, key: string): Promise<void> => {
+  const model = 'chat-4o-mini-tts-2025-12-15'
+  await call('createSpeech', { json: { model, input: spokenText, voice: 'alloy' } })
+  const spoken = await fetch(`${url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, input: spokenText, voice: 'alloy' }),
+  })
+  const file = new Blob([await spoken.arrayBuffer()], { type: 'audio/mpeg' })
+  await call('createTranscription', { form: { model: 'asr-1', file } })
+  await call('createTranslation', { form: { model: 'asr-1', file } })
+  const task = await call('createTranscriptionTask', { form: { model: 'asr-1', file } })
+  const path = { id: task.id }
+  await callUntil('getTranscriptionTask', { path }, isEnded)
+  await call('listTranscriptionTasks', { query: { limit: '1' } })
+  await call('getTranscript', { path, query: { response_format: 'json' } })
+  await call('deleteTranscriptionTask', { path })
+}
+
+export const runPublicOperations = async (recorder: Recorder, key: string): Promise<CreatedTasks> => {
+  const { call } = recorder
+  await call('getMe')
+  await call('listModels')
+  await call('getModel', { path: { id: 'vidB-2' } })
+  await call('getOpenapi')
+  const tasks = await runVideos(recorder)
+  await runAudio(recorder, key)
+  await call('completeChat', {
+    json: {
+      model: 'chat-4o-audio-preview',
+      messages: [{ role: 'user', content: 'Say hello in one sentence.' }],
+    },
+  })
+  await call('getReceipt', { path: { id: tasks.completed } })
+  await call('getUsage', { query: { group_by: 'model', scope: 'account' } })
+  return tasks
+}
