@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { ApiError, errors, type ErrorCode } from './errors.ts'
 
-// The table of the reference, written down by hand; what it leaves open stands as it was decided.
+// The table of the reference. Statuses and types that it leaves open are our decisions.
 const reference: [ErrorCode, number, string][] = [
   ['invalid_api_key', 401, 'authentication_error'],
   ['missing_api_key', 401, 'authentication_error'],
@@ -38,18 +38,18 @@ test.each(reference)('%s has status %i and type %s', (code, status, type) => {
   expect(errors[code]).toMatchObject({ status, type })
 })
 
-test('every error says what is wrong and what to do about it, in sentences', () => {
+test('every error has a message and a remedy in full sentences', () => {
   for (const { message, remedy } of Object.values(errors)) {
     expect(message).toMatch(/^[A-Z].*\.$/)
     expect(remedy).toMatch(/^[A-Z].*\.$/)
   }
 })
 
-test('an error carries its message, its parameter and its headers, and keeps its cause', () => {
+test('an error has a message, a parameter, headers and a cause', () => {
   const cause = new Error('inside')
   const error = new ApiError('invalid_image', { param: 'images[1]', cause, headers: { 'retry-after': '1' } })
   expect(error).toMatchObject({
-    message: 'The image could not be used.',
+    message: 'The image is invalid.',
     code: 'invalid_image',
     param: 'images[1]',
     headers: { 'retry-after': '1' },

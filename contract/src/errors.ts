@@ -1,7 +1,6 @@
 /**
- * Every error the service can answer, in one table. The status and type are here and nowhere else;
- * `message` is what a caller reads when the thrower has nothing more precise to say, `remedy` is the
- * next thing to do about it and goes into the docs page of the code.
+ * All error codes of the API with their status and type. `message` is the default message; `remedy` tells how to
+ * fix the problem and appears in `docs/errors.md`.
  */
 import { imageBytesMax } from './limits.ts'
 
@@ -26,39 +25,39 @@ export const errors = {
   missing_api_key: {
     status: 401,
     type: 'authentication_error',
-    message: 'No API key was sent.',
+    message: 'The request has no API key.',
     remedy: 'Send the header `Authorization: Bearer <your key>`.',
   },
   invalid_api_key: {
     status: 401,
     type: 'authentication_error',
-    message: 'This API key is not valid.',
-    remedy: 'Check the key for typing mistakes, or create a new one if it was deleted.',
+    message: 'The API key is invalid.',
+    remedy: 'Check the key for typos. If it was deleted, create a new one.',
   },
   expired_api_key: {
     status: 401,
     type: 'authentication_error',
-    message: 'This API key has expired.',
-    remedy: 'Create a new key, or ask the operator to extend this one.',
+    message: 'The API key has expired.',
+    remedy: 'Use another key, or ask the operator to extend this one.',
   },
   invalid_signature: {
     status: 401,
     type: 'authentication_error',
-    message: 'This delivery is not signed as its sender signs.',
-    remedy: 'Send it as it was signed, within five minutes of signing it, with a key that is published.',
+    message: 'The signature of this webhook is invalid.',
+    remedy: 'Sign the unchanged body with a published key, and deliver it within five minutes.',
   },
   // 402
   quota_exceeded: {
     status: 402,
     type: 'billing_error',
     message: 'The quota is used up.',
-    remedy: "Raise the key's quota, or wait for the subscription's next cycle.",
+    remedy: "Raise the key's quota, or wait for the next cycle of the subscription.",
   },
   insufficient_balance: {
     status: 402,
     type: 'billing_error',
     message: "The account's balance is too low for this request.",
-    remedy: 'Top up the account and send the request again.',
+    remedy: 'Top up the account, then send the request again.',
   },
   subscription_expired: {
     status: 402,
@@ -69,58 +68,59 @@ export const errors = {
   payment_failed: {
     status: 402,
     type: 'billing_error',
-    message: 'The last payment did not go through and the balance is too low.',
+    message: 'The last payment failed, and the balance is too low for this request.',
     remedy: 'Update the payment method, then top up the account.',
   },
   // 403
   access_denied: {
     status: 403,
     type: 'permission_error',
-    message: 'This key may not do that.',
-    remedy: 'Use a key that is enabled and made for this kind of request.',
+    message: 'The key is not allowed to make this request.',
+    remedy:
+      'Use a key that is enabled. The admin API requires an operator key, all other endpoints a customer key.',
   },
   model_access_denied: {
     status: 403,
     type: 'permission_error',
-    message: 'This key may not use that model.',
+    message: 'The key is not allowed to use this model.',
     remedy: 'Use one of the models that `GET /v1/models` lists for this key.',
   },
   ip_not_allowed: {
     status: 403,
     type: 'permission_error',
-    message: "Requests from this address are not on the key's allow-list.",
-    remedy: "Call from an allowed address, or add this one to the key's allow-list.",
+    message: "The IP address of this request is not on the key's allow-list.",
+    remedy: "Send the request from an allowed address, or add this address to the key's allow-list.",
   },
   account_suspended: {
     status: 403,
     type: 'permission_error',
-    message: 'This account is suspended.',
-    remedy: "Contact the operator's support.",
+    message: 'The account is suspended.',
+    remedy: 'Contact the operator of this service.',
   },
   audio_requires_payg: {
     status: 403,
     type: 'permission_error',
-    message: 'Audio in chat needs a pay-as-you-go key.',
-    remedy: 'Use a pay-as-you-go key, or leave audio out of the request.',
+    message: 'Audio requires a pay-as-you-go key.',
+    remedy: 'Use a pay-as-you-go key, or remove audio from the request.',
   },
   // 404, 405, 410
   model_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    message: 'This model does not exist.',
-    remedy: 'Pick a model that `GET /v1/models` lists.',
+    message: 'The model does not exist.',
+    remedy: 'Use one of the models that `GET /v1/models` lists.',
   },
   endpoint_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    message: 'There is nothing at this path.',
-    remedy: 'Check the path against `/openapi.json`.',
+    message: 'There is no endpoint at this path.',
+    remedy: 'Check the path. `/openapi.json` lists all endpoints.',
   },
   task_not_found: {
     status: 404,
     type: 'invalid_request_error',
     message: 'There is no task with this id.',
-    remedy: 'Check the id; tasks are visible to every key of the account that made them.',
+    remedy: 'Check the id, and use a key of the account that created the task.',
   },
   character_not_found: {
     status: 404,
@@ -131,8 +131,8 @@ export const errors = {
   resource_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    message: 'There is nothing with this id.',
-    remedy: 'Check the id against the list it came from.',
+    message: 'There is no resource with this id.',
+    remedy: 'Check the id. The list operation of the resource returns all ids.',
   },
   variant_not_available: {
     status: 404,
@@ -143,38 +143,38 @@ export const errors = {
   media_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    message: 'There is no file behind this link.',
-    remedy: 'Use the link exactly as it was given, or read the task again for a fresh one.',
+    message: 'There is no file with this link.',
+    remedy: 'Use the link without changes, or read the task again to get a new link.',
   },
   method_not_allowed: {
     status: 405,
     type: 'invalid_request_error',
-    message: 'This path does not take that method.',
+    message: 'The endpoint does not support this method.',
     remedy: 'Use one of the methods in the `Allow` header.',
   },
   link_expired: {
     status: 410,
     type: 'invalid_request_error',
-    message: 'This link has expired.',
-    remedy: 'Read the task again: every read gives a fresh link while the video is kept.',
+    message: 'The link has expired.',
+    remedy: 'Read the task again to get a new link.',
   },
   media_expired: {
     status: 410,
     type: 'invalid_request_error',
-    message: 'This file is past its retention and was removed.',
-    remedy: 'Generate the video again, and download results within the retention time.',
+    message: 'The file was deleted at the end of its retention period.',
+    remedy: 'Generate it again, and download results within the retention period.',
   },
   // 400, 413
   invalid_request: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'The request could not be read.',
-    remedy: 'Send a well-formed body with the right content type.',
+    message: 'The request is malformed.',
+    remedy: 'Send a well-formed body with the matching `Content-Type` header.',
   },
   invalid_parameter: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'A parameter has a value that is not allowed.',
+    message: 'A parameter has an invalid value.',
     remedy: 'Correct the parameter that `param` names.',
   },
   missing_parameter: {
@@ -186,160 +186,156 @@ export const errors = {
   task_not_completed: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'This task is not completed yet.',
-    remedy: 'Read the task until it is completed, then try again.',
+    message: 'The task is not completed yet.',
+    remedy: 'Wait until the task is completed, then send the request again.',
   },
   task_failed: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'This task has failed, so there is no video.',
-    remedy: 'Read the task for the reason, and create a new one.',
+    message: 'The task has failed, so it has no result.',
+    remedy: 'Read the task to see why it failed, then create a new one.',
   },
   context_length_exceeded: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'The prompt and its context are too long for this model.',
+    message: 'The messages are too long for the context of this model.',
     remedy: 'Shorten the messages, or use a model with a larger context.',
   },
   output_length_exceeded: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'The output would be longer than the model can give.',
-    remedy: 'Ask for less in one request.',
+    message: 'The output would exceed the maximum length of this model.',
+    remedy: 'Shorten the input, or split it into several requests.',
   },
   invalid_image: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'The image could not be used.',
-    remedy: `Send a whole PNG, JPEG, WebP or GIF of at most ${imageBytesMax / 1_048_576} MB.`,
+    message: 'The image is invalid.',
+    remedy: `Send a complete PNG, JPEG, WebP or GIF of at most ${imageBytesMax / 1_048_576} MB.`,
   },
   voice_not_supported: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'This model does not have that voice.',
-    remedy: 'Pick one of the voices listed for the model.',
+    message: 'The model does not have this voice.',
+    remedy: 'Use one of the voices that `GET /v1/models` lists for the model.',
   },
   invalid_file_format: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'This audio format is not supported.',
+    message: 'The audio format is not supported.',
     remedy: 'Send flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm.',
   },
   content_policy_violation: {
     status: 400,
     type: 'content_policy_error',
-    message: 'The request was refused because of its content.',
-    remedy: 'Change the prompt or the images so that they follow the usage policy.',
+    message: 'The request violates the content policy.',
+    remedy: 'Change the prompt or the images so that they comply with the content policy.',
   },
   task_not_failed: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'Only a task that failed can be ordered again.',
-    remedy: 'Read the task; one that is under way can be cancelled, one that completed is there to be used.',
+    message: 'Only failed tasks can be retried.',
+    remedy: 'Read the task to see its status.',
   },
   idempotency_key_reused: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'This idempotency key was used for another request.',
-    remedy: 'Make a new key for each request, and repeat a request only as it was.',
+    message: 'The idempotency key was already used for a different request.',
+    remedy: 'Use a new key for each request. To retry a request, send it without changes.',
   },
   request_in_progress: {
     status: 409,
     type: 'invalid_request_error',
-    message: 'The first request with this idempotency key is still being answered.',
-    remedy: 'Send it again after `Retry-After`; it will be answered with the same reply.',
+    message: 'The first request with this idempotency key is still in progress.',
+    remedy: 'Send the request again after `Retry-After` to get the response of the first request.',
   },
   conflict: {
     status: 409,
     type: 'invalid_request_error',
-    message: 'This does not fit with how things stand.',
-    remedy: 'Read the resource again, and change the request to fit it.',
+    message: 'The request conflicts with the current state of the resource.',
+    remedy: 'Read the resource, change the request accordingly, and send it again.',
   },
   file_too_large: {
     status: 413,
     type: 'invalid_request_error',
     message: 'The file is too large.',
-    remedy:
-      'Send a smaller or more compressed file, or create a transcription task, which takes long recordings.',
+    remedy: 'Send a smaller file, or create a transcription task, which accepts larger files.',
   },
   request_too_large: {
     status: 413,
     type: 'invalid_request_error',
     message: 'The request body is too large.',
-    remedy: 'Send a smaller body; large images go as files, not inside JSON.',
+    remedy: 'Send a smaller body. Upload large images as files in a form instead of inside JSON.',
   },
   // 416
   range_not_satisfiable: {
     status: 416,
     type: 'invalid_request_error',
-    message: 'The requested range is outside of the file.',
-    remedy:
-      'Ask for bytes within the size that `Content-Range` tells, or leave `Range` out for the whole file.',
+    message: 'The requested range is outside the file.',
+    remedy: 'Request a range within the size in the `Content-Range` header, or omit `Range`.',
   },
   // 429
   rate_limit_exceeded: {
     status: 429,
     type: 'rate_limit_error',
     message: 'Too many requests.',
-    remedy: 'Wait as long as `Retry-After` says, then send the request again.',
+    remedy: 'Wait for the time in the `Retry-After` header, then send the request again.',
   },
   // 5xx
   internal_error: {
     status: 500,
     type: 'server_error',
-    message: 'Something went wrong on our side. Nothing was charged.',
-    remedy: 'Send the request again; if it keeps failing, report the `x-request-id`.',
+    message: 'An internal error occurred. Nothing was charged.',
+    remedy:
+      'Send the request again. If it keeps failing, report the `x-request-id` of the response to the operator.',
   },
   upstream_error: {
     status: 502,
     type: 'server_error',
-    message: 'The provider behind this model failed.',
-    remedy: 'Send the request again; nothing was charged for the failed one.',
+    message: 'The provider of this model failed. Nothing was charged.',
+    remedy: 'Send the request again.',
   },
   service_unavailable: {
     status: 503,
     type: 'server_error',
     message: 'The service is temporarily unavailable.',
-    remedy: 'Wait as long as `Retry-After` says, then send the request again.',
+    remedy: 'Wait for the time in the `Retry-After` header, then send the request again.',
   },
   model_overloaded: {
     status: 503,
     type: 'server_error',
-    message: 'This model is overloaded at the moment.',
-    remedy: 'Wait as long as `Retry-After` says, or use another model.',
+    message: 'The model is currently overloaded.',
+    remedy: 'Wait for the time in the `Retry-After` header, or use another model.',
   },
 } as const satisfies Record<string, ErrorRow>
 
 export type ErrorCode = keyof typeof errors
 
-/**
- * Why a task ended `failed`: shown as `error.code` on its status. Two of these never answer a request,
- * they only end a task.
- */
+/** Error codes of failed tasks. `task_timeout` and `task_cancelled` are never the error of a request. */
 export const taskErrors = {
-  content_policy_violation: 'The provider refused the prompt or images because of their content.',
-  invalid_image: 'A reference image could not be used.',
-  invalid_parameter: 'The provider refused a parameter of this request.',
-  upstream_error: 'The provider failed to make this video.',
-  task_timeout: 'The video was not finished before its deadline.',
+  content_policy_violation: 'The provider rejected the prompt or an image because of its content.',
+  invalid_image: 'A reference image is invalid.',
+  invalid_parameter: 'The provider rejected a parameter of the request.',
+  upstream_error: 'The provider failed to generate the result.',
+  task_timeout: 'The task was not completed before its deadline.',
   task_cancelled: 'The task was cancelled.',
 } as const
 
 export type TaskErrorCode = keyof typeof taskErrors
 
 export interface ApiErrorOptions {
-  /** The offending parameter, as a dotted or indexed path. */
+  /** The invalid or missing parameter, as a dotted or indexed path. */
   param?: string
-  /** For the caller, instead of the table's sentence. */
+  /** Replaces the default message of the code. */
   message?: string
-  /** For the log only. */
+  /** Only written to the log. */
   detail?: string
   cause?: unknown
   /** Extra response headers, such as `Retry-After`. */
   headers?: Record<string, string>
 }
 
-/** The one error to throw for an answer that is not a success. */
+/** Thrown for every response that is not a success. */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly param: string | undefined

@@ -9,28 +9,28 @@ import { Quote } from './operations/account.ts'
 import { webhookOperations } from './operations/webhooks.ts'
 
 const described: [string, Operation][] = [...Object.entries(operations), ...Object.entries(adminOperations)]
-// Providers are told their addresses; nobody else needs a description of them.
+// Webhook endpoints are only for providers, so no document describes them.
 const all: [string, Operation][] = [...described, ...Object.entries(webhookOperations)]
 
-test('an operation is known by its id, and no two answer one method of one path', () => {
+test('ids are unique, and so are pairs of method and path', () => {
   for (const [id, operation] of all) expect(operation.id).toBe(id)
   const places = all.map(([, { method, path }]) => `${method} ${path}`)
   expect(new Set(places).size).toBe(places.length)
 })
 
-test.each(all)('%s declares every parameter of its path, and its codes once each', (_, operation) => {
+test.each(all)('%s declares every path parameter, and no error code twice', (_, operation) => {
   const named = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
   expect(Object.keys(operation.parameters?.path ?? {})).toEqual(named)
   expect(new Set(operation.errors).size).toBe(operation.errors.length)
 })
 
-test.each(all)("%s is limited where it takes a customer's key, and nowhere else", (_, operation) => {
+test.each(all)('%s has a rate limit exactly if it requires a customer key', (_, operation) => {
   expect(operation.limit !== undefined).toBe(operation.access === 'key')
   const takesKey = operation.access === 'key' || operation.access === 'operator'
   expect(errorsOf(operation).includes('missing_api_key')).toBe(takesKey)
 })
 
-test('the description names every code of an operation under its status', () => {
+test('the OpenAPI document lists every error code of an operation under its status', () => {
   const paths = { ...openapi().paths, ...adminOpenapi().paths }
   for (const [, operation] of described) {
     const shown = paths[operation.path]?.[operation.method.toLowerCase()] as {
@@ -44,13 +44,13 @@ test('the description names every code of an operation under its status', () => 
   }
 })
 
-test('the description is plain JSON', () => {
+test('the OpenAPI document is plain JSON', () => {
   const document = openapi('https://videos.example')
   expect(document.servers).toEqual([{ url: 'https://videos.example' }])
   expect(JSON.parse(JSON.stringify(document))).toMatchObject({ openapi: '3.1.0', paths: expect.any(Object) })
 })
 
-/** What this walk understands of a JSON schema. */
+/** The parts of a JSON schema that this test reads. */
 interface Node {
   properties?: Record<string, Node>
   required?: string[]
@@ -64,7 +64,7 @@ interface Node {
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null
 
-/** Every object inside of a schema that has an amount, by the path that leads to it. */
+/** Every object inside a schema that contains an amount, with its path. */
 const objectsWithAmounts = (node: Node, path: string): [string, Node][] => {
   const { properties = {}, items, patternProperties = {}, additionalProperties } = node
   const inside: [string, unknown][] = [
@@ -85,7 +85,7 @@ const objectsWithAmounts = (node: Node, path: string): [string, Node][] => {
   ]
 }
 
-describe('an object with an amount names its currency', () => {
+describe('objects with amounts have a currency', () => {
   const answers = all.map(([id, { answer, creates }]): [string, Node[]] => [
     id,
     [answer.schema, answer.events, creates === true ? Quote : undefined].filter(isNode),
@@ -97,7 +97,7 @@ describe('an object with an amount names its currency', () => {
   const amountsOf = (id: string, schemas: Node[]) =>
     schemas.flatMap((schema) => objectsWithAmounts(schema, id))
 
-  test('the walk finds the amounts there are', () => {
+  test('the search finds the known amounts', () => {
     const found = answers.flatMap(([id, schemas]) => amountsOf(id, schemas).map(([path]) => path))
     expect(found).toEqual(
       expect.arrayContaining([
@@ -115,15 +115,15 @@ describe('an object with an amount names its currency', () => {
     )
   })
 
-  test.each(answers)('%s answers it with every amount', (id, schemas) => {
+  test.each(answers)('%s returns a currency with every amount', (id, schemas) => {
     const without = amountsOf(id, schemas).flatMap(([path, { required }]) =>
       required?.includes('currency') === true ? [] : path,
     )
     expect(without).toEqual([])
   })
 
-  // What was read can be sent back, and an amount that is meant in another currency is not taken for ours.
-  test.each(bodies)('%s takes it with every amount, and needs it nowhere', (id, schemas) => {
+  // A client can send back what it read, and an amount in another currency is rejected instead of misread.
+  test.each(bodies)('%s accepts a currency with every amount and requires it nowhere', (id, schemas) => {
     for (const [path, { properties = {}, required = [] }] of amountsOf(id, schemas)) {
       expect(Object.keys(properties), path).toContain('currency')
       expect(required, path).not.toContain('currency')

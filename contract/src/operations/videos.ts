@@ -207,7 +207,6 @@ export const RemixBody = Type.Object({
   ),
 })
 
-/** The response to a remix. */
 export const RemixedVideo = Type.Object({
   id: TaskId,
   object: ObjectType('video'),

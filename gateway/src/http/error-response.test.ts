@@ -61,7 +61,7 @@ test('every error becomes the one error object, without internal details', () =>
   })
   expect(errorBody(secret)).toEqual({
     error: {
-      message: 'The image could not be used.',
+      message: 'The image is invalid.',
       type: 'invalid_request_error',
       code: 'invalid_image',
       param: 'images[0]',

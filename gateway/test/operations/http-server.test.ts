@@ -262,10 +262,7 @@ describe('500 internal_error', () => {
     const id = 'vidB-2:1700000000-aaaaaaaaaaaa'
     const answer = await ask(`${broken.url}/v1/videos/${id}`, owner.text)
     expectProblem(answer, 'internal_error')
-    expect(answer.body['error']).toHaveProperty(
-      'message',
-      'Something went wrong on our side. Nothing was charged.',
-    )
+    expect(answer.body['error']).toHaveProperty('message', 'An internal error occurred. Nothing was charged.')
     expect(JSON.stringify(answer.body)).not.toMatch(/relation|media|select|\.ts|at /)
 
     // Nothing was charged: an order with an image needs that table in its transaction.
