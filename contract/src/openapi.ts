@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 
 import { adminOperations } from './admin-operations.ts'
 import { errors, type ErrorCode } from './errors.ts'
+import recordedExamples from './examples.json' with { type: 'json' }
 import { errorsOf, idempotencyKeyCharactersMax, queryOfEveryCreate, type Operation } from './operation.ts'
 import { operations } from './operations.ts'
 import { Quote } from './operations/account.ts'
@@ -24,6 +25,14 @@ const errorObject = {
   },
 }
 
+/** A request and its response from a real run. `npm run examples` records them. */
+export interface Example {
+  request: { parameters: Record<string, string>; contentType?: string; body?: unknown }
+  response: { contentType: string; body: unknown }
+}
+
+export const examples: Record<string, Example> = recordedExamples
+
 const oneOf = (schemas: TSchema[]) => (schemas.length === 1 ? schemas[0] : { oneOf: schemas })
 
 const idempotencyKey = {
@@ -35,11 +44,12 @@ const idempotencyKey = {
   schema: { type: 'string', minLength: 1, maxLength: idempotencyKeyCharactersMax },
 }
 
-const parametersOf = ({ parameters, creates }: Operation) => {
+const parametersOf = ({ id, parameters, creates }: Operation) => {
   const listed = (schemas: Record<string, TSchema> = {}, where: 'path' | 'query', required: boolean) =>
     Object.entries(schemas).map(([name, given]) => {
       const { description, ...schema } = given as { description?: string }
-      return { name, in: where, required, description, schema }
+      const example = examples[id]?.request.parameters[name]
+      return { name, in: where, required, description, schema, ...(example !== undefined && { example }) }
     })
   return [
     ...listed(parameters?.path, 'path', true),
@@ -49,13 +59,30 @@ const parametersOf = ({ parameters, creates }: Operation) => {
   ]
 }
 
-const bodyOf = ({ body }: Operation) =>
+type Content = Record<string, { schema: unknown }>
+
+/** Adds the recorded example to the content type that it was recorded with. */
+const withExample = (
+  content: Content,
+  { contentType, body }: { contentType?: string; body?: unknown } = {},
+) =>
+  Object.fromEntries(
+    Object.entries(content).map(([type, media]) => {
+      const isRecorded = type === contentType || (type === 'audio/*' && contentType?.startsWith('audio/'))
+      return [type, isRecorded ? { ...media, examples: { recorded: { value: body } } } : media]
+    }),
+  )
+
+const bodyOf = ({ id, body }: Operation) =>
   body && {
     required: true,
-    content: {
-      ...(body.form && { 'multipart/form-data': { schema: oneOf(body.form) } }),
-      ...(body.json && { 'application/json': { schema: oneOf(body.json) } }),
-    },
+    content: withExample(
+      {
+        ...(body.form && { 'multipart/form-data': { schema: oneOf(body.form) } }),
+        ...(body.json && { 'application/json': { schema: oneOf(body.json) } }),
+      },
+      examples[id]?.request,
+    ),
   }
 
 const errorResponses = (operation: Operation) => {
@@ -69,7 +96,7 @@ const errorResponses = (operation: Operation) => {
   )
 }
 
-const contentOf = ({ answer, creates }: Operation) => ({
+const contentOf = ({ answer, creates }: Operation): Content => ({
   ...(creates === true && { 'application/json': { schema: Quote } }),
   [answer.contentType ?? 'application/json']: {
     schema:
@@ -91,7 +118,7 @@ const describe = (operation: Operation) => ({
   responses: {
     200: {
       description: operation.answer.description,
-      content: contentOf(operation),
+      content: withExample(contentOf(operation), examples[operation.id]?.response),
     },
     ...errorResponses(operation),
   },

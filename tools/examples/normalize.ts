@@ -1,5 +1,5 @@
 /** Replaces whatever differs from run to run by fixed values. */
-import type { Example } from './record.ts'
+import type { Example } from '../../contract/src/openapi.ts'
 
 const past = 1_767_225_600
 const future = 1_798_761_600
@@ -7,7 +7,7 @@ const textCharactersMax = 400
 
 const isTime = (name: string) => /(?:_at|_time)$|^(?:at|created|until|period|from|to)$/.test(name)
 const isFuture = (name: string) => /^(?:expires|ends|cycle_ends|resets|deadline)_at$|^until$/.test(name)
-const isDuration = (name: string) => name === 'ms' || name === 'took_ms'
+const isDuration = (name: string) => name === 'ms' || name === 'duration_ms'
 
 /** Ids are numbered in the order in which they appear, so that equal ids stay equal. */
 const createText = () => {
@@ -29,10 +29,10 @@ const createText = () => {
       .replace(/\b[0-9a-f]{64}\b/g, (hash) => numbered(hash, 64))
       .replace(/\bsk-(sub-|admin-)?[0-9A-Za-z]{36}\b/g, (_, kind = '') => `sk-${kind}${'x'.repeat(36)}`)
       .replace(/…[0-9A-Za-z]{4}(?![0-9A-Za-z])/g, '…xxxx')
+      .replace(/(?<![\d.-])1[789]\d{8}(?![\d.-])/g, String(past))
       .replace(/expires=\d+&key=[^&"\s]+&signature=[^&"\s]+/g, `expires=${future}&key=k1&signature=xxxx`)
       .replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://127.0.0.1:9000')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-01T00:00:00.000Z')
-      .replace(/(?<![\d.-])1[789]\d{8}(?![\d.-])/g, String(past))
 }
 
 const shortened = (text: string) =>
@@ -41,7 +41,8 @@ const shortened = (text: string) =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const createNormalizer = () => {
+/** Fixes the members of a value by their names, and its texts. */
+const createFix = () => {
   const text = createText()
   const members = (value: Record<string, unknown>) =>
     Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fixed(member, name)]))
@@ -61,11 +62,11 @@ const createNormalizer = () => {
       return { ...members(value), expires: String(future), key: 'k1', signature: 'xxxx' }
     return members(value)
   }
-  return { text, fixed }
+  return fixed
 }
 
 /** The first and the last event. How many events of progress come between them depends on the machine. */
-const shortenedEvents = (stream: string, { text, fixed }: ReturnType<typeof createNormalizer>) => {
+const shortenedEvents = (stream: string, fixed: ReturnType<typeof createFix>) => {
   const events = stream.split('\n\n').filter((event) => event.includes('data: '))
   return [events[0], events.at(-1)]
     .map((event, index) =>
@@ -73,7 +74,7 @@ const shortenedEvents = (stream: string, { text, fixed }: ReturnType<typeof crea
         .replace(/^id: \d+$/m, `id: ${index + 1}`)
         .replace(/^data: (.*)$/m, (_, data: string) => `data: ${JSON.stringify(fixed(JSON.parse(data)))}`),
     )
-    .map((event) => `${text(event)}\n\n`)
+    .map((event) => `${event}\n\n`)
     .join('')
 }
 
@@ -89,15 +90,15 @@ const withFixedUsernames = (examples: Record<string, Example>): Record<string, E
 }
 
 export const normalize = (given: Record<string, Example>): Record<string, unknown> => {
-  const normalizer = createNormalizer()
+  const fixed = createFix()
   return Object.fromEntries(
     Object.entries(withFixedUsernames(given)).map(([id, { request, response }]) => {
       const { contentType, body } = response
       const shown =
         contentType === 'text/event-stream'
-          ? shortenedEvents(String(body), normalizer)
-          : normalizer.fixed(id.endsWith('Openapi') ? headOf(body as Record<string, unknown>) : body)
-      return [id, { request: normalizer.fixed(request), response: { contentType, body: shown } }]
+          ? shortenedEvents(String(body), fixed)
+          : fixed(id.endsWith('Openapi') ? headOf(body as Record<string, unknown>) : body)
+      return [id, { request: fixed(request), response: { contentType, body: shown } }]
     }),
   )
 }

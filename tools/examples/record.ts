@@ -1,14 +1,10 @@
 /** Calls operations by their id and records the first call of each. */
 import { adminOperations, type AdminOperationId } from '../../contract/src/admin-operations.ts'
+import type { Example } from '../../contract/src/openapi.ts'
 import type { Operation } from '../../contract/src/operation.ts'
 import { operations, type OperationId } from '../../contract/src/operations.ts'
 
 export type AnyOperationId = OperationId | AdminOperationId
-
-export interface Example {
-  request: { parameters: Record<string, string>; contentType?: string; body?: unknown }
-  response: { contentType: string; body: unknown }
-}
 
 export interface Call {
   path?: Record<string, string>

@@ -30,18 +30,16 @@ const runVideos = async ({ call, callUntil }: Recorder): Promise<CreatedTasks> =
   await call('showCharacter', { path: { username }, query: Object.fromEntries(page.searchParams) })
   await call('deleteCharacter', { path: { id: character.id } })
 
-  const remix = await call('remixVideo', { path, json: { prompt: 'The same whale at night' } })
-  await callUntil('getVideo', { path: { id: remix.id }, query: { wait: '30' } }, isEnded)
-  await call('deleteVideo', { path: { id: remix.id } })
-
-  const cancelled = await call('createVideo', { form: { ...video, seconds: 25 } })
-  await call('cancelVideo', { path: { id: cancelled.id } })
-
+  await call('queryVideoTask', { query: { id: created.id } })
   const task = await call('createVideoTask', {
     json: { model: 'vidA3.1-fast', prompt: 'A paper boat on a river', aspect_ratio: '16:9' },
   })
-  await callUntil('queryVideoTask', { query: { id: task.id, wait: '30' } }, isEnded)
-  return { completed: created.id, cancelled: cancelled.id }
+  await call('cancelVideo', { path: { id: task.id } })
+
+  const remix = await call('remixVideo', { path, json: { prompt: 'The same whale at night' } })
+  await call('cancelVideo', { path: { id: remix.id } })
+  await call('deleteVideo', { path: { id: remix.id } })
+  return { completed: created.id, cancelled: task.id }
 }
 
 const runAudio = async ({ url, call, callUntil }: Recorder, key: string): Promise<void> => {
