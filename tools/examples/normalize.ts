@@ -23,8 +23,9 @@ const createText = () => {
         (id) => `00000000-0000-7000-8000-${numbered(id, 12)}`,
       )
       .replace(
-        /:(remix-)?(\d{10}-00[0-9A-Za-z]{12})(?![0-9A-Za-z])/g,
-        (_, remix: string | undefined, id: string) => `:${remix ?? ''}${past}-00${numbered(id, 12)}`,
+        /(:|%3A)(remix-)?(\d{10}-00[0-9A-Za-z]{12})(?![0-9A-Za-z])/g,
+        (_, colon: string, remix: string | undefined, id: string) =>
+          `${colon}${remix ?? ''}${past}-00${numbered(id, 12)}`,
       )
       .replace(/\b[0-9a-f]{64}\b/g, (hash) => numbered(hash, 64))
       .replace(/\bsk-(sub-|admin-)?[0-9A-Za-z]{36}\b/g, (_, kind = '') => `sk-${kind}${'x'.repeat(36)}`)
