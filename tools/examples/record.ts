@@ -4,9 +4,9 @@ import type { Example } from '../../contract/src/openapi.ts'
 import type { Operation } from '../../contract/src/operation.ts'
 import { operations, type OperationId } from '../../contract/src/operations.ts'
 
-export type AnyOperationId = OperationId | AdminOperationId
+type AnyOperationId = OperationId | AdminOperationId
 
-export interface Call {
+interface Call {
   path?: Record<string, string>
   query?: Record<string, string>
   json?: object
