@@ -9,7 +9,7 @@ export function answerJson(response: ServerResponse, status: number, body: unkno
   response.end(text)
 }
 
-/** How the common protocol words a refusal. */
+/** Writes an error in the OpenAI format. */
 export function refuseJson(
   response: ServerResponse,
   status: number,
@@ -20,7 +20,7 @@ export function refuseJson(
   answerJson(response, status, { error: { code, param, type: 'invalid_request_error', message } })
 }
 
-/** Whether a request has the bearer token that is asked for; without one, any will do. */
+/** Checks the bearer token; any is accepted if none is required. */
 export function hasBearer(authorization: string | undefined, apiKey: string | undefined): boolean {
   const given = authorization ?? ''
   return apiKey === undefined ? /^Bearer \S/.test(given) : given === `Bearer ${apiKey}`

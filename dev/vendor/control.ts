@@ -1,9 +1,9 @@
-/** What tests make the simulated vendor do wrong, and what they can read of it afterwards. */
-import { insideAddress } from './faults.ts'
+/** The faults that tests inject into the simulated vendor, and its counters. */
+import { internalUrl } from './faults.ts'
 
-/** What goes wrong for every job from now on. The counts run down as they are used up. */
+/** Faults for all jobs from now on. Counts decrease as they are used. */
 export interface VendorFaults {
-  /** Cuts every connection without an answer, before anything is read. */
+  /** Cuts every connection without a response, before reading. */
   down: boolean
   busySubmits: number
   failedSubmits: number
@@ -17,15 +17,15 @@ export interface VendorFaults {
   badMedia: boolean
   /** Ends every job accepted from now on with this code; empty for none. */
   failCode: string
-  /** Knows none of its jobs. */
+  /** Reports all jobs as unknown. */
   forgetful: boolean
-  /** One of faults.ts for the next requests, written as `name[@occasion][xN]`; empty for none. */
+  /** One of faults.ts for the next requests, written as `name[@point][xN]`; empty for none. */
   fault: string
-  /** Where `redirect-inside` leads. */
+  /** The target of `redirect-inside`. */
   redirectTo: string
 }
 
-/** How often things happened. `accepted` is what the vendor would bill. */
+/** Counters. `accepted` is the number of jobs that the vendor would bill. */
 export interface VendorCounts {
   submits: number
   accepted: number
@@ -36,13 +36,13 @@ export interface VendorCounts {
   deletes: number
   cancels: number
   unauthorized: number
-  /** Faults of faults.ts that have happened to a request. */
+  /** Applied faults of faults.ts. */
   faults: number
-  /** Bytes of bodies that are larger than anybody wants them. */
+  /** Bytes of oversized bodies. */
   pouredBytes: number
-  /** Requests whose answers are not over. */
+  /** Requests in progress. */
   underWay: number
-  /** Requests that were cut because it is down, and how many of those would have made a job. */
+  /** Requests that were cut because the vendor is down, and how many of those were submits. */
   cut: number
   cutSubmits: number
 }
@@ -62,7 +62,7 @@ export const noFaults: VendorFaults = {
   failCode: '',
   forgetful: false,
   fault: '',
-  redirectTo: insideAddress,
+  redirectTo: internalUrl,
 }
 
 export const noCounts: VendorCounts = {
@@ -82,5 +82,5 @@ export const noCounts: VendorCounts = {
   cutSubmits: 0,
 }
 
-/** What `vendor:tells-too-much` tells of our account: no message of ours may repeat it. */
-export const accountWords = ['org-Zq81vendoraccount', 'operator@customer.example']
+/** Account data in the messages of `vendor:tells-too-much`; no message of ours may contain it. */
+export const accountSecrets = ['org-Zq81vendoraccount', 'operator@customer.example']

@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** One turn of a conversation as the vendor was asked for it. Recordings are counted and hashed, not kept. */
+/** One conversation turn as requested. Recordings are counted and hashed, not stored. */
 export interface VendorTurn {
   model: string
-  /** Everything of the request but its messages. */
+  /** The request without its messages. */
   settings: Record<string, unknown>
   messages: { role: string; text: string; audioId: string | undefined }[]
   recordings: { format: string; sizeBytes: number; sha256: string }[]
@@ -46,12 +46,12 @@ function recordingsIn(messages: Message[]): VendorTurn['recordings'] {
 }
 
 /**
- * The vendor's side of a conversation with sound: it says what it heard, and of each recording how large it was and
- * the beginning of its hash. Words in the last message ask for faults, as `vendor:word` or `vendor:word=value`.
+ * The vendor's chat with audio: the reply repeats the input, and has the size and the
+ * beginning of the hash of each recording. `vendor:name` or `vendor:name=value` in the last message inject faults.
  */
 export function createVendorDialogue(soundOf: SoundOf) {
   const turns: VendorTurn[] = []
-  const spoken = new Map<string, string>()
+  const served = new Map<string, string>()
 
   async function answer(asked: DialogueRequest, host: string, response: ServerResponse): Promise<void> {
     const { model = '', messages = [], ...settings } = asked
@@ -84,7 +84,7 @@ export function createVendorDialogue(soundOf: SoundOf) {
     if (words.has('busy')) return refuse(429, 'rate_limit_exceeded')
     if (words.has('moderated')) return refuse(400, 'content_policy_violation')
     if (words.has('reject')) return refuse(400, words.get('reject') ?? 'invalid_value', 'messages')
-    const unknownReply = messages.find(({ audio }) => audio !== undefined && !spoken.has(audio.id))
+    const unknownReply = messages.find(({ audio }) => audio !== undefined && !served.has(audio.id))
     if (unknownReply !== undefined) return refuse(400, 'invalid_value', 'messages')
     if (words.has('hang')) return
     if (words.has('garbage')) {
@@ -95,7 +95,7 @@ export function createVendorDialogue(soundOf: SoundOf) {
     const heard = turn.recordings.map(
       ({ format, sizeBytes, sha256 }) => `${sizeBytes} bytes of ${format} ${sha256.slice(0, 16)}`,
     )
-    const earlier = messages.flatMap(({ audio }) => spoken.get(audio?.id ?? '') ?? [])
+    const earlier = messages.flatMap(({ audio }) => served.get(audio?.id ?? '') ?? [])
     const text = [
       `You said: ${said.replaceAll(/\s*vendor:\S+/g, '')}`,
       ...(heard.length > 0 ? [`I heard ${heard.join(' and ')}`] : []),
@@ -184,7 +184,7 @@ export function createVendorDialogue(soundOf: SoundOf) {
         }
         if (isSpoken && !isEmpty && !words.has('silent')) {
           const id = `audio_${randomBytes(12).toString('hex')}`
-          spoken.set(id, text)
+          served.set(id, text)
           const format = asked.audio?.format === 'pcm16' ? 'pcm' : (asked.audio?.format ?? 'wav')
           const sound = await soundOf(format, 0.5)
           message['content'] = null

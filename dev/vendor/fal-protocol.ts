@@ -2,20 +2,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { answerJson } from './answer-json.ts'
 import { createFalSigner, type FalSigner } from './fal-signature.ts'
-import type { BookedJob, JobBook } from './job-book.ts'
+import type { AcceptedJob, JobStore } from './job.ts'
 import type { CreateProtocol } from './protocol.ts'
 import { readText } from './read-create.ts'
 
 const kind = 'fal'
 const jwksPath = '/.well-known/jwks.json'
-// Everything that is not another protocol's: a model's path may be any of at least two steps.
+// The path of a model is any path of at least two segments that no other protocol has.
 const queued = /^\/(?!_|v\d|openai\/|delivery\/|fal-files\/|files?\/)([\w.-]+\/[\w.-]+(?:\/[\w.-]+)*)$/
 const existing = /^\/(?!v\d)([\w.-]+\/[\w.-]+)\/requests\/([^/]+)(?:\/(status|cancel))?$/
 const file = /^\/fal-files\/([^/]+)\.mp4$/
 
 const stateWords = { queued: 'IN_QUEUE', in_progress: 'IN_PROGRESS' } as const
 
-/** What the vendor says of a failure, by the code that was asked for. */
+/** The vendor's error of a requested code. */
 const failures: Record<string, { status: number; type: string; field?: string }> = {
   content_policy_violation: { status: 422, type: 'content_policy_violation', field: 'prompt' },
   invalid_image: { status: 422, type: 'image_load_error', field: 'image_url' },
@@ -23,12 +23,12 @@ const failures: Record<string, { status: number; type: string; field?: string }>
   server_error: { status: 500, type: 'internal_server_error' },
 }
 
-/** The queue protocol: two steps to a result, results at addresses of their own, and signed webhooks. */
-export const createFalProtocol: CreateProtocol = (book) => {
+/** The queue protocol: status and result are separate, results have their own URLs, and webhooks are signed. */
+export const createFalProtocol: CreateProtocol = (store) => {
   const signer = createFalSigner()
   return {
     kind,
-    takes: (method, { pathname }) =>
+    accepts: (method, { pathname }) =>
       pathname === jwksPath ||
       file.test(pathname) ||
       existing.test(pathname) ||
@@ -37,28 +37,28 @@ export const createFalProtocol: CreateProtocol = (book) => {
       if (url.pathname === jwksPath) return answerJson(response, 200, signer.jwks())
       const [, fileOf] = file.exec(url.pathname) ?? []
       if (fileOf !== undefined) {
-        const job = book.find(fileOf)
-        return job === undefined ? refuse(response, 404) : book.sendVideo(job, request, response, refuse)
+        const job = store.find(fileOf)
+        return job === undefined ? refuse(response, 404) : store.sendVideo(job, request, response, refuse)
       }
-      if (!hasKey(request.headers.authorization, book.apiKey)) {
+      if (!hasKey(request.headers.authorization, store.apiKey)) {
         request.resume()
         return refuse(response, 401, 'authentication_error')
       }
       const [, , id = '', part = 'result'] = existing.exec(url.pathname) ?? []
-      if (id === '') return create(book, signer, request, response, url)
-      const job = book.find(id)
+      if (id === '') return create(store, signer, request, response, url)
+      const job = store.find(id)
       if (job === undefined) return refuse(response, 404, 'not_found')
       const asked = `${request.method} ${part}`
-      if (asked === 'GET status') return poll(book, job, request, response)
-      if (asked === 'GET result') return result(book, job, request, response)
-      if (asked === 'PUT cancel') return cancel(book, job, request, response)
+      if (asked === 'GET status') return poll(store, job, request, response)
+      if (asked === 'GET result') return result(store, job, request, response)
+      if (asked === 'PUT cancel') return cancel(store, job, request, response)
       refuse(response, 405, 'method_not_allowed')
     },
   }
 }
 
 async function create(
-  book: JobBook,
+  store: JobStore,
   signer: FalSigner,
   request: IncomingMessage,
   response: ServerResponse,
@@ -80,11 +80,11 @@ async function create(
     remixOf: undefined,
     webhookUrl: url.searchParams.get('fal_webhook') ?? undefined,
   }
-  const job = await book.submit(request, response, order, refuse, (booked) =>
-    book.onEnd(booked, () => void deliverWebhook(signer, booked)),
+  const job = await store.submit(request, response, order, refuse, (accepted) =>
+    store.onEnd(accepted, () => void deliverWebhook(signer, accepted)),
   )
   if (job === undefined) return
-  const place = `${book.url()}/${model.split('/').slice(0, 2).join('/')}/requests/${job.id}`
+  const place = `${store.url()}/${model.split('/').slice(0, 2).join('/')}/requests/${job.id}`
   answerJson(response, 200, {
     request_id: job.id,
     gateway_request_id: job.id,
@@ -96,8 +96,8 @@ async function create(
   })
 }
 
-async function poll(book: JobBook, job: BookedJob, request: IncomingMessage, response: ServerResponse) {
-  if (!(await book.isToAnswer('poll', job, request, response, refuse))) return
+async function poll(store: JobStore, job: AcceptedJob, request: IncomingMessage, response: ServerResponse) {
+  if (!(await store.mayAnswer('poll', job, request, response, refuse))) return
   const state = job.state()
   const status = state === 'queued' || state === 'in_progress' ? stateWords[state] : 'COMPLETED'
   const isBroken = failures[job.failCode ?? '']?.status === 500
@@ -113,8 +113,8 @@ async function poll(book: JobBook, job: BookedJob, request: IncomingMessage, res
   })
 }
 
-async function result(book: JobBook, job: BookedJob, request: IncomingMessage, response: ServerResponse) {
-  if (!(await book.isToAnswer('result', job, request, response, refuse))) return
+async function result(store: JobStore, job: AcceptedJob, request: IncomingMessage, response: ServerResponse) {
+  if (!(await store.mayAnswer('result', job, request, response, refuse))) return
   const state = job.state()
   if (state === 'queued' || state === 'in_progress') {
     return answerJson(response, 400, { detail: 'Request is still in progress' })
@@ -124,19 +124,19 @@ async function result(book: JobBook, job: BookedJob, request: IncomingMessage, r
     const known = failures[job.failCode ?? ''] ?? { status: 422, type: job.failCode ?? 'failed' }
     return refuse(response, known.status, known.type, known.field)
   }
-  answerJson(response, 200, payloadOf(book.url(), job))
+  answerJson(response, 200, payloadOf(store.url(), job))
 }
 
-async function cancel(book: JobBook, job: BookedJob, request: IncomingMessage, response: ServerResponse) {
-  if (!(await book.isToAnswer('cancel', job, request, response, refuse))) return
+async function cancel(store: JobStore, job: AcceptedJob, request: IncomingMessage, response: ServerResponse) {
+  if (!(await store.mayAnswer('cancel', job, request, response, refuse))) return
   const isOver = !['queued', 'in_progress'].includes(job.state())
-  book.cancel(job)
+  store.cancel(job)
   answerJson(response, isOver ? 400 : 202, {
     status: isOver ? 'ALREADY_COMPLETED' : 'CANCELLATION_REQUESTED',
   })
 }
 
-function payloadOf(url: string, job: BookedJob) {
+function payloadOf(url: string, job: AcceptedJob) {
   const video = { url: `${url}/fal-files/${job.id}.mp4`, content_type: 'video/mp4', file_name: 'output.mp4' }
   return { video, seed: 7, ...(job.prompt.includes('vendor:nsfw') && { has_nsfw_concepts: [true] }) }
 }
@@ -144,11 +144,11 @@ function payloadOf(url: string, job: BookedJob) {
 const triesMax = 6
 
 /**
- * Tells the address it was given that a job has ended. `vendor:news=` in the prompt makes it go wrong: `lost`, `twice`,
- * `forged`, `stale`, or `bare`, where the payload could not be sent.
+ * Sends a webhook when a job has ended. `vendor:webhook=` in the prompt injects faults: `lost`, `twice`,
+ * `forged`, `stale`, or `bare`, without a payload.
  */
-async function deliverWebhook(signer: FalSigner, job: BookedJob): Promise<void> {
-  const [, wrong = ''] = /\bvendor:news=([a-z]+)/.exec(job.prompt) ?? []
+async function deliverWebhook(signer: FalSigner, job: AcceptedJob): Promise<void> {
+  const [, wrong = ''] = /\bvendor:webhook=([a-z]+)/.exec(job.prompt) ?? []
   if (wrong === 'lost' || job.webhookUrl === undefined) return
   const isBare = wrong === 'bare'
   const body = JSON.stringify({
@@ -165,7 +165,7 @@ async function deliverWebhook(signer: FalSigner, job: BookedJob): Promise<void> 
   if (wrong === 'twice') await deliver(job.webhookUrl, body, headers)
 }
 
-/** Tries again for a while, as this vendor does for hours; nobody hears of what never arrives. */
+/** Retries for a while; the real vendor does so for hours. */
 async function deliver(url: string, body: string, headers: Record<string, string>): Promise<void> {
   for (let tries = 0; tries < triesMax; tries += 1) {
     const answered = await fetch(url, {
@@ -189,7 +189,7 @@ function hasKey(authorization: string | undefined, apiKey: string | undefined): 
   return apiKey === undefined ? /^Key \S/.test(given) : given === `Key ${apiKey}`
 }
 
-/** What was asked for, as other protocols write it. */
+/** The requested size, as other protocols write it. */
 function sizeOf(ratio: string, resolution: string): string {
   const [across = Number.NaN, down = Number.NaN] = ratio.split(':').map(Number)
   const lines = Number.parseInt(resolution, 10)

@@ -1,18 +1,18 @@
 import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 
-/** Whom and when a webhook is said to be from; each may be a lie that a test wants told. */
+/** The account and time of a webhook; tests may forge each. */
 export interface Claims {
   requestId: string
   userId?: string
   atSeconds?: number
 }
 
-/** Signs webhooks as the queue protocol wants them, with keys that change when told to. */
+/** Signs webhooks of the queue protocol, with rotating keys. */
 export interface FalSigner {
   /** The document at `/.well-known/jwks.json`. */
   jwks: () => { keys: unknown[] }
-  /** Signs from now on with another key; the former stays published unless it is dropped. */
-  rotate: (former: 'kept' | 'dropped') => void
+  /** Signs with a new key from now on; the former stays published unless it is dropped. */
+  rotate: (former: 'published' | 'dropped') => void
   headersOf: (body: string | Buffer, claims: Claims) => Record<string, string>
 }
 
@@ -20,7 +20,7 @@ export function createFalSigner(): FalSigner {
   let pairs = [generateKeyPairSync('ed25519')]
   return {
     jwks: () => ({
-      // One of another kind beside them, as published lists have.
+      // A key of another kind, as published lists have.
       keys: [
         { kty: 'RSA', use: 'enc', kid: 'other', n: 'AQAB', e: 'AQAB' },
         ...pairs.map(({ publicKey }, index) => ({
@@ -31,7 +31,7 @@ export function createFalSigner(): FalSigner {
       ],
     }),
     rotate: (former) => {
-      pairs = [generateKeyPairSync('ed25519'), ...(former === 'kept' ? pairs : [])]
+      pairs = [generateKeyPairSync('ed25519'), ...(former === 'published' ? pairs : [])]
     },
     headersOf: (body, claims) => signedHeaders(pairs[0]?.privateKey, body, claims),
   }

@@ -24,7 +24,7 @@ const idOf = async (answer: Response): Promise<string> => ((await answer.json())
 const statusOf = async (id: string): Promise<string> =>
   ((await (await ask(`/${id}`)).json()) as { status: string }).status
 
-/** An answer as it comes, without anything that is done to it on the way. */
+/** A raw response without decoding. */
 async function open(path: string): Promise<IncomingMessage> {
   const [answer] = (await once(get(`${vendor.url}/v1/videos${path}`, { headers }), 'response')) as [
     IncomingMessage,
@@ -51,7 +51,7 @@ test.each([
   expect((await submit(`a vendor:fault=${fault}@submit`)).status).toBe(200)
 })
 
-test('faults happen where and as often as was asked, by prompt or by control', async () => {
+test('faults happen at the requested point and as often as requested, by prompt or by control', async () => {
   const id = await idOf(await submit('a vendor:fault=500@pollx2 vendor:fault=429@download'))
   const statuses = [
     await ask(`/${id}`),
@@ -67,7 +67,7 @@ test('faults happen where and as often as was asked, by prompt or by control', a
   await expect(submit('a vendor:fault=tea-break')).rejects.toThrow('fetch failed')
 })
 
-test('silence and drip begin, and stop when the client leaves', async () => {
+test('silence and drip start, and stop when the client disconnects', async () => {
   const id = await idOf(await submit('a vendor:fault=silence@poll vendor:fault=drip@poll'))
   for (const bytes of [0, 1]) {
     const answer = await open(`/${id}`)
@@ -78,7 +78,7 @@ test('silence and drip begin, and stop when the client leaves', async () => {
   }
 })
 
-test('a vendor that is silent or drips can be stopped at any time', async () => {
+test('a vendor with silent or dripping responses can be closed at any time', async () => {
   const path = new URL('main.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [path, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const { url } = JSON.parse(String((await once(child.stdout, 'data'))[0])) as { url: string }
@@ -90,7 +90,7 @@ test('a vendor that is silent or drips can be stopped at any time', async () => 
   expect(await once(child, 'exit')).toEqual([0, null])
 })
 
-test('a body is cut in half, or is far too large', async () => {
+test('a body is truncated, or far too large', async () => {
   const id = await idOf(await submit('a vendor:fault=truncated-json@poll vendor:fault=huge@poll'))
   expect(await (await ask(`/${id}`)).text()).toMatch(/^\{"id":"video_\w+".*[^}]$/)
   let size = 0
@@ -98,7 +98,7 @@ test('a body is cut in half, or is far too large', async () => {
   expect(size).toBeGreaterThan(50 * 1024 * 1024)
 })
 
-test('a gzip bomb is small on the way and a gigabyte once unpacked', async () => {
+test('a gzip bomb is small on the wire and a gigabyte when decompressed', async () => {
   const id = await idOf(await submit('a vendor:fault=gzip-bomb@poll'))
   const answer = await open(`/${id}`)
   expect(answer.headers['content-encoding']).toBe('gzip')
@@ -110,12 +110,12 @@ test('a gzip bomb is small on the way and a gigabyte once unpacked', async () =>
   expect(bytes * 64).toBe(1024 * 1024 * 1024)
 })
 
-test('a connection is cut once the job is booked', async () => {
+test('a connection is cut after the job is accepted', async () => {
   await expect(submit('a vendor:fault=drop@submit')).rejects.toThrow('fetch failed')
   expect(vendor.jobs()).toHaveLength(1)
 })
 
-test('a second job can have the first one’s id, go backwards, or vanish when it is done', async () => {
+test('a second job can have the first one’s id, go backwards, or vanish when completed', async () => {
   const first = await idOf(await submit('a'))
   expect(await idOf(await submit('b vendor:fault=duplicate-id'))).toBe(first)
   expect(vendor.jobs()).toHaveLength(2)
@@ -129,7 +129,7 @@ test('a second job can have the first one’s id, go backwards, or vanish when i
   expect([(await ask(`/${lost}`)).status, (await ask(`/${lost}/content`)).status]).toEqual([404, 404])
 })
 
-test('words change what is said of a job', async () => {
+test('directives change the status of a job', async () => {
   const odd = await idOf(await submit('a vendor:odd-status'))
   expect(await statusOf(odd)).toBe('daydreaming')
   const told = await (await submit('b vendor:tells-too-much vendor:reject')).text()

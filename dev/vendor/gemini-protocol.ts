@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { answerJson } from './answer-json.ts'
-import { errorOf, isKnown, refuseGemini } from './gemini-words.ts'
-import type { BookedJob, JobBook } from './job-book.ts'
+import { errorOf, isKnown, refuseGemini } from './gemini-errors.ts'
+import type { AcceptedJob, JobStore } from './job.ts'
 import type { CreateProtocol } from './protocol.ts'
 import { readText } from './read-create.ts'
 
@@ -23,24 +23,24 @@ interface Instance {
   referenceImages?: { image?: Image }[]
 }
 
-/** Operations that run for long, as both APIs have them: one names a link in the end, the other answers the video. */
-export const createGeminiProtocol: CreateProtocol = (book) => ({
+/** Long-running operations of both APIs: one returns a link, the other the video itself. */
+export const createGeminiProtocol: CreateProtocol = (store) => ({
   kind,
-  takes: (_method, url) => [submitted, fetched, operation, file].some((route) => route.test(url.pathname)),
+  accepts: (_method, url) => [submitted, fetched, operation, file].some((route) => route.test(url.pathname)),
   answer: async (request, response, url) => {
-    if (!isKnown(request, url, book.apiKey)) {
+    if (!isKnown(request, url, store.apiKey)) {
       request.resume()
       return refuseGemini(response, 401, 'invalid_api_key')
     }
-    if (submitted.test(url.pathname)) return create(book, request, response, url)
+    if (submitted.test(url.pathname)) return create(store, request, response, url)
     const [, fileId] = file.exec(url.pathname) ?? []
     const isFetch = fetched.test(url.pathname)
     const id = fileId ?? (isFetch ? await idIn(request) : operation.exec(url.pathname)?.[1])
-    const job = book.find(id ?? '')
+    const job = store.find(id ?? '')
     if (job === undefined) return refuseGemini(response, 404, 'not_found')
-    if (fileId !== undefined) return book.sendVideo(job, request, response, refuseGemini)
-    if (!(await book.isToAnswer('poll', job, request, response, refuseGemini))) return
-    answerJson(response, 200, describe(book, job, isFetch))
+    if (fileId !== undefined) return store.sendVideo(job, request, response, refuseGemini)
+    if (!(await store.mayAnswer('poll', job, request, response, refuseGemini))) return
+    answerJson(response, 200, describe(store, job, isFetch))
   },
 })
 
@@ -50,7 +50,7 @@ async function idIn(request: IncomingMessage): Promise<string | undefined> {
 }
 
 async function create(
-  book: JobBook,
+  store: JobStore,
   request: IncomingMessage,
   response: ServerResponse,
   url: URL,
@@ -83,17 +83,17 @@ async function create(
     remixOf: undefined,
     webhookUrl: undefined,
   }
-  const job = await book.submit(request, response, order, refuseGemini)
+  const job = await store.submit(request, response, order, refuseGemini)
   if (job !== undefined) answerJson(response, 200, { name: `${name}/operations/${job.id}` })
 }
 
-function describe(book: JobBook, job: BookedJob, isInline: boolean): Record<string, unknown> {
+function describe(store: JobStore, job: AcceptedJob, isInline: boolean): Record<string, unknown> {
   const name = `models/${job.model}/operations/${job.id}`
   const state = job.state()
   if (state === 'failed') {
     const code = job.failCode ?? ''
     if (code !== 'content_policy_violation') {
-      // An operation numbers what an answer has words for.
+      // Operations have numeric codes where responses have names.
       const { status, message } = errorOf(400, code)
       return { name, done: true, error: { code: status === 'INVALID_ARGUMENT' ? 3 : 13, message } }
     }
@@ -102,9 +102,9 @@ function describe(book: JobBook, job: BookedJob, isInline: boolean): Record<stri
   }
   if (state !== 'completed') return { name, metadata: { '@type': 'Simulated' } }
   if (isInline) {
-    const bytesBase64Encoded = book.videoOf(job).toString('base64')
+    const bytesBase64Encoded = store.videoOf(job).toString('base64')
     return { name, done: true, response: { videos: [{ bytesBase64Encoded, mimeType: 'video/mp4' }] } }
   }
-  const uri = `${book.url()}/v1beta/files/${job.id}:download?alt=media`
+  const uri = `${store.url()}/v1beta/files/${job.id}:download?alt=media`
   return { name, done: true, response: { generateVideoResponse: { generatedSamples: [{ video: { uri } }] } } }
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 
-import { errorOf, isKnown, refuseGemini } from './gemini-words.ts'
+import { errorOf, isKnown, refuseGemini } from './gemini-errors.ts'
 import { readText } from './read-create.ts'
 import { type createVendorSpeech, gone, type VendorSpeech, wordsIn } from './speech.ts'
 
@@ -17,14 +17,14 @@ interface SpeechRequest {
   }
 }
 
-/** What is said of the sound or its absence, in the one object there is for it. */
+/** The candidate of a response. */
 const replyOf = (parts: unknown[], finishReason?: string) => ({
   candidates: [{ content: { role: 'model', parts }, finishReason, index: 0 }],
 })
 
 /**
- * Speech as plain samples in base64, whole or in events. Words in the text ask for faults, another pace and another rate;
- * `vendor:words=2` answers the first two times with words instead of sound.
+ * Speech as base64 PCM, whole or in events. Directives in the text request faults, another speed and another rate;
+ * `vendor:words=2` returns text instead of audio the first two times.
  */
 export function createGeminiSpeech(
   { enter, soundOf }: ReturnType<typeof createVendorSpeech>,
@@ -105,9 +105,9 @@ async function sendInEvents(
       return
     }
     const chunk = sound.subarray(from, from + chunkBytes)
-    const isTaken = send(chunk)
+    const fitsQueue = send(chunk)
     speech.sentBytes += chunk.length
-    if (!isTaken) await once(response, 'drain', { signal }).catch(() => undefined)
+    if (!fitsQueue) await once(response, 'drain', { signal }).catch(() => undefined)
     if (response.destroyed) return
     await wait(numberIn('pace', 2))
   }

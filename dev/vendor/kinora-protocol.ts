@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { answerJson, hasBearer, refuseJson } from './answer-json.ts'
-import type { BookedJob, JobBook, VendorJobState } from './job-book.ts'
+import type { AcceptedJob, JobStore, VendorJobState } from './job.ts'
 import type { CreateProtocol } from './protocol.ts'
 import { readText } from './read-create.ts'
 
@@ -18,7 +18,7 @@ const words: Record<VendorJobState, string> = {
   cancelled: 'failed',
   deleted: 'failed',
 }
-/** As somebody says it who makes videos larger in a second step. */
+/** The status of a service that upscales videos in a second step. */
 const wordsOfLarge: Record<VendorJobState, string> = {
   ...words,
   queued: 'IMAGE_DOWNLOADING',
@@ -26,10 +26,10 @@ const wordsOfLarge: Record<VendorJobState, string> = {
   completed: 'video_upsampling_completed',
 }
 
-/** The create-and-query style of our own API. What is below `/v1/videos` is as in the common protocol. */
-export const createKinoraProtocol: CreateProtocol = (book) => ({
+/** The create-and-query endpoints of the Kinora API. `/v1/videos` is as in the OpenAI protocol. */
+export const createKinoraProtocol: CreateProtocol = (store) => ({
   kind,
-  takes: (_method, { pathname }) =>
+  accepts: (_method, { pathname }) =>
     pathname === '/v1/video/create' ||
     pathname === '/v1/video/query' ||
     file.test(pathname) ||
@@ -37,29 +37,29 @@ export const createKinoraProtocol: CreateProtocol = (book) => ({
   answer: async (request, response, url) => {
     const [, fileOf] = file.exec(url.pathname) ?? []
     if (fileOf !== undefined) {
-      const job = book.find(fileOf)
+      const job = store.find(fileOf)
       return job === undefined
         ? refuseJson(response, 404, 'media_not_found')
-        : book.sendVideo(job, request, response, refuseJson)
+        : store.sendVideo(job, request, response, refuseJson)
     }
-    if (!hasBearer(request.headers.authorization, book.apiKey)) {
+    if (!hasBearer(request.headers.authorization, store.apiKey)) {
       request.resume()
       return refuseJson(response, 401, 'invalid_api_key')
     }
-    if (url.pathname === '/v1/video/create') return create(book, request, response)
+    if (url.pathname === '/v1/video/create') return create(store, request, response)
     const [, toCancel] = cancelled.exec(url.pathname) ?? []
-    const job = book.find(toCancel ?? url.searchParams.get('id') ?? '')
+    const job = store.find(toCancel ?? url.searchParams.get('id') ?? '')
     if (job === undefined) return refuseJson(response, 404, 'task_not_found')
     if (
-      !(await book.isToAnswer(toCancel === undefined ? 'poll' : 'cancel', job, request, response, refuseJson))
+      !(await store.mayAnswer(toCancel === undefined ? 'poll' : 'cancel', job, request, response, refuseJson))
     )
       return
-    if (toCancel !== undefined) book.cancel(job)
-    answerJson(response, 200, describe(book, job))
+    if (toCancel !== undefined) store.cancel(job)
+    answerJson(response, 200, describe(store, job))
   },
 })
 
-async function create(book: JobBook, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function create(store: JobStore, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const asked = JSON.parse(await readText(request)) as Record<string, unknown>
   const { prompt, model, images = [], duration, aspect_ratio: ratio, size } = asked
   if (typeof prompt !== 'string') return refuseJson(response, 400, 'missing_parameter', 'prompt')
@@ -77,22 +77,22 @@ async function create(book: JobBook, request: IncomingMessage, response: ServerR
     remixOf: undefined,
     webhookUrl: undefined,
   }
-  const job = await book.submit(request, response, order, refuseJson)
-  if (job !== undefined) answerJson(response, 200, describe(book, job))
+  const job = await store.submit(request, response, order, refuseJson)
+  if (job !== undefined) answerJson(response, 200, describe(store, job))
 }
 
 function bytesOf(dataUri: string): number {
   return Buffer.byteLength(dataUri.slice(dataUri.indexOf(',') + 1), 'base64')
 }
 
-function describe(book: JobBook, job: BookedJob): Record<string, unknown> {
+function describe(store: JobStore, job: AcceptedJob): Record<string, unknown> {
   const state = job.state()
   const isLarge = job.size.includes(String(longSides.large))
   const code = state === 'cancelled' ? 'task_cancelled' : job.failCode
   return {
     id: job.id,
     status: (isLarge ? wordsOfLarge : words)[state],
-    video_url: state === 'completed' ? `${book.url()}/v1/video/files/${job.id}.mp4` : null,
+    video_url: state === 'completed' ? `${store.url()}/v1/video/files/${job.id}.mp4` : null,
     enhanced_prompt: job.prompt,
     status_update_time: Date.now(),
     ...(code !== undefined && { error: { code, message: 'The simulated vendor was asked to fail.' } }),

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { answerJson, hasBearer, refuseJson } from './answer-json.ts'
-import type { BookedJob, JobBook } from './job-book.ts'
+import type { AcceptedJob, JobStore } from './job.ts'
 import type { CreateProtocol } from './protocol.ts'
 import { readCreate } from './read-create.ts'
 
@@ -9,35 +9,35 @@ const kind = 'openai'
 const route = /^\/v1\/videos(?:\/([^/]+)(?:\/(content|remix))?)?$/
 
 /** The `/v1/videos` protocol. */
-export const createOpenAiProtocol: CreateProtocol = (book) => ({
+export const createOpenAiProtocol: CreateProtocol = (store) => ({
   kind,
-  takes: (_method, url) => route.test(url.pathname),
+  accepts: (_method, url) => route.test(url.pathname),
   answer: async (request, response, url) => {
-    if (!hasBearer(request.headers.authorization, book.apiKey)) {
+    if (!hasBearer(request.headers.authorization, store.apiKey)) {
       request.resume()
       return refuseJson(response, 401, 'invalid_api_key')
     }
     const [, id, part] = route.exec(url.pathname) ?? []
     const asked = `${request.method} ${id === undefined ? 'all' : (part ?? 'one')}`
-    if (asked === 'POST all') return create(book, request, response)
-    if (asked === 'GET all') return list(book, request, response, url)
-    const job = book.find(id ?? '')
+    if (asked === 'POST all') return create(store, request, response)
+    if (asked === 'GET all') return list(store, request, response, url)
+    const job = store.find(id ?? '')
     if (job === undefined) return refuseJson(response, 404, 'not_found')
-    if (asked === 'POST remix') return create(book, request, response, job)
-    if (asked === 'GET content') return book.sendVideo(job, request, response, refuseJson)
-    if (asked === 'GET one') return poll(book, job, request, response)
+    if (asked === 'POST remix') return create(store, request, response, job)
+    if (asked === 'GET content') return store.sendVideo(job, request, response, refuseJson)
+    if (asked === 'GET one') return poll(store, job, request, response)
     if (asked !== 'DELETE one') return refuseJson(response, 405, 'method_not_allowed')
-    book.remove(job)
+    store.remove(job)
     answerJson(response, 200, { id: job.id, object: 'video.deleted', deleted: true })
   },
 })
 
-/** Takes a new job, or with a source a remix, which has its model, length and size from there. */
+/** Accepts a new job, or a remix, which has model, length and size of its source. */
 async function create(
-  book: JobBook,
+  store: JobStore,
   request: IncomingMessage,
   response: ServerResponse,
-  source?: BookedJob,
+  source?: AcceptedJob,
 ): Promise<void> {
   const asked = await readCreate(request)
   if (asked === undefined) return refuseJson(response, 400, 'invalid_body')
@@ -58,36 +58,36 @@ async function create(
     remixOf: source?.id,
     webhookUrl: undefined,
   }
-  const job = await book.submit(request, response, order, refuseJson)
-  if (job !== undefined) answerJson(response, 200, describe(book, job))
+  const job = await store.submit(request, response, order, refuseJson)
+  if (job !== undefined) answerJson(response, 200, describe(store, job))
 }
 
 async function poll(
-  book: JobBook,
-  job: BookedJob,
+  store: JobStore,
+  job: AcceptedJob,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (!(await book.isToAnswer('poll', job, request, response, refuseJson))) return
+  if (!(await store.mayAnswer('poll', job, request, response, refuseJson))) return
   const pollAfterMs = Math.min(Math.max(Math.round(job.durationMs / 5), 20), 5000)
   response.setHeader('openai-poll-after-ms', String(pollAfterMs))
-  answerJson(response, 200, describe(book, job))
+  answerJson(response, 200, describe(store, job))
 }
 
-/** Lists by reference only: that is all anybody looks for. */
+/** Lists by reference only. */
 async function list(
-  book: JobBook,
+  store: JobStore,
   request: IncomingMessage,
   response: ServerResponse,
   url: URL,
 ): Promise<void> {
-  const job = book.findByReference(url.searchParams.get('client_reference') ?? '')
-  if (job !== undefined && !(await book.isToAnswer('lookup', job, request, response, refuseJson))) return
-  answerJson(response, 200, { object: 'list', data: job === undefined ? [] : [describe(book, job)] })
+  const job = store.findByReference(url.searchParams.get('client_reference') ?? '')
+  if (job !== undefined && !(await store.mayAnswer('lookup', job, request, response, refuseJson))) return
+  answerJson(response, 200, { object: 'list', data: job === undefined ? [] : [describe(store, job)] })
 }
 
-/** As its author has it, and with the link that others add. */
-function describe(book: JobBook, job: BookedJob): Record<string, unknown> {
+/** The original format, with the link that variants add. */
+function describe(store: JobStore, job: AcceptedJob): Record<string, unknown> {
   const state = job.state()
   return {
     id: job.id,
@@ -100,7 +100,7 @@ function describe(book: JobBook, job: BookedJob): Record<string, unknown> {
     size: job.size,
     client_reference: job.clientReference ?? null,
     remixed_from_video_id: job.remixOf ?? null,
-    video_url: state === 'completed' ? `${book.url()}/v1/videos/${job.id}/content` : null,
+    video_url: state === 'completed' ? `${store.url()}/v1/videos/${job.id}/content` : null,
     error:
       state === 'failed' ? { code: job.failCode, message: 'The simulated vendor was asked to fail.' } : null,
   }

@@ -1,17 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-import type { JobBook } from './job-book.ts'
+import type { JobStore } from './job.ts'
 
-/**
- * One protocol as a vendor speaks it. All faces show the same jobs: what a job is and how it goes is decided in the job
- * book, and a face only says it in its own words.
- */
+/** A vendor protocol. All protocols share one job store, which decides about jobs; a protocol only formats them. */
 interface Protocol {
-  /** The provider kind that speaks it. */
+  /** The provider kind that uses it. */
   kind: string
-  /** Whether a request is for this face; the first that says so answers. */
-  takes: (method: string, url: URL) => boolean
+  /** Whether a request belongs to this protocol; the first match responds. */
+  accepts: (method: string, url: URL) => boolean
   answer: (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>
 }
 
-export type CreateProtocol = (book: JobBook) => Protocol
+export type CreateProtocol = (store: JobStore) => Protocol

@@ -6,7 +6,7 @@ import { createOpenAiProtocol } from './openai-protocol.ts'
 import type { CreateProtocol } from './protocol.ts'
 import { createReplicateProtocol } from './replicate-protocol.ts'
 
-/** Every protocol the simulated vendor speaks; the first that takes a request answers it. */
+/** All protocols of the simulated vendor; the first that accepts a request responds. */
 export const protocols: CreateProtocol[] = [
   createOpenAiProtocol,
   createKinoraProtocol,

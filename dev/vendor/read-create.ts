@@ -3,13 +3,13 @@ import { pipeline } from 'node:stream/promises'
 
 import { Busboy } from '@fastify/busboy'
 
-/** What a create request carries; pictures are counted and dropped. */
+/** A create request; only the size of images is used. */
 export interface CreateRequest {
   fields: Map<string, string>
   referenceBytes: number
 }
 
-/** Reads a create request to its end; `undefined` when it cannot be understood. */
+/** Reads a create request; returns undefined if it is invalid. */
 export async function readCreate(request: IncomingMessage): Promise<CreateRequest | undefined> {
   const contentType = request.headers['content-type'] ?? ''
   if (contentType.startsWith('multipart/form-data')) return readMultipart(request, contentType)

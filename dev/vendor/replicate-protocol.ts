@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { answerJson, hasBearer } from './answer-json.ts'
-import type { BookedJob, JobBook, VendorJobState } from './job-book.ts'
+import type { AcceptedJob, JobStore, VendorJobState } from './job.ts'
 import type { CreateProtocol } from './protocol.ts'
 import { readText } from './read-create.ts'
 
@@ -19,33 +19,33 @@ const words: Record<VendorJobState, string> = {
   deleted: 'canceled',
 }
 
-/** The predictions protocol. Its results are links that anybody may open. */
-export const createReplicateProtocol: CreateProtocol = (book) => ({
+/** The predictions protocol. Its results are public links. */
+export const createReplicateProtocol: CreateProtocol = (store) => ({
   kind,
-  takes: (_method, url) => [created, existing, delivery].some((route) => route.test(url.pathname)),
+  accepts: (_method, url) => [created, existing, delivery].some((route) => route.test(url.pathname)),
   answer: async (request, response, url) => {
     const [, file] = delivery.exec(url.pathname) ?? []
     if (file !== undefined) {
-      const job = book.find(file)
-      return job === undefined ? refuse(response, 404) : book.sendVideo(job, request, response, refuse)
+      const job = store.find(file)
+      return job === undefined ? refuse(response, 404) : store.sendVideo(job, request, response, refuse)
     }
-    if (!hasBearer(request.headers.authorization, book.apiKey)) {
+    if (!hasBearer(request.headers.authorization, store.apiKey)) {
       request.resume()
       return refuse(response, 401)
     }
     const [, id, part] = existing.exec(url.pathname) ?? []
-    if (id === undefined) return create(book, request, response, url)
-    const job = book.find(id)
+    if (id === undefined) return create(store, request, response, url)
+    const job = store.find(id)
     if (job === undefined) return refuse(response, 404)
     const occasion = part === 'cancel' ? 'cancel' : 'poll'
-    if (!(await book.isToAnswer(occasion, job, request, response, refuse))) return
-    if (occasion === 'cancel') book.cancel(job)
-    answerJson(response, 200, describe(book, job))
+    if (!(await store.mayAnswer(occasion, job, request, response, refuse))) return
+    if (occasion === 'cancel') store.cancel(job)
+    answerJson(response, 200, describe(store, job))
   },
 })
 
 async function create(
-  book: JobBook,
+  store: JobStore,
   request: IncomingMessage,
   response: ServerResponse,
   url: URL,
@@ -67,19 +67,19 @@ async function create(
     remixOf: undefined,
     webhookUrl: undefined,
   }
-  const job = await book.submit(request, response, order, refuse)
-  if (job !== undefined) answerJson(response, 201, describe(book, job))
+  const job = await store.submit(request, response, order, refuse)
+  if (job !== undefined) answerJson(response, 201, describe(store, job))
 }
 
-function describe(book: JobBook, job: BookedJob): Record<string, unknown> {
+function describe(store: JobStore, job: AcceptedJob): Record<string, unknown> {
   const state = job.state()
-  const at = `${book.url()}/v1/predictions/${job.id}`
+  const at = `${store.url()}/v1/predictions/${job.id}`
   return {
     id: job.id,
     model: job.model,
     input: { prompt: job.prompt },
     status: words[state],
-    output: state === 'completed' ? `${book.url()}/delivery/${job.id}/output.mp4` : null,
+    output: state === 'completed' ? `${store.url()}/delivery/${job.id}/output.mp4` : null,
     data_removed: false,
     error: state === 'failed' ? `${job.failCode}: The simulated vendor was asked to fail.` : null,
     created_at: new Date(job.acceptedAtMs).toISOString(),

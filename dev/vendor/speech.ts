@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import { readText } from './read-create.ts'
 
-/** One speech the vendor was asked for, and how far it got. */
+/** A requested speech and its progress. */
 export interface VendorSpeech {
   model: string
   input: string
@@ -13,7 +13,7 @@ export interface VendorSpeech {
   format: string
   speed: number
   instructions: string | undefined
-  /** Of the whole speech, and how many of them were written. */
+  /** Bytes of the whole speech, and bytes written so far. */
   sizeBytes: number
   sentBytes: number
   state: 'under way' | 'refused' | 'finished' | 'cut' | 'abandoned'
@@ -41,8 +41,8 @@ const formats: Record<string, { contentType: string; args: string[] }> = {
 }
 
 /**
- * The vendor's `/v1/audio/speech`: a tone as long as its text takes to say, in real bytes of the format asked for,
- * sent piece by piece. Words in the text ask for faults and for another pace.
+ * The vendor's `/v1/audio/speech`: a tone with the duration of the text, in the requested format,
+ * sent in chunks. Directives in the text request faults and another speed.
  */
 export function createVendorSpeech() {
   const speeches: VendorSpeech[] = []
@@ -55,7 +55,7 @@ export function createVendorSpeech() {
     return known
   }
 
-  /** Notes that a speech was asked for, and that its listener has left, should they. */
+  /** Records a speech, and whether its client disconnects. */
   function enter(
     asked: Omit<VendorSpeech, 'sizeBytes' | 'sentBytes' | 'state'>,
     response: ServerResponse,
@@ -108,9 +108,9 @@ export function createVendorSpeech() {
         return
       }
       const chunk = sound.subarray(from, from + chunkBytes)
-      const isTaken = response.write(chunk)
+      const fitsQueue = response.write(chunk)
       speech.sentBytes += chunk.length
-      if (!isTaken) await once(response, 'drain', { signal }).catch(() => undefined)
+      if (!fitsQueue) await once(response, 'drain', { signal }).catch(() => undefined)
       if (response.destroyed) return
       await wait(numberIn('pace', 5))
     }
@@ -121,7 +121,7 @@ export function createVendorSpeech() {
   return { answer, enter, soundOf, speeches: () => speeches.map((speech) => ({ ...speech })) }
 }
 
-/** What a text asks for as `vendor:word` or `vendor:word=value`. */
+/** Returns the directives `vendor:name` and `vendor:name=value` of a text. */
 export function wordsIn(input: string): Map<string, string | undefined> {
   return new Map(
     [...input.matchAll(/\bvendor:([a-z0-9-]+)(?:=(\w+))?/g)].map(([, word = '', value]) => [word, value]),

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import { Busboy } from '@fastify/busboy'
 
-/** One recording the vendor was asked to write down, and how far it got. */
+/** A requested transcription and its progress. */
 interface VendorTranscription {
   task: 'transcribe' | 'translate'
   fields: Record<string, string[]>
@@ -24,7 +24,7 @@ interface VendorSegment {
 
 const secondsEach = 1.5
 
-/** Times and texts that no reader should be shown as they are. */
+/** Figures that must not be passed on unchanged. */
 const oddSegments: VendorSegment[] = [
   { start: -0.4, end: 1.0005, text: ' before the start' },
   { start: 0.5, end: 1.2, text: ' over the one before --> with <b>marks</b> & more' },
@@ -35,8 +35,8 @@ const oddSegments: VendorSegment[] = [
 ]
 
 /**
- * The vendor's `/v1/audio/transcriptions` and `/v1/audio/translations`: what it makes out follows from the bytes it is
- * sent. Words in the prompt ask for faults.
+ * The vendor's `/v1/audio/transcriptions` and `/v1/audio/translations`: the transcript is derived from the bytes.
+ * Directives in the prompt inject faults.
  */
 export function createVendorTranscription() {
   const transcriptions: VendorTranscription[] = []
@@ -69,7 +69,7 @@ export function createVendorTranscription() {
     }
     if (words.has('500')) return refuse(500, 'server_error')
     if (words.has('busy')) return refuse(429, 'rate_limit_exceeded')
-    // The first request with a recording fails, its repeat does not.
+    // Only the first request with a recording fails.
     if (words.has('500-once') && isFirst) return refuse(500, 'server_error')
     if (words.has('busy-once') && isFirst) return refuse(429, 'rate_limit_exceeded')
     if (words.has('moderated')) return refuse(400, 'content_policy_violation')
@@ -105,10 +105,10 @@ export function createVendorTranscription() {
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify(words.has('no-text') ? {} : { text, ...(isVerbose && verbose) }))
 
-    async function stream(told: string): Promise<void> {
+    async function stream(transcript: string): Promise<void> {
       const send = (event: unknown) => response.write(`data: ${JSON.stringify(event)}\n\n`)
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      for (const [index, delta] of (told.match(/\S+\s*/g) ?? []).entries()) {
+      for (const [index, delta] of (transcript.match(/\S+\s*/g) ?? []).entries()) {
         if (index === 2 && words.has('die')) return cut()
         if (index === 2 && words.has('stall')) return
         if (index === 2 && words.has('complain')) {
@@ -122,7 +122,7 @@ export function createVendorTranscription() {
         if (response.destroyed) return
       }
       asked.state = 'finished'
-      send({ type: 'transcript.text.done', text: told })
+      send({ type: 'transcript.text.done', text: transcript })
       response.end('data: [DONE]\n\n')
     }
   }
@@ -130,7 +130,7 @@ export function createVendorTranscription() {
   return { answer, transcriptions: () => transcriptions.map((each) => ({ ...each })) }
 }
 
-/** Reads a form to its end; the recording is measured and dropped. */
+/** Reads a form; only the size of the recording is used. */
 async function read(
   task: VendorTranscription['task'],
   request: IncomingMessage,

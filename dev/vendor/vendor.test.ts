@@ -54,7 +54,7 @@ test('a job is accepted as JSON or multipart, and ends by the clock', async () =
   ])
 })
 
-test('the key makes one job of many submits, unless told otherwise', async () => {
+test('the idempotency key makes one job of many submits, unless disabled', async () => {
   await start()
   const first = await submit('a cat', 'k')
   expect((await submit('a cat', 'k')).body['id']).toBe(first.body['id'])
@@ -67,7 +67,7 @@ test('the key makes one job of many submits, unless told otherwise', async () =>
   expect(vendor.jobs()).toHaveLength(2)
 })
 
-test('faults run down as they are used', async () => {
+test('fault counts decrease as they are used', async () => {
   await start()
   Object.assign(vendor.faults, { busySubmits: 1, failedSubmits: 1, failCode: 'server_error' })
   expect([(await submit('a')).status, (await submit('a')).status]).toEqual([429, 500])
@@ -92,7 +92,7 @@ test('a request without a token or a prompt is refused', async () => {
   expect(await submit('')).toMatchObject({ status: 400, body: { error: { param: 'prompt' } } })
 })
 
-test('many jobs at once are no burden', async () => {
+test('many concurrent jobs are accepted', async () => {
   await start()
   const submitMany = async (): Promise<void> => {
     for (let count = 0; count < 25; count += 1) await submit('a cat')
@@ -101,14 +101,14 @@ test('many jobs at once are no burden', async () => {
   expect(vendor.jobs()).toHaveLength(500)
 })
 
-test('it runs on its own, under control over HTTP', async () => {
+test('the vendor runs as a process and is controlled over HTTP', async () => {
   await start()
   const path = new URL('main.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [path, '--port', '0', '--duration-ms', '5'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  const { url } = JSON.parse(line.toString()) as { url: string }
+  const [output] = (await once(child.stdout, 'data')) as [Buffer]
+  const { url } = JSON.parse(output.toString()) as { url: string }
   const faults = await fetch(`${url}/_vendor/faults`, { method: 'PUT', body: '{"busySubmits":2}' })
   expect(await faults.json()).toMatchObject({ busySubmits: 2 })
   expect((await fetch(`${url}/_vendor/faults`, { method: 'PUT', body: '{"bussy":2}' })).status).toBe(400)

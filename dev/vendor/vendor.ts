@@ -6,16 +6,17 @@ import { answerJson, hasBearer, refuseJson } from './answer-json.ts'
 import { noFaults, type VendorCounts, type VendorFaults } from './control.ts'
 import { createVendorDialogue, type DialogueRequest, type VendorTurn } from './dialogue.ts'
 import { createGeminiSpeech, isGeminiSpeech } from './gemini-speech.ts'
-import { createJobBook, type VendorJob } from './job-book.ts'
+import { createJobStore } from './job-store.ts'
+import type { VendorJob } from './job.ts'
 import { protocols } from './protocols.ts'
 import { readText } from './read-create.ts'
 import { createVendorSpeech } from './speech.ts'
 import { createVendorTranscription } from './transcription.ts'
 
 export interface VendorOptions {
-  /** 0 or absent picks a free one. */
+  /** 0 or absent uses a free port. */
   port?: number
-  /** The token to ask for, in whatever header a protocol has it; without it any will do. */
+  /** The required token; any is accepted without it. */
   apiKey?: string
   durationMs?: number
   honoursIdempotencyKey?: boolean
@@ -24,40 +25,40 @@ export interface VendorOptions {
 export interface Vendor {
   url: string
   faults: VendorFaults
-  /** The provider kinds whose protocols it speaks. */
+  /** The provider kinds of its protocols. */
   kinds: string[]
   jobs: () => VendorJob[]
-  /** Ends all jobs that were never to finish, one after the other over this time. */
+  /** Ends all jobs that never finish, one after the other over this time. */
   release: (overMs: number) => void
   counts: () => VendorCounts
   speeches: ReturnType<typeof createVendorSpeech>['speeches']
-  /** Turns of conversations with a model that talks. */
+  /** Conversation turns of chat with audio. */
   turns: () => VendorTurn[]
   transcriptions: ReturnType<typeof createVendorTranscription>['transcriptions']
   close: () => Promise<void>
 }
 
-/** Starts a vendor that speaks every protocol of faces.ts, keeps its jobs in memory and makes up their progress. */
+/** Starts a vendor with every protocol of protocols.ts. Jobs are in memory, and their progress is simulated. */
 export async function startVendor(options: VendorOptions = {}): Promise<Vendor> {
   const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const book = createJobBook({
+  const store = createJobStore({
     url,
     apiKey: options.apiKey,
     durationMs: options.durationMs ?? 300,
     honoursIdempotencyKey: options.honoursIdempotencyKey ?? true,
     sample: await readFile(new URL('sample.mp4', import.meta.url)),
   })
-  const { faults, counts } = book
+  const { faults, counts } = store
   const speech = createVendorSpeech()
   const geminiSpeech = createGeminiSpeech(speech, options.apiKey)
   const dialogue = createVendorDialogue(speech.soundOf)
   const transcription = createVendorTranscription()
-  const spoken = protocols.map((createProtocol) => createProtocol(book))
+  const served = protocols.map((createProtocol) => createProtocol(store))
 
   const server = createServer((request, response) => {
     answer(request, response).catch(() => request.socket.destroy())
   })
-  // Longer than any client keeps a connection, so that no request meets one that is just closing.
+  // Longer than clients reuse connections, so that no request meets a closing one.
   server.keepAliveTimeout = 60_000
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -71,14 +72,14 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     }
     counts.underWay += 1
     response.once('close', () => (counts.underWay -= 1))
-    const protocol = spoken.find(({ takes }) => takes(request.method ?? '', asked))
+    const protocol = served.find(({ accepts }) => accepts(request.method ?? '', asked))
     await (protocol === undefined
       ? answerOther(request, response, asked)
       : protocol.answer(request, response, asked))
     if (response.statusCode === 401) counts.unauthorized += 1
   }
 
-  /** Words and sound, which have no jobs. */
+  /** Text and audio, which have no jobs. */
   async function answerOther(request: IncomingMessage, response: ServerResponse, asked: URL): Promise<void> {
     if (isGeminiSpeech(asked)) return geminiSpeech.answer(request, response, asked)
     if (!hasBearer(request.headers.authorization, options.apiKey)) {
@@ -94,7 +95,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     refuseJson(response, 404, 'not_found')
   }
 
-  /** Answers the last message in quotes, as models will; `vendor:chat-fail` in it makes this fail instead. */
+  /** Returns the last message in quotes; `vendor:chat-fail` in it makes the call fail. */
   async function chat(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const asked = JSON.parse(await readText(request)) as DialogueRequest
     const host = request.headers.host ?? ''
@@ -109,10 +110,10 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     })
   }
 
-  /** The same control that a test in this process has, for one that runs the vendor on its own. */
+  /** The control API for a vendor that runs as its own process. */
   async function control(asked: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const route = `${request.method} ${asked.pathname}`
-    if (route === 'GET /_vendor/jobs') return answerJson(response, 200, book.jobs())
+    if (route === 'GET /_vendor/jobs') return answerJson(response, 200, store.jobs())
     if (route === 'GET /_vendor/counts') return answerJson(response, 200, counts)
     if (route !== 'PUT /_vendor/faults') return refuseJson(response, 404, 'not_found')
     const wanted: unknown = JSON.parse(await readText(request))
@@ -132,9 +133,9 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
   return {
     url: url(),
     faults,
-    kinds: spoken.map(({ kind }) => kind),
-    jobs: book.jobs,
-    release: book.release,
+    kinds: served.map(({ kind }) => kind),
+    jobs: store.jobs,
+    release: store.release,
     counts: () => ({ ...counts }),
     speeches: speech.speeches,
     turns: dialogue.turns,

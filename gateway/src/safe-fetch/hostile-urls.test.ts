@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 import { createSafeFetch, SafeFetchError } from './safe-fetch.ts'
 
-/** Every way we know to write "this machine"; a careless client connects to most of them. */
+/** Every known way to write the local machine; a careless client connects to most of them. */
 const loopbackHosts = [
   '127.0.0.1',
   '127.1',
@@ -103,7 +103,7 @@ const privateIPv6 = [
   '[v1.127.0.0.1]',
 ]
 
-/** Names that the injected resolver knows; each leads somewhere private. */
+/** Names of the injected resolver; each has a private address. */
 const hostileNames: Record<string, string[]> = {
   'loopback.example.com': ['127.0.0.1'],
   'loopback6.example.com': ['::1'],
@@ -246,7 +246,7 @@ let canaryPort: number
 let canaryConnections = 0
 let canaryRequests = 0
 
-/** An origin that the operator exempted; it redirects to whatever its query says. */
+/** An exempt origin that redirects to the URL in its query. */
 let redirector: Server
 let redirectorOrigin: string
 
@@ -298,8 +298,8 @@ describe('hostile URLs', () => {
   })
 
   it('reach nothing as the target of a redirect from an exempt origin', async () => {
-    // Relative ones lead back to the exempt origin, which is where they belong, and no header can
-    // carry a control character.
+    // Relative redirects lead back to the exempt origin, and no header can
+    // have a control character.
     const candidates = hostileUrls.filter(
       (url) =>
         URL.parse(withPort(url), redirectorOrigin)?.origin !== redirectorOrigin && !/\p{Control}/u.test(url),
@@ -321,7 +321,7 @@ describe('hostile URLs', () => {
 })
 
 describe('a name that changes its address between check and use', () => {
-  // Allocated to nobody, so that the test sends nothing to a stranger.
+  // Unallocated, so that the test sends nothing to another party.
   const unroutable = '2d00::1'
 
   it.each([
@@ -420,7 +420,7 @@ function withPort(url: string): string {
   return url.replaceAll('PORT', String(canaryPort))
 }
 
-/** The canary's port counts as open here, so that nothing but the address rules stands before it. */
+/** The canary's port is allowed here, so that only the address rules protect it. */
 async function reasonFor(url: string, ports: number[] | undefined = [80, 443, canaryPort]): Promise<string> {
   const fetcher = createSafeFetch({
     allowOrigins: [redirectorOrigin],
@@ -438,12 +438,12 @@ async function reasonFor(url: string, ports: number[] | undefined = [80, 443, ca
   }
 }
 
-/** What the fetcher is measured against: the platform's own client, with no rules at all. */
+/** For comparison: the platform's own client without any rules. */
 async function careless(url: string): Promise<void> {
   try {
     await (await fetch(url)).text()
   } catch {
-    // Some spellings are not valid URLs to anyone.
+    // Some spellings are not valid URLs.
   }
 }
 

@@ -145,7 +145,7 @@ function expectSameAsIpaddr(address: string) {
   expect(isPublicAddress(address), address).toBe(isPublicByIpaddr(address))
 }
 
-/** The second opinion: unicast by ipaddr.js, within what we knowingly narrow. */
+/** A second implementation: unicast by ipaddr.js, minus the ranges that we also exclude. */
 function isPublicByIpaddr(address: string): boolean {
   if (address === '168.63.129.16') return false
   const parsed = ipaddr.parse(address)

@@ -1,9 +1,9 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 /**
- * Everything inside the routable space that is not an ordinary host on the public internet, from the
+ * All ranges of the routable space that are not ordinary hosts on the public internet, from the
  * IANA special-purpose registries. Tunnels and translators (6to4, Teredo, local NAT64) are refused
- * whole: no media lives there, and each is a second way to write a private address.
+ * completely: they hold no media, and each is another way to write a private address.
  */
 const refusedIPv4 = [
   ['0.0.0.0', 8],
@@ -28,7 +28,7 @@ const refusedIPv4 = [
   ['168.63.129.16', 32],
 ] as const
 
-/** IPv6 is the other way round: only the allocated global block counts, minus these parts of it. */
+/** For IPv6 only the allocated global block is public, minus these parts of it. */
 const globalIPv6 = ['2000::', 3] as const
 
 const refusedIPv6 = [
@@ -49,7 +49,7 @@ globalUnicast.addSubnet(...globalIPv6, 'ipv6')
 /** Whether an IP address, as text without brackets, is an ordinary public host that we may connect to. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !refused.check(address, 'ipv4')
-  // A zone names one of our own interfaces, so a zoned address is never a public one.
+  // A zone is a local interface, so a zoned address is never public.
   if (!isIPv6(address) || address.includes('%')) return false
   const embedded = embeddedIPv4(address)
   if (embedded !== undefined) return isPublicAddress(embedded)

@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   vi.useRealTimers()
-  // Whatever a test did to a transfer, no connection may outlive it.
+  // No connection may outlive its test.
   await expect.poll(() => connectionCount(server)).toBe(0)
 })
 
@@ -140,7 +140,7 @@ describe('a transfer from an exempt origin', () => {
   })
 })
 
-describe('an answer that is of no use', () => {
+describe('an unusable response', () => {
   it.each([201, 204, 206, 304, 401, 404, 500, 503])('status %i is refused', async (status) => {
     answer = (_request, response) => response.writeHead(status).end()
     await expectReason(fetcher().open(origin, roomy), 'bad_status')
@@ -251,7 +251,7 @@ describe('the time budgets', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     const { stream } = await fetcher({ totalTimeoutMs: 86_400_000 }).open(origin, roomy)
     await once(stream, 'readable')
-    // Nothing is asked of the sender once the buffer is full.
+    // The sender is paused once the buffer is full.
     while (stream.readableLength < stream.readableHighWaterMark)
       await new Promise((resolve) => setImmediate(resolve))
     vi.advanceTimersByTime(3_600_000)
@@ -352,7 +352,7 @@ function fetcher(options: Partial<Parameters<typeof createSafeFetch>[0]> = {}) {
   return createSafeFetch({ allowOrigins: [origin], ...options })
 }
 
-/** Writes one piece after another until the other side has had enough. */
+/** Writes chunks until the other side stops. */
 async function repeat(response: ServerResponse, piece: string, everyMs: number) {
   while (!response.destroyed) {
     response.write(piece)
@@ -382,7 +382,7 @@ async function connectionCount(listener: TcpServer): Promise<number> {
   return await promise
 }
 
-/** A certificate for one name, made on the spot so that no private key lies in the repository. */
+/** Creates a certificate for one name, so that the repository contains no private key. */
 function selfSigned(name: string): { key: string; certificate: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = der(0x30, Buffer.from('06082a8648ce3d040302', 'hex'))

@@ -9,20 +9,20 @@ import { concurrencyLimitPerKey } from '../platform/concurrency-limit.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /**
- * Why nothing usable came back from outside.
+ * The reasons why a fetch failed.
  *
- * - `blocked`: the URL, or a place it led to, is not one we go to. Nothing was sent there.
+ * - `blocked`: the URL, or a redirect target, is not allowed. Nothing was sent there.
  * - `unreachable`: no such host, no connection, or the connection broke.
- * - `too_large`: more bytes than the caller of the fetcher allowed.
- * - `bad_status`: the host answered, but not with a plain 200.
- * - `timeout`: one of the time budgets ran out.
+ * - `too_large`: the body exceeds the size limit of the caller.
+ * - `bad_status`: the response is not a plain 200.
+ * - `timeout`: one of the time limits was exceeded.
  */
 type SafeFetchReason = 'blocked' | 'unreachable' | 'too_large' | 'bad_status' | 'timeout'
 
-/** Messages never name a resolved address: they may reach the person who chose the URL. */
+/** Messages never contain a resolved address, because they may reach the person who chose the URL. */
 export class SafeFetchError extends Error {
   readonly reason: SafeFetchReason
-  /** What the host answered, where that was the trouble. */
+  /** The HTTP status, for `bad_status`. */
   readonly status: number | undefined
 
   constructor(reason: SafeFetchReason, message: string, options?: { cause?: unknown; status?: number }) {
@@ -42,7 +42,7 @@ interface SafeFetchOptions {
   /** Exact origins exempt from the port and address rules: the operator's own storage or test servers. */
   allowOrigins: string[]
   resolve?: (hostname: string) => Promise<ResolvedAddress[]>
-  /** Ports open to every origin. */
+  /** Ports allowed for every origin. */
   ports?: number[]
   /** Budget for the name lookup, and again for the connection with its TLS handshake. */
   connectTimeoutMs?: number
@@ -50,17 +50,17 @@ interface SafeFetchOptions {
   headersTimeoutMs?: number
   /** Bodies open at once from one origin; others wait, so that a burst of large files stays small in memory. */
   bodiesPerOriginMax?: number
-  /** From `open`, or from its turn, to the last byte, redirects included. */
+  /** From `open`, or from the end of the wait for a slot, to the last byte, redirects included. */
   totalTimeoutMs?: number
-  /** What a body must average, once `slowGraceMs` of waiting for it have passed. */
+  /** The minimum average rate of a body after `slowGraceMs` of waiting. */
   minBytesPerSecond?: number
-  /** Also the longest silence tolerated within a body. */
+  /** Also the stall timeout of a body. */
   slowGraceMs?: number
 }
 
 interface FetchLimits {
   sizeBytesMax: number
-  /** For who has followed some already; three otherwise. */
+  /** The remaining redirects; default three. */
   redirectsMax?: number
   signal?: AbortSignal
 }
@@ -69,7 +69,7 @@ interface FetchedBody {
   /** Errors with `SafeFetchError`, or with the reason of the caller's own signal. */
   stream: Readable
   contentType: string | undefined
-  /** Where the body came from in the end, after redirects. */
+  /** The final URL after redirects. */
   url: string
 }
 
@@ -80,7 +80,7 @@ export interface SafeFetch {
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 const mostRedirects = 3
 
-/** The only way to fetch a URL that somebody else chose. */
+/** Fetches a URL that was chosen by a user or a vendor; no other code may do that. */
 export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   const {
     resolve = resolveAll,
@@ -93,7 +93,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     slowGraceMs = 5_000,
   } = options
   const exemptOrigins = new Set(options.allowOrigins.map(originOf))
-  // By origin, so that one slow host keeps nobody waiting but those who chose it.
+  // Per origin, so that a slow host delays only its own downloads.
   const takeTurn = concurrencyLimitPerKey(bodiesPerOriginMax)
 
   async function open(url: string, limits: FetchLimits): Promise<FetchedBody> {
@@ -156,7 +156,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     return target
   }
 
-  /** Everything that can be told from the URL alone. */
+  /** Checks everything that depends on the URL alone. */
   function permittedUrl(text: string, base?: URL): URL {
     const url = URL.parse(text, base?.href)
     if (url === null) throw new SafeFetchError('blocked', 'not a valid URL')
@@ -168,9 +168,9 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     }
     url.hash = ''
     if (exemptOrigins.has(url.origin)) return url
-    if (!ports.includes(portOf(url))) throw new SafeFetchError('blocked', 'this port is not fetched from')
+    if (!ports.includes(portOf(url))) throw new SafeFetchError('blocked', 'this port is not allowed')
     const hostname = hostnameOf(url)
-    // Names of one label, and names ending in a dot, mean something only inside somebody's own network.
+    // Names of one label, and names ending in a dot, exist only in local networks.
     if (isIP(hostname) === 0 && (!hostname.includes('.') || hostname.endsWith('.'))) {
       throw new SafeFetchError('blocked', 'the host is not a full public name')
     }
@@ -211,7 +211,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
    * the Host header and the TLS name stay the URL's own.
    */
   function connectOnlyTo(url: URL, addresses: ResolvedAddress[]): Client {
-    // Never asked about literal addresses, which is why those are checked before it comes to this.
+    // Not called for literal addresses, which are therefore checked earlier.
     const pinnedLookup: LookupFunction = (_hostname, lookupOptions, callback) => {
       const [first] = addresses
       if (lookupOptions.all === true) callback(null, addresses)
@@ -243,7 +243,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
           finish()
         }
         socket.on('error', (error) => settle(() => callback(error, null)))
-        // Belt and braces: whatever the lookup did, this is where the connection really went.
+        // A second check on the address that the connection really has.
         socket.once('connect', () => {
           if (!isExempt && !isPublicAddress(socket.remoteAddress ?? '')) socket.destroy(notPublic())
         })
@@ -263,11 +263,11 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
         headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'kinora' },
         reset: true,
         signal: stop.signal,
-        // The budgets of this file count instead: undici's own timers are too coarse for short ones.
+        // The time limits of this file apply instead, because undici's timers are too coarse.
         headersTimeout: 0,
         bodyTimeout: 0,
       })
-      // A body that is thrown away unread must not bring the process down when its connection goes.
+      // An unread body must not crash the process when its connection closes.
       answer.body.on('error', ignoreError)
       return answer
     } finally {
@@ -281,7 +281,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     stop: AbortController,
   ): Readable {
     const stream = Readable.from(metered(answer.body, sizeBytesMax, stop), { objectMode: false })
-    // The budgets may run out before the caller has attached a listener; whoever reads still sees the error.
+    // A time limit may be exceeded before the caller attaches a listener; the error stays on the stream.
     stream.on('error', ignoreError)
     const stopReading = () => stream.destroy(asError(stop.signal.reason))
     stop.signal.addEventListener('abort', stopReading)
@@ -292,7 +292,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     return stream
   }
 
-  /** Counts bytes and the time spent waiting for them. The time a slow reader takes is not the sender's fault. */
+  /** Counts bytes and the time spent waiting for the sender. The time of a slow reader does not count. */
   async function* metered(
     body: Readable,
     sizeBytesMax: number,
@@ -323,7 +323,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   return { open }
 }
 
-/** Only a plain, whole, unencoded body is of use: decoding would let a small answer grow without bound. */
+/** Accepts only complete, unencoded bodies: a compressed one could grow without bound. */
 function assertUsable(answer: Dispatcher.ResponseData, sizeBytesMax: number): void {
   if (answer.statusCode !== 200) {
     const status = answer.statusCode
@@ -331,7 +331,7 @@ function assertUsable(answer: Dispatcher.ResponseData, sizeBytesMax: number): vo
   }
   const encoding = headerOf(answer, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
   if (encoding !== 'identity' && encoding !== '') {
-    throw new SafeFetchError('bad_status', 'the host answered with a content encoding it was not offered')
+    throw new SafeFetchError('bad_status', 'the host answered with a content encoding that was not offered')
   }
   if (Number(headerOf(answer, 'content-length') ?? 0) > sizeBytesMax) throw tooLarge(sizeBytesMax)
 }
@@ -350,7 +350,7 @@ function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80
 }
 
-/** Strict, since a mistyped exemption would silently exempt something else. */
+/** Strict, because a mistyped exemption could silently exempt something else. */
 function originOf(text: string): string {
   const url = URL.parse(text)
   const isOrigin =
@@ -377,7 +377,7 @@ function tooLarge(sizeBytesMax: number): SafeFetchError {
   return new SafeFetchError('too_large', `the body is larger than ${sizeBytesMax} bytes`)
 }
 
-/** What went wrong, in our words. An abort explains every error that follows from it. */
+/** Converts an error to a `SafeFetchError`. After an abort its reason replaces any later error. */
 function explained(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof SafeFetchError) return error
   if (signal.aborted) return signal.reason

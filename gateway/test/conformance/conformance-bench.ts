@@ -1,4 +1,4 @@
-/** A simulated vendor and an adapter for it, and the steps that guarantees of conformance.ts are tried in. */
+/** A simulated vendor with an adapter, and the steps that the guarantees of conformance.ts use. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Value } from 'typebox/value'
 import { expect, vi } from 'vitest'
 
-import { accountWords } from '../../../dev/vendor/control.ts'
+import { accountSecrets } from '../../../dev/vendor/control.ts'
 import { startVendor, type Vendor, type VendorOptions } from '../../../dev/vendor/vendor.ts'
 import { ProviderFailure } from '../../src/providers/port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../../src/providers/port/video.ts'
@@ -14,19 +14,19 @@ import { protocols } from '../../src/providers/registry.ts'
 import { jobForTest } from '../kit/job-for-test.ts'
 import { listenForTest } from '../kit/listen-for-test.ts'
 
-/** How a protocol is set up to be tried. */
+/** A protocol under test. */
 export interface Speaker {
-  /** The protocol as `providers/registry.ts` has it. */
+  /** The protocol name of `providers/registry.ts`. */
   kind: string
-  /** Which of its variants, where there are several. */
+  /** The variant, if there are several. */
   variant?: string
-  /** A model, named as this vendor names them. */
+  /** A model by the vendor's name. */
   model: string
-  /** What its settings are to be where that is not their default. */
+  /** Settings that differ from the defaults. */
   own?: Record<string, unknown>
-  /** Below the vendor's address. */
+  /** The path below the vendor's URL. */
   basePath?: string
-  /** The guarantees that its protocol leaves no room for, by name, each with the reason. */
+  /** Guarantees that the protocol cannot give, with the reasons. */
   cannot: Record<string, string>
 }
 
@@ -34,11 +34,11 @@ export const apiKey = 'Rk3vQ9-conformance'
 export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 export const sample = await readFile(new URL('../../../dev/vendor/sample.mp4', import.meta.url))
 
-/** Long enough for anything that works, and no test waits for it. */
+/** Long enough for every successful call; no test waits for it. */
 export const patientMs = 10_000
-/** What a connection is given that is never made. */
+/** The timeout of a connection that never succeeds. */
 export const shortMs = 200
-/** How late a call may notice that its time is over. */
+/** How late a call may notice its timeout. */
 const graceMs = 3000
 
 interface Changes {
@@ -52,17 +52,17 @@ export interface Bench extends AsyncDisposable {
   video: VideoProvider
   connect: (changes: Changes) => VideoProvider
   job: (words?: string) => VideoJob
-  /** Makes a call, and sees to it that it ends in time and in nothing but a value or a clean failure. */
+  /** Makes a call and asserts that it ends in time, with a value or a `ProviderFailure`. */
   attempt: <Value>(
     call: (signal: AbortSignal) => Promise<Value>,
     signal?: AbortSignal,
   ) => Promise<Value | ProviderFailure>
-  /** The same for a call that has to work. */
+  /** Like `call`, but the call must succeed. */
   succeed: <Value>(call: (signal: AbortSignal) => Promise<Value>) => Promise<Value>
   expectClean: (text: string) => void
 }
 
-/** The adapter of a protocol, for a vendor at an address. */
+/** Connects the adapter of a protocol to a vendor. */
 export function connectTo(speaker: Speaker, vendorUrl: string, changes: Changes = {}): VideoProvider {
   const protocol = protocols[speaker.kind]
   if (protocol === undefined) throw new Error(`there is no protocol ${speaker.kind}`)
@@ -86,7 +86,7 @@ export function connectTo(speaker: Speaker, vendorUrl: string, changes: Changes 
 export async function openBench(speaker: Speaker, options: VendorOptions = {}): Promise<Bench> {
   const vendor = await startVendor({ apiKey, durationMs: 0, ...options })
   const { host, port } = new URL(vendor.url)
-  const secrets = [apiKey, host, port, ...accountWords]
+  const secrets = [apiKey, host, port, ...accountSecrets]
   const connect: Bench['connect'] = (changes) => connectTo(speaker, vendor.url, changes)
 
   const expectClean = (text: string): void => {
@@ -120,7 +120,7 @@ export async function openBench(speaker: Speaker, options: VendorOptions = {}): 
       if (value instanceof ProviderFailure) throw value
       return value
     },
-    // A prompt of its own, because some protocols have nothing else to tell jobs apart by.
+    // A unique prompt, because some protocols have no other way to tell jobs apart.
     job: (words = '') =>
       jobForTest({
         taskId: `task-${(jobs += 1)}`,
@@ -136,7 +136,7 @@ export const kept = <Value extends Opaque>(value: Value): Value => JSON.parse(JS
 export const submitted = async ({ video, succeed, job }: Bench, words?: string): Promise<Opaque> =>
   kept(await succeed((signal) => video.submit(job(words), signal)))
 
-/** Checks until there is an outcome. A check that fails is made again, as the watch does, and tells nothing. */
+/** Polls until there is an outcome. Failed polls are repeated, as in production. */
 export async function outcomeOf(
   { video, attempt, expectClean }: Bench,
   ref: Opaque,
@@ -173,7 +173,7 @@ export async function resultOf(bench: Bench, ref: Opaque): Promise<Opaque> {
   return outcome.kind === 'done' ? outcome.result : null
 }
 
-/** The hash of what is fetched. Some faults make it more than anybody wants, and then its beginning will do. */
+/** Hashes the download; of an oversized one only the beginning. */
 export const download = (
   { video, attempt }: Bench,
   ref: Opaque,
@@ -197,7 +197,7 @@ export async function expectVideo(bench: Bench, ref: Opaque): Promise<void> {
 export const expectLeftAlone = ({ vendor }: Bench): Promise<void> =>
   vi.waitFor(() => expect(vendor.counts().underWay).toBe(0), { interval: 5, timeout: patientMs })
 
-/** A server that notes everything it is sent, and has a video for whoever asks. */
+/** A server that records its requests and returns a video. */
 export async function listenElsewhere() {
   const seen: string[] = []
   const server = await listenForTest((request, response, body) => {
@@ -207,6 +207,6 @@ export async function listenElsewhere() {
   return { ...server, seen }
 }
 
-/** The same reference or result, with the vendor's address exchanged for another one. */
+/** Replaces the vendor's URL in a reference or result. */
 export const pointedAt = (value: Opaque, from: string, to: string): Opaque =>
   JSON.parse(JSON.stringify(value).replaceAll(from, to)) as Opaque

@@ -2,7 +2,11 @@ import { type AddressInfo, createServer } from 'node:net'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { type DeadEnd, startBlackHole, startPlainPort } from '../../../dev/vendor/dead-ends.ts'
+import {
+  type UnreachablePort,
+  startBlackHole,
+  startPlainPort,
+} from '../../../dev/vendor/unreachable-ports.ts'
 import { startVendor } from '../../../dev/vendor/vendor.ts'
 import { protocols } from '../../src/providers/registry.ts'
 import { connectTo, type Speaker } from './conformance-bench.ts'
@@ -23,7 +27,7 @@ const goesByItself = 'its results go by themselves'
 
 const noCancel = 'there is no call for it'
 
-/** Protocols that need something said about how they are tried, or about what they have no room for. */
+/** Protocols with special settings or with guarantees that they cannot give. */
 const described: Speaker[] = [
   {
     kind: 'openai',
@@ -93,10 +97,10 @@ const described: Speaker[] = [
   },
 ]
 
-/** Spoken by a provider of our own, which its adapter is tested against. */
+/** The built-in provider's protocol, tested with that provider. */
 const elsewhere = ['local']
 
-/** Any other protocol, so that a new one is tried as soon as it is registered: its adapter tells by what it leaves out. */
+/** Every other registered protocol, so that new ones are tested automatically; missing methods show what they cannot do. */
 const plain = (kind: string): Speaker => {
   const speaker = { kind, model: 'maker/two' }
   const video = connectTo({ ...speaker, cannot: {} }, 'http://127.0.0.1:9')
@@ -114,7 +118,7 @@ const isPlain = (kind: string) => !elsewhere.includes(kind) && !described.some((
 const speakers = [...described, ...Object.keys(protocols).filter(isPlain).map(plain)]
 
 let deadEnds: DeadEnds
-const opened: DeadEnd[] = []
+const opened: UnreachablePort[] = []
 
 beforeAll(async () => {
   const [plain, hole] = await Promise.all([startPlainPort(), startBlackHole()])
@@ -128,7 +132,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all(opened.map((deadEnd) => deadEnd.close())))
 
-test('every protocol for videos is tried, and every face of the vendor', async () => {
+test('every video protocol is tested, and every protocol of the simulated vendor', async () => {
   const vendor = await startVendor()
   const tried = new Set(speakers.map(({ kind }) => kind))
   expect(new Set(vendor.kinds)).toEqual(tried)
@@ -136,18 +140,18 @@ test('every protocol for videos is tried, and every face of the vendor', async (
   await vendor.close()
 })
 
-test('what a protocol has no room for is one of the guarantees', () => {
+test('every exception of a protocol names an existing guarantee', () => {
   const names = new Set(guarantees.map(({ name }) => name))
   for (const name of speakers.flatMap(({ cannot }) => Object.keys(cannot))) expect(names).toContain(name)
 })
 
-// Nothing here takes a second; a machine that has much else to do may.
+// Every test takes less than a second on a free machine.
 const timing = { timeout: 120_000 }
 
 describe.concurrent.each(speakers)('$kind $variant', (speaker) => {
   for (const { name, holds } of guarantees) {
     const reason = speaker.cannot[name]
-    // What it cannot do has to fail: an exception that is needed no more would go unseen otherwise.
+    // An exception must fail, so that outdated exceptions are noticed.
     if (reason === undefined) test(name, timing, () => holds(speaker, deadEnds))
     else test.fails(`not: ${name}, because ${reason}`, timing, () => holds(speaker, deadEnds))
   }

@@ -1,5 +1,5 @@
 /**
- * What every adapter for videos guarantees, whatever its protocol: a table of guarantees, each of which is tried against
+ * The guarantees of every video adapter, whatever its protocol, as a table. Each is tested against
  * the simulated vendor over real connections.
  */
 import { Readable } from 'node:stream'
@@ -31,7 +31,7 @@ import {
   submitted,
 } from './conformance-bench.ts'
 
-/** Addresses at which no vendor is. */
+/** URLs without a vendor. */
 export interface DeadEnds {
   closedPort: string
   plainPort: string
@@ -43,7 +43,7 @@ interface Guarantee {
   holds: (speaker: Speaker, deadEnds: DeadEnds) => Promise<void>
 }
 
-/** What a submit that meets a fault ends in; undefined where it may go either way. */
+/** The outcome of a submit with a fault; undefined if both are possible. */
 const submitFailure: Record<FaultName, FailureKind | undefined> = {
   '500': 'unknown',
   '502-html': 'unknown',
@@ -63,12 +63,12 @@ const submitFailure: Record<FaultName, FailureKind | undefined> = {
   'done-then-404': undefined,
 }
 
-/** What a whole process may grow by while it is sent a gigabyte. */
+/** How much the process may grow while it receives a gigabyte. */
 const mostMemoryKilobytes = 200 * 1024
 
 const stalls = new Set<FaultName>(['silence', 'drip'])
 
-/** The same bench, where whoever meets a vendor that stalls gives up as soon as it does. */
+/** The same bench with calls that are aborted as soon as the vendor stalls. */
 const impatient = (bench: Bench, fault: FaultName): Bench => ({
   ...bench,
   attempt: async (call) => {
@@ -84,7 +84,7 @@ const impatient = (bench: Bench, fault: FaultName): Bench => ({
   },
 })
 
-/** Every fault wherever it can happen: the call fails cleanly, and the next one finds everything as it was. */
+/** Every fault at every possible point: the call fails cleanly, and the next call works. */
 const faultGuarantee = (fault: FaultName): Guarantee => ({
   name: `${fault} is survived wherever it happens`,
   holds: async (speaker) => {
@@ -147,7 +147,7 @@ export const guarantees: Guarantee[] = [
       const open = (signal: AbortSignal) => bench.video.openResult(ref, result, signal)
       const stream = await bench.succeed(open)
       expect(stream).toBeInstanceOf(Readable)
-      // What the two ends of a connection hold is all that is sent to a reader who does not read.
+      // Only the buffers of the connection are filled if the reader does not read.
       let poured = -1
       const isStill = () => poured === (poured = bench.vendor.counts().pouredBytes)
       await vi.waitUntil(isStill, { interval: 50, timeout: patientMs })

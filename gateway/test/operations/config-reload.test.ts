@@ -1,4 +1,4 @@
-/** The file of providers is changed under a gateway that runs, and what it offers follows. */
+/** A running gateway follows changes of the providers file. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ const write = (models: Record<string, unknown>) =>
     file,
     JSON.stringify({
       providers: {
-        // Nothing listens there.
+        // No server listens there.
         nobody: { kind: 'openai', baseUrl: 'http://127.0.0.1:9', apiKey: 'sk-none' },
         vendor: { kind: 'openai', baseUrl: vendor.url, apiKey: 'sk-vendor' },
       },
@@ -64,7 +64,7 @@ const statusOfSpeech = async () => {
   return response.status
 }
 
-test('price, state and route of a model follow the file with no restart', async () => {
+test('price, state and route of a model follow the file without a restart', async () => {
   expect(await idsOffered()).toContain('vidA2')
   const before = await quote()
   expect(await statusOfSpeech()).toBeGreaterThanOrEqual(500)

@@ -1,4 +1,4 @@
-/** Speech from a vendor that only knows plain samples: callers have every format all the same. */
+/** Speech from a vendor with only PCM: callers can still use every format. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { type IncomingMessage, request as httpRequest } from 'node:http'
@@ -36,7 +36,7 @@ const say = (body: object) =>
 const ask = (body: object) => askJson(`${gateway.url}/v1/audio/speech`, key.text, { ...hello, ...body })
 const requests = () => meteredRequestsOf(gateway.database.postgres, account)
 
-/** What an independent program takes the bytes for. */
+/** The format according to ffprobe. */
 const codecOf = async (bytes: Buffer, format: string | undefined) => {
   const given = format === 'pcm' ? ['-f', 's16le', '-ar', '24000', '-ac', '1'] : []
   const probing = promisify(execFile)('ffprobe', [
@@ -47,7 +47,7 @@ const codecOf = async (bytes: Buffer, format: string | undefined) => {
   return (await probing).stdout.trim()
 }
 
-test('every format is to be had, and mp3 without asking', async () => {
+test('every format is available, and mp3 is the default', async () => {
   const expected = [
     [undefined, 'audio/mpeg', 'mp3,24000,1'],
     ['mp3', 'audio/mpeg', 'mp3,24000,1'],
@@ -71,7 +71,7 @@ test('every format is to be had, and mp3 without asking', async () => {
   )
 })
 
-test('our voices have their own names there, and instructions go along', async () => {
+test("voices are sent by the vendor's names, with instructions", async () => {
   const model = 'chat-4o-mini-tts-2025-12-15'
   const response = await say({ model, voice: 'alloy', instructions: 'Whisper.', response_format: 'pcm' })
   expect(response.headers.get('x-ignored-params')).toBeNull()
@@ -91,7 +91,7 @@ test.each([
   expect((await requests()).at(-1)).toMatchObject({ outcome: 'failed', captured: 0 })
 })
 
-test('a listener who leaves stops the vendor', async () => {
+test('a client that disconnects stops the vendor', async () => {
   const asked = httpRequest(`${gateway.url}/v1/audio/speech`, { method: 'POST', agent: false, headers })
   const input = 'A story that goes on for quite a while vendor:stall'
   asked.end(JSON.stringify({ ...hello, input, response_format: 'wav' }))

@@ -1,4 +1,4 @@
-/** A provider's key that was set over the operators' API works, outlives the process, and is shown to nobody. */
+/** A provider key set with the admin API works, survives a restart, and is never shown. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
@@ -41,7 +41,7 @@ const speak = async (url: string) => {
 }
 const route = () => operator.call('setModelRoutes', { id: model, body: { routes: [{ provider: 'vendor' }] } })
 
-test('the vendor is asked with it, from the next request on', async () => {
+test('the vendor is called with the key from the next request on', async () => {
   await operator.call('setProvider', { id: 'vendor', body: { ...entry(), api_key: `${vendorKey}-not` } })
   await route()
   const before = vendor.speeches().length
@@ -52,20 +52,20 @@ test('the vendor is asked with it, from the next request on', async () => {
   expect(vendor.speeches().length).toBe(before + 1)
 })
 
-test('a gateway that starts anew has it, also with a newer secret before the one it was sealed under', async () => {
+test('a restarted gateway has the key, also with a newer secret in front of the one that sealed it', async () => {
   await using restarted = await startGateway(
     { CREDENTIAL_SECRETS: `${secondSecret},${firstSecret}` },
     gateway,
   )
   expect(await speak(restarted.url)).toBe(200)
-  // Set again it is sealed under the newer one, and the older one can go.
+  // Setting it again seals it under the newer secret, so the older one can be removed.
   const there = await createOperator(restarted, operator)
   await there.call('setProvider', { id: 'vendor', body: { ...entry(), api_key: vendorKey } })
   await using later = await startGateway({ CREDENTIAL_SECRETS: secondSecret }, gateway)
   expect(await speak(later.url)).toBe(200)
 })
 
-test('where no secret opens it, the provider gets nothing and says why, and the gateway runs', async () => {
+test('if no secret opens the key, the provider is disabled with a reason, and the gateway runs', async () => {
   await using other = await startGateway(
     { CREDENTIAL_SECRETS: 'some-other-secret-of-32-characters' },
     gateway,
@@ -80,7 +80,7 @@ test('where no secret opens it, the provider gets nothing and says why, and the 
   expect(await speak(other.url)).not.toBe(200)
 })
 
-test('it is in no answer, no table and no log of requests, in whatever form', async () => {
+test('the key is in no response, no table and no request log, in any form', async () => {
   const everything: [Parameters<Operator['ask']>[0], Given][] = [
     ['setProvider', { id: 'vendor', body: { ...entry(), api_key: vendorKey } }],
     ['setProvider', { id: 'vendor', body: { ...entry(), api_key: `${vendorKey} ` } }],
@@ -104,7 +104,7 @@ test('it is in no answer, no table and no log of requests, in whatever form', as
     const { body, headers } = await operator.ask(operation, given)
     answers.push(JSON.stringify([body, Object.fromEntries(headers)]))
   }
-  // Without it no answer would be worth searching.
+  // The search would be useless without it.
   expect(answers.filter((answer) => answer.includes('…4963')).length).toBeGreaterThanOrEqual(4)
   expect(answers.filter((answer) => answer.includes(vendorKey))).toEqual([])
   const logged = async () =>
@@ -119,7 +119,7 @@ test('it is in no answer, no table and no log of requests, in whatever form', as
   ]) {
     expect(await tablesWith(gateway, form)).toEqual([])
   }
-  // What is there is found: the hint as text, and the seal as bytes.
+  // The search works: it finds the hint as text and the sealed key as bytes.
   expect(await tablesWith(gateway, '…4963')).toEqual(['audit_log', 'provider_configs'])
   const { rows } = await gateway.database.postgres.query<{ seal: string }>(
     "select encode(credential, 'hex') as seal from provider_configs where name = 'vendor'",

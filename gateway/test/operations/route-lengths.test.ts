@@ -1,4 +1,4 @@
-/** A model whose vendors make only some lengths: what is charged is what is made. */
+/** A model whose vendors make only some lengths: the charged length is the made length. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { askJson, pixelUri } from '../kit/answers.ts'
@@ -28,7 +28,7 @@ test.each([
   { asked: '4', made: '4' },
   { asked: '5', made: '6' },
   { asked: '7', made: '8' },
-])('$asked seconds become $made, on the quote and on the task alike', async ({ asked, made }) => {
+])('$asked seconds become $made, on the quote and on the task', async ({ asked, made }) => {
   const order = { model: 'vidA_3_1', prompt: 'A whale', seconds: asked, size: '16x9', ...image }
   const quote = await create(order, '?dry_run=true')
   expect(quote.body).toMatchObject({ parameters: { seconds: Number(made) } })
@@ -40,7 +40,7 @@ test.each([
   expect(rows).toEqual([{ seconds: made, hold: Number(made) * 200_000 }])
 })
 
-test('a length that nobody makes is refused, with the longest there is', async () => {
+test('an unsupported length is refused, and the message has the longest one', async () => {
   const { status, body } = await create({
     model: 'vidA_3_1',
     prompt: 'A whale',
@@ -56,7 +56,7 @@ test('a length that nobody makes is refused, with the longest there is', async (
   })
 })
 
-test('a size that nobody makes is refused', async () => {
+test('an unsupported size is refused', async () => {
   const { status, body } = await create({ model: 'vidB-2', prompt: 'A whale', seconds: '4', size: '480x480' })
   expect(status).toBe(400)
   expect(body['error']).toMatchObject({ code: 'invalid_parameter', param: 'size' })

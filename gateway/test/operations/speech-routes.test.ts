@@ -1,4 +1,4 @@
-/** Several providers behind one model, asked while the caller waits: who answers when one of them does not. */
+/** Failover between providers of one model while the client waits. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +17,7 @@ const modelOfOne = 'ttsB-3.1-flash-tts-preview'
 const talker = 'chat-4o-audio-preview'
 const often = { interval: 20 }
 
-/** A vendor that says its name. What it answers and whether it is there can be changed. */
+/** A vendor whose speech is its name. Its responses and availability can be changed. */
 const startSpeaker = async (name: string) => {
   const speaker = {
     name,
@@ -26,10 +26,10 @@ const startSpeaker = async (name: string) => {
     lastCallMs: 0,
     shortestGapMs: Infinity,
     status: 200,
-    /** Answers this once, then `status`. */
+    /** Returned once, then `status`. */
     statusOnce: undefined as number | undefined,
     headers: {} as Record<string, string>,
-    /** Where given, answers wait for it. */
+    /** If set, responses wait for it. */
     hold: undefined as Promise<void> | undefined,
     leave: () => Promise.resolve(),
     comeBack: () => Promise.resolve(),
@@ -76,7 +76,7 @@ let gateway: TestGateway
 let environment: Record<string, string>
 let key: Awaited<ReturnType<typeof createSpender>>
 
-/** The first is a vendor's, the second of our own kind, which follows no instructions. */
+/** The first is a vendor, the second the built-in kind, which does not follow instructions. */
 const setUp = () => ({
   providers: {
     first: { kind: 'openai', baseUrl: first.url, apiKey: 'one' },
@@ -108,7 +108,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Every test finds both well, and neither asked. */
+/** Every test starts with healthy providers and without calls. */
 beforeEach(async () => {
   const { postgres } = gateway.database
   for (const speaker of [first, second]) {
@@ -131,7 +131,7 @@ const say = (given: object = {}, url = gateway.url, { text } = key) =>
     body: JSON.stringify({ ...order, ...given }),
     signal: AbortSignal.timeout(120_000),
   })
-/** Who said it. */
+/** The vendor that made the speech. */
 const saidBy = async (url?: string) => (await say({}, url)).text()
 const ask = (given: object = {}) =>
   askJson(`${gateway.url}/v1/audio/speech`, key.text, { ...order, ...given })
@@ -146,21 +146,21 @@ const healthOf = async (provider: string) => {
 const becomes = (provider: string, wanted: Record<string, unknown> | undefined) =>
   expect.poll(() => healthOf(provider), often).toMatchObject(wanted ?? {})
 
-/** As if the time had passed for which a provider is left alone. */
+/** Ends the open time of a breaker. */
 const letTimePass = async () => {
   const { postgres } = gateway.database
   await postgres.query(`update route_health set open_until = now() - interval '1 second'`)
   await postgres.notify('route_health', '')
 }
 
-describe('a provider that is not there', () => {
-  test('is made up for by the next, left alone by all processes, tried by one call, and comes back', async () => {
+describe('an unreachable provider', () => {
+  test('is replaced by the next, skipped by all processes, probed by one call, and recovers', async () => {
     await using other = await startGateway(environment, gateway)
     await first.leave()
     for (let call = 0; call < 5; call += 1) expect(await saidBy()).toBe('second')
     await becomes('first', { openings: 1, reason: '5 failures in a row (not delivered)', isHealthy: false })
 
-    // Both processes pass it over although it is there again.
+    // Both processes skip it although it is reachable again.
     await first.comeBack()
     await expect
       .poll(async () => {
@@ -172,7 +172,7 @@ describe('a provider that is not there', () => {
     expect(await saidBy()).toBe('second')
     expect(first.calls).toBe(0)
 
-    // One that still cannot be had is left alone for longer, and whoever tried is answered all the same.
+    // A failed probe keeps the breaker open longer, and its client still gets a response.
     await first.leave()
     await expect
       .poll(async () => {
@@ -204,7 +204,7 @@ describe('a provider that is not there', () => {
     }
   })
 
-  test('is not the one that is written down as asked, nor the one in the log', async () => {
+  test('is neither in the usage record nor in the log', async () => {
     const { postgres } = gateway.database
     const { account, id, text } = await createSpender(postgres, 1)
     await first.leave()
@@ -216,7 +216,7 @@ describe('a provider that is not there', () => {
     await expect.poll(async () => (await logged()).rows).toEqual([{ provider: 'second' }])
   })
 
-  test('leaves callers with an error where there is no other; soon nobody is asked, and they are told when to come', async () => {
+  test('without an alternative is an error; soon it is no longer called, and the error has a Retry-After', async () => {
     await Promise.all([first.leave(), second.leave()])
     await expect
       .poll(async () => (await ask()).body['error'], { interval: 1 })
@@ -229,7 +229,7 @@ describe('a provider that is not there', () => {
   })
 })
 
-test('one that is busy is made up for by the next, and not asked again before it wants to be', async () => {
+test('a busy provider is replaced by the next, and not called before its Retry-After', async () => {
   Object.assign(first, { status: 429, headers: { 'retry-after-ms': '300' } })
   while (first.calls < 3) expect(await saidBy()).toBe('second')
   expect(first.shortestGapMs).toBeGreaterThanOrEqual(299)
@@ -241,13 +241,16 @@ test('one that is busy is made up for by the next, and not asked again before it
 test.each([
   [400, 'upstream_error'],
   [500, 'upstream_error'],
-] as const)('what one answers %i to is not put to another: it may have been done', async (status, code) => {
-  first.status = status
-  expectProblem(await ask(), code)
-  expect([first.calls, second.calls]).toEqual([1, 0])
-})
+] as const)(
+  'a request with response %i is not sent to another provider, because it may have been executed',
+  async (status, code) => {
+    first.status = status
+    expectProblem(await ask(), code)
+    expect([first.calls, second.calls]).toEqual([1, 0])
+  },
+)
 
-test("the only provider is asked once more where that is soon, and a longer pause is the caller's", async () => {
+test('the only provider is retried after a short Retry-After; a longer one is passed to the caller', async () => {
   const toOne = { model: modelOfOne, voice: 'Kore' }
   Object.assign(first, { statusOnce: 503, headers: { 'retry-after-ms': '100' } })
   expect(await (await say(toOne)).text()).toBe('first')
@@ -258,12 +261,12 @@ test("the only provider is asked once more where that is soon, and a longer paus
   expectProblem(refused, 'model_overloaded')
   expect(refused.headers.get('retry-after')).toBe('9')
   expect(first.calls).toBe(3)
-  // Whether it takes the next one is for itself to say.
+  // The next call is attempted during the Retry-After window.
   first.status = 200
   expect(await (await say(toOne)).text()).toBe('first')
 })
 
-test('instructions go to who follows them, and are named as passed over where who answers does not', async () => {
+test('instructions are sent to providers that follow them, and otherwise reported as ignored', async () => {
   const whisper = { instructions: 'Whisper.' }
   expect((await say(whisper)).headers.get('x-ignored-params')).toBeNull()
   await first.leave()
@@ -272,7 +275,7 @@ test('instructions go to who follows them, and are named as passed over where wh
   expect(answer.headers.get('x-ignored-params')).toBe('instructions')
 })
 
-test('a conversation goes on with the provider that made the reply it names', async () => {
+test('a conversation continues with the provider of the reply it refers to', async () => {
   const talk = (messages: object[]) =>
     askJson(`${gateway.url}/v1/chat/completions`, key.text, {
       ...{ model: talker, messages, modalities: ['text', 'audio'] },

@@ -1,4 +1,4 @@
-/** Every adapter for videos as an operator would set it up, each behind a model of its own. */
+/** Every video adapter in a realistic configuration, each with its own model. */
 import type { Vendor } from '../../../dev/vendor/vendor.ts'
 
 export interface Adapter {
@@ -7,9 +7,9 @@ export interface Adapter {
   kind: string
   model: string
   own: Record<string, unknown>
-  /** Below the vendor's address. */
+  /** The path below the vendor's URL. */
   path?: string
-  /** How the job of a submit is found whose answer was lost; `nothing` leaves it to the deadline. */
+  /** How the job of a submit without a response is found; `nothing` leaves it to the deadline. */
   finds: 'a repeat' | 'a lookup' | 'its news' | 'nothing'
 }
 
@@ -36,6 +36,6 @@ export const adaptersAt = (vendor: Vendor): Adapter[] => [
   },
 ]
 
-/** What the providers' own names for models look like. */
+/** The patterns of the vendors' model names. */
 export const upstreamModelOf = ({ kind, model }: Adapter): string =>
   kind === 'fal' || kind === 'replicate' || kind === 'ai-sdk' ? `owner/${model}` : model

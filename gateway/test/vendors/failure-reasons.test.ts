@@ -1,7 +1,7 @@
-/** A provider takes a job and fails it later: operators read why with the attempt, and callers never see its words. */
+/** A provider accepts a job and fails it later: operators see the reason at the attempt, callers never see the vendor's message. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { accountWords } from '../../../dev/vendor/control.ts'
+import { accountSecrets } from '../../../dev/vendor/control.ts'
 import { ask, askJson } from '../kit/answers.ts'
 import { createOperator, type Operator } from '../kit/operator.ts'
 import { startStack, type Stack } from '../kit/stack.ts'
@@ -15,7 +15,7 @@ let adapters: Adapter[]
 
 beforeAll(async () => {
   stack = await startStack({
-    // Starts the built-in provider as well.
+    // Also starts the built-in provider.
     provider: 'local',
     routingConfig: (vendor) => {
       adapters = adaptersAt(vendor)
@@ -46,7 +46,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack[Symbol.asyncDispose]())
 
-/** Orders a video, waits for its end, and answers it as an operator and as its caller read it. */
+/** Creates a video, waits for its end, and returns it as seen by an operator and by its caller. */
 const ended = async (model: string, prompt: string) => {
   const create = async () => {
     const { body } = await askJson(`${stack.url}/v1/video/create`, stack.key, { model, prompt })
@@ -79,7 +79,7 @@ test.for(['openai', 'openai-lookup', 'openai-plain', 'kinora', 'gemini', 'fal', 
       { provider: name, outcome: 'accepted', failure_reason: expect.stringContaining('simulated vendor') },
     ])
     const told = JSON.stringify(task.provider_attempts)
-    for (const secret of [apiKey, new URL(stack.vendor.url).host, ...accountWords]) {
+    for (const secret of [apiKey, new URL(stack.vendor.url).host, ...accountSecrets]) {
       expect(told).not.toContain(secret)
     }
     expect(seen).toContain('upstream_error')
@@ -95,7 +95,7 @@ test('the built-in provider', async () => {
   expect(seen).not.toContain('asked for this failure')
 })
 
-test('a result that is no video; nothing where the video was made', async () => {
+test('an invalid result has a reason; a completed video has none', async () => {
   const unplayable = await ended('vidA3.1', 'A whale vendor:bad-media')
   expect(unplayable.task.provider_attempts).toMatchObject([
     { outcome: 'accepted', failure_reason: expect.stringContaining('not a playable video') },

@@ -1,13 +1,13 @@
-/** What all of it is added up from. */
+/** The figures that are summed up. */
 export interface Findings {
   tasks: number
   faults: number
-  /** Tasks that did not end, or not as they should. */
+  /** Tasks that did not end as expected. */
   lost: number
   chargedTwice: number
-  /** Jobs a vendor took for a task beside the one that counts. */
+  /** Additional jobs that a vendor accepted for a task. */
   duplicates: number
-  /** Deliveries that were believed and were not the vendor's. */
+  /** Forged webhooks that were accepted. */
   forgeries: number
 }
 
@@ -20,5 +20,5 @@ export const noFindings: Findings = {
   forgeries: 0,
 }
 
-/** Whether this is the run at full length. */
+/** Whether this is the full-length run. */
 export const isFull = process.env['PROVE_VENDORS'] === 'full'

@@ -1,6 +1,6 @@
 /**
- * Very many tasks in flight at the same time: most at a vendor that brings its news, some at one that has to be asked.
- * None is lost and each is paid once; what a task that waits costs in memory and in calls is measured.
+ * Very many tasks in flight at the same time: most at a vendor with webhooks, some at one that is polled.
+ * None stalls and each is charged once; the memory and the calls of a waiting task are measured.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
@@ -13,7 +13,7 @@ import { isFull } from './findings.ts'
 const brings = { model: 'vidA2-pro', tasks: isFull ? 10_000 : 160 }
 const asked = { model: 'vidA2-fast', tasks: isFull ? 2_000 : 40 }
 const total = brings.tasks + asked.tasks
-/** Within this time the jobs end, once all are in flight. */
+/** Once all are in flight, the jobs end within this time. */
 const endsMs = isFull ? 120_000 : 3_000
 const warmTasks = isFull ? 600 : 60
 const lanes = 16
@@ -25,7 +25,7 @@ type Memory = Record<(typeof parts)[number], number>
 
 let stack: Stack
 let polled: Vendor
-/** Before the first task, before those that count, and with all of them in flight. */
+/** Before the first task, before the measured tasks, and with all of them in flight. */
 let fresh: Memory
 let idle: Memory
 let busy: Memory
@@ -79,7 +79,7 @@ const createAll = async (count: number, words: string) => {
 
 const vendors = () => [stack.vendor, polled]
 
-/** Asked ten times a second, so it does not count what is left. */
+/** Called ten times a second, so it does not count rows. */
 const isOver = async () =>
   (await stack.database.postgres.query('select from open_tasks limit 1')).rowCount === 0
 
@@ -90,7 +90,7 @@ beforeAll(async () => {
     environment: { LIMIT_CREATES_PER_MINUTE: '1000000' },
   })
   fresh = await memory()
-  // What the first tasks make grow is no cost of those that follow.
+  // Excludes the initial growth of the processes.
   await createAll(warmTasks, 'warm')
   await stack.until('it is warm', async () => (await stack.states())['completed'] === warmTasks)
   idle = await memory()
@@ -114,7 +114,7 @@ afterAll(async () => {
 const sum = (values: number[]) => values.reduce((total, value) => total + value, 0)
 const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
 
-test('a task that waits costs next to no memory', ({ task }) => {
+test('a waiting task needs very little memory', ({ task }) => {
   const kibSince = (before: Memory, part: keyof Memory) => ((busy[part] - before[part]) * 1024) / total
   const allSince = (before: Memory) => sum(parts.map((part) => kibSince(before, part)))
   const each = parts.map((part) => {
@@ -124,12 +124,12 @@ test('a task that waits costs next to no memory', ({ task }) => {
   task.meta.line =
     `${allSince(idle).toFixed(1)} KiB for each of ${total}, or ${allSince(fresh).toFixed(1)} with all that the first ` +
     `ones made the processes grow by (${each.join('; ')})`
-  // However few tasks there are, processes grow by so much when they first work.
+  // Processes grow by this much at first, however few tasks there are.
   const atFirstKib = isFull ? 0 : 400 * 1024
   expect(allSince(fresh) * total).toBeLessThanOrEqual(64 * total + atFirstKib)
 })
 
-test('their vendors are asked little', async ({ task }) => {
+test('waiting tasks cause few vendor calls', async ({ task }) => {
   const { rows } = await stack.database.postgres.query<{ heard: number; minutes: number }>(
     `select (select count(*) from webhook_receipts where provider = 'brings') as heard,
             (select extract(epoch from avg(ended.created_at - taken.created_at)) / 60
@@ -147,11 +147,11 @@ test('their vendors are asked little', async ({ task }) => {
     `${bringing.toFixed(2)} checks for each where news are brought, ${heard} of which were heard; ` +
     `${silent.toFixed(2)} where none are; they waited for ${minutes.toFixed(1)} minutes`
   expect(heard).toBe(stack.vendor.jobs().length)
-  // One when the news have come, and one a minute until then in case they were lost.
+  // One poll after the webhook, and one a minute before it in case the webhook is lost.
   expect(bringing).toBeLessThanOrEqual(1.1 + minutes)
 })
 
-test('in the end all of them are done, once, and paid once', async ({ task }) => {
+test('in the end every task is completed once and charged once', async ({ task }) => {
   const jobs = vendors().flatMap((vendor) => vendor.jobs())
   const duplicates = jobs.length - new Set(jobs.map(({ prompt }) => prompt)).size
   expect(duplicates).toBe(0)

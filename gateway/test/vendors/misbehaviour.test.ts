@@ -1,6 +1,6 @@
 /**
- * Vendors that misbehave in every way we know of, behind every adapter, all of them at once and mixed with work that goes
- * well. Whatever they do, every task ends as it should, is charged once or not at all, and no customer sees another's
+ * Vendors that misbehave in every known way, behind every adapter, all at once and mixed with successful work. In every
+ * case each task ends as it should, is charged once or not at all, and no customer sees another's
  * video.
  */
 import { createHash } from 'node:crypto'
@@ -8,8 +8,12 @@ import { readFile } from 'node:fs/promises'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { type DeadEnd, startBlackHole, startPlainPort } from '../../../dev/vendor/dead-ends.ts'
 import { type FaultName, faultOf } from '../../../dev/vendor/faults.ts'
+import {
+  type UnreachablePort,
+  startBlackHole,
+  startPlainPort,
+} from '../../../dev/vendor/unreachable-ports.ts'
 import type { Vendor } from '../../../dev/vendor/vendor.ts'
 import { askJson } from '../kit/answers.ts'
 import { startStack, type Stack } from '../kit/stack.ts'
@@ -19,11 +23,11 @@ import { isFull } from './findings.ts'
 interface Misbehaviour {
   fault: FaultName
   on: 'submit' | 'poll' | 'download'
-  /** What becomes of the task, where that is not for the adapter to say. */
+  /** The outcome of the task, if it does not depend on the adapter. */
   ends?: Wanted
 }
 
-/** `either`: what the vendor confused it with decides, or how much time there is. */
+/** `either`: depends on the vendor or on timing. */
 type Wanted = 'completed' | 'failed' | 'either'
 
 const misbehaviours: Misbehaviour[] = [
@@ -45,26 +49,26 @@ const misbehaviours: Misbehaviour[] = [
   { fault: 'done-then-404', on: 'poll', ends: 'failed' },
 ]
 
-/** One round after the other, so that nothing waits in line for longer than its deadline. */
+/** In rounds, so that no task is queued for longer than its deadline. */
 const rounds = isFull ? 2 : 1
-/** Of each misbehaviour behind each adapter: with eight of them, two hundred times each. */
+/** Tasks of each misbehaviour behind each adapter: with eight adapters, two hundred each. */
 const tasksEach = isFull ? 25 : 1
-/** Accounts with each vendor: each has a budget for retries and a health of its own. */
+/** Provider accounts per vendor, each with its own retry budget and health. */
 const accountsEach = isFull ? 8 : 2
-const wellEach = isFull ? 100 : 12
+const successfulEach = isFull ? 100 : 12
 /**
- * At full length the deadline itself ends what only it can end. In the short form it is moved there as soon as nothing
- * else is under way, so that neither a slow machine nor a fast one decides what ends before it.
+ * In the full run the real deadline applies. In the short run the deadline is moved to now as soon as nothing
+ * else is in progress, so that the speed of the machine does not matter.
  */
 const deadlineSeconds = isFull ? 180 : 3_600
 
-/** Whether the job of a submit that went wrong in this way can be found, and so its video. */
+/** Whether the job of a submit with this fault can be found again. */
 const endOf = ({ fault, on, ends }: Misbehaviour, { finds }: Adapter): Wanted => {
   if (ends !== undefined) return ends
   if (on !== 'submit' || finds === 'a repeat') return 'completed'
   if (finds === 'nothing') return 'failed'
-  if (faultOf(fault).books) return 'completed'
-  // Where there is no job to be found, that is believed after two minutes, and then it is submitted again.
+  if (faultOf(fault).acceptsJob) return 'completed'
+  // If no job is found within two minutes, it is submitted again.
   return finds === 'a lookup' ? 'either' : 'failed'
 }
 
@@ -82,7 +86,7 @@ interface Ended {
 
 let stack: Stack
 let adapters: Adapter[]
-let deadEnds: { blackHole: DeadEnd; plain: DeadEnd }
+let deadEnds: { blackHole: UnreachablePort; plain: UnreachablePort }
 let sample: string
 let ended: Ended[]
 let confused: Set<string>
@@ -139,7 +143,7 @@ const ordersOf = ({ name, model }: Adapter) => [
       prompt: `${name} ${fault} ${n} vendor:fault=${fault}@${on}`,
     })),
   ),
-  ...Array.from({ length: wellEach }, (_, n) => ({ model, prompt: `${name} well ${n}` })),
+  ...Array.from({ length: successfulEach }, (_, n) => ({ model, prompt: `${name} well ${n}` })),
 ]
 
 const createAll = async (orders: { model: string; prompt: string }[]) => {
@@ -173,7 +177,7 @@ const readEnded = async (): Promise<Ended[]> => {
   return rows
 }
 
-/** Tasks whose own job was kept for another, because the vendor had told that one of it first. */
+/** Tasks whose job was assigned to another task, because the vendor reported it there first. */
 const readConfused = async (): Promise<string[]> => {
   const { rows } = await stack.database.postgres.query<{
     id: string
@@ -190,7 +194,7 @@ const readConfused = async (): Promise<string[]> => {
   })
 }
 
-/** What becomes of the task with this prompt. */
+/** The expected outcome of the task with this prompt. */
 const wantedOf = (prompt: string): Wanted => {
   const [name, fault] = prompt.split(' ')
   const adapter = adapters.find((each) => each.name === name)
@@ -198,7 +202,7 @@ const wantedOf = (prompt: string): Wanted => {
   return adapter === undefined || misbehaviour === undefined ? 'completed' : endOf(misbehaviour, adapter)
 }
 
-/** Whether every open task was sent to its vendor, and need not be completed. */
+/** Whether every open task was submitted and need not complete. */
 const isLeftToTheDeadline = async (): Promise<boolean> => {
   const { rows } = await stack.database.postgres.query<{ id: string; prompt: string; isSent: boolean }>(
     `select t.id, t.video_order ->> 'prompt' as prompt, o.outcome_unknown_since is not null or o.upstream is not null as "isSent"
@@ -260,7 +264,7 @@ afterAll(async () => {
   await Promise.all([deadEnds.blackHole.close(), deadEnds.plain.close()])
 })
 
-/** What must be true of any task, however it ended. */
+/** Invariants of every task. */
 const expectSound = (tasks: Ended[]) => {
   for (const { id, state, captures, releases, ends, fell, sha256 } of tasks) {
     const isDone = state === 'completed'
@@ -289,14 +293,14 @@ describe.each(adapterNames)('%s', (name) => {
     return found
   }
 
-  test.for<Misbehaviour | { fault: 'well' }>([...misbehaviours, { fault: 'well' }])(
+  test.for<Misbehaviour | { fault: 'none' }>([...misbehaviours, { fault: 'none' }])(
     '$fault',
     (given, { task }) => {
       const tasks = ended.filter(({ prompt }) => prompt.startsWith(`${name} ${given.fault} `))
-      expect(tasks).toHaveLength(given.fault === 'well' ? wellEach : tasksEach)
-      const wanted = given.fault === 'well' ? 'completed' : endOf(given, adapter())
+      expect(tasks).toHaveLength(given.fault === 'none' ? successfulEach : tasksEach)
+      const wanted = given.fault === 'none' ? 'completed' : endOf(given, adapter())
       expectSound(tasks)
-      // A job that the vendor told two tasks of is one's alone; the other, whichever it is, ends with nothing.
+      // A job that the vendor reported to two tasks belongs to one of them; the other ends without a video.
       const isConfused = ({ id, state }: Ended) => state === 'failed' && confused.has(id)
       const wrong = tasks.filter((each) => wanted !== 'either' && each.state !== wanted && !isConfused(each))
       expect
@@ -315,7 +319,7 @@ describe.each(adapterNames)('%s', (name) => {
       task.meta.line = `${completed} completed, ${tasks.length - completed} failed, ${duplicates} duplicate jobs`
       task.meta.findings = {
         tasks: tasks.length,
-        faults: given.fault === 'well' ? 0 : tasks.length,
+        faults: given.fault === 'none' ? 0 : tasks.length,
         lost: wrong.length,
         chargedTwice: tasks.filter(({ captures }) => captures > 1).length,
         duplicates,
@@ -327,7 +331,7 @@ describe.each(adapterNames)('%s', (name) => {
 test.for([
   { what: 'a vendor that connections never reach', model: 'vidB-2', provider: 'black-hole' },
   { what: 'a vendor whose TLS is none', model: 'vidB-2-pro', provider: 'plain' },
-])('$what is passed over for the next route', async ({ model, provider }, { task }) => {
+])('$what is skipped for the next route', async ({ model, provider }, { task }) => {
   const tasks = ended.filter(({ prompt }) => prompt.startsWith(`${model} unreachable `))
   expect(tasks).toHaveLength(tasksEach)
   expectSound(tasks)

@@ -1,6 +1,6 @@
 /**
- * A vendor that is down for a while, under load that does not stop for it. It is left alone meanwhile, what others serve
- * goes on as before, what others can serve goes to them, and what only it serves is made when it is back, with no rush.
+ * A vendor is down for a while under continuous load. Meanwhile it gets few calls, models of other vendors are not
+ * affected, shared models fail over, and its own models are served after its recovery, without a burst.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
@@ -9,7 +9,7 @@ import { askJson } from '../kit/answers.ts'
 import { startStack, type Stack } from '../kit/stack.ts'
 import { isFull } from './findings.ts'
 
-/** By whom each model can be made, and how many are ordered in a second. */
+/** The providers of each model, and its creates per second. */
 const models = {
   alone: { id: 'vidA3.1', providers: ['first'], perSecond: isFull ? 10 : 3 },
   unconcerned: { id: 'vidA2', providers: ['other'], perSecond: isFull ? 5 : 2 },
@@ -21,11 +21,11 @@ const names = Object.keys(models) as Name[]
 const beforeMs = isFull ? 60_000 : 3_000
 const outageMs = isFull ? 120_000 : 12_000
 /**
- * An outage lasts until so many tasks that began in it are made by others, however slow the machine is. Times are
- * compared only at full length, where the machine has nothing else to do.
+ * The outage lasts until other vendors have completed this many tasks, however slow the machine is. Times are
+ * compared only in the full run, on an otherwise idle machine.
  */
 const madeMeanwhileMin = { unconcerned: 10, either: 5 }
-/** For so long work keeps coming once the vendor is well again. */
+/** How long the load continues after the recovery. */
 const afterMs = isFull ? 60_000 : 1_000
 const jobMs = 1_000
 const bucketMs = isFull ? 5_000 : 2_000
@@ -70,13 +70,13 @@ const routingConfigOf = (vendor: Vendor) => {
   }
 }
 
-/** Calls that a vendor had so far, whatever became of them. */
+/** All calls to a vendor so far. */
 const sampleOf = (vendor: Vendor): Sample => {
   const { submits, polls, downloads, cut, cutSubmits } = vendor.counts()
   return { atMs: Date.now(), submits: submits + cutSubmits, calls: submits + polls + downloads + cut }
 }
 
-/** Orders at a steady pace, whether answers come or not, until told to stop. */
+/** Creates videos at a constant rate, without waiting for responses, until stopped. */
 const offer = (name: Name) => {
   const { id: model, perSecond } = models[name]
   const orders: Promise<void>[] = []
@@ -122,7 +122,7 @@ const completedOf = async (name: Name): Promise<number> => {
   return rows[0]?.count ?? 0
 }
 
-/** Of the tasks that were accepted since then, how many are completed. */
+/** Number of completed tasks accepted since then. */
 const madeSince = async (sinceMs: number, name: Name): Promise<number> => {
   const { rows } = await stack.database.postgres.query<{ count: number }>(
     `select count(*) from video_tasks
@@ -140,7 +140,7 @@ beforeAll(async () => {
     environment: { LIMIT_CREATES_PER_MINUTE: '1000000' },
   })
   const first = stack.vendor
-  // Whoever comes first finds everything cold.
+  // Warm-up.
   const warming = await Promise.all(
     names.map((name) =>
       askJson(`${stack.url}/v1/video/create`, stack.key, { model: models[name].id, prompt: 'warm' }),
@@ -188,7 +188,7 @@ const isWithin = (fromMs: number, untilMs: number) => (task: Made) =>
 
 const madeOf = (name: Name) => made.filter((task) => task.name === name)
 
-/** What the vendor was called for in a time, by the samples nearest to its ends. */
+/** The calls in an interval, from the nearest samples. */
 const callsWithin = (fromMs: number, untilMs: number) => {
   const at = (ms: number) => samples.findLast(({ atMs }) => atMs <= ms) ?? { submits: 0, calls: 0 }
   const [from, until] = [at(fromMs), at(untilMs)]
@@ -197,7 +197,7 @@ const callsWithin = (fromMs: number, untilMs: number) => {
 
 const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
 
-test('while it is down it is called no more than it would be if it were well', ({ task }) => {
+test('during the outage the vendor gets no more calls than when healthy', ({ task }) => {
   const healthy = callsWithin(downMs - beforeMs, downMs)
   const offered = [...madeOf('alone'), ...madeOf('either')].filter(isWithin(downMs, upMs)).length
   const meanwhile = callsWithin(downMs, upMs)
@@ -211,7 +211,7 @@ test('while it is down it is called no more than it would be if it were well', (
   expect(meanwhile.calls).toBeLessThanOrEqual(1.1 * (offered + healthyOther))
 })
 
-test('what another vendor serves goes on as before', ({ task }) => {
+test('models of another vendor are not affected', ({ task }) => {
   const tookMs = (fromMs: number, untilMs: number) =>
     madeOf('unconcerned')
       .filter(isWithin(fromMs, untilMs))
@@ -227,7 +227,7 @@ test('what another vendor serves goes on as before', ({ task }) => {
   if (isFull) expect(during).toBeLessThanOrEqual(2 * before + 1_000)
 })
 
-test('what another can serve as well goes there, and on record it says why', ({ task }) => {
+test('shared models fail over, and the decision has the reason', ({ task }) => {
   const meanwhile = madeOf('either').filter(isWithin(downMs, upMs))
   const [done, late] = [true, false].map((wanted) =>
     meanwhile.filter(({ endedMs }) => endedMs < upMs === wanted),
@@ -237,7 +237,7 @@ test('what another can serve as well goes there, and on record it says why', ({ 
     const { provider, reason } = attempts.at(-1) ?? { provider: '', reason: '' }
     return provider === 'other' && /^order 2: first (is unhealthy|refused it)$/.test(reason)
   })
-  // A call that was cut may have made a job: only the vendor that may have it can be asked again.
+  // A cut call may have created a job, so only that vendor can be used again.
   const outcomeUnknown = late.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === 'unknown'))
   const lateWithoutReason = late.filter(
     (each) => !outcomeUnknown.includes(each) && each.acceptedMs < upMs - 5_000,
@@ -254,9 +254,7 @@ test('what another can serve as well goes there, and on record it says why', ({ 
   expect(outcomeUnknown.length).toBeLessThanOrEqual(20)
 })
 
-test('it is at its old rate again, within a minute if the machine is free, and there is no rush', ({
-  task,
-}) => {
+test('the old rate returns, within a minute on an idle machine, and without a burst', ({ task }) => {
   const ends = madeOf('alone').map(({ endedMs }) => endedMs)
   const { perSecond } = models.alone
   const reachedMs = ends
@@ -264,7 +262,7 @@ test('it is at its old rate again, within a minute if the machine is free, and t
     .toSorted((a, b) => a - b)
     .find((ms) => ends.filter((each) => each > ms - 2_000 && each <= ms).length >= 2 * perSecond)
   const recoveryMs = (reachedMs ?? Infinity) - upMs
-  // Everything that gathered is made between the first call that is answered and the last of its ends.
+  // The backlog is drained between the first successful call and the end of its last task.
   const gathered = madeOf('alone').filter(isWithin(downMs, upMs))
   const drainedMs = Math.max(...gathered.map(({ endedMs }) => endedMs))
   const tries = gathered.flatMap(({ attempts }) => attempts)
@@ -283,11 +281,11 @@ test('it is at its old rate again, within a minute if the machine is free, and t
     `within ${inSeconds(drainedMs - upMs)}, ${((peak / bucketMs) * 1_000).toFixed(0)} calls a second at most, ` +
     `${((mean / bucketMs) * 1_000).toFixed(0)} on average (by ${bucketMs / 1_000} s: ${buckets.join(' ')})`
   expect(recoveryMs).toBeLessThan(isFull ? 60_000 : Infinity)
-  // What comes at once comes within two seconds.
+  // A burst would fall into two seconds.
   expect(peak).toBeLessThanOrEqual(isFull ? 2 * mean : 0.75 * total)
 })
 
-test('in the end all of it is made, once, and paid once', async ({ task }) => {
+test('in the end every task is completed once and charged once', async ({ task }) => {
   const jobs = Map.groupBy(
     [...stack.vendor.jobs(), ...other.jobs()],
     ({ model, prompt }) => `${model} ${prompt}`,

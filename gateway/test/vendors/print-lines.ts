@@ -1,11 +1,11 @@
-/** Prints what each test found in a line of its own, as it is found, and what all of it comes to in the last one. */
+/** Prints one line per test, and a summary at the end. */
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
 import { type Findings, noFindings } from './findings.ts'
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** What the test found, in words. */
+    /** The finding of the test as text. */
     line?: string
     findings?: Partial<Findings>
   }

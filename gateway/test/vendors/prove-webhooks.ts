@@ -1,6 +1,6 @@
 /**
- * Deliveries of every kind at once, in no order: genuine ones, some of them twice or to the wrong address, and forgeries.
- * Answers what came of them; how many there are is up to the caller.
+ * Sends genuine, repeated, misdirected and forged webhooks in random order.
+ * Returns the findings; the caller chooses the number of webhooks.
  */
 import { isDeepStrictEqual } from 'node:util'
 
@@ -16,11 +16,11 @@ export interface WebhookProof {
   forgeries: number
   forgeriesBelieved: number
   genuineRefused: number
-  /** Tasks whose record is not what their genuine news make of it. */
+  /** Tasks whose stored state does not match their genuine webhooks. */
   wrongTasks: unknown[]
 }
 
-/** How a task stands before its news come. */
+/** The state of a task before its webhook. */
 const standings = ['known', 'unsure', 'submitting', 'accepted', 'ended'] as const
 
 interface Actor {

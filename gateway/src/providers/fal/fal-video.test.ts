@@ -120,7 +120,7 @@ describe('against the simulated vendor', () => {
       response.end()
     })
     const webhookUrl = `${door.url}/webhooks/fal/task-1?key=k&signature=a%2Bb`
-    const ref = await provider.submit(job('vendor:news=bare vendor:duration=0ms', { webhookUrl }), soon())
+    const ref = await provider.submit(job('vendor:webhook=bare vendor:duration=0ms', { webhookUrl }), soon())
     const delivery = await brought
     expect(delivery.note).toBe('maker/film')
     const news = await provider.readWebhook?.(delivery, soon())

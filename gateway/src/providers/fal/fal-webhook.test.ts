@@ -102,7 +102,7 @@ test('a new key is found, and unknown keys cause one fetch a minute at most', as
   await using reader = await startReader(signer)
   await reader.read(signer.headersOf(body, reader.claims()))
   const former = signer.headersOf(body, reader.claims())
-  signer.rotate('kept')
+  signer.rotate('published')
   const latter = signer.headersOf(body, reader.claims())
   // The keys were fetched just now, so the new one is not known yet; the vendor retries.
   expect(await failureOf(reader.read(latter))).toEqual(refused)

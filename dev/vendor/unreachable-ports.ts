@@ -4,15 +4,14 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setImmediate as yieldToEventLoop, setTimeout as wait } from 'node:timers/promises'
 
-/** An address at which nothing good can happen. */
-export interface DeadEnd {
+export interface UnreachablePort {
   url: string
   close: () => Promise<void>
 }
 
 /**
- * Listens, says where, and never looks at its connections again. It goes when the process that started it is gone, which
- * it can tell only by itself: with its event loop blocked, no signal but the last one reaches it.
+ * Listens, prints its port, and never accepts a connection, because its event loop is blocked. Only SIGKILL reaches it,
+ * so it exits by itself when its parent is gone.
  */
 const neverAccept = `
   const server = require('node:net').createServer()
@@ -24,21 +23,21 @@ const neverAccept = `
     process.exit()
   })`
 
-/** How long a connection on this machine may take before it counts as never made. */
-const patienceMs = 200
+/** A local connection that takes longer is not accepted. */
+const connectTimeoutMs = 200
 
-/** More than the shortest queue that any system has. */
-const mostQueued = 64
+/** More than the smallest accept queue of any system. */
+const queuedMax = 64
 
-/** A port at which connections are neither made nor refused: its queue is full, and nobody takes from it. */
-export async function startBlackHole(): Promise<DeadEnd> {
+/** A port that neither accepts nor refuses connections, because its accept queue is full. */
+export async function startBlackHole(): Promise<UnreachablePort> {
   const child = spawn(process.execPath, ['-e', neverAccept], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [printed] = (await once(child.stdout, 'data')) as [Buffer]
   const port = Number(printed.toString())
   const queued: Socket[] = []
-  while (await isTaken(port, queued)) {
-    if (queued.length > mostQueued)
-      throw new Error('this machine takes every connection, so nothing is dead here')
+  while (await fitsQueue(port, queued)) {
+    if (queued.length > queuedMax)
+      throw new Error('this system accepts every connection, so a black hole is not possible')
   }
   return {
     url: `http://127.0.0.1:${port}`,
@@ -51,26 +50,26 @@ export async function startBlackHole(): Promise<DeadEnd> {
   }
 }
 
-/** Whether one more connection finds room in the queue; it stays there then. */
-async function isTaken(port: number, queued: Socket[]): Promise<boolean> {
+/** Whether one more connection fits into the accept queue. */
+async function fitsQueue(port: number, queued: Socket[]): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
-  // It ends with the child, and that is nobody's concern.
+  // The connection ends with the child process.
   socket.on('error', () => {})
   let isConnected = false
   const connected = once(socket, 'connect').then(
     () => (isConnected = true),
     () => {},
   )
-  await Promise.race([connected, wait(patienceMs)])
-  // A process that had to wait for a processor sees the timer before a connection that was made long ago.
-  for (let turn = 0; turn < 3; turn += 1) await yieldToEventLoop()
+  await Promise.race([connected, wait(connectTimeoutMs)])
+  // On a busy machine the timer can fire before the event of an established connection.
+  for (let iteration = 0; iteration < 3; iteration += 1) await yieldToEventLoop()
   if (isConnected) queued.push(socket.unref())
   else socket.destroy()
   return isConnected
 }
 
-/** A port that speaks plain HTTP where TLS is expected. */
-export async function startPlainPort(): Promise<DeadEnd> {
+/** A port with plain HTTP behind an https URL. */
+export async function startPlainPort(): Promise<UnreachablePort> {
   const server = createServer((_request, response) => response.end('plain'))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -4,9 +4,9 @@ import { connect as connectTls } from 'node:tls'
 
 import { expect, test } from 'vitest'
 
-import { startBlackHole, startPlainPort } from './dead-ends.ts'
+import { startBlackHole, startPlainPort } from './unreachable-ports.ts'
 
-test('a black hole neither takes nor refuses a connection, and is gone when it is closed', async () => {
+test('a black hole neither accepts nor refuses a connection, and closes', async () => {
   const hole = await startBlackHole()
   const port = Number(new URL(hole.url).port)
   const socket = connectTcp(port, '127.0.0.1')
@@ -17,7 +17,7 @@ test('a black hole neither takes nor refuses a connection, and is gone when it i
   await expect(once(connectTcp(port, '127.0.0.1'), 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
 })
 
-test('a plain port has no TLS to offer', async () => {
+test('a plain port does not support TLS', async () => {
   const plain = await startPlainPort()
   const socket = connectTls({ port: Number(new URL(plain.url).port), host: '127.0.0.1' })
   await expect(once(socket, 'secureConnect')).rejects.toMatchObject({

@@ -1,9 +1,8 @@
 /**
- * What a prompt asks the simulated vendor to do wrong, written as `vendor:word` or `vendor:word=value`,
- * so that one test can send good and bad jobs side by side. Words that nobody knows are ignored. Faults of the
- * connection are asked for with `vendor:fault=…`, see faults.ts.
+ * Directives in a prompt, written as `vendor:name` or `vendor:name=value`, that make the simulated vendor misbehave, so
+ * that one test can mix good and bad jobs. Unknown names are ignored. `vendor:fault=…` injects faults of faults.ts.
  */
-export interface PromptWords {
+export interface PromptDirectives {
   /** Accept the job, then end it with this error code. */
   failCode: string | undefined
   /** Refuse the submit with 400 and this error code. */
@@ -11,26 +10,26 @@ export interface PromptWords {
   neverFinishes: boolean
   badMedia: boolean
   durationMs: number | undefined
-  /** Accept the job and answer this much later. */
+  /** Accept the job and respond after this delay. */
   slowReplyMs: number
-  /** How many of the first submits are answered 429, and after those, how many 500. */
+  /** Number of first submits with a 429, and of those after them with a 500. */
   busySubmits: number
   failedSubmits: number
-  /** How many of the first submits after those are accepted, but answered with nothing or with nonsense. */
+  /** Number of submits after those that are accepted, but get no response or an invalid one. */
   droppedReplies: number
   garbageReplies: number
   unavailablePolls: number
-  /** How many of the first downloads break off halfway. */
+  /** Number of first downloads that break off halfway. */
   cutDownloads: number
-  /** Say of the job that it stands in a way nobody has heard of. */
+  /** Report an unknown status. */
   oddStatus: boolean
-  /** Complete it with nothing to fetch. */
+  /** Complete the job without a result. */
   noOutput: boolean
-  /** Put our key, address and account into every sentence. */
+  /** Put key, host and account into every message. */
   tellsTooMuch: boolean
 }
 
-export function wordsIn(prompt: string): PromptWords {
+export function directivesIn(prompt: string): PromptDirectives {
   const given = new Map<string, string | undefined>()
   for (const [, word = '', value] of prompt.matchAll(/\bvendor:([a-z0-9-]+)(?:=([\w.-]+))?/g))
     given.set(word, value)
@@ -54,7 +53,7 @@ export function wordsIn(prompt: string): PromptWords {
   }
 }
 
-/** Durations may carry their unit, as in `50ms`. */
+/** Durations may have a unit, as in `50ms`. */
 function wholeNumber(text: string | undefined, otherwise: number): number {
   const parsed = Number.parseInt(text ?? '', 10)
   return Number.isNaN(parsed) ? otherwise : Math.max(parsed, 0)

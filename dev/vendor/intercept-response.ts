@@ -1,17 +1,17 @@
 import type { ServerResponse } from 'node:http'
 
 /**
- * Keeps back what is about to be answered and hands over its body, status and headers being on the response by then. Who
- * takes it sends what they like instead. Several may do so: the last to ask is the first to be given it.
+ * Buffers the response and passes its body to `send`, which sends another response instead. Status and headers are set by
+ * then. Interceptors nest: the last one added is called first.
  */
-export function catchAnswer(response: ServerResponse, send: (body: Buffer) => void): void {
+export function interceptResponse(response: ServerResponse, send: (body: Buffer) => void): void {
   const before = {
     writeHead: response.writeHead.bind(response),
     write: response.write.bind(response),
     end: response.end.bind(response),
   }
   const chunks: Buffer[] = []
-  const keep = (chunk: unknown): void => {
+  const append = (chunk: unknown): void => {
     if (typeof chunk === 'string') chunks.push(Buffer.from(chunk))
     else if (chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk))
   }
@@ -22,11 +22,11 @@ export function catchAnswer(response: ServerResponse, send: (body: Buffer) => vo
     return response
   }
   response.write = ((chunk: unknown) => {
-    keep(chunk)
+    append(chunk)
     return true
   }) as ServerResponse['write']
   response.end = ((chunk: unknown) => {
-    keep(chunk)
+    append(chunk)
     Object.assign(response, before)
     response.removeHeader('content-length')
     send(Buffer.concat(chunks))
@@ -34,12 +34,12 @@ export function catchAnswer(response: ServerResponse, send: (body: Buffer) => vo
   }) as ServerResponse['end']
 }
 
-/** Passes every named value of a JSON answer through `change`; undefined drops it. Other answers stay as they are. */
-export function rewordJson(
+/** Passes every named value of a JSON response through `change`; undefined drops it. Other responses stay unchanged. */
+export function rewriteJson(
   response: ServerResponse,
   change: (name: string, value: unknown) => unknown,
 ): void {
-  catchAnswer(response, (body) => {
+  interceptResponse(response, (body) => {
     const isJson = String(response.getHeader('content-type') ?? '').includes('json')
     const text = isJson ? JSON.stringify(JSON.parse(body.toString()), change) : body
     response.end(text)
