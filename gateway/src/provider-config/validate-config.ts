@@ -163,7 +163,7 @@ export const validateConfig = <Schema extends TObject>(
   given: unknown,
   written: unknown = given,
 ): { values: Static<Schema>; problems: Problem[] } => {
-  const value = Value.Default(schema, coerce(schema as Property, given ?? {}))
+  const value = Value.Default(schema, coerce(schema, given ?? {}))
   const found = allErrors(schema, value).flatMap((error) => problemsFrom(error, schema, value, written))
   // One value can violate several keywords, such as type and minimum.
   const problems = [...new Map(found.map((each) => [formatPath(each.path), each])).values()]

@@ -3,7 +3,8 @@
  * a second, and never waits for it.
  */
 import type { Log } from '../platform/log.ts'
-import type { Database, Postgres } from '../platform/postgres.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import { countOpenTasks } from './route-load-store.ts'
 
 const freshMs = 1_000
 
@@ -12,15 +13,6 @@ export interface Load {
   tasksOf: (provider: string, model: string) => number
   /** Counts a task that was just routed there, until the next refresh. */
   add: (provider: string, model: string) => void
-}
-
-const countOpenTasks = async (
-  database: Database,
-): Promise<{ provider: string; model: string; tasks: number }[]> => {
-  const { rows } = await database.query<{ provider: string; model: string; tasks: number }>(
-    'select provider, model, count(*) as tasks from open_tasks group by provider, model',
-  )
-  return rows
 }
 
 export const createLoad = (
