@@ -30,7 +30,7 @@ export interface ProviderRecord {
 }
 
 const columns = `name, settings as config, credential, credential_hint as "credentialHint",
-  removed_at as "removedAt", changed_at as "changedAt"`
+  removed_at as "removedAt", updated_at as "updatedAt"`
 
 /** A removed provider is listed until its open tasks have finished. */
 const isListed = `(removed_at is null
@@ -72,7 +72,7 @@ export const writeProviderRecord = async (
   await database.query(
     `insert into provider_configs (name, settings, credential, credential_hint) values ($1, $2, $3, $4)
      on conflict (name) do update set settings = excluded.settings, credential = excluded.credential,
-       credential_hint = excluded.credential_hint, removed_at = null, changed_at = now()`,
+       credential_hint = excluded.credential_hint, removed_at = null, updated_at = now()`,
     [name, JSON.stringify(config), credential, credentialHint],
   )
 }
@@ -114,7 +114,7 @@ export const writeModelRecord = async (
 ): Promise<void> => {
   await database.query(
     `insert into model_configs (model, settings) values ($1, $2)
-     on conflict (model) do update set settings = excluded.settings, changed_at = now()`,
+     on conflict (model) do update set settings = excluded.settings, updated_at = now()`,
     [model, JSON.stringify(config)],
   )
 }

@@ -22,7 +22,7 @@ test('with webhooks every task ends without polls, even if its submit got no res
   })
   const unanswered = await stack.create('A vendor:drop-reply whale')
   await stack.create('A whale')
-  await stack.create('A whale vendor:news=twice')
+  await stack.create('A whale vendor:webhook=twice')
   // Its webhook arrives before the response to its submit.
   await stack.create('A whale vendor:slow-reply=700ms vendor:duration=0ms')
   await stack.create('A whale vendor:fail=content_policy_violation')

@@ -168,7 +168,7 @@ test('a month with open tasks is kept', async () => {
     request,
   ])
   expect(await meter.releaseAbandoned()).toBe(1)
-  expect(await dropped()).toEqual([`metered_request_log_${suffix}`])
+  expect(await dropped()).toEqual([`metered_requests_${suffix}`])
 
   await finishTranscription(postgres, day, id, failure, middle)
   expect(await dropped()).toEqual([])

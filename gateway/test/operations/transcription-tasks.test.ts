@@ -344,7 +344,7 @@ describe('a run', () => {
     const one = String((await create(plain, { text: other.text })).body['id'])
     const claimed = await claimAccepted(postgres, 2)
     expect(claimed.map(({ taskId }) => taskId).toSorted()).toEqual([many[0] ?? '', one].toSorted())
-    await postgres.query(`update open_transcriptions set touched_at = 'epoch' where stage = 'starting'`)
+    await postgres.query(`update open_transcriptions set last_activity_at = 'epoch' where stage = 'starting'`)
     await transcriber.work()
     for (const id of many) await until(id, 'completed')
   })

@@ -10,7 +10,7 @@ export interface Adapter {
   /** The path below the vendor's URL. */
   path?: string
   /** How the job of a submit without a response is found; `nothing` leaves it to the deadline. */
-  finds: 'a repeat' | 'a lookup' | 'its news' | 'nothing'
+  finds: 'a repeat' | 'a lookup' | 'its webhook' | 'nothing'
 }
 
 export const adaptersAt = (vendor: Vendor): Adapter[] => [
@@ -26,7 +26,7 @@ export const adaptersAt = (vendor: Vendor): Adapter[] => [
   { name: 'kinora', kind: 'kinora', model: 'vidA2', finds: 'a repeat', own: { doors: 'create' } },
   { name: 'gemini', kind: 'gemini', model: 'vidA2-fast', finds: 'nothing', own: {} },
   {
-    ...{ name: 'fal', kind: 'fal', model: 'vidA2-pro', finds: 'its news' },
+    ...{ name: 'fal', kind: 'fal', model: 'vidA2-pro', finds: 'its webhook' },
     own: { webhooks: true, jwksUrl: `${vendor.url}/.well-known/jwks.json` },
   },
   { name: 'replicate', kind: 'replicate', model: 'vidA3', finds: 'nothing', own: {} },

@@ -144,7 +144,7 @@ test('waiting tasks cause few vendor calls', async ({ task }) => {
     number,
   ]
   task.meta.line =
-    `${bringing.toFixed(2)} checks for each where news are brought, ${heard} of which were heard; ` +
+    `${bringing.toFixed(2)} polls per job with webhooks, ${heard} of which were received; ` +
     `${silent.toFixed(2)} where none are; they waited for ${minutes.toFixed(1)} minutes`
   expect(heard).toBe(stack.vendor.jobs().length)
   // One poll after the webhook, and one a minute before it in case the webhook is lost.

@@ -275,20 +275,20 @@ const order = (file: string): RecognitionOrder => ({
 const patience = () => AbortSignal.timeout(120_000)
 
 async function textOf(file: string): Promise<string> {
-  const news = recogniser.recognise(order(file), patience())
+  const events = recogniser.recognise(order(file), patience())
   for (;;) {
-    const next = await news.next()
+    const next = await events.next()
     if (next.done === true) return next.value.text
   }
 }
 
 test('an aborted recording stops, and the next one starts', async () => {
   const stop = new AbortController()
-  const news = recogniser.recognise({ ...order('long.wav'), wantsSegments: true }, stop.signal)
-  expect((await news.next()).value).toMatchObject({ type: 'begun', engine: 'whisper-base' })
+  const events = recogniser.recognise({ ...order('long.wav'), wantsSegments: true }, stop.signal)
+  expect((await events.next()).value).toMatchObject({ type: 'begun', engine: 'whisper-base' })
   const { pid } = models.at(-1)!
   stop.abort(new Error('gone'))
-  await expect(news.next()).rejects.toThrow('gone')
+  await expect(events.next()).rejects.toThrow('gone')
   const begun = process.hrtime.bigint()
   expect(await textOf('english.wav')).toContain('museum')
   process.stdout.write(`after a recording given up: ${(process.hrtime.bigint() - begun) / 1_000_000n} ms\n`)
@@ -297,23 +297,23 @@ test('an aborted recording stops, and the next one starts', async () => {
 
 test('a process that dies fails its recording, and the next recording gets a new process', async () => {
   const count = models.length
-  const news = recogniser.recognise(order('long.wav'), patience())
-  await news.next()
+  const events = recogniser.recognise(order('long.wav'), patience())
+  await events.next()
   process.kill(models.at(-1)!.pid, 'SIGKILL')
-  await expect(drained(news)).rejects.toThrow('SIGKILL')
+  await expect(drained(events)).rejects.toThrow('SIGKILL')
   const { status, body } = await verbose(spanish, [['model', 'asr-large-v3-turbo']])
   expect({ status, language: body.language }).toEqual({ status: 200, language: 'es' })
   expect(models).toHaveLength(count + 1)
 })
 
-async function drained(news: AsyncGenerator): Promise<void> {
-  while ((await news.next()).done !== true);
+async function drained(events: AsyncGenerator): Promise<void> {
+  while ((await events.next()).done !== true);
 }
 
 test('the number of waiting recordings is limited', async () => {
   const stop = new AbortController()
   const waiting = Array.from({ length: 16 }, () => recogniser.recognise(order('english.wav'), stop.signal))
-  const first = waiting.map((news) => news.next().catch(() => undefined))
+  const first = waiting.map((events) => events.next().catch(() => undefined))
   const response = await client.post('transcribe', spanish, [['model', 'asr-1']])
   expect(response.status).toBe(503)
   expect(response.headers.get('retry-after')).toBe('5')
@@ -323,7 +323,7 @@ test('the number of waiting recordings is limited', async () => {
   )
   stop.abort(new Error('enough'))
   await Promise.all(first)
-  await Promise.all(waiting.map((news) => news.next().catch(() => undefined)))
+  await Promise.all(waiting.map((events) => events.next().catch(() => undefined)))
 })
 
 test('idle models are unloaded', async () => {

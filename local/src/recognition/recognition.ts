@@ -207,9 +207,9 @@ interface PocketsphinxChunk {
   engine: 'pocketsphinx'
 }
 
-async function last(news: AsyncGenerator<RecognitionEvent, Recognition, undefined>): Promise<Recognition> {
+async function last(events: AsyncGenerator<RecognitionEvent, Recognition, undefined>): Promise<Recognition> {
   for (;;) {
-    const next = await news.next()
+    const next = await events.next()
     if (next.done === true) return next.value
   }
 }

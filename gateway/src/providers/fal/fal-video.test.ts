@@ -123,8 +123,8 @@ describe('against the simulated vendor', () => {
     const ref = await provider.submit(job('vendor:webhook=bare vendor:duration=0ms', { webhookUrl }), soon())
     const delivery = await brought
     expect(delivery.note).toBe('maker/film')
-    const news = await provider.readWebhook?.(delivery, soon())
-    expect(news).toEqual({ ref, id: (ref as { id: string }).id })
+    const event = await provider.readWebhook?.(delivery, soon())
+    expect(event).toEqual({ ref, id: (ref as { id: string }).id })
     const forged = { ...delivery, body: Buffer.from(`${delivery.body.toString()} `) }
     expect(await failureOf(Promise.resolve(provider.readWebhook?.(forged, soon())))).toMatchObject({
       kind: 'rejected',
@@ -163,7 +163,7 @@ test('the submit has the fields of the protocol and of the model', async () => {
   const ref = await provider.submit(job('a cat', { model: 'maker/film', references, style: 'noir' }), soon())
   expect(ref).toEqual({ id: 'r1', app: 'maker/still' })
   await provider.submit(
-    job('a "cat"', { width: 1024, height: 1792, webhookUrl: 'https://us.example/news?a=1' }),
+    job('a "cat"', { width: 1024, height: 1792, webhookUrl: 'https://us.example/webhooks?a=1' }),
     soon(),
   )
   const uri = (text: string) => `data:image/png;base64,${Buffer.from(text).toString('base64')}`
@@ -190,7 +190,7 @@ test('the submit has the fields of the protocol and of the model', async () => {
     ],
     [
       'POST',
-      `/maker/film/v2/text-to-video?fal_webhook=${encodeURIComponent('https://us.example/news?a=1&note=maker%2Ffilm')}`,
+      `/maker/film/v2/text-to-video?fal_webhook=${encodeURIComponent('https://us.example/webhooks?a=1&note=maker%2Ffilm')}`,
       'Key vendor-secret',
       '1',
       { generate_audio: false, prompt: 'a "cat"', duration: '8', aspect_ratio: '9:16', resolution: '1080p' },

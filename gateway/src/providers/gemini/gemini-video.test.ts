@@ -317,7 +317,7 @@ describe('the response', () => {
       429,
       'busy',
     ],
-  ])('%s is no news of the job', async (_, answer, status, kind) => {
+  ])('%s is not a status of the job', async (_, answer, status, kind) => {
     await using vendor = await vendorSaying(answer, status)
     const retryAfterMs = kind === 'busy' ? 7500 : undefined
     expect(await failureOf(connect(vendor.url).poll(ref, soon()))).toMatchObject({ kind, retryAfterMs })
