@@ -269,7 +269,10 @@ describe('an order that would be refused', () => {
       expect(status).toBe(200)
       expect(body).toMatchObject({
         fits: false,
-        refusal: { code: 'insufficient_balance', message: expect.stringMatching(/^The balance is too low: 0.00 USD/) },
+        refusal: {
+          code: 'insufficient_balance',
+          message: expect.stringMatching(/^The balance is too low: 0.00 USD/),
+        },
       })
       expect(body['total_micros']).toBeGreaterThan(0)
       expect(await everything()).toEqual(before)

@@ -35,7 +35,10 @@ export const setModelRoutes =
     const model = catalog.find(call.path.id)
     const { routes } = call.read(RoutesBody)
     if (routes.length === 0) {
-      throw refuse('routes', `'routes' must have at least one. DELETE them for those of the configuration.`)
+      throw refuse(
+        'routes',
+        `'routes' must have at least one route. To use the routes of the configuration file, DELETE them.`,
+      )
     }
     await postgres.transaction(async (database) => {
       await lockProviderConfig(database)

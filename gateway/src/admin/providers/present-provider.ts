@@ -5,7 +5,7 @@ import type { Secret } from '../../platform/secret.ts'
 import type { ProviderConfig } from '../../provider-config/config.ts'
 import { snakeCase } from '../settings/setting-names.ts'
 
-/** Of a key that is short its end would tell too much. */
+/** The end of a short key would reveal too much of it. */
 const hiddenBelow = 12
 
 export const credentialHintOf = (apiKey: Secret): string => {

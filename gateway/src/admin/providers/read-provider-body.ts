@@ -9,7 +9,7 @@ import { camelCase } from '../settings/setting-names.ts'
 
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
 
-/** Most keys are one word. Some vendors' are the JSON of an account, which may be laid out over lines. */
+/** Most API keys are one word. Some vendors use the JSON of a service account, which may span lines. */
 const isKey = (text: string): boolean => {
   if (text.length > apiKeyCharactersMax) return false
   if (/^[\x21-\x7e]+$/.test(text)) return true
@@ -20,14 +20,14 @@ const isKey = (text: string): boolean => {
   }
 }
 
-/** Undefined where none is given, null where the one there is shall go. What is wrong with it is said without it. */
+/** Undefined if the key is not given, null if it is to be removed. Error messages never quote the key. */
 const readApiKey = ({ fields }: Pick<Call, 'fields'>): Secret | null | undefined => {
   const given = fields.value('api_key')
   if (given === undefined) return fields.isNull('api_key') ? null : undefined
   if (typeof given === 'string' && isKey(given)) return new Secret(given)
   throw refuse(
     'api_key',
-    `'api_key' must be text without spaces, or the JSON of an account, of at most ${apiKeyCharactersMax} characters.`,
+    `'api_key' must be text without spaces, or the JSON of a service account, of at most ${apiKeyCharactersMax} characters.`,
   )
 }
 
@@ -36,17 +36,17 @@ const readOwnSettings = ({ fields }: Pick<Call, 'fields'>): RawConfig => {
   if (!isMapping(given)) throw refuse('settings', "'settings' must be an object.")
   const named = Object.entries(given).map(([name, value]) => [camelCase(name), name, value] as const)
   for (const [setting, name] of named) {
-    // Beside it they are checked, and kept, each in its own way.
+    // Common settings are top-level fields with their own validation.
     if (Object.hasOwn(providerConfigSchema.properties, setting)) {
-      throw refuse(`settings.${name}`, `'${name}' belongs beside 'settings', not inside of it.`)
+      throw refuse(`settings.${name}`, `'${name}' is a top-level field; move it out of 'settings'.`)
     }
   }
   return Object.fromEntries(named.flatMap(([setting, , value]) => (value === null ? [] : [[setting, value]])))
 }
 
-/** The entry as the file would have it, and the key, which no entry has. */
+/** The configuration as in the file, and the key, which is stored separately. */
 export const readProviderBody = (call: Call): { config: RawConfig; apiKey: Secret | null | undefined } => {
-  // Both are read apart: one must not be quoted, and the other is only known to its kind.
+  // The key must not be quoted in an error, and only the provider's kind knows its settings.
   const { api_key: _, settings: __, ...common } = call.read(ProviderBody)
   const named = Object.entries(common).map(([name, value]) => [camelCase(name), value] as const)
   return {

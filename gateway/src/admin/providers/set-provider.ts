@@ -28,7 +28,7 @@ const sealed = (secrets: Secret[], name: string, apiKey: Secret): Sealed => {
     throw new ApiError('conflict', {
       param: 'api_key',
       message:
-        'Keys of providers cannot be kept without CREDENTIAL_SECRETS. Set it to what `openssl rand -hex 32` prints for every process and start them anew, or give the key in PROVIDERS_FILE.',
+        'Provider keys cannot be stored without CREDENTIAL_SECRETS. Set it to the output of `openssl rand -hex 32` for every process and restart, or put the key into PROVIDERS_FILE.',
     })
   }
   return { credential, credentialHint: credentialHintOf(apiKey) }
@@ -40,7 +40,7 @@ const assertSameOrigin = (earlier: ProviderConfig | undefined, { baseUrl }: Prov
   throw new ApiError('invalid_parameter', {
     param: 'api_key',
     message:
-      "'api_key' must be given when 'base_url' leads elsewhere than before: a key is never sent to an address that it was not given for. Null takes the key away.",
+      "'api_key' is required when 'base_url' changes to another origin, because the stored key is never sent to a new address. Use null to remove the key.",
   })
 }
 

@@ -1,3 +1,4 @@
+/** Providers as shown to operators: configuration, models, health, and load. */
 import { ApiError } from '@kinora/contract/errors'
 /** What operators see of providers: how each is set up, what it serves and how it does, and what it has to do. */
 import type { Provider } from '@kinora/contract/operations/admin/providers'
@@ -27,7 +28,7 @@ export interface ProviderDependencies {
   liveConfig: Pick<ReloadableConfig, 'current' | 'fileConfig' | 'refresh'>
   catalog: Catalog
   router: Pick<Router, 'routesOf' | 'healthOf'>
-  /** Opens with any of them; the first seals. */
+  /** The first encrypts; any of them decrypts. */
   credentialSecrets: Secret[]
   /** With every protocol there is. */
   parseConfig: (name: string, raw: unknown) => ReturnType<typeof parseProviderConfig>
@@ -47,20 +48,20 @@ const modelsOf = (name: string, { catalog, router }: ProviderDependencies): Prov
       })),
   )
 
-/** What is wrong with what operators set up; an entry of the file that is wrong is not taken at all. */
+/** The problem of a stored configuration. Errors in the configuration file are reported at startup instead. */
 const problemWith = (
   { name, config, credential }: ProviderRecord,
   { credentialSecrets, parseConfig }: ProviderDependencies,
 ): string | null => {
   const { problems } = parseConfig(name, config)
   if (problems.length > 0) {
-    return `This entry cannot be used any more, so set it up again: ${problems.map(problemText).join(', ')}.`
+    return `This configuration is no longer valid. Set it again: ${problems.map(problemText).join(', ')}.`
   }
   if (credential === null || openCredential(credentialSecrets, name, credential) !== undefined) return null
-  return 'None of CREDENTIAL_SECRETS opens its key. List the secret it was sealed under again, or send api_key anew.'
+  return 'None of CREDENTIAL_SECRETS decrypts the API key. Add the secret it was encrypted with, or set api_key again.'
 }
 
-const refusesUs = (name: string, { catalog, router }: ProviderDependencies): boolean =>
+const refusesCredential = (name: string, { catalog, router }: ProviderDependencies): boolean =>
   catalog.available().some(({ id }) => {
     const health = router.healthOf(name, id)
     return health.kind === 'unhealthy' && health.isUnauthorized
@@ -72,7 +73,7 @@ const problemOf = (
   dependencies: ProviderDependencies,
 ): string | null => {
   const problem = record === undefined ? null : problemWith(record, dependencies)
-  return problem ?? (refusesUs(name, dependencies) ? remedyFor(name) : null)
+  return problem ?? (refusesCredential(name, dependencies) ? remedyFor(name) : null)
 }
 
 /** As much of an entry as is understood, where not all of it is. It gets nothing new. */
@@ -118,7 +119,6 @@ export const viewProviders = async (
 export const noProvider = () =>
   new ApiError('resource_not_found', { message: 'There is no provider with this name.' })
 
-/** One of them, or 404. */
 export const viewProvider = async (
   database: Database,
   name: string,
