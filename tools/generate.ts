@@ -22,6 +22,7 @@ import { providerConfigSchema } from '../gateway/src/provider-config/provider-co
 import { describeExpected } from '../gateway/src/provider-config/validate-config.ts'
 import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
+import { pagesWithSnippets } from './snippets.ts'
 
 const note = 'Generated from the code by `npm run generate`. Do not edit.'
 
@@ -233,6 +234,7 @@ const securityPage = () => {
 }
 
 export const documents = (): Record<string, string> => ({
+  ...pagesWithSnippets(),
   [securityFile]: securityPage(),
   'docs/openapi.json': `${JSON.stringify(openapi(), null, 2)}\n`,
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,

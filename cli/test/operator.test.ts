@@ -157,7 +157,7 @@ describe('a role', () => {
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([0, null])
     expect(lines.filter(({ msg }) => msg === 'config.warning')).toMatchObject([
-      { level: 40, warning: expect.stringContaining('Set PUBLIC_URL to the address that clients use') },
+      { level: 40, warning: expect.stringContaining('Set PUBLIC_URL to the URL that clients use') },
     ])
   })
 })

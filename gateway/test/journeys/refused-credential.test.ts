@@ -149,7 +149,7 @@ test('a task without another route waits until the key is corrected', async () =
   expect(await ended(id)).toMatchObject({ status: 'completed', provider: 'first' })
   expect(await healthOf('vidB-2')).toEqual({
     problem: null,
-    health: { state: 'healthy', because: null, until: null },
+    health: { state: 'healthy', reason: null, until: null },
   })
   const task = await ended(await stack.create('One more whale'))
   expect(task.provider_attempts).toMatchObject([{ provider: 'first', outcome: 'accepted' }])
