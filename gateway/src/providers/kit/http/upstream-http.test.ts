@@ -7,7 +7,8 @@ import { expect, test } from 'vitest'
 import { failureOf, listenForTest } from '../../../../test/kit/listen-for-test.ts'
 import { type Exchange, withExchanges } from '../../port/exchange.ts'
 import { jsonBody, multipart } from './multipart.ts'
-import { type Call, upstreamAt } from './upstream-http.ts'
+import type { Call } from './upstream-call.ts'
+import { upstreamAt } from './upstream-http.ts'
 
 const get = (changes: Partial<Call> = {}): Call => ({
   what: 'poll',

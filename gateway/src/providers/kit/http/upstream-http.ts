@@ -8,7 +8,7 @@ import { ProviderFailure } from '../../port/failure.ts'
 import { parseJson } from '../json/lenient-json.ts'
 import { type AnswerHeaders, failureOfAnswer, failureOfOurs, one } from './classify.ts'
 import { describeResponse } from './describe-response.ts'
-import { type StreamedBody, UnreadablePart } from './multipart.ts'
+import { UnreadablePart } from './multipart.ts'
 import { redactor } from './redact.ts'
 import {
   discardBody,
@@ -21,6 +21,7 @@ import {
   relay,
   untilAborted,
 } from './response-body.ts'
+import type { Call, JsonAnswer, Link, StreamedAnswer, TextAnswer } from './upstream-call.ts'
 
 const jsonBytesMax = 1024 * 1024
 const redirectsMax = 3
@@ -46,62 +47,6 @@ export interface UpstreamSettings {
   isOurs?: boolean | undefined
   /** Classifies failed responses of a vendor with an unusual format. */
   failureOf?: typeof failureOfAnswer | undefined
-}
-
-export interface Call {
-  /** The name of the call in failure messages: "submit", "poll". */
-  what: string
-  method: Dispatcher.HttpMethod
-  /** Relative to the base URL, starting with a slash, with every variable part encoded. */
-  path: string
-  headers?: Record<string, string>
-  body?: StreamedBody
-  /**
-   * Opens a new connection. If the vendor closes a reused connection at that moment, the outcome is unknown, which costs
-   * more than a handshake for a request that must not be repeated.
-   */
-  freshConnection?: boolean
-  /** Statuses outside 2xx that count as success. */
-  alsoFine?: number[]
-  /** Statuses outside 2xx whose body is read as JSON. */
-  alsoRead?: number[]
-  /** The size limit of a JSON body, if larger than the default. */
-  answerBytesMax?: number
-  /** Whether an opened stream may be JSON. */
-  acceptsJson?: true
-  /** The stall timeout of an opened stream, if longer than the default. */
-  stalledMs?: number
-  /** The only timeout of the call, from connecting to the last byte. */
-  signal: AbortSignal
-}
-
-/** The URL of a result, given by the vendor. */
-interface Link {
-  /** The name of the call in failure messages: "download". */
-  what: string
-  url: string
-  /** The stall timeout, if longer than the default. */
-  stalledMs?: number
-  /** The only timeout, from connecting to the last byte. */
-  signal: AbortSignal
-}
-
-interface JsonAnswer {
-  status: number
-  headers: AnswerHeaders
-  body: unknown
-}
-
-interface TextAnswer {
-  status: number
-  headers: AnswerHeaders
-  text: string
-}
-
-interface StreamedAnswer {
-  status: number
-  headers: AnswerHeaders
-  bytes: Readable
 }
 
 interface Sent {
