@@ -129,6 +129,13 @@ test('a text is spoken, and the speech is transcribed at once and by a task', as
     .toMatchObject({ text: expect.stringMatching(/first light/i) })
 })
 
+test('a chat is answered', async () => {
+  expect(await runJson('audio-chat.sh')).toMatchObject({
+    object: 'chat.completion',
+    choices: [{ message: { role: 'assistant', content: expect.any(String) } }],
+  })
+})
+
 test('a quote costs nothing, and a receipt shows what a video cost', async () => {
   expect(await runJson('quote.sh')).toMatchObject({ object: 'quote', fits: true, total_micros: 1_000_000 })
   expect(await runJson('receipt.sh', { TASK_ID: taskId })).toMatchObject({ captured_micros: 1_000_000 })

@@ -149,7 +149,7 @@ export const transcriptionTaskOperations = {
     path: '/v1/audio/transcription-tasks/{id}',
     summary: 'Delete a transcription task',
     description:
-      'Deletes a transcription task with its recording and its text. A running task is stopped and not charged.',
+      'Deletes a transcription task with its recording and its text. A running task is stopped; the part already transcribed is charged.',
     access: 'key',
     limit: 'read',
     parameters: { path: taskId },

@@ -46,7 +46,7 @@ export const FamilyBVideoTask = Type.Object(
   {
     model: ModelId,
     prompt: Prompt,
-    images: Images('Reference images, as URLs or data URIs. May be empty.'),
+    images: Images('Reference images, as URLs or data URIs. At least one.'),
     orientation: Type.Optional(
       Type.String({
         enum: ['portrait', 'landscape'],

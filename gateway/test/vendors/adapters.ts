@@ -23,7 +23,7 @@ export const adaptersAt = (vendor: Vendor): Adapter[] => [
     own: { lookup: true },
   },
   { name: 'openai-plain', kind: 'openai', model: 'vidA3-pro', finds: 'nothing', own: {} },
-  { name: 'kinora', kind: 'kinora', model: 'vidA2', finds: 'a repeat', own: { doors: 'create' } },
+  { name: 'kinora', kind: 'kinora', model: 'vidA2', finds: 'a repeat', own: { endpoints: 'create' } },
   { name: 'gemini', kind: 'gemini', model: 'vidA2-fast', finds: 'nothing', own: {} },
   {
     ...{ name: 'fal', kind: 'fal', model: 'vidA2-pro', finds: 'its webhook' },

@@ -181,7 +181,7 @@ export const providerOperations = {
     path: '/admin/v1/providers/{name}/reset-health',
     summary: 'Reset the health of a provider',
     description:
-      'Closes the circuit breakers of a provider and ends its waiting times, so that it gets new jobs at once.',
+      'Closes the circuit breakers of a provider and closes its circuit breakers; a pause that the provider requested with `Retry-After` stays, so that it gets new jobs at once.',
     access: 'operator',
     parameters: { path: providerName },
     answer: { description: 'The models that were reset.', schema: ResetHealth },

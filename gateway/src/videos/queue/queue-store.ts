@@ -1,4 +1,4 @@
-/** The fair queue of accepted tasks that wait for a slot. The rule is in docs/decisions/0015-fair-lines.md. */
+/** The fair queue of accepted tasks that wait for a slot. The rule is in docs/decisions/0015-fair-queue.md. */
 import type { Database } from '../../platform/postgres.ts'
 import type { Decision } from '../../routing/route.ts'
 import type { VideoOrder } from '../task.ts'
