@@ -90,7 +90,7 @@ test.for(['openai', 'openai-lookup', 'openai-plain', 'kinora', 'gemini', 'fal', 
 test('the built-in provider', async () => {
   const { task, seen } = await ended('vidB-2', 'A whale sim:fail=upstream_error')
   expect(task.provider_attempts).toMatchObject([
-    { outcome: 'accepted', failure_reason: expect.stringContaining('asked for this failure') },
+    { outcome: 'accepted', failure_reason: expect.stringContaining('Simulated failure requested') },
   ])
   expect(seen).not.toContain('asked for this failure')
 })

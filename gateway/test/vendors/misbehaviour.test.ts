@@ -143,7 +143,7 @@ const ordersOf = ({ name, model }: Adapter) => [
       prompt: `${name} ${fault} ${n} vendor:fault=${fault}@${on}`,
     })),
   ),
-  ...Array.from({ length: successfulEach }, (_, n) => ({ model, prompt: `${name} well ${n}` })),
+  ...Array.from({ length: successfulEach }, (_, n) => ({ model, prompt: `${name} none ${n}` })),
 ]
 
 const createAll = async (orders: { model: string; prompt: string }[]) => {

@@ -14,7 +14,7 @@ import { videoOf, type Providers } from '../../providers/port/provider.ts'
 import type { Opaque } from '../../providers/port/video.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
-import { insertStoredFiles } from '../../storage/stored-file-store.ts'
+import { findStoredFile, insertStoredFiles } from '../../storage/stored-file-store.ts'
 import { recordOutcome, touchRun, type OpenTask } from '../open-task-store.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
 import { findTask } from '../task-store.ts'
@@ -119,6 +119,9 @@ export const storeResult = async (
   const open = await touchRun(postgres, taskId, run, { stage: 'storing' })
   const task = open && (await findTask(postgres, open.day, taskId))
   if (open === undefined || task === undefined) return { kind: 'stop' }
+  const { mediaId } = locationOf(task)
+  // The worker may have died between storing the video and journaling the step.
+  if ((await findStoredFile(postgres, mediaId)) !== undefined) return { kind: 'completed', mediaId }
   const outcome = open.outcome ?? (await pollOnceMore(dependencies, open))
   if (outcome === undefined) return failed('task_timeout')
   if (outcome.kind === 'refused') return failed(outcome.code, outcome.message)
