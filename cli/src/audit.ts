@@ -1,10 +1,10 @@
 /** `kinora audit`: audits the ledger from the database alone. */
 import { loadSettings } from '@kinora/gateway/config'
-import { auditBooks } from '@kinora/gateway/main'
+import { auditLedger } from '@kinora/gateway/main'
 
 /** Prints the findings and returns the exit code: 1 if any invariant is violated. */
 export const audit = async ({ isJson }: { isJson: boolean }): Promise<number> => {
-  const { findings, durationMs } = await auditBooks(loadSettings(['DATABASE_URL', 'LOG_LEVEL']))
+  const { findings, durationMs } = await auditLedger(loadSettings(['DATABASE_URL', 'LOG_LEVEL']))
   const violated = findings.filter(({ violations }) => violations > 0)
   const isSound = violated.length === 0
   const lines = findings.flatMap(({ invariant, violations, examples, meaning }) => [

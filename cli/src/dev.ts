@@ -1,6 +1,6 @@
 /**
- * `kinora dev`: runs the whole service on one machine. Uses the PostgreSQL, Redis and Restate that the environment
- * names, and otherwise starts its own under the data directory. Stops every process that it started.
+ * `kinora dev`: runs the whole service on one machine. Uses the PostgreSQL and Restate that the environment names, or
+ * starts its own under the data directory; uses Redis only if the environment names it. Stops every process that it started.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

@@ -62,7 +62,7 @@ program
 
 program
   .command('worker')
-  .description('Run the workflows that process video tasks.')
+  .description('Run the workflows that process video and transcription tasks.')
   .action(async () => {
     const config = loadConfig()
     const { startWorker } = await import('@kinora/gateway/main')

@@ -1,6 +1,6 @@
 /** `kinora retention`: counts or deletes expired data. */
 import { loadConfig } from '@kinora/gateway/config'
-import { clearNow, previewRetention } from '@kinora/gateway/main'
+import { runRetention, previewRetention } from '@kinora/gateway/main'
 
 const mebibytes = (bytes: number) => `${(bytes / 1_048_576).toFixed(1)} MiB`
 const say = (lines: string[]) => process.stdout.write(`${lines.join('\n')}\n`)
@@ -24,7 +24,7 @@ export const showExpired = async (): Promise<void> => {
 }
 
 export const clear = async (): Promise<void> => {
-  const { expired, leftOver, responses, partitions, orphans } = await clearNow(loadConfig())
+  const { expired, leftOver, responses, partitions, orphans } = await runRetention(loadConfig())
   say([
     `results deleted: ${expired}`,
     `leftover files of tasks deleted: ${leftOver}`,

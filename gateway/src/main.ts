@@ -61,13 +61,13 @@ const withRetention = async <Result>(
 }
 
 /** Deletes everything that has expired, as workers do periodically. */
-export const clearNow = (config: Config): Promise<Swept> => withRetention(config, sweep)
+export const runRetention = (config: Config): Promise<Swept> => withRetention(config, sweep)
 
 /** Reports what `clearNow` would delete. */
 export const previewRetention = (config: Config): Promise<SweepPreview> => withRetention(config, previewSweep)
 
 /** Audits the whole ledger and stores the result, as a worker does. */
-export const auditBooks = async (
+export const auditLedger = async (
   config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>,
 ): ReturnType<typeof runFullAudit> => {
   const postgres = connectPostgres(

@@ -75,7 +75,7 @@ export interface CharacterMaker {
    */
   check: (
     request: CharacterRequest,
-    call: MediaCall & Pick<Call, 'findInsolvency'>,
+    call: MediaCall & Pick<Call, 'findPaymentProblem'>,
   ) => Promise<ApiError | undefined>
   /** Finds or makes the library character of this request. */
   forLibrary: (request: CharacterRequest, call: MediaCall) => Promise<StoredCharacter>
@@ -316,7 +316,7 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       const span = spanOf(request)
       const source = await sourceOf(request)
       const existing = await findCharacterFrom(postgres, request.accountId, keyOf(source, span))
-      const insolvency = existing === undefined ? await call.findInsolvency() : undefined
+      const insolvency = existing === undefined ? await call.findPaymentProblem() : undefined
       if (existing === undefined && insolvency === undefined) {
         const tryToCut = (signal: AbortSignal) =>
           cut(source, span, request.params.timestamps, { ...call, signal })

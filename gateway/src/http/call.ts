@@ -69,7 +69,7 @@ export interface Call<O extends Operation = Operation> {
   /** True for a dry run: the response is a quote, and nothing is created. */
   wantsQuote: boolean
   /** The 402 that refuses expensive work for this call. A quote reports it instead of doing the work. */
-  findInsolvency: () => Promise<ApiError | undefined>
+  findPaymentProblem: () => Promise<ApiError | undefined>
   /** The task that this request created when it was sent before; the response describes that task. */
   replayOf: string | undefined
   /**

@@ -1,7 +1,8 @@
 /**
  * Keeps the configuration current in every process. The file and the secret files it names are compared every two
- * seconds. The database sends a notification of each change and is also read every 30 seconds. An invalid change is
- * logged once, and the last valid configuration stays in use.
+ * seconds. The database sends a notification of each change and is also read every 30 seconds. An invalid file is
+ * logged once, and the last valid one stays in use. An invalid override of the database is logged, and its provider accepts
+ * no new jobs.
  */
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'

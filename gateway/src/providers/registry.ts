@@ -13,7 +13,7 @@ import { protocol, type Protocol } from './kit/protocol.ts'
 import { localEngines } from './local/local-engines.ts'
 import { localVideo } from './local/local-video.ts'
 import { openAiChat } from './openai/openai-chat.ts'
-import { openAi, openAiSound } from './openai/openai.ts'
+import { openAi, openAiAudio } from './openai/openai.ts'
 import type { ChatProvider } from './port/chat.ts'
 import type { Provider, Providers } from './port/provider.ts'
 import { replicate } from './replicate/replicate-video.ts'
@@ -24,7 +24,7 @@ const local = protocol({
   connect: ({ baseUrl }) => ({
     video: localVideo({ baseUrl }),
     engines: localEngines({ baseUrl }),
-    ...openAiSound({ baseUrl, apiKey: undefined, isOurs: true }),
+    ...openAiAudio({ baseUrl, apiKey: undefined, isOurs: true }),
   }),
 })
 
@@ -33,7 +33,7 @@ const kinoraWithAudio: Protocol = {
   ...kinora,
   connect: (connection, settings) => ({
     ...kinora.connect(connection, settings),
-    ...openAiSound({ ...connection, isOurs: false }),
+    ...openAiAudio({ ...connection, isOurs: false }),
   }),
 }
 

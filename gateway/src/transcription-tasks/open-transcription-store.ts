@@ -41,7 +41,7 @@ export const claimAccepted = async (database: Database, concurrency: number): Pr
  * stop at its next step. A start that may only be delayed is repeated with the same run number, which the engine
  * ignores if it has started the run.
  */
-export const requeueStalled = async (database: Database, limit: number): Promise<Start[]> => {
+export const restartStalled = async (database: Database, limit: number): Promise<Start[]> => {
   const { rows } = await database.query<{ taskId: string; run: number }>(
     `update open_transcriptions o
         set run = case when stage = 'starting' and last_activity_at <> 'epoch' then run else run + 1 end,

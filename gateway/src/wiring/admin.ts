@@ -1,5 +1,5 @@
-import { adminOperations } from '@kinora/contract/admin-operations'
 /** Every operation of the admin API. */
+import { adminOperations } from '@kinora/contract/admin-operations'
 import { adminOpenapi } from '@kinora/contract/openapi'
 
 import { createAccount } from '../admin/accounts/create-account.ts'

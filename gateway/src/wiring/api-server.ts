@@ -8,7 +8,7 @@ import { admissionLimitsOf, heapBytesMax, memoryBytesMax, noAdmissionLimits } fr
 import { createMediaWork, createUnlimitedMediaWork } from '../admission/media-work.ts'
 import { createAuthenticate } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
-import { findInsolvency } from '../billing/spending/spend.ts'
+import { findPaymentProblem } from '../billing/spending/spend.ts'
 import type { Config } from '../config.ts'
 import { createSpool } from '../http/body/spool.ts'
 import type { ApiServer } from '../http/server/bind-operation.ts'
@@ -96,9 +96,9 @@ export const createApiServer = async (context: ApiContext) => {
     isOverloaded,
     beginChecks,
     isGuarded,
-    findInsolvency: async (caller, operation) => {
+    findPaymentProblem: async (caller, operation) => {
       if (!isGuarded || !errorsOf(operation).includes('insufficient_balance')) return undefined
-      const insolvency = await findInsolvency(postgres, caller)
+      const insolvency = await findPaymentProblem(postgres, caller)
       return mayBeFree(context, caller, operation) ? undefined : insolvency
     },
     body: {

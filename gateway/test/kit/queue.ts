@@ -1,7 +1,7 @@
 import type { Database, Postgres } from '../../src/platform/postgres.ts'
 import { queueDefaults, type QueueLimits } from '../../src/videos/queue/queue-limits.ts'
 import { lockQueue, nextStartInMs, claimAccepted, type Queue } from '../../src/videos/queue/queue-store.ts'
-import { requeueStalled } from '../../src/videos/queue/stalled-task-store.ts'
+import { restartStalled } from '../../src/videos/queue/stalled-task-store.ts'
 
 const manyStarts = 10_000
 
@@ -14,7 +14,7 @@ export const tickOf = async (
 ) => {
   const whole = { provider: 'vendor', slots: manyStarts, slotsElsewhere: 0, capacityOf: new Map(), ...queue }
   await lockQueue(database, whole.provider)
-  await requeueStalled(database, whole.provider, limit, 60_000)
+  await restartStalled(database, whole.provider, limit, 60_000)
   const claimed = await claimAccepted(database, whole, limit, { ...queueDefaults, ...limits })
   await nextStartInMs(database, whole.provider)
   return claimed

@@ -6,7 +6,7 @@ import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { settleTranscription } from '../../src/transcription-tasks/lifecycle/settle-transcription.ts'
 import type { RecordingDependencies } from '../../src/transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
 import {
-  requeueStalled,
+  restartStalled,
   claimAccepted,
   type Start,
 } from '../../src/transcription-tasks/open-transcription-store.ts'
@@ -71,7 +71,7 @@ export const createTranscriber = async ({
   return {
     dependencies,
     work: async () => {
-      const starts = [...(await requeueStalled(postgres, 100)), ...(await claimAccepted(postgres, 16))]
+      const starts = [...(await restartStalled(postgres, 100)), ...(await claimAccepted(postgres, 16))]
       await Promise.all(starts.map(execute))
       return starts.length
     },

@@ -1,6 +1,6 @@
+/** Properties of every operation that takes a key, generated from the table of operations. */
 import type { ErrorCode } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
-/** Properties of every operation that takes a key, generated from the table of operations. */
 import { operations } from '@kinora/contract/operations'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 

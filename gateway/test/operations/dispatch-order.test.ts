@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { returnToQueue } from '../../src/videos/lifecycle/submit-store.ts'
-import { requeueStalled } from '../../src/videos/queue/stalled-task-store.ts'
+import { restartStalled } from '../../src/videos/queue/stalled-task-store.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
 import { dispatchTick, tickOf } from '../kit/queue.ts'
@@ -169,7 +169,7 @@ describe('order', () => {
 
   test('a waiting task past its deadline starts without a slot, so that it can end', async () => {
     await enqueue(many, 1, { deadlineSeconds: -20 })
-    expect((await requeueStalled(database.postgres, 'vendor', 10, 60_000)).length).toBe(1)
+    expect((await restartStalled(database.postgres, 'vendor', 10, 60_000)).length).toBe(1)
   })
 
   test('a tick reads the same number of rows whatever the length of the queue', async () => {

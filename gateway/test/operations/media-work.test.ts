@@ -1,5 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 /** Media programs of the API process: no account keeps another one waiting, and nothing runs for a client that left. */
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'

@@ -18,7 +18,7 @@ import { columnsOf, tablesWith, wholeRecordOf } from '../kit/whole-record.ts'
 
 let gateway: TestGateway
 let operator: Operator
-let strangers: { who: string; text: string | undefined; code: ErrorCode }[]
+let unsupportedLetters: { who: string; text: string | undefined; code: ErrorCode }[]
 
 beforeAll(async () => {
   gateway = await startGateway()
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const expiresAt = new Date(Date.now() - 1_000)
   const disabled = await createKey(postgres, '', { kind: 'admin' })
   await postgres.query('update keys set disabled_at = now() where id = $1', [disabled.id])
-  strangers = [
+  unsupportedLetters = [
     { who: 'nobody', text: undefined, code: 'missing_api_key' },
     { who: 'a payg key', text: await keyOf({}), code: 'access_denied' },
     { who: 'a subscription key', text: await keyOf({ kind: 'subscription' }), code: 'access_denied' },
@@ -162,7 +162,7 @@ describe('is refused without changes for a customer, and succeeds for an operato
   test.each(closed)('%s', async (name, operation) => {
     const given = await givenFor(name)
     const before = await wholeRecordOf(gateway)
-    for (const { who, text, code } of strangers) {
+    for (const { who, text, code } of unsupportedLetters) {
       const answer = await send(operation, given, text)
       expect({ who, status: answer.status }).toEqual({ who, status: code === 'access_denied' ? 403 : 401 })
       expectProblem(answer, code)

@@ -5,7 +5,7 @@ import type { ErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { removeExpired } from '../../src/transcription-tasks/lifecycle/remove-expired.ts'
-import { requeueStalled, claimAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
+import { restartStalled, claimAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
 import { planSegments } from '../../src/transcription-tasks/segments/plan-segments.ts'
 import { transcribeSegments } from '../../src/transcription-tasks/segments/transcribe-segments.ts'
 import { createTranscriptionId } from '../../src/transcription-tasks/transcription-id.ts'
@@ -327,7 +327,7 @@ describe('a run', () => {
       [id],
     )
     await skipWaits()
-    const [requeued] = await requeueStalled(postgres, 1)
+    const [requeued] = await restartStalled(postgres, 1)
     expect(requeued).toEqual({ taskId: id, run: 2 })
     for (const step of [planSegments, transcribeSegments])
       expect(await step(transcriber.dependencies, id, 1)).toEqual({ kind: 'stop' })

@@ -76,7 +76,10 @@ const actsOf = (gateway: WebhookGateway, { taskId, jobId }: Actor, knownJobId: s
     ...genuine,
     headers: signer.headersOf(genuine.body, { requestId: jobId, atSeconds }),
   })
-  const strangers = createWebhookUrls([new Secret('a secret that nobody here knows of')], gateway.url)
+  const unsupportedLetters = createWebhookUrls(
+    [new Secret('a secret that nobody here knows of')],
+    gateway.url,
+  )
   const genuineOnes = [
     genuine,
     genuine,
@@ -86,7 +89,7 @@ const actsOf = (gateway: WebhookGateway, { taskId, jobId }: Actor, knownJobId: s
     gateway.webhookOf(taskId, knownJobId),
   ]
   const forged = [
-    { ...genuine, url: strangers.urlFor('queue', taskId) },
+    { ...genuine, url: unsupportedLetters.urlFor('queue', taskId) },
     { ...genuine, headers: {} },
     { ...genuine, body: genuine.body.replace('OK', 'ERROR') },
     signed(createFalSigner(), now),

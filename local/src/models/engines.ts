@@ -1,5 +1,5 @@
-import type { Programs } from '../ffmpeg/programs.ts'
 /** The engines of each audio model, best first. A model uses the first engine that is present. */
+import type { Programs } from '../ffmpeg/programs.ts'
 import type { ModelDirectory } from './model-directory.ts'
 import { modelSet, withNeeds, type ModelSetName } from './model-set.ts'
 

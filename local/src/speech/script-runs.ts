@@ -110,7 +110,7 @@ export function splitScripts(text: string): SplitText {
   const languages = new Map<Script, string | undefined>()
   for (const [each, used] of letters) {
     const fit = each.languages.find(([, alphabet]) => [...used].every((letter) => alphabet.test(letter)))
-    if (fit === undefined) return { refusal: cannotSpeak(each.name, strangers(each, used)) }
+    if (fit === undefined) return { refusal: cannotSpeak(each.name, unsupportedLetters(each, used)) }
     languages.set(each, fit[0])
   }
   return {
@@ -133,7 +133,7 @@ function hasScript(letters: ReadonlyMap<Script, unknown>, name: string): boolean
 }
 
 /** The letters that the nearest language lacks. */
-function strangers({ languages }: Script, used: ReadonlySet<string>): string[] {
+function unsupportedLetters({ languages }: Script, used: ReadonlySet<string>): string[] {
   const lacking = languages.map(([, alphabet]) => [...used].filter((letter) => !alphabet.test(letter)))
   return lacking.toSorted((one, other) => one.length - other.length)[0] ?? []
 }

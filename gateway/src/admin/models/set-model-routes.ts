@@ -18,7 +18,7 @@ import { viewRoutes, type RouteDependencies } from './view-routes.ts'
 
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
 
-/** Providers that a route may lead to: none that is about to go. */
+/** Providers that a route may use; removed ones are excluded. */
 const currentProviders = async (database: Database, { liveConfig }: RouteDependencies): Promise<string[]> => {
   const records = await listProviderRecords(database)
   const inFile = liveConfig.fileConfig().providers.map(({ name }) => name)

@@ -18,7 +18,7 @@ type Configured = Omit<
   'source' | 'is_removed' | 'problem' | 'models' | 'tasks_in_flight' | 'tasks_waiting' | 'updated_at'
 >
 
-/** How a provider is set up, as the file or the record says it; its key is told by its hint alone. */
+/** The configuration of a provider. Of its key, only the hint is shown. */
 export const presentProviderConfig = (
   settings: ProviderConfig,
   credentialHint: string | null,

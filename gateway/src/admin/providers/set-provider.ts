@@ -34,7 +34,7 @@ const sealed = (secrets: Secret[], name: string, apiKey: Secret): Sealed => {
   return { credential, credentialHint: credentialHintOf(apiKey) }
 }
 
-/** A key that nobody sends along now is sent only where it was sent before: whoever moves a provider must know its key. */
+/** A stored key is only sent to the origin it was set for. To change the origin, the operator must send the key again. */
 const assertSameOrigin = (earlier: ProviderConfig | undefined, { baseUrl }: ProviderConfig) => {
   if (earlier !== undefined && URL.parse(earlier.baseUrl)?.origin === URL.parse(baseUrl)?.origin) return
   throw new ApiError('invalid_parameter', {

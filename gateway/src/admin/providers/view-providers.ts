@@ -1,6 +1,5 @@
 /** Providers as shown to operators: configuration, models, health, and load. */
 import { ApiError } from '@kinora/contract/errors'
-/** What operators see of providers: how each is set up, what it serves and how it does, and what it has to do. */
 import type { Provider } from '@kinora/contract/operations/admin/providers'
 
 import type { Catalog } from '../../models/catalog.ts'
@@ -48,7 +47,7 @@ const modelsOf = (name: string, { catalog, router }: ProviderDependencies): Prov
       })),
   )
 
-/** The problem of a stored configuration. Errors in the configuration file are reported at startup instead. */
+/** The problem of a stored configuration. Errors in the configuration file are reported at startup and in the log. */
 const problemWith = (
   { name, config, credential }: ProviderRecord,
   { credentialSecrets, parseConfig }: ProviderDependencies,
@@ -76,8 +75,8 @@ const problemOf = (
   return problem ?? (refusesCredential(name, dependencies) ? remedyFor(name) : null)
 }
 
-/** As much of an entry as is understood, where not all of it is. It gets nothing new. */
-const settingsOfRest = (name: string, raw: RawConfig): ProviderConfig => {
+/** The valid part of an invalid configuration. The provider accepts no new jobs. */
+const validPartOf = (name: string, raw: RawConfig): ProviderConfig => {
   const wrong = new Set(validateConfig(providerConfigSchema, raw).problems.map(({ path: [first] }) => first))
   const rest = Object.fromEntries(Object.entries(raw).filter(([setting]) => !wrong.has(setting)))
   const { values } = validateConfig(providerConfigSchema, rest)
@@ -111,7 +110,7 @@ export const viewProviders = async (
     }
   }
   const unusable = [...records.values()].filter(({ name }) => !live.has(name))
-  return [...live.values(), ...unusable.map(({ name, config }) => settingsOfRest(name, config))]
+  return [...live.values(), ...unusable.map(({ name, config }) => validPartOf(name, config))]
     .map(view)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }

@@ -55,24 +55,24 @@ const exceededLimit = (
   monthly: MonthlySpending | undefined,
   nowMs: number,
 ): string | undefined => {
-  const isTooLow = (limitMicros: number, usedMicros: number) => {
+  const shortfallText = (limitMicros: number, usedMicros: number) => {
     const leftMicros = Math.max(0, limitMicros - usedMicros)
     const state = leftMicros === 0 ? 'used up' : 'too low'
     return `is ${state}: ${formatShare(leftMicros, limitMicros, currency)} left; this request needs ${formatAmount(amountMicros, currency)}.`
   }
   if (quota !== undefined && quota.usedMicros + amountMicros > quota.limitMicros) {
-    return `This key's quota ${isTooLow(quota.limitMicros, quota.usedMicros)}`
+    return `This key's quota ${shortfallText(quota.limitMicros, quota.usedMicros)}`
   }
   for (const period of periods) {
     const budget = budgets.find((each) => each.period === period)
     if (budget === undefined) continue
     const usedMicros = usedNow(budget, nowMs)
     if (usedMicros + amountMicros > budget.limitMicros) {
-      return `This key's budget per ${period} ${isTooLow(budget.limitMicros, usedMicros)} It resets at ${time(endOf(period, nowMs))}.`
+      return `This key's budget per ${period} ${shortfallText(budget.limitMicros, usedMicros)} It resets at ${time(endOf(period, nowMs))}.`
     }
   }
   if (monthly !== undefined && monthly.spentMicros + amountMicros > monthly.capMicros) {
-    return `The account's spend cap per month ${isTooLow(monthly.capMicros, monthly.spentMicros)} It resets at ${time(endOf('month', nowMs))}.`
+    return `The account's spend cap per month ${shortfallText(monthly.capMicros, monthly.spentMicros)} It resets at ${time(endOf('month', nowMs))}.`
   }
   return undefined
 }
@@ -177,7 +177,10 @@ const insolvencyMessages: Partial<Record<ErrorCode, string>> = {
  * The error for a caller that cannot pay for anything; undefined if any amount is left. It takes no locks and places no
  * hold: it only avoids work for a request that would be refused anyway.
  */
-export const findInsolvency = async (database: Database, caller: Caller): Promise<ApiError | undefined> => {
+export const findPaymentProblem = async (
+  database: Database,
+  caller: Caller,
+): Promise<ApiError | undefined> => {
   const wallet = walletOf(caller)
   const wallets = await readWallets(database, [{ accountId: caller.accountId, wallet }], { isLocked: false })
   // The next hold renews the cycle and may then fit.

@@ -32,7 +32,7 @@ export interface ApiServer extends Admitting, BodySettings {
   /** Waits until another request of this address may be checked; returns the function that ends its checks. */
   beginChecks: (request: FastifyRequest) => Promise<() => void>
   /** Why the caller cannot pay for anything this operation makes; undefined if the caller can. */
-  findInsolvency: (caller: Caller, operation: Operation) => Promise<ApiError | undefined>
+  findPaymentProblem: (caller: Caller, operation: Operation) => Promise<ApiError | undefined>
   body: BodyLimits
   closing: Closing
   idempotency: {
@@ -64,21 +64,21 @@ const solvencyCheck = (
   request: FastifyRequest,
   identity: RequestIdentity | undefined,
 ) => {
-  const assertSolvent = async (): Promise<void> => {
+  const assertCanPay = async (): Promise<void> => {
     const { caller } = request
     if (caller === undefined) return
     const endChecks = await server.beginChecks(request)
     try {
       if (identity !== undefined && (await server.idempotency.mayReplay(caller, operation.id, identity)))
         return
-      const insolvency = await server.findInsolvency(caller, operation)
+      const insolvency = await server.findPaymentProblem(caller, operation)
       if (insolvency !== undefined) throw insolvency
     } finally {
       endChecks()
     }
   }
   let solvency: Promise<void> | undefined
-  return () => (solvency ??= assertSolvent())
+  return () => (solvency ??= assertCanPay())
 }
 
 export const bindOperation = <O extends Operation>(
@@ -92,9 +92,9 @@ export const bindOperation = <O extends Operation>(
     const query = readQuery(request)
     let wantsQuote = queryAsksForQuote(operation, request)
     const sentIdentity = wantsQuote ? undefined : identityOf(operation, request)
-    const assertSolvent = solvencyCheck(server, operation, request, sentIdentity)
+    const assertCanPay = solvencyCheck(server, operation, request, sentIdentity)
     const beforeExpensive = async () => {
-      if (operation.creates === true && !wantsQuote) await assertSolvent()
+      if (operation.creates === true && !wantsQuote) await assertCanPay()
     }
     const { ticket } = request
     const reading: BodyReading = {
@@ -145,7 +145,7 @@ export const bindOperation = <O extends Operation>(
       ignore: (name) => ignored.add(name),
       requestId: request.id,
       wantsQuote,
-      findInsolvency: () => server.findInsolvency(call.caller, operation),
+      findPaymentProblem: () => server.findPaymentProblem(call.caller, operation),
       replayOf: undefined,
       responseToStore: () => undefined,
       // A caller who sent an idempotency key may come back for the response, so a disconnect does not stop the work.

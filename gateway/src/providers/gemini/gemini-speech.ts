@@ -145,12 +145,12 @@ export function geminiSpeech(settings: GeminiSpeechSettings): SpeechProvider {
   }
 
   async function speak(job: SpeechJob, signal: AbortSignal): Promise<Speech> {
-    const impatience = new AbortController()
+    const firstByteTimeout = new AbortController()
     const timer = setTimeout(
-      () => impatience.abort(new DOMException('it has not begun', 'TimeoutError')),
+      () => firstByteTimeout.abort(new DOMException('it has not begun', 'TimeoutError')),
       firstByteMs,
     )
-    const stopped = AbortSignal.any([signal, impatience.signal])
+    const stopped = AbortSignal.any([signal, firstByteTimeout.signal])
     try {
       // These models sometimes return text instead of audio, rarely twice in a row.
       const begun = (await begin(job, stopped)) ?? (await begin(job, stopped))

@@ -96,14 +96,14 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
     } finally {
       opened.bytes.destroy()
     }
-    throw new ProviderFailure('unknown', 'check answered without JSON')
+    throw new ProviderFailure('unknown', 'poll answered without JSON')
   }
 
   function statusOf(operation: unknown): VideoJobStatus {
     if (String(member(operation, 'done')) !== 'true') {
       const isOperation =
         textOf(member(operation, 'name')) !== undefined || member(operation, 'done') !== undefined
-      if (!isOperation) throw new ProviderFailure('unknown', 'check answered without an operation')
+      if (!isOperation) throw new ProviderFailure('unknown', 'poll answered without an operation')
       return { kind: 'running', progress: undefined }
     }
     const error = errorIn(operation)

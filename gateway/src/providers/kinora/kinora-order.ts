@@ -1,8 +1,8 @@
+/** Builds requests to the Kinora API. */
 import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
 import { jsonBody, multipart, type StreamedBody } from '../kit/http/multipart.ts'
 import { dataUriOf } from '../kit/video/image-text.ts'
 import { referencePart } from '../kit/video/reference-part.ts'
-/** Builds requests to the Kinora API. */
 import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { VideoJob } from '../port/video.ts'

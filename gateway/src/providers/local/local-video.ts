@@ -49,7 +49,7 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
     })
     if (answer.status === 404) return { kind: 'missing' }
     const state = textOf(member(answer.body, 'state'))
-    if (state === undefined) throw new ProviderFailure('unknown', 'check answered without a state')
+    if (state === undefined) throw new ProviderFailure('unknown', 'poll answered without a state')
     if (state === 'done') return { kind: 'done', result: null }
     if (state === 'failed') {
       const vendorError = vendorErrorIn(answer.body)

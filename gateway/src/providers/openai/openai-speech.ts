@@ -47,9 +47,9 @@ export function openAiSpeech(settings: OpenAiSpeechSettings): SpeechProvider {
   })
 
   async function speak(job: SpeechJob, signal: AbortSignal): Promise<Speech> {
-    const impatience = new AbortController()
+    const firstByteTimeout = new AbortController()
     const timer = setTimeout(
-      () => impatience.abort(new DOMException('it has not begun', 'TimeoutError')),
+      () => firstByteTimeout.abort(new DOMException('it has not begun', 'TimeoutError')),
       firstByteMs,
     )
     try {
@@ -65,7 +65,7 @@ export function openAiSpeech(settings: OpenAiSpeechSettings): SpeechProvider {
           speed: job.speed,
           instructions: job.instructions,
         }),
-        signal: AbortSignal.any([signal, impatience.signal]),
+        signal: AbortSignal.any([signal, firstByteTimeout.signal]),
       })
       const contentType = one(headers['content-type'])
       if (!isOfFormat(contentType, job.format)) {

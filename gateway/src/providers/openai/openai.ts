@@ -6,7 +6,7 @@ import { openAiSpeech } from './openai-speech.ts'
 import { openAiTranscription } from './openai-transcription.ts'
 import { openAiVideo } from './openai-video.ts'
 
-export const openAiSound = (settings: { baseUrl: string; apiKey: string | undefined; isOurs: boolean }) => ({
+export const openAiAudio = (settings: { baseUrl: string; apiKey: string | undefined; isOurs: boolean }) => ({
   speech: openAiSpeech(settings),
   transcription: openAiTranscription(settings),
   dialogue: openAiDialogue(settings),
@@ -31,6 +31,6 @@ export const openAi = protocol({
   }),
   connect: ({ baseUrl, apiKey, connections, resultOrigins }, own) => ({
     video: openAiVideo({ baseUrl, apiKey: apiKey ?? '', connections, resultOrigins, ...own }),
-    ...openAiSound({ baseUrl, apiKey, isOurs: false }),
+    ...openAiAudio({ baseUrl, apiKey, isOurs: false }),
   }),
 })

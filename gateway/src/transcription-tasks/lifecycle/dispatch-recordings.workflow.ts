@@ -11,7 +11,7 @@ import { runKey } from '../../platform/engine/run-key.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
-import { nextStartInMs, requeueStalled, claimAccepted, type Start } from '../open-transcription-store.ts'
+import { nextStartInMs, restartStalled, claimAccepted, type Start } from '../open-transcription-store.ts'
 import { removeExpired } from './remove-expired.ts'
 import { transcribeRecordingName } from './transcribe-recording.workflow.ts'
 
@@ -26,14 +26,14 @@ export interface DispatchDependencies {
 }
 
 const concurrentTasks = 16
-const requeuedPerTick = 100
+const restartedPerTick = 100
 const idleMs = 15_000
 const soonMs = 50
 
 const dispatch = async (dependencies: DispatchDependencies): Promise<number> => {
   const { postgres, engine, log } = dependencies
   await recordTick(postgres, dispatchRecordings.loop, dispatchRecordings.key)
-  const stalled = await requeueStalled(postgres, requeuedPerTick)
+  const stalled = await restartStalled(postgres, restartedPerTick)
   if (stalled.length > 0) log.warn({ count: stalled.length }, 'transcription.restarted')
   const accepted = await claimAccepted(postgres, concurrentTasks)
   const start = ({ taskId, run }: Start) => engine.start(transcribeRecordingName, runKey(taskId, run))

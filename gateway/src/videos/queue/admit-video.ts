@@ -1,5 +1,5 @@
 /**
- * The admission that every endpoint uses: price, hold, task and outbox in one transaction. Concurrent creates share a
+ * The admission that every endpoint uses: price, hold, task and queue entry in one transaction. Concurrent creates share a
  * commit. The response is sent after the commit; the engine only gets a wake-up, so a create succeeds even if the engine
  * is down.
  */
@@ -201,7 +201,7 @@ const refuseMissingSources = async (database: Database, tasks: NewTask[]): Promi
 }
 
 /** Writes the tasks whose holds could be placed, and adds the other refusals. The time of the holds is the creation time. */
-const admitSolvent = async (
+const admitFunded = async (
   database: Database,
   candidates: Candidate[],
   refusals: Map<string, ApiError>,
@@ -242,7 +242,7 @@ const admitTogether = async (
     ...(await refuseMissingSources(database, tasks)),
   ])
   const remaining = candidates.filter(({ task }) => !refusals.has(task.id))
-  const accepted = remaining.length === 0 ? [] : await admitSolvent(database, remaining, refusals)
+  const accepted = remaining.length === 0 ? [] : await admitFunded(database, remaining, refusals)
   await insertStoredFiles(
     database,
     accepted.flatMap(({ task, admission }) => referenceFiles(task, admission.images)),

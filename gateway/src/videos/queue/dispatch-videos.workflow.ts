@@ -2,8 +2,8 @@
  * Starts accepted tasks, with one loop per provider.
  *
  * Why durable: only one loop may count a provider's slots, and it must survive the loss of any worker. As a keyed object
- * of the engine it needs no lease and no leader election. It is outbox and reconciler in one: it starts accepted tasks
- * and restarts stalled ones.
+ * of the engine it needs no lease and no leader election. It starts accepted tasks and
+ * restarts stalled ones.
  */
 import type { Catalog } from '../../models/catalog.ts'
 import { recordTick } from '../../platform/engine/engine-tick-store.ts'
@@ -27,7 +27,7 @@ import {
   type Move,
   type Start,
 } from './queue-store.ts'
-import { requeueStalled } from './stalled-task-store.ts'
+import { restartStalled } from './stalled-task-store.ts'
 
 export const dispatchVideosName = 'dispatchVideos'
 
@@ -123,7 +123,7 @@ const dispatch = async (dependencies: DispatchDependencies, name: string): Promi
   const isRamping = survey.served.some(({ id }) => router.startsAllowed(name, id) !== Infinity)
   const { stalled, accepted, isThrottled, targets, nextMs } = await postgres.transaction(async (database) => {
     await lockQueue(database, name)
-    const stalled = await requeueStalled(database, name, startsPerTick, provider.timeoutsMs.submit)
+    const stalled = await restartStalled(database, name, startsPerTick, provider.timeoutsMs.submit)
     const movable = survey.unhealthy.flatMap(({ id }) => (router.routesOf(id).length > 1 ? id : []))
     const targets = await moveToHealthy(dependencies, database, name, movable)
     const capacityOf = await capacitiesOf(dependencies, database, name, survey)

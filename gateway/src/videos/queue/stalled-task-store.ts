@@ -11,7 +11,7 @@ const silenceSeconds = { starting: 10, submitting: 30, waiting: 15, storing: 30 
  * processed. They hold their slot already, or need none to end. The new run number makes an older run end at its next
  * step. A task that is still starting keeps its run number, because starting the same run twice has no effect.
  */
-export const requeueStalled = async (
+export const restartStalled = async (
   database: Database,
   provider: string,
   limit: number,
