@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { ask } from '../../gateway/test/kit/answers.ts'
-import { reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
+import { reserveDevPorts } from '../../gateway/test/kit/reserve-ports.ts'
 
 const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
 
@@ -19,7 +19,7 @@ let port: number
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-dev-data-'))
-  ;({ port } = await reservePorts(directory, ['port']))
+  port = await reserveDevPorts(directory, inData())
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 

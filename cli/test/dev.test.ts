@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { ask, form } from '../../gateway/test/kit/answers.ts'
-import { reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
+import { reserveDevPorts, reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
 import { probe } from '../../gateway/test/kit/sample-video.ts'
 
 const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
@@ -30,7 +30,8 @@ let firstStart: Dev | undefined
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-dev-'))
-  ;({ port, otherPort } = await reservePorts(directory, ['port', 'otherPort']))
+  port = await reserveDevPorts(directory, join(directory, 'data'))
+  ;({ otherPort } = await reservePorts(directory, ['otherPort']))
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
+import { reserveDevPorts } from '../../gateway/test/kit/reserve-ports.ts'
 import { probe } from '../../gateway/test/kit/sample-video.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -61,7 +61,7 @@ beforeAll(async () => {
   await copyFile(join(root, 'package.json'), join(directory, 'package.json'))
   executed.add('start.sh')
   const command = (await readFile(join(snippets, 'start.sh'), 'utf8')).trim()
-  const { port } = await reservePorts(directory, ['port'])
+  const port = await reserveDevPorts(directory, join(directory, '.kinora'))
   dev = spawn('sh', ['-c', `${command} -- --port ${port} --no-models`], {
     cwd: directory,
     env: environment,

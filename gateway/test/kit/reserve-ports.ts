@@ -46,3 +46,16 @@ export const reservePorts = async <Name extends string>(
     if (names.every((name) => reserve(chosen[name]))) return chosen
   }
 }
+
+const devPorts = ['postgres', 'ingress', 'admin', 'node', 'worker', 'local'] as const
+
+/**
+ * Reserves the ports of a `kinora dev` that a test starts, and returns that of its API. `dev` keeps the ports that its data
+ * directory names, so no other test gets one of them while it is down.
+ */
+export const reserveDevPorts = async (directory: string, dataDirectory: string): Promise<number> => {
+  const { port, ...ports } = await reservePorts(directory, ['port', ...devPorts])
+  mkdirSync(dataDirectory, { recursive: true })
+  writeFileSync(join(dataDirectory, 'ports.json'), JSON.stringify(ports))
+  return port
+}
