@@ -32,7 +32,7 @@ const longSound = ['local/src/speech/kokoro.test.ts', 'local/src/recognition/rec
 // Groups run in order. Three files of a group run at a time, because tests mostly wait.
 export default defineConfig({
   test: {
-    maxWorkers: 4,
+    maxWorkers: 3,
     projects: [
       {
         test: {
