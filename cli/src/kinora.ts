@@ -3,13 +3,12 @@
 import { readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 
-import { ConfigError, loadConfig, loadSettings } from '@kinora/gateway/config'
-import { Command } from 'commander'
-
-import { runRole } from './role.ts'
-
-// The compile cache and the dynamic imports below shorten the start-up time of each command.
+// The compile cache applies only to modules that are imported after this call, hence the dynamic imports. Those of the
+// commands also load only what each command needs.
 enableCompileCache()
+const { Command } = await import('commander')
+const { ConfigError, loadConfig, loadSettings } = await import('@kinora/gateway/config')
+const { runRole } = await import('./role.ts')
 
 const exitCodes = { failed: 1, configuration: 78 }
 
@@ -42,13 +41,14 @@ program
   .option('--no-open', 'accepted for compatibility; no browser is opened')
   .option('--no-models', 'do not pull models in the background')
   .action(async (options: { port: string; data: string; json?: true; models: boolean }) => {
-    const { dev } = await import('./dev.ts')
-    await dev({
+    const settings = {
       port: readPort(options.port),
       directory: readText('--data', options.data),
       isJson: options.json === true,
       pullsModels: options.models,
-    })
+    }
+    const { dev } = await import('./dev.ts')
+    await dev(settings)
   })
 
 program
