@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { teeStream, type Tee } from './tee-stream.ts'
 
-const told = (chunks: AsyncIterator<string>, sizeMax = 100) => {
+const collect = (chunks: AsyncIterator<string>, sizeMax = 100) => {
   const seen: unknown[] = []
   const { promise: over, resolve } = Promise.withResolvers<void>()
   const tee: Tee<string> = {
@@ -33,33 +33,33 @@ async function* letters() {
 }
 
 test('all chunks are copied before the stream ends', async () => {
-  const { stream, seen } = told(letters())
+  const { stream, seen } = collect(letters())
   expect(await all(stream)).toEqual(['a', 'b', 'c'])
   expect(seen).toEqual([['a', 'b', 'c']])
 })
 
 test('a stream that is too large is passed on but not copied', async () => {
-  const { stream, seen } = told(letters(), 2)
+  const { stream, seen } = collect(letters(), 2)
   expect(await all(stream)).toEqual(['a', 'b', 'c'])
   expect(seen).toEqual([undefined])
 })
 
 test('a reader that stops does not end the source', async () => {
-  const { stream, seen, over } = told(letters())
+  const { stream, seen, over } = collect(letters())
   for await (const chunk of stream) if (chunk === 'a') break
   await over
   expect(seen).toEqual([['a', 'b', 'c']])
 })
 
 test('a reader that stops before the first chunk does not end the source', async () => {
-  const { stream, seen, over } = told(letters())
+  const { stream, seen, over } = collect(letters())
   await stream.return()
   await over
   expect(seen).toEqual([['a', 'b', 'c']])
 })
 
 test('a reader that stops ends a source that is too large to store', async () => {
-  const { stream, seen, over } = told(letters(), 2)
+  const { stream, seen, over } = collect(letters(), 2)
   for await (const chunk of stream) if (chunk === 'a') break
   await over
   expect(seen).toEqual(['stopped', 'broken'])
@@ -70,7 +70,7 @@ test('a failing source calls onBroken and is not stored', async () => {
     yield 'a'
     throw new Error('the source broke')
   }
-  const { stream, seen } = told(failing())
+  const { stream, seen } = collect(failing())
   await expect(all(stream)).rejects.toThrow('the source broke')
   expect(seen).toEqual(['broken'])
 })

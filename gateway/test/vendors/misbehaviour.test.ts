@@ -150,8 +150,8 @@ const createAll = async (orders: { model: string; prompt: string }[]) => {
   const left = [...orders]
   const lane = async () => {
     for (let order = left.pop(); order !== undefined; order = left.pop()) {
-      const door = order.model.startsWith('vidB') ? '/v1/videos' : '/v1/video/create'
-      const { status, body } = await askJson(`${stack.url}${door}`, stack.key, order)
+      const path = order.model.startsWith('vidB') ? '/v1/videos' : '/v1/video/create'
+      const { status, body } = await askJson(`${stack.url}${path}`, stack.key, order)
       if (status !== 200) throw new Error(`a create was answered ${JSON.stringify(body)}`)
     }
   }

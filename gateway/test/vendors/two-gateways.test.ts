@@ -57,11 +57,11 @@ const innerTask = async (prompt: string) => {
   const { rows } = await inner.database.postgres.query<{
     id: string
     model: string
-    door: string
+    createdVia: string
     state: string
     order: Record<string, unknown>
   }>(
-    `select id, model, created_via as door, state, video_order as "order" from video_tasks where video_order ->> 'prompt' = $1`,
+    `select id, model, created_via as "createdVia", state, video_order as "order" from video_tasks where video_order ->> 'prompt' = $1`,
     [prompt],
   )
   expect(rows).toHaveLength(1)
@@ -84,14 +84,14 @@ const base = { seconds: '4', size: '480x480', model: 'vidB-2' }
 
 test.concurrent.each([
   {
-    door: 'videos',
+    createdVia: 'videos',
     create: (prompt: string) =>
       createVideo({ ...base, prompt, style: 'anime', private: 'true', input_reference: pixel }),
     job: { seconds: '4', size: '480x480', referenceBytes: pixelBytes.length },
     order: { style: 'anime', isPrivate: true, watermark: true },
   },
   {
-    door: 'create',
+    createdVia: 'create',
     create: (prompt: string) =>
       createTask({
         ...{ model: 'vidB-2', prompt, images: [pixelUri, pixelUri], orientation: 'portrait', duration: 15 },
@@ -101,19 +101,19 @@ test.concurrent.each([
     order: { isPrivate: false, watermark: false },
   },
   {
-    door: 'create, which alone takes its model',
+    createdVia: 'create, the only endpoint of its model',
     create: (prompt: string) =>
       createTask({ model: 'vidA3-fast', prompt, aspect_ratio: '9:16', enable_upsample: true }),
     job: { seconds: '8', size: '1080x1920', referenceBytes: 0 },
   },
   {
-    door: 'videos, which alone takes its model',
+    createdVia: 'videos, the only endpoint of its model',
     create: (prompt: string) =>
       createVideo({ model: 'vidA_3_1', prompt, seconds: '8', size: '16x9', input_reference: pixel }),
     job: { seconds: '8', size: '1280x720', referenceBytes: pixelBytes.length },
   },
-])('an order by way of $door keeps its meaning and its bytes', async ({ door, create, job, order }) => {
-  const prompt = `A whale by way of ${door}`
+])('an order via $createdVia keeps its meaning and its bytes', async ({ createdVia, create, job, order }) => {
+  const prompt = `A whale via ${createdVia}`
   const id = await create(prompt)
   expect(await ended(id)).toMatchObject({ status: 'completed', progress: 100 })
   expect(inner.vendor.jobs().filter((each) => each.prompt === prompt)).toMatchObject([{ ...job, submits: 1 }])
@@ -121,7 +121,7 @@ test.concurrent.each([
   // What can be remixed is kept; the rest is let go once it was copied.
   if (order === undefined) return
   const found = await innerTask(prompt)
-  expect(found).toMatchObject({ door, state: 'completed', order })
+  expect(found).toMatchObject({ createdVia, state: 'completed', order })
   expect(await contentHash(inner, found?.id ?? '')).toBe(sampleHash)
 })
 
@@ -140,7 +140,7 @@ test.concurrent('a task can be followed, remixed and deleted through both', asyn
   expect(await ended(remixId)).toMatchObject({ status: 'completed' })
   const source = await innerTask('A whale to be followed')
   expect(await innerTask('The same whale at night')).toMatchObject({
-    door: 'remix',
+    createdVia: 'remix',
     order: { seconds: 4, size: '1280x720', remixOf: { taskId: source?.id } },
   })
 

@@ -3,7 +3,8 @@ import type { Call } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
 import { givenFilterId } from '../given-id.ts'
 
-const nobody = '00000000-0000-0000-0000-000000000000'
+/** No account has this id. */
+const noAccountId = '00000000-0000-0000-0000-000000000000'
 
 /** The account and the key of a filter. The account of a key is added, because the indexes begin with the account. */
 export const givenOwner = async (
@@ -13,5 +14,5 @@ export const givenOwner = async (
   const accountId = givenFilterId(call, 'account_id')
   const keyId = givenFilterId(call, 'key_id')
   if (keyId === undefined || accountId !== undefined) return { accountId, keyId }
-  return { accountId: (await findAccountOfKey(database, keyId)) ?? nobody, keyId }
+  return { accountId: (await findAccountOfKey(database, keyId)) ?? noAccountId, keyId }
 }

@@ -113,13 +113,13 @@ describe('against the simulated vendor', () => {
   test('a webhook is read and refers to the submitted job', async () => {
     const { promise: brought, resolve } =
       Promise.withResolvers<Parameters<NonNullable<VideoProvider['readWebhook']>>[0]>()
-    await using door = await listenForTest((request, response, body) => {
-      const query = new URL(request.url ?? '/', 'http://door').searchParams
+    await using listener = await listenForTest((request, response, body) => {
+      const query = new URL(request.url ?? '/', 'http://listener').searchParams
       expect(query.get('signature')).toBe('a+b')
       resolve({ headers: request.headers, note: query.get('note') ?? undefined, body })
       response.end()
     })
-    const webhookUrl = `${door.url}/webhooks/fal/task-1?key=k&signature=a%2Bb`
+    const webhookUrl = `${listener.url}/webhooks/fal/task-1?key=k&signature=a%2Bb`
     const ref = await provider.submit(job('vendor:webhook=bare vendor:duration=0ms', { webhookUrl }), soon())
     const delivery = await brought
     expect(delivery.note).toBe('maker/film')

@@ -73,20 +73,20 @@ export function openAiTranscription(settings: OpenAiTranscriptionSettings): Tran
     }
 
     async function* chunksIn(events: AsyncGenerator<string>): AsyncGenerator<string, void, undefined> {
-      let told = ''
+      let received = ''
       for await (const data of events) {
         const event = parseJson(data)
         const type = textOf(member(event, 'type'))
         if (type === 'transcript.text.delta') {
           const delta = member(event, 'delta')
           if (typeof delta !== 'string' || delta === '') continue
-          told += delta
+          received += delta
           yield delta
         } else if (type === 'transcript.text.done') {
           const text = member(event, 'text')
           // Some vendors send the rest, or all of the text, only in this event.
-          if (typeof text === 'string' && text.length > told.length && text.startsWith(told)) {
-            yield text.slice(told.length)
+          if (typeof text === 'string' && text.length > received.length && text.startsWith(received)) {
+            yield text.slice(received.length)
           }
           return
         } else if (vendorErrorIn(event)?.message !== undefined && member(event, 'error') !== undefined) {

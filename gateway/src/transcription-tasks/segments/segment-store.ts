@@ -45,7 +45,7 @@ export interface OpenSegment extends RecordingSegment {
   waitMs: number
   /** Failed requests that the provider may have processed. */
   failures: number
-  /** Requests that the provider turned away without processing them. */
+  /** Requests that the provider refused without processing them. */
   refusals: number
 }
 
