@@ -98,7 +98,8 @@ create table open_tasks (
   deadline_at timestamptz not null,
   -- A task without activity for too long counts as stalled and is requeued.
   last_activity_at timestamptz not null,
-  -- Submits that may have reached the provider, and submits that it certainly refused.
+  -- Submits begun, and submits that a provider certainly refused. An execution of the submit step goes on only if the
+  -- number of submits is the one it has read, so it must never decrease.
   submits integer not null default 0,
   refusals integer not null default 0,
   -- The routing decision: {"provider", "reason", "skipped": [{"provider", "reason"}]}.

@@ -123,6 +123,7 @@ export const createSpeech =
       if (instructions !== undefined && !followsInstructions) call.ignore('instructions')
       return speech
     }
+    const startedMs = performance.now()
     try {
       // Before the first byte the router can fail over to another provider, after it no longer.
       const { answer, route } = await router.call(
@@ -138,7 +139,7 @@ export const createSpeech =
         signal,
         problem: (error) => problemOf(error, { model: model.id, input: 'input' }),
         settle: (outcome, sentBytes) => {
-          if (outcome === 'failed') router.report(route.provider.name, model.id, 'unknown')
+          if (outcome === 'failed') router.report(route.provider.name, model.id, 'unknown', { startedMs })
           const share = outcome === 'failed' ? shareSent({ input, speed, format }, sentBytes) : 1
           return metered.settle(outcome, price(characters * share))
         },

@@ -188,6 +188,7 @@ export const createTranscribe = ({
       order: TranscribeOrder,
     ): Promise<{ headers: Record<string, string>; body: EventStream }> => {
       const { view, price, metered, callProvider, attach, headers } = await begin(call, order)
+      const startedMs = performance.now()
       const { answer, route } = await callProvider(async (provider, job, signal) => {
         const stream = await streamOf(provider, job, signal)
         return { ...stream, first: await stream.chunks.next() }
@@ -201,7 +202,9 @@ export const createTranscribe = ({
         ending: usageOf(view),
         problem: (error) => problemOf(error, { model: order.model.id, input: 'file' }),
         settle: (outcome) => {
-          if (outcome === 'failed') router.report(route.provider.name, order.model.id, 'unknown')
+          if (outcome === 'failed') {
+            router.report(route.provider.name, order.model.id, 'unknown', { startedMs })
+          }
           // A provider that has sent the first chunk has processed the whole file, unless it fails later.
           return metered.settle(outcome, outcome === 'failed' ? [] : price)
         },

@@ -157,7 +157,7 @@ const streamed = (
   { head, input, n, metered, model, rates, signal }: OpenChat,
   first: IteratorResult<DialogueChunk, void>,
   chunks: DialogueStream['chunks'],
-  provider: string,
+  reportBroken: () => void,
   wantsUsage: boolean,
 ): EventStream => {
   const texts = Array.from({ length: n }, () => '')
@@ -201,7 +201,7 @@ const streamed = (
     } catch (error) {
       if (signal.aborted) return
       isSettled = true
-      if (error instanceof ProviderFailure) dependencies.router.report(provider, model.id, 'unknown')
+      if (error instanceof ProviderFailure) reportBroken()
       await metered.settle('failed', [])
       yield errorEventOf(problemOf(error, { model: model.id, input: 'messages' }))
       yield { data: '[DONE]' }
@@ -244,6 +244,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
     const { head, input, jobFor, requirements, metered, model, signal } = chat
     // A disconnect does not abort the provider before it answers, because the provider charges for the request.
     const work = createDeferredAbort(signal, replyMsMax)
+    const startedMs = performance.now()
     const headers = (engine: DialogueStream['engine']) => ({
       ...deprecationHeaders(model),
       ...engineHeaders(engine),
@@ -268,7 +269,8 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         })
         work.attach()
         const { engine, chunks, first } = started
-        const body = streamed(dependencies, chat, first, chunks, route.provider.name, wants.usage)
+        const reportBroken = () => router.report(route.provider.name, model.id, 'unknown', { startedMs })
+        const body = streamed(dependencies, chat, first, chunks, reportBroken, wants.usage)
         return { headers: headers(engine), body }
       }
       const { answer: reply, route } = await callProvider((dialogue, job) => dialogue.reply(job, work.signal))

@@ -4,6 +4,7 @@
  */
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
+import type { Stalls } from '../platform/stalls.ts'
 import { afterCall, closed, newBreaker, recoveringMs, stateOf, type Breaker } from './breaker.ts'
 import { newRamp, noRate, rateAt, startsLeft, withCall, withStarts, type Ramp, type Rate } from './ramp.ts'
 import { afterFirst, afterRetry, newBudget, nextRetryMs, type RetryBudget } from './retry-budget.ts'
@@ -67,10 +68,14 @@ export interface Health extends Pick<
   stop: () => Promise<void>
 }
 
-export const createHealth = async (
-  { postgres, log }: { postgres: Postgres; log: Log },
-  now: () => number = Date.now,
-): Promise<Health> => {
+export interface HealthDependencies {
+  postgres: Postgres
+  stalls: Pick<Stalls, 'hasStalledSince'>
+  log: Log
+}
+
+export const createHealth = async ({ postgres, stalls, log }: HealthDependencies): Promise<Health> => {
+  const now = () => performance.now()
   const healths = new Map<string, RouteHealth>()
   const budgets = new Map<string, RetryBudget>()
   let changes = 0
@@ -275,7 +280,12 @@ export const createHealth = async (
       budgets.set(provider, left ?? before)
       return { kind: 'yes', isProbe }
     },
-    report: (provider, model, outcome, retryAfterMs) => {
+    report: (provider, model, outcome, { retryAfterMs, startedMs = now(), isLocal = false } = {}) => {
+      const hasResponse = outcome !== 'not_delivered' && outcome !== 'unknown'
+      if (isLocal || (!hasResponse && stalls.hasStalledSince(startedMs))) {
+        releaseProbe(provider, model)
+        return
+      }
       const health = healthFor(provider, model)
       const before = health.breaker
       const wasUnauthorized = isUnauthorizedAt(provider)

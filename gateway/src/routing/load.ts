@@ -15,10 +15,7 @@ export interface Load {
   add: (provider: string, model: string) => void
 }
 
-export const createLoad = (
-  { postgres, log }: { postgres: Postgres; log: Log },
-  now: () => number = Date.now,
-): Load => {
+export const createLoad = ({ postgres, log }: { postgres: Postgres; log: Log }): Load => {
   let counts = new Map<string, Map<string, number>>()
   let readAtMs = -Infinity
   let isReading = false
@@ -35,9 +32,9 @@ export const createLoad = (
   }
 
   const refresh = () => {
-    if (isReading || now() - readAtMs < freshMs) return
+    if (isReading || performance.now() - readAtMs < freshMs) return
     isReading = true
-    readAtMs = now()
+    readAtMs = performance.now()
     read()
       .catch((error: unknown) => log.warn({ err: error }, 'load.not-read'))
       .finally(() => {

@@ -36,6 +36,15 @@ export interface Decision {
 
 export type CallOutcome = 'ok' | FailureKind
 
+/** What else a report says about a call. */
+export interface CallDetails {
+  retryAfterMs?: number | undefined
+  /** When the call began, by `performance.now()`. */
+  startedMs?: number
+  /** Whether this process caused the failure. It says nothing about the provider then. */
+  isLocal?: boolean
+}
+
 export type Permit =
   | { kind: 'yes'; isProbe: boolean }
   | { kind: 'no'; reason: string; retryAfterMs: number; isUnauthorized: boolean }
@@ -67,8 +76,11 @@ export interface Router {
   startsAllowed: (provider: string, model: string) => number
   /** Counts starts against `startsAllowed`. */
   countStarts: (provider: string, model: string, count: number) => void
-  /** Must be called with the outcome of every call. */
-  report: (provider: string, model: string, outcome: CallOutcome, retryAfterMs?: number) => void
+  /**
+   * Must be called with the outcome of every call. A failure without a response does not count if this process stood
+   * still during the call.
+   */
+  report: (provider: string, model: string, outcome: CallOutcome, details?: CallDetails) => void
   /**
    * Does the work of a waiting client at the chosen route; if that provider refuses before doing anything, at the next
    * one. `work` must be repeatable until it succeeds.

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
+import { watchForStalls, type Stalls } from '../platform/stalls.ts'
 import type { LiveConfig, RouteConfig } from '../provider-config/config.ts'
 import { isRetryable, ProviderFailure } from '../providers/port/failure.ts'
 import type { Capability, Provider, Providers } from '../providers/port/provider.ts'
@@ -16,6 +17,8 @@ export interface RouterDependencies {
   liveConfig: LiveConfig
   providers: Providers
   postgres: Postgres
+  /** By default this process is watched. */
+  stalls?: Stalls
   log: Log
 }
 
@@ -39,8 +42,9 @@ export const createRouter = async ({
   providers,
   postgres,
   log,
+  stalls = watchForStalls(log),
 }: RouterDependencies): Promise<Router & { stop: () => Promise<void> }> => {
-  const health = await createHealth({ postgres, log })
+  const health = await createHealth({ postgres, stalls, log })
   const load = createLoad({ postgres, log })
 
   const currentKeys = () =>
@@ -115,6 +119,7 @@ export const createRouter = async ({
       health.releaseProbe(name, model)
       throw new ProviderFailure('not_delivered', 'the client has disconnected')
     }
+    const startedMs = performance.now()
     try {
       const answer = await work(route)
       health.report(name, model, 'ok')
@@ -124,7 +129,8 @@ export const createRouter = async ({
       const isAborted = signal.aborted && requirements.outlivesClient !== true
       if (isAborted || !(error instanceof ProviderFailure)) health.releaseProbe(name, model)
       else {
-        health.report(name, model, error.kind, error.retryAfterMs)
+        const { kind, retryAfterMs, isLocal } = error
+        health.report(name, model, kind, { retryAfterMs, isLocal, startedMs })
         log.info({ provider: name, model, kind: error.kind, err: error }, 'call.failed')
       }
       throw error
@@ -208,6 +214,7 @@ export const createRouter = async ({
     call,
     stop: async () => {
       stopListening()
+      stalls.stop()
       await health.stop()
     },
   }

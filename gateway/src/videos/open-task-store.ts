@@ -3,6 +3,10 @@ import type { Database } from '../platform/postgres.ts'
 import type { Decision } from '../routing/route.ts'
 import type { Outcome } from './task.ts'
 
+/**
+ * An open task as read by a step. Its times are on the monotonic clock of this process (`performance.now()`), converted
+ * from ages that the database computes, so that no step depends on the wall clock of its worker.
+ */
 export interface OpenTask {
   taskId: string
   day: string
@@ -15,21 +19,39 @@ export interface OpenTask {
   tried: string[]
   stage: 'accepted' | 'starting' | 'submitting' | 'waiting' | 'storing'
   run: number
+  /** Submits begun so far; never decreases. */
   submits: number
   refusals: number
   /** Since when the outcome of a submit is unknown: the provider may have received it. */
-  outcomeUnknownSince: Date | null
+  outcomeUnknownSinceMs: number | null
   upstream: unknown
-  submittedAt: Date | null
   outcome: Outcome | null
-  outcomeAt: Date | null
-  deadlineAt: Date
+  outcomeAtMs: number | null
+  deadlineMs: number
   isOverdue: boolean
 }
 
+interface OpenRow extends Omit<OpenTask, 'outcomeUnknownSinceMs' | 'outcomeAtMs' | 'deadlineMs'> {
+  outcomeUnknownAgeMs: number | null
+  outcomeAgeMs: number | null
+  remainingMs: number
+}
+
+const ageMs = (column: string) => `extract(epoch from now() - ${column}) * 1000`
+
 const openColumns = `task_id as "taskId", day, account_id as "accountId", provider, model, decision, tried_providers as tried, stage, run,
-  submits, refusals, outcome_unknown_since as "outcomeUnknownSince", upstream, submitted_at as "submittedAt", outcome,
-  outcome_at as "outcomeAt", deadline_at as "deadlineAt", deadline_at <= now() as "isOverdue"`
+  submits, refusals, upstream, outcome, ${ageMs('outcome_unknown_since')} as "outcomeUnknownAgeMs",
+  ${ageMs('outcome_at')} as "outcomeAgeMs", -${ageMs('deadline_at')} as "remainingMs", deadline_at <= now() as "isOverdue"`
+
+const openTaskOf = ({ outcomeUnknownAgeMs, outcomeAgeMs, remainingMs, ...row }: OpenRow): OpenTask => {
+  const nowMs = performance.now()
+  return {
+    ...row,
+    outcomeUnknownSinceMs: outcomeUnknownAgeMs === null ? null : nowMs - outcomeUnknownAgeMs,
+    outcomeAtMs: outcomeAgeMs === null ? null : nowMs - outcomeAgeMs,
+    deadlineMs: nowMs + remainingMs,
+  }
+}
 
 /**
  * Begins a step of a run: stores the awakeable and a heartbeat. Returns undefined if the task has ended or a newer run
@@ -41,13 +63,13 @@ export const touchRun = async (
   run: number,
   changes: { awakeable?: string; stage?: 'storing' } = {},
 ): Promise<OpenTask | undefined> => {
-  const { rows } = await database.query<OpenTask & Record<string, unknown>>(
+  const { rows } = await database.query<OpenRow & Record<string, unknown>>(
     `update open_tasks
         set last_activity_at = now(), awakeable = coalesce($3, awakeable), stage = coalesce($4, stage)
       where task_id = $1 and run = $2 returning ${openColumns}`,
     [taskId, run, changes.awakeable ?? null, changes.stage ?? null],
   )
-  return rows[0]
+  return rows[0] === undefined ? undefined : openTaskOf(rows[0])
 }
 
 /** The job recorded for a task; undefined if there is none or the task has ended. */

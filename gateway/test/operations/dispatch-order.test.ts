@@ -149,6 +149,7 @@ describe('order', () => {
     const started = {
       taskId: first?.taskId ?? '',
       run: first?.run ?? 0,
+      submits: 0,
       day: '2026-01-01',
       provider: 'vendor',
     }

@@ -16,6 +16,8 @@ import { withoutIntervals } from '../kit/without-intervals.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 const often = { interval: 20 }
+/** The process of the test counts as one that never stands still, however slow the machine is. */
+const stalls = { hasStalledSince: () => false, stop: () => {} }
 
 let database: TestDatabase
 let one: Health
@@ -26,7 +28,7 @@ let models = 0
 beforeAll(async () => {
   database = await createDatabase()
   // Without the periodic reads, only notifications carry changes between them.
-  const create = () => withoutIntervals(() => createHealth({ postgres: database.postgres, log }))
+  const create = () => withoutIntervals(() => createHealth({ postgres: database.postgres, stalls, log }))
   one = await create()
   other = await create()
 })
@@ -108,7 +110,7 @@ describe('several processes', () => {
   test('that start later know of it too', async () => {
     fail(one, 5)
     await bothAre('unhealthy')
-    const late = await createHealth({ postgres: database.postgres, log })
+    const late = await createHealth({ postgres: database.postgres, stalls, log })
     expect(kindOf(late)).toBe('unhealthy')
     await late.stop()
   })
@@ -135,7 +137,7 @@ describe('several processes', () => {
 test('without the database a process uses its own counts, and shares them when it is back', async () => {
   await using proxy = await startProxy(database.url)
   const postgres = connectPostgres({ url: proxy.url, connectionsMax: 2 }, log)
-  const cutOff = await createHealth({ postgres, log })
+  const cutOff = await createHealth({ postgres, stalls, log })
   await proxy.cut()
   expect((await cutOff.mayCall('acme', model, 'first')).kind).toBe('yes')
   fail(cutOff, 5)
@@ -149,7 +151,7 @@ test('without the database a process uses its own counts, and shares them when i
 })
 
 test('retries at a provider are limited across its models', async () => {
-  const health = await createHealth({ postgres: database.postgres, log })
+  const health = await createHealth({ postgres: database.postgres, stalls, log })
   const retry = (name: string) => health.mayCall('bolt', name, 'retry')
   const made = await Promise.all(Array.from({ length: 2 * initialTokens }, (_, at) => retry(`m${at}`)))
   expect(made.filter(({ kind }) => kind === 'yes')).toHaveLength(initialTokens)
@@ -177,7 +179,13 @@ test('a routed task counts as load at once, until the counts are read again', as
   const live = { current: () => config, onChange: () => () => {} }
   const { postgres } = database
   const router = await createRouter({
-    ...{ liveConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+    ...{
+      liveConfig: live,
+      providers: createProviders(live, { ffmpegPath: 'ffmpeg' }),
+      postgres,
+      stalls,
+      log,
+    },
   })
   const video = { seconds: 4, width: 480, height: 480, isRemix: false }
   const choose = () => router.choose('video', { capability: 'video', video })?.decision
@@ -213,7 +221,13 @@ test('a changed key resets the health in every process; another changed setting 
     for (const listener of listeners) listener()
   }
   const router = await createRouter({
-    ...{ liveConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+    ...{
+      liveConfig: live,
+      providers: createProviders(live, { ffmpegPath: 'ffmpeg' }),
+      postgres,
+      stalls,
+      log,
+    },
   })
   router.report('acme', model, 'unauthorized')
   await expect
@@ -239,7 +253,13 @@ test.each([
   }
   const live = { current: () => config, onChange: () => () => {} }
   const router = await createRouter({
-    ...{ liveConfig: live, providers: createProviders(live, { ffmpegPath: 'ffmpeg' }), postgres, log },
+    ...{
+      liveConfig: live,
+      providers: createProviders(live, { ffmpegPath: 'ffmpeg' }),
+      postgres,
+      stalls,
+      log,
+    },
   })
   for (let call = 0; call < 5; call += 1) {
     const client = new AbortController()
@@ -251,4 +271,48 @@ test.each([
   }
   expect(router.healthOf('acme', model).kind).toBe(kind)
   await router.stop()
+})
+
+describe('a failure that this process caused', () => {
+  const startHealth = (hasStalled: (sinceMs: number) => boolean) =>
+    createHealth({ postgres: database.postgres, stalls: { hasStalledSince: hasStalled }, log })
+
+  test('does not count: it stood still during the call', async () => {
+    const stalledUntilMs = performance.now()
+    const health = await startHealth((sinceMs) => stalledUntilMs > sinceMs)
+    const reportFive = (outcome: 'unknown' | 'not_delivered' | 'busy', startedMs: number) => {
+      for (let call = 0; call < 5; call += 1) health.report('acme', model, outcome, { startedMs })
+    }
+    reportFive('unknown', stalledUntilMs - 1)
+    reportFive('not_delivered', stalledUntilMs - 1)
+    expect(kindOf(health)).toBe('healthy')
+    // A call that began after the stall counts.
+    reportFive('unknown', stalledUntilMs)
+    expect(kindOf(health)).toBe('unhealthy')
+    await health.stop()
+  })
+
+  test('does not count: it lacks resources; a probe is released', async () => {
+    const health = await startHealth(() => false)
+    const reportFive = (isLocal: boolean) => {
+      for (let call = 0; call < 5; call += 1) health.report('acme', model, 'not_delivered', { isLocal })
+    }
+    reportFive(true)
+    expect(kindOf(health)).toBe('healthy')
+    reportFive(false)
+    await bothAre('unhealthy')
+    await endOpenTime()
+    await expect.poll(() => health.healthOf('acme', model), often).toMatchObject({ forMs: 0 })
+    expect(await health.mayCall('acme', model, 'first')).toEqual({ kind: 'yes', isProbe: true })
+    health.report('acme', model, 'not_delivered', { isLocal: true })
+    await expect.poll(() => permits(many()), often).toHaveLength(1)
+    await health.stop()
+  })
+
+  test('is not one with a response, even after a stall', async () => {
+    const health = await startHealth(() => true)
+    health.report('acme', model, 'unauthorized', { startedMs: 0 })
+    expect(health.healthOf('acme', model)).toMatchObject({ kind: 'unhealthy', isUnauthorized: true })
+    await health.stop()
+  })
 })

@@ -91,8 +91,8 @@ export type ProviderAttempt = Static<typeof ProviderAttempt>
 const Attempts = Type.Object(
   {
     runs: Type.Integer({ description: 'How often the task was handed to the engine.' }),
-    submits: Type.Integer({ description: 'Submits that may have reached the provider.' }),
-    refusals: Type.Integer({ description: 'Submits that the provider definitely rejected.' }),
+    submits: Type.Integer({ description: 'Submits to providers so far.' }),
+    refusals: Type.Integer({ description: 'Submits that a provider definitely rejected.' }),
     submitted_at: Nullable(Time('When the job was accepted; null until then.')),
     deadline_at: Time('When the task fails if it is not completed.'),
   },

@@ -22,6 +22,8 @@ export class ProviderFailure extends Error {
   readonly status: number | undefined
   /** A message that may be shown to the caller unchanged; only the built-in provider gives one. */
   readonly forCaller: string | undefined
+  /** Whether this process caused the failure, for instance without free file descriptors. It says nothing about the provider. */
+  readonly isLocal: boolean
 
   constructor(
     kind: FailureKind,
@@ -31,6 +33,7 @@ export class ProviderFailure extends Error {
       code?: string | undefined
       forCaller?: string | undefined
       status?: number | undefined
+      isLocal?: boolean | undefined
       cause?: unknown
     } = {},
   ) {
@@ -41,6 +44,7 @@ export class ProviderFailure extends Error {
     this.code = options.code
     this.forCaller = options.forCaller
     this.status = options.status
+    this.isLocal = options.isLocal ?? false
   }
 }
 

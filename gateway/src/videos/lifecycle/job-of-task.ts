@@ -18,12 +18,15 @@ export interface JobDependencies {
   webhookUrlOf: (provider: string, taskId: string) => string
 }
 
+/** The job cannot be submitted anywhere, for a reason of ours. */
+const missing = (what: string) => new ProviderFailure('rejected', `${what} is missing`, { isLocal: true })
+
 const readable = (mediaStore: MediaStore, file: StoredFile): ReferenceImage => ({
   contentType: file.contentType,
   sizeBytes: file.sizeBytes,
   open: async () => {
     const stream = await mediaStore.open(file.storageKey)
-    if (stream === undefined) throw new ProviderFailure('rejected', `${file.kind} ${file.id} is missing`)
+    if (stream === undefined) throw missing(`${file.kind} ${file.id}`)
     return stream
   },
 })
@@ -35,7 +38,7 @@ const sourceOf = async (
 ): Promise<SourceVideo | undefined> => {
   if (remixOf === undefined) return undefined
   const file = await findStoredFile(postgres, remixOf.mediaId)
-  if (file === undefined) throw new ProviderFailure('rejected', `source ${remixOf.mediaId} is missing`)
+  if (file === undefined) throw missing(`source ${remixOf.mediaId}`)
   const job = await findProviderJob(postgres, dayOfTaskId(remixOf.taskId) ?? '', remixOf.taskId)
   const isSameProvider = job?.provider === provider && job.upstream !== null
   return { ...readable(mediaStore, file), ref: isSameProvider ? (job.upstream as Opaque) : undefined }

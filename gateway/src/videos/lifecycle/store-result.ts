@@ -136,7 +136,7 @@ export const storeResult = async (
   } catch (error) {
     log.warn({ err: error, taskId, provider: open.provider }, 'video.store-failed')
     // A result that the provider refuses after the grace time is gone. Any other failure is retried until the deadline.
-    const waitedMs = Date.now() - (open.outcomeAt?.getTime() ?? 0)
+    const waitedMs = performance.now() - (open.outcomeAtMs ?? -Infinity)
     const isRefused = error instanceof ProviderFailure && error.kind === 'rejected'
     const isGone = isRefused && (waitedMs > resultGraceMs || open.isOverdue)
     if (!isGone && !open.isOverdue) throw error

@@ -4,16 +4,23 @@ import type { Decision } from '../../routing/route.ts'
 import type { OpenTask } from '../open-task-store.ts'
 import { shardOf } from '../shard.ts'
 
+/** The record as an execution of the submit step has read it. `submits` tells whether another one has begun a submit. */
+export type ReadRecord = Pick<OpenTask, 'taskId' | 'run' | 'submits'>
+
 /**
  * Records the intent to submit before the provider is called. From here on the outcome counts as unknown, until it is
- * recorded. Returns false if a newer run has replaced this one or there is a job already.
+ * recorded. Returns false if another execution of the step has begun a submit since the record was read, a newer run has
+ * replaced this one, or there is a job already. So at most one of the executions that read the same record submits.
  */
-export const beginSubmit = async (database: Database, taskId: string, run: number): Promise<boolean> => {
+export const beginSubmit = async (
+  database: Database,
+  { taskId, run, submits }: ReadRecord,
+): Promise<boolean> => {
   const { rowCount } = await database.query(
     `update open_tasks
         set stage = 'submitting', submits = submits + 1, outcome_unknown_since = coalesce(outcome_unknown_since, now()), last_activity_at = now()
-      where task_id = $1 and run = $2 and stage in ('starting', 'submitting') and upstream is null`,
-    [taskId, run],
+      where task_id = $1 and run = $2 and submits = $3 and stage in ('starting', 'submitting') and upstream is null`,
+    [taskId, run, submits],
   )
   return rowCount === 1
 }
@@ -63,22 +70,28 @@ export interface Requeue {
   to?: { provider: string; shards: number; decision: Decision } | undefined
 }
 
-/** Puts a task back into the queue, of its own provider or of another one, and frees its slot. */
+/**
+ * Puts a task back into the queue, of its own provider or of another one, and frees its slot. A refusal has no effect if
+ * another execution has begun a submit since, because it says nothing about that one. It takes the task back from an
+ * execution that waits for the deadline, because it resolves the outcome that was unknown.
+ */
 export const returnToQueue = async (
   database: Database,
-  { taskId, day, run, provider }: Pick<OpenTask, 'taskId' | 'day' | 'run' | 'provider'>,
+  { taskId, day, run, provider, submits }: ReadRecord & Pick<OpenTask, 'day' | 'provider'>,
   { waitMs, isRefused, to }: Requeue,
 ): Promise<void> => {
   await database.query(
     `with moved as (
        update open_tasks
           set stage = 'accepted', last_activity_at = now(),
-              submits = submits - case when $4 then 1 else 0 end, refusals = refusals + case when $4 then 1 else 0 end,
+              refusals = refusals + case when $4 then 1 else 0 end,
               tried_providers = case when $4 and not $5 = any (tried_providers) then tried_providers || $5::text else tried_providers end,
               outcome_unknown_since = case when $4 then null else outcome_unknown_since end,
               provider = coalesce($6, provider), shard = coalesce($7, shard), decision = coalesce($8, decision),
               not_before = least(deadline_at, now() + make_interval(secs => $3 / 1000.0))
-        where task_id = $1 and run = $2 and upstream is null and stage in ('starting', 'submitting') returning task_id
+        where task_id = $1 and run = $2 and upstream is null
+          and (stage in ('starting', 'submitting') or ($4 and stage = 'waiting')) and (submits = $10 or not $4)
+       returning task_id
      )
      update video_tasks t set provider = $6
        from moved where $6::text is not null and t.day = $9 and t.id = moved.task_id`,
@@ -92,17 +105,25 @@ export const returnToQueue = async (
       to === undefined ? null : shardOf(taskId, to.shards),
       to === undefined ? null : JSON.stringify(to.decision),
       day,
+      submits,
     ],
   )
 }
 
-/** Records that the provider certainly has no job for the task, so that it may be submitted again. */
-export const clearOutcomeUnknown = async (database: Database, taskId: string, run: number): Promise<void> => {
-  await database.query(
-    `update open_tasks set outcome_unknown_since = null, submits = 0, last_activity_at = now()
-      where task_id = $1 and run = $2 and upstream is null`,
-    [taskId, run],
+/**
+ * Records that the provider certainly has no job for the task, so that it may be submitted again. Returns false if
+ * another execution has begun a submit since.
+ */
+export const clearOutcomeUnknown = async (
+  database: Database,
+  { taskId, run, submits }: ReadRecord,
+): Promise<boolean> => {
+  const { rowCount } = await database.query(
+    `update open_tasks set outcome_unknown_since = null, last_activity_at = now()
+      where task_id = $1 and run = $2 and submits = $3 and upstream is null`,
+    [taskId, run, submits],
   )
+  return rowCount === 1
 }
 
 /** Lets a task whose submit has an unknown outcome wait for a webhook or its deadline. It is not submitted again. */

@@ -6,6 +6,7 @@ import type { Log } from '../../platform/log.ts'
 import { withExchanges, type Exchange } from '../../providers/port/exchange.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
 import { videoOf, type Provider, type Providers } from '../../providers/port/provider.ts'
+import { sendUntil } from '../../providers/port/send-deadline.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
 import type { Decision, Router } from '../../routing/route.ts'
@@ -50,13 +51,13 @@ export type Submitted =
   | { kind: 'outcome_known' }
   | { kind: 'waiting'; remainingMs: number }
 
-// A provider that supports lookups by our task id may list a job some time after it accepted it.
+// A lookup that finds no job counts from this time after the submit on. It covers the longest submit timeout, after
+// which no execution sends a request any more, and the time until a provider lists a job that it has accepted.
 const lookupGraceMs = 120_000
 
-const waiting = (open: OpenTask): Submitted => ({
-  kind: 'waiting',
-  remainingMs: Math.max(0, open.deadlineAt.getTime() - Date.now()),
-})
+const remainingMsOf = ({ deadlineMs }: OpenTask): number => Math.max(0, deadlineMs - performance.now())
+
+const waiting = (open: OpenTask): Submitted => ({ kind: 'waiting', remainingMs: remainingMsOf(open) })
 
 const refusalCode = (code: string | undefined): Extract<Outcome, { kind: 'refused' }>['code'] =>
   code === 'invalid_image' || code === 'invalid_parameter' || code === 'content_policy_violation'
@@ -70,6 +71,26 @@ interface Submission {
   provider: Provider
   video: VideoProvider
   upstreamModel: string
+}
+
+/**
+ * The time of one submit. It ends before another execution may consider the submit as failed, so nothing is sent after
+ * it.
+ */
+interface TimeLimit {
+  startedMs: number
+  endsMs: number
+  signal: AbortSignal
+  /** Whether the deadline of the task leaves the provider less time than its timeout. */
+  isCutShort: boolean
+}
+
+const timeLimitOf = (open: OpenTask, { timeoutsMs }: Provider): TimeLimit => {
+  const startedMs = performance.now()
+  const remainingMs = remainingMsOf(open)
+  const timeoutMs = Math.min(timeoutsMs.submit, Math.ceil(remainingMs))
+  const isCutShort = remainingMs < timeoutsMs.submit
+  return { startedMs, endsMs: startedMs + timeoutMs, signal: AbortSignal.timeout(timeoutMs), isCutShort }
 }
 
 /** Another provider for a task that its current one has refused; undefined if there is none. */
@@ -103,7 +124,7 @@ const handleFailure = async (
   )
   const waitMs = backoffMs(open.refusals, failure.retryAfterMs)
   // A refused repeat does not resolve the outcome of the first submit, so the task stays with its provider.
-  const isOutcomeUnknown = open.outcomeUnknownSince !== null
+  const isOutcomeUnknown = open.outcomeUnknownSinceMs !== null
   switch (failure.kind) {
     case 'not_delivered':
     case 'busy':
@@ -175,17 +196,18 @@ const recordJob = async (
 }
 
 /**
- * Resolves an unknown outcome at a provider that does not deduplicate submits. Returns undefined if the provider
- * certainly has no job, so that the task may be submitted again.
+ * Resolves an unknown outcome at a provider that does not deduplicate submits. Returns `no_job` if the provider certainly
+ * has no job, so that the task may be submitted again, and `outdated` if another execution has submitted it meanwhile.
  */
 const resolveUnknownOutcome = async (
   dependencies: SubmitDependencies,
   submission: Submission,
+  unknownSinceMs: number,
   signal: AbortSignal,
-): Promise<Submitted | undefined> => {
+): Promise<Submitted | 'no_job' | 'outdated'> => {
   const { postgres, log } = dependencies
   const { open, video } = submission
-  const outcomeUnknownMs = Date.now() - (open.outcomeUnknownSince?.getTime() ?? Date.now())
+  const outcomeUnknownMs = performance.now() - unknownSinceMs
   // Without a lookup only a webhook or the deadline can resolve it.
   if (video.lookup === undefined) {
     await waitForDeadline(postgres, open.taskId, open.run)
@@ -207,18 +229,18 @@ const resolveUnknownOutcome = async (
       isRefused: false,
     })
   }
-  await clearOutcomeUnknown(postgres, open.taskId, open.run)
-  return undefined
+  return (await clearOutcomeUnknown(postgres, open)) ? 'no_job' : 'outdated'
 }
 
-/** Calls the provider and records the result. */
+/** Calls the provider and records the result. Returns `outdated` if another execution has changed the record. */
 const submitToProvider = async (
   dependencies: SubmitDependencies,
-  submission: Submission,
-  signal: AbortSignal,
-): Promise<Submitted> => {
+  given: Submission,
+  limit: TimeLimit,
+): Promise<Submitted | 'outdated'> => {
   const { postgres, router } = dependencies
-  const { open, task, provider, video, upstreamModel } = submission
+  const { open, task, provider, video, upstreamModel } = given
+  let submission = given
   const exchanges: Exchange[] = []
   const startedAt = new Date()
   const attempt = {
@@ -234,13 +256,14 @@ const submitToProvider = async (
   }
   try {
     const job = await jobOf(dependencies, task, submission)
-    if (!(await beginSubmit(postgres, open.taskId, open.run))) {
+    if (!(await beginSubmit(postgres, open))) {
       router.releaseProbe(provider.name, task.model)
-      return { kind: 'stop' }
+      return 'outdated'
     }
+    submission = { ...given, open: { ...open, submits: open.submits + 1 } }
     const upstream = await withExchanges(
       (exchange) => exchanges.push(exchange),
-      () => video.submit(job, signal),
+      () => sendUntil(limit.endsMs, () => video.submit(job, limit.signal)),
     )
     router.report(provider.name, task.model, 'ok')
     return await recordJob(dependencies, submission, upstream, { ...attempt, outcome: 'accepted' })
@@ -249,18 +272,25 @@ const submitToProvider = async (
       router.releaseProbe(provider.name, task.model)
       throw error
     }
-    router.report(provider.name, task.model, error.kind, error.retryAfterMs)
+    const { startedMs, isCutShort, signal } = limit
+    const isLocal = error.isLocal || (isCutShort && signal.aborted)
+    router.report(provider.name, task.model, error.kind, {
+      retryAfterMs: error.retryAfterMs,
+      startedMs,
+      isLocal,
+    })
     await recordAttempt(postgres, { ...attempt, outcome: error.kind, failureReason: error.message })
     return handleFailure(dependencies, submission, error)
   }
 }
 
-export const submitVideo = async (
+/** Executes the step on the record as read; `outdated` if another execution changed it before the provider was called. */
+const submitOnce = async (
   dependencies: SubmitDependencies,
   taskId: string,
   run: number,
   awakeable: string,
-): Promise<Submitted> => {
+): Promise<Submitted | 'outdated'> => {
   const { postgres, providers, router } = dependencies
   const open = await touchRun(postgres, taskId, run, { awakeable })
   if (open === undefined) return { kind: 'stop' }
@@ -280,19 +310,39 @@ export const submitVideo = async (
     video,
     upstreamModel: route?.upstreamModel ?? task.model,
   }
-  const remainingMs = Math.max(1, open.deadlineAt.getTime() - Date.now())
-  const signal = AbortSignal.timeout(Math.min(provider.timeoutsMs.submit, remainingMs))
+  const limit = timeLimitOf(open, provider)
 
-  if (open.outcomeUnknownSince !== null && !video.submitsAreIdempotent) {
-    const resolved = await resolveUnknownOutcome(dependencies, submission, signal)
-    if (resolved !== undefined) return resolved
-    submission = { ...submission, open: { ...open, outcomeUnknownSince: null } }
+  if (open.outcomeUnknownSinceMs !== null && !video.submitsAreIdempotent) {
+    const { outcomeUnknownSinceMs } = open
+    const resolved = await resolveUnknownOutcome(
+      dependencies,
+      submission,
+      outcomeUnknownSinceMs,
+      limit.signal,
+    )
+    if (resolved !== 'no_job') return resolved
+    submission = { ...submission, open: { ...open, outcomeUnknownSinceMs: null } }
   }
-  const isOutcomeUnknown = submission.open.outcomeUnknownSince !== null
+  // Another execution of this run has put the task back into the queue, or ended it.
+  if (open.stage !== 'starting' && open.stage !== 'submitting') return { kind: 'stop' }
+  const isOutcomeUnknown = submission.open.outcomeUnknownSinceMs !== null
   const isRetry = isOutcomeUnknown || open.tried.includes(provider.name)
   const permit = await router.mayCall(provider.name, task.model, isRetry ? 'retry' : 'first')
-  if (permit.kind === 'yes') return submitToProvider(dependencies, submission, signal)
+  if (permit.kind === 'yes') return submitToProvider(dependencies, submission, limit)
   const to = isOutcomeUnknown ? undefined : otherProvider(dependencies, submission)
   const waitMs = to === undefined ? permit.retryAfterMs : 0
   return requeue(dependencies, submission, { waitMs, isRefused: false, to })
+}
+
+/** An execution whose record is outdated reads it again, and finds the outcome of the other submit unknown or known. */
+export const submitVideo = async (
+  dependencies: SubmitDependencies,
+  taskId: string,
+  run: number,
+  awakeable: string,
+): Promise<Submitted> => {
+  for (;;) {
+    const submitted = await submitOnce(dependencies, taskId, run, awakeable)
+    if (submitted !== 'outdated') return submitted
+  }
 }

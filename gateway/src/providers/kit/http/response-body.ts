@@ -52,6 +52,15 @@ export function errorName(error: unknown): string {
   return typeof code === 'string' ? code : error.name
 }
 
+/** This machine has no file descriptor, port or memory left for a connection. */
+const localErrors = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', 'EAI_MEMORY'])
+
+export function isLocalError(error: unknown): boolean {
+  // Several addresses were tried.
+  if (error instanceof AggregateError) return error.errors.every(isLocalError)
+  return error instanceof Error && localErrors.has(String((error as { code?: unknown }).code))
+}
+
 /** Returns the body as text, or undefined if it is longer than `bytesMax`. */
 export async function readText(body: Readable, bytesMax: number): Promise<string | undefined> {
   const chunks: Buffer[] = []

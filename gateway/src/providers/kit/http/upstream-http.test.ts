@@ -1,11 +1,14 @@
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { failureOf, listenForTest } from '../../../../test/kit/listen-for-test.ts'
 import { type Exchange, withExchanges } from '../../port/exchange.ts'
+import { sendUntil } from '../../port/send-deadline.ts'
 import { jsonBody, multipart } from './multipart.ts'
 import type { Call } from './upstream-call.ts'
 import { upstreamAt } from './upstream-http.ts'
@@ -19,6 +22,8 @@ const get = (changes: Partial<Call> = {}): Call => ({
 })
 const post = (changes: Partial<Call> = {}): Call =>
   get({ what: 'submit', method: 'POST', body: multipart([{ name: 'prompt', value: 'a cat' }]), ...changes })
+
+const exhaustedCaller = fileURLToPath(new URL('../../../../test/kit/exhausted-caller.ts', import.meta.url))
 
 /** The reason of a timed out signal. */
 const tooLate = () => new DOMException('too late', 'TimeoutError')
@@ -34,7 +39,20 @@ async function closedPort(): Promise<number> {
 test('a refused connection is certainly not delivered', async () => {
   const upstream = upstreamAt({ baseUrl: `http://127.0.0.1:${await closedPort()}` })
   const failure = await failureOf(upstream.callJson(post()))
-  expect(failure).toMatchObject({ kind: 'not_delivered', message: 'submit failed: ECONNREFUSED' })
+  expect(failure).toMatchObject({
+    kind: 'not_delivered',
+    message: 'submit failed: ECONNREFUSED',
+    isLocal: false,
+  })
+})
+
+test('a process without free file descriptors blames itself', async () => {
+  await using server = await listenForTest((_request, response) => response.end('{}'))
+  const child = fork(exhaustedCaller, [server.url])
+  const exit = once(child, 'exit')
+  const [failure] = (await once(child, 'message')) as unknown[]
+  expect(failure).toEqual({ kind: 'not_delivered', message: 'submit failed: EMFILE', isLocal: true })
+  await exit
 })
 
 test('a failed TLS handshake is certainly not delivered', async () => {
@@ -64,6 +82,47 @@ test('a call aborted while waiting for a connection is not delivered', async () 
   expect(await failureOf(upstream.callJson(post({ signal: AbortSignal.abort() })))).toMatchObject({
     kind: 'not_delivered',
   })
+})
+
+/** Blocks the event loop, so that timers are late and everything else goes on where it stopped. */
+const standStillUntil = (atMs: number) =>
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.max(0, atMs - performance.now()))
+
+test('a process that stood still while connecting does not send its request too late', async () => {
+  let requests = 0
+  await using server = await listenForTest((_request, response) => {
+    requests += 1
+    response.end('{}')
+  })
+  const upstream = upstreamAt({ baseUrl: server.url })
+  const deadlineMs = performance.now() + 20
+  const failure = await sendUntil(deadlineMs, async () => {
+    const sent = failureOf(upstream.callJson(post({ freshConnection: true })))
+    standStillUntil(deadlineMs)
+    return sent
+  })
+  expect(failure).toMatchObject({ kind: 'not_delivered', message: 'submit failed: TimeoutError' })
+  expect(requests).toBe(0)
+})
+
+test('a process that stood still while sending does not complete its request too late', async () => {
+  let requests = 0
+  await using server = await listenForTest((_request, response) => {
+    requests += 1
+    response.end('{}')
+  })
+  const upstream = upstreamAt({ baseUrl: server.url })
+  const deadlineMs = performance.now() + 10_000
+  const clock = vi.spyOn(performance, 'now')
+  const open = async () => {
+    clock.mockReturnValue(deadlineMs)
+    return Readable.from([Buffer.from('abc')])
+  }
+  const body = multipart([{ name: 'input', filename: 'a.png', contentType: 'image/png', sizeBytes: 3, open }])
+  const failure = await sendUntil(deadlineMs, () => failureOf(upstream.callJson(post({ body }))))
+  clock.mockRestore()
+  expect(failure).toMatchObject({ kind: 'unknown', message: 'submit failed: TimeoutError' })
+  expect(requests).toBe(0)
 })
 
 test('a connection cut after sending leaves the outcome unknown', async () => {
@@ -96,6 +155,7 @@ test('an unreadable file of ours means that nothing was delivered', async () => 
   expect(failure).toMatchObject({
     kind: 'not_delivered',
     message: 'submit failed: the file for "input" could not be read',
+    isLocal: true,
   })
 })
 

@@ -5,6 +5,7 @@ import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { createSafeFetch, SafeFetchError } from '../../../safe-fetch/safe-fetch.ts'
 import { noteExchange } from '../../port/exchange.ts'
 import { ProviderFailure } from '../../port/failure.ts'
+import { sendDeadlineMs } from '../../port/send-deadline.ts'
 import { parseJson } from '../json/lenient-json.ts'
 import { type AnswerHeaders, failureOfAnswer, failureOfOurs, one } from './classify.ts'
 import { describeResponse } from './describe-response.ts'
@@ -15,12 +16,14 @@ import {
   errorName,
   isEncoded,
   isJson,
+  isLocalError,
   isSuccess,
   mayFollow,
   readText,
   relay,
   untilAborted,
 } from './response-body.ts'
+import { timelyBody } from './timely-body.ts'
 import type { Call, JsonAnswer, Link, StreamedAnswer, TextAnswer } from './upstream-call.ts'
 
 const jsonBytesMax = 1024 * 1024
@@ -154,6 +157,7 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     if (body !== undefined) headers['content-type'] = body.contentType
     if (body?.lengthBytes !== undefined) headers['content-length'] = String(body.lengthBytes)
     const note = startExchange(call, shownPath(url))
+    const deadlineMs = sendDeadlineMs()
     try {
       const agent = call.freshConnection === true ? freshAgent : keepAliveAgent
       const request = agent.request({
@@ -161,7 +165,10 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
         path: url.pathname + url.search,
         method: call.method,
         headers,
-        body: body?.stream ?? null,
+        body:
+          body === undefined || deadlineMs === undefined
+            ? (body?.stream ?? null)
+            : timelyBody(body.stream, deadlineMs),
         signal: call.signal,
         ...(bodyTimeout === undefined ? {} : { bodyTimeout }),
       })
@@ -171,11 +178,17 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
       // Headers are sent with the first bytes of the body, so the request was not sent if the body was not read.
       const isUnsent = body !== undefined && !body.stream.readableDidRead
       body?.stream.destroy()
-      const isOurs = error instanceof UnreadablePart
-      const isUndelivered = isUnsent || isOurs || (error instanceof Error && failedToConnect.has(error))
-      const reason = redact(isOurs ? error.message : errorName(error))
+      const isUnreadable = error instanceof UnreadablePart
+      const isUndelivered = isUnsent || isUnreadable || (error instanceof Error && failedToConnect.has(error))
+      const reason = redact(isUnreadable ? error.message : errorName(error))
       note(undefined, reason)
-      throw new ProviderFailure(isUndelivered ? 'not_delivered' : 'unknown', `${call.what} failed: ${reason}`)
+      throw new ProviderFailure(
+        isUndelivered ? 'not_delivered' : 'unknown',
+        `${call.what} failed: ${reason}`,
+        {
+          isLocal: isUnreadable || isLocalError(error),
+        },
+      )
     }
   }
 

@@ -1,0 +1,307 @@
+/** The submit step of a video task, executed more than once at the same time, as after a worker that stood still. */
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+
+import { createLog } from '../../src/platform/log.ts'
+import type { Database, Postgres } from '../../src/platform/postgres.ts'
+import { createProviders } from '../../src/providers/registry.ts'
+import { createRouter } from '../../src/routing/router.ts'
+import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
+import { submitVideo, type SubmitDependencies } from '../../src/videos/lifecycle/submit-video.ts'
+import { ask, form } from '../kit/answers.ts'
+import { createAccount, createKey } from '../kit/factories.ts'
+import { listenForTest, type TestServer } from '../kit/listen-for-test.ts'
+import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
+import { providerConfigAt } from '../kit/vendor-providers.ts'
+
+const log = createLog({ level: 'silent' }, 'test')
+
+let gateway: VendorGateway
+
+beforeAll(async () => {
+  gateway = await startVendorGateway()
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+/** A vendor whose submits wait until the test answers them. */
+interface HeldVendor extends AsyncDisposable {
+  url: string
+  submits: () => number
+  lookups: () => number
+  /** Resolves when so many submits have arrived. */
+  untilSubmits: (count: number) => Promise<void>
+  answer: (index: number, status: number, body: object) => void
+}
+
+const startHeldVendor = async (): Promise<HeldVendor> => {
+  const held: ((status: number, body: object) => void)[] = []
+  const waiting: { count: number; resolve: () => void }[] = []
+  let lookups = 0
+  const server: TestServer = await listenForTest((request, response) => {
+    if (request.method === 'GET') {
+      lookups += 1
+      response.setHeader('content-type', 'application/json').end('{"data":[]}')
+      return
+    }
+    held.push((status, body) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    })
+    for (const each of waiting) if (held.length >= each.count) each.resolve()
+  })
+  return {
+    url: server.url,
+    submits: () => held.length,
+    lookups: () => lookups,
+    untilSubmits: (count) =>
+      new Promise((resolve) => {
+        if (held.length >= count) resolve()
+        else waiting.push({ count, resolve })
+      }),
+    answer: (index, status, body) => held[index]?.(status, body),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+/** A database connection that stops before or after the first statement with this text until it is released. */
+const paused = (postgres: Postgres, when: 'before' | 'after', text: string) => {
+  const reached = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const pause = async (statement: string, at: typeof when) => {
+    if (at !== when || !statement.includes(text)) return
+    reached.resolve()
+    await released.promise
+  }
+  const query: Database['query'] = async (statement, values) => {
+    await pause(statement, 'before')
+    const result = await postgres.query<never>(statement, values)
+    await pause(statement, 'after')
+    return result
+  }
+  return { postgres: { ...postgres, query }, reached: reached.promise, release: released.resolve }
+}
+
+const submitMs = 600_000
+const intent = `set stage = 'submitting'`
+
+/** A worker without an engine, whose only provider is the held vendor. */
+const startWorker = async (
+  { url }: HeldVendor,
+  postgres: Postgres,
+  protocolSettings: { idempotentSubmits: boolean; lookup: boolean },
+) => {
+  const timeoutsMs = { submit: submitMs, poll: 600_000, download: 600_000 }
+  const provider = providerConfigAt(url, 'a-key', { protocolSettings, timeoutsMs })
+  const config = { providers: [provider], models: {} }
+  const liveConfig = { current: () => config, onChange: () => () => {} }
+  const providers = createProviders(liveConfig, { ffmpegPath: 'ffmpeg' })
+  const router = await createRouter({ liveConfig, providers, postgres: gateway.database.postgres, log })
+  const dependencies: SubmitDependencies = {
+    postgres,
+    providers,
+    router,
+    log,
+    mediaStore: await createDiskMediaStore(join(gateway.directory, 'media')),
+    portraitsOf: async () => new Map(),
+    webhookUrlOf: () => '',
+    wakeDispatcher: () => {},
+    wakePoller: () => {},
+    announce: () => {},
+    jobDurations: { of: () => undefined },
+  }
+  return { dependencies, [Symbol.asyncDispose]: () => router.stop() }
+}
+
+/** A task that has just been handed to its first run. */
+const startedTask = async (): Promise<string> => {
+  const { postgres } = gateway.database
+  const key = await createKey(postgres, await createAccount(postgres, { balance: 10 }))
+  const { body } = await ask(`${gateway.url}/v1/videos`, key.text, {
+    method: 'POST',
+    body: form({ model: 'vidB-2', prompt: 'A whale', seconds: '4', size: '480x480' }),
+  })
+  const taskId = String(body['id'])
+  await postgres.query(`update open_tasks set stage = 'starting', run = 1 where task_id = $1`, [taskId])
+  return taskId
+}
+
+const recordOf = async (taskId: string) => {
+  const { rows } = await gateway.database.postgres.query(
+    `select stage, run, submits, refusals, upstream, outcome_unknown_since is not null as "isUnknown"
+       from open_tasks where task_id = $1`,
+    [taskId],
+  )
+  return rows[0]
+}
+
+const notIdempotent = { idempotentSubmits: false, lookup: false }
+
+test('of two executions that read the same record, one calls the provider', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  const stop = paused(postgres, 'before', intent)
+  await using frozen = await startWorker(vendor, stop.postgres, notIdempotent)
+  await using other = await startWorker(vendor, postgres, notIdempotent)
+  const taskId = await startedTask()
+
+  const first = submitVideo(frozen.dependencies, taskId, 1, 'awakeable')
+  await stop.reached
+  const second = submitVideo(other.dependencies, taskId, 1, 'awakeable')
+  await vendor.untilSubmits(1)
+  stop.release()
+  // The outcome of the other submit is unknown to it, so it waits for the deadline instead.
+  expect(await first).toEqual({ kind: 'waiting', remainingMs: expect.any(Number) })
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'waiting', submits: 1, isUnknown: true })
+  vendor.answer(0, 200, { id: `job of ${taskId}` })
+  expect(await second).toEqual({ kind: 'waiting', remainingMs: expect.any(Number) })
+  expect(vendor.submits()).toBe(1)
+  expect(await recordOf(taskId)).toMatchObject({
+    ...{ stage: 'waiting', submits: 1, upstream: { id: `job of ${taskId}` }, isUnknown: false },
+  })
+})
+
+test('a certain refusal returns the task to the queue although another execution waits for its deadline', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  const stop = paused(postgres, 'before', intent)
+  await using frozen = await startWorker(vendor, stop.postgres, notIdempotent)
+  await using other = await startWorker(vendor, postgres, notIdempotent)
+  const taskId = await startedTask()
+
+  const first = submitVideo(frozen.dependencies, taskId, 1, 'awakeable')
+  await stop.reached
+  const second = submitVideo(other.dependencies, taskId, 1, 'awakeable')
+  await vendor.untilSubmits(1)
+  stop.release()
+  await first
+  vendor.answer(0, 429, {})
+  expect(await second).toEqual({ kind: 'stop' })
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'accepted', refusals: 1, isUnknown: false })
+})
+
+test('a refused submit does not resolve a later submit of the same run', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  const idempotent = { idempotentSubmits: true, lookup: false }
+  await using first = await startWorker(vendor, postgres, idempotent)
+  await using second = await startWorker(vendor, postgres, idempotent)
+  const taskId = await startedTask()
+
+  const submits = [submitVideo(first.dependencies, taskId, 1, 'awakeable')]
+  await vendor.untilSubmits(1)
+  submits.push(submitVideo(second.dependencies, taskId, 1, 'awakeable'))
+  await vendor.untilSubmits(2)
+  vendor.answer(0, 429, {})
+  expect(await submits[0]).toEqual({ kind: 'stop' })
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'submitting', refusals: 0, isUnknown: true })
+  vendor.answer(1, 200, { id: `job of ${taskId}` })
+  await submits[1]
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'waiting', upstream: { id: `job of ${taskId}` } })
+})
+
+test('of two executions that learn by lookup that there is no job, one submits again', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  const withLookup = { idempotentSubmits: false, lookup: true }
+  const stop = paused(postgres, 'before', 'set outcome_unknown_since = null')
+  await using frozen = await startWorker(vendor, stop.postgres, withLookup)
+  await using other = await startWorker(vendor, postgres, withLookup)
+  const taskId = await startedTask()
+  await postgres.query(
+    `update open_tasks set stage = 'submitting', submits = 1, outcome_unknown_since = now() - interval '1 hour'
+      where task_id = $1`,
+    [taskId],
+  )
+
+  const first = submitVideo(frozen.dependencies, taskId, 1, 'awakeable')
+  await stop.reached
+  const second = submitVideo(other.dependencies, taskId, 1, 'awakeable')
+  await vendor.untilSubmits(1)
+  stop.release()
+  // It looks the new submit up, which is too recent to be listed for certain.
+  expect(await first).toEqual({ kind: 'stop' })
+  expect(vendor.lookups()).toBe(3)
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'accepted', isUnknown: true })
+  vendor.answer(0, 200, { id: `job of ${taskId}` })
+  await second
+  expect(vendor.submits()).toBe(1)
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'waiting', upstream: { id: `job of ${taskId}` } })
+})
+
+test('an execution that stood still after recording its intent does not submit after another took over', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  const withLookup = { idempotentSubmits: false, lookup: true }
+  const stop = paused(postgres, 'after', intent)
+  await using frozen = await startWorker(vendor, stop.postgres, withLookup)
+  await using other = await startWorker(vendor, postgres, withLookup)
+  const taskId = await startedTask()
+
+  const first = submitVideo(frozen.dependencies, taskId, 1, 'awakeable')
+  await stop.reached
+  // The stalled task is restarted, and a lookup finds no job.
+  await postgres.query(
+    `update open_tasks set run = 2, outcome_unknown_since = now() - interval '1 hour' where task_id = $1`,
+    [taskId],
+  )
+  const second = submitVideo(other.dependencies, taskId, 2, 'awakeable')
+  await vendor.untilSubmits(1)
+  vendor.answer(0, 200, { id: `job of ${taskId}` })
+  await second
+  const now = performance.now.bind(performance)
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + submitMs)
+  stop.release()
+  expect(await first).toEqual({ kind: 'stop' })
+  clock.mockRestore()
+  expect(vendor.submits()).toBe(1)
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'waiting', upstream: { id: `job of ${taskId}` } })
+})
+
+test('a wall clock that is wrong by hours changes neither deadlines nor timeouts', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  await using worker = await startWorker(vendor, postgres, notIdempotent)
+  const remaining = async (taskId: string) => {
+    const { rows } = await postgres.query<{ ms: number }>(
+      'select extract(epoch from deadline_at - now()) * 1000 as ms from open_tasks where task_id = $1',
+      [taskId],
+    )
+    return rows[0]?.ms ?? NaN
+  }
+  const expected = await remaining(await startedTask())
+  for (const hours of [2, -2]) {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + hours * 3_600_000 })
+    try {
+      const taskId = await startedTask()
+      const sent = vendor.submits()
+      const submitted = submitVideo(worker.dependencies, taskId, 1, 'awakeable')
+      await vendor.untilSubmits(sent + 1)
+      vendor.answer(sent, 200, { id: `job of ${taskId}` })
+      const outcome = await submitted
+      const hourMs = 3_600_000
+      expect(Math.round((await remaining(taskId)) / hourMs)).toBe(Math.round(expected / hourMs))
+      expect(outcome.kind === 'waiting' && Math.round(outcome.remainingMs / hourMs)).toBe(
+        Math.round(expected / hourMs),
+      )
+    } finally {
+      vi.useRealTimers()
+    }
+  }
+  expect(worker.dependencies.router.healthOf('vendor', 'vidB-2')).toEqual({ kind: 'healthy' })
+})
+
+test('a provider is not blamed for a submit that the deadline of its task cut short', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  await using worker = await startWorker(vendor, postgres, notIdempotent)
+  for (let calls = 0; calls < 5; calls += 1) {
+    const taskId = await startedTask()
+    await postgres.query(
+      `update open_tasks set deadline_at = now() + interval '300 milliseconds' where task_id = $1`,
+      [taskId],
+    )
+    await submitVideo(worker.dependencies, taskId, 1, 'awakeable')
+  }
+  expect(vendor.submits()).toBeGreaterThan(0)
+  expect(worker.dependencies.router.healthOf('vendor', 'vidB-2')).toEqual({ kind: 'healthy' })
+})
