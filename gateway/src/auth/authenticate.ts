@@ -115,10 +115,10 @@ export const createAuthenticate = async (
     if (secret === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
     const id = hashKey(text, secret).toString('hex')
     const found = cache.get(id)
-    if (found !== undefined && found.untilMs > Date.now()) return found.key
+    if (found !== undefined && found.untilMs > performance.now()) return found.key
     if (cache.size >= cachedKeysMax) cache.clear()
     const key = lookUp(text)
-    cache.set(id, { key, untilMs: Date.now() + cacheAgeMs })
+    cache.set(id, { key, untilMs: performance.now() + cacheAgeMs })
     // A failed lookup is not cached.
     key.catch(() => cache.delete(id))
     return key

@@ -123,7 +123,7 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
     attempt: Attempt,
     disconnected: AbortSignal,
   ): Promise<Claim | StoredResponse> => {
-    const startedMs = Date.now()
+    const startedMs = performance.now()
     for (let place = await begin(attempt); ;) {
       if ('claim' in place) return place
       const found = await findResponse(postgres, attempt.caller.accountId, place.earlier)
@@ -135,7 +135,7 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
         throw new ApiError('idempotency_key_reused')
       }
       if (found.status !== null) return found
-      if (disconnected.aborted || Date.now() - startedMs > waitMsMax) throw stillInProgress()
+      if (disconnected.aborted || performance.now() - startedMs > waitMsMax) throw stillInProgress()
       await pause(pollEveryMs)
     }
   }

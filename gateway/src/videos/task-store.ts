@@ -12,7 +12,7 @@ const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyI
 export interface NewTask extends VideoTask {
   shard: number
   decision: Decision
-  deadlineAt: Date
+  deadlineMs: number
 }
 
 /**
@@ -30,7 +30,7 @@ export const insertTasks = async (
        select * from jsonb_to_recordset($1::jsonb) as t
          (day date, id text, "accountId" uuid, "keyId" uuid, model text, family text, "createdVia" text, state text,
           "order" jsonb, "enhancedPrompt" text, provider text, wallet text, price jsonb, "holdMicros" bigint,
-          "createdAt" timestamptz, shard smallint, decision jsonb, "deadlineAt" timestamptz)
+          "createdAt" timestamptz, shard smallint, decision jsonb, "deadlineMs" double precision)
      ), recorded as (
        insert into video_tasks (day, id, account_id, key_id, model, family, created_via, state, video_order, enhanced_prompt,
                                 provider, wallet, price, hold_micros, created_at, status_updated_at, last_event)
@@ -43,7 +43,8 @@ export const insertTasks = async (
      insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, model, source_task_id, decision,
                              accepted_at, not_before, deadline_at, last_activity_at)
      select id, day, "accountId", "keyId", ("order" ->> 'seconds')::integer, provider, shard, model,
-            "order" -> 'remixOf' ->> 'taskId', decision, clock_timestamp(), now(), "deadlineAt", now() from given`,
+            "order" -> 'remixOf' ->> 'taskId', decision, clock_timestamp(), now(),
+            now() + make_interval(secs => "deadlineMs" / 1000.0), now() from given`,
     [JSON.stringify(tasks), createdAt ?? null],
   )
 }

@@ -76,7 +76,7 @@ export const acceptedAt = async (
         holdMicros: price.totalMicros,
       },
       ...{ createdAt, statusUpdatedAt: createdAt, mediaId: null, mediaExpiresAt: null },
-      ...{ errorCode: null, errorMessage: null, shard: 0, deadlineAt: daysAgo(-1) },
+      ...{ errorCode: null, errorMessage: null, shard: 0, deadlineMs: 86_400_000 },
       decision: { provider: 'vendor', reason: 'the only route', skipped: [] },
     },
   ])

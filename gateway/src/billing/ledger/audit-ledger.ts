@@ -33,10 +33,10 @@ const mergeFindings = ({ complete, partial }: IncrementalFindings, fullAuditFind
 /** Checks every invariant over all entries. */
 export const runFullAudit = (postgres: Postgres): Promise<StoredAudit> =>
   postgres.transaction(async (database) => {
-    await lockAudits(database)
-    const checkedAt = new Date()
+    const checkedAt = await lockAudits(database)
+    const startedMs = performance.now()
     const findings = await checkAll(database)
-    const durationMs = Date.now() - checkedAt.getTime()
+    const durationMs = Math.round(performance.now() - startedMs)
     const audit = { checkedAt, durationMs, findings, fullAuditAt: checkedAt, fullAuditFindings: findings }
     await writeAudit(database, audit)
     return audit
@@ -45,14 +45,13 @@ export const runFullAudit = (postgres: Postgres): Promise<StoredAudit> =>
 /** Checks the changes since the last audit; runs a full audit if the last one is more than a day old. */
 export const runIncrementalAudit = async (postgres: Postgres): Promise<StoredAudit> => {
   const last = await readAudit(postgres)
-  if (last === undefined || last.fullAuditAt.getTime() < Date.now() - fullAuditEveryMs)
-    return runFullAudit(postgres)
+  if (last === undefined || last.fullAuditAgoMs > fullAuditEveryMs) return runFullAudit(postgres)
   return postgres.transaction(async (database) => {
-    await lockAudits(database)
+    const checkedAt = await lockAudits(database)
     const { checkedAt: before, fullAuditAt, fullAuditFindings } = (await readAudit(database)) ?? last
-    const checkedAt = new Date()
+    const startedMs = performance.now()
     const found = await checkRecent(database, new Date(before.getTime() - overlapMs))
-    const durationMs = Date.now() - checkedAt.getTime()
+    const durationMs = Math.round(performance.now() - startedMs)
     const audit = {
       checkedAt,
       durationMs,
@@ -75,7 +74,7 @@ export const createAuditTick = ({ postgres, log }: { postgres: Postgres; log: Lo
   return async (): Promise<void> => {
     const last = await readAudit(postgres)
     // Another worker may have run it already.
-    const isFresh = last !== undefined && last.checkedAt.getTime() > Date.now() - everyMs
+    const isFresh = last !== undefined && last.checkedAgoMs < everyMs
     const { findings } = isFresh ? last : await runIncrementalAudit(postgres)
     const found = findings.filter(({ violations }) => violations > 0)
     for (const finding of found) {

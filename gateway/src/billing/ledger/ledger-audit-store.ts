@@ -275,10 +275,16 @@ export interface StoredAudit {
   fullAuditFindings: Finding[]
 }
 
-export const readAudit = async (database: Database): Promise<StoredAudit | undefined> => {
-  const { rows } = await database.query<StoredAudit & Record<string, unknown>>(
+/** The last audit, and how long ago it and the last full one were by the database's clock. */
+export const readAudit = async (
+  database: Database,
+): Promise<(StoredAudit & { checkedAgoMs: number; fullAuditAgoMs: number }) | undefined> => {
+  const { rows } = await database.query<
+    StoredAudit & { checkedAgoMs: number; fullAuditAgoMs: number } & Record<string, unknown>
+  >(
     `select checked_at as "checkedAt", duration_ms as "durationMs", findings, full_audit_at as "fullAuditAt",
-            full_audit_findings as "fullAuditFindings" from ledger_audits`,
+            full_audit_findings as "fullAuditFindings", extract(epoch from now() - checked_at) * 1000 as "checkedAgoMs",
+            extract(epoch from now() - full_audit_at) * 1000 as "fullAuditAgoMs" from ledger_audits`,
   )
   return rows[0]
 }
@@ -295,7 +301,11 @@ export const writeAudit = async (database: Database, audit: StoredAudit): Promis
   )
 }
 
-/** Serializes audits. The lock ends with the transaction. */
-export const lockAudits = async (database: Database): Promise<void> => {
-  await database.query(`select pg_advisory_xact_lock(hashtextextended('kinora:ledger-audit', 0))`)
+/** Serializes audits, and returns the time of the lock, which ends with the transaction. */
+export const lockAudits = async (database: Database): Promise<Date> => {
+  const { rows } = await database.query<{ at: Date }>(
+    `select pg_advisory_xact_lock(hashtextextended('kinora:ledger-audit', 0)), clock_timestamp() as at`,
+  )
+  if (rows[0] === undefined) throw new Error('the audit lock returned no row')
+  return rows[0].at
 }

@@ -13,16 +13,16 @@ export interface Subscription {
   hasEnded: boolean
 }
 
-/** Locks a subscription until the transaction ends. The caller has locked the wallet before. */
+/** Locks a subscription until the transaction ends. The caller has locked the wallet before. `nowMs` is the database's time. */
 export const lockSubscription = async (
   database: Database,
   accountId: string,
-): Promise<Subscription | undefined> => {
-  const { rows } = await database.query<Subscription & Record<string, unknown>>(
+): Promise<(Subscription & { nowMs: number }) | undefined> => {
+  const { rows } = await database.query<Subscription & { nowMs: number } & Record<string, unknown>>(
     `select s.account_id as "accountId", s.plan_id as "planId", p.name as "planName",
             p.cycle_quota_micros as "cycleQuotaMicros", p.cycle_days as "cycleDays",
             s.cycle_started_at as "cycleStartedAt", s.cycle_ends_at as "cycleEndsAt", s.ends_at as "endsAt",
-            s.has_ended as "hasEnded"
+            s.has_ended as "hasEnded", extract(epoch from clock_timestamp()) * 1000 as "nowMs"
        from subscriptions s left join plans p on p.id = s.plan_id
       where s.account_id = $1 for update of s`,
     [accountId],

@@ -84,7 +84,8 @@ const planOf = ({ planId, planName, cycleQuotaMicros, cycleDays }: Subscription)
 export const renewCycle = async (database: Database, accountId: string): Promise<boolean> => {
   const subscription = await lockSubscription(database, accountId)
   if (subscription === undefined || subscription.hasEnded) return false
-  const nowMs = Date.now()
+  // Not the clock of this process, which could end a subscription too early.
+  const { nowMs } = subscription
   if (subscription.endsAt.getTime() <= nowMs) {
     await finish(database, subscription, systemActor)
     return true

@@ -61,18 +61,18 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
       const id = `${loop}/${key}`
       const last = wakeUps.get(id)
       if (last?.timer !== undefined) return
-      const waitMs = (last?.atMs ?? 0) + wakeEveryMs - Date.now()
+      const waitMs = (last?.atMs ?? -Infinity) + wakeEveryMs - performance.now()
       if (waitMs <= 0) {
-        wakeUps.set(id, { atMs: Date.now(), timer: undefined })
+        wakeUps.set(id, { atMs: performance.now(), timer: undefined })
         tickNow(loop, key)
         return
       }
       // One more tick after the pause, so that the last wake-up of a burst has an effect.
       const timer = setTimeout(() => {
-        wakeUps.set(id, { atMs: Date.now(), timer: undefined })
+        wakeUps.set(id, { atMs: performance.now(), timer: undefined })
         tickNow(loop, key)
       }, waitMs)
-      wakeUps.set(id, { atMs: last?.atMs ?? 0, timer: timer.unref() })
+      wakeUps.set(id, { atMs: last?.atMs ?? -Infinity, timer: timer.unref() })
     },
     resolveAwakeable: async (id) => {
       await call(ingress, 'POST', `/restate/awakeables/${id}/resolve`, null)

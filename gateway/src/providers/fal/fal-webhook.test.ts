@@ -18,7 +18,7 @@ async function startReader(signer: FalSigner, settings: { userId?: string } = {}
   })
   const read = falWebhook(
     { jwksUrl: `${server.url}/.well-known/jwks.json`, userId: '', ...settings },
-    () => clock.ms,
+    { wallMs: () => clock.ms, monotonicMs: () => clock.ms },
   )
   const claims = (more: object = {}) => ({
     requestId: 'job-1',

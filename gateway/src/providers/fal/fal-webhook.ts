@@ -24,7 +24,10 @@ const idShape = /^[\w.:-]{1,200}$/
 /** Creates the reader of this vendor's webhooks, which verifies a webhook and returns its job. */
 export function falWebhook(
   settings: FalWebhookSettings,
-  now: () => number = Date.now,
+  clock: { wallMs: () => number; monotonicMs: () => number } = {
+    wallMs: Date.now,
+    monotonicMs: () => performance.now(),
+  },
 ): (delivery: Delivery) => Promise<{ jobId: string }> {
   const url = new URL(settings.jwksUrl)
   const upstream = upstreamAt({ baseUrl: url.origin, connections: 1 })
@@ -33,7 +36,7 @@ export function falWebhook(
   let fetching: Promise<KeyObject[]> | undefined
 
   async function fetchKeys(): Promise<KeyObject[]> {
-    fetchedAtMs = now()
+    fetchedAtMs = clock.monotonicMs()
     // Many callers share this request, so no single signal may abort it.
     const signal = AbortSignal.timeout(fetchTimeoutMs)
     const path = url.pathname + url.search
@@ -41,7 +44,7 @@ export function falWebhook(
     const listed = member(body, 'keys')
     if (!Array.isArray(listed)) throw new ProviderFailure('unknown', 'keys answered without a list')
     const keys = listed.flatMap(keyOf).slice(0, keysMax)
-    known = { keys, atMs: now() }
+    known = { keys, atMs: clock.monotonicMs() }
     return keys
   }
 
@@ -54,13 +57,13 @@ export function falWebhook(
   }
 
   async function currentKeys(): Promise<KeyObject[]> {
-    if (known !== undefined && now() - known.atMs < keysTtlMs) return known.keys
+    if (known !== undefined && clock.monotonicMs() - known.atMs < keysTtlMs) return known.keys
     return fetchKeysOnce()
   }
 
   async function isSigned(message: Buffer, signature: Buffer): Promise<boolean> {
     if (fits(await currentKeys(), message, signature)) return true
-    if (fetching === undefined && now() - fetchedAtMs < refetchIntervalMs) return false
+    if (fetching === undefined && clock.monotonicMs() - fetchedAtMs < refetchIntervalMs) return false
     return fits(await fetchKeysOnce(), message, signature)
   }
 
@@ -69,7 +72,10 @@ export function falWebhook(
     const [requestId, userId, timestamp] = [header('request-id'), header('user-id'), header('timestamp')]
     const signature = header('signature')
     if (!idShape.test(requestId) || !/^[0-9a-f]{128}$/i.test(signature)) throw notGenuine('is not signed')
-    if (!/^\d{1,12}$/.test(timestamp) || Math.abs(now() / 1000 - Number(timestamp)) > windowSeconds) {
+    if (
+      !/^\d{1,12}$/.test(timestamp) ||
+      Math.abs(clock.wallMs() / 1000 - Number(timestamp)) > windowSeconds
+    ) {
       throw notGenuine('is not of this time')
     }
     if (settings.userId !== '' && userId !== settings.userId) throw notGenuine('is for another account')

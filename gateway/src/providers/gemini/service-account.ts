@@ -48,11 +48,11 @@ export function serviceAccountTokens(keyFile: string): (signal: AbortSignal) => 
     const text = textOf(member(body, 'access_token'))
     if (text === undefined) throw new ProviderFailure('not_delivered', 'token answered without a token')
     const seconds = numberOf(member(body, 'expires_in')) ?? askedSeconds
-    return { text, endsAtMs: Date.now() + seconds * 1000 - sparedMs }
+    return { text, endsAtMs: performance.now() + seconds * 1000 - sparedMs }
   }
 
   return async (signal) => {
-    if (token === undefined || Date.now() >= goodUntilMs) {
+    if (token === undefined || performance.now() >= goodUntilMs) {
       const renewed = renew()
       token = renewed
       goodUntilMs = Infinity
@@ -84,7 +84,10 @@ function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise
 function failureFor(error: unknown): unknown {
   if (!(error instanceof ProviderFailure)) return error
   if (error.kind !== 'unauthorized' && error.kind !== 'rejected' && error.kind !== 'moderated') {
-    return new ProviderFailure('not_delivered', error.message, { retryAfterMs: error.retryAfterMs })
+    return new ProviderFailure('not_delivered', error.message, {
+      retryAfterMs: error.retryAfterMs,
+      isLocal: error.isLocal,
+    })
   }
   const message = `the service account was refused, see whether its key is still valid: ${error.message}`
   return new ProviderFailure('unauthorized', message, { code: 'upstream_error' })

@@ -29,15 +29,15 @@ export function endpointsAt(upstream: Upstream): (model: string, signal: AbortSi
 
   return async (model, signal) => {
     const cached = known.get(model)
-    if (cached !== undefined && cached.untilMs > Date.now()) return cached.endpoints
+    if (cached !== undefined && cached.untilMs > performance.now()) return cached.endpoints
     try {
       const endpoints = await ask(model, signal)
-      known.set(model, { endpoints, untilMs: Date.now() + cacheMs })
+      known.set(model, { endpoints, untilMs: performance.now() + cacheMs })
       return endpoints
     } catch (error) {
       // The job itself was not sent.
       if (error instanceof ProviderFailure && error.kind === 'unknown') {
-        throw new ProviderFailure('not_delivered', error.message, { cause: error })
+        throw new ProviderFailure('not_delivered', error.message, { cause: error, isLocal: error.isLocal })
       }
       throw error
     }

@@ -34,11 +34,11 @@ export const createReadTask = (database: Database, taskDays: () => number): Read
     if (day === undefined) throw new ApiError('task_not_found')
     const key = `${accountId}/${id}`
     const remembered = recent.get(key)
-    if (!isFresh && remembered !== undefined && remembered.untilMs > Date.now()) return remembered.task
+    if (!isFresh && remembered !== undefined && remembered.untilMs > performance.now()) return remembered.task
     const task = await read({ id, day, accountId })
     if (task === undefined) throw new ApiError('task_not_found')
     if (recent.size >= rememberedMax) recent.clear()
-    recent.set(key, { task, untilMs: Date.now() + freshMs })
+    recent.set(key, { task, untilMs: performance.now() + freshMs })
     return task
   }
   readTask.forget = (id, accountId) => {

@@ -118,7 +118,7 @@ const newTask = (admission: Admission, dependencies: AdmissionDependencies): New
     ...(images.length > 0 && { images: images.length }),
   }
   const nowMs = Date.now()
-  // The time of the database replaces it later. The day stays, because the id contains it.
+  // The time of the database replaces it later, and is the base of the deadline. The day stays, because the id contains it.
   const createdAt = new Date(nowMs)
   const id = idOf(admission, nowMs)
   const { route, decision } = chooseRoute(dependencies, admission, order)
@@ -148,7 +148,7 @@ const newTask = (admission: Admission, dependencies: AdmissionDependencies): New
     errorMessage: null,
     shard: shardOf(id, provider.shards),
     decision,
-    deadlineAt: new Date(nowMs + deadlineMs),
+    deadlineMs,
   }
 }
 

@@ -32,7 +32,7 @@ export const createQueueLength = (queueLimits: () => QueueLimits) => {
   const count = async (database: Database, accountIds: string[], lengthMax: number) => {
     if (accountIds.length === 0) return
     if (known.size > rememberedMax) known.clear()
-    const untilMs = Date.now() + countEveryMs
+    const untilMs = performance.now() + countEveryMs
     for (const [accountId, waiting] of await countWaiting(database, accountIds, lengthMax))
       known.set(accountId, { waiting, untilMs })
   }
@@ -45,9 +45,8 @@ export const createQueueLength = (queueLimits: () => QueueLimits) => {
     const isFar = (accountId: string) => {
       const queue = known.get(accountId)
       const added = tasks.filter((task) => task.accountId === accountId).length
-      return (
-        queue !== undefined && queue.untilMs > Date.now() && queue.waiting + added <= lengthMax * farFromFull
-      )
+      const isKnown = queue !== undefined && queue.untilMs > performance.now()
+      return isKnown && queue.waiting + added <= lengthMax * farFromFull
     }
     const accountIds = [...new Set(tasks.map(({ accountId }) => accountId))]
     await count(

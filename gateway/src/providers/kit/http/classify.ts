@@ -100,15 +100,16 @@ function describe({ what, status }: FailedAnswer, vendorError: VendorError | und
 
 const retryAfterMsMax = 24 * 60 * 60 * 1000
 
-/** Reads `retry-after-ms`, or `retry-after` as seconds or a date. */
-export function retryAfterMs(headers: AnswerHeaders, nowMs: number = Date.now()): number | undefined {
+/** Reads `retry-after-ms`, or `retry-after` as seconds or a date, which is compared with the vendor's own clock if given. */
+export function retryAfterMs(headers: AnswerHeaders): number | undefined {
   const exactMs = numberOf(one(headers['retry-after-ms']))
   if (exactMs !== undefined) return bounded(exactMs)
   const given = one(headers['retry-after'])
   const seconds = numberOf(given)
   if (seconds !== undefined) return bounded(seconds * 1000)
   const atMs = Date.parse(given ?? '')
-  return Number.isNaN(atMs) ? undefined : bounded(atMs - nowMs)
+  const sentAtMs = Date.parse(one(headers['date']) ?? '')
+  return Number.isNaN(atMs) ? undefined : bounded(atMs - (Number.isNaN(sentAtMs) ? Date.now() : sentAtMs))
 }
 
 function bounded(ms: number): number {
