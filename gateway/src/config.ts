@@ -335,6 +335,27 @@ export const settings = {
     isLimit: true,
     description: 'Minimum upload rate in bytes per second, over any 15 seconds of waiting for the sender.',
   }),
+  LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN: setting({
+    read: bytes,
+    default: '16KiB',
+    isLimit: true,
+    description:
+      'Minimum rate of a download in bytes per second; 0 for no limit. A result that a provider sends more slowly over any 30 seconds is requested again until the deadline of its task. A URL of a caller that is slower over any 5 seconds fails.',
+  }),
+  LIMIT_DOWNLOADS: setting({
+    read: integer(1),
+    default: '16',
+    isLimit: true,
+    description:
+      "Results that a worker downloads at once. Each download occupies a slot of the engine, so the number of all workers together must stay below the engine's limit of concurrent invocations.",
+  }),
+  LIMIT_DOWNLOADS_PER_PROVIDER: setting({
+    read: integer(1),
+    default: '6',
+    isLimit: true,
+    description:
+      'How many of them may come from one provider. A provider whose last download failed has one at a time until a download succeeds.',
+  }),
   DISK_FREE_BYTES_MIN: setting({
     read: bytes,
     default: '1GiB',

@@ -116,7 +116,7 @@ function settings(options: RestateServerOptions): Record<string, string> {
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '128 MiB',
     RESTATE_BIFROST__RECORD_CACHE_MEMORY_SIZE: '16 MiB',
     // Per partition. More invocations than one Node process can serve would starve it and stop all progress.
-    RESTATE_WORKER__INVOKER__CONCURRENT_INVOCATIONS_LIMIT: '20',
+    RESTATE_WORKER__INVOKER__CONCURRENT_INVOCATIONS_LIMIT: '40',
     ...(alwaysReplay && { RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: '0s' }),
 
     // These settings reduce CPU use while idle. Development needs no metrics, and a single node has no peers. The

@@ -217,20 +217,38 @@ describe('the time budgets', () => {
 
   it('cut a body that falls silent', async () => {
     answer = (_request, response) => response.write('beginning')
-    const { stream } = await fetcher({ slowGraceMs: 50 }).open(origin, roomy)
+    const { stream } = await fetcher({ minimumRate: { bytesPerSecondMin: 1, windowMs: 50 } }).open(
+      origin,
+      roomy,
+    )
     await expectReason(buffer(stream), 'timeout')
   })
 
   it('cut a body that trickles', async () => {
     answer = (_request, response) => void repeat(response, 'drip', 20)
-    const { stream } = await fetcher({ slowGraceMs: 150, minBytesPerSecond: 10_000 }).open(origin, roomy)
+    const { stream } = await fetcher({ minimumRate: { bytesPerSecondMin: 10_000, windowMs: 150 } }).open(
+      origin,
+      roomy,
+    )
+    await expectReason(buffer(stream), 'timeout')
+  })
+
+  it('cut a body that trickles after a fast start', async () => {
+    answer = (_request, response) => {
+      response.write(image)
+      void repeat(response, 'drip', 20)
+    }
+    const { stream } = await fetcher({ minimumRate: { bytesPerSecondMin: 10_000, windowMs: 150 } }).open(
+      origin,
+      roomy,
+    )
     await expectReason(buffer(stream), 'timeout')
   })
 
   it('cut a transfer that is steady but endless', async () => {
     answer = (_request, response) => void repeat(response, 'x'.repeat(1_000), 10)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-    const { stream } = await fetcher({ totalTimeoutMs: 60_000, slowGraceMs: 90_000 }).open(origin, roomy)
+    const { stream } = await fetcher({ totalTimeoutMs: 60_000 }).open(origin, roomy)
     await once(stream, 'readable')
     const reading = expectReason(buffer(stream), 'timeout')
     vi.advanceTimersByTime(60_000)

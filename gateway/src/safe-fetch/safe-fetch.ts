@@ -6,6 +6,7 @@ import { connect as connectTls } from 'node:tls'
 import { Client, type Dispatcher } from 'undici'
 
 import { concurrencyLimitPerKey } from '../platform/concurrency-limit.ts'
+import { atWatchedRate, watchRate, type MinimumRate } from '../platform/streams/minimum-rate.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /**
@@ -52,10 +53,8 @@ interface SafeFetchOptions {
   bodiesPerOriginMax?: number
   /** From `open`, or from the end of the wait for a slot, to the last byte, redirects included. */
   totalTimeoutMs?: number
-  /** The minimum average rate of a body after `slowGraceMs` of waiting. */
-  minBytesPerSecond?: number
-  /** Also the stall timeout of a body. */
-  slowGraceMs?: number
+  /** The minimum rate of a body; a stall is the slowest of rates. */
+  minimumRate?: MinimumRate
 }
 
 interface FetchLimits {
@@ -89,8 +88,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     headersTimeoutMs = 10_000,
     bodiesPerOriginMax = 6,
     totalTimeoutMs = 60_000,
-    minBytesPerSecond = 8_192,
-    slowGraceMs = 5_000,
+    minimumRate = { bytesPerSecondMin: 16_384, windowMs: 5_000 },
   } = options
   const exemptOrigins = new Set(options.allowOrigins.map(originOf))
   // Per origin, so that a slow host delays only its own downloads.
@@ -292,34 +290,27 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     return stream
   }
 
-  /** Counts bytes and the time spent waiting for the sender. The time of a slow reader does not count. */
+  /** Limits size and slowness. Only the time spent waiting for the sender counts, not the time of a slow reader. */
   async function* metered(
     body: Readable,
     sizeBytesMax: number,
     stop: AbortController,
   ): AsyncGenerator<Buffer> {
-    const chunks = body[Symbol.asyncIterator]()
     let receivedBytes = 0
-    let waitedMs = 0
+    const tooSlow = () => stop.abort(new SafeFetchError('timeout', 'the body took too long'))
+    const rate = watchRate(minimumRate, tooSlow)
     try {
-      for (;;) {
-        const earnedMs = (receivedBytes / minBytesPerSecond) * 1_000
-        const patienceMs = Math.min(slowGraceMs, Math.max(slowGraceMs, earnedMs) - waitedMs)
-        const timer = abortAfter(stop, Math.max(0, patienceMs), 'the body')
-        const startedAtMs = performance.now()
-        const { done, value } = await chunks.next().finally(() => clearTimeout(timer))
-        waitedMs += performance.now() - startedAtMs
-        if (done === true) return
-        const chunk: Buffer = value
+      for await (const chunk of atWatchedRate(body, rate)) {
         receivedBytes += chunk.length
         if (receivedBytes > sizeBytesMax) throw tooLarge(sizeBytesMax)
         yield chunk
       }
     } catch (error) {
       throw explained(error, stop.signal)
+    } finally {
+      rate.stop()
     }
   }
-
   return { open }
 }
 

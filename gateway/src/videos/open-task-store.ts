@@ -61,13 +61,19 @@ export const touchRun = async (
   database: Database,
   taskId: string,
   run: number,
-  changes: { awakeable?: string; stage?: 'storing' } = {},
+  changes: {
+    awakeable?: string
+    stage?: 'storing'
+    /** For how long the run is silent from now on, without being stalled. */
+    idleMs?: number
+  } = {},
 ): Promise<OpenTask | undefined> => {
   const { rows } = await database.query<OpenRow & Record<string, unknown>>(
     `update open_tasks
-        set last_activity_at = now(), awakeable = coalesce($3, awakeable), stage = coalesce($4, stage)
+        set last_activity_at = now() + make_interval(secs => $5 / 1000.0), awakeable = coalesce($3, awakeable),
+            stage = coalesce($4, stage)
       where task_id = $1 and run = $2 returning ${openColumns}`,
-    [taskId, run, changes.awakeable ?? null, changes.stage ?? null],
+    [taskId, run, changes.awakeable ?? null, changes.stage ?? null, changes.idleMs ?? 0],
   )
   return rows[0] === undefined ? undefined : openTaskOf(rows[0])
 }

@@ -8,6 +8,8 @@ import { createRateLimit } from '../rate-limits/rate-limit.ts'
 import { createLinkSigner } from '../storage/signed-link.ts'
 import { connect, loadInstanceSettings, retentionDaysOf } from './connect.ts'
 
+const fetchRateWindowMs = 5_000
+
 export type ApiContext = Awaited<ReturnType<typeof connectApi>>
 
 export const connectApi = async (config: Config, log: Log) => {
@@ -37,6 +39,8 @@ export const connectApi = async (config: Config, log: Log) => {
     days: retentionDaysOf(settings),
     links: createLinkSigner(config.LINK_SECRETS, config.publicUrl, config.LINK_SECONDS),
     prices: await createPriceList({ postgres, catalog, log }, () => liveConfig.current().models),
+    /** The minimum rate of downloads from URLs of callers. */
+    fetchRate: { bytesPerSecondMin: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN, windowMs: fetchRateWindowMs },
     rateLimit,
     meter: limitAborted(createMeter({ postgres, log }), rateLimit, log),
   }

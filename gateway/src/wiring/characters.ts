@@ -20,14 +20,18 @@ const fetchTimeoutMs = 240_000
 /** Binds the operations of characters; also returns how a new video gets a character of its own. */
 export const bindCharacters = (
   server: ApiServer,
-  { config, postgres, mediaStore, links, log }: ApiContext,
+  { config, postgres, mediaStore, links, fetchRate, log }: ApiContext,
   { readTask, images }: VideoTasks,
   diskSpace: MakerDependencies['diskSpace'],
 ): WithCharacter => {
   const maker = createCharacterMaker({
     postgres,
     mediaStore,
-    safeFetch: createSafeFetch({ allowOrigins: config.FETCH_ALLOW_ORIGINS, totalTimeoutMs: fetchTimeoutMs }),
+    safeFetch: createSafeFetch({
+      allowOrigins: config.FETCH_ALLOW_ORIGINS,
+      minimumRate: fetchRate,
+      totalTimeoutMs: fetchTimeoutMs,
+    }),
     findLinkedFile: images.findLinkedFile,
     readTask,
     ffmpegPath: config.FFMPEG_PATH,

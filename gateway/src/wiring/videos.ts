@@ -50,7 +50,10 @@ export const createVideoTasks = async (context: ApiContext) => {
     }),
     images: {
       mediaStore,
-      safeFetch: createSafeFetch({ allowOrigins: config.FETCH_ALLOW_ORIGINS }),
+      safeFetch: createSafeFetch({
+        allowOrigins: config.FETCH_ALLOW_ORIGINS,
+        minimumRate: context.fetchRate,
+      }),
       findLinkedFile: createFindLinkedFile(postgres, links),
     },
     cancelTask: createCancelTask({

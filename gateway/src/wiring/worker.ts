@@ -22,6 +22,7 @@ import { markAllStalled as markAllTranscriptionsStalled } from '../transcription
 import { createCutSegment } from '../transcription-tasks/segments/cut-segment.ts'
 import { createReadLevels } from '../transcription-tasks/segments/read-levels.ts'
 import { discardJob } from '../videos/lifecycle/discard-job.ts'
+import { createDownloadPermits } from '../videos/lifecycle/download-permits.ts'
 import { generateVideo, type GenerateDependencies } from '../videos/lifecycle/generate-video.workflow.ts'
 import { createJobDurations } from '../videos/polling/job-durations.ts'
 import { pollJobs, pollJobsName } from '../videos/polling/poll-jobs.workflow.ts'
@@ -32,6 +33,7 @@ import { createWebhookUrls } from '../webhooks/inbound/webhook-url.ts'
 import { connect, dayMs, loadInstanceSettings, queueLimitsOf, retentionDaysOf } from './connect.ts'
 
 const minuteMs = 60_000
+const downloadRateWindowMs = 30_000
 
 /** One dispatcher per provider, and one poller per shard of a provider. */
 const videoLoops = (providers: Providers): SupervisedLoop[] =>
@@ -87,6 +89,14 @@ export const wireWorker = async (config: Config, log: Log) => {
     probeVideo: createProbeVideo(config.FFPROBE_PATH),
     enhancer: connected.enhancer,
     retentionMsOf: async (accountId) => (await mediaDaysOf(postgres, accountId, days())) * dayMs,
+    downloadPermits: createDownloadPermits({
+      total: config.LIMIT_DOWNLOADS,
+      perProvider: config.LIMIT_DOWNLOADS_PER_PROVIDER,
+    }),
+    downloadRate: {
+      bytesPerSecondMin: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN,
+      windowMs: downloadRateWindowMs,
+    },
     wakeDispatcher: wake.dispatcher,
     announce: pubsub.publish,
     onSlotFreed: wake.dispatcher,

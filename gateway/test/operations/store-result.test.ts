@@ -1,18 +1,23 @@
 /** The store step of a video task, which the engine repeats when a worker dies before the step is journaled. */
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
 import { videoOf } from '../../src/providers/port/provider.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createProbeVideo } from '../../src/storage/probe-video.ts'
+import { createDownloadPermits } from '../../src/videos/lifecycle/download-permits.ts'
 import { storeResult, type StoreDependencies } from '../../src/videos/lifecycle/store-result.ts'
+import { restartStalled } from '../../src/videos/queue/stalled-task-store.ts'
 import { ask, form } from '../kit/answers.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
 import { jobForTest } from '../kit/job-for-test.ts'
 import { startVendorGateway, vendorKey, type VendorGateway } from '../kit/vendor-gateway.ts'
 import { vendorProviders } from '../kit/vendor-providers.ts'
+
+/** One permit, so that a leaked one is noticed. */
+const limits = { total: 1, perProvider: 1 }
 
 let gateway: VendorGateway
 let dependencies: StoreDependencies
@@ -25,12 +30,21 @@ beforeAll(async () => {
     mediaStore: await createDiskMediaStore(join(gateway.directory, 'media')),
     probeVideo: createProbeVideo('ffprobe'),
     retentionMsOf: async () => 60_000,
+    downloadPermits: createDownloadPermits(limits),
+    downloadRate: { bytesPerSecondMin: 16_384, windowMs: 2_000 },
     log: createLog({ level: 'silent' }, 'test'),
   }
 })
+beforeEach(() => {
+  dependencies.downloadPermits = createDownloadPermits(limits)
+})
+afterEach(() => {
+  gateway.vendor.faults.fault = ''
+})
 afterAll(() => gateway[Symbol.asyncDispose]())
 
-test('a repeated step neither downloads again nor replaces a stored video', async () => {
+/** A task in its first run whose job the provider has completed. */
+const taskWithResult = async (): Promise<string> => {
   const { postgres, providers } = dependencies
   const key = await createKey(postgres, await createAccount(postgres, { balance: 10 }))
   const { body } = await ask(`${gateway.url}/v1/videos`, key.text, {
@@ -46,11 +60,104 @@ test('a repeated step neither downloads again nor replaces a stored video', asyn
     `update open_tasks set stage = 'waiting', run = 1, upstream = $2, outcome = $3, outcome_at = now() where task_id = $1`,
     [taskId, JSON.stringify(upstream), JSON.stringify(outcome)],
   )
+  return taskId
+}
 
-  const first = await storeResult(dependencies, taskId, 1)
+const setDeadline = (taskId: string, seconds: number) =>
+  dependencies.postgres.query(
+    `update open_tasks set deadline_at = now() + make_interval(secs => $2) where task_id = $1`,
+    [taskId, seconds],
+  )
+
+const isStalled = async (taskId: string) => {
+  const restarted = await restartStalled(dependencies.postgres, 'vendor', 1_000, 0)
+  return restarted.some((each) => each.taskId === taskId)
+}
+
+test('a repeated step neither downloads again nor replaces a stored video', async () => {
+  const taskId = await taskWithResult()
+  const first = await storeResult(dependencies, taskId, 1, 0)
   expect(first).toMatchObject({ kind: 'completed' })
   const downloads = gateway.vendor.counts().downloads
   gateway.vendor.faults.fault = 'garbage@downloadxall'
-  expect(await storeResult(dependencies, taskId, 1)).toEqual(first)
+  expect(await storeResult(dependencies, taskId, 1, 0)).toEqual(first)
   expect(gateway.vendor.counts().downloads).toBe(downloads)
+})
+
+describe('a download that fails', () => {
+  // Drip and silence are aborted below the minimum rate.
+  test.each(['drip', 'silence', '500', '429', 'drop'])(
+    'with %s is tried again later, returns its permit, and succeeds once the provider has recovered',
+    async (fault) => {
+      const taskId = await taskWithResult()
+      gateway.vendor.faults.fault = `${fault}@download`
+      expect(await storeResult(dependencies, taskId, 1, 0)).toEqual({
+        kind: 'retry',
+        waitMs: expect.any(Number),
+      })
+      await expect.poll(() => gateway.vendor.counts().underWay).toBe(0)
+      expect(await storeResult(dependencies, taskId, 1, 1)).toMatchObject({ kind: 'completed' })
+      expect(dependencies.downloadPermits.tryAcquire('vendor')).toBeDefined()
+    },
+  )
+
+  test('is not tried again beyond the deadline', async () => {
+    const taskId = await taskWithResult()
+    gateway.vendor.faults.fault = '500@downloadxall'
+    await setDeadline(taskId, 5)
+    const early = await storeResult(dependencies, taskId, 1, 20)
+    expect(early.kind === 'retry' && early.waitMs <= 5_000).toBe(true)
+    await setDeadline(taskId, -1)
+    expect(await storeResult(dependencies, taskId, 1, 21)).toMatchObject({
+      kind: 'failed',
+      code: 'task_timeout',
+    })
+    expect(dependencies.downloadPermits.tryAcquire('vendor')).toBeDefined()
+  })
+})
+
+describe('without a permit', () => {
+  test('the step returns at once, and the task does not count as stalled while it waits', async () => {
+    const taskId = await taskWithResult()
+    const release = dependencies.downloadPermits.tryAcquire('vendor')
+    const downloads = gateway.vendor.counts().downloads
+    const result = await storeResult(dependencies, taskId, 1, 7)
+    expect(result).toEqual({ kind: 'retry', waitMs: expect.any(Number) })
+    expect(gateway.vendor.counts().downloads).toBe(downloads)
+    const { postgres } = dependencies
+    const { rows } = await postgres.query<{ ms: number }>(
+      `select extract(epoch from last_activity_at - now()) * 1000 as ms from open_tasks where task_id = $1`,
+      [taskId],
+    )
+    const waitMs = result.kind === 'retry' ? result.waitMs : 0
+    expect(waitMs - Number(rows[0]?.ms)).toBeLessThan(30_000)
+    expect(await isStalled(taskId)).toBe(false)
+    release?.('succeeded')
+    expect(await storeResult(dependencies, taskId, 1, 8)).toMatchObject({ kind: 'completed' })
+  })
+
+  test('the task fails after its deadline', async () => {
+    const taskId = await taskWithResult()
+    const release = dependencies.downloadPermits.tryAcquire('vendor')
+    await setDeadline(taskId, -10)
+    // A result that came just before the deadline has some time to find a permit.
+    expect(await storeResult(dependencies, taskId, 1, 9)).toMatchObject({ kind: 'retry' })
+    await setDeadline(taskId, -60)
+    expect(await storeResult(dependencies, taskId, 1, 10)).toMatchObject({
+      kind: 'failed',
+      code: 'task_timeout',
+    })
+    release?.('undecided')
+  })
+})
+
+test('without a minimum rate, a slow download goes on until its task has ended', async () => {
+  const taskId = await taskWithResult()
+  gateway.vendor.faults.fault = 'drip@download'
+  const patient = { ...dependencies, downloadRate: { bytesPerSecondMin: 0, windowMs: 30_000 } }
+  const storing = storeResult(patient, taskId, 1, 0)
+  await expect.poll(() => gateway.vendor.counts().underWay).toBe(1)
+  await dependencies.postgres.query('delete from open_tasks where task_id = $1', [taskId])
+  expect(await storing).toEqual({ kind: 'stop' })
+  expect(dependencies.downloadPermits.tryAcquire('vendor')).toBeDefined()
 })

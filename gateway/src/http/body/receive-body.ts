@@ -8,8 +8,8 @@ import { createGunzip } from 'node:zlib'
 import { ApiError } from '@kinora/contract/errors'
 
 import { bufferPassed } from '../../platform/streams/buffer-garbage.ts'
+import { watchRate, type MinimumRate } from '../../platform/streams/minimum-rate.ts'
 import { yieldToEventLoop } from '../../platform/streams/yield-to-event-loop.ts'
-import { createRateWindow, type MinimumRate } from './minimum-rate.ts'
 
 /** Bodies up to this size are small: they are parsed before the caller's solvency is checked. */
 const smallBodyBytesMax = 64 * 1024
@@ -22,7 +22,6 @@ export interface BodyLimits {
 
 /** A body of this size is harmless at any ratio. Silence as base64 compresses a thousand times. */
 const inflationAllowanceBytes = 8 * 1_048_576
-const checkEveryMs = 1_000
 
 export interface Receiving extends BodyLimits {
   sizeBytesMax: number
@@ -88,15 +87,12 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
   await new Promise<void>((resolve, reject) => {
     const inflater = encoding === 'gzip' ? createGunzip({ chunkSize: 64 * 1024 }) : undefined
     const source = inflater ?? request
-    const rate = createRateWindow(minimumRate)
     let sizeBytes = 0
     let receivedBytes = 0
     let pending: Promise<void> | undefined
-    let waitingSinceMs = performance.now()
-    let waitedMs = 0
 
     const stop = () => {
-      clearInterval(timer)
+      rate.stop()
       source.removeAllListeners('data')
       request.off('data', countReceived).off('close', onClose)
       signal?.removeEventListener('abort', onAbort)
@@ -117,19 +113,13 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
     const onClose = () => {
       if (!request.readableEnded) unreadable(new Error('the client disconnected'))
     }
-    const timer = setInterval(() => {
-      if (pending === undefined) waitedMs += performance.now() - waitingSinceMs
-      waitingSinceMs = performance.now()
-      // If this process was suspended, the sender is not to blame for that time.
-      const isTooSlow = rate.waited(Math.min(waitedMs, checkEveryMs * 1.5))
-      waitedMs = 0
-      if (!isTooSlow) return
+    const rate = watchRate(minimumRate, () =>
       refuse(
         new ApiError('invalid_request', {
           message: `The body arrived too slowly. Send at least ${minimumRate.bytesPerSecondMin} bytes per second.`,
         }),
-      )
-    }, checkEveryMs)
+      ),
+    )
     const countReceived = (chunk: Buffer) => {
       receivedBytes += chunk.length
       rate.received(chunk.length)
@@ -161,11 +151,13 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
       }
       if (busy === undefined) return
       pending = busy
-      waitedMs += performance.now() - waitingSinceMs
+      rate.pause()
       source.pause()
       busy.then(() => {
-        if (pending === busy) pending = undefined
-        waitingSinceMs = performance.now()
+        if (pending === busy) {
+          pending = undefined
+          rate.resume()
+        }
         source.resume()
       }, refuse)
     })

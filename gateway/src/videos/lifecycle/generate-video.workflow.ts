@@ -6,8 +6,8 @@
  * Key: `<task id>~<run>`. The record in PostgreSQL decides everything; the workflow only carries the work. A run that a
  * newer run has replaced ends at its next step, so an extra start is harmless.
  * Deadline: the task's own. The wait ends there at the latest, and the task fails with its hold released.
- * Failures: a busy provider puts the task back into the queue, a refused job fails the task, and the engine retries a
- * step that throws.
+ * Failures: a busy provider puts the task back into the queue, a refused job fails the task, a download is retried until
+ * the deadline, and the engine retries a step that throws.
  */
 import * as restate from '@restatedev/restate-sdk'
 
@@ -15,7 +15,7 @@ import { durable } from '../../platform/engine/restate.ts'
 import { parseRunKey } from '../../platform/engine/run-key.ts'
 import { enhancePrompt, type EnhanceDependencies } from '../prompts/enhance-prompt.ts'
 import { settleVideo, type SettleDependencies } from './settle-video.ts'
-import { storeResult, type StoreDependencies } from './store-result.ts'
+import { storeResult, type StoreDependencies, type Stored } from './store-result.ts'
 import { submitVideo, type Submitted, type SubmitDependencies } from './submit-video.ts'
 
 export const generateVideoName = 'generateVideo'
@@ -36,6 +36,19 @@ const submit = async (
   if (submitted.kind !== 'needs_enhancing') return submitted
   await ctx.run('enhance', () => enhancePrompt(dependencies, taskId, run))
   return ctx.run('submit', () => submitVideo(dependencies, taskId, run, awakeable))
+}
+
+/** Waits for the next try without a slot of the engine, because the engine suspends a run that sleeps. */
+const store = async (
+  ctx: restate.WorkflowContext,
+  dependencies: GenerateDependencies,
+): Promise<Exclude<Stored, { kind: 'retry' }>> => {
+  const { taskId, run } = parseRunKey(ctx.key)
+  for (let attempt = 0; ; attempt += 1) {
+    const stored = await ctx.run('store', () => storeResult(dependencies, taskId, run, attempt))
+    if (stored.kind !== 'retry') return stored
+    await ctx.sleep(stored.waitMs)
+  }
 }
 
 export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs: number) =>
@@ -62,7 +75,7 @@ export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs
         }
 
         // 3. Store the result.
-        const ending = await ctx.run('store', () => storeResult(dependencies, taskId, run))
+        const ending = await store(ctx, dependencies)
         if (ending.kind === 'stop') return
 
         // 4. Settle: status and money change together, once.

@@ -1,17 +1,23 @@
 /**
  * The store step of a run: reads the outcome of the job and stores its video. The task is completed only when the bytes
  * are stored, hashed and verified to be a playable video.
+ *
+ * A download that cannot start or fails is not waited for or thrown, because the run would keep its slot of the engine:
+ * the step returns when to try again, and the workflow sleeps until then without a slot.
  */
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 
 import { taskErrors, type TaskErrorCode } from '@kinora/contract/errors'
 
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
+import { atWatchedRate, watchRate, type MinimumRate } from '../../platform/streams/minimum-rate.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
-import { videoOf, type Providers } from '../../providers/port/provider.ts'
+import { videoOf, type Provider, type Providers } from '../../providers/port/provider.ts'
 import type { Opaque } from '../../providers/port/video.ts'
+import { backoffMs } from '../../routing/backoff.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
 import { findStoredFile, insertStoredFiles } from '../../storage/stored-file-store.ts'
@@ -19,6 +25,7 @@ import { recordOutcome, touchRun, type OpenTask } from '../open-task-store.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
 import { findTask } from '../task-store.ts'
 import type { Ending, Outcome, VideoTask } from '../task.ts'
+import type { DownloadPermits, DownloadResult } from './download-permits.ts'
 
 export interface StoreDependencies {
   postgres: Postgres
@@ -27,13 +34,20 @@ export interface StoreDependencies {
   probeVideo: ProbeVideo
   /** How long the results of an account are retained. */
   retentionMsOf: (accountId: string) => Promise<number>
+  downloadPermits: DownloadPermits
+  downloadRate: MinimumRate
   log: Log
 }
+
+/** `stop`: this run has nothing more to do · `retry`: the workflow runs the step again after the wait. */
+export type Stored = Ending | { kind: 'stop' } | { kind: 'retry'; waitMs: number }
 
 const videoBytesMax = 2 * 1024 ** 3
 const heartbeatMs = 5_000
 // Some vendors report a video as done shortly before it can be downloaded.
 const resultGraceMs = 30_000
+// From the request of a result to its first byte.
+const openingTimeoutMs = 60_000
 
 const failed = (code: TaskErrorCode, message = ''): Ending => ({
   kind: 'failed',
@@ -52,17 +66,50 @@ const locationOf = (task: VideoTask) => {
 const recordFailure = (postgres: Postgres, { taskId, day, provider }: OpenTask, reason: string) =>
   recordJobFailures(postgres, [{ taskId, day, provider, reason }])
 
+/** Copies a result to the storage. A download below the minimum rate is aborted. */
+const download = async (
+  { mediaStore, downloadRate }: StoreDependencies,
+  provider: Provider,
+  open: OpenTask,
+  result: Opaque,
+  storageKey: string,
+  superseded: AbortSignal,
+) => {
+  const tooSlow = new AbortController()
+  const giveUp = (reason: string) =>
+    tooSlow.abort(new ProviderFailure('unknown', `download was aborted: ${reason}`))
+  const signal = AbortSignal.any([
+    superseded,
+    tooSlow.signal,
+    AbortSignal.timeout(provider.timeoutsMs.download),
+  ])
+  const opening = setTimeout(() => giveUp('no byte within a minute'), openingTimeoutMs)
+  try {
+    const source = await videoOf(provider).openResult(open.upstream as Opaque, result, signal)
+    clearTimeout(opening)
+    const rate = watchRate(downloadRate, () =>
+      giveUp(`less than ${downloadRate.bytesPerSecondMin} bytes per second`),
+    )
+    const watched = Readable.from(atWatchedRate(source, rate), { objectMode: false })
+    return await mediaStore.put(storageKey, watched, videoBytesMax).finally(rate.stop)
+  } catch (error) {
+    throw tooSlow.signal.aborted ? tooSlow.signal.reason : error
+  } finally {
+    clearTimeout(opening)
+  }
+}
+
 const fetchAndStore = async (
-  { postgres, providers, mediaStore, probeVideo, retentionMsOf, log }: StoreDependencies,
+  dependencies: StoreDependencies,
   open: OpenTask,
   task: VideoTask,
   result: Opaque,
+  superseded: AbortSignal,
 ): Promise<Ending> => {
+  const { postgres, providers, mediaStore, probeVideo, retentionMsOf, log } = dependencies
   const { mediaId, storageKey } = locationOf(task)
   const provider = providers.get(open.provider)
-  const signal = AbortSignal.timeout(provider.timeoutsMs.download)
-  const source = await videoOf(provider).openResult(open.upstream as Opaque, result, signal)
-  const { sizeBytes, sha256 } = await mediaStore.put(storageKey, source, videoBytesMax)
+  const { sizeBytes, sha256 } = await download(dependencies, provider, open, result, storageKey, superseded)
   const probed = await mediaStore.withLocalPath(storageKey, probeVideo)
   if (probed === undefined) {
     log.warn({ taskId: task.id, provider: provider.name, sizeBytes }, 'video.unplayable')
@@ -110,12 +157,27 @@ const pollOnceMore = async (
   }
 }
 
+/** Lets the workflow try again later, at the deadline at the latest. */
+const retryLater = async (
+  { postgres }: StoreDependencies,
+  { taskId, run, deadlineAt }: OpenTask,
+  attempt: number,
+  retryAfterMs?: number,
+): Promise<Stored> => {
+  const untilDeadlineMs = Math.max(1_000, deadlineAt.getTime() - Date.now())
+  const waitMs = Math.ceil(Math.min(backoffMs(attempt, retryAfterMs), untilDeadlineMs))
+  await touchRun(postgres, taskId, run, { idleMs: waitMs })
+  return { kind: 'retry', waitMs }
+}
+
 export const storeResult = async (
   dependencies: StoreDependencies,
   taskId: string,
   run: number,
-): Promise<Ending | { kind: 'stop' }> => {
-  const { postgres, log } = dependencies
+  /** How often this run has tried before. */
+  attempt: number,
+): Promise<Stored> => {
+  const { postgres, downloadPermits, log } = dependencies
   const open = await touchRun(postgres, taskId, run, { stage: 'storing' })
   const task = open && (await findTask(postgres, open.day, taskId))
   if (open === undefined || task === undefined) return { kind: 'stop' }
@@ -126,23 +188,43 @@ export const storeResult = async (
   if (outcome === undefined) return failed('task_timeout')
   if (outcome.kind === 'refused') return failed(outcome.code, outcome.message)
 
+  const release = downloadPermits.tryAcquire(open.provider)
+  if (release === undefined) {
+    log.debug({ taskId, provider: open.provider, attempt }, 'video.store-postponed')
+    if (Date.now() > open.deadlineAt.getTime() + resultGraceMs) return failed('task_timeout')
+    return retryLater(dependencies, open, attempt)
+  }
+  let downloaded: DownloadResult = 'undecided'
+  const superseded = new AbortController()
   const heartbeat = setInterval(() => {
-    touchRun(postgres, taskId, run).catch((error: unknown) =>
-      log.warn({ err: error, taskId }, 'video.heartbeat-failed'),
+    touchRun(postgres, taskId, run).then(
+      (current) => {
+        // The task has ended, for example because it was cancelled, or a newer run stores its result.
+        if (current === undefined) superseded.abort()
+      },
+      (error: unknown) => log.warn({ err: error, taskId }, 'video.heartbeat-failed'),
     )
   }, heartbeatMs)
   try {
-    return await fetchAndStore(dependencies, open, task, outcome.result as Opaque)
+    const result = outcome.result as Opaque
+    const ending = await fetchAndStore(dependencies, open, task, result, superseded.signal)
+    downloaded = 'succeeded'
+    return ending
   } catch (error) {
+    if (superseded.signal.aborted) return { kind: 'stop' }
     log.warn({ err: error, taskId, provider: open.provider }, 'video.store-failed')
     // A result that the provider refuses after the grace time is gone. Any other failure is retried until the deadline.
     const waitedMs = performance.now() - (open.outcomeAtMs ?? -Infinity)
-    const isRefused = error instanceof ProviderFailure && error.kind === 'rejected'
+    const failure = error instanceof ProviderFailure ? error : undefined
+    const isRefused = failure?.kind === 'rejected'
+    if (failure !== undefined && !isRefused) downloaded = 'failed'
     const isGone = isRefused && (waitedMs > resultGraceMs || open.isOverdue)
-    if (!isGone && !open.isOverdue) throw error
-    if (error instanceof ProviderFailure) await recordFailure(postgres, open, error.message)
+    if (!isGone && !open.isOverdue)
+      return await retryLater(dependencies, open, attempt, failure?.retryAfterMs)
+    if (failure !== undefined) await recordFailure(postgres, open, failure.message)
     return failed(isGone ? 'upstream_error' : 'task_timeout')
   } finally {
     clearInterval(heartbeat)
+    release(downloaded)
   }
 }

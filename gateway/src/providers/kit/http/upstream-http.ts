@@ -99,7 +99,8 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     bodiesPerOriginMax: settings.connections ?? 64,
     connectTimeoutMs: settings.connectTimeoutMs ?? 10_000,
     headersTimeoutMs: stalledBodyTimeoutMs,
-    slowGraceMs: stalledBodyTimeoutMs,
+    // Only a stalled body is this slow. Readers of results have a minimum rate of their own.
+    minimumRate: { bytesPerSecondMin: 1, windowMs: stalledBodyTimeoutMs },
     totalTimeoutMs: downloadMsMax,
   })
 

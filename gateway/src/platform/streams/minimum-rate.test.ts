@@ -1,9 +1,11 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 
-import { createRateWindow } from './minimum-rate.ts'
+import { atWatchedRate, createRateWindow, watchRate } from './minimum-rate.ts'
 
 const minimum = { bytesPerSecondMin: 100, windowMs: 10_000 }
+afterEach(() => vi.useRealTimers())
+
 const seconds = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 test('a sender at the minimum rate is never too slow', () => {
@@ -45,4 +47,38 @@ test('for any rhythm, a sender is too slow only if a window has less than the mi
       })
     }),
   )
+})
+
+test('a watched sender that trickles is too slow, however fast it started', async () => {
+  const minimum = { bytesPerSecondMin: 1_000_000, windowMs: 20 }
+  const tooSlow = Promise.withResolvers<void>()
+  const watch = watchRate(minimum, tooSlow.resolve)
+  async function* trickle() {
+    yield Buffer.alloc(10_000_000)
+    await tooSlow.promise
+  }
+  const received: number[] = []
+  for await (const chunk of atWatchedRate(trickle(), watch)) received.push(chunk.length)
+  watch.stop()
+  expect(received).toEqual([10_000_000])
+})
+
+test('the time of the reader does not count, and without a minimum no sender is too slow', async () => {
+  vi.useFakeTimers()
+  const isTooSlow = vi.fn<() => void>()
+  const watch = watchRate(minimum, isTooSlow)
+  watch.pause()
+  vi.advanceTimersByTime(3_600_000)
+  watch.resume()
+  vi.advanceTimersByTime(9_000)
+  expect(isTooSlow).not.toHaveBeenCalled()
+  vi.advanceTimersByTime(1_000)
+  expect(isTooSlow).toHaveBeenCalled()
+  watch.stop()
+
+  const isEverTooSlow = vi.fn<() => void>()
+  const unlimited = watchRate({ ...minimum, bytesPerSecondMin: 0 }, isEverTooSlow)
+  vi.advanceTimersByTime(3_600_000)
+  expect(isEverTooSlow).not.toHaveBeenCalled()
+  unlimited.stop()
 })
