@@ -351,7 +351,7 @@ export const settings = {
   }),
   LIMIT_DOWNLOADS_PER_PROVIDER: setting({
     read: integer(1),
-    default: '6',
+    default: '10',
     isLimit: true,
     description:
       'How many of them may come from one provider. A provider whose last download failed has one at a time until a download succeeds.',

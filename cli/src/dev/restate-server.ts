@@ -115,7 +115,8 @@ function settings(options: RestateServerOptions): Record<string, string> {
 
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '128 MiB',
     RESTATE_BIFROST__RECORD_CACHE_MEMORY_SIZE: '16 MiB',
-    // Per partition. More invocations than one Node process can serve would starve it and stop all progress.
+    // Per partition. More invocations than one Node process can serve would starve it and stop all progress. Fewer than
+    // the long steps of a worker, with a margin, would starve the loops.
     RESTATE_WORKER__INVOKER__CONCURRENT_INVOCATIONS_LIMIT: '40',
     ...(alwaysReplay && { RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: '0s' }),
 

@@ -41,7 +41,8 @@ export const providerConfigSchema = Type.Object({
   // The engine considers a submit without a heartbeat for longer than this as stalled.
   submitTimeoutMs: wholeNumber(100, 60_000, 60_000, 'Timeout of submitting a job.'),
   pollTimeoutMs: wholeNumber(100, 60_000, 15_000, 'Timeout of polling a job.'),
-  downloadTimeoutMs: wholeNumber(1_000, 3_600_000, 600_000, 'Timeout of downloading a result.'),
+  // The engine aborts and repeats a step after 15 minutes, so a download must end before.
+  downloadTimeoutMs: wholeNumber(1_000, 840_000, 600_000, 'Timeout of downloading a result.'),
   connections: wholeNumber(1, 10_000, 64, 'Connections that each process may open to one origin of it.'),
   resultOrigins: Type.Array(
     Type.String({ minLength: 1, 'x-demand': 'an origin such as http://10.0.0.7:9000' }),

@@ -311,6 +311,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
       rate.stop()
     }
   }
+
   return { open }
 }
 

@@ -1,84 +1,83 @@
-/** One provider cannot stop the tasks of another by how it delivers its results. */
-import { afterEach, expect, test } from 'vitest'
+/** Providers cannot stop the tasks of another provider by how they deliver their results. */
+import { expect, test } from 'vitest'
 
-import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
+import { startVendor } from '../../../dev/vendor/vendor.ts'
 import { manyRequests, startStack, type Stack } from '../kit/stack.ts'
 
 const apiKey = 'vendor-key-of-tests'
-/** More than the engine has slots: 4 partitions with 40 each. */
-const troubledCount = 240
+/** Together more than the engine has slots: 4 partitions with 40 each. */
+const troubledCount = 120
 const healthyCount = 20
 
-const open: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const each of open.splice(0).toReversed()) await each[Symbol.asyncDispose]()
-})
+const createMany = (stack: Stack, count: number, fields: Record<string, string>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => stack.create(`A whale, number ${index}`, fields)))
 
-/** A stack with a healthy provider for vidB-2, and a troubled one for vidB-2-pro whose downloads have a fault. */
-const startTwoProviders = async (fault: string): Promise<{ stack: Stack; troubled: Vendor }> => {
-  const troubled = await startVendor({ apiKey, durationMs: 0 })
-  open.push({ [Symbol.asyncDispose]: troubled.close })
-  troubled.faults.fault = fault
-  const provider = (baseUrl: string) => ({
-    ...{ kind: 'openai', baseUrl, apiKey, idempotentSubmits: true, slots: 1_000 },
-    ...{ pollIntervalMsMin: 250, pollIntervalMsMax: 2_000 },
-  })
-  const stack = await startStack({
-    routingConfig: ({ url }) => ({
-      providers: { healthy: provider(url), troubled: provider(troubled.url) },
-      models: { 'vidB-2': { provider: 'healthy' }, 'vidB-2-pro': { provider: 'troubled' } },
-    }),
-    environment: manyRequests,
-  })
-  open.push(stack)
-  return { stack, troubled }
-}
-
-const createMany = (stack: Stack, model: string, count: number) =>
-  Promise.all(
-    Array.from({ length: count }, (_, index) => stack.create(`A whale, number ${index}`, { model })),
-  )
-
-/** The number of tasks of a model in each state. */
-const statesOf = async (stack: Stack, model: string): Promise<Record<string, number>> => {
+/** The number of tasks of a provider in each state. */
+const statesOf = async (stack: Stack, provider: string): Promise<Record<string, number>> => {
   const { rows } = await stack.database.postgres.query<{ state: string; count: number }>(
-    `select state, count(*) from video_tasks where model = $1 group by state`,
-    [model],
+    `select state, count(*) from video_tasks where provider = $1 group by state`,
+    [provider],
   )
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]))
 }
 
-test.each(['drip@downloadxall', '500@downloadxall'])(
-  'while every download of one provider ends in %s, the tasks of another complete',
-  async (fault) => {
-    const { stack, troubled } = await startTwoProviders(fault)
-    // All jobs end at the same time, so that all tasks want to download at once.
-    troubled.faults.neverFinishes = true
-    await createMany(stack, 'vidB-2-pro', troubledCount)
-    await stack.until('the provider has all jobs', async () => troubled.counts().accepted === troubledCount)
-    troubled.release(0)
-    await stack.until(
-      'most tasks store their result',
-      async () => ((await stack.stages())['storing'] ?? 0) >= 80,
-    )
+test('while one provider trickles all results and another fails to send any, a third one completes its tasks', async () => {
+  await using vendors = new AsyncDisposableStack()
+  const [slow, failing] = await Promise.all([1, 2].map(() => startVendor({ apiKey })))
+  if (slow === undefined || failing === undefined) throw new Error('no vendors')
+  for (const { close } of [slow, failing]) vendors.defer(close)
+  slow.faults.fault = 'drip@downloadxall'
+  failing.faults.fault = '500@downloadxall'
+  const provider = (baseUrl: string) => ({
+    ...{ kind: 'openai', baseUrl, apiKey, idempotentSubmits: true, slots: 1_000 },
+    ...{ pollIntervalMsMin: 250, pollIntervalMsMax: 2_000 },
+  })
+  await using stack = await startStack({
+    routingConfig: ({ url }) => ({
+      providers: { healthy: provider(url), slow: provider(slow.url), failing: provider(failing.url) },
+      models: {
+        'vidB-2': { provider: 'healthy' },
+        'vidB-2-pro': {
+          routes: [
+            { provider: 'slow', sizes: ['480x480'] },
+            { provider: 'failing', sizes: ['720x1280'] },
+          ],
+        },
+      },
+    }),
+    environment: manyRequests,
+  })
 
-    await createMany(stack, 'vidB-2', healthyCount)
-    await stack.until(
-      'the other tasks are completed',
-      async () => (await statesOf(stack, 'vidB-2'))['completed'] === healthyCount,
-    )
-    expect(await statesOf(stack, 'vidB-2-pro')).toEqual({ processing: troubledCount })
+  // All jobs end at the same time, so that all tasks want to download at once.
+  for (const { faults } of [slow, failing]) faults.neverFinishes = true
+  await createMany(stack, troubledCount, { model: 'vidB-2-pro', size: '480x480' })
+  await createMany(stack, troubledCount, { model: 'vidB-2-pro', size: '720x1280' })
+  await stack.until('the providers have all jobs', async () =>
+    [slow, failing].every((vendor) => vendor.counts().accepted === troubledCount),
+  )
+  for (const vendor of [slow, failing]) vendor.release(0)
+  await stack.until('enough tasks for all slots want to store their result', async () => {
+    return ((await stack.stages())['storing'] ?? 0) >= 80
+  })
 
-    // The worker dies with its permits. Once the provider recovers, every task completes and is charged once.
-    await stack.workers[0]?.kill()
-    await stack.workers[0]?.start()
-    troubled.faults.fault = ''
-    await stack.until(
-      'all tasks are completed',
-      async () => (await stack.states())['completed'] === troubledCount + healthyCount,
-    )
-    await stack.assertLedger({ completed: troubledCount + healthyCount, failed: 0 })
-    expect(troubled.jobs()).toHaveLength(troubledCount)
-    expect(stack.vendor.jobs()).toHaveLength(healthyCount)
-  },
-)
+  await createMany(stack, healthyCount, { model: 'vidB-2' })
+  await stack.until('the tasks of the healthy provider are completed', async () => {
+    return (await statesOf(stack, 'healthy'))['completed'] === healthyCount
+  })
+  expect(slow.counts().underWay).toBeGreaterThan(0)
+  expect(await statesOf(stack, 'slow')).toEqual({ processing: troubledCount })
+  expect(await statesOf(stack, 'failing')).toEqual({ processing: troubledCount })
+
+  // The worker dies during downloads. Once the providers recover, every task completes and is charged once.
+  await stack.workers[0]?.kill()
+  await stack.workers[0]?.start()
+  for (const { faults } of [slow, failing]) faults.fault = ''
+  const count = 2 * troubledCount + healthyCount
+  await stack.until('all tasks are completed', async () => (await stack.states())['completed'] === count)
+  await stack.assertLedger({ completed: count, failed: 0 })
+  expect([slow, failing, stack.vendor].map((vendor) => vendor.jobs().length)).toEqual([
+    troubledCount,
+    troubledCount,
+    healthyCount,
+  ])
+})

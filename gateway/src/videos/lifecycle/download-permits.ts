@@ -6,7 +6,7 @@
  * A provider whose last download failed gets one permit at a time until a download succeeds. A provider that is down or
  * slow therefore leaves the permits to the others.
  */
-export interface DownloadLimits {
+interface DownloadLimits {
   total: number
   perProvider: number
 }

@@ -57,7 +57,7 @@ export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs
     options: { ...durable(suspendAfterMs), workflowRetention: { days: 1 } },
     handlers: {
       run: async (ctx: restate.WorkflowContext): Promise<void> => {
-        const { taskId, run } = parseRunKey(ctx.key)
+        const { taskId } = parseRunKey(ctx.key)
         // The poll loop resolves it once the outcome of the job is recorded.
         const outcome = ctx.awakeable<null>()
 

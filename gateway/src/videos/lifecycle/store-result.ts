@@ -46,6 +46,8 @@ const videoBytesMax = 2 * 1024 ** 3
 const heartbeatMs = 5_000
 // Some vendors report a video as done shortly before it can be downloaded.
 const resultGraceMs = 30_000
+// The backoff starts with two seconds, because each try of many waiting tasks costs work in the engine.
+const backoffStart = 2
 // From the request of a result to its first byte.
 const openingTimeoutMs = 60_000
 
@@ -91,7 +93,13 @@ const download = async (
       giveUp(`less than ${downloadRate.bytesPerSecondMin} bytes per second`),
     )
     const watched = Readable.from(atWatchedRate(source, rate), { objectMode: false })
-    return await mediaStore.put(storageKey, watched, videoBytesMax).finally(rate.stop)
+    try {
+      return await mediaStore.put(storageKey, watched, videoBytesMax)
+    } finally {
+      rate.stop()
+      // It has not been read to its end if the storage failed.
+      source.destroy()
+    }
   } catch (error) {
     throw tooSlow.signal.aborted ? tooSlow.signal.reason : error
   } finally {
@@ -164,8 +172,8 @@ const retryLater = async (
   attempt: number,
   retryAfterMs?: number,
 ): Promise<Stored> => {
-  const untilDeadlineMs = Math.max(1_000, deadlineAt.getTime() - Date.now())
-  const waitMs = Math.ceil(Math.min(backoffMs(attempt, retryAfterMs), untilDeadlineMs))
+  const untilDeadlineMs = Math.max(5_000, deadlineAt.getTime() - Date.now())
+  const waitMs = Math.ceil(Math.min(backoffMs(backoffStart + attempt, retryAfterMs), untilDeadlineMs))
   await touchRun(postgres, taskId, run, { idleMs: waitMs })
   return { kind: 'retry', waitMs }
 }
