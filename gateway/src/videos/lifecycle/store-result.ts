@@ -168,11 +168,11 @@ const pollOnceMore = async (
 /** Lets the workflow try again later, at the deadline at the latest. */
 const retryLater = async (
   { postgres }: StoreDependencies,
-  { taskId, run, deadlineAt }: OpenTask,
+  { taskId, run, deadlineMs }: OpenTask,
   attempt: number,
   retryAfterMs?: number,
 ): Promise<Stored> => {
-  const untilDeadlineMs = Math.max(5_000, deadlineAt.getTime() - Date.now())
+  const untilDeadlineMs = Math.max(5_000, deadlineMs - performance.now())
   const waitMs = Math.ceil(Math.min(backoffMs(backoffStart + attempt, retryAfterMs), untilDeadlineMs))
   await touchRun(postgres, taskId, run, { idleMs: waitMs })
   return { kind: 'retry', waitMs }
@@ -199,7 +199,7 @@ export const storeResult = async (
   const release = downloadPermits.tryAcquire(open.provider)
   if (release === undefined) {
     log.debug({ taskId, provider: open.provider, attempt }, 'video.store-postponed')
-    if (Date.now() > open.deadlineAt.getTime() + resultGraceMs) return failed('task_timeout')
+    if (performance.now() > open.deadlineMs + resultGraceMs) return failed('task_timeout')
     return retryLater(dependencies, open, attempt)
   }
   let downloaded: DownloadResult = 'undecided'
