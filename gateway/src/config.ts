@@ -40,6 +40,8 @@ const integer =
     if (value < minimum || value > maximum) throw new SettingError(`must be ${bounds}, got ${value}`)
     return value
   }
+/** The longest delay of a timer, about 24 days, with room for what is added to it. */
+const timerMsMax = 2_000_000_000
 const optionalInteger = (minimum: number) => (text: string) =>
   text === '' ? undefined : integer(minimum)(text)
 const url = (text: string) => {
@@ -128,11 +130,34 @@ export const settings = {
     default: '10',
     description: 'Connections each process may open to PostgreSQL.',
   }),
+  DATABASE_CONNECT_TIMEOUT_MS: setting({
+    read: integer(0, timerMsMax),
+    default: '5000',
+    description:
+      'How long a query waits for a connection to PostgreSQL, an idle or a new one; 0 for no limit.',
+  }),
+  DATABASE_LOCK_TIMEOUT_MS: setting({
+    read: integer(0, timerMsMax),
+    default: '5000',
+    description: 'How long a statement waits for a lock that another transaction holds; 0 for no limit.',
+  }),
+  DATABASE_STATEMENT_TIMEOUT_MS: setting({
+    read: integer(0, timerMsMax),
+    default: '10000',
+    description:
+      'How long a statement may take until PostgreSQL cancels it; 0 for no limit. If PostgreSQL has not responded a second later, the connection is closed. Reports and maintenance have their own, longer limits.',
+  }),
   REDIS_URL: setting({
     read: optional,
     default: '',
     description:
       'Redis for shared rate limits. Without it, limits are counted in memory and only one API process may run.',
+  }),
+  REDIS_TIMEOUT_MS: setting({
+    read: integer(0, timerMsMax),
+    default: '500',
+    description:
+      'How long to wait for a response of Redis; 0 for no limit. Then limits are counted in memory until Redis responds again.',
   }),
   RESTATE_INGRESS_URL: setting({
     read: url,

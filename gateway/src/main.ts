@@ -99,7 +99,7 @@ export const findMigrationProblem = async (
 
 /** Throws if Redis is unreachable. */
 export const pingRedis = async (url: string): Promise<void> => {
-  const redis = connectRedis(url, createLog({ level: 'silent' }, 'doctor'))
+  const redis = connectRedis({ url, timeoutMs: 0 }, createLog({ level: 'silent' }, 'doctor'))
   try {
     await once(redis, 'ready', { signal: AbortSignal.timeout(3_000) })
     await redis.ping()

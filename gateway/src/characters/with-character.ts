@@ -1,4 +1,4 @@
-import { CommitOutcomeUnknown } from '../platform/postgres.ts'
+import { CommitOutcomeUnknown } from '../platform/postgres-errors.ts'
 import type { WithCharacter } from '../videos/requested-character.ts'
 import { insertCharacter } from './character-store.ts'
 import type { CharacterMaker } from './make-character.ts'

@@ -2,7 +2,7 @@ import { ApiError } from '@kinora/contract/errors'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { StatementTimeout } from '../platform/postgres.ts'
+import { CommitOutcomeUnknown, DatabaseStalled, StatementTimeout } from '../platform/postgres-errors.ts'
 import { apiErrorOf, errorBody } from './error-response.ts'
 
 const withCode = (code: string, message = 'broken') => Object.assign(new Error(message), { code })
@@ -18,19 +18,40 @@ test.each([
   '57P03',
   '08006',
   '53300',
-])('an unreachable database (%s) is a 503, not an internal error', (code) => {
+  '53100',
+  '25006',
+  '25P03',
+  '55P03',
+  '57014',
+])('an unavailable database (%s) is a 503, not an internal error', (code) => {
   expect(apiErrorOf(withCode(code))).toMatchObject({
     code: 'service_unavailable',
     headers: { 'retry-after': '1' },
   })
 })
 
-test.each(['timeout exceeded when trying to connect', 'Connection terminated unexpectedly'])(
-  'an unreachable database (%s) is a 503',
-  (message) => {
-    expect(apiErrorOf(new Error(message)).code).toBe('service_unavailable')
-  },
-)
+test.each([
+  'timeout exceeded when trying to connect',
+  'timeout expired',
+  'Query read timeout',
+  'Connection terminated unexpectedly',
+  'Client has encountered a connection error and is not queryable',
+])('an unavailable database (%s) is a 503', (message) => {
+  expect(apiErrorOf(new Error(message)).code).toBe('service_unavailable')
+})
+
+test('a database that does not respond is a 503', () => {
+  expect(apiErrorOf(new DatabaseStalled('the database does not respond')).code).toBe('service_unavailable')
+})
+
+test('an unknown outcome is a 503 that says so, although its cause is a timeout', () => {
+  const error = new CommitOutcomeUnknown('not confirmed', { cause: new Error('Query read timeout') })
+  expect(apiErrorOf(error)).toMatchObject({
+    code: 'service_unavailable',
+    message: expect.stringContaining('may have been carried out'),
+    headers: { 'retry-after': '1' },
+  })
+})
 
 test('a search that exceeds its timeout is a 400 on its time span', () => {
   expect(apiErrorOf(new StatementTimeout('a statement took longer than 10 ms'))).toMatchObject({
@@ -39,7 +60,7 @@ test('a search that exceeds its timeout is a 400 on its time span', () => {
   })
 })
 
-test.each(['23505', '42P01', '57014', 'ENOENT'])('%s is an internal error', (code) => {
+test.each(['23505', '42P01', 'ENOENT'])('%s is an internal error', (code) => {
   expect(apiErrorOf(withCode(code)).code).toBe('internal_error')
 })
 

@@ -5,7 +5,13 @@ import { ApiError, errors, type ErrorCode } from '@kinora/contract/errors'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Log } from '../platform/log.ts'
-import { CommitOutcomeUnknown, StatementTimeout } from '../platform/postgres.ts'
+import {
+  CommitOutcomeUnknown,
+  isDatabaseUnavailable,
+  isLockTimeout,
+  isStatementCancelled,
+  StatementTimeout,
+} from '../platform/postgres-errors.ts'
 
 export const errorBody = (error: ApiError) => ({
   error: {
@@ -23,15 +29,6 @@ const codesOfFramework: Partial<Record<string, ErrorCode>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'invalid_request',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_request',
 }
-
-// An unreachable database is temporary and not a bug; any other unknown error is an internal error.
-const isDatabaseUnreachable = ({ code, message }: { code?: unknown; message?: unknown }) =>
-  (typeof code === 'string' &&
-    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|57P0[0-3]|08...|53300)$/.test(
-      code,
-    )) ||
-  (typeof message === 'string' &&
-    /^(timeout exceeded when trying to connect|Connection terminated)/.test(message))
 
 export const apiErrorOf = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error
@@ -53,7 +50,8 @@ export const apiErrorOf = (error: unknown): ApiError => {
       headers: { 'retry-after': '1' },
     })
   }
-  if (isDatabaseUnreachable(known))
+  // The database is unavailable or too slow for now, which is not a bug; any other unknown error is an internal error.
+  if (isDatabaseUnavailable(error) || isLockTimeout(error) || isStatementCancelled(error))
     return new ApiError('service_unavailable', { cause: error, headers: { 'retry-after': '1' } })
   if (known.statusCode !== undefined && known.statusCode >= 400 && known.statusCode < 500) {
     return new ApiError('invalid_request', { cause: error })

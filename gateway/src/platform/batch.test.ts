@@ -2,7 +2,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
 import { expect, test } from 'vitest'
 
-import { batch, fulfilled, rejected } from './batch.ts'
+import { batch, fulfilled, rejected, splitOnLockTimeout } from './batch.ts'
 
 test('concurrent calls share one batch, and each gets its own result', async () => {
   const sizes: number[] = []
@@ -66,4 +66,41 @@ test('an error fails its whole batch, and the next batch runs', async () => {
 test('a missing result is an error', async () => {
   const work = batch(async () => [], { inFlightMax: 1, sizeMax: 10 })
   await expect(work(1)).rejects.toThrow(/fewer results/)
+})
+
+test('a batch that waits too long for a lock is repeated by group, so that only one group fails', async () => {
+  const lockTimeout = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
+  const batches: string[][] = []
+  const work = splitOnLockTimeout(
+    async (items: string[]) => {
+      batches.push(items)
+      if (items.some((item) => item.startsWith('locked'))) throw lockTimeout
+      return items.map((item) => fulfilled(item))
+    },
+    (item) => item.split(' ')[0] ?? '',
+  )
+  const items = ['free 1', 'locked 1', 'other 1', 'locked 2', 'free 2']
+  expect(await work(items)).toEqual([
+    fulfilled('free 1'),
+    rejected(lockTimeout),
+    fulfilled('other 1'),
+    rejected(lockTimeout),
+    fulfilled('free 2'),
+  ])
+  expect(batches).toEqual([items, ['free 1', 'free 2'], ['locked 1', 'locked 2'], ['other 1']])
+  await expect(work(['locked 1', 'locked 2'])).rejects.toBe(lockTimeout)
+})
+
+test('a batch that fails for another reason is not repeated', async () => {
+  const failure = new Error('failed')
+  let count = 0
+  const work = splitOnLockTimeout(
+    async () => {
+      count += 1
+      throw failure
+    },
+    (item: string) => item,
+  )
+  await expect(work(['one', 'two'])).rejects.toBe(failure)
+  expect(count).toBe(1)
 })

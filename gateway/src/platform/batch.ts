@@ -1,10 +1,14 @@
+import { isLockTimeout } from './postgres-errors.ts'
+
+type Work<Item, Result> = (items: Item[]) => Promise<PromiseSettledResult<Result>[]>
+
 /**
  * Combines concurrent calls into one operation, such as one commit. There is no timer: a single call runs at once, and
  * calls that arrive while `inFlightMax` batches run are combined into the next one. `work` returns one result per item
  * in order; a rejected result fails its item, a thrown error fails the whole batch.
  */
 export const batch = <Item, Result>(
-  work: (items: Item[]) => Promise<PromiseSettledResult<Result>[]>,
+  work: Work<Item, Result>,
   { inFlightMax, sizeMax }: { inFlightMax: number; sizeMax: number },
 ): ((item: Item) => Promise<Result>) => {
   type Waiting = { item: Item; resolve: (result: Result) => void; reject: (reason: unknown) => void }
@@ -31,7 +35,7 @@ export const batch = <Item, Result>(
       calls.forEach(({ resolve, reject }, index) => {
         const result = results[index]
         if (result?.status === 'fulfilled') resolve(result.value)
-        else reject(result?.reason ?? new Error('the batch returned fewer results than items'))
+        else reject(result?.reason ?? missing())
       })
     } catch (error) {
       for (const { reject } of calls) reject(error)
@@ -47,6 +51,30 @@ export const batch = <Item, Result>(
       schedule()
     })
 }
+
+/**
+ * Repeats a batch that has waited too long for a lock, separately for each group, so that a lock which another transaction
+ * holds fails only the group that needs it.
+ */
+export const splitOnLockTimeout =
+  <Item, Result>(work: Work<Item, Result>, groupOf: (item: Item) => string): Work<Item, Result> =>
+  async (items) => {
+    try {
+      return await work(items)
+    } catch (error) {
+      const groups = [...Map.groupBy(items, groupOf).values()]
+      if (!isLockTimeout(error) || groups.length === 1) throw error
+      const results = new Map<Item, PromiseSettledResult<Result>>()
+      const runGroup = async (group: Item[]) => {
+        const settled = await work(group).catch((reason: unknown) => group.map(() => rejected(reason)))
+        group.forEach((item, index) => results.set(item, settled[index] ?? rejected(missing())))
+      }
+      await Promise.all(groups.map(runGroup))
+      return items.map((item) => results.get(item) ?? rejected(missing()))
+    }
+  }
+
+const missing = () => new Error('the batch returned fewer results than items')
 
 export const fulfilled = <Value>(value: Value): PromiseFulfilledResult<Value> => ({
   status: 'fulfilled',

@@ -1,6 +1,13 @@
 import pg from 'pg'
 
 import type { Log } from './log.ts'
+import {
+  CommitOutcomeUnknown,
+  isDatabaseUnavailable,
+  isStatementCancelled,
+  StatementTimeout,
+} from './postgres-errors.ts'
+import { createStallDetector } from './stall-detector.ts'
 
 // A double is exact up to 2^53, which is enough for counts and micros. Dates stay text to avoid time zones.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -15,33 +22,33 @@ export interface Database {
   ) => Promise<{ rows: Row[]; rowCount: number | null }>
 }
 
+export interface PostgresSettings {
+  url: string
+  connectionsMax: number
+  /** How long to wait for a connection, an idle or a new one. Here and below, 0 is for no limit. */
+  connectTimeoutMs?: number
+  /** How long a statement may wait for a lock. */
+  lockTimeoutMs?: number
+  /** How long a statement may take. The server cancels it; a server that does not respond is given up shortly after. */
+  statementTimeoutMs?: number
+}
+
 interface TransactionOptions {
   /**
    * False if the data may be lost in a crash of the database. Others see it at once and in order, but the commit does
    * not wait for the disk.
    */
   isDurable?: boolean
-  /** How long each statement may take, for searches that may read too much. */
+  /** Replaces the limits of the settings. */
   statementTimeoutMs?: number
+  lockTimeoutMs?: number
 }
 
-/** A statement exceeded its timeout. */
-export class StatementTimeout extends Error {
-  override name = 'StatementTimeout'
-}
-
-/**
- * The connection was lost before the response to a commit arrived, so the transaction may have been committed or may
- * still be. Every other error of a transaction means that it was not committed.
- */
-export class CommitOutcomeUnknown extends Error {
-  override name = 'CommitOutcomeUnknown'
-}
+/** How long the response of the server may take after its own timeout: first it shall report that itself. */
+const responseMs = 1_000
 
 /** The server answered the commit with an error, which rolls back. FATAL only ends the connection. */
 const isRolledBack = (error: unknown) => error instanceof pg.DatabaseError && error.severity === 'ERROR'
-
-const isStatementTimeout = (error: unknown) => (error as { code?: unknown }).code === '57014'
 
 export interface Postgres extends Database {
   /** Throws `CommitOutcomeUnknown` if it cannot know whether the transaction was committed. */
@@ -73,70 +80,132 @@ const prepared = (text: string, values: unknown[] | undefined) => {
   return { name, text, values }
 }
 
-const databaseOn = (connection: pg.Pool | pg.PoolClient): Database => ({
-  query: (text, values) => connection.query(prepared(text, values)),
+const keepAliveMs = 10_000
+const probeTimeoutMs = 2_000
+const closeTimeoutMs = 2_000
+
+/** Closes a connection; a server that does not respond is not waited for. */
+const closeClient = async (client: pg.Client): Promise<void> => {
+  const timer = setTimeout(() => client.connection.stream.destroy(), closeTimeoutMs)
+  await client.end().catch(() => undefined)
+  clearTimeout(timer)
+}
+
+const limitStatement = (name: string, limitMs: number | undefined) =>
+  limitMs === undefined ? [] : [`set local ${name} to ${Math.ceil(limitMs)}`]
+
+/** The driver gives up a statement after this time, which also works if the server is stopped; undefined for never. */
+const queryTimeoutOf = (statementTimeoutMs: number) =>
+  statementTimeoutMs === 0 ? {} : { query_timeout: statementTimeoutMs + responseMs }
+
+const databaseOn = (connection: pg.Pool | pg.PoolClient, statementTimeoutMs: number): Database => ({
+  query: (text, values) =>
+    connection.query({ ...prepared(text, values), ...queryTimeoutOf(statementTimeoutMs) }),
 })
 
-export const connectPostgres = (settings: { url: string; connectionsMax: number }, log: Log): Postgres => {
+export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres => {
+  const { connectTimeoutMs = 5_000, lockTimeoutMs = 0, statementTimeoutMs = 0 } = settings
   const pool = new pg.Pool({
     connectionString: settings.url,
     max: settings.connectionsMax,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: connectTimeoutMs,
+    lock_timeout: lockTimeoutMs,
+    statement_timeout: statementTimeoutMs,
     application_name: 'kinora',
   })
-  // The pool replaces an idle connection that the server closes; without a listener the error would end the process.
-  pool.on('error', (error) => log.warn({ err: error }, 'postgres.connection-lost'))
+  // The server may end a connection at any time, also between two queries of a transaction. Its queries fail by
+  // themselves and the pool replaces it; without a listener, for its whole life, the error would end the process.
+  pool.on('connect', (client) =>
+    client.on('error', (error) => log.warn({ err: error }, 'postgres.connection-lost')),
+  )
+  // The pool repeats the error of an idle connection.
+  pool.on('error', () => undefined)
   const dedicated = new Set<pg.Client>()
 
-  const dedicatedClient = async () => {
+  const connectClient = async (options: pg.ClientConfig) => {
     const client = new pg.Client({
       connectionString: settings.url,
-      application_name: 'kinora-listen',
-      keepAlive: true,
+      connectionTimeoutMillis: connectTimeoutMs,
+      ...options,
     })
     client.on('error', (error) => log.warn({ err: error }, 'postgres.connection-lost'))
     await client.connect()
+    return client
+  }
+
+  const dedicatedClient = async () => {
+    const client = await connectClient({
+      application_name: 'kinora-listen',
+      keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMs,
+      ...queryTimeoutOf(statementTimeoutMs),
+    })
     dedicated.add(client)
     client.on('end', () => dedicated.delete(client))
     return client
   }
 
-  const transaction: Postgres['transaction'] = async (
-    work,
-    { isDurable = true, statementTimeoutMs } = {},
-  ) => {
+  const stallDetector = createStallDetector(async () => {
+    const limit = { connectionTimeoutMillis: probeTimeoutMs, query_timeout: probeTimeoutMs }
+    const client = await connectClient({ application_name: 'kinora-probe', ...limit })
+    try {
+      await client.query('select 1')
+    } finally {
+      await closeClient(client)
+    }
+  }, log)
+
+  /** Fails at once while the database does not respond, and notes when it has stopped to. */
+  const watched = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    stallDetector.assertResponding()
+    try {
+      return await work()
+    } catch (error) {
+      stallDetector.observe(error)
+      throw error
+    }
+  }
+
+  const { query } = databaseOn(pool, statementTimeoutMs)
+
+  const runTransaction: Postgres['transaction'] = async (work, options = {}) => {
+    const { isDurable = true } = options
     const client = await pool.connect()
     let isCommitting = false
     let broken: Error | undefined
-    // Queries on a lost connection fail by themselves; without a listener the error would end the process.
-    const onLost = (error: Error) => {
-      broken = error
-    }
-    client.on('error', onLost)
     try {
-      const mode = isDurable ? '' : '; set local synchronous_commit to off'
-      const timeout =
-        statementTimeoutMs === undefined
-          ? ''
-          : `; set local statement_timeout to ${Math.ceil(statementTimeoutMs)}`
-      await client.query(`begin${mode}${timeout}`)
-      const result = await work(databaseOn(client))
+      const statements = [
+        'begin',
+        ...(isDurable ? [] : ['set local synchronous_commit to off']),
+        ...limitStatement('statement_timeout', options.statementTimeoutMs),
+        ...limitStatement('lock_timeout', options.lockTimeoutMs),
+      ]
+      const database = databaseOn(client, options.statementTimeoutMs ?? statementTimeoutMs)
+      await database.query(statements.join('; '))
+      const result = await work(database)
       isCommitting = true
-      await client.query('commit')
+      await database.query('commit')
       return result
     } catch (error) {
-      await client.query('rollback').catch((rollbackError: Error) => {
-        broken = rollbackError
-      })
-      if (statementTimeoutMs !== undefined && isStatementTimeout(error)) {
-        throw new StatementTimeout(`a statement took longer than ${statementTimeoutMs} ms`, { cause: error })
+      // A connection that does not respond is closed, which rolls back; it would not answer a rollback either.
+      if (isDatabaseUnavailable(error)) broken = error as Error
+      else {
+        await client
+          .query({ text: 'rollback', ...queryTimeoutOf(statementTimeoutMs) })
+          .catch((rollbackError: Error) => {
+            broken = rollbackError
+          })
+      }
+      if (options.statementTimeoutMs !== undefined && isStatementCancelled(error)) {
+        throw new StatementTimeout(`a statement took longer than ${options.statementTimeoutMs} ms`, {
+          cause: error,
+        })
       }
       if (isCommitting && !isRolledBack(error)) {
         throw new CommitOutcomeUnknown('the connection was lost during a commit', { cause: error })
       }
       throw error
     } finally {
-      client.off('error', onLost)
       client.release(broken)
     }
   }
@@ -153,7 +222,12 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
     client.on('notification', ({ channel, payload }) => {
       for (const onNotification of listeners.get(channel) ?? []) onNotification(payload)
     })
-    for (const channel of listeners.keys()) await listenOn(client, channel)
+    try {
+      for (const channel of listeners.keys()) await listenOn(client, channel)
+    } catch (error) {
+      await closeClient(client)
+      throw error
+    }
     client.on('end', () => {
       listening = listeners.size === 0 ? undefined : reattach()
       // The next call of `listen` sees the failure; until then the rejection has no handler.
@@ -186,7 +260,7 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
       if (listeners.size > 0) return
       const last = await listening?.catch(() => undefined)
       listening = undefined
-      await last?.end().catch(() => undefined)
+      if (last !== undefined) await closeClient(last)
     }
     try {
       listening ??= attach()
@@ -200,25 +274,30 @@ export const connectPostgres = (settings: { url: string; connectionsMax: number 
   }
 
   return {
-    ...databaseOn(pool),
-    transaction,
+    query: (text, values) => watched(() => query(text, values)),
+    transaction: (work, options) => watched(() => runTransaction(work, options)),
     listen,
     notify: async (channel, payload) => {
-      await pool.query('select pg_notify($1, $2)', [channel, payload])
+      await watched(() => query('select pg_notify($1, $2)', [channel, payload]))
     },
     holdLock: async (name) => {
       const client = await dedicatedClient()
-      const { rows } = await client.query<{ held: boolean }>(
-        'select pg_try_advisory_lock(hashtextextended($1, 0)) as held',
-        [name],
-      )
-      if (rows[0]?.held === true) return true
-      await client.end()
-      return false
+      let isHeld = false
+      try {
+        const { rows } = await client.query<{ held: boolean }>(
+          'select pg_try_advisory_lock(hashtextextended($1, 0)) as held',
+          [name],
+        )
+        isHeld = rows[0]?.held === true
+      } finally {
+        if (!isHeld) await closeClient(client)
+      }
+      return isHeld
     },
     close: async () => {
+      stallDetector.stop()
       listeners.clear()
-      await Promise.all([...dedicated].map((client) => client.end().catch(() => undefined)))
+      await Promise.all([...dedicated].map(closeClient))
       await pool.end()
     },
   }

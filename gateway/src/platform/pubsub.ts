@@ -45,7 +45,12 @@ export const redisPubsub = (redis: Redis, log: Log, keyPrefix = 'kinora'): Pubsu
   },
   subscribe: async (onNotification) => {
     // A subscribed connection accepts no other commands.
-    const listener = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: null })
+    const listener = redis.duplicate({
+      enableOfflineQueue: true,
+      maxRetriesPerRequest: null,
+      // The subscription waits until Redis is reachable.
+      commandTimeout: undefined,
+    })
     listener.on('error', (error: Error) => log.warn({ err: error }, 'redis.connection-lost'))
     listener.on('message', (_channel: string, payload: string) => onNotification(idsOf(payload)))
     // A process must also start without Redis; the subscription follows when Redis is reachable.

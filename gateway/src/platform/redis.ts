@@ -4,9 +4,23 @@ import type { Log } from './log.ts'
 
 export type { Redis } from 'ioredis'
 
-export const connectRedis = (url: string, log: Log): Redis => {
-  // While Redis is unreachable commands fail at once instead of queueing; the rate limiter then counts in memory.
-  const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: false })
+const connectTimeoutMs = 2_000
+const keepAliveMs = 10_000
+
+/**
+ * A Redis that does not respond within `timeoutMs` counts as disconnected: its connection is closed, and opened again
+ * once it responds. Meanwhile commands fail at once instead of queueing, and the rate limiter counts in memory.
+ */
+export const connectRedis = ({ url, timeoutMs }: { url: string; timeoutMs: number }, log: Log): Redis => {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    lazyConnect: false,
+    connectTimeout: connectTimeoutMs,
+    keepAlive: keepAliveMs,
+    // The first ends a connection without any response, the second a command that waits behind many others.
+    ...(timeoutMs > 0 && { socketTimeout: timeoutMs, commandTimeout: timeoutMs }),
+  })
   redis.on('error', (error: Error) => log.warn({ err: error }, 'redis.connection-lost'))
   return redis
 }

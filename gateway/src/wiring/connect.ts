@@ -67,7 +67,16 @@ export const connectMigrated = async (
   log: Log,
   { connectionsMax, isApi = false }: { connectionsMax: number; isApi?: boolean },
 ): Promise<Postgres> => {
-  const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax }, log)
+  const postgres = connectPostgres(
+    {
+      url: config.DATABASE_URL,
+      connectionsMax,
+      connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
+      lockTimeoutMs: config.DATABASE_LOCK_TIMEOUT_MS,
+      statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+    },
+    log,
+  )
   try {
     await assertMigrated(postgres)
     const problem = await recordCurrency(postgres, config.CURRENCY, { mayChange: isApi })
@@ -93,7 +102,10 @@ export const connectProviders = async (config: Config, postgres: Postgres, log: 
 
 export const connect = async (config: Config, log: Log, isApi: boolean) => {
   const postgres = await connectMigrated(config, log, { connectionsMax: config.DATABASE_CONNECTIONS, isApi })
-  const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, log)
+  const redis =
+    config.REDIS_URL === undefined
+      ? undefined
+      : connectRedis({ url: config.REDIS_URL, timeoutMs: config.REDIS_TIMEOUT_MS }, log)
   const enhancerChat = createEnhancerChat(config)
   const { liveConfig, providers } = await connectProviders(config, postgres, log)
   const engine = connectEngine(

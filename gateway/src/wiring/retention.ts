@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import type { Log } from '../platform/log.ts'
+import { withLongStatements } from '../platform/long-statements.ts'
 import { createDiskMediaStore } from '../storage/disk-media-store.ts'
 import { connectMigrated, connectProviders, loadInstanceSettings, retentionDaysOf } from './connect.ts'
 
@@ -9,7 +10,7 @@ export const wireRetention = async (config: Config, log: Log) => {
   const settings = await loadInstanceSettings(config, postgres, log)
   const { liveConfig, providers } = await connectProviders(config, postgres, log)
   return {
-    postgres,
+    postgres: withLongStatements(postgres),
     providers,
     mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
     days: retentionDaysOf(settings),

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import { superviseEngine, type SupervisedLoop } from '../platform/engine/engine-supervisor.ts'
 import { serveDurable } from '../platform/engine/restate.ts'
 import type { Log } from '../platform/log.ts'
+import { withLongStatements } from '../platform/long-statements.ts'
 import { ensurePartitions } from '../platform/migrate.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { deleteRemovedProviders } from '../provider-config/provider-config-store.ts'
@@ -76,6 +77,7 @@ export const wireWorker = async (config: Config, log: Log) => {
   const connected = await connect(config, log, false)
   const { postgres, redis, pubsub, engine, wake, liveConfig, catalog, providers, router, mediaStore } =
     connected
+  const maintained = withLongStatements(postgres)
   const settings = await loadInstanceSettings(config, postgres, log)
   const days = retentionDaysOf(settings)
   const jobDurations = createJobDurations({ postgres, log })
@@ -139,13 +141,13 @@ export const wireWorker = async (config: Config, log: Log) => {
     engine,
     loops: () => [...videoLoops(providers), dispatchRecordings],
     markAllStalled: async () =>
-      (await markAllStalled(postgres)) + (await markAllTranscriptionsStalled(postgres)),
+      (await markAllStalled(maintained)) + (await markAllTranscriptionsStalled(maintained)),
     workerUrl: config.workerUrl,
     log,
   })
   const maintenance = await startMaintenance(postgres, log)
   const billing = startBillingLoop({ postgres, log })
-  const retention = startRetentionLoop({ postgres, mediaStore, providers, days, log })
+  const retention = startRetentionLoop({ postgres: maintained, mediaStore, providers, days, log })
   return {
     close: async () => {
       maintenance.stopTimers()

@@ -1,5 +1,6 @@
 /** Simulates a crash between any two statements of a transaction, or between the commit and its confirmation. */
-import { CommitOutcomeUnknown, type Database, type Postgres } from '../../src/platform/postgres.ts'
+import { CommitOutcomeUnknown } from '../../src/platform/postgres-errors.ts'
+import type { Database, Postgres } from '../../src/platform/postgres.ts'
 
 class Crash extends Error {
   override name = 'Crash'

@@ -31,6 +31,8 @@ export const testEnvironment = (databaseUrl: string, directory: string): Environ
   LIMIT_CONNECTIONS_PER_ADDRESS: '10000',
   // The gateway shares the event loop with the test, so its delay is meaningless.
   OVERLOAD_EVENT_LOOP_DELAY_MS: '0',
+  // A slow machine must not count in memory.
+  REDIS_TIMEOUT_MS: '0',
   LOG_LEVEL: 'silent',
 })
 
@@ -96,11 +98,16 @@ export interface TestProxy extends AsyncDisposable {
   cut: () => Promise<void>
   /** Accepts connections again, at the same URL. */
   mend: () => Promise<void>
+  /** Forwards nothing more, on old and new connections, like a server whose processes are stopped. */
+  stall: () => void
+  /** Forwards again. */
+  resume: () => void
   /**
    * Closes the next connection that commits a transaction with this statement, which must not be prepared yet: after the
-   * server has committed, or before it receives the commit. Resolves once that has happened.
+   * server has committed, or before it receives the commit. Resolves once that has happened. With `isSilent`, the
+   * connection stays open without a response.
    */
-  loseCommitOf: (statement: string, isCommitted: boolean) => Promise<void>
+  loseCommitOf: (statement: string, isCommitted: boolean, options?: { isSilent?: boolean }) => Promise<void>
 }
 
 /** A proxy between a gateway and its database that counts bytes and can interrupt connections. */
@@ -108,9 +115,11 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
   const target = new URL(targetUrl)
   const sockets = new Set<Socket>()
   let sentBytes = 0
-  let losing: { statement: string; isCommitted: boolean; onLost: () => void } | undefined
+  let isStalled = false
+  let losing: { statement: string; isCommitted: boolean; isSilent: boolean; onLost: () => void } | undefined
   const server = createServer((near) => {
     let isMarked = false
+    let isMute = false
     const far = connect({ host: target.hostname, port: Number(target.port) })
     for (const socket of [near, far]) {
       sockets.add(socket)
@@ -118,7 +127,7 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
         .on('error', () => undefined)
         .on('close', () => {
           sockets.delete(socket)
-          near.destroy()
+          if (!isMute || socket === near) near.destroy()
           far.destroy()
         })
     }
@@ -127,12 +136,13 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
       if (losing === undefined) return
       isMarked ||= chunk.includes(losing.statement)
       if (!isMarked || !chunk.includes('commit\0')) return
-      const { isCommitted, onLost } = losing
+      const { isCommitted, isSilent, onLost } = losing
       losing = undefined
+      isMute = isSilent
       // Everything before it has a response, so the next response is that of the commit.
       far.unpipe(near)
       const lose = () => {
-        near.destroy()
+        if (!isSilent) near.destroy()
         onLost()
       }
       if (isCommitted) far.once('data', lose).resume()
@@ -142,6 +152,7 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
       }
     })
     near.pipe(far).pipe(near)
+    if (isStalled) for (const socket of [near, far]) socket.pause()
   })
   const listen = (port: number) =>
     new Promise<void>((resolve) => {
@@ -162,9 +173,17 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
     sentBytes: () => sentBytes,
     cut,
     mend: () => listen(port),
-    loseCommitOf: (statement, isCommitted) =>
+    stall: () => {
+      isStalled = true
+      for (const socket of sockets) socket.pause()
+    },
+    resume: () => {
+      isStalled = false
+      for (const socket of sockets) socket.resume()
+    },
+    loseCommitOf: (statement, isCommitted, { isSilent = false } = {}) =>
       new Promise((onLost) => {
-        losing = { statement, isCommitted, onLost }
+        losing = { statement, isCommitted, isSilent, onLost }
       }),
     [Symbol.asyncDispose]: cut,
   }

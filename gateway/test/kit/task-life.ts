@@ -22,7 +22,7 @@ export interface TaskLife {
 
 export const startTaskLife = (gateway: { database: { postgres: Postgres }; directory: string }): TaskLife => {
   const log = createLog({ level: 'silent' }, 'test')
-  const redis = connectRedis(inject('redisUrl'), log)
+  const redis = connectRedis({ url: inject('redisUrl'), timeoutMs: 0 }, log)
   const pubsub = redisPubsub(redis, log)
   const { postgres } = gateway.database
   const dayOf = (taskId: string) => dayOfTaskId(taskId) ?? ''

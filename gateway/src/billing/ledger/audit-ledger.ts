@@ -3,6 +3,7 @@
  * balances and the tasks with recent entries. Findings of the last full audit stay in the result until the next one.
  */
 import type { Log } from '../../platform/log.ts'
+import { longStatementTimeoutMs } from '../../platform/long-statements.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import {
   checkAll,
@@ -18,6 +19,8 @@ import {
 const fullAuditEveryMs = 86_400_000
 /** Entries become visible at commit. No transaction takes this long. */
 const overlapMs = 300_000
+/** An audit may read the whole ledger, and waits for another that does. */
+const limits = { statementTimeoutMs: longStatementTimeoutMs, lockTimeoutMs: longStatementTimeoutMs }
 
 export const isSound = (findings: Finding[]): boolean => findings.every(({ violations }) => violations === 0)
 
@@ -40,7 +43,7 @@ export const runFullAudit = (postgres: Postgres): Promise<StoredAudit> =>
     const audit = { checkedAt, durationMs, findings, fullAuditAt: checkedAt, fullAuditFindings: findings }
     await writeAudit(database, audit)
     return audit
-  })
+  }, limits)
 
 /** Checks the changes since the last audit; runs a full audit if the last one is more than a day old. */
 export const runIncrementalAudit = async (postgres: Postgres): Promise<StoredAudit> => {
@@ -61,7 +64,7 @@ export const runIncrementalAudit = async (postgres: Postgres): Promise<StoredAud
     }
     await writeAudit(database, audit)
     return audit
-  })
+  }, limits)
 }
 
 /** The last audit; runs the first one if there was none. */

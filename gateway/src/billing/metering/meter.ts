@@ -5,7 +5,7 @@
 import type { Quote } from '@kinora/contract/operations/account'
 
 import type { Caller } from '../../auth/caller.ts'
-import { batch, fulfilled, rejected } from '../../platform/batch.ts'
+import { batch, fulfilled, rejected, splitOnLockTimeout } from '../../platform/batch.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { timeOfUuidV7, uuidV7 } from '../../platform/uuid.ts'
@@ -150,8 +150,9 @@ export const createMeter = (
       return endings.map(({ request }) => fulfilled(ended.has(request.id)))
     })
 
-  const openOne = batch(openTogether, { inFlightMax: 2, sizeMax: 100 })
-  const endOne = batch(endTogether, { inFlightMax: 2, sizeMax: 100 })
+  const accountOf = ({ request }: Candidate | MeteredEnding) => request.accountId
+  const openOne = batch(splitOnLockTimeout(openTogether, accountOf), { inFlightMax: 2, sizeMax: 100 })
+  const endOne = batch(splitOnLockTimeout(endTogether, accountOf), { inFlightMax: 2, sizeMax: 100 })
 
   const end = async (ending: MeteredEnding): Promise<void> => {
     const { id } = ending.request

@@ -2,6 +2,8 @@
  * The HTTP server: hardened settings, request ids, CORS, one log line per request, and a graceful shutdown. It is
  * independent of what the operations do.
  */
+import { setTimeout as pause } from 'node:timers/promises'
+
 import underPressure from '@fastify/under-pressure'
 import { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
@@ -127,6 +129,9 @@ const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number)
 })
 
 const lingerMs = 10_000
+
+/** A probe that waits longer than this for the database is answered without it. */
+const readinessTimeoutMs = 2_000
 
 /**
  * After the response, the rest of an unread body is still received for a moment: a client whose connection is closed
@@ -298,8 +303,19 @@ export const createServer = (
     })
     return pendingProblems
   }
+  const findProblemsInTime = async (): Promise<string[]> => {
+    const late = new AbortController()
+    const noResponse = pause(readinessTimeoutMs, ['the database does not respond'], { signal: late.signal })
+    // The pause rejects when it is no longer needed.
+    noResponse.catch(() => undefined)
+    try {
+      return await Promise.race([findProblems(), noResponse])
+    } finally {
+      late.abort()
+    }
+  }
   const ready = async () => {
-    const problems = isDraining ? ['draining'] : await findProblems()
+    const problems = isDraining ? ['draining'] : await findProblemsInTime()
     if (problems.length > 0) {
       throw new ApiError('service_unavailable', { message: `Not ready: ${problems.join('; ')}.` })
     }

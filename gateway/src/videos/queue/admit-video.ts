@@ -12,7 +12,8 @@ import { quoteOf } from '../../billing/spending/quote.ts'
 import { walletOf, placeHolds } from '../../billing/spending/spend.ts'
 import type { StoreResponses, ResponseToStore } from '../../http/call.ts'
 import type { VideoModel } from '../../models/model.ts'
-import { batch, fulfilled, rejected } from '../../platform/batch.ts'
+import { batch, fulfilled, rejected, splitOnLockTimeout } from '../../platform/batch.ts'
+import { CommitOutcomeUnknown, isDatabaseUnavailable, isLockTimeout } from '../../platform/postgres-errors.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { secondsFor } from '../../routing/choose-route.ts'
 import type { Router } from '../../routing/route.ts'
@@ -271,6 +272,7 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
         admitTogether(database, candidates, refuseFullQueues, storeResponses),
       )
     } catch (error) {
+      if (isDatabaseUnavailable(error) || isLockTimeout(error)) throw error
       // The transaction may have been committed although it failed here. Tasks that exist are not admitted again.
       const existing = await findTasks(
         postgres,
@@ -280,12 +282,14 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
         // Report the failed commit, not the failed lookup.
         throw error
       })
+      // It may still be committed, which another attempt would hide. If one task exists, all that were accepted do.
+      const isUnknown = error instanceof CommitOutcomeUnknown && existing.size === 0
       return await Promise.all(
         candidates.map(async (candidate) => {
           const { id, accountId } = candidate.task
           const task = existing.get(`${accountId}/${id}`)
           if (task !== undefined) return fulfilled(task)
-          if (candidates.length === 1) throw error
+          if (isUnknown || candidates.length === 1) return rejected(error)
           // One order that the database refuses must not fail the others.
           const [result] = await together([candidate]).catch((each: unknown) => [rejected(each)])
           return result ?? rejected(error)
@@ -293,7 +297,8 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
       )
     }
   }
-  const admit = batch(together, { inFlightMax: 2, sizeMax: 200 })
+  const accountOf = ({ task }: Candidate) => task.accountId
+  const admit = batch(splitOnLockTimeout(together, accountOf), { inFlightMax: 2, sizeMax: 200 })
   const admitVideo: AdmitVideo = async (given) => {
     const admission = await withCharacters(given, namedCharacters)
     const task = await admit({ task: newTask(admission, dependencies), admission })
