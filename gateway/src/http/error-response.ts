@@ -52,7 +52,11 @@ export const apiErrorOf = (error: unknown): ApiError => {
   }
   // The database is unavailable or too slow for now, which is not a bug; any other unknown error is an internal error.
   if (isDatabaseUnavailable(error) || isLockTimeout(error) || isStatementCancelled(error))
-    return new ApiError('service_unavailable', { cause: error, headers: { 'retry-after': '1' } })
+    return new ApiError('service_unavailable', {
+      cause: error,
+      detail: `database: ${known.message}`,
+      headers: { 'retry-after': '1' },
+    })
   if (known.statusCode !== undefined && known.statusCode >= 400 && known.statusCode < 500) {
     return new ApiError('invalid_request', { cause: error })
   }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import { createLog } from './log.ts'
-import { DatabaseStalled } from './postgres-errors.ts'
+import { CommitOutcomeUnknown, DatabaseStalled } from './postgres-errors.ts'
 import { createStallDetector } from './stall-detector.ts'
 
 beforeEach(() => {
@@ -36,6 +36,13 @@ test('queries fail at once while probes get no response, and work again after on
   detector.assertResponding()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(probe).toHaveBeenCalledTimes(3)
+})
+
+test('a commit without a response counts as well', async () => {
+  const { detector } = detectorWith(noResponse())
+  detector.observe(new CommitOutcomeUnknown('not confirmed', { cause: noResponse() }))
+  await vi.advanceTimersByTimeAsync(0)
+  expect(detector.assertResponding).toThrow(DatabaseStalled)
 })
 
 test('a single connection that hangs is no stall', async () => {

@@ -47,7 +47,10 @@ export const createStallDetector = (probe: () => Promise<void>, log: Log): Stall
       if (isStalled) throw new DatabaseStalled('the database does not respond')
     },
     observe: (error) => {
-      if (!isProbing && isUnanswered(error)) void check()
+      const { cause } = (error ?? {}) as { cause?: unknown }
+      if (isProbing || !(isUnanswered(error) || isUnanswered(cause))) return
+      log.warn({ err: error }, 'postgres.no-response')
+      void check()
     },
     stop: () => {
       isStopped = true
