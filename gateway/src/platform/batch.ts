@@ -1,3 +1,5 @@
+import pLimit from 'p-limit'
+
 import { isLockTimeout } from './postgres-errors.ts'
 
 type Work<Item, Result> = (items: Item[]) => Promise<PromiseSettledResult<Result>[]>
@@ -52,12 +54,19 @@ export const batch = <Item, Result>(
     })
 }
 
+// A group that needs the held lock shall fail soon, and not take the connections of other requests meanwhile.
+const repeatedLockTimeoutMs = 250
+const groupsAtOnce = 2
+
 /**
  * Repeats a batch that has waited too long for a lock, separately for each group, so that a lock which another transaction
- * holds fails only the group that needs it.
+ * holds fails only the groups that need it.
  */
 export const splitOnLockTimeout =
-  <Item, Result>(work: Work<Item, Result>, groupOf: (item: Item) => string): Work<Item, Result> =>
+  <Item, Result>(
+    work: (items: Item[], options?: { lockTimeoutMs: number }) => Promise<PromiseSettledResult<Result>[]>,
+    groupOf: (item: Item) => string,
+  ): Work<Item, Result> =>
   async (items) => {
     try {
       return await work(items)
@@ -65,11 +74,12 @@ export const splitOnLockTimeout =
       const groups = [...Map.groupBy(items, groupOf).values()]
       if (!isLockTimeout(error) || groups.length === 1) throw error
       const results = new Map<Item, PromiseSettledResult<Result>>()
-      const runGroup = async (group: Item[]) => {
-        const settled = await work(group).catch((reason: unknown) => group.map(() => rejected(reason)))
+      await pLimit(groupsAtOnce).map(groups, async (group) => {
+        const settled = await work(group, { lockTimeoutMs: repeatedLockTimeoutMs }).catch((reason: unknown) =>
+          group.map(() => rejected(reason)),
+        )
         group.forEach((item, index) => results.set(item, settled[index] ?? rejected(missing())))
-      }
-      await Promise.all(groups.map(runGroup))
+      })
       return items.map((item) => results.get(item) ?? rejected(missing()))
     }
   }

@@ -115,8 +115,11 @@ export const createMeter = (
     )
   }
 
-  const openTogether = async (candidates: Candidate[]): Promise<PromiseSettledResult<void>[]> => {
-    if (await openFast(candidates)) return candidates.map(() => fulfilled(undefined))
+  const openTogether = async (
+    candidates: Candidate[],
+    options?: { lockTimeoutMs: number },
+  ): Promise<PromiseSettledResult<void>[]> => {
+    if (options === undefined && (await openFast(candidates))) return candidates.map(() => fulfilled(undefined))
     const place = async (database: Database) => {
       const { refusals } = await placeHolds(
         database,
@@ -135,10 +138,13 @@ export const createMeter = (
       return refusals.map((refusal) => (refusal === undefined ? fulfilled(undefined) : rejected(refusal)))
     }
     // If the database crashes, the hold and its request are lost together: the ledger stays correct.
-    return postgres.transaction(place, { isDurable: false })
+    return postgres.transaction(place, { isDurable: false, ...options })
   }
 
-  const endTogether = (endings: MeteredEnding[]): Promise<PromiseSettledResult<boolean>[]> =>
+  const endTogether = (
+    endings: MeteredEnding[],
+    options?: { lockTimeoutMs: number },
+  ): Promise<PromiseSettledResult<boolean>[]> =>
     postgres.transaction(async (database) => {
       const ended = await finishMeteredRequests(database, endings)
       await settleHolds(
@@ -148,7 +154,7 @@ export const createMeter = (
         ),
       )
       return endings.map(({ request }) => fulfilled(ended.has(request.id)))
-    })
+    }, options)
 
   const accountOf = ({ request }: Candidate | MeteredEnding) => request.accountId
   const openOne = batch(splitOnLockTimeout(openTogether, accountOf), { inFlightMax: 2, sizeMax: 100 })

@@ -266,10 +266,14 @@ const admitTogether = async (
 export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVideo => {
   const { postgres, wakeDispatcher, namedCharacters, queueLimits, storeResponses } = dependencies
   const refuseFullQueues = createQueueLength(queueLimits)
-  const together = async (candidates: Candidate[]): Promise<PromiseSettledResult<VideoTask>[]> => {
+  const together = async (
+    candidates: Candidate[],
+    options?: { lockTimeoutMs: number },
+  ): Promise<PromiseSettledResult<VideoTask>[]> => {
     try {
-      return await postgres.transaction((database) =>
-        admitTogether(database, candidates, refuseFullQueues, storeResponses),
+      return await postgres.transaction(
+        (database) => admitTogether(database, candidates, refuseFullQueues, storeResponses),
+        options,
       )
     } catch (error) {
       if (isDatabaseUnavailable(error) || isLockTimeout(error)) throw error
