@@ -40,11 +40,16 @@ export interface RequestDetails {
 
 const textMax = 300
 
+/** Decodes what a URL need not encode. Unlike `decodeURIComponent` it accepts any text. */
+const decodeAscii = (path: string): string =>
+  path.replace(/%([2-7][\da-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+
 /** Leaves out the query, which contains the signature of a link, and masks keys. */
 const pathOf = (url: string): string => {
-  const end = url.indexOf('?')
-  const path = (end === -1 ? url : url.slice(0, end)).slice(0, textMax)
-  return path.includes('sk-') ? path.replace(/sk-[0-9A-Za-z-]{8,}/g, 'sk-…') : path
+  const [path = ''] = url.split(/[?#]/, 1)
+  const decoded = path.includes('%') ? decodeAscii(path) : path
+  const shown = decoded.includes('sk-') ? decoded.replace(/sk-[0-9A-Za-z-]{8,}/g, 'sk-…') : path
+  return shown.slice(0, textMax)
 }
 
 export const completedRequest = (

@@ -1,6 +1,9 @@
 /** The HTTP server of the API with everything that admits a request: keys, limits, bodies, idempotency. */
+import { adminOperations } from '@kinora/contract/admin-operations'
 import { imageBytesMax } from '@kinora/contract/limits'
 import { errorsOf, type Operation } from '@kinora/contract/operation'
+import { operations } from '@kinora/contract/operations'
+import { webhookOperations } from '@kinora/contract/operations/webhooks'
 
 import { createAdmission } from '../admission/admission.ts'
 import { createDiskSpace } from '../admission/disk-space.ts'
@@ -70,6 +73,8 @@ export const createApiServer = async (context: ApiContext) => {
   const { app, closing, drain, isOverloaded, beginChecks } = createServer(
     {
       ...connectionSettingsOf(config),
+      operations: [operations, webhookOperations, adminOperations].flatMap<Operation>(Object.values),
+      audience: 'customers',
       overload: {
         eventLoopDelayMs: isGuarded ? config.OVERLOAD_EVENT_LOOP_DELAY_MS : 0,
         memoryBytes: isGuarded ? (config.OVERLOAD_MEMORY_BYTES ?? memoryBytesMax()) : 0,

@@ -72,6 +72,14 @@ describe('the request log', () => {
     expect(rows).toEqual([{ leaks: 0 }])
   })
 
+  test('masks a key in the path, also if it is percent-encoded', async () => {
+    const other = await createKey(gateway.database.postgres, accountId)
+    const encoded = other.text.replace('s', '%73').replace('-', '%2d')
+    for (const text of [other.text, encoded]) await ask(`${gateway.url}/v1/models/${text}`, other.text)
+    const logged = await found(`?key_id=${other.id}`, 2)
+    expect(logged.map(({ path }) => path)).toEqual(['/v1/models/sk-…', '/v1/models/sk-…'])
+  })
+
   test('records refused requests of a valid key with their error code', async () => {
     const other = await createKey(gateway.database.postgres, accountId)
     const refused = await askJson(`${gateway.url}/v1/videos`, other.text, { ...order, seconds: 999 })

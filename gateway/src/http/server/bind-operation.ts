@@ -25,6 +25,7 @@ import { formPartsOf, readBody, type BodySettings } from './read-body.ts'
 import { asksForQuote, dryRun, queryAsksForQuote, queryReader } from './read-query.ts'
 import { identityOf, type RequestIdentity } from './request-identity.ts'
 import { discardReply, sendReply, withIgnoredParams } from './send-reply.ts'
+import { audienceOf, routePathOf } from './serve-paths.ts'
 
 export interface ApiServer extends Admitting, BodySettings {
   app: FastifyInstance
@@ -190,8 +191,8 @@ export const bindOperation = <O extends Operation>(
     // HEAD runs the handler of GET; the server leaves out the body.
     method: operation.method === 'GET' ? ['GET', 'HEAD'] : operation.method,
     exposeHeadRoute: false,
-    url: operation.path.replace(/\{(\w+)\}/g, ':$1'),
-    config: { operation: operation.id },
+    url: routePathOf(operation.path),
+    config: { operation: operation.id, audience: audienceOf(operation) },
     // Runs before Fastify looks at the headers of the body.
     onRequest: (request, reply) => admit(server, operation, request, reply),
     handler: async (request, reply) => {

@@ -5,11 +5,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 import underPressure from '@fastify/under-pressure'
-import { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
-import { unsupportedOperations, operations } from '@kinora/contract/operations'
-import { webhookOperations } from '@kinora/contract/operations/webhooks'
 import fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
 import { addressPrefixOf } from '../../admission/address-prefix.ts'
@@ -23,8 +20,13 @@ import { rawProblem, sendProblem } from '../error-response.ts'
 import { isUnderOpenAi, withoutOpenAiBase } from '../openai-base.ts'
 import { createClosing } from './closing.ts'
 import { createServers, type ConnectionSettings } from './node-server.ts'
+import { refuseUnknownPath, servePaths, type Audience } from './serve-paths.ts'
 
 export interface ServerSettings extends ConnectionSettings {
+  /** Everything that will be bound to this server. */
+  operations: Operation[]
+  /** Who the health checks and the unknown paths of this server are for. */
+  audience: Audience
   /** The process counts as overloaded above these values; 0 switches a check off. */
   overload: { eventLoopDelayMs: number; memoryBytes: number; heapBytes: number }
 }
@@ -54,62 +56,15 @@ const exposedHeaders = [
 
 const createRequestId = () => `req_${uuidV7()}`
 
-/** Pages of any origin may call the customer API. The admin API and webhooks allow no other origin. */
-const isForEveryOrigin = (url: string) => !/^\/(?:admin|webhooks)(?:\/|$)/i.test(url)
-
-const isForOperators = (url: string) => /^\/admin(?:\/|$)/i.test(url)
-
-const headersOfEveryReply = (requestId: string, url: string) => ({
+const headersOfEveryReply = (requestId: string, audience: Audience) => ({
   'x-request-id': requestId,
-  ...(isForEveryOrigin(url) && {
+  ...(audience === 'customers' && {
     'access-control-allow-origin': '*',
     'access-control-expose-headers': exposedHeaders,
   }),
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
 })
-
-const everyOperation: Operation[] = [operations, adminOperations, webhookOperations].flatMap(Object.values)
-const patternOf = (path: string) =>
-  new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`)
-const pathPatterns = everyOperation.map(({ path, method }) => ({
-  method: method as string,
-  pattern: patternOf(path),
-}))
-const notOfferedPatterns = unsupportedOperations.map(({ path, method, summary }) => ({
-  method: method as string,
-  pattern: patternOf(path),
-  summary,
-}))
-
-const pathOf = (url: string) => url.split('?', 1)[0] ?? ''
-
-/** The methods that a path accepts; empty for an unknown path. */
-const methodsOf = (url: string): string[] => {
-  const path = pathOf(url)
-  const methods = pathPatterns.flatMap(({ pattern, method }) => (pattern.test(path) ? method : []))
-  return methods.length === 0
-    ? []
-    : [...new Set([...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])]
-}
-
-const refuseUnknown = (request: FastifyRequest): never => {
-  const path = pathOf(request.url)
-  const known = notOfferedPatterns.find(
-    ({ method, pattern }) => method === request.method && pattern.test(path),
-  )
-  if (known !== undefined) throw new ApiError('endpoint_not_found', { message: known.summary })
-  const methods = methodsOf(request.url)
-  if (methods.length === 0 || methods.includes(request.method)) {
-    throw new ApiError('endpoint_not_found', {
-      message: `No endpoint at ${request.method} ${request.url.slice(0, 200)}.`,
-    })
-  }
-  throw new ApiError('method_not_allowed', {
-    message: `${request.method} is not allowed here; use ${methods.join(', ')}.`,
-    headers: { allow: methods.join(', ') },
-  })
-}
 
 const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number) => ({
   requestId: request.id,
@@ -145,14 +100,8 @@ const stopLingering = ({ raw }: FastifyRequest) => {
   raw.once('end', clear).once('close', clear)
 }
 
-/** Health probes are frequent and not worth a log line. */
-const probes = new Set(['/livez', '/readyz', '/healthz'])
-
 /** How many requests of one address may be rate-limited, authenticated and checked for solvency at once. */
 const checksPerAddress = 8
-
-/** A webhook with a valid signature does not count against its address; its handler counts the others. */
-const webhooks = new Set<string | undefined>(Object.values(webhookOperations).map(({ id }) => id))
 
 export const createServer = (
   settings: ServerSettings,
@@ -162,22 +111,25 @@ export const createServer = (
   limitAddress: RateLimit['address'],
 ) => {
   const start = createPacedStarts(checksPerAddress)
+  const audienceOf = ({ routeOptions: { config } }: FastifyRequest) => config.audience ?? settings.audience
+  const scopeOf = (request: FastifyRequest) =>
+    audienceOf(request) === 'operators' ? 'operators' : 'customers'
   /** Waits until this request may be checked; returns the function that ends its checks. */
   const beginChecks = async (request: FastifyRequest): Promise<() => void> => {
     if (!settings.serialisesRequests) return () => undefined
-    const scope = isForOperators(request.url) ? 'operators' : 'customers'
-    return new Promise((resolve) => start(`${scope} ${addressPrefixOf(request.ip)}`, resolve))
+    return new Promise((resolve) => start(`${scopeOf(request)} ${addressPrefixOf(request.ip)}`, resolve))
   }
 
-  /** Runs before routing, so that unknown paths are limited as well. */
+  /** Runs for unknown paths as well. */
   const limit = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { url = request.url, config } = request.routeOptions
-    if (probes.has(url) || webhooks.has(config.operation)) return
+    const { isHealthCheck, operation, audience } = request.routeOptions.config
+    // A webhook with a valid signature does not count against its address; its handler counts the others.
+    if (isHealthCheck === true || (operation !== undefined && audience === 'providers')) return
     request.endChecks = await beginChecks(request)
     // If the client has disconnected while its request waited, 'close' has already been emitted.
     if (reply.raw.destroyed) request.endChecks()
     else reply.raw.once('close', request.endChecks)
-    request.addressStanding = await limitAddress(request.ip, isForOperators(url) ? 'operators' : 'customers')
+    request.addressStanding = await limitAddress(request.ip, scopeOf(request))
     if (request.addressStanding !== undefined) reply.headers(rateLimitHeaders(request.addressStanding))
   }
   let isDraining = false
@@ -226,7 +178,7 @@ export const createServer = (
     // Fastify answers a path that it cannot decode before any hook runs. It ignores X-Forwarded-For there, so behind a
     // proxy only these requests count against the proxy's address.
     frameworkErrors: (error, request, reply) => {
-      reply.headers(headersOfEveryReply(request.id, request.url))
+      reply.headers(headersOfEveryReply(request.id, audienceOf(request)))
       limit(request, reply).then(
         () => sendProblem(log)(error, request, reply),
         (refusal: unknown) => sendProblem(log)(refusal, request, reply),
@@ -254,7 +206,7 @@ export const createServer = (
   app.setErrorHandler(sendProblem(log))
 
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers(headersOfEveryReply(request.id, request.url))
+    reply.headers(headersOfEveryReply(request.id, audienceOf(request)))
     await limit(request, reply)
   })
   // Set when the response is sent and not when the request arrives: otherwise requests under way would leave their
@@ -266,7 +218,7 @@ export const createServer = (
   })
   app.addHook('onResponse', async (request, reply) => {
     stopLingering(request)
-    if (probes.has(request.routeOptions.url ?? '')) return
+    if (request.routeOptions.config.isHealthCheck === true) return
     const completed = completedRequest(request, reply)
     const isCountedOnly = isAnonymousRefusal(completed)
     const level = isCountedOnly ? 'debug' : 'info'
@@ -274,27 +226,12 @@ export const createServer = (
     if (isCountedOnly) requestLog.count(completed)
     else requestLog.record(completed)
   })
-  app.setNotFoundHandler(async (request, reply) => {
-    request.endChecks?.()
-    const methods = methodsOf(request.url)
-    if (request.method === 'OPTIONS' && methods.length > 0) {
-      return reply
-        .status(204)
-        .headers({
-          allow: methods.join(', '),
-          ...(isForEveryOrigin(request.url) && {
-            'access-control-allow-methods': methods.join(', '),
-            'access-control-allow-headers':
-              request.headers['access-control-request-headers'] ?? 'authorization, content-type',
-            'access-control-max-age': '86400',
-          }),
-        })
-        .send()
-    }
-    return refuseUnknown(request)
-  })
+  app.setNotFoundHandler(refuseUnknownPath)
+  servePaths(app, settings.operations)
 
-  app.get('/livez', async () => ({ status: 'ok' }))
+  // Health checks are frequent and not worth a log line.
+  const healthCheck = { config: { isHealthCheck: true } }
+  app.get('/livez', healthCheck, async () => ({ status: 'ok' }))
   // Readiness needs no key, so concurrent requests share one query of the database.
   let pendingProblems: Promise<string[]> | undefined
   const findProblems = () => {
@@ -321,8 +258,8 @@ export const createServer = (
     }
     return { status: 'ok' }
   }
-  app.get('/readyz', ready)
-  app.get('/healthz', ready)
+  app.get('/readyz', healthCheck, ready)
+  app.get('/healthz', healthCheck, ready)
 
   return {
     app,
@@ -341,6 +278,9 @@ export const createServer = (
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    isHealthCheck?: boolean
+  }
   interface FastifyRequest {
     /** What is left of the rate limit of the address; undefined if the request does not count. */
     addressStanding: LimitStanding | undefined

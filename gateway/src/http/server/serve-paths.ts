@@ -1,0 +1,115 @@
+/**
+ * The routes of a server that are not operations: the other methods of each path, and unknown paths. The router decides
+ * which rules apply to a request, because it alone knows which spellings of a URL lead to the same path.
+ */
+import { adminOperations } from '@kinora/contract/admin-operations'
+import { ApiError } from '@kinora/contract/errors'
+import type { Operation } from '@kinora/contract/operation'
+import { unsupportedOperations } from '@kinora/contract/operations'
+import { webhookOperations } from '@kinora/contract/operations/webhooks'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+/** Who a path is for. Pages of any origin may call the paths of customers, and no others. */
+export type Audience = 'customers' | 'operators' | 'providers'
+
+const idsOf = (table: Record<string, Operation>) => new Set(Object.values(table).map(({ id }) => id))
+const operatorIds = idsOf(adminOperations)
+const providerIds = idsOf(webhookOperations)
+
+export const audienceOf = ({ id }: Pick<Operation, 'id'>): Audience => {
+  if (operatorIds.has(id)) return 'operators'
+  return providerIds.has(id) ? 'providers' : 'customers'
+}
+
+/** Unknown paths below these belong to the same audience. */
+const rootsOf: Partial<Record<Audience, string>> = { operators: '/admin/*', providers: '/webhooks/*' }
+
+export const routePathOf = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
+
+export const refuseUnknownPath = async ({ method, url, endChecks }: FastifyRequest): Promise<never> => {
+  endChecks?.()
+  throw new ApiError('endpoint_not_found', { message: `No endpoint at ${method} ${url.slice(0, 200)}.` })
+}
+
+const allowedMethods = (served: string[]) => [
+  ...new Set([...served, ...(served.includes('GET') ? ['HEAD'] : []), 'OPTIONS']),
+]
+
+const preflightHeaders = (request: FastifyRequest, methods: string, audience: Audience) => ({
+  allow: methods,
+  ...(audience === 'customers' && {
+    'access-control-allow-methods': methods,
+    'access-control-allow-headers':
+      request.headers['access-control-request-headers'] ?? 'authorization, content-type',
+    'access-control-max-age': '86400',
+  }),
+})
+
+/** Answers OPTIONS and the methods that no operation of this path has. */
+const serveOtherMethods = (
+  app: FastifyInstance,
+  path: string,
+  [first, ...rest]: [Operation, ...Operation[]],
+) => {
+  const audience = audienceOf(first)
+  const allowed = allowedMethods([first, ...rest].map(({ method }) => method))
+  const methods = allowed.join(', ')
+  const route = { url: routePathOf(path), config: { audience } }
+  app.route({
+    ...route,
+    method: 'OPTIONS',
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      request.endChecks?.()
+      return reply
+        .status(204)
+        .headers(preflightHeaders(request, methods, audience))
+        .send()
+    },
+  })
+  app.route({
+    ...route,
+    method: app.supportedMethods.filter((method) => !allowed.includes(method)),
+    exposeHeadRoute: false,
+    handler: async ({ method, endChecks }: FastifyRequest) => {
+      endChecks?.()
+      throw new ApiError('method_not_allowed', {
+        message: `${method} is not allowed here; use ${methods}.`,
+        headers: { allow: methods },
+      })
+    },
+  })
+}
+
+export const servePaths = (app: FastifyInstance, operations: Operation[]): void => {
+  const byPath = Map.groupBy(operations, ({ path }) => path)
+  for (const [path, [first, ...rest]] of byPath) {
+    if (first !== undefined) serveOtherMethods(app, path, [first, ...rest])
+  }
+  const audiences = new Set(operations.map(audienceOf))
+  for (const audience of audiences) {
+    const url = rootsOf[audience]
+    if (url !== undefined) {
+      const method = app.supportedMethods
+      app.route({ method, url, exposeHeadRoute: false, config: { audience }, handler: refuseUnknownPath })
+    }
+  }
+  if (!audiences.has('customers')) return
+  for (const { method, path, summary } of unsupportedOperations) {
+    app.route({
+      method,
+      url: routePathOf(path),
+      exposeHeadRoute: false,
+      handler: async ({ endChecks }: FastifyRequest) => {
+        endChecks?.()
+        throw new ApiError('endpoint_not_found', { message: summary })
+      },
+    })
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Undefined for a health check and for a path that is not known. */
+    audience?: Audience
+  }
+}
