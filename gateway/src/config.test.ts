@@ -33,6 +33,7 @@ test('three settings are enough, and the others have consistent defaults', () =>
     TRUSTED_PROXIES: [],
   })
   expect(config.publicUrl).toBe('http://127.0.0.1:8787')
+  expect(config.adminUrl).toBe(config.publicUrl)
   expect(config.workerUrl).toBe('http://127.0.0.1:9180')
   expect(config.CREDENTIAL_SECRETS).toEqual([])
   expect(config.readRoutingConfig(() => '')).toEqual({
@@ -88,6 +89,8 @@ test.each([
   ['KEY_HASH_SECRETS', ','],
   ['LINK_SECRETS', ' '],
   ['CREDENTIAL_SECRETS', 'short'],
+  ['ADMIN_PORT', '0'],
+  ['ADMIN_PORT', '8787'],
 ])('%s=%s is refused', (name, value) => {
   expect(() => loadConfig({ ...least, [name]: value })).toThrow(new RegExp(`- ${name} `))
 })

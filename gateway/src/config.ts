@@ -42,8 +42,8 @@ const integer =
   }
 /** The longest delay of a timer, about 24 days, with room for what is added to it. */
 const timerMsMax = 2_000_000_000
-const optionalInteger = (minimum: number) => (text: string) =>
-  text === '' ? undefined : integer(minimum)(text)
+const optionalInteger = (minimum: number, maximum?: number) => (text: string) =>
+  text === '' ? undefined : integer(minimum, maximum)(text)
 const url = (text: string) => {
   if (URL.canParse(text)) return text.replace(/\/+$/, '')
   throw new SettingError(`must be a URL such as http://127.0.0.1:8787, got "${text}"`)
@@ -113,6 +113,17 @@ const modelDirectory = join(cacheHome === '' ? join(homedir(), '.cache') : cache
 export const settings = {
   HOST: setting({ read: text, default: '127.0.0.1', description: 'Address the API listens on.' }),
   PORT: setting({ read: integer(1, 65_535), default: '8787', description: 'Port the API listens on.' }),
+  ADMIN_PORT: setting({
+    read: optionalInteger(1, 65_535),
+    default: '',
+    description:
+      'Port for the admin API alone. If set, PORT does not serve it, and only health checks are served on both. Default: the admin API is served on PORT.',
+  }),
+  ADMIN_HOST: setting({
+    read: text,
+    default: '127.0.0.1',
+    description: 'Address the admin API listens on if ADMIN_PORT is set.',
+  }),
   PUBLIC_URL: setting({
     read: optionalUrl,
     default: '',
@@ -504,6 +515,8 @@ type Values = { [Name in SettingName]: ReturnType<(typeof settings)[Name]['read'
 
 export interface Config extends Values {
   publicUrl: string
+  /** URL under which operators reach the admin API. */
+  adminUrl: string
   workerUrl: string
   /** Valid but probably unintended settings, each with its fix. They are logged at startup. */
   warnings: string[]
@@ -592,11 +605,15 @@ export const loadConfig = (environment: Environment = process.env): Config => {
       )
     }
   }
+  if (values.ADMIN_PORT !== undefined && values.ADMIN_PORT === values.PORT) {
+    problems.push(`ADMIN_PORT must differ from PORT, which is ${values.PORT}`)
+  }
   assertUsable(problems)
   const publicUrl = values.PUBLIC_URL ?? urlOf(values.HOST, values.PORT)
   return Object.freeze({
     ...values,
     publicUrl,
+    adminUrl: values.ADMIN_PORT === undefined ? publicUrl : urlOf(values.ADMIN_HOST, values.ADMIN_PORT),
     workerUrl: values.WORKER_URL ?? urlOf(values.WORKER_HOST, values.WORKER_PORT),
     warnings:
       values.PUBLIC_URL === undefined && wildcardAddresses.includes(values.HOST)

@@ -19,9 +19,11 @@ export interface Running {
 
 export const startApi = async (config: Config, log: Log): Promise<Running> => {
   for (const warning of config.warnings) log.warn({ warning }, 'config.warning')
-  const { app, close } = await wireApi(config, log)
+  const { app, adminApp, close } = await wireApi(config, log)
   const url = await app.listen({ host: config.HOST, port: config.PORT })
-  log.info({ url }, 'api.started')
+  const { ADMIN_HOST: host, ADMIN_PORT: port } = config
+  const adminUrl = port === undefined ? undefined : await adminApp?.listen({ host, port })
+  log.info({ url, adminUrl }, 'api.started')
   return { close }
 }
 

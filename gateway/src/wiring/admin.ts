@@ -66,7 +66,7 @@ export const bindAdmin = (
   if (keySecret === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
   const database = postgres
   const forgetKeys = () => server.authenticate.forget()
-  const description = adminOpenapi(config.publicUrl)
+  const description = adminOpenapi(config.adminUrl)
   const providers = {
     ...{ postgres, database, catalog, liveConfig, router },
     credentialSecrets: config.CREDENTIAL_SECRETS,

@@ -70,36 +70,44 @@ export const createApiServer = async (context: ApiContext) => {
     { anonymousRowsPerMinute: isGuarded ? 100 : Infinity },
   )
   const { record, count } = requestRecorder
-  const { app, closing, drain, isOverloaded, beginChecks } = createServer(
-    {
-      ...connectionSettingsOf(config),
-      operations: [operations, webhookOperations, adminOperations].flatMap<Operation>(Object.values),
-      audience: 'customers',
-      overload: {
-        eventLoopDelayMs: isGuarded ? config.OVERLOAD_EVENT_LOOP_DELAY_MS : 0,
-        memoryBytes: isGuarded ? (config.OVERLOAD_MEMORY_BYTES ?? memoryBytesMax()) : 0,
-        heapBytes: isGuarded ? heapBytesMax() : 0,
+  const serverFor = (served: Record<string, Operation>[], audience: 'customers' | 'operators') => {
+    const { drain, ...parts } = createServer(
+      {
+        ...connectionSettingsOf(config),
+        operations: served.flatMap((table) => Object.values(table)),
+        audience,
+        overload: {
+          eventLoopDelayMs: isGuarded ? config.OVERLOAD_EVENT_LOOP_DELAY_MS : 0,
+          memoryBytes: isGuarded ? (config.OVERLOAD_MEMORY_BYTES ?? memoryBytesMax()) : 0,
+          heapBytes: isGuarded ? heapBytesMax() : 0,
+        },
       },
-    },
-    {
-      problems: async () => {
-        const problem = await migrationProblem(postgres)
-        return problem === undefined ? [] : [`${problem}; run \`kinora migrate\``]
+      {
+        problems: async () => {
+          const problem = await migrationProblem(postgres)
+          return problem === undefined ? [] : [`${problem}; run \`kinora migrate\``]
+        },
       },
-    },
-    log,
-    { record, count: isGuarded ? count : record },
-    rateLimit.address,
+      log,
+      { record, count: isGuarded ? count : record },
+      rateLimit.address,
+    )
+    return { drain, parts }
+  }
+  const forCustomers = [operations, webhookOperations]
+  const isAdminApart = config.ADMIN_PORT !== undefined
+  const { drain, parts } = serverFor(
+    isAdminApart ? forCustomers : [...forCustomers, adminOperations],
+    'customers',
   )
+  const admin = isAdminApart ? serverFor([adminOperations], 'operators') : undefined
   const idempotency = createRunOnce({ postgres, log })
   const server: ApiServer = {
-    app,
+    ...parts,
     authenticate,
     rateLimit,
     admission: createAdmission(isGuarded ? admissionLimitsOf(config) : noAdmissionLimits),
     mediaWork: mediaWorkOf(config),
-    isOverloaded,
-    beginChecks,
     isGuarded,
     findPaymentProblem: async (caller, operation) => {
       if (!isGuarded || !errorsOf(operation).includes('insufficient_balance')) return undefined
@@ -119,7 +127,6 @@ export const createApiServer = async (context: ApiContext) => {
       fieldsBytesMax: isGuarded ? 2 * mebibyte : Infinity,
     },
     spool: createSpool(mediaStore.spoolDirectory, diskSpace),
-    closing,
     idempotency: { fingerprintOf, runOnce: idempotency.runOnce, mayReplay: idempotency.mayReplay },
     isModel: (text) => catalog.available().some(({ id }) => id === text),
     isTaskId: (text) => dayOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,
@@ -127,9 +134,13 @@ export const createApiServer = async (context: ApiContext) => {
   }
   return {
     server,
-    app,
+    /** The server of the admin API: the same one unless ADMIN_PORT is set. */
+    adminServer: admin === undefined ? server : { ...server, ...admin.parts },
     diskSpace,
-    drain: () => drain(config.LAME_DUCK_SECONDS * 1000),
+    drain: async () => {
+      const lameDuckMs = config.LAME_DUCK_SECONDS * 1000
+      await Promise.all([drain(lameDuckMs), admin?.drain(lameDuckMs)])
+    },
     closeRecorders: async () => {
       await requestRecorder.close()
       idempotency.close()

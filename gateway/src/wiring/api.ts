@@ -23,7 +23,7 @@ export const wireApi = async (config: Config, log: Log) => {
   const context = await connectApi(config, log)
   const { postgres, redis, pubsub, engine, wake, liveConfig, providers, router, mediaStore } = context
   const { settings, links, prices, rateLimit, meter } = context
-  const { server, app, diskSpace, drain, closeRecorders, closeAuthentication } =
+  const { server, adminServer, diskSpace, drain, closeRecorders, closeAuthentication } =
     await createApiServer(context)
   const videoTasks = await createVideoTasks(context)
 
@@ -33,7 +33,7 @@ export const wireApi = async (config: Config, log: Log) => {
   bindAudio(server, context)
   const transcriptions = bindTranscriptionTasks(server, context)
   bindAccount(server, context)
-  bindAdmin(server, context, videoTasks, transcriptions)
+  bindAdmin(adminServer, context, videoTasks, transcriptions)
   bindOperation(server, operations.getMedia, getMedia({ database: postgres, mediaStore, links }))
   const description = openapi(config.publicUrl)
   bindOperation(server, operations.getOpenapi, async () => ({ body: description }))
@@ -52,7 +52,9 @@ export const wireApi = async (config: Config, log: Log) => {
   )
 
   return {
-    app,
+    app: server.app,
+    /** Undefined if `app` serves the admin API too. */
+    adminApp: adminServer === server ? undefined : adminServer.app,
     postgres,
     close: async () => {
       await drain()

@@ -14,6 +14,8 @@ import { keySecret, linkSecret } from './factories.ts'
 
 export interface TestGateway extends AsyncDisposable {
   url: string
+  /** The URL of the admin API. It differs from `url` if ADMIN_PORT is set, to any value. */
+  adminUrl: string
   database: TestDatabase
   directory: string
 }
@@ -47,10 +49,12 @@ export const startGateway = async (
     REDIS_URL: inject('redisUrl'),
     ...given,
   })
-  const { app, close } = await wireApi(config, createLog({ level: config.LOG_LEVEL }, 'api'))
+  const { app, adminApp, close } = await wireApi(config, createLog({ level: config.LOG_LEVEL }, 'api'))
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const adminUrl = (await adminApp?.listen({ host: '127.0.0.1', port: 0 })) ?? url
   return {
     url,
+    adminUrl,
     database,
     directory,
     [Symbol.asyncDispose]: async () => {
