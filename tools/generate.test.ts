@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
+import { adminOperations } from '../contract/src/admin-operations.ts'
 import { errors, taskErrors } from '../contract/src/errors.ts'
 import { operations } from '../contract/src/operations.ts'
 import { settings } from '../gateway/src/config.ts'
@@ -64,6 +65,17 @@ test('every setting is in the example and in the table, without defaults that de
   }
   expect(page).toContain('| `LOCAL_RENDERS` | one per core |')
   expect(example).toContain('# LOCAL_RENDERS=\n')
+})
+
+test('the page of the admin API lists each operation with the roles that may call it', () => {
+  const lines = (documents()['docs/admin-api.md'] ?? '').split('\n')
+  expect(lines).toContain('| operation | read | support | finance | admin |')
+  expect(lines).toContain('| `GET /admin/v1/accounts` | yes | yes | yes | yes |')
+  expect(lines).toContain('| `POST /admin/v1/tasks/{id}/cancel` | – | yes | – | yes |')
+  expect(lines).toContain('| `POST /admin/v1/operator-keys` | – | – | – | yes |')
+  const rows = lines.filter((line) => / (?:yes|–) \|$/.test(line))
+  const closed = Object.values(adminOperations).filter(({ access }) => access === 'operator')
+  expect(rows).toHaveLength(closed.length)
 })
 
 test('the providers page lists every setting of providers, models and routes, and those of each kind under its name', () => {

@@ -1,6 +1,6 @@
 /**
- * Generates documents from the code: the OpenAPI descriptions, the errors page, both lists of settings, and the providers
- * page. With `--check` it writes nothing and fails if a document is stale.
+ * Generates documents from the code: the OpenAPI descriptions, the errors page, both lists of settings, the providers
+ * page, and tables inside of other pages. With `--check` it writes nothing and fails if a document is stale.
  */
 import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -12,6 +12,7 @@ import {
   errorsOf,
   errorsOfEveryKey,
   errorsOfEveryOperation,
+  operatorRoles,
   type Operation,
 } from '../contract/src/operation.ts'
 import { operations } from '../contract/src/operations.ts'
@@ -221,21 +222,35 @@ const limitsTable = () =>
       .map((row) => `| \`${row.name}\` | ${shownFallback(row)} | ${row.description} |`),
   )
 
-const securityFile = 'docs/security.md'
-const limitsMarks = { begin: '<!-- limits: made by `npm run generate` -->\n', end: '<!-- end of limits -->' }
+/** Which role of an operator key may call which operation. */
+const rolesTable = () =>
+  lines(
+    `| operation | ${operatorRoles.join(' | ')} |`,
+    `|---|${operatorRoles.map(() => '---|').join('')}`,
+    Object.values<Operation>(adminOperations).flatMap((operation) => {
+      if (operation.access !== 'operator') return []
+      const cells = operatorRoles.map((role) => (operation.roles.includes(role) ? 'yes' : '–'))
+      return `| ${nameOf(operation)} | ${cells.join(' | ')} |`
+    }),
+  )
 
-/** The hand-written page, with the generated table of limits between its marks. */
-const securityPage = () => {
-  const text = readFileSync(new URL(`../${securityFile}`, import.meta.url), 'utf8')
-  const begin = text.indexOf(limitsMarks.begin)
-  const end = text.indexOf(limitsMarks.end)
-  if (begin < 0 || end < begin) throw new Error(`${securityFile} lacks the marks around the table of limits`)
-  return `${text.slice(0, begin)}${limitsMarks.begin}\n${limitsTable()}\n${text.slice(end)}`
+const securityFile = 'docs/security.md'
+const adminFile = 'docs/admin-api.md'
+
+/** A hand-written page, with a generated table between its marks. */
+const pageWithTable = (file: string, name: string, table: string) => {
+  const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+  const beginMark = `<!-- ${name}: made by \`npm run generate\` -->\n`
+  const begin = text.indexOf(beginMark)
+  const end = text.indexOf(`<!-- end of ${name} -->`)
+  if (begin < 0 || end < begin) throw new Error(`${file} lacks the marks around the table of ${name}`)
+  return `${text.slice(0, begin)}${beginMark}\n${table}\n${text.slice(end)}`
 }
 
 export const documents = (): Record<string, string> => ({
   ...pagesWithSnippets(),
-  [securityFile]: securityPage(),
+  [securityFile]: pageWithTable(securityFile, 'limits', limitsTable()),
+  [adminFile]: pageWithTable(adminFile, 'roles', rolesTable()),
   'docs/openapi.json': `${JSON.stringify(openapi(), null, 2)}\n`,
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
   'docs/errors.md': errorsPage(),

@@ -165,7 +165,7 @@ const settingsFor = (
   { options, directory }: Startup,
   outer: Environment,
   ports: Record<'worker' | 'local', number>,
-  secrets: { keyHash: string; link: string; credential: string },
+  secrets: Record<'keyHash' | 'link' | 'audit' | 'credential', string>,
 ) => ({
   HOST: '127.0.0.1',
   PORT: String(options.port),
@@ -177,6 +177,7 @@ const settingsFor = (
   MEDIA_DIRECTORY: join(directory, 'media'),
   KEY_HASH_SECRETS: outer['KEY_HASH_SECRETS'] ?? secrets.keyHash,
   LINK_SECRETS: outer['LINK_SECRETS'] ?? secrets.link,
+  AUDIT_SECRETS: outer['AUDIT_SECRETS'] ?? secrets.audit,
   CREDENTIAL_SECRETS: outer['CREDENTIAL_SECRETS'] ?? secrets.credential,
   // All requests come from one address here, so the limit per address is off.
   LIMIT_ADDRESS_PER_3_MINUTES: outer['LIMIT_ADDRESS_PER_3_MINUTES'] ?? '0',
@@ -229,6 +230,7 @@ const startEverything = async (startup: Startup): Promise<Prepared> => {
   const secrets = await readOrCreate(join(directory, 'secrets.json'), () => ({
     keyHash: randomBytes(32).toString('hex'),
     link: randomBytes(32).toString('hex'),
+    audit: randomBytes(32).toString('hex'),
     credential: randomBytes(32).toString('hex'),
   }))
   const keys = await readOrCreate(join(directory, 'keys.json'), createDevelopmentKeys)

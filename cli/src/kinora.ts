@@ -7,6 +7,8 @@ import { enableCompileCache } from 'node:module'
 // commands also load only what each command needs.
 enableCompileCache()
 const { Command } = await import('commander')
+const { operatorRoles } = await import('@kinora/contract/operation')
+const { operatorKeyDays } = await import('@kinora/contract/operations/admin/keys')
 const { ConfigError, loadConfig, loadSettings } = await import('@kinora/gateway/config')
 const { runRole } = await import('./role.ts')
 
@@ -132,12 +134,11 @@ program
   .command('create')
   .description('Create an operator key directly in the database and print it once.')
   .option('--name <name>', 'a name for the key', 'operator')
-  .action(async ({ name }: { name: string }) => {
-    const { createAdminKey } = await import('@kinora/gateway/seed')
-    const settings = loadSettings(['DATABASE_URL', 'LOG_LEVEL', 'KEY_HASH_SECRETS'])
-    const key = await createAdminKey(settings, readText('--name', name))
-    process.stdout.write(`${key}\n`)
-    process.stderr.write('Save this key now. Only its hash is stored, so it cannot be shown again.\n')
+  .option('--role <role>', `what the key may do: ${operatorRoles.join(', ')}`, 'admin')
+  .option('--expires <days>', 'days until the key expires, or "never"', String(operatorKeyDays))
+  .action(async ({ name, role, expires }: { name: string; role: string; expires: string }) => {
+    const { createOperatorKey } = await import('./admin.ts')
+    await createOperatorKey({ name: readText('--name', name), role, expires })
   })
 
 const models = program.command('models').description('Manage the models of the built-in provider.')

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, mkdtempDisposable, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -9,8 +9,10 @@ import { promisify } from 'node:util'
 
 import { describe, expect, test } from 'vitest'
 
+import { createAuditLog } from '../../gateway/src/admin/audit-log/audit.ts'
+import { Secret } from '../../gateway/src/platform/secret.ts'
 import { createDatabase } from '../../gateway/test/kit/database.ts'
-import { createAccount, keySecret, linkSecret } from '../../gateway/test/kit/factories.ts'
+import { auditSecret, createAccount, keySecret, linkSecret } from '../../gateway/test/kit/factories.ts'
 import { reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
 
 const run = promisify(execFile)
@@ -22,15 +24,77 @@ const kinora = (parameters: string[], environment: Record<string, string>, signa
     signal,
   })
 
-test('admin create prints the key once and stores only its hash', async () => {
-  await using database = await createDatabase()
-  const environment = { DATABASE_URL: database.url, KEY_HASH_SECRETS: keySecret }
-  const { stdout } = await kinora(['admin', 'create', '--name', 'first'], environment)
-  expect(stdout).toMatch(/^sk-admin-[0-9A-Za-z]{36}\n$/)
-  const { rows } = await database.postgres.query('select kind, name, hint, account_id from keys')
-  expect(rows).toEqual([
-    { kind: 'admin', name: 'first', hint: `…${stdout.trim().slice(-4)}`, account_id: null },
-  ])
+describe('admin create', () => {
+  const environmentOf = (databaseUrl: string) => ({
+    DATABASE_URL: databaseUrl,
+    KEY_HASH_SECRETS: keySecret,
+    AUDIT_SECRETS: auditSecret,
+  })
+
+  test('prints the key once, stores only its hash, and writes to the audit log', async () => {
+    await using database = await createDatabase()
+    const environment = environmentOf(database.url)
+    const { stdout } = await kinora(['admin', 'create', '--name', 'first'], environment)
+    expect(stdout).toMatch(/^sk-admin-[0-9A-Za-z]{36}\n$/)
+    const days = `extract(epoch from expires_at - now()) / 86400`
+    const { rows } = await database.postgres.query<{ id: string }>(
+      `select id, kind, name, hint, role, account_id, round(${days}) as days from keys`,
+    )
+    const hint = `…${stdout.trim().slice(-4)}`
+    expect(rows).toEqual([
+      {
+        id: expect.any(String),
+        kind: 'admin',
+        name: 'first',
+        hint,
+        role: 'admin',
+        account_id: null,
+        days: 90,
+      },
+    ])
+    const { rows: entries } = await database.postgres.query(
+      'select actor, action, target, before, after, request_id from audit_log',
+    )
+    expect(entries).toEqual([
+      {
+        actor: `command line: ${userInfo().username}`,
+        action: 'createOperatorKey',
+        target: rows[0]?.id,
+        before: null,
+        after: {
+          ...{ id: rows[0]?.id, kind: 'admin', name: 'first', hint, role: 'admin' },
+          expires_at: expect.any(Number),
+        },
+        request_id: null,
+      },
+    ])
+    const verification = await createAuditLog([new Secret(auditSecret)]).verify(database.postgres)
+    expect(verification).toMatchObject({ entries: 1, brokenAt: undefined })
+  })
+
+  test('creates a key with another role and another expiry', async () => {
+    await using database = await createDatabase()
+    const create = ['admin', 'create', '--role', 'finance', '--expires', 'never']
+    const { stderr } = await kinora(create, environmentOf(database.url))
+    expect(stderr).toContain('The key has the role finance and does not expire.')
+    const { rows } = await database.postgres.query('select role, expires_at from keys')
+    expect(rows).toEqual([{ role: 'finance', expires_at: null }])
+  })
+
+  test.each([
+    [['--role', 'owner'], '--role must be one of read, support, finance, admin, got "owner".\n'],
+    [['--expires', '0'], '--expires must be a number of days between 1 and 36500, or "never", got "0".\n'],
+    [
+      ['--expires', 'soon'],
+      '--expires must be a number of days between 1 and 36500, or "never", got "soon".\n',
+    ],
+  ])('rejects %s', async (options, stderr) => {
+    const environment = environmentOf('postgres://127.0.0.1:9/none')
+    await expect(kinora(['admin', 'create', ...options], environment)).rejects.toMatchObject({
+      code: 1,
+      stderr,
+    })
+  })
 })
 
 test('migrate changes nothing in a database that is up to date', async () => {
@@ -115,6 +179,7 @@ describe('a role', () => {
     DATABASE_URL: databaseUrl,
     KEY_HASH_SECRETS: keySecret,
     LINK_SECRETS: linkSecret,
+    AUDIT_SECRETS: auditSecret,
     MEDIA_DIRECTORY: directory,
     PORT: String((await reservePorts(directory, ['api'])).api),
     RESTATE_INGRESS_URL: 'http://127.0.0.1:9',
@@ -162,6 +227,33 @@ describe('a role', () => {
   })
 })
 
+test('api listens on ADMIN_PORT and serves the admin API only there', async () => {
+  await using database = await createDatabase()
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-operator-'))
+  const ports = await reservePorts(directory.path, ['api', 'admin'])
+  const child = spawn(process.execPath, [program, 'api'], {
+    env: {
+      PATH: process.env['PATH'],
+      DATABASE_URL: database.url,
+      ...{ KEY_HASH_SECRETS: keySecret, LINK_SECRETS: linkSecret, AUDIT_SECRETS: auditSecret },
+      MEDIA_DIRECTORY: directory.path,
+      PORT: String(ports.api),
+      ADMIN_PORT: String(ports.admin),
+      ...{ RESTATE_INGRESS_URL: 'http://127.0.0.1:9', RESTATE_ADMIN_URL: 'http://127.0.0.1:9' },
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  for await (const line of createInterface(child.stdout)) if (line.includes('api.started')) break
+  const statusOf = async (port: number, path: string) =>
+    (await fetch(`http://127.0.0.1:${port}${path}`)).status
+  expect(await statusOf(ports.admin, '/admin/v1/accounts')).toBe(401)
+  expect(await statusOf(ports.api, '/admin/v1/accounts')).toBe(404)
+  expect(await statusOf(ports.admin, '/v1/models')).toBe(404)
+  expect(await statusOf(ports.api, '/v1/models')).toBe(401)
+  child.kill('SIGTERM')
+  expect(await once(child, 'exit')).toEqual([0, null])
+})
+
 const readers = ['api', 'worker', 'retention', 'audit', 'admin create']
 
 describe.each(readers)('%s on a database that is not up to date', (command) => {
@@ -172,6 +264,7 @@ describe.each(readers)('%s on a database that is not up to date', (command) => {
         DATABASE_URL: databaseUrl,
         KEY_HASH_SECRETS: keySecret,
         LINK_SECRETS: linkSecret,
+        AUDIT_SECRETS: auditSecret,
         MEDIA_DIRECTORY: directory,
         RESTATE_INGRESS_URL: 'http://127.0.0.1:9',
         RESTATE_ADMIN_URL: 'http://127.0.0.1:9',

@@ -77,7 +77,7 @@ export const errors = {
     type: 'permission_error',
     message: 'The key is not allowed to make this request.',
     remedy:
-      'Use a key that is enabled. The admin API requires an operator key, all other endpoints a customer key.',
+      'Use a key that is enabled. The admin API requires an operator key with a role that may call the operation, all other endpoints a customer key.',
   },
   model_access_denied: {
     status: 403,

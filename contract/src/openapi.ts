@@ -111,7 +111,10 @@ const contentOf = ({ answer, creates }: Operation): Content => ({
 const describe = (operation: Operation) => ({
   operationId: operation.id,
   summary: operation.summary,
-  description: operation.description,
+  description:
+    operation.access === 'operator'
+      ? `${operation.description} Roles: ${operation.roles.map((role) => `\`${role}\``).join(', ')}.`
+      : operation.description,
   security: operation.access === 'key' || operation.access === 'operator' ? [{ key: [] }] : [],
   parameters: parametersOf(operation),
   ...(operation.body && { requestBody: bodyOf(operation) }),

@@ -6,8 +6,20 @@ import type { ErrorCode } from './errors.ts'
 export const limitGroups = ['create', 'read', 'audio', 'chat'] as const
 export type LimitGroup = (typeof limitGroups)[number]
 
+/** The roles of operator keys. A row of an admin operation names those that may call it. */
+export const operatorRoles = ['read', 'support', 'finance', 'admin'] as const
+export type OperatorRole = (typeof operatorRoles)[number]
+
+/** `admin` may call every operation. */
+export type RolesOfOperation = readonly [...OperatorRole[], 'admin']
+
+/** `key`: a customer's key. `operator`: an operator's key. `link`: a signed URL. `none`: open to everyone. */
+type Access = { access: 'operator'; roles: RolesOfOperation } | { access: 'key' | 'link' | 'none' }
+
 /** One endpoint: everything that the service and its clients must agree on. */
-export interface Operation {
+export type Operation = Access & OperationDetails
+
+interface OperationDetails {
   /** The operationId. Its kebab-case form is the name of the file that implements it. */
   id: string
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -16,8 +28,6 @@ export interface Operation {
   /** A short imperative phrase. */
   summary: string
   description: string
-  /** `key`: a customer's key. `operator`: an operator's key. `link`: a signed URL. `none`: open to everyone. */
-  access: 'key' | 'operator' | 'link' | 'none'
   limit?: LimitGroup
   /** The operation creates or charges something, so it accepts `Idempotency-Key` and `dry_run`. */
   creates?: true

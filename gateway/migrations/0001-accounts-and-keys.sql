@@ -41,6 +41,8 @@ create table keys (
   -- Null for operator keys, which belong to the instance.
   account_id uuid references accounts (id),
   kind text not null check (kind in ('payg', 'subscription', 'admin')),
+  -- What an operator key may do. Null for all others.
+  role text check (role in ('read', 'support', 'finance', 'admin')),
   name text not null,
   -- A keyed hash. The secret itself is returned once, when the key is created, and never stored.
   hash bytea not null unique,
@@ -65,7 +67,8 @@ create table keys (
   -- The row holds the previous secret of a rotated key, which gets its own error message after it has expired.
   is_old_secret boolean not null default false,
   created_at timestamptz not null default now(),
-  check ((kind = 'admin') = (account_id is null))
+  check ((kind = 'admin') = (account_id is null)),
+  check ((kind = 'admin') = (role is not null))
 );
 create index keys_by_account on keys (account_id);
 create index keys_by_created_at on keys (created_at desc, id desc);

@@ -35,8 +35,8 @@ create table idempotency_keys (
 create index idempotency_keys_by_fingerprint on idempotency_keys (account_id, fingerprint) where retry is not null;
 create index idempotency_keys_by_expires_at on idempotency_keys (expires_at);
 
--- Changes made by operators. The hash of each entry covers the entry before it, so that a changed or missing entry is
--- detected.
+-- What operators changed, and whose prompts they read. The keyed hash of each entry covers the entry before it, so that a
+-- changed, added or missing entry is detected.
 create table audit_log (
   sequence bigint primary key,
   at timestamptz not null,
@@ -45,11 +45,19 @@ create table audit_log (
   target text,
   before jsonb,
   after jsonb,
-  request_id text not null,
+  -- Null for a command.
+  request_id text,
   hash bytea not null
 );
 create index audit_log_by_target on audit_log (target, sequence desc);
 create index audit_log_by_action on audit_log (action, sequence desc);
+-- Against mistakes: entries are kept forever. The owner of the table can remove the trigger; the hashes show what they did.
+create function refuse_audit_log_change() returns trigger language plpgsql as $$
+begin
+  raise exception 'The audit log is append-only: % is not allowed.', lower(tg_op);
+end $$;
+create trigger audit_log_is_append_only before update or delete or truncate on audit_log
+  for each statement execute function refuse_audit_log_change();
 
 -- Answered requests, for operators. Written in batches after the response.
 create table request_log (

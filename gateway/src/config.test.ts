@@ -9,7 +9,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ConfigError, loadConfig, loadSettings, type Environment } from './config.ts'
 
 const secret = 'a secret of more than thirty-two characters'
-const least = { DATABASE_URL: 'postgres://127.0.0.1/kinora', KEY_HASH_SECRETS: secret, LINK_SECRETS: secret }
+const least = {
+  DATABASE_URL: 'postgres://127.0.0.1/kinora',
+  KEY_HASH_SECRETS: secret,
+  LINK_SECRETS: secret,
+  AUDIT_SECRETS: secret,
+}
 
 let directory: string
 beforeAll(async () => {
@@ -23,7 +28,7 @@ const withFile = async (text: string, environment: Environment = {}) => {
   return () => loadConfig({ ...least, PROVIDERS_FILE: file, ...environment })
 }
 
-test('three settings are enough, and the others have consistent defaults', () => {
+test('four settings are enough, and the others have consistent defaults', () => {
   const config = loadConfig(least)
   expect(config).toMatchObject({
     HOST: '127.0.0.1',
@@ -62,6 +67,7 @@ test('all problems are reported at once, each with the name of its setting', () 
     'DATABASE_URL',
     'KEY_HASH_SECRETS',
     'LINK_SECRETS',
+    'AUDIT_SECRETS',
     'PORT',
     'PUBLIC_URL',
     'LINK_SECONDS',
@@ -89,6 +95,8 @@ test.each([
   ['KEY_HASH_SECRETS', ','],
   ['LINK_SECRETS', ' '],
   ['CREDENTIAL_SECRETS', 'short'],
+  ['AUDIT_SECRETS', 'short'],
+  ['AUDIT_SECRETS', ','],
   ['ADMIN_PORT', '0'],
   ['ADMIN_PORT', '8787'],
 ])('%s=%s is refused', (name, value) => {

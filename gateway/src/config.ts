@@ -219,6 +219,11 @@ export const settings = {
     description:
       'Secrets for encrypting provider credentials that are set with the admin API, newest first. Without one, credentials can only be set in PROVIDERS_FILE.',
   }),
+  AUDIT_SECRETS: setting({
+    read: secrets,
+    description:
+      'Secrets for the hashes of the audit log, newest first. Entries written with an older secret can be verified while it is listed.',
+  }),
   LINK_SECONDS: setting({
     read: integer(60),
     default: '86400',
@@ -597,7 +602,7 @@ export const loadConfig = (environment: Environment = process.env): Config => {
     if (!(error instanceof ConfigFileError)) throw error
     problems.push(...error.problems)
   }
-  for (const name of ['KEY_HASH_SECRETS', 'LINK_SECRETS', 'CREDENTIAL_SECRETS'] as const) {
+  for (const name of ['KEY_HASH_SECRETS', 'LINK_SECRETS', 'AUDIT_SECRETS', 'CREDENTIAL_SECRETS'] as const) {
     const isMissing = values[name]?.length === 0 && name !== 'CREDENTIAL_SECRETS'
     if (isMissing || values[name]?.some((each) => each.reveal().length < 32)) {
       problems.push(

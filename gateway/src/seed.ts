@@ -1,4 +1,8 @@
 /** Creates the first keys: an operator's key, and for development an account with keys of every kind. */
+import type { OperatorRole } from '@kinora/contract/operation'
+
+import { createAuditLog } from './admin/audit-log/audit.ts'
+import { secondsOf } from './admin/unix-time.ts'
 import { findAccountByName, insertAccount, insertKey, type NewKey } from './auth/key-store.ts'
 import { createKeyText, hashKey, hintOf, type KeyKind } from './auth/key-text.ts'
 import { openWallet, postMovements, upsertSubscription } from './billing/ledger/ledger-store.ts'
@@ -37,17 +41,42 @@ const newestSecret = (config: Pick<Config, 'KEY_HASH_SECRETS'>) => {
   return secret
 }
 
+export interface NewOperatorKey {
+  name: string
+  role: OperatorRole
+  /** Undefined for a key that does not expire. */
+  expiresAt: Date | undefined
+  /** The user of the operating system who creates the key, for the audit log. */
+  user: string
+}
+
 /** Creates an operator's key directly in the database. Its text is not stored. */
-export const createAdminKey = (config: SeedSettings, name: string): Promise<string> =>
+export const createOperatorKey = (
+  config: SeedSettings & Pick<Config, 'AUDIT_SECRETS'>,
+  { name, role, expiresAt, user }: NewOperatorKey,
+): Promise<string> =>
   withPostgres(config, async (postgres) => {
+    const { append } = createAuditLog(config.AUDIT_SECRETS)
     const text = createKeyText('admin')
-    await insertKey(postgres, {
-      id: uuidV7(),
-      accountId: null,
-      kind: 'admin',
-      name,
-      hash: hashKey(text, newestSecret(config)),
-      hint: hintOf(text),
+    const id = uuidV7()
+    const key = { kind: 'admin', role, name, hint: hintOf(text) } as const
+    await postgres.transaction(async (database) => {
+      await insertKey(database, {
+        ...key,
+        id,
+        accountId: null,
+        hash: hashKey(text, newestSecret(config)),
+        ...(expiresAt !== undefined && { expiresAt }),
+      })
+      await append(
+        database,
+        { actor: `command line: ${user}`, requestId: null },
+        {
+          action: 'createOperatorKey',
+          target: id,
+          after: { id, ...key, expires_at: expiresAt === undefined ? null : secondsOf(expiresAt) },
+        },
+      )
     })
     return text
   })
@@ -85,7 +114,7 @@ const traits: Record<keyof DevelopmentKeys, Partial<NewKey>> = {
   addressBound: { addresses: [documentationAddress] },
   exhausted: { quotaMicros: 0 },
   limited: { requestsPerMinute: 5 },
-  admin: {},
+  admin: { role: 'admin' },
 }
 
 /** Creates the development account and these keys unless they exist. */

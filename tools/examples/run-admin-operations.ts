@@ -47,7 +47,7 @@ const runKeys = async ({ call }: Recorder, { accountId, keyId }: Customer) => {
   await call('listKeys', { query: { account_id: accountId, limit: '1' } })
   const { key } = await call('rotateKey', { path: { id: keyId }, json: { overlap_seconds: 3600 } })
   await call('deleteKey', { path: { id: (key as { id: string }).id } })
-  await call('createOperatorKey', { json: { name: 'billing' } })
+  await call('createOperatorKey', { json: { name: 'billing', role: 'finance' } })
 }
 
 const runProviders = async ({ call }: Recorder) => {
@@ -71,6 +71,7 @@ const runProviders = async ({ call }: Recorder) => {
 
 const runTasks = async ({ call, callUntil }: Recorder, customer: Customer, tasks: CreatedTasks) => {
   await call('getTask', { path: { id: tasks.completed } })
+  await call('getTaskOrder', { path: { id: tasks.completed } })
   await call('listTasks', { query: { account_id: customer.accountId, status: 'failed', limit: '1' } })
   const retried = await call('retryTask', { path: { id: tasks.cancelled } })
   await call('cancelTask', { path: { id: retried.id } })

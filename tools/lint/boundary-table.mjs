@@ -82,6 +82,7 @@ export const otherZones = {
   'local/src': { imports: [] },
   'cli/src': {
     imports: [
+      '@kinora/contract',
       '@kinora/gateway/main',
       '@kinora/gateway/config',
       '@kinora/gateway/log',

@@ -77,11 +77,11 @@ const operatorOf = (key: KeyRecord, currency: string, address: string): Operator
   }
   if (!isAddressAllowed({ addresses: key.addresses ?? undefined }, address))
     throw new ApiError('ip_not_allowed')
-  if (key.kind !== 'admin')
+  if (key.kind !== 'admin' || key.role === null)
     throw new ApiError('access_denied', { message: "This endpoint requires an operator's key." })
   if (key.isDisabled) throw new ApiError('access_denied', { message: 'This key is disabled.' })
-  const { id: keyId, name, hint, limits } = key
-  return { keyId, name, hint, limits, requestsPerMinute: key.requestsPerMinute ?? undefined, currency }
+  const { id: keyId, name, hint, role, limits } = key
+  return { keyId, name, hint, role, limits, requestsPerMinute: key.requestsPerMinute ?? undefined, currency }
 }
 
 /** Makes the function that turns a request's credentials into its caller, or throws a 401 or 403. */

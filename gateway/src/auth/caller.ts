@@ -1,4 +1,4 @@
-import type { LimitGroup } from '@kinora/contract/operation'
+import type { LimitGroup, OperatorRole } from '@kinora/contract/operation'
 import ipaddr from 'ipaddr.js'
 
 import type { KeyKind } from './key-text.ts'
@@ -26,6 +26,7 @@ export interface Operator {
   keyId: string
   name: string
   hint: string
+  role: OperatorRole
   requestsPerMinute: number | undefined
   limits: Partial<Record<LimitGroup, number>>
   /** ISO 4217 code of every amount of the instance. */

@@ -1,4 +1,4 @@
-import type { LimitGroup } from '@kinora/contract/operation'
+import type { LimitGroup, OperatorRole } from '@kinora/contract/operation'
 
 import type { Database } from '../platform/postgres.ts'
 import type { KeyKind } from './key-text.ts'
@@ -8,6 +8,8 @@ export interface KeyRecord {
   accountId: string | null
   accountStatus: 'active' | 'suspended' | null
   kind: KeyKind
+  /** Null for a customer's key. */
+  role: OperatorRole | null
   name: string
   hint: string
   hash: Buffer
@@ -23,7 +25,7 @@ export interface KeyRecord {
   hasQuota: boolean
 }
 
-const keySelection = `select k.id, k.account_id as "accountId", a.status as "accountStatus", k.kind, k.name, k.hint, k.hash, k.models, k.addresses,
+const keySelection = `select k.id, k.account_id as "accountId", a.status as "accountStatus", k.kind, k.role, k.name, k.hint, k.hash, k.models, k.addresses,
      k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled", k.is_old_secret as "isOldSecret",
      k.requests_per_minute as "requestsPerMinute", k.limits, k.dialect, q.key_id is not null
        or exists (select from key_budgets b where b.key_id = k.id) as "hasQuota"
@@ -62,6 +64,8 @@ export interface NewKey {
   id: string
   accountId: string | null
   kind: KeyKind
+  /** Required for an operator's key. */
+  role?: OperatorRole
   name: string
   hash: Buffer
   hint: string
@@ -76,8 +80,8 @@ export interface NewKey {
 /** Adds a key; an existing hash is left unchanged. */
 export const insertKey = async (database: Database, key: NewKey): Promise<void> => {
   const { rowCount } = await database.query(
-    `insert into keys (id, account_id, kind, name, hash, hint, models, addresses, expires_at, requests_per_minute, limits)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict (hash) do nothing`,
+    `insert into keys (id, account_id, kind, name, hash, hint, models, addresses, expires_at, requests_per_minute, limits, role)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (hash) do nothing`,
     [
       key.id,
       key.accountId,
@@ -90,6 +94,7 @@ export const insertKey = async (database: Database, key: NewKey): Promise<void> 
       key.expiresAt ?? null,
       key.requestsPerMinute ?? null,
       JSON.stringify(key.limits ?? {}),
+      key.role ?? null,
     ],
   )
   if (rowCount === 1 && key.quotaMicros !== undefined) {

@@ -1,6 +1,7 @@
 /** Every operation of the admin API. */
 import { adminOperations } from '@kinora/contract/admin-operations'
 import { adminOpenapi } from '@kinora/contract/openapi'
+import type { Operation } from '@kinora/contract/operation'
 
 import { createAccount } from '../admin/accounts/create-account.ts'
 import { endSubscription } from '../admin/accounts/end-subscription.ts'
@@ -9,6 +10,8 @@ import { getTotalUsage } from '../admin/accounts/get-total-usage.ts'
 import { listAccounts } from '../admin/accounts/list-accounts.ts'
 import { setSubscription } from '../admin/accounts/set-subscription.ts'
 import { updateAccount } from '../admin/accounts/update-account.ts'
+import type { AdminHandler } from '../admin/admin-call.ts'
+import { actorOf, createAuditLog } from '../admin/audit-log/audit.ts'
 import { listAuditEntries } from '../admin/audit-log/list-audit-entries.ts'
 import { verifyAuditLog } from '../admin/audit-log/verify-audit-log.ts'
 import { createKey } from '../admin/keys/create-key.ts'
@@ -43,6 +46,7 @@ import { setProvider } from '../admin/providers/set-provider.ts'
 import { getSettings } from '../admin/settings/get-settings.ts'
 import { updateSettings } from '../admin/settings/update-settings.ts'
 import { cancelTask } from '../admin/tasks/cancel-task.ts'
+import { getTaskOrder } from '../admin/tasks/get-task-order.ts'
 import { getTask } from '../admin/tasks/get-task.ts'
 import { listRequests } from '../admin/tasks/list-requests.ts'
 import { listTasks } from '../admin/tasks/list-tasks.ts'
@@ -77,51 +81,61 @@ export const bindAdmin = (
     charactersLeft: async (ids: string[]) => new Set((await portraitsOf(postgres, ids)).keys()),
   }
   const cancel = { cancelVideo, recordings: transcriptions }
+  const auditLog = createAuditLog(config.AUDIT_SECRETS)
+  const bind = <O extends Operation>(operation: O, handler: AdminHandler<O>) =>
+    bindOperation(server, operation, (call) =>
+      handler({
+        ...call,
+        audit: (within, change) =>
+          auditLog.append(within, { actor: actorOf(call.operator), requestId: call.requestId }, change),
+      }),
+    )
 
-  bindOperation(server, adminOperations.createAccount, createAccount({ postgres }))
-  bindOperation(server, adminOperations.listAccounts, listAccounts({ database }))
-  bindOperation(server, adminOperations.getAccount, getAccount({ database }))
-  bindOperation(server, adminOperations.updateAccount, updateAccount({ postgres, forgetKeys }))
-  bindOperation(server, adminOperations.createPlan, createPlan({ postgres }))
-  bindOperation(server, adminOperations.listPlans, listPlans({ database }))
-  bindOperation(server, adminOperations.getPlan, getPlan({ database }))
-  bindOperation(server, adminOperations.updatePlan, updatePlan({ postgres }))
-  bindOperation(server, adminOperations.deletePlan, deletePlan({ postgres }))
-  bindOperation(server, adminOperations.setSubscription, setSubscription({ postgres }))
-  bindOperation(server, adminOperations.endSubscription, endSubscription({ postgres }))
-  bindOperation(server, adminOperations.createKey, createKey({ postgres, catalog, keySecret }))
-  bindOperation(server, adminOperations.listKeys, listKeys({ database }))
-  bindOperation(server, adminOperations.getKey, getKey({ database }))
-  bindOperation(server, adminOperations.updateKey, updateKey({ postgres, catalog, forgetKeys }))
-  bindOperation(server, adminOperations.rotateKey, rotateKey({ postgres, keySecret, forgetKeys }))
-  bindOperation(server, adminOperations.deleteKey, deleteKey({ postgres, forgetKeys }))
-  bindOperation(server, adminOperations.createOperatorKey, createOperatorKey({ postgres, keySecret }))
-  bindOperation(server, adminOperations.createTopUp, createTopUp({ postgres }))
-  bindOperation(server, adminOperations.createAdjustment, createAdjustment({ postgres }))
-  bindOperation(server, adminOperations.listMovements, listMovements({ database }))
-  bindOperation(server, adminOperations.listLedgerEntries, listLedgerEntries({ database }))
-  bindOperation(server, adminOperations.getLedgerAudit, getLedgerAudit({ postgres }))
-  bindOperation(server, adminOperations.runLedgerAudit, runLedgerAudit({ postgres }))
-  bindOperation(server, adminOperations.listPrices, listPrices({ prices }))
-  bindOperation(server, adminOperations.setPrice, setPrice({ postgres, catalog, prices }))
-  bindOperation(server, adminOperations.listProviders, listProviders(providers))
-  bindOperation(server, adminOperations.getProvider, getProvider(providers))
-  bindOperation(server, adminOperations.setProvider, setProvider(providers))
-  bindOperation(server, adminOperations.deleteProvider, deleteProvider(providers))
-  bindOperation(server, adminOperations.resetProviderHealth, resetProviderHealth(providers))
-  bindOperation(server, adminOperations.getModelRoutes, getModelRoutes(providers))
-  bindOperation(server, adminOperations.setModelRoutes, setModelRoutes(providers))
-  bindOperation(server, adminOperations.deleteModelRoutes, deleteModelRoutes(providers))
-  bindOperation(server, adminOperations.listTasks, listTasks({ postgres }))
-  bindOperation(server, adminOperations.getTask, getTask({ database }))
-  bindOperation(server, adminOperations.retryTask, retryTask(retry))
-  bindOperation(server, adminOperations.cancelTask, cancelTask(cancel))
-  bindOperation(server, adminOperations.listRequests, listRequests({ postgres }))
-  bindOperation(server, adminOperations.getAnyReceipt, getAnyReceipt({ database }))
-  bindOperation(server, adminOperations.getTotalUsage, getTotalUsage({ postgres }))
-  bindOperation(server, adminOperations.listAuditEntries, listAuditEntries({ database }))
-  bindOperation(server, adminOperations.verifyAuditLog, verifyAuditLog({ database }))
-  bindOperation(server, adminOperations.getSettings, getSettings({ database, settings }))
-  bindOperation(server, adminOperations.updateSettings, updateSettings({ postgres, settings }))
-  bindOperation(server, adminOperations.getAdminOpenapi, async () => ({ body: description }))
+  bind(adminOperations.createAccount, createAccount({ postgres }))
+  bind(adminOperations.listAccounts, listAccounts({ database }))
+  bind(adminOperations.getAccount, getAccount({ database }))
+  bind(adminOperations.updateAccount, updateAccount({ postgres, forgetKeys }))
+  bind(adminOperations.createPlan, createPlan({ postgres }))
+  bind(adminOperations.listPlans, listPlans({ database }))
+  bind(adminOperations.getPlan, getPlan({ database }))
+  bind(adminOperations.updatePlan, updatePlan({ postgres }))
+  bind(adminOperations.deletePlan, deletePlan({ postgres }))
+  bind(adminOperations.setSubscription, setSubscription({ postgres }))
+  bind(adminOperations.endSubscription, endSubscription({ postgres }))
+  bind(adminOperations.createKey, createKey({ postgres, catalog, keySecret }))
+  bind(adminOperations.listKeys, listKeys({ database }))
+  bind(adminOperations.getKey, getKey({ database }))
+  bind(adminOperations.updateKey, updateKey({ postgres, catalog, forgetKeys }))
+  bind(adminOperations.rotateKey, rotateKey({ postgres, keySecret, forgetKeys }))
+  bind(adminOperations.deleteKey, deleteKey({ postgres, forgetKeys }))
+  bind(adminOperations.createOperatorKey, createOperatorKey({ postgres, keySecret }))
+  bind(adminOperations.createTopUp, createTopUp({ postgres }))
+  bind(adminOperations.createAdjustment, createAdjustment({ postgres }))
+  bind(adminOperations.listMovements, listMovements({ database }))
+  bind(adminOperations.listLedgerEntries, listLedgerEntries({ database }))
+  bind(adminOperations.getLedgerAudit, getLedgerAudit({ postgres }))
+  bind(adminOperations.runLedgerAudit, runLedgerAudit({ postgres }))
+  bind(adminOperations.listPrices, listPrices({ prices }))
+  bind(adminOperations.setPrice, setPrice({ postgres, catalog, prices }))
+  bind(adminOperations.listProviders, listProviders(providers))
+  bind(adminOperations.getProvider, getProvider(providers))
+  bind(adminOperations.setProvider, setProvider(providers))
+  bind(adminOperations.deleteProvider, deleteProvider(providers))
+  bind(adminOperations.resetProviderHealth, resetProviderHealth(providers))
+  bind(adminOperations.getModelRoutes, getModelRoutes(providers))
+  bind(adminOperations.setModelRoutes, setModelRoutes(providers))
+  bind(adminOperations.deleteModelRoutes, deleteModelRoutes(providers))
+  bind(adminOperations.listTasks, listTasks({ postgres }))
+  bind(adminOperations.getTask, getTask({ database }))
+  bind(adminOperations.getTaskOrder, getTaskOrder({ postgres }))
+  bind(adminOperations.retryTask, retryTask(retry))
+  bind(adminOperations.cancelTask, cancelTask(cancel))
+  bind(adminOperations.listRequests, listRequests({ postgres }))
+  bind(adminOperations.getAnyReceipt, getAnyReceipt({ database }))
+  bind(adminOperations.getTotalUsage, getTotalUsage({ postgres }))
+  bind(adminOperations.listAuditEntries, listAuditEntries({ database }))
+  bind(adminOperations.verifyAuditLog, verifyAuditLog({ database, auditLog }))
+  bind(adminOperations.getSettings, getSettings({ database, settings }))
+  bind(adminOperations.updateSettings, updateSettings({ postgres, settings }))
+  bind(adminOperations.getAdminOpenapi, async () => ({ body: description }))
 }

@@ -15,6 +15,7 @@ import { finishTask } from '../../src/videos/task-store.ts'
 import type { Ending } from '../../src/videos/task.ts'
 
 export const keySecret = 'a secret for hashing keys in tests only'
+export const auditSecret = 'a secret for hashing the audit log in tests'
 export const linkSecret = 'a secret for signing links in tests only'
 
 /** An account with a pay-as-you-go balance, in whole currency units. */
@@ -71,6 +72,7 @@ export const createKey = async (
   await insertKey(postgres, {
     name: 'a key of a test',
     limits: { create: 100_000, read: 100_000, audio: 100_000, chat: 100_000 },
+    ...(kind === 'admin' && { role: 'admin' }),
     ...traits,
     id,
     accountId: kind === 'admin' ? null : accountId,

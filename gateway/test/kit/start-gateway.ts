@@ -10,7 +10,7 @@ import { loadConfig, type Environment } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { wireApi } from '../../src/wiring/api.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
-import { keySecret, linkSecret } from './factories.ts'
+import { auditSecret, keySecret, linkSecret } from './factories.ts'
 
 export interface TestGateway extends AsyncDisposable {
   url: string
@@ -24,6 +24,7 @@ export const testEnvironment = (databaseUrl: string, directory: string): Environ
   DATABASE_URL: databaseUrl,
   KEY_HASH_SECRETS: keySecret,
   LINK_SECRETS: linkSecret,
+  AUDIT_SECRETS: auditSecret,
   MEDIA_DIRECTORY: join(directory, 'media'),
   // Nothing listens there unless a test starts an engine.
   RESTATE_INGRESS_URL: 'http://127.0.0.1:9',

@@ -34,10 +34,12 @@ test.each(closed)('%s requires an operator key', async (_, operation) => {
 
 test('an expired or disabled operator key is refused', async () => {
   const keyWith = (body: object) =>
-    operator.call('createOperatorKey', { body: { name: 'x' } }).then(async ({ key, secret }) => {
-      await operator.call('updateKey', { id: key.id, body })
-      return secret
-    })
+    operator
+      .call('createOperatorKey', { body: { name: 'x', role: 'read' } })
+      .then(async ({ key, secret }) => {
+        await operator.call('updateKey', { id: key.id, body })
+        return secret
+      })
   expectProblem(await send(adminOperations.listPlans, await keyWith({ expires_at: 1 })), 'expired_api_key')
   expectProblem(await send(adminOperations.listPlans, await keyWith({ disabled: true })), 'access_denied')
 })
@@ -52,7 +54,7 @@ test.each(withBody)('%s rejects an invalid body', async (_, operation) => {
 })
 
 test('reads and writes have separate rate limits per key', async () => {
-  const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'slow' } })
+  const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'slow', role: 'admin' } })
   await operator.call('updateKey', { id: key.id, body: { limits: { read: 1, create: 1 } } })
   const read = () => send(adminOperations.listPlans, secret)
   const change = () => send(adminOperations.deletePlan, secret)

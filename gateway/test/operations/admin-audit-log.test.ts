@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { audited, verifyAudit, type Verification } from '../../src/admin/audit-log/audit.ts'
+import { createAuditLog, type Verification } from '../../src/admin/audit-log/audit.ts'
+import type { Database } from '../../src/platform/postgres.ts'
+import { Secret } from '../../src/platform/secret.ts'
 import { expectProblem } from '../kit/answers.ts'
+import { auditSecret } from '../kit/factories.ts'
 import { createOperator, readAll, type Operator } from '../kit/operator.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
@@ -13,6 +16,12 @@ beforeAll(async () => {
   operator = await createOperator(gateway)
 })
 afterAll(() => gateway[Symbol.asyncDispose]())
+
+const auditLog = createAuditLog([new Secret(auditSecret)])
+const by = { actor: 'night shift …', requestId: 'req_of_a_test' }
+/** Only the owner of the table can do this. */
+const allowChanges = (database: Database) =>
+  database.query('alter table audit_log disable trigger audit_log_is_append_only')
 
 const newAccount = (name: string) => operator.call('createAccount', { body: { name } })
 
@@ -102,48 +111,104 @@ describe('verifyAuditLog', () => {
       is_intact: true,
       entries: data[0].sequence,
       broken_at: null,
+      has_known_head: null,
       head: data[0].hash,
     })
   })
 
-  test.each(Object.entries(tamperings))('detects %s', async (name, tampering) => {
-    let found: Verification | undefined
+  test.each([
+    `update audit_log set actor = 'x'`,
+    'delete from audit_log',
+    'truncate audit_log',
+    'truncate audit_log cascade',
+  ])('the database refuses "%s"', async (statement) => {
+    await expect(gateway.database.postgres.query(statement)).rejects.toThrow(/^The audit log is append-only/)
+  })
+
+  test('detects entries removed at the end, if the newest hash is known', async () => {
+    const { head, entries } = await operator.call('verifyAuditLog')
+    await newAccount('later')
+    const known = { query: { known_head: String(head) } }
+    expect(await operator.call('verifyAuditLog', known)).toMatchObject({
+      is_intact: true,
+      has_known_head: true,
+    })
+    await expectUndone(async (database) => {
+      await database.query('delete from audit_log where sequence >= $1', [entries])
+      expect(await auditLog.verify(database)).toMatchObject({ brokenAt: undefined, hasKnownHead: undefined })
+      expect(await auditLog.verify(database, Buffer.from(String(head), 'hex'))).toMatchObject({
+        entries: Number(entries) - 1,
+        hasKnownHead: false,
+      })
+    })
+    const unknown = { query: { known_head: 'ab'.repeat(32) } }
+    expect(await operator.call('verifyAuditLog', unknown)).toMatchObject({
+      is_intact: false,
+      broken_at: null,
+      has_known_head: false,
+    })
+    const refused = await operator.ask('verifyAuditLog', { query: { known_head: 'ab' } })
+    expectProblem(refused, 'invalid_parameter', 'known_head')
+  })
+
+  test('detects entries that were written with another secret', async () => {
+    const { entries } = await operator.call('verifyAuditLog')
+    const forger = createAuditLog([new Secret('a guess of more than thirty-two characters')])
+    await expectUndone(async (database) => {
+      await forger.append(database, by, { action: 'test', target: null })
+      expect(await auditLog.verify(database)).toMatchObject({ brokenAt: Number(entries) + 1 })
+    })
+  })
+
+  test('after a rotation, old entries are verified with the old secret as long as it is listed', async () => {
+    const newer = new Secret('a newer secret of more than thirty-two characters')
+    const both = createAuditLog([newer, new Secret(auditSecret)])
+    await expectUndone(async (database) => {
+      await both.append(database, by, { action: 'test', target: null })
+      expect(await both.verify(database)).toMatchObject({ brokenAt: undefined })
+      expect(await createAuditLog([newer]).verify(database)).toMatchObject({ brokenAt: 1 })
+    })
+  })
+
+  /** Runs the work with write access to the log, and rolls it back. */
+  const expectUndone = async (work: (database: Database) => Promise<void>) => {
     const undone = new Error('everything as it was')
     const tampered = gateway.database.postgres.transaction(async (database) => {
-      await database.query(tampering)
-      await database.query('update audit_log set sequence = -sequence where sequence < -1')
-      found = await verifyAudit(database)
+      await allowChanges(database)
+      await work(database)
       throw undone
     })
     await expect(tampered).rejects.toBe(undone)
+  }
+
+  test.each(Object.entries(tamperings))('detects %s', async (name, tampering) => {
+    let found: Verification | undefined
+    await expectUndone(async (database) => {
+      await database.query(tampering)
+      await database.query('update audit_log set sequence = -sequence where sequence < -1')
+      found = await auditLog.verify(database)
+    })
     expect(found?.brokenAt).toBe(name === 'an entry put in front' ? 1 : 4)
     expect(await operator.call('verifyAuditLog')).toMatchObject({ is_intact: true })
   })
 
   test('reads a long log to its end and finds a changed entry', async () => {
     const { postgres } = gateway.database
-    const call = {
-      operator: {
-        keyId: operator.id,
-        name: 'night shift',
-        hint: '…',
-        limits: {},
-        requestsPerMinute: undefined,
-        currency: 'USD',
-      },
-      requestId: 'req_of_a_test',
-    }
     const { entries } = await operator.call('verifyAuditLog')
     await postgres.transaction(async (database) => {
       for (let index = 0; index < 2_100; index += 1)
-        await audited(database, call, {
+        await auditLog.append(database, by, {
           action: 'test',
           target: null,
           after: { index, text: 'ä\u{1f40b}', rate: 1.5 },
         })
     })
     expect(await operator.call('verifyAuditLog')).toMatchObject({ is_intact: true, entries: entries + 2_100 })
-    await postgres.query(`update audit_log set target = 'x' where sequence = $1`, [entries + 1_900])
+    await postgres.transaction(async (database) => {
+      await allowChanges(database)
+      await database.query(`update audit_log set target = 'x' where sequence = $1`, [entries + 1_900])
+      await database.query('alter table audit_log enable trigger audit_log_is_append_only')
+    })
     expect(await operator.call('verifyAuditLog')).toMatchObject({
       is_intact: false,
       broken_at: entries + 1_900,

@@ -131,7 +131,7 @@ describe('listKeys', () => {
   })
 
   test('includes operator keys and no deleted keys', async () => {
-    const { key } = await operator.call('createOperatorKey', { body: { name: 'day shift' } })
+    const { key } = await operator.call('createOperatorKey', { body: { name: 'day shift', role: 'admin' } })
     const names = async () =>
       (await readAll(operator, 'listKeys', { query: { kind: 'admin' } })).map(({ name }) => name)
     expect(await names()).toContain('day shift')
@@ -255,7 +255,9 @@ describe('rotateKey', () => {
   })
 
   test("an operator's old secret is refused after the overlap", async () => {
-    const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'second' } })
+    const { key, secret } = await operator.call('createOperatorKey', {
+      body: { name: 'second', role: 'admin' },
+    })
     await operator.call('rotateKey', { id: key.id, body: { overlap_seconds: 600 } })
     const list = () => ask(`${gateway.url}/admin/v1/plans`, secret)
     expect((await list()).status).toBe(200)
@@ -277,7 +279,9 @@ describe('rotateKey', () => {
   })
 
   test('an operator key can be rotated', async () => {
-    const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'temp' } })
+    const { key, secret } = await operator.call('createOperatorKey', {
+      body: { name: 'temp', role: 'admin' },
+    })
     const rotated = await operator.call('rotateKey', { id: key.id })
     const list = (text: string) => ask(`${gateway.url}/admin/v1/plans`, text)
     expectProblem(await list(secret), 'invalid_api_key')
@@ -287,16 +291,67 @@ describe('rotateKey', () => {
 
 describe('an operator key', () => {
   test('can use the admin API and cannot create media', async () => {
-    const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'second' } })
+    const { key, secret } = await operator.call('createOperatorKey', {
+      body: { name: 'second', role: 'admin' },
+    })
     expect(secret).toMatch(/^sk-admin-/)
     expect(key).toMatchObject({ kind: 'admin', account_id: null, name: 'second' })
     expect((await ask(`${gateway.url}/admin/v1/accounts`, secret)).status).toBe(200)
     expectProblem(await create(secret), 'access_denied')
     expectProblem(await operator.ask('createOperatorKey'), 'missing_parameter', 'name')
+    const refusal = (body: object) => operator.ask('createOperatorKey', { body: { name: 'x', ...body } })
+    expectProblem(await refusal({}), 'missing_parameter', 'role')
+    expectProblem(await refusal({ role: 'owner' }), 'invalid_parameter', 'role')
+  })
+
+  test('expires after 90 days unless its creator sets another time or none', async () => {
+    const created = async (body: object) =>
+      (await operator.call('createOperatorKey', { body: { name: 'x', role: 'read', ...body } })).key
+    const before = now()
+    const { expires_at: expiresAt } = await created({})
+    expect(expiresAt).toBeGreaterThanOrEqual(before + 90 * 86_400)
+    expect(expiresAt).toBeLessThanOrEqual(now() + 90 * 86_400)
+    expect(await created({ expires_at: before + 60 })).toMatchObject({ expires_at: before + 60 })
+    expect(await created({ expires_at: null })).toMatchObject({ expires_at: null })
+  })
+
+  test('has a role, which applies at once when it is changed; a key of an account has none', async () => {
+    const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'x', role: 'read' } })
+    expect(key).toMatchObject({ role: 'read' })
+    const changed = await createOperator(gateway, { id: key.id, text: secret })
+    const plan = () => ({ body: { name: randomUUID(), cycle_quota_micros: 5, cycle_days: 30 } })
+    expectProblem(await changed.ask('createPlan', plan()), 'access_denied')
+    expect(await operator.call('updateKey', { id: key.id, body: { role: 'finance' } })).toMatchObject({
+      role: 'finance',
+    })
+    expect((await changed.ask('createPlan', plan())).status).toBe(200)
+
+    const ofAccount = await newKey({})
+    expect(ofAccount.key).toMatchObject({ role: null })
+    const refused = await operator.ask('updateKey', { id: ofAccount.key.id, body: { role: 'admin' } })
+    expectProblem(refused, 'invalid_parameter', 'role')
+  })
+
+  test('can be changed, rotated and deleted by the role admin only, also by itself', async () => {
+    const create = async (role: string) => {
+      const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'x', role } })
+      return createOperator(gateway, { id: key.id, text: secret })
+    }
+    const support = await create('support')
+    for (const id of [support.id, (await create('read')).id, operator.id]) {
+      expectProblem(await support.ask('updateKey', { id, body: { role: 'admin' } }), 'access_denied')
+      expectProblem(await support.ask('updateKey', { id, body: { expires_at: null } }), 'access_denied')
+      expectProblem(await support.ask('rotateKey', { id }), 'access_denied')
+      expectProblem(await support.ask('deleteKey', { id }), 'access_denied')
+    }
+    const { key } = await newKey({})
+    expect((await support.ask('rotateKey', { id: key.id })).status).toBe(200)
   })
 
   test('can be limited to addresses and has no spending settings', async () => {
-    const { key, secret } = await operator.call('createOperatorKey', { body: { name: 'far away' } })
+    const { key, secret } = await operator.call('createOperatorKey', {
+      body: { name: 'far away', role: 'admin' },
+    })
     const update = (body: object) => operator.ask('updateKey', { id: key.id, body })
     expectProblem(await update({ quota_micros: 5 }), 'invalid_parameter', 'quota_micros')
     expectProblem(await update({ models: ['vidB-2'] }), 'invalid_parameter', 'models')
@@ -304,17 +359,24 @@ describe('an operator key', () => {
     expectProblem(await ask(`${gateway.url}/admin/v1/accounts`, secret), 'ip_not_allowed')
   })
 
-  test('the last working one cannot be deleted, disabled or set to expire', async () => {
+  test('the last working one with the role admin cannot be deleted, disabled, downgraded or set to expire', async () => {
     await using alone = await startGateway()
     const last = await createOperator(alone)
     const expectStays = async () => {
       expectProblem(await last.ask('deleteKey', { id: last.id }), 'conflict')
       expectProblem(await last.ask('updateKey', { id: last.id, body: { disabled: true } }), 'conflict')
       expectProblem(await last.ask('updateKey', { id: last.id, body: { expires_at: 1 } }), 'conflict')
+      expectProblem(await last.ask('updateKey', { id: last.id, body: { role: 'finance' } }), 'conflict')
       expect((await last.ask('listKeys')).status).toBe(200)
     }
     await expectStays()
-    const { key, secret } = await last.call('createOperatorKey', { body: { name: 'asleep' } })
+    // Neither of these is another working key with the role admin.
+    await last.call('createOperatorKey', { body: { name: 'finance', role: 'finance' } })
+    await last.call('createOperatorKey', { body: { name: 'expired', role: 'admin', expires_at: 1 } })
+    const rotated = await last.call('rotateKey', { id: last.id, body: { overlap_seconds: 3_600 } })
+    expect(rotated.key).toMatchObject({ id: last.id, role: 'admin' })
+    await expectStays()
+    const { key, secret } = await last.call('createOperatorKey', { body: { name: 'asleep', role: 'admin' } })
     await last.call('updateKey', { id: key.id, body: { disabled: true } })
     await expectStays()
     await last.call('updateKey', { id: key.id, body: { disabled: false } })

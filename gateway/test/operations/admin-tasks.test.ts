@@ -92,7 +92,6 @@ describe('search', () => {
       status: 'pending',
       stage: 'accepted',
       progress: 0,
-      prompt: 'A whale',
       error: null,
       hold_micros: expect.any(Number),
       captured_micros: null,
@@ -168,13 +167,13 @@ describe('search', () => {
 })
 
 describe('detail', () => {
-  test('contains the order, price, attempts and events', async () => {
+  test('contains the price, attempts and events, and nothing that the customer sent', async () => {
     const { key } = await account()
     const id = await create(key, { metadata: { project: 'sea' } })
     const { body } = await get(`/${id}`)
+    expect(JSON.stringify(body)).not.toMatch(/whale|sea/)
     expect(body).toMatchObject({
       id,
-      order: { prompt: 'A whale', seconds: 4, size: '480x480', metadata: { project: 'sea' } },
       price: { unit: 'second', quantity: 4, total_micros: body['hold_micros'], currency: 'USD' },
       retried_from: null,
       upstream: null,
@@ -244,7 +243,6 @@ describe('detail', () => {
     const { id } = await recordingAt(gateway.database.postgres, { accountId, keyId: key.id }, new Date())
     expect((await get(`/${id}`)).body).toMatchObject({
       kind: 'transcription',
-      order: { task: 'transcribe' },
       events: [{ kind: 'accepted' }],
     })
   })
@@ -258,6 +256,39 @@ describe('detail', () => {
   })
 })
 
+describe('order', () => {
+  test('contains what the customer sent, and each read is in the audit log', async () => {
+    const { accountId, key } = await account()
+    const id = await create(key, { metadata: { project: 'sea' } })
+    const owner = { accountId, keyId: key.id }
+    const { id: recording } = await recordingAt(gateway.database.postgres, owner, daysAgo(-1))
+    expect((await get(`/${id}/order`)).body).toEqual({
+      id,
+      object: 'task.order',
+      account_id: accountId,
+      prompt: 'A whale',
+      order: expect.objectContaining({ seconds: 4, size: '480x480', metadata: { project: 'sea' } }),
+    })
+    expect((await get(`/${recording}/order`)).body).toMatchObject({
+      prompt: null,
+      order: { task: 'transcribe' },
+    })
+    await get(`/${id}/order`)
+    const read = { action: 'getTaskOrder', before: null, after: { account_id: accountId } }
+    expect(await auditOf(id)).toEqual([read, read])
+    expect(await auditOf(recording)).toEqual([read])
+  })
+
+  test('a task that does not exist, and a role that may not read it, leave no entry', async () => {
+    const { key } = await account()
+    const id = await create(key)
+    const reader = await createKey(gateway.database.postgres, '', { kind: 'admin', role: 'read' })
+    expectProblem(await get('/vidB-2:1767225600-00000000000001/order'), 'task_not_found')
+    expectProblem(await get(`/${id}/order`, reader.text), 'access_denied')
+    expect(await auditOf(id)).toEqual([])
+  })
+})
+
 describe('retry', () => {
   test('creates the same task for the same key, charges it and refers to the failed task', async () => {
     const { accountId, key } = await account()
@@ -267,9 +298,8 @@ describe('retry', () => {
     expect(status).toBe(200)
     expect(body).toMatchObject({ account_id: accountId, key_id: key.id, model: 'vidB-2', status: 'pending' })
     expect(body['id']).not.toBe(id)
-    const detail = await get(`/${String(body['id'])}`)
-    expect(detail.body).toMatchObject({
-      retried_from: id,
+    expect((await get(`/${String(body['id'])}`)).body).toMatchObject({ retried_from: id })
+    expect((await get(`/${String(body['id'])}/order`)).body).toMatchObject({
       order: { prompt: 'A whale', seconds: 4, size: '480x480', metadata: { project: 'sea' } },
     })
     expect(await query('select held_micros from balances where account_id = $1', [accountId])).toEqual([
@@ -343,8 +373,9 @@ describe('retry', () => {
     await fail(id)
     const { body } = await post(`/${id}/retry`)
     expect(body['id']).toEqual(expect.stringContaining(':remix-'))
-    expect((await get(`/${String(body['id'])}`)).body).toMatchObject({
-      retried_from: id,
+    expect((await get(`/${String(body['id'])}`)).body).toMatchObject({ retried_from: id })
+    expect((await get(`/${String(body['id'])}/order`)).body).toMatchObject({
+      prompt: 'At night',
       order: { prompt: 'At night', remixOf: { taskId: source, mediaId } },
     })
     await fail(String(body['id']))

@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 
 import { adminOperations, type AdminOperationId } from '@kinora/contract/admin-operations'
 import type { ErrorCode } from '@kinora/contract/errors'
-import type { Operation } from '@kinora/contract/operation'
+import { operatorRoles, type Operation, type OperatorRole } from '@kinora/contract/operation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { deleteKey } from '../../src/auth/key-store.ts'
@@ -107,7 +107,7 @@ const rows: Record<string, () => Promise<Given>> = {
   updateKey: async () => ({ id: await key(), body: { disabled: true } }),
   rotateKey: async () => ({ id: await key(), body: { overlap_seconds: 60 } }),
   deleteKey: async () => ({ id: await key() }),
-  createOperatorKey: async () => ({ body: { name: 'day shift' } }),
+  createOperatorKey: async () => ({ body: { name: 'day shift', role: 'read' } }),
   createTopUp: async () => ({ id: await account(), body: { amount_micros: 7, reason: 'An invoice' } }),
   createAdjustment: async () => ({ id: await account(), body: { amount_micros: -7, reason: 'A mistake' } }),
   listMovements: async () => ({ id: await account() }),
@@ -127,6 +127,7 @@ const rows: Record<string, () => Promise<Given>> = {
   deleteModelRoutes: async () => ({ id: 'vidB-2' }),
   listTasks: async () => ({}),
   getTask: async () => ({ id: await task() }),
+  getTaskOrder: async () => ({ id: await task() }),
   retryTask: async () => ({ id: await failedTask() }),
   cancelTask: async () => ({ id: await task() }),
   getTotalUsage: async () => ({}),
@@ -169,6 +170,36 @@ describe('is refused without changes for a customer, and succeeds for an operato
     }
     expect(await wholeRecordOf(gateway)).toEqual(before)
     expect((await operator.ask(name, given)).status).toBe(200)
+  })
+})
+
+describe('each role may call exactly the operations that name it', () => {
+  let operators: Record<OperatorRole, Operator>
+  beforeAll(async () => {
+    const { postgres } = gateway.database
+    const withRole = async (role: OperatorRole): Promise<[OperatorRole, Operator]> => [
+      role,
+      await createOperator(gateway, await createKey(postgres, '', { kind: 'admin', role })),
+    ]
+    operators = Object.fromEntries(await Promise.all(operatorRoles.map(withRole))) as typeof operators
+  })
+
+  test.each(closed)('%s', async (name, operation) => {
+    const allowed: readonly string[] = operation.access === 'operator' ? operation.roles : []
+    const given = await givenFor(name)
+    const before = await wholeRecordOf(gateway)
+    for (const role of operatorRoles.filter((each) => !allowed.includes(each))) {
+      const answer = await operators[role].ask(name, given)
+      expectProblem(answer, 'access_denied')
+      const { message } = answer.body['error'] as { message: string }
+      expect(message).toContain(`This key has the role ${role}.`)
+      for (const each of allowed) expect(message).toContain(each)
+    }
+    expect(await wholeRecordOf(gateway)).toEqual(before)
+    for (const role of operatorRoles.filter((each) => allowed.includes(each))) {
+      const { status } = await operators[role].ask(name, await givenFor(name))
+      expect({ role, status }).toEqual({ role, status: 200 })
+    }
   })
 })
 

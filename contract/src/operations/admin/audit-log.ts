@@ -8,29 +8,40 @@ import { pageQuery } from './admin-fields.ts'
 export const AuditEntry = Type.Object({
   sequence: Type.Integer({ description: 'Number of the entry.' }),
   object: ObjectType('audit.entry'),
-  at: Time('When the change was made.'),
-  actor: Type.String({ description: 'Name and hint of the operator key.' }),
+  at: Time('When it happened.'),
+  actor: Type.String({ description: 'Name and hint of the operator key, or the user of the command line.' }),
   action: Type.String({ description: 'Id of the operation.' }),
-  target: Nullable(Type.String({ description: 'Id of the changed resource; null if there is none.' })),
+  target: Nullable(
+    Type.String({ description: 'Id of the changed or read resource; null if there is none.' }),
+  ),
   before: Type.Unknown({ description: 'The resource before the change.' }),
   after: Type.Unknown({ description: 'The resource after the change.' }),
-  request_id: Type.String({ description: 'Id of the request.' }),
-  hash: Type.String({ description: 'Hash of this entry and of the hash of the previous entry.' }),
+  request_id: Nullable(Type.String({ description: 'Id of the request; null for a command.' })),
+  hash: Type.String({ description: 'Keyed hash of this entry and of the hash of the previous entry.' }),
 })
 export type AuditEntry = Static<typeof AuditEntry>
 
 const AuditVerification = Type.Object({
   object: ObjectType('audit.verification'),
-  is_intact: Type.Boolean({ description: 'Whether all hashes are correct.' }),
+  is_intact: Type.Boolean({
+    description: 'Whether all hashes are correct and the log contains `known_head`, if it was given.',
+  }),
   entries: Type.Integer({ description: 'Number of entries that were checked.' }),
   broken_at: Nullable(
     Type.Integer({
       description: 'Number of the first entry with an incorrect hash; null if all are correct.',
     }),
   ),
+  has_known_head: Nullable(
+    Type.Boolean({
+      description:
+        'Whether the log contains the entry with the hash `known_head`. If not, entries were removed at the end, or the log was replaced. Null without `known_head`.',
+    }),
+  ),
   head: Nullable(
     Type.String({
-      description: 'Hash of the newest entry. Store it elsewhere to prove later that the log is unchanged.',
+      description:
+        'Hash of the newest entry. Store it elsewhere and send it later as `known_head` to prove that nothing was removed.',
     }),
   ),
 })
@@ -41,13 +52,14 @@ export const auditLogOperations = {
     method: 'GET',
     path: '/admin/v1/audit-log',
     summary: 'List the audit log',
-    description: 'Lists the changes that operators made, newest first.',
+    description: 'Lists what operators changed, and which prompts they read, newest first.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
     parameters: {
       optionalQuery: {
         ...pageQuery,
         action: Type.String({ description: 'Only this operation.' }),
-        target: Type.String({ description: 'Only changes of this resource.' }),
+        target: Type.String({ description: 'Only entries about this resource.' }),
         ...periodQuery,
       },
     },
@@ -61,7 +73,17 @@ export const auditLogOperations = {
     summary: 'Verify the audit log',
     description: 'Checks the chain of hashes of the audit log to detect tampering.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
+    parameters: {
+      optionalQuery: {
+        known_head: Type.String({
+          pattern: '^[0-9a-f]{64}$',
+          'x-demand': 'a hash of 64 hexadecimal digits in lower case',
+          description: 'The `head` of an earlier verification, which the log must still contain.',
+        }),
+      },
+    },
     answer: { description: 'The result of the verification.', schema: AuditVerification },
-    errors: [],
+    errors: ['invalid_parameter'],
   },
 } as const satisfies Record<string, Operation>

@@ -4,7 +4,7 @@ import { Type, type Static, type TSchema } from 'typebox'
 import { Nullable, ObjectType, optionals, Page, Time } from '../../fields.ts'
 import { mebibyte } from '../../limits.ts'
 import { Currency, Micros, RequestCurrency, RequestMicros } from '../../money.ts'
-import { errorsOfBodies, type Operation } from '../../operation.ts'
+import { errorsOfBodies, operatorRoles, type Operation } from '../../operation.ts'
 import { DeletedResource, Limits, pageQuery, PerMinute, ResourceId, TaskCount } from './admin-fields.ts'
 
 const Budgets = <Schema extends TSchema>(currency: Schema) =>
@@ -58,6 +58,12 @@ const requestKeySettings = {
   currency: RequestCurrency,
 }
 
+const role = Type.String({
+  enum: [...operatorRoles],
+  description:
+    'What an operator key may do: `read` everything except what customers send; `support` also customers, their keys and their tasks; `finance` also money, plans and prices; `admin` everything.',
+})
+
 export const KeyBody = Type.Object({
   kind: Type.String({
     enum: ['payg', 'subscription'],
@@ -65,7 +71,7 @@ export const KeyBody = Type.Object({
   }),
   ...optionals(requestKeySettings).properties,
 })
-export const KeyChange = optionals(requestKeySettings)
+export const KeyChange = optionals({ ...requestKeySettings, role })
 
 export const Key = Type.Object(
   {
@@ -76,6 +82,12 @@ export const Key = Type.Object(
       enum: ['payg', 'subscription', 'admin'],
       description: 'What the key is for: pay-as-you-go, subscription or administration.',
     }),
+    role: Nullable(
+      Type.String({
+        enum: [...operatorRoles],
+        description: 'What an operator key may do; null for a key of an account.',
+      }),
+    ),
     hint: Type.String({ description: 'Last characters of the secret, to tell keys apart.' }),
     ...keySettings,
     budgets: Budgets(Currency),
@@ -106,7 +118,20 @@ export const RotateBody = Type.Object({
   ),
 })
 
-export const OperatorKeyBody = Type.Object({ name: keyName })
+/** How long an operator key is valid if its creator sets no expiry. */
+export const operatorKeyDays = 90
+
+export const OperatorKeyBody = Type.Object({
+  name: keyName,
+  role,
+  expires_at: Type.Optional(
+    Nullable(
+      Time(
+        `When the key expires; null if it does not expire. Without it, the key expires after ${operatorKeyDays} days.`,
+      ),
+    ),
+  ),
+})
 
 const keyId = ResourceId('key')
 
@@ -118,6 +143,7 @@ export const keyOperations = {
     summary: 'Create a key',
     description: 'Creates a key for an account. Store the secret: it is returned only in this response.',
     access: 'operator',
+    roles: ['support', 'admin'],
     parameters: { path: ResourceId('account') },
     body: { form: null, json: [KeyBody], sizeBytesMax: mebibyte },
     answer: { description: 'The created key and its secret.', schema: CreatedKey },
@@ -130,6 +156,7 @@ export const keyOperations = {
     summary: 'List keys',
     description: 'Lists the keys of all accounts and of operators, newest first.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
     parameters: {
       optionalQuery: {
         ...pageQuery,
@@ -150,6 +177,7 @@ export const keyOperations = {
     summary: 'Get a key',
     description: 'Returns a key without its secret.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
     parameters: { path: keyId },
     answer: { description: 'The key.', schema: Key },
     errors: ['resource_not_found'],
@@ -160,8 +188,9 @@ export const keyOperations = {
     path: '/admin/v1/keys/{id}',
     summary: 'Update a key',
     description:
-      'Changes the fields that are present in the body. Use `disabled` to disable or enable a key.',
+      'Changes the fields that are present in the body. Use `disabled` to disable or enable a key. Only the role `admin` may change an operator key.',
     access: 'operator',
+    roles: ['support', 'admin'],
     parameters: { path: keyId },
     body: { form: null, json: [KeyChange], sizeBytesMax: mebibyte },
     answer: { description: 'The updated key.', schema: Key },
@@ -173,8 +202,9 @@ export const keyOperations = {
     path: '/admin/v1/keys/{id}/rotate',
     summary: 'Rotate a key',
     description:
-      'Creates a replacement for a key, with the same settings and a new secret. The old secret expires after `overlap_seconds`.',
+      'Creates a replacement for a key, with the same settings and a new secret. The old secret expires after `overlap_seconds`. Only the role `admin` may rotate an operator key.',
     access: 'operator',
+    roles: ['support', 'admin'],
     parameters: { path: keyId },
     body: { form: null, json: [RotateBody], sizeBytesMax: mebibyte },
     answer: { description: 'The replacement key and its secret.', schema: CreatedKey },
@@ -185,8 +215,10 @@ export const keyOperations = {
     method: 'DELETE',
     path: '/admin/v1/keys/{id}',
     summary: 'Delete a key',
-    description: 'Deletes a key. Requests with it are rejected from now on.',
+    description:
+      'Deletes a key. Requests with it are rejected from now on. Only the role `admin` may delete an operator key.',
     access: 'operator',
+    roles: ['support', 'admin'],
     parameters: { path: keyId },
     answer: { description: 'The key was deleted.', schema: DeletedResource('key') },
     errors: ['resource_not_found', 'conflict'],
@@ -196,8 +228,10 @@ export const keyOperations = {
     method: 'POST',
     path: '/admin/v1/operator-keys',
     summary: 'Create an operator key',
-    description: 'Creates a key for the admin API. Store the secret: it is returned only in this response.',
+    description:
+      'Creates a key for the admin API with a role. Store the secret: it is returned only in this response.',
     access: 'operator',
+    roles: ['admin'],
     body: { form: null, json: [OperatorKeyBody], sizeBytesMax: mebibyte },
     answer: { description: 'The created key and its secret.', schema: CreatedKey },
     errors: [...errorsOfBodies],

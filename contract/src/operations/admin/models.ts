@@ -81,6 +81,7 @@ export const modelOperations = {
     summary: 'Get the routes of a model',
     description: 'Returns the providers that serve a model, in order of priority.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
     parameters: { path: modelId },
     answer: { description: 'The routes.', schema: ModelRoutes },
     errors: ['model_not_found'],
@@ -93,6 +94,7 @@ export const modelOperations = {
     description:
       'Sets the providers that serve a model. The routes take precedence over the providers file and apply without a restart.',
     access: 'operator',
+    roles: ['admin'],
     parameters: { path: modelId },
     body: { form: null, json: [RoutesBody], sizeBytesMax: mebibyte },
     answer: { description: 'The routes.', schema: ModelRoutes },
@@ -105,6 +107,7 @@ export const modelOperations = {
     summary: 'Delete the routes of a model',
     description: 'Deletes the routes that were set with the admin API. The providers file applies again.',
     access: 'operator',
+    roles: ['admin'],
     parameters: { path: modelId },
     answer: { description: 'The routes that apply now.', schema: ModelRoutes },
     errors: ['model_not_found'],

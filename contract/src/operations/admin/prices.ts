@@ -67,6 +67,7 @@ export const priceOperations = {
     summary: 'List prices',
     description: 'Lists the prices in effect. With `all`, also past and future versions.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
     parameters: {
       optionalQuery: {
         ...pageQuery,
@@ -84,6 +85,7 @@ export const priceOperations = {
     summary: 'Set a price',
     description: 'Sets a price from now or from a later time. Existing tasks keep their price.',
     access: 'operator',
+    roles: ['finance', 'admin'],
     body: { form: null, json: [PriceBody], sizeBytesMax: mebibyte },
     answer: { description: 'The price.', schema: PriceVersion },
     errors: [...errorsOfBodies, 'model_not_found'],

@@ -135,6 +135,7 @@ export const providerOperations = {
     summary: 'List providers',
     description: 'Lists providers by name, with their configuration, models, health and load.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
     parameters: { optionalQuery: pageQuery },
     answer: { description: 'A page of providers.', schema: Page(Provider) },
     errors: ['invalid_parameter'],
@@ -146,6 +147,7 @@ export const providerOperations = {
     summary: 'Get a provider',
     description: 'Returns a provider with its configuration, models, health and load.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
     parameters: { path: providerName },
     answer: { description: 'The provider.', schema: Provider },
     errors: ['resource_not_found'],
@@ -158,6 +160,7 @@ export const providerOperations = {
     description:
       'Creates a provider or replaces its configuration. It takes precedence over the providers file and applies without a restart.',
     access: 'operator',
+    roles: ['admin'],
     parameters: { path: providerName },
     body: { form: null, json: [ProviderBody], sizeBytesMax: mebibyte },
     answer: { description: 'The provider.', schema: Provider },
@@ -171,6 +174,7 @@ export const providerOperations = {
     description:
       'Deletes the configuration that was made with the admin API. The provider gets no new jobs and finishes its running ones.',
     access: 'operator',
+    roles: ['admin'],
     parameters: { path: providerName },
     answer: { description: 'The provider was deleted.', schema: DeletedProvider },
     errors: ['resource_not_found', 'conflict'],
@@ -183,6 +187,7 @@ export const providerOperations = {
     description:
       'Closes the circuit breakers of a provider and closes its circuit breakers; a pause that the provider requested with `Retry-After` stays, so that it gets new jobs at once.',
     access: 'operator',
+    roles: ['admin'],
     parameters: { path: providerName },
     answer: { description: 'The models that were reset.', schema: ResetHealth },
     errors: ['resource_not_found'],

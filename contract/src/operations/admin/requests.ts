@@ -40,6 +40,7 @@ export const requestOperations = {
     summary: 'Get usage of all accounts',
     description: 'Sums up the tasks and requests of all accounts that ended in a period, and their cost.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
     parameters: {
       optionalQuery: {
         group_by: Type.String({
@@ -61,6 +62,7 @@ export const requestOperations = {
     summary: 'Search the request log',
     description: 'Lists the requests that match the given filters, newest first.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
     parameters: {
       optionalQuery: {
         ...pageQuery,

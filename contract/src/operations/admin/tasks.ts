@@ -27,7 +27,6 @@ export const AdminTask = Type.Object({
     Type.String({ description: 'Internal stage of a task that has not ended; null once it has ended.' }),
   ),
   progress: Type.Integer({ description: 'Progress in percent.' }),
-  prompt: Nullable(Type.String({ description: 'The prompt; null if there is none.' })),
   error: Nullable(Type.Object(taskErrorFields, { description: 'Why the task failed; null otherwise.' })),
   hold_micros: Micros('Amount held for the task.'),
   captured_micros: Nullable(Micros('Amount charged; null until the task has ended.')),
@@ -101,7 +100,6 @@ const Attempts = Type.Object(
 
 const AdminTaskDetail = Type.Object({
   ...AdminTask.properties,
-  order: Type.Unknown({ description: 'The validated parameters of the task.' }),
   price: { ...PriceLine, description: 'How the price was calculated.' },
   retried_from: Nullable(
     Type.String({ description: 'Id of the failed task that this task retries; null if it is not a retry.' }),
@@ -122,14 +120,25 @@ const AdminTaskDetail = Type.Object({
   ),
 })
 
+/** What the customer sent. It is apart from the task, so that a role can be allowed to read tasks without it. */
+const TaskOrder = Type.Object({
+  id: Type.String({ description: 'Id of the task.' }),
+  object: ObjectType('task.order'),
+  account_id: Type.String({ description: 'Id of the account.' }),
+  prompt: Nullable(Type.String({ description: 'The prompt; null if there is none.' })),
+  order: Type.Unknown({ description: 'The validated parameters of the task.' }),
+})
+
 export const taskOperations = {
   listTasks: {
     id: 'listTasks',
     method: 'GET',
     path: '/admin/v1/tasks',
     summary: 'Search tasks',
-    description: 'Lists the tasks of all accounts that match the given filters, newest first.',
+    description:
+      'Lists the tasks of all accounts that match the given filters, newest first, without their prompts.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
     parameters: {
       optionalQuery: {
         ...pageQuery,
@@ -153,10 +162,24 @@ export const taskOperations = {
     path: '/admin/v1/tasks/{id}',
     summary: 'Get a task with its history',
     description:
-      'Returns a task with its parameters, price and events, and with all attempts to submit it to a provider.',
+      'Returns a task with its price and events, and with all attempts to submit it to a provider. Its prompt and parameters are in the order of the task.',
     access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
     parameters: { path: taskId },
     answer: { description: 'The task.', schema: AdminTaskDetail },
+    errors: ['task_not_found'],
+  },
+  getTaskOrder: {
+    id: 'getTaskOrder',
+    method: 'GET',
+    path: '/admin/v1/tasks/{id}/order',
+    summary: 'Get the prompt and parameters of a task',
+    description:
+      'Returns the prompt and the parameters that the customer sent. Each read is recorded in the audit log.',
+    access: 'operator',
+    roles: ['support', 'admin'],
+    parameters: { path: taskId },
+    answer: { description: 'The order.', schema: TaskOrder },
     errors: ['task_not_found'],
   },
   retryTask: {
@@ -167,6 +190,7 @@ export const taskOperations = {
     description:
       'Creates a new task with the parameters of a failed one. The account is charged as for any task.',
     access: 'operator',
+    roles: ['support', 'admin'],
     parameters: { path: taskId },
     answer: { description: 'The new task.', schema: AdminTask },
     errors: [
@@ -185,6 +209,7 @@ export const taskOperations = {
     summary: 'Cancel a task',
     description: 'Cancels a task that has not ended. Nothing is charged.',
     access: 'operator',
+    roles: ['support', 'admin'],
     parameters: { path: taskId },
     answer: { description: 'The state of the task after the request.', schema: AdminTask },
     errors: ['task_not_found'],

@@ -1,8 +1,7 @@
 import type { Account } from '@kinora/contract/operations/admin/accounts'
 
-import type { Call } from '../../http/call.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { Auditing } from '../admin-call.ts'
 import { givenId, notFound } from '../given-id.ts'
 import { findAccount, lockAccount, type AccountRecord } from './account-store.ts'
 import { presentAccount } from './present-account.ts'
@@ -10,7 +9,7 @@ import { presentAccount } from './present-account.ts'
 /** Changes the account of the path and writes the audit entry, in one transaction; returns the changed account. */
 export const changeOneAccount = async (
   postgres: Postgres,
-  call: Call,
+  call: Auditing,
   action: string,
   change: (database: Database, account: AccountRecord) => Promise<unknown>,
 ): Promise<Account> => {
@@ -22,7 +21,7 @@ export const changeOneAccount = async (
     const changed = await findAccount(database, id)
     if (changed === undefined) throw notFound('account')
     const after = presentAccount(changed, call.operator.currency)
-    await audited(database, call, {
+    await call.audit(database, {
       action,
       target: id,
       before: presentAccount(present, call.operator.currency),

@@ -1,10 +1,9 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 import { AccountBody } from '@kinora/contract/operations/admin/accounts'
 
-import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { notFound } from '../given-id.ts'
 import { readAmounts } from '../read-amounts.ts'
 import { addAccount, findAccount, type AccountSettings } from './account-store.ts'
@@ -21,7 +20,7 @@ const newAccount: Omit<AccountSettings, 'name'> = {
 }
 
 export const createAccount =
-  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.createAccount> =>
+  ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.createAccount> =>
   async (call) => {
     const { name, ...settings } = readAmounts(call, AccountBody)
     const id = uuidV7()
@@ -30,7 +29,7 @@ export const createAccount =
       const added = await findAccount(database, id)
       if (added === undefined) throw notFound('account')
       const after = presentAccount(added, call.operator.currency)
-      await audited(database, call, { action: 'createAccount', target: id, after })
+      await call.audit(database, { action: 'createAccount', target: id, after })
       return after
     })
     return { body: account }

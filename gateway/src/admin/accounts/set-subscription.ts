@@ -3,15 +3,15 @@ import { ApiError } from '@kinora/contract/errors'
 import { SubscriptionBody } from '@kinora/contract/operations/admin/accounts'
 
 import { setSubscription as subscribe } from '../../billing/subscriptions/subscriptions.ts'
-import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { actorOf } from '../audit-log/audit.ts'
 import { uuid } from '../page.ts'
 import { timeOfSeconds } from '../unix-time.ts'
 import { changeOneAccount } from './change-one-account.ts'
 
 export const setSubscription =
-  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.setSubscription> =>
+  ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.setSubscription> =>
   async (call) => {
     const { plan_id: planId, ends_at: endsAt } = call.read(SubscriptionBody)
     if (!uuid.test(planId)) {

@@ -1,8 +1,8 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 import { AccountChange } from '@kinora/contract/operations/admin/accounts'
 
-import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { readAmounts } from '../read-amounts.ts'
 import { changeAccount } from './account-store.ts'
 import { changeOneAccount } from './change-one-account.ts'
@@ -16,7 +16,7 @@ export const updateAccount =
     postgres: Postgres
     /** Cached keys include their account. */
     forgetKeys: () => void
-  }): Handler<typeof adminOperations.updateAccount> =>
+  }): AdminHandler<typeof adminOperations.updateAccount> =>
   async (call) => {
     const given = readAmounts(call, AccountChange)
     const body = await changeOneAccount(postgres, call, 'updateAccount', (database, account) =>

@@ -9,7 +9,8 @@ export interface AuditRecord {
   target: string | null
   before: unknown
   after: unknown
-  requestId: string
+  /** Null for a change that was made on the command line. */
+  requestId: string | null
   hash: Buffer
 }
 

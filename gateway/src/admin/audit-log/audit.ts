@@ -1,21 +1,29 @@
 /**
- * The audit log of operator actions. The hash of an entry covers the entry and the previous hash, so that changing,
- * removing, or moving an entry breaks every later hash. Truncation at the end, or a rewrite of the whole log, can only
- * be detected by comparing with a copy of the newest hash stored elsewhere.
+ * The audit log of operators. The hash of an entry covers the entry and the previous hash, and needs a secret that is not
+ * in the database. So changing, adding, removing, or moving an entry breaks the chain, and write access to the database
+ * is not enough to repair it. Removal at the end can only be detected by comparing with a newest hash stored elsewhere.
  */
-import { createHash } from 'node:crypto'
+import { createHmac, hkdfSync } from 'node:crypto'
 
 import type { Call } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
+import type { Secret } from '../../platform/secret.ts'
+import type { Change } from '../admin-call.ts'
 import { auditRecordsAfter, insertAuditRecord, lockAuditLog, type AuditRecord } from './audit-store.ts'
 
-/** The content of an entry. It must not contain secrets or their hashes. */
-export interface Change {
-  /** The operation's id. */
-  action: string
-  target: string | null
-  before?: unknown
-  after?: unknown
+export interface Verification {
+  entries: number
+  /** The sequence number of the first entry that is missing or whose hash does not match. */
+  brokenAt: number | undefined
+  head: Buffer | undefined
+  /** Whether an entry has the hash that was looked for; undefined if none was. */
+  hasKnownHead: boolean | undefined
+}
+
+export interface AuditLog {
+  /** Appends an entry in the transaction of the change, which it serializes with all others until the commit. */
+  append: (database: Database, by: Pick<AuditRecord, 'actor' | 'requestId'>, change: Change) => Promise<void>
+  verify: (database: Database, knownHead?: Buffer) => Promise<Verification>
 }
 
 const genesisHash = Buffer.alloc(32)
@@ -29,8 +37,8 @@ const canonical = (value: unknown): string => {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`
 }
 
-const hashOf = (previous: Buffer, { at, ...entry }: Omit<AuditRecord, 'hash'>): Buffer =>
-  createHash('sha256')
+const hashOf = (key: Buffer, previous: Buffer, { at, ...entry }: Omit<AuditRecord, 'hash'>): Buffer =>
+  createHmac('sha256', key)
     .update(previous)
     .update(canonical({ ...entry, at: at.toISOString() }))
     .digest()
@@ -39,52 +47,52 @@ const hashOf = (previous: Buffer, { at, ...entry }: Omit<AuditRecord, 'hash'>): 
 const plain = (value: unknown): unknown =>
   value === undefined ? null : (JSON.parse(JSON.stringify(value)) as unknown)
 
-/**
- * Writes an audit entry in the transaction of the change. It serializes transactions from here to their commit, so call
- * it last, except for checks that must see every earlier change.
- */
-export const audited = async (
-  database: Database,
-  { operator, requestId }: Pick<Call, 'operator' | 'requestId'>,
-  { action, target, before, after }: Change,
-): Promise<void> => {
-  const newest = await lockAuditLog(database)
-  const entry = {
-    sequence: (newest?.sequence ?? 0) + 1,
-    at: new Date(),
-    actor: actorOf(operator),
-    action,
-    target,
-    before: plain(before),
-    after: plain(after),
-    requestId,
-  }
-  await insertAuditRecord(database, { ...entry, hash: hashOf(newest?.hash ?? genesisHash, entry) })
-}
-
 /** The name of an operator in logs and movements. */
 export const actorOf = ({ name, hint }: Call['operator']): string => `${name} ${hint}`
 
-export interface Verification {
-  entries: number
-  /** The sequence number of the first entry that is missing or whose hash does not match. */
-  brokenAt: number | undefined
-  head: Buffer | undefined
-}
+/** Writes with the first secret, the newest. Entries that were written with another listed secret stay valid. */
+export const createAuditLog = (secrets: Secret[]): AuditLog => {
+  const keys = secrets.map((secret) =>
+    Buffer.from(hkdfSync('sha256', secret.reveal(), '', 'kinora audit log', 32)),
+  )
+  const [newest] = keys
+  if (newest === undefined) throw new Error('AUDIT_SECRETS must hold at least one secret.')
 
-export const verifyAudit = async (database: Database): Promise<Verification> => {
-  let entries = 0
-  let head: Buffer | undefined
-  for (;;) {
-    // Starts below the first number, to detect entries inserted before it.
-    const after = entries === 0 ? Number.MIN_SAFE_INTEGER : entries
-    const page = await auditRecordsAfter(database, after, entriesPerRead)
-    for (const { hash, ...entry } of page) {
-      const isValid = entry.sequence === entries + 1 && hash.equals(hashOf(head ?? genesisHash, entry))
-      if (!isValid) return { entries, brokenAt: entries + 1, head }
-      entries += 1
-      head = hash
-    }
-    if (page.length < entriesPerRead) return { entries, brokenAt: undefined, head }
+  return {
+    append: async (database, { actor, requestId }, { action, target, before, after }) => {
+      const last = await lockAuditLog(database)
+      const entry = {
+        sequence: (last?.sequence ?? 0) + 1,
+        at: new Date(),
+        actor,
+        action,
+        target,
+        before: plain(before),
+        after: plain(after),
+        requestId,
+      }
+      await insertAuditRecord(database, { ...entry, hash: hashOf(newest, last?.hash ?? genesisHash, entry) })
+    },
+
+    verify: async (database, knownHead) => {
+      let entries = 0
+      let head: Buffer | undefined
+      let hasKnownHead = knownHead === undefined ? undefined : false
+      for (;;) {
+        // Starts below the first number, to detect entries inserted before it.
+        const after = entries === 0 ? Number.MIN_SAFE_INTEGER : entries
+        const page = await auditRecordsAfter(database, after, entriesPerRead)
+        for (const { hash, ...entry } of page) {
+          const previous = head ?? genesisHash
+          const isValid =
+            entry.sequence === entries + 1 && keys.some((key) => hash.equals(hashOf(key, previous, entry)))
+          if (!isValid) return { entries, brokenAt: entries + 1, head, hasKnownHead }
+          entries += 1
+          head = hash
+          if (knownHead?.equals(hash) === true) hasKnownHead = true
+        }
+        if (page.length < entriesPerRead) return { entries, brokenAt: undefined, head, hasKnownHead }
+      }
+    },
   }
 }

@@ -1,11 +1,10 @@
 import type { Key } from '@kinora/contract/operations/admin/keys'
 
 import { setKeyLimits } from '../../billing/spending/spending-store.ts'
-import type { Call } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Secret } from '../../platform/secret.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { Auditing } from '../admin-call.ts'
 import { notFound } from '../given-id.ts'
 import { addKey, findKeyRecord, type KeyRecord, type KeySettings } from './key-record-store.ts'
 import { newSecret } from './new-secret.ts'
@@ -13,6 +12,7 @@ import { presentKey } from './present-key.ts'
 
 export const newKeySettings: KeySettings = {
   name: '',
+  role: null,
   models: null,
   addresses: null,
   expiresAt: null,
@@ -31,7 +31,7 @@ export interface NewKey extends Pick<KeyRecord, 'accountId' | 'kind'> {
 /** Adds a key and writes the audit entry. The secret is only in the response. */
 export const addOneKey = async (
   database: Database,
-  call: Call,
+  call: Auditing,
   action: string,
   { accountId, kind, settings, spending }: NewKey,
   keySecret: Secret,
@@ -43,6 +43,6 @@ export const addOneKey = async (
   const added = await findKeyRecord(database, id)
   if (added === undefined) throw notFound('key')
   const key = presentKey(added, call.operator.currency)
-  await audited(database, call, { action, target: id, after: key })
+  await call.audit(database, { action, target: id, after: key })
   return { key, secret: text }
 }

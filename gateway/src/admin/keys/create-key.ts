@@ -2,11 +2,11 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 import { KeyBody } from '@kinora/contract/operations/admin/keys'
 
 import type { KeyKind } from '../../auth/key-text.ts'
-import type { Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { Secret } from '../../platform/secret.ts'
 import { findAccount } from '../accounts/account-store.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { givenId, notFound } from '../given-id.ts'
 import { readAmounts } from '../read-amounts.ts'
 import { addOneKey, newKeySettings } from './add-one-key.ts'
@@ -21,7 +21,7 @@ export const createKey =
     postgres: Postgres
     catalog: Catalog
     keySecret: Secret
-  }): Handler<typeof adminOperations.createKey> =>
+  }): AdminHandler<typeof adminOperations.createKey> =>
   async (call) => {
     const accountId = givenId(call, 'account')
     const { kind, ...given } = readAmounts(call, KeyBody)

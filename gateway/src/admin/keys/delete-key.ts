@@ -1,11 +1,11 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 
 import { deleteKey as markKeyDeleted } from '../../auth/key-store.ts'
-import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { givenId, notFound } from '../given-id.ts'
-import { assertOperatorLeft } from './assert-operator-left.ts'
+import { assertAdminLeft } from './assert-admin-left.ts'
+import { assertMayManage } from './assert-may-manage.ts'
 import { lockKeyRecord } from './key-record-store.ts'
 import { presentKey } from './present-key.ts'
 
@@ -16,19 +16,20 @@ export const deleteKey =
   }: {
     postgres: Postgres
     forgetKeys: () => void
-  }): Handler<typeof adminOperations.deleteKey> =>
+  }): AdminHandler<typeof adminOperations.deleteKey> =>
   async (call) => {
     const id = givenId(call, 'key')
     await postgres.transaction(async (database) => {
       const key = await lockKeyRecord(database, id)
       if (key === undefined) throw notFound('key')
+      assertMayManage(call.operator, key)
       await markKeyDeleted(database, id)
-      await audited(database, call, {
+      await call.audit(database, {
         action: 'deleteKey',
         target: id,
         before: presentKey(key, call.operator.currency),
       })
-      if (key.kind === 'admin') await assertOperatorLeft(database)
+      if (key.kind === 'admin') await assertAdminLeft(database)
     })
     forgetKeys()
     return { body: { id, deleted: true } }

@@ -1,4 +1,4 @@
-import type { LimitGroup } from '@kinora/contract/operation'
+import type { LimitGroup, OperatorRole } from '@kinora/contract/operation'
 
 import type { KeyKind } from '../../auth/key-text.ts'
 import type { Period } from '../../billing/money/period.ts'
@@ -8,6 +8,8 @@ import { filter, microsecondsOf, timeOf } from '../filter.ts'
 /** The settings of a key, without its spending limits. */
 export interface KeySettings {
   name: string
+  /** Null for a key of an account. */
+  role: OperatorRole | null
   models: string[] | null
   addresses: string[] | null
   expiresAt: Date | null
@@ -38,7 +40,7 @@ export interface KeyRecord extends KeySettings {
 }
 
 const keysWhere = (where: string) =>
-  `select k.id, k.account_id as "accountId", k.kind, k.name, k.hint, k.models, k.addresses,
+  `select k.id, k.account_id as "accountId", k.kind, k.role, k.name, k.hint, k.models, k.addresses,
           k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled",
           k.requests_per_minute as "requestsPerMinute", k.limits, k.concurrency, k.dialect,
           q.quota_micros as "quotaMicros", coalesce(q.used_micros, 0) as "usedMicros", b.budgets,
@@ -99,6 +101,7 @@ const valuesOf = (id: string, key: KeySettings) => [
   JSON.stringify(key.limits),
   key.concurrency,
   key.dialect,
+  key.role,
 ]
 
 export const addKey = async (
@@ -115,8 +118,8 @@ export const addKey = async (
 ): Promise<void> => {
   await database.query(
     `insert into keys (id, name, models, addresses, expires_at, disabled_at, requests_per_minute, limits, concurrency,
-                       dialect, account_id, kind, hash, hint, is_old_secret)
-     values ($1, $2, $3, $4, $5, case when $6::boolean then now() end, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+                       dialect, role, account_id, kind, hash, hint, is_old_secret)
+     values ($1, $2, $3, $4, $5, case when $6::boolean then now() end, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
     [...valuesOf(id, settings), accountId, kind, hash, hint, isOldSecret],
   )
 }
@@ -126,7 +129,7 @@ export const changeKey = async (database: Database, id: string, settings: KeySet
   await database.query(
     `update keys set name = $2, models = $3, addresses = $4, expires_at = $5,
                      disabled_at = case when $6::boolean then coalesce(disabled_at, now()) end,
-                     requests_per_minute = $7, limits = $8, concurrency = $9, dialect = $10
+                     requests_per_minute = $7, limits = $8, concurrency = $9, dialect = $10, role = $11
       where id = $1`,
     valuesOf(id, settings),
   )
@@ -148,11 +151,11 @@ export const changeSecret = async (
   return before.hash
 }
 
-/** Whether any operator key works. */
-export const isAnyOperatorLeft = async (database: Database): Promise<boolean> => {
+/** Whether any operator key with the role `admin` works. The old secret of a rotated key soon expires. */
+export const isAnyAdminLeft = async (database: Database): Promise<boolean> => {
   const { rows } = await database.query<{ isLeft: boolean }>(
-    `select exists (select from keys where kind = 'admin' and deleted_at is null and disabled_at is null
-                       and (expires_at is null or expires_at > now())) as "isLeft"`,
+    `select exists (select from keys where role = 'admin' and deleted_at is null and disabled_at is null
+                       and not is_old_secret and (expires_at is null or expires_at > now())) as "isLeft"`,
   )
   return rows[0]?.isLeft === true
 }

@@ -8,6 +8,7 @@ export const presentKey = (key: KeyRecord, currency: string): Key => ({
   object: 'key',
   account_id: key.accountId,
   kind: key.kind,
+  role: key.role,
   hint: key.hint,
   name: key.name,
   models: key.models,

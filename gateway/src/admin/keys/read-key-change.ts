@@ -1,4 +1,5 @@
 import { ApiError } from '@kinora/contract/errors'
+import type { OperatorRole } from '@kinora/contract/operation'
 import type { KeyChange } from '@kinora/contract/operations/admin/keys'
 import type { Static } from 'typebox'
 
@@ -6,7 +7,7 @@ import { isAddressRange } from '../../auth/caller.ts'
 import type { Period } from '../../billing/money/period.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { timeOfSeconds } from '../unix-time.ts'
-import type { KeyBudget, KeySettings } from './key-record-store.ts'
+import type { KeyBudget, KeyRecord, KeySettings } from './key-record-store.ts'
 
 type GivenKey = Static<typeof KeyChange>
 
@@ -41,6 +42,7 @@ export const readKeyChange = (present: KeySettings, given: GivenKey, catalog: Ca
   if (given.addresses) assertAddresses(given.addresses)
   return {
     name: given.name ?? present.name,
+    role: (given.role as OperatorRole | undefined) ?? present.role,
     models: given.models === undefined ? present.models : given.models,
     addresses: given.addresses === undefined ? present.addresses : given.addresses,
     expiresAt: expiryOf(given, present.expiresAt),
@@ -69,8 +71,12 @@ export const readSpendingLimits = (
 
 const ofCustomersOnly = ['models', 'quota_micros', 'budgets', 'concurrency', 'dialect'] as const
 
-/** Operator keys cannot create or spend, so limits on that are rejected. */
-export const assertFitsOperator = (given: GivenKey): void => {
+/** Operator keys cannot create or spend, so limits on that are rejected. A role is rejected for any other key. */
+export const assertFits = ({ kind }: Pick<KeyRecord, 'kind'>, given: GivenKey): void => {
+  if (kind !== 'admin') {
+    if (given.role !== undefined) throw refuse('role', "'role' can only be set for an operator key.")
+    return
+  }
   for (const name of ofCustomersOnly) {
     if (given[name] !== undefined) throw refuse(name, `'${name}' cannot be set for an operator key.`)
   }

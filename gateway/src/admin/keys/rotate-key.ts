@@ -2,12 +2,12 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 import { RotateBody } from '@kinora/contract/operations/admin/keys'
 
 import { setKeyLimits } from '../../billing/spending/spending-store.ts'
-import type { Handler } from '../../http/call.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { Secret } from '../../platform/secret.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { givenId, notFound } from '../given-id.ts'
+import { assertMayManage } from './assert-may-manage.ts'
 import { addKey, changeSecret, findKeyRecord, lockKeyRecord, type KeyRecord } from './key-record-store.ts'
 import { newSecret } from './new-secret.ts'
 import { presentKey } from './present-key.ts'
@@ -43,13 +43,14 @@ export const rotateKey =
     postgres: Postgres
     keySecret: Secret
     forgetKeys: () => void
-  }): Handler<typeof adminOperations.rotateKey> =>
+  }): AdminHandler<typeof adminOperations.rotateKey> =>
   async (call) => {
     const id = givenId(call, 'key')
     const { overlap_seconds: overlapSeconds = 0 } = call.read(RotateBody)
     const body = await postgres.transaction(async (database) => {
       const present = await lockKeyRecord(database, id)
       if (present === undefined) throw notFound('key')
+      assertMayManage(call.operator, present)
       const { text, hash, hint } = newSecret(present.kind, keySecret)
       const oldHash = await changeSecret(database, id, { hash, hint })
       const oldKeyId =
@@ -57,7 +58,7 @@ export const rotateKey =
       const changed = await findKeyRecord(database, id)
       if (changed === undefined) throw notFound('key')
       const key = presentKey(changed, call.operator.currency)
-      await audited(database, call, {
+      await call.audit(database, {
         action: 'rotateKey',
         target: id,
         before: presentKey(present, call.operator.currency),

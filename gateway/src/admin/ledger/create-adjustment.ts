@@ -3,13 +3,13 @@ import { ApiError } from '@kinora/contract/errors'
 import { AdjustmentBody } from '@kinora/contract/operations/admin/ledger'
 
 import { adjust } from '../../billing/ledger/movements.ts'
-import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { readAmounts } from '../read-amounts.ts'
 import { makeMovement } from './make-movement.ts'
 
 export const createAdjustment =
-  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.createAdjustment> =>
+  ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.createAdjustment> =>
   async (call) => {
     const given = readAmounts(call, AdjustmentBody)
     if (given.amount_micros === 0) {

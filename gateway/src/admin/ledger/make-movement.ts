@@ -3,10 +3,10 @@ import type { Static } from 'typebox'
 
 import type { MovementMade, OperatorOrder } from '../../billing/ledger/movements.ts'
 import type { Wallet } from '../../billing/money/money.ts'
-import type { Call } from '../../http/call.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { findAccount } from '../accounts/account-store.ts'
-import { actorOf, audited } from '../audit-log/audit.ts'
+import type { Auditing } from '../admin-call.ts'
+import { actorOf } from '../audit-log/audit.ts'
 import { givenId, notFound } from '../given-id.ts'
 import { presentMovement } from './present-movement.ts'
 
@@ -23,7 +23,7 @@ const presentMade = ({ movement, balance }: MovementMade, currency: string): Cre
 /** Makes a movement for the account of the path. A repeated one moves no money and writes no audit entry. */
 export const makeMovement = async (
   postgres: Postgres,
-  call: Call,
+  call: Auditing,
   action: string,
   given: Static<typeof AdjustmentBody>,
   move: (database: Database, order: OperatorOrder) => Promise<MovementMade>,
@@ -41,7 +41,7 @@ export const makeMovement = async (
       reference: given.reference,
     })
     const after = presentMade(made, call.operator.currency)
-    if (!made.isRepeat) await audited(database, call, { action, target: accountId, after })
+    if (!made.isRepeat) await call.audit(database, { action, target: accountId, after })
     return after
   })
 }

@@ -1,6 +1,5 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 
-import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import {
   listModelRecords,
@@ -8,13 +7,13 @@ import {
   removeModelRecord,
   writeModelRecord,
 } from '../../provider-config/provider-config-store.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { viewRoutes, type RouteDependencies } from './view-routes.ts'
 
 export const deleteModelRoutes =
   (
     dependencies: RouteDependencies & { postgres: Postgres },
-  ): Handler<typeof adminOperations.deleteModelRoutes> =>
+  ): AdminHandler<typeof adminOperations.deleteModelRoutes> =>
   async (call) => {
     const { postgres, catalog } = dependencies
     const model = catalog.find(call.path.id)
@@ -24,7 +23,7 @@ export const deleteModelRoutes =
       if (routes === undefined) return
       if (Object.keys(rest).length === 0) await removeModelRecord(database, model.id)
       else await writeModelRecord(database, model.id, rest)
-      await audited(database, call, { action: 'deleteModelRoutes', target: model.id, before: routes })
+      await call.audit(database, { action: 'deleteModelRoutes', target: model.id, before: routes })
     })
     return { body: await viewRoutes(postgres, model, dependencies) }
   }

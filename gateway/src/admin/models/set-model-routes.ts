@@ -2,7 +2,6 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 import { RoutesBody } from '@kinora/contract/operations/admin/models'
 
-import type { Handler } from '../../http/call.ts'
 import { knownModels } from '../../models/catalog.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { parseModelConfig } from '../../provider-config/model-config.ts'
@@ -13,7 +12,7 @@ import {
   writeModelRecord,
 } from '../../provider-config/provider-config-store.ts'
 import { formatPath, type RawConfig } from '../../provider-config/validate-config.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { viewRoutes, type RouteDependencies } from './view-routes.ts'
 
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
@@ -29,7 +28,7 @@ const currentProviders = async (database: Database, { liveConfig }: RouteDepende
 export const setModelRoutes =
   (
     dependencies: RouteDependencies & { postgres: Postgres },
-  ): Handler<typeof adminOperations.setModelRoutes> =>
+  ): AdminHandler<typeof adminOperations.setModelRoutes> =>
   async (call) => {
     const { postgres, catalog } = dependencies
     const model = catalog.find(call.path.id)
@@ -51,7 +50,7 @@ export const setModelRoutes =
       }
       const earlier: RawConfig = (await listModelRecords(database))[model.id] ?? {}
       await writeModelRecord(database, model.id, { ...earlier, routes })
-      await audited(database, call, {
+      await call.audit(database, {
         action: 'setModelRoutes',
         target: model.id,
         before: earlier['routes'],

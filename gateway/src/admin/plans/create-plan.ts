@@ -1,17 +1,16 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 import { PlanBody } from '@kinora/contract/operations/admin/plans'
 
-import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { notFound } from '../given-id.ts'
 import { readAmounts } from '../read-amounts.ts'
 import { addPlan, findPlan } from './plan-store.ts'
 import { nameTaken, presentPlan } from './present-plan.ts'
 
 export const createPlan =
-  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.createPlan> =>
+  ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.createPlan> =>
   async (call) => {
     const given = readAmounts(call, PlanBody)
     const id = uuidV7()
@@ -25,7 +24,7 @@ export const createPlan =
       const added = await findPlan(database, id)
       if (added === undefined) throw notFound('plan')
       const after = presentPlan(added, call.operator.currency)
-      await audited(database, call, { action: 'createPlan', target: id, after })
+      await call.audit(database, { action: 'createPlan', target: id, after })
       return after
     })
     return { body: plan }

@@ -1,15 +1,14 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 
-import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { givenId, notFound } from '../given-id.ts'
 import { lockPlan, removePlan } from './plan-store.ts'
 import { presentPlan } from './present-plan.ts'
 
 export const deletePlan =
-  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.deletePlan> =>
+  ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.deletePlan> =>
   async (call) => {
     const id = givenId(call, 'plan')
     await postgres.transaction(async (database) => {
@@ -21,7 +20,7 @@ export const deletePlan =
         })
       }
       await removePlan(database, id)
-      await audited(database, call, {
+      await call.audit(database, {
         action: 'deletePlan',
         target: id,
         before: presentPlan(plan, call.operator.currency),

@@ -1,16 +1,15 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 import { PlanChange } from '@kinora/contract/operations/admin/plans'
 
-import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { givenId, notFound } from '../given-id.ts'
 import { readAmounts } from '../read-amounts.ts'
 import { changePlan, findPlan, lockPlan } from './plan-store.ts'
 import { nameTaken, presentPlan } from './present-plan.ts'
 
 export const updatePlan =
-  ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.updatePlan> =>
+  ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.updatePlan> =>
   async (call) => {
     const id = givenId(call, 'plan')
     const given = readAmounts(call, PlanChange)
@@ -26,7 +25,7 @@ export const updatePlan =
       const changed = await findPlan(database, id)
       if (changed === undefined) throw notFound('plan')
       const after = presentPlan(changed, call.operator.currency)
-      await audited(database, call, {
+      await call.audit(database, {
         action: 'updatePlan',
         target: id,
         before: presentPlan(present, call.operator.currency),

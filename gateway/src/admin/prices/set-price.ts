@@ -4,12 +4,12 @@ import { PriceBody } from '@kinora/contract/operations/admin/prices'
 
 import { unitsOf, type PriceList } from '../../billing/prices/price-list.ts'
 import { insertPrice } from '../../billing/prices/price-store.ts'
-import type { Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import type { ModelConfig } from '../../models/model.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
-import { actorOf, audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
+import { actorOf } from '../audit-log/audit.ts'
 import { readAmounts } from '../read-amounts.ts'
 import { timeOfSeconds } from '../unix-time.ts'
 import { presentPrice } from './present-price.ts'
@@ -59,7 +59,7 @@ export const setPrice =
     postgres: Postgres
     catalog: Catalog
     prices: PriceList
-  }): Handler<typeof adminOperations.setPrice> =>
+  }): AdminHandler<typeof adminOperations.setPrice> =>
   async (call) => {
     const given = readAmounts(call, PriceBody)
     const entry = catalog.find(given.model)
@@ -75,7 +75,7 @@ export const setPrice =
     const body = await postgres.transaction(async (database) => {
       const set = await insertPrice(database, price)
       const after = presentPrice({ ...set, source: 'operator' }, call.operator.currency)
-      await audited(database, call, { action: 'setPrice', target: entry.id, after })
+      await call.audit(database, { action: 'setPrice', target: entry.id, after })
       return after
     })
     await prices.refresh()

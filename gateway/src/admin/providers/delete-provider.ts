@@ -1,7 +1,6 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 
-import type { Handler } from '../../http/call.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { routedProviders } from '../../provider-config/model-config.ts'
 import {
@@ -11,7 +10,7 @@ import {
   lockProviderConfig,
   removeProviderRecord,
 } from '../../provider-config/provider-config-store.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { presentProviderConfig } from './present-provider.ts'
 import { readProviderLoads } from './provider-load-store.ts'
 import { noProvider, type ProviderDependencies } from './view-providers.ts'
@@ -32,7 +31,7 @@ export const deleteProvider =
     postgres,
     liveConfig,
     parseConfig,
-  }: ProviderDependencies & { postgres: Postgres }): Handler<typeof adminOperations.deleteProvider> =>
+  }: ProviderDependencies & { postgres: Postgres }): AdminHandler<typeof adminOperations.deleteProvider> =>
   async (call) => {
     const name = call.path.name
     const isOfFile = liveConfig.fileConfig().providers.some((each) => each.name === name)
@@ -52,7 +51,7 @@ export const deleteProvider =
       }
       const load = (await readProviderLoads(database)).get(name)
       const { config } = parseConfig(name, record.config)
-      await audited(database, call, {
+      await call.audit(database, {
         action: 'deleteProvider',
         target: name,
         before: config === undefined ? record.config : presentProviderConfig(config, record.credentialHint),

@@ -1,7 +1,6 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 
-import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { Secret } from '../../platform/secret.ts'
 import type { ProviderConfig } from '../../provider-config/config.ts'
@@ -12,7 +11,7 @@ import {
   type ProviderRecord,
 } from '../../provider-config/provider-config-store.ts'
 import { sealCredential } from '../../provider-config/sealed-credential.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { credentialHintOf, presentProviderConfig } from './present-provider.ts'
 import { readProviderBody } from './read-provider-body.ts'
 import { refuseConfig } from './refuse-config.ts'
@@ -47,7 +46,7 @@ const assertSameOrigin = (earlier: ProviderConfig | undefined, { baseUrl }: Prov
 export const setProvider =
   (
     dependencies: ProviderDependencies & { postgres: Postgres },
-  ): Handler<typeof adminOperations.setProvider> =>
+  ): AdminHandler<typeof adminOperations.setProvider> =>
   async (call) => {
     const { postgres, liveConfig, credentialSecrets, parseConfig } = dependencies
     const name = call.path.name
@@ -73,7 +72,7 @@ export const setProvider =
       const { credential, credentialHint } = keyFor(record, inFile)
       await writeProviderRecord(database, { name, config: raw, credential, credentialHint })
       const earlier = record === undefined ? inFile : parseConfig(name, record.config).config
-      await audited(database, call, {
+      await call.audit(database, {
         action: 'setProvider',
         target: name,
         before: earlier && presentProviderConfig(earlier, record?.credentialHint ?? null),

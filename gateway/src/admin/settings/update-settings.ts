@@ -2,7 +2,6 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 import { SettingsChange } from '@kinora/contract/operations/admin/settings'
 import type { Static } from 'typebox'
 
-import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import {
   lockSettings,
@@ -10,7 +9,7 @@ import {
   type SettingsChange as Change,
 } from '../../settings/instance-settings-store.ts'
 import { mergeChanges, type InstanceSettings } from '../../settings/instance-settings.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { presentSettings } from './present-settings.ts'
 
 const changeOf = (given: Static<typeof SettingsChange>): Change => ({
@@ -34,7 +33,7 @@ export const updateSettings =
   }: {
     postgres: Postgres
     settings: InstanceSettings
-  }): Handler<typeof adminOperations.updateSettings> =>
+  }): AdminHandler<typeof adminOperations.updateSettings> =>
   async (call) => {
     const change = changeOf(call.read(SettingsChange))
     const body = await postgres.transaction(async (database) => {
@@ -43,7 +42,7 @@ export const updateSettings =
       await writeSettings(database, changed)
       const after = presentSettings(settings.merged(changed))
       const before = presentSettings(settings.merged(present))
-      await audited(database, call, { action: 'updateSettings', target: null, before, after })
+      await call.audit(database, { action: 'updateSettings', target: null, before, after })
       return after
     })
     await settings.refresh()

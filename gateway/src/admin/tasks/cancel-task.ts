@@ -1,6 +1,5 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 
-import type { Handler } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
 import {
   settleTranscription,
@@ -8,7 +7,7 @@ import {
 } from '../../transcription-tasks/lifecycle/settle-transcription.ts'
 import { failed } from '../../transcription-tasks/transcription-task.ts'
 import type { CancelTask } from '../../videos/api/cancel-video.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { presentTask } from './present-task.ts'
 import { readAnyTask } from './read-any-task.ts'
 
@@ -20,12 +19,12 @@ export const cancelTask =
   }: {
     cancelVideo: CancelTask
     recordings: SettleDependencies
-  }): Handler<typeof adminOperations.cancelTask> =>
+  }): AdminHandler<typeof adminOperations.cancelTask> =>
   async (call) => {
     const { postgres } = recordings
     const { id, kind, accountId, state, finishedAt } = await readAnyTask(postgres, call.path.id)
     const noteDown = (database: Database) =>
-      audited(database, call, {
+      call.audit(database, {
         action: 'cancelTask',
         target: id,
         before: { status: state },

@@ -55,7 +55,6 @@ export const getTask =
     return {
       body: {
         ...presentTask(task, currency),
-        order,
         price: priceLine(price, currency),
         retried_from: typeof retriedFrom === 'string' ? retriedFrom : null,
         upstream,

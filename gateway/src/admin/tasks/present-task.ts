@@ -14,7 +14,6 @@ export const presentTask = (task: TaskRecord, currency: string): AdminTask => ({
   status: task.state,
   stage: task.stage,
   progress: task.progress,
-  prompt: task.prompt,
   error: task.errorCode === null ? null : { code: task.errorCode, message: task.errorMessage ?? '' },
   hold_micros: task.holdMicros,
   captured_micros: task.capturedMicros,

@@ -8,7 +8,6 @@ import { ApiError } from '@kinora/contract/errors'
 import { callerOf } from '../../auth/authenticate.ts'
 import type { Caller } from '../../auth/caller.ts'
 import { findKeyById } from '../../auth/key-store.ts'
-import type { Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { chooseModel } from '../../models/choose-model.ts'
 import type { Database } from '../../platform/postgres.ts'
@@ -17,7 +16,7 @@ import { mediaIdOf } from '../../videos/api/source-task.ts'
 import type { AdmitVideo } from '../../videos/queue/admit-video.ts'
 import { findTask } from '../../videos/task-store.ts'
 import type { VideoOrder, VideoTask } from '../../videos/task.ts'
-import { audited } from '../audit-log/audit.ts'
+import type { AdminHandler } from '../admin-call.ts'
 import { presentTask } from './present-task.ts'
 import { readAnyTask } from './read-any-task.ts'
 
@@ -73,7 +72,7 @@ const orderOf = async (
 }
 
 export const retryTask =
-  (dependencies: RetryDependencies): Handler<typeof adminOperations.retryTask> =>
+  (dependencies: RetryDependencies): AdminHandler<typeof adminOperations.retryTask> =>
   async (call) => {
     const { database, catalog, admitVideo } = dependencies
     const { id, day, kind, state } = await readAnyTask(database, call.path.id)
@@ -93,7 +92,7 @@ export const retryTask =
       images: [],
       ...(order.remixOf !== undefined && { pinnedTo: task.provider }),
       alongside: (within, { id: orderedId }) =>
-        audited(within, call, { action: 'retryTask', target: id, after: { id: orderedId } }),
+        call.audit(within, { action: 'retryTask', target: id, after: { id: orderedId } }),
     })
     return { body: presentTask(await readAnyTask(database, ordered.id), call.operator.currency) }
   }

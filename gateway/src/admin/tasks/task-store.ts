@@ -16,7 +16,6 @@ export interface TaskRecord {
   state: 'pending' | 'processing' | 'completed' | 'failed'
   stage: string | null
   progress: number
-  prompt: string | null
   errorCode: string | null
   errorMessage: string | null
   holdMicros: number
@@ -49,16 +48,16 @@ const kinds = {
   video: {
     tasks: 'video_tasks',
     open: 'open_tasks',
-    columns: `${common}, 'video' as kind, t.provider, t.progress, t.video_order ->> 'prompt' as prompt`,
-    more: `t.video_order as "order", t.price, t.upstream`,
+    columns: `${common}, 'video' as kind, t.provider, t.progress`,
+    more: `t.video_order ->> 'prompt' as prompt, t.video_order as "order", t.price, t.upstream`,
     attempts: 'o.submits, o.refusals, o.submitted_at as "submittedAt", o.decision',
   },
   transcription: {
     tasks: 'transcription_tasks',
     open: 'open_transcriptions',
     columns: `${common}, 'transcription' as kind, null as provider,
-      least(100, t.done_ms * 100 / t.duration_ms)::smallint as progress, t.transcription_order ->> 'prompt' as prompt`,
-    more: `t.transcription_order as "order", t.price, null::jsonb as upstream`,
+      least(100, t.done_ms * 100 / t.duration_ms)::smallint as progress`,
+    more: `t.transcription_order ->> 'prompt' as prompt, t.transcription_order as "order", t.price, null::jsonb as upstream`,
     attempts: '0 as submits, 0 as refusals, null::timestamptz as "submittedAt", null::jsonb as decision',
   },
 }
@@ -120,6 +119,7 @@ export const searchTasks = async (database: Database, filter: TaskFilter): Promi
 }
 
 export interface TaskDetail extends TaskRecord {
+  prompt: string | null
   order: Record<string, unknown>
   price: Price
   upstream: unknown

@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Admission, Ticket } from '../../admission/admission.ts'
 import type { Authenticate } from '../../auth/authenticate.ts'
 import type { Caller, Operator } from '../../auth/caller.ts'
+import { assertRole } from '../../auth/operator-role.ts'
 import type { RateLimit } from '../../rate-limits/rate-limit.ts'
 
 export interface Admitting {
@@ -47,6 +48,7 @@ const authenticateAndLimit = async (
   if (operation.access === 'operator') {
     const operator = await authenticate.operator(credentials)
     request.operator = operator
+    assertRole(operator, operation.roles)
     const group = operation.method === 'GET' ? 'read' : 'create'
     reply.headers(await rateLimit(group, operator, request.addressStanding))
     return
