@@ -10,12 +10,12 @@ export const mediaOperations = {
     path: '/media/{id}/{name}',
     summary: 'Download a file by its signed link',
     description:
-      'Returns a file. The link contains its own authorization, so no API key is needed. `Range` requests are supported.',
+      'Returns a file. The link contains its own authorization, so no API key is needed. It is valid only without any change or addition. `Range` requests are supported.',
     access: 'link',
     parameters: {
       path: {
         id: Type.String({ description: 'Id of the file.' }),
-        name: Type.String({ description: 'File name for the download. It does not select the file.' }),
+        name: Type.String({ description: 'File name for the download.' }),
       },
       query: {
         expires: Type.String({ description: 'Unix time in seconds at which the link expires.' }),

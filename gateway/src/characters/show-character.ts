@@ -72,10 +72,9 @@ export const showCharacter = ({
 }: CharacterLinks & { database: Database }): Handler<typeof operations.showCharacter> => {
   const policy = policyFor(new URL(publicUrl).origin)
 
-  const isVisible = (character: StoredCharacter, query: Record<string, string>): boolean => {
+  const isVisible = (character: StoredCharacter, query: string): boolean => {
     if (!character.isPrivate) return true
     // Without a valid link, a private page must look like a missing one.
-    if (query['signature'] === undefined) return false
     try {
       links.check(pageOf(character), query)
       return true
@@ -85,8 +84,9 @@ export const showCharacter = ({
     }
   }
 
-  return async ({ path, query }) => {
+  return async ({ path, url }) => {
     const { username } = path
+    const query = url.slice(url.indexOf('?') + 1)
     const character = isUsername(username) ? await findCharacterNamed(database, username) : undefined
     if (character === undefined || !isVisible(character, query)) throw new ApiError('character_not_found')
     return {

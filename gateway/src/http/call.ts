@@ -42,6 +42,8 @@ export interface Call<O extends Operation = Operation> {
   path: PathOf<O>
   /** The values stay text. Optional ones are validated against the contract, which also supplies defaults. */
   query: QueryOf<O>
+  /** Path and query as they were sent, for the verification of a signature. */
+  url: string
   header: (name: string) => string | undefined
   /** All headers, for the verification of a signature. */
   headers: Record<string, string | string[] | undefined>

@@ -20,8 +20,7 @@ export const getMedia =
     links: LinkSigner
   }): Handler<typeof operations.getMedia> =>
   async (call) => {
-    const id = call.path.id
-    links.check(id, call.query)
+    const id = links.mediaIdOfPath(call.url)
     const file = timeOfUuidV7(id) === undefined ? undefined : await findStoredFile(database, id)
     if (file === undefined) throw new ApiError('media_not_found')
     return sendFile(mediaStore, file, call, 'inline')

@@ -1,6 +1,7 @@
 /**
- * Signed links that open a file without an API key and expire. Secrets are configured newest first. A link contains the
- * name of its secret, so that secrets can be rotated.
+ * Signed links that open a file without an API key and expire. The signature covers the file name too, and a link is valid
+ * only character for character as it was issued. Secrets are configured newest first. A link contains the name of its
+ * secret, so that secrets can be rotated.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -12,8 +13,10 @@ export interface LinkSigner {
   link: (mediaId: string, name: string) => string
   /** The signed query string for `subject`, which may also be something else than a file. */
   query: (subject: string) => string
-  /** Throws if a link is forged, altered or expired. */
-  check: (mediaId: string, query: Record<string, string>) => void
+  /** Throws if a query string was not issued for `subject` exactly as it is, or has expired. */
+  check: (subject: string, query: string) => void
+  /** The media id of a link that begins with `/media/`. Throws if the link was not issued exactly as it is, or has expired. */
+  mediaIdOfPath: (path: string) => string
   /** The media id of one of our own links, checked as above; undefined for any other URL. */
   mediaIdOf: (url: string) => string | undefined
   /** A number that changes before the links made during it expire. */
@@ -22,41 +25,55 @@ export interface LinkSigner {
 
 const nameOf = (secret: Secret) => createHash('sha256').update(secret.reveal()).digest('hex').slice(0, 8)
 
-const sign = (secret: Secret, mediaId: string, expires: string) =>
-  createHmac('sha256', secret.reveal()).update(`v1|media|${mediaId}|${expires}`).digest()
+const sign = (secret: Secret, subject: string, expires: string): string =>
+  createHmac('sha256', secret.reveal()).update(`v1|media|${subject}|${expires}`).digest('base64url')
+
+// The text is compared and not the decoded bytes, because base64 decoders accept many texts for the same bytes.
+const isSame = (given: string, expected: string) =>
+  given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
+
+// Nothing may precede or follow, and nothing may be written differently.
+const queryPattern = /^expires=(\d+)&key=([0-9a-f]{8})&signature=([\w-]{43})$/
+const pathPattern = /^\/media\/([^/?]+)(\/[^/?]+)\?(.*)$/s
 
 export const createLinkSigner = (secrets: Secret[], publicUrl: string, linkSeconds: number): LinkSigner => {
   const [newest] = secrets
   if (newest === undefined) throw new Error('signing links requires at least one secret')
   const newestName = nameOf(newest)
   const byName = new Map(secrets.map((secret) => [nameOf(secret), secret]))
-  const check: LinkSigner['check'] = (mediaId, { expires = '', key = '', signature = '' }) => {
+  const check: LinkSigner['check'] = (subject, query) => {
+    const [, expires = '', key = '', signature = ''] = queryPattern.exec(query) ?? []
     const secret = byName.get(key)
-    const given = Buffer.from(signature, 'base64url')
-    const expected = secret === undefined ? undefined : sign(secret, mediaId, expires)
-    if (expected === undefined || given.length !== expected.length || !timingSafeEqual(given, expected)) {
+    if (secret === undefined || !isSame(signature, sign(secret, subject, expires))) {
       throw new ApiError('media_not_found')
     }
     if (Number(expires) * 1000 <= Date.now()) throw new ApiError('link_expired')
   }
   const query: LinkSigner['query'] = (subject) => {
     const expires = String(Math.floor(Date.now() / 1000) + linkSeconds)
-    const signature = sign(newest, subject, expires).toString('base64url')
-    return `expires=${expires}&key=${newestName}&signature=${signature}`
+    return `expires=${expires}&key=${newestName}&signature=${sign(newest, subject, expires)}`
   }
-  const mediaBase = URL.parse(`${publicUrl}/media/`)
+  const mediaIdOfPath: LinkSigner['mediaIdOfPath'] = (path) => {
+    const [, mediaId = '', name = '', signedQuery = ''] = pathPattern.exec(path) ?? []
+    check(`${mediaId}${name}`, signedQuery)
+    return mediaId
+  }
+  const base = URL.parse(publicUrl)
+  const basePath = base?.pathname.replace(/\/$/, '') ?? ''
   return {
     check,
     query,
+    mediaIdOfPath,
     period: () => Math.floor(Date.now() / 1000 / linkSeconds),
     mediaIdOf: (text) => {
       const url = URL.parse(text)
-      if (url === null || url.origin !== mediaBase?.origin || !url.pathname.startsWith(mediaBase.pathname))
+      if (url === null || url.origin !== base?.origin || !url.pathname.startsWith(`${basePath}/media/`))
         return undefined
-      const mediaId = url.pathname.slice(mediaBase.pathname.length).split('/', 1)[0] ?? ''
-      check(mediaId, Object.fromEntries(url.searchParams))
-      return mediaId
+      return mediaIdOfPath(`${url.pathname.slice(basePath.length)}${url.search}${url.hash}`)
     },
-    link: (mediaId, name) => `${publicUrl}/media/${mediaId}/${encodeURIComponent(name)}?${query(mediaId)}`,
+    link: (mediaId, name) => {
+      const file = `${mediaId}/${encodeURIComponent(name)}`
+      return `${publicUrl}/media/${file}?${query(file)}`
+    },
   }
 }

@@ -83,10 +83,6 @@ describe('200', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  test('the file name in the link does not matter', async () => {
-    expect((await open(link.replace('video.mp4', 'my%20whale.mp4'))).status).toBe(200)
-  })
-
   test('HEAD returns the length without the bytes', async () => {
     const { status, headers, bytes } = await open(link, {}, 'HEAD')
     expect(status).toBe(200)
@@ -184,6 +180,59 @@ describe('404 media_not_found', () => {
       `/media/${video.mediaId}/video.mp4?signature=`,
     ]) {
       expectProblem(await problem(path), 'media_not_found')
+    }
+  })
+
+  test('a link whose file name was changed, or written differently', async () => {
+    for (const name of [
+      'whale.mp4',
+      'video.mp3',
+      'video.mp',
+      'VIDEO.mp4',
+      'video%2Emp4',
+      '%76ideo.mp4',
+      '.mp4',
+    ]) {
+      expectProblem(await problem(link.replace('video.mp4', name)), 'media_not_found')
+    }
+  })
+
+  test.each([
+    ['a slash after the file name', (text: string) => text.replace('video.mp4?', 'video.mp4/?')],
+    ['text after the file name', (text: string) => text.replace('video.mp4?', 'video.mp4%00?')],
+    ['parameters of the path', (text: string) => text.replace('video.mp4?', 'video.mp4;a=1?')],
+    ['a slash after the signature', (text: string) => `${text}/`],
+    ['a path after the signature', (text: string) => `${text}/../other`],
+    ['padding of the signature', (text: string) => `${text}=`],
+    ['a character after the signature', (text: string) => `${text}A`],
+    ['a character that base64 ignores', (text: string) => `${text}!`],
+    ['such a character within the signature', (text: string) => text.replace('signature=', 'signature=.')],
+    ['white space', (text: string) => `${text}%20`],
+    ['a second question mark', (text: string) => `${text}?`],
+    ['an empty parameter', (text: string) => `${text}&`],
+    ['another parameter after the signature', (text: string) => `${text}&download=1`],
+    ['another parameter before it', (text: string) => text.replace('?', '?utm_source=mail&')],
+    ['a percent-encoded parameter', (text: string) => text.replace('signature=', 'signatur%65=')],
+    [
+      'a percent-encoded value',
+      (text: string) =>
+        text.replace(/key=(.)/, (_, digit: string) => `key=%${digit.charCodeAt(0).toString(16)}`),
+    ],
+    ['parameters in another order', (text: string) => text.replace(/(expires=\d+)&(key=\w+)/, '$2&$1')],
+    ['leading zeros', (text: string) => text.replace('expires=', 'expires=0')],
+  ])('a link with %s', async (_change, change) => {
+    expect(change(link)).not.toBe(link)
+    expectProblem(await problem(change(link)), 'media_not_found')
+  })
+
+  test('an extra segment is a path without an endpoint', async () => {
+    expectProblem(await problem(link.replace('video.mp4?', 'video.mp4/other?')), 'endpoint_not_found')
+  })
+
+  test('no other last character of the signature is accepted, although base64 does not use all its bits', async () => {
+    const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    for (const digit of digits) {
+      if (!link.endsWith(digit)) expectProblem(await problem(link.slice(0, -1) + digit), 'media_not_found')
     }
   })
 

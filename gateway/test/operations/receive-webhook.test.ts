@@ -217,6 +217,7 @@ describe('no effect has', () => {
       'another signature',
       (genuine) => ({ ...genuine, url: genuine.url.replace(/signature=./, 'signature=!') }),
     ],
+    ['text after the signature', (genuine) => ({ ...genuine, url: genuine.url.replace('&note', '=&note') })],
     ['no signature', (genuine) => ({ ...genuine, url: genuine.url.split('?')[0] ?? '' })],
     ['another secret', (genuine) => ({ ...genuine, url: genuine.url.replace(/key=\w+/, 'key=00000000') })],
     [

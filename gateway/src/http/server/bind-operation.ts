@@ -126,6 +126,7 @@ export const bindOperation = <O extends Operation>(
     const call: Call<O> = {
       path: request.params as Call<O>['path'],
       query: query as Call<O>['query'],
+      url: request.originalUrl,
       header: (name) => headerOf(request, name),
       headers: request.headers,
       address: request.ip,
