@@ -1,6 +1,6 @@
 /**
- * Reads a JSON object as fields. The bytes are scanned while they arrive: depth, member count and size are bounded
- * before the JSON is parsed, and long texts go to a file instead of into memory.
+ * Reads a JSON object as fields. The bytes are scanned while they arrive: encoding, depth, member count and size are
+ * checked before the JSON is parsed, and long texts go to a file instead of into memory.
  */
 import type { IncomingMessage } from 'node:http'
 
@@ -12,6 +12,7 @@ import { createJsonScan, notJson, spoolingLimits, type ScanLimits } from './json
 import { receiveBody, type Receiving } from './receive-body.ts'
 import type { Spool } from './spool.ts'
 import { createTextSpool, LongText, type TextSpool } from './spooled-text.ts'
+import { createUtf8Check } from './utf8-check.ts'
 
 export interface JsonBody {
   fields: Fields
@@ -33,10 +34,15 @@ const tooLarge = (sizeBytesMax: number) => () =>
 /** A spooled text of a field up to this size is read back into a string. */
 const fieldTextBytesMax = 256 * 1024
 
+const byteOrderMark = Buffer.from('\ufeff')
+
+const withoutMark = (body: Buffer) =>
+  body.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? body.subarray(byteOrderMark.length) : body
+
 const parse = (body: Buffer, spool: TextSpool): [string, unknown][] => {
   let parsed: unknown
   try {
-    parsed = JSON.parse(body.toString('utf8'), (_name, value: unknown) => {
+    parsed = JSON.parse(withoutMark(body).toString('utf8'), (_name, value: unknown) => {
       const text = spool.find(value)
       return text === undefined ? value : new LongText(text)
     })
@@ -81,8 +87,14 @@ export const readJsonBody = async (
   const scan = createJsonScan(texts, isGuarded ? limits : withoutGuard(limits), (bytes) =>
     ticket.take('bodyBytes', bytes),
   )
+  const utf8 = createUtf8Check()
+  const take = (chunk: Buffer) => {
+    utf8.take(chunk)
+    return scan.take(chunk)
+  }
   try {
-    await receiveBody(request, { ...reading, tooLarge: tooLarge(sizeBytesMax), take: scan.take })
+    await receiveBody(request, { ...reading, tooLarge: tooLarge(sizeBytesMax), take })
+    utf8.end()
     await texts.finish()
     const entries = await Promise.all(parse(scan.remainder(), texts).map(withShortTexts))
     // A map, because in an object a name such as __proto__ has a meaning.

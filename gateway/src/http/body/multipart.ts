@@ -58,6 +58,15 @@ const fileTooLarge = (fileBytesMax: number, name: string) =>
 const givenTwice = (param: string) =>
   new ApiError('invalid_parameter', { param, message: `'${param}' was given more than once. Send it once.` })
 
+/** The parser replaces bytes that are not UTF-8 with this character, so a text with it was damaged here or earlier. */
+const isDamaged = (text: string) => text.includes('\ufffd')
+
+const notUtf8 = (what: string, param?: string) =>
+  new ApiError(param === undefined ? 'invalid_request' : 'invalid_parameter', {
+    ...(param !== undefined && { param }),
+    message: `${what} is not valid UTF-8, or contains the replacement character U+FFFD. Send the form encoded as UTF-8.`,
+  })
+
 const refused = (message: string) => new ApiError('request_too_large', { message })
 
 const spoolFile = async (
@@ -170,6 +179,8 @@ export const readForm = async (
     if (name === undefined) return
     if (isNameTruncated || isValueTruncated)
       return fail(refused(`The field '${name.slice(0, 64)}' is too large.`))
+    if (isDamaged(name)) return fail(notUtf8('The name of a field'))
+    if (isDamaged(value)) return fail(notUtf8(`'${name.slice(0, 64)}'`, name))
     const sizeBytes = name.length + Buffer.byteLength(value)
     fieldsBytes += sizeBytes
     if (fieldsBytes > fieldsBytesMax) return fail(refused('The fields of the form are too large.'))
@@ -180,7 +191,9 @@ export const readForm = async (
       fail(error)
     }
   })
-  parser.on('file', (name: string | undefined, stream, filename) => {
+  parser.on('file', (name: string | undefined, stream, filename: string | undefined) => {
+    if (isDamaged(name ?? '')) fail(notUtf8('The name of a field'))
+    else if (isDamaged(filename ?? '')) fail(notUtf8(`The file name of '${name?.slice(0, 64)}'`, name))
     if (name === undefined || !fileNames.has(name)) {
       if (name !== undefined) dropped.add(name)
       stream.resume()

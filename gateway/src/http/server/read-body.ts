@@ -41,6 +41,17 @@ const mediaTypeOf = (header: string | undefined): string => {
   return match?.[1]?.toLowerCase() ?? ''
 }
 
+/** JSON is always UTF-8. Decoding another charset as UTF-8 would change the text without an error. */
+const assertUtf8 = (contentType: string) => {
+  for (const [, charset = ''] of contentType.matchAll(/;\s*charset\s*=\s*"?([^";\s]*)/gi)) {
+    if (!/^(?:utf-?8|(?:us-)?ascii)$/i.test(charset)) {
+      throw new ApiError('invalid_request', {
+        message: `The charset '${charset.slice(0, 40)}' is not supported for JSON. Send the body as UTF-8.`,
+      })
+    }
+  }
+}
+
 export const readBody = async (
   { body }: Operation,
   request: FastifyRequest,
@@ -51,8 +62,10 @@ export const readBody = async (
   if (body === undefined || body.bytes === true) {
     return { fields: noFields, discard: () => Promise.resolve() }
   }
-  const mediaType = mediaTypeOf(request.headers['content-type'])
+  const contentType = request.headers['content-type']
+  const mediaType = mediaTypeOf(contentType)
   if (mediaType === 'application/json' && body.json !== null) {
+    assertUtf8(contentType ?? '')
     return readJsonBody(request.raw, reading, { spool, isGuarded, spoolsTexts: body.spoolsTexts === true })
   }
   if (mediaType === 'multipart/form-data' && body.form !== null) {
