@@ -27,7 +27,7 @@ const send = (
     headers: { 'content-type': contentType },
     body: body as RequestInit['body'] & object,
     duplex: 'half',
-  } as RequestInit)
+  })
 
 const json = 'application/json'
 const order = (prompt: string | number[]) =>
