@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile, rename } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,6 +23,10 @@ const database = 'kinora'
 const readyWithinMs = 60_000
 const stopGraceMs = 10_000
 const databaseMissing = '3D000'
+const passwordWrong = '28P01'
+
+/** The only connections that the server accepts; without a password it accepts none. */
+const accessRules = `host all ${user} 127.0.0.1/32 scram-sha-256\n`
 
 interface EmbeddedPostgresOptions {
   /** `<data>/postgres`. Its parent must belong to Kinora alone: as root its mode becomes 0711. */
@@ -39,13 +44,18 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>
 }
 
-/** Starts the PostgreSQL of the npm package with a database `kinora`, reachable only from this machine. */
+/**
+ * Starts the PostgreSQL of the npm package with a database `kinora`, reachable only from this machine and only with the
+ * password in `<directory>/password`.
+ */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { port, logDirectory, log = () => {}, onGaveUp } = options
   const environment = { ...plainEnvironment(options.environment), LC_ALL: 'C' }
-  const place = await preparePlace(resolve(options.directory))
+  const directory = resolve(options.directory)
+  const place = await preparePlace(directory)
   await stopEarlierRun(place.cluster)
   if (!existsSync(join(place.cluster, 'PG_VERSION'))) await initialise(place, environment)
+  const password = await requirePassword(place, join(directory, 'password'), environment)
 
   const server = supervise({
     name: 'postgres',
@@ -65,13 +75,13 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       }),
   })
   try {
-    await becomeReady(server, place.cluster, port)
+    await becomeReady(server, place.cluster, { port, password })
   } catch (error) {
     await server.stop('SIGINT', stopGraceMs)
     throw error
   }
   return {
-    url: `postgres://${user}@127.0.0.1:${port}/${database}`,
+    url: `postgres://${user}:${password}@127.0.0.1:${port}/${database}`,
     pid: () => server.pid(),
     stop: () => server.stop('SIGINT', stopGraceMs),
   }
@@ -101,10 +111,8 @@ function settings(port: number): string[] {
   ]
 }
 
-async function initialise(
-  { cluster, native, owner }: PostgresPlace,
-  environment: Environment,
-): Promise<void> {
+async function initialise(place: PostgresPlace, environment: Environment): Promise<void> {
+  const { cluster, native, owner } = place
   // Created under a temporary name, so that an interrupted first start leaves no partial cluster.
   const unfinished = `${cluster}.unfinished`
   await makePrivateDirectory(unfinished, owner)
@@ -112,7 +120,8 @@ async function initialise(
     join(native, 'bin/initdb'),
     `--pgdata=${unfinished}`,
     `--username=${user}`,
-    '--auth=trust',
+    // Nobody may connect until the server requires a password.
+    '--auth=reject',
     '--encoding=UTF8',
     // The built-in locale sorts text the same way on every machine.
     '--locale-provider=builtin',
@@ -121,16 +130,55 @@ async function initialise(
     '--no-sync',
     '--no-instructions',
   ] as const
-  const [command, ...commandArguments] = endingWithUs(
-    owner === undefined && isNameless() ? [...namedUser, ...initdb] : [...initdb],
-    // initdb delays milder signals until it is done. The next start removes its leftovers.
-    'SIGKILL',
-    environment,
-  )
-  const child = spawn(command, commandArguments, {
+  const command = owner === undefined && isNameless() ? ([...namedUser, ...initdb] as const) : initdb
+  const { reason } = await runToEnd(command, place, environment)
+  if (reason !== undefined) {
+    throw new Error(`Could not create the PostgreSQL cluster in ${cluster}. ${useYourOwn}\n${reason}`)
+  }
+  await rename(unfinished, cluster)
+}
+
+/**
+ * Makes the server require a password and returns it. If it is not stored yet, it is set while the server is not running;
+ * this also upgrades a cluster that accepted connections without one.
+ */
+async function requirePassword(
+  place: PostgresPlace,
+  file: string,
+  environment: Environment,
+): Promise<string> {
+  const { cluster, native } = place
+  const rulesFile = join(cluster, 'pg_hba.conf')
+  if ((await readFile(rulesFile, 'utf8')) !== accessRules) await writeFile(rulesFile, accessRules)
+  if (existsSync(file)) return (await readFile(file, 'utf8')).trim()
+
+  const password = randomBytes(32).toString('hex')
+  const singleUser = [join(native, 'bin/postgres'), '--single', '-D', cluster, 'postgres'] as const
+  const statement = `ALTER ROLE ${user} PASSWORD '${password}'`
+  const { reason, output } = await runToEnd(singleUser, place, environment, `${statement}\n`)
+  // The program also succeeds if a statement failed.
+  if (reason !== undefined || output.includes('ERROR:')) {
+    const details = (reason ?? output).replaceAll(password, '…')
+    throw new Error(`Could not set the password of the database in ${cluster}. ${useYourOwn}\n${details}`)
+  }
+  await writeFile(`${file}.new`, `${password}\n`, { mode: 0o600 })
+  await rename(`${file}.new`, file)
+  return password
+}
+
+/** Runs a program of PostgreSQL with this input. The reason is undefined if it succeeded. */
+async function runToEnd(
+  command: readonly [string, ...string[]],
+  { cluster, owner }: PostgresPlace,
+  environment: Environment,
+  input = '',
+): Promise<{ reason: string | undefined; output: string }> {
+  // initdb delays milder signals until it is done. The next start removes its leftovers.
+  const [program, ...programArguments] = endingWithUs([...command], 'SIGKILL', environment)
+  const child = spawn(program, programArguments, {
     env: { ...environment },
     cwd: dirname(cluster),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     ...owner,
   })
   let output = ''
@@ -139,6 +187,8 @@ async function initialise(
       output += text
     })
   }
+  // The exit code tells why the program did not read its input.
+  child.stdin.on('error', () => undefined).end(input)
   const reason = await new Promise<string | undefined>((resolve) => {
     child.once('error', (error) => {
       resolve(error.message)
@@ -147,10 +197,7 @@ async function initialise(
       resolve(code === 0 ? undefined : output.trim())
     })
   })
-  if (reason !== undefined) {
-    throw new Error(`Could not create the PostgreSQL cluster in ${cluster}. ${useYourOwn}\n${reason}`)
-  }
-  await rename(unfinished, cluster)
+  return { reason, output }
 }
 
 // initdb requires a user with a name. In containers without one, a user namespace maps to `nobody`.
@@ -181,7 +228,12 @@ async function postmasterOf(cluster: string): Promise<number | undefined> {
   }
 }
 
-async function becomeReady(server: Supervised, cluster: string, port: number): Promise<void> {
+interface Login {
+  port: number
+  password: string
+}
+
+async function becomeReady(server: Supervised, cluster: string, login: Login): Promise<void> {
   const deadline = Date.now() + readyWithinMs
   let reason: unknown = 'The server process keeps exiting.'
   while (Date.now() < deadline && !server.gaveUp()) {
@@ -189,13 +241,19 @@ async function becomeReady(server: Supervised, cluster: string, port: number): P
       // The pid file proves that our server holds the cluster, and not another server on the same port.
       const pid = server.pid()
       if (pid !== undefined && (await postmasterOf(cluster)) === pid) {
-        await connectTo(port, database)
+        await connectTo(login, database)
         return
       }
     } catch (error) {
       reason = error
+      if (error instanceof pg.DatabaseError && error.code === passwordWrong) {
+        throw new Error(
+          'The stored password of the embedded PostgreSQL is wrong. Delete the file postgres/password in the data directory and start again.',
+          { cause: error },
+        )
+      }
       if (error instanceof pg.DatabaseError && error.code === databaseMissing) {
-        await connectTo(port, 'postgres', `CREATE DATABASE ${database}`)
+        await connectTo(login, 'postgres', `CREATE DATABASE ${database}`)
         continue
       }
     }
@@ -206,10 +264,10 @@ async function becomeReady(server: Supervised, cluster: string, port: number): P
 }
 
 /** Connects and runs the statement, if any. A successful connection proves that recovery has finished. */
-async function connectTo(port: number, databaseName: string, statement?: string): Promise<void> {
+async function connectTo(login: Login, databaseName: string, statement?: string): Promise<void> {
   const client = new pg.Client({
     host: '127.0.0.1',
-    port,
+    ...login,
     user,
     database: databaseName,
     ssl: false,

@@ -18,7 +18,7 @@ export type JobDirectory = Awaited<ReturnType<typeof openJobDirectory>>
  * and incomplete uploads. The next start removes the uploads.
  */
 export async function openJobDirectory(root: string, log: Log) {
-  await mkdir(root, { recursive: true })
+  await mkdir(root, { recursive: true, mode: 0o700 })
 
   // Ids come from the client and may have any characters; their hash is a safe file name.
   const folderOf = (id: string) =>
