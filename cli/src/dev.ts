@@ -27,6 +27,7 @@ import { boundLog } from './dev/log-file.ts'
 import { startModelPull } from './dev/pull-models.ts'
 import { startRestateServer } from './dev/restate-server.ts'
 import { supervise } from './dev/supervise.ts'
+import { openEngineKey } from './engine-key.ts'
 
 export interface DevOptions {
   port: number
@@ -169,6 +170,8 @@ const settingsFor = (
 ) => ({
   HOST: '127.0.0.1',
   PORT: String(options.port),
+  // A web page in a browser on this machine could otherwise reach these ports under its own host name.
+  ALLOWED_HOSTS: outer['ALLOWED_HOSTS'] ?? 'localhost,127.0.0.1,[::1]',
   PUBLIC_URL: outer['PUBLIC_URL'] ?? `http://127.0.0.1:${options.port}`,
   WORKER_PORT: String(ports.worker),
   WORKER_URL: `http://127.0.0.1:${ports.worker}`,
@@ -207,17 +210,22 @@ const startEngine = async (
   ports: Record<'ingress' | 'admin' | 'node', number>,
 ) => {
   const { RESTATE_INGRESS_URL: ingressUrl, RESTATE_ADMIN_URL: adminUrl } = outer
-  if (ingressUrl !== undefined && adminUrl !== undefined) return { ingressUrl, adminUrl }
+  const givenKeys = outer['ENGINE_IDENTITY_KEYS'] ?? ''
+  if (ingressUrl !== undefined && adminUrl !== undefined) {
+    return { ingressUrl, adminUrl, identityKeys: givenKeys }
+  }
   say('Starting Restate…')
+  const { privateKeyFile, publicKey } = await openEngineKey(join(directory, 'restate', 'identity'))
   const restate = await startRestateServer({
     directory: join(directory, 'restate'),
     ports,
     environment: outer,
+    identityKeyFile: privateKeyFile,
     logDirectory: join(directory, 'logs'),
     log: warn,
   })
   started.push(restate)
-  return restate
+  return { ...restate, identityKeys: publicKey }
 }
 
 const startEverything = async (startup: Startup): Promise<Prepared> => {
@@ -237,7 +245,7 @@ const startEverything = async (startup: Startup): Promise<Prepared> => {
   const names = ['postgres', 'ingress', 'admin', 'node', 'worker', 'local'] as const
   const ports = await choosePorts(join(directory, 'ports.json'), names)
 
-  const [databaseUrl, { ingressUrl, adminUrl }] = await Promise.all([
+  const [databaseUrl, { ingressUrl, adminUrl, identityKeys }] = await Promise.all([
     startDatabase(startup, outer, ports.postgres),
     startEngine(startup, outer, ports),
   ])
@@ -246,6 +254,7 @@ const startEverything = async (startup: Startup): Promise<Prepared> => {
     DATABASE_URL: databaseUrl,
     RESTATE_INGRESS_URL: ingressUrl,
     RESTATE_ADMIN_URL: adminUrl,
+    ENGINE_IDENTITY_KEYS: identityKeys,
   })
   const config = loadConfig(environment)
   say('Migrating the database…')

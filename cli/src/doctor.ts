@@ -1,5 +1,6 @@
 /** `kinora doctor`: checks programs, services and models, and suggests fixes. */
 import { execFile } from 'node:child_process'
+import { connect } from 'node:http2'
 import { promisify } from 'node:util'
 
 import { environmentWith, loadSettings } from '@kinora/gateway/config'
@@ -148,6 +149,38 @@ const restate = async (adminUrl: string | undefined, ingressUrl: string | undefi
   }
 }
 
+/** Calls a worker without the signature of Restate; returns the status of the response. */
+const callUnsigned = (workerUrl: string): Promise<number> =>
+  new Promise<number>((resolve, reject) => {
+    const session = connect(workerUrl)
+    const fail = (error: Error) => {
+      session.destroy()
+      reject(error)
+    }
+    session.on('error', fail).setTimeout(timeoutMs, () => fail(new Error(`${workerUrl} does not respond`)))
+    const stream = session.request({ ':path': '/discover' }).on('error', fail)
+    stream.on('response', ({ ':status': status = 0 }) => {
+      session.destroy()
+      resolve(status)
+    })
+  })
+
+const engineKey = async (workerUrl: string | undefined): Promise<Check> => {
+  const name = 'engine key'
+  if (workerUrl === undefined) return absent(name, `WORKER_URL is not set; ${startsItsOwn}`)
+  try {
+    return (await callUnsigned(workerUrl)) === 401
+      ? ok(name, 'workers refuse calls that Restate has not signed')
+      : failed(
+          name,
+          `${workerUrl} accepts calls that Restate has not signed`,
+          'kinora engine-key <directory>; see docs/operating.md, Restate',
+        )
+  } catch (error) {
+    return absent(name, `not checked: ${messageOf(error)}`, 'start the worker, or correct WORKER_URL')
+  }
+}
+
 const models = (directory: ModelDirectory): Check => {
   const missing = modelSets.filter(({ name }) => directory.find(name) === undefined)
   const present = modelSets.length - missing.length
@@ -187,6 +220,7 @@ const runChecks = async () => {
     postgres(explicit['DATABASE_URL']),
     redis(explicit['REDIS_URL']),
     restate(explicit['RESTATE_ADMIN_URL'], explicit['RESTATE_INGRESS_URL']),
+    engineKey(explicit['WORKER_URL']),
   ])
   const checks: Check[] = [
     node(),

@@ -77,6 +77,7 @@ program
   .action(async () => {
     const { startLocalProvider } = await import('@kinora/local/server')
     const settings = loadSettings([
+      'ALLOWED_HOSTS',
       'LOCAL_URL',
       'LOCAL_DIRECTORY',
       'LOCAL_RENDERS',
@@ -86,6 +87,7 @@ program
       'LOG_LEVEL',
     ])
     const { hostname, port } = new URL(settings.LOCAL_URL)
+    const allowedHosts = settings.ALLOWED_HOSTS.and(settings.LOCAL_URL)
     await runRole('local', settings, (log) =>
       startLocalProvider({
         host: hostname,
@@ -94,6 +96,7 @@ program
         modelDirectory: settings.MODEL_DIR,
         ffmpegPath: settings.FFMPEG_PATH,
         renders: settings.LOCAL_RENDERS,
+        hostProblem: (header) => allowedHosts.problemWith(header),
         log: (event, fields, level = 'info') => log[level](fields, event),
       }),
     )
@@ -139,6 +142,18 @@ program
   .action(async ({ name, role, expires }: { name: string; role: string; expires: string }) => {
     const { createOperatorKey } = await import('./admin.ts')
     await createOperatorKey({ name: readText('--name', name), role, expires })
+  })
+
+program
+  .command('engine-key')
+  .argument('<directory>', 'where to store private.pem and public.key')
+  .description(
+    'Create the key pair with which Restate signs its calls to workers, unless the directory has one. Prints the public key.',
+  )
+  .action(async (directory: string) => {
+    const { openEngineKey } = await import('./engine-key.ts')
+    const { publicKey } = await openEngineKey(readText('<directory>', directory))
+    process.stdout.write(`${publicKey}\n`)
   })
 
 const models = program.command('models').description('Manage the models of the built-in provider.')

@@ -14,7 +14,7 @@ export type ErrorType =
   | 'content_policy_error'
 
 interface ErrorRow {
-  status: 400 | 401 | 402 | 403 | 404 | 405 | 409 | 410 | 413 | 416 | 429 | 500 | 502 | 503
+  status: 400 | 401 | 402 | 403 | 404 | 405 | 409 | 410 | 413 | 416 | 421 | 429 | 500 | 502 | 503
   type: ErrorType
   message: string
   remedy: string
@@ -103,7 +103,7 @@ export const errors = {
     message: 'Audio requires a pay-as-you-go key.',
     remedy: 'Use a pay-as-you-go key, or remove audio from the request.',
   },
-  // 404, 405, 410
+  // 404, 405, 410, 421
   model_not_found: {
     status: 404,
     type: 'invalid_request_error',
@@ -115,6 +115,12 @@ export const errors = {
     type: 'invalid_request_error',
     message: 'There is no endpoint at this path.',
     remedy: 'Check the path. `/openapi.json` lists all endpoints.',
+  },
+  host_not_allowed: {
+    status: 421,
+    type: 'invalid_request_error',
+    message: 'This server does not answer for the host of this request.',
+    remedy: "Use the server's own address, or add the host to `ALLOWED_HOSTS`.",
   },
   task_not_found: {
     status: 404,

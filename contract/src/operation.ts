@@ -66,6 +66,7 @@ interface OperationDetails {
 export const errorsOfEveryOperation: ErrorCode[] = [
   'endpoint_not_found',
   'method_not_allowed',
+  'host_not_allowed',
   'rate_limit_exceeded',
   'internal_error',
   'service_unavailable',

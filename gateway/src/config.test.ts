@@ -115,11 +115,32 @@ test.each([
     'loud',
     'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, got "loud"',
   ],
+  [
+    'ALLOWED_HOSTS',
+    'localhost,http://a.example',
+    'ALLOWED_HOSTS must be host names such as localhost or [::1], without scheme and port, got "http://a.example"',
+  ],
+  [
+    'ENGINE_IDENTITY_KEYS',
+    'secret-key',
+    'ENGINE_IDENTITY_KEYS must be public keys that begin with publickeyv1_, got "secret-key"; create one with `kinora engine-key`',
+  ],
   ['CURRENCY', 'ABC', 'CURRENCY must be the ISO 4217 code of a currency, such as USD or EUR, got "ABC"'],
 ])('%s=%s is refused with what is allowed', (name, value, problem) => {
   expect(() => loadConfig({ ...least, [name]: value })).toThrow(
     new ConfigError(`The configuration is invalid:\n  - ${problem}`),
   )
+})
+
+test('keys of the engine come from the setting and from a file, which must contain one', async () => {
+  const file = join(directory, 'public.key')
+  const load = () =>
+    loadConfig({ ...least, ENGINE_IDENTITY_KEYS: 'publickeyv1_a', ENGINE_IDENTITY_KEYS_FILE: file })
+  expect(load).toThrow(/ENGINE_IDENTITY_KEYS_FILE cannot be read: ENOENT/)
+  await writeFile(file, '\n')
+  expect(load).toThrow(/ENGINE_IDENTITY_KEYS_FILE \(.*public\.key\) contains no key/)
+  await writeFile(file, 'publickeyv1_b\npublickeyv1_c\n')
+  expect(load().engineIdentityKeys).toEqual(['publickeyv1_a', 'publickeyv1_b', 'publickeyv1_c'])
 })
 
 test('an API on a wildcard address without PUBLIC_URL causes a warning', () => {

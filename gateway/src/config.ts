@@ -8,6 +8,7 @@ import { join } from 'node:path'
 
 import type { ScopeLimits } from './admission/admission.ts'
 import { knownModels } from './models/catalog.ts'
+import { AllowedHosts } from './platform/allowed-hosts.ts'
 import { Secret } from './platform/secret.ts'
 import { builtInConfig, readConfigFile, ConfigFileError } from './provider-config/config-file.ts'
 import type { RoutingConfig } from './provider-config/config.ts'
@@ -27,6 +28,14 @@ class SettingError extends Error {}
 const text = (text: string) => text
 const optional = (text: string) => (text === '' ? undefined : text)
 const list = (text: string) => text.split(',').flatMap((part) => part.trim() || [])
+const hosts = (text: string) => {
+  const names = list(text)
+  const wrong = names.find((name) => !/^(?:[\w.-]+|\[[\da-f:.]+\])$/i.test(name))
+  if (wrong === undefined) return new AllowedHosts(names)
+  throw new SettingError(
+    `must be host names such as localhost or [::1], without scheme and port, got "${wrong}"`,
+  )
+}
 const secrets = (text: string) => list(text).map((part) => new Secret(part))
 const integer =
   (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
@@ -130,6 +139,12 @@ export const settings = {
     description:
       'URL under which customers reach the API; links to results start with it. Default: http://HOST:PORT, with 127.0.0.1 if HOST is a wildcard address.',
   }),
+  ALLOWED_HOSTS: setting({
+    read: hosts,
+    default: '',
+    description:
+      'Host names, separated by commas, for which a role answers, besides the host of PUBLIC_URL, WORKER_URL or LOCAL_URL. Requests with another Host header get 421. Health checks are answered for every host. Default: every host; `kinora dev` allows this machine only.',
+  }),
   TRUSTED_PROXIES: setting({
     read: list,
     default: '',
@@ -195,7 +210,13 @@ export const settings = {
     read: list,
     default: '',
     description:
-      'Public keys (publickeyv1_…) of the engine. If set, workers refuse calls without its signature.',
+      'Public keys (publickeyv1_…) of the engine. With a key, workers refuse calls that the engine has not signed. `kinora dev` creates a key pair and sets it.',
+  }),
+  ENGINE_IDENTITY_KEYS_FILE: setting({
+    read: optional,
+    default: '',
+    description:
+      'File with more of these keys, one per line, such as the public.key that `kinora engine-key` writes.',
   }),
   ENGINE_SUSPEND_AFTER_MS: setting({
     read: integer(0),
@@ -523,6 +544,8 @@ export interface Config extends Values {
   /** URL under which operators reach the admin API. */
   adminUrl: string
   workerUrl: string
+  /** The keys of ENGINE_IDENTITY_KEYS and ENGINE_IDENTITY_KEYS_FILE. */
+  engineIdentityKeys: string[]
   /** Valid but probably unintended settings, each with its fix. They are logged at startup. */
   warnings: string[]
   /** Every protocol, with LOCAL_URL as the base URL of the built-in provider. */
@@ -588,6 +611,30 @@ const urlOf = (host: string, port: number) => {
   return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
 }
 
+const readIdentityKeys = (
+  { ENGINE_IDENTITY_KEYS: given, ENGINE_IDENTITY_KEYS_FILE: file }: Values,
+  problems: string[],
+): string[] => {
+  const keys = [...given]
+  try {
+    if (file !== undefined) {
+      const inFile = readFileSync(file, 'utf8').split('\n').flatMap(list)
+      // An empty file would silently switch the check off.
+      if (inFile.length === 0) problems.push(`ENGINE_IDENTITY_KEYS_FILE (${file}) contains no key`)
+      keys.push(...inFile)
+    }
+  } catch (error) {
+    problems.push(`ENGINE_IDENTITY_KEYS_FILE cannot be read: ${(error as Error).message}`)
+  }
+  const wrong = keys.find((key) => !/^publickeyv1_[1-9A-HJ-NP-Za-km-z]+$/.test(key))
+  if (wrong !== undefined) {
+    problems.push(
+      `ENGINE_IDENTITY_KEYS must be public keys that begin with publickeyv1_, got "${wrong.slice(0, 20)}"; create one with \`kinora engine-key\``,
+    )
+  }
+  return keys
+}
+
 /** Reads and validates the whole environment; throws a `ConfigError` with all problems. */
 export const loadConfig = (environment: Environment = process.env): Config => {
   const { values, problems } = readSettings(environment, Object.keys(settings) as SettingName[])
@@ -613,6 +660,7 @@ export const loadConfig = (environment: Environment = process.env): Config => {
   if (values.ADMIN_PORT !== undefined && values.ADMIN_PORT === values.PORT) {
     problems.push(`ADMIN_PORT must differ from PORT, which is ${values.PORT}`)
   }
+  const engineIdentityKeys = readIdentityKeys(values, problems)
   assertUsable(problems)
   const publicUrl = values.PUBLIC_URL ?? urlOf(values.HOST, values.PORT)
   return Object.freeze({
@@ -620,6 +668,7 @@ export const loadConfig = (environment: Environment = process.env): Config => {
     publicUrl,
     adminUrl: values.ADMIN_PORT === undefined ? publicUrl : urlOf(values.ADMIN_HOST, values.ADMIN_PORT),
     workerUrl: values.WORKER_URL ?? urlOf(values.WORKER_HOST, values.WORKER_PORT),
+    engineIdentityKeys,
     warnings:
       values.PUBLIC_URL === undefined && wildcardAddresses.includes(values.HOST)
         ? [

@@ -27,8 +27,14 @@ export const startApi = async (config: Config, log: Log): Promise<Running> => {
   return { close }
 }
 
+const isLoopback = (host: string) => /^(?:localhost|127\..*|::1|\[::1\])$/.test(host)
+
 export const startWorker = async (config: Config, log: Log): Promise<Running> => {
   for (const warning of config.warnings) log.warn({ warning }, 'config.warning')
+  if (config.engineIdentityKeys.length === 0 && !isLoopback(config.WORKER_HOST)) {
+    const fix = 'Create a key pair with `kinora engine-key` and set ENGINE_IDENTITY_KEYS.'
+    log.warn({ warning: `Calls to the worker are not authenticated. ${fix}` }, 'config.warning')
+  }
   const { close } = await wireWorker(config, log)
   log.info({ workerUrl: config.workerUrl }, 'worker.started')
   return { close }

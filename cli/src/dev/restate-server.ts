@@ -17,6 +17,8 @@ interface RestateServerOptions {
   directory: string
   ports: { ingress: number; admin: number; node: number }
   environment: Environment
+  /** The PEM file of the key with which the server signs its calls; without one it does not sign them. */
+  identityKeyFile?: string
   logDirectory: string
   /** Suspends at every await, so that tests replay each handler from its journal. */
   alwaysReplay?: boolean
@@ -92,7 +94,7 @@ function findBinary(): string {
 }
 
 function settings(options: RestateServerOptions): Record<string, string> {
-  const { ports, alwaysReplay = false, partitions = 4 } = options
+  const { ports, identityKeyFile, alwaysReplay = false, partitions = 4 } = options
   return {
     RESTATE_CLUSTER_NAME: 'kinora-dev',
     RESTATE_NODE_NAME: nodeName,
@@ -104,6 +106,7 @@ function settings(options: RestateServerOptions): Record<string, string> {
     RESTATE_BIND_PORT: String(ports.node),
     RESTATE_INGRESS__BIND_PORT: String(ports.ingress),
     RESTATE_ADMIN__BIND_PORT: String(ports.admin),
+    ...(identityKeyFile !== undefined && { RESTATE_REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: identityKeyFile }),
 
     RESTATE_DISABLE_TELEMETRY: 'true',
     DO_NOT_TRACK: '1',

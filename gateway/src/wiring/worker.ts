@@ -133,7 +133,12 @@ export const wireWorker = async (config: Config, log: Log) => {
       transcribeRecording(recordings, suspendAfterMs),
       dispatchRecordingsLoop({ postgres, mediaStore, engine, log }, suspendAfterMs),
     ],
-    { host: config.WORKER_HOST, port: config.WORKER_PORT, identityKeys: config.ENGINE_IDENTITY_KEYS },
+    {
+      host: config.WORKER_HOST,
+      port: config.WORKER_PORT,
+      allowedHosts: config.ALLOWED_HOSTS.and(config.workerUrl),
+      identityKeys: config.engineIdentityKeys,
+    },
     log,
   )
   const supervisor = await superviseEngine({

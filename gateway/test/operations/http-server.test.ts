@@ -346,3 +346,45 @@ describe('graceful shutdown', () => {
     await expect(fetch(`${closing.url}/livez`)).rejects.toThrow()
   })
 })
+
+describe('the hosts that the API answers for', () => {
+  const askAs = async (url: string, host: string | undefined, target = '/v1/models') => {
+    const hostLine = host === undefined ? '' : `Host: ${host}\r\n`
+    const version = host === undefined ? '1.0' : '1.1'
+    const text = await askRaw(url, `GET ${target} HTTP/${version}\r\n${hostLine}Connection: close\r\n\r\n`)
+    return { status: Number(text.split(' ', 2)[1]), text }
+  }
+
+  test('421 for another host, on every path but the health checks', async () => {
+    await using server = await startGateway({
+      ALLOWED_HOSTS: 'localhost,127.0.0.1,[::1]',
+      PUBLIC_URL: 'https://media.example/api',
+    })
+    for (const host of ['localhost', '127.0.0.1:8787', '[::1]:8787', 'media.example']) {
+      expect((await askAs(server.url, host)).status).toBe(401)
+    }
+    for (const host of ['evil.example', 'evil.example:8787', 'localhost.evil.example', '', undefined]) {
+      for (const target of [
+        '/v1/models',
+        '/admin/v1/accounts',
+        '/webhooks/a/b',
+        '/openapi.json',
+        '/nowhere',
+        '/%',
+      ]) {
+        const { status, text } = await askAs(server.url, host, target)
+        expect([host, target, status]).toEqual([host, target, 421])
+        expect(text).toContain('"code":"host_not_allowed"')
+        expect(text).toContain('ALLOWED_HOSTS')
+      }
+      expect((await askAs(server.url, host, '/livez')).status).toBe(200)
+    }
+    const preflight = 'OPTIONS /v1/videos HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n'
+    expect(await askRaw(server.url, `${preflight}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.1 421 /)
+  })
+
+  test('by default every host, because a proxy may send any', async () => {
+    await using server = await startGateway()
+    expect((await askAs(server.url, 'anything.example')).status).toBe(401)
+  })
+})

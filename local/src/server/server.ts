@@ -30,6 +30,8 @@ export interface LocalProviderOptions {
   ffmpegPath: string
   /** How many films are rendered concurrently; one per core by default. */
   renders?: number
+  /** The message that refuses a Host header; undefined if this server answers for it. */
+  hostProblem?: (host: string | undefined) => string | undefined
   log: Log
 }
 
@@ -147,6 +149,10 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<JobResponse | undefined> {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
+    const hostProblem = path === '/health' ? undefined : options.hostProblem?.(request.headers.host)
+    if (hostProblem !== undefined) {
+      return { ...problem(421, 'host_not_allowed', hostProblem), headers: { connection: 'close' } }
+    }
     const handleAudio = audio.find(path)
     if (handleAudio !== undefined) {
       if (request.method !== 'POST') return methodNotAllowed('POST')

@@ -11,6 +11,7 @@ import fastify, { LogController, type FastifyInstance, type FastifyReply, type F
 
 import { addressPrefixOf } from '../../admission/address-prefix.ts'
 import { createPacedStarts } from '../../admission/paced-starts.ts'
+import type { AllowedHosts } from '../../platform/allowed-hosts.ts'
 import type { Log } from '../../platform/log.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import { rateLimitHeaders, type LimitStanding, type RateLimit } from '../../rate-limits/rate-limit.ts'
@@ -27,6 +28,7 @@ export interface ServerSettings extends ConnectionSettings {
   operations: Operation[]
   /** Who the health checks and the unknown paths of this server are for. */
   audience: Audience
+  allowedHosts: AllowedHosts
   /** The process counts as overloaded above these values; 0 switches a check off. */
   overload: { eventLoopDelayMs: number; memoryBytes: number; heapBytes: number }
 }
@@ -123,8 +125,12 @@ export const createServer = (
   /** Runs for unknown paths as well. */
   const limit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { isHealthCheck, operation, audience } = request.routeOptions.config
+    // A load balancer sends health checks to the address of this process.
+    if (isHealthCheck === true) return
+    const hostProblem = settings.allowedHosts.problemWith(request.headers.host)
+    if (hostProblem !== undefined) throw new ApiError('host_not_allowed', { message: hostProblem })
     // A webhook with a valid signature does not count against its address; its handler counts the others.
-    if (isHealthCheck === true || (operation !== undefined && audience === 'providers')) return
+    if (operation !== undefined && audience === 'providers') return
     request.endChecks = await beginChecks(request)
     // If the client has disconnected while its request waited, 'close' has already been emitted.
     if (reply.raw.destroyed) request.endChecks()

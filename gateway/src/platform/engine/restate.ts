@@ -7,6 +7,7 @@ import { createServer, type Http2Session } from 'node:http2'
 import * as restate from '@restatedev/restate-sdk'
 import { Pool } from 'undici'
 
+import type { AllowedHosts } from '../allowed-hosts.ts'
 import type { Log } from '../log.ts'
 
 export interface Engine {
@@ -135,24 +136,28 @@ export type DurableService = Parameters<typeof restate.createEndpointHandler>[0]
  */
 export const serveDurable = async (
   services: DurableService[],
-  settings: { host: string; port: number; identityKeys: string[] },
+  settings: { host: string; port: number; allowedHosts: AllowedHosts; identityKeys: string[] },
   log: Log,
 ): Promise<{ close: () => Promise<void> }> => {
   const sessions = new Set<Http2Session>()
-  const server = createServer(
-    restate.createEndpointHandler({
-      services,
-      bidirectional: true,
-      ...(settings.identityKeys.length > 0 && { identityKeys: settings.identityKeys }),
-      // The engine retries failed attempts. Only its warnings and errors are worth a log line.
-      logger: ({ level, context }, message: unknown, ...rest: unknown[]) => {
-        const severity = level.toLowerCase()
-        if (severity !== 'error' && severity !== 'warn') return
-        const detail = [message, ...rest].map(String).join(' ')
-        log.warn({ target: context?.invocationTarget, detail }, 'engine.attempt-failed')
-      },
-    }),
-  )
+  const handle = restate.createEndpointHandler({
+    services,
+    bidirectional: true,
+    ...(settings.identityKeys.length > 0 && { identityKeys: settings.identityKeys }),
+    // The engine retries failed attempts. Only its warnings and errors are worth a log line.
+    logger: ({ level, context }, message: unknown, ...rest: unknown[]) => {
+      const severity = level.toLowerCase()
+      if (severity !== 'error' && severity !== 'warn') return
+      const detail = [message, ...rest].map(String).join(' ')
+      log.warn({ target: context?.invocationTarget, detail }, 'engine.attempt-failed')
+    },
+  })
+  const server = createServer((request, response) => {
+    // In HTTP/2 this pseudo-header takes the place of the Host header.
+    const hostProblem = settings.allowedHosts.problemWith(request.authority)
+    if (hostProblem === undefined) handle(request, response)
+    else response.writeHead(421, { 'content-type': 'text/plain' }).end(hostProblem)
+  })
   server.on('session', (session) => {
     sessions.add(session)
     session.on('close', () => sessions.delete(session))
