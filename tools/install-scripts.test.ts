@@ -34,11 +34,17 @@ const writeProject = async (place: string) => {
       `node -e "fs.writeFileSync(process.env.INIT_CWD + '/${name}', '')"`,
     ]),
   )
-  await writeFile(join(intruder, 'package.json'), JSON.stringify({ name: 'intruder', version: '1.0.0', scripts }))
+  await writeFile(
+    join(intruder, 'package.json'),
+    JSON.stringify({ name: 'intruder', version: '1.0.0', scripts }),
+  )
   npm(intruder, 'pack', '--ignore-scripts', '--pack-destination', directory)
   await mkdir(place)
   const dependencies = { intruder: 'file:../intruder-1.0.0.tgz' }
-  await writeFile(join(place, 'package.json'), JSON.stringify({ name: 'project', private: true, dependencies }))
+  await writeFile(
+    join(place, 'package.json'),
+    JSON.stringify({ name: 'project', private: true, dependencies }),
+  )
   npm(place, 'install', '--package-lock-only', '--ignore-scripts')
 }
 

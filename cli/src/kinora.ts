@@ -152,7 +152,8 @@ program
   )
   .action(async (directory: string) => {
     const { openEngineKey } = await import('./engine-key.ts')
-    const { publicKey } = await openEngineKey(readText('<directory>', directory))
+    if (directory.trim() === '') throw new Error('Name the directory for the key pair, such as ./identity.')
+    const { publicKey } = await openEngineKey(directory)
     process.stdout.write(`${publicKey}\n`)
   })
 
