@@ -76,7 +76,7 @@ export const createApiServer = async (context: ApiContext) => {
         ...connectionSettingsOf(config),
         operations: served.flatMap((table) => Object.values(table)),
         audience,
-        allowedHosts: config.ALLOWED_HOSTS.and(config.publicUrl),
+        allowedHosts: config.ALLOWED_HOSTS.and(audience === 'operators' ? config.adminUrl : config.publicUrl),
         overload: {
           eventLoopDelayMs: isGuarded ? config.OVERLOAD_EVENT_LOOP_DELAY_MS : 0,
           memoryBytes: isGuarded ? (config.OVERLOAD_MEMORY_BYTES ?? memoryBytesMax()) : 0,

@@ -119,7 +119,8 @@ export const createMeter = (
     candidates: Candidate[],
     options?: { lockTimeoutMs: number },
   ): Promise<PromiseSettledResult<void>[]> => {
-    if (options === undefined && (await openFast(candidates))) return candidates.map(() => fulfilled(undefined))
+    if (options === undefined && (await openFast(candidates)))
+      return candidates.map(() => fulfilled(undefined))
     const place = async (database: Database) => {
       const { refusals } = await placeHolds(
         database,
