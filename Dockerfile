@@ -4,6 +4,7 @@ FROM node:24-trixie-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY contract/package.json contract/
+COPY sandbox/package.json sandbox/
 COPY gateway/package.json gateway/
 COPY local/package.json local/
 COPY cli/package.json cli/
@@ -38,11 +39,14 @@ WORKDIR /app
 COPY --from=dependencies /app ./
 COPY LICENSE ./
 COPY contract/src contract/src
+COPY sandbox/src sandbox/src
 COPY gateway/migrations gateway/migrations
 COPY gateway/src gateway/src
 COPY local/src local/src
 COPY cli/src cli/src
 
+# Uploaded files are decoded in a sandbox or not at all.
+ENV REQUIRE_SANDBOX=true
 ENV HOST=0.0.0.0 WORKER_HOST=0.0.0.0 MEDIA_DIRECTORY=/data/media LOCAL_DIRECTORY=/data/local MODEL_DIR=/data/models
 USER 10001:10001
 VOLUME /data

@@ -38,7 +38,7 @@ export default defineConfig({
         test: {
           ...limits,
           name: 'unit',
-          include: ['{contract,gateway,local,cli,tools,dev}/**/*.test.ts'],
+          include: ['{contract,sandbox,gateway,local,cli,tools,dev}/**/*.test.ts'],
           exclude: [
             ...['**/node_modules/**', '**/*.large.test.ts', 'gateway/test/**', 'cli/test/**'],
             'gateway/test/conformance/conformance.test.ts',

@@ -52,7 +52,9 @@ test.each(pages)('the links of %s lead to files and headings', async (page) => {
 
 test('the documents that source files name exist', async () => {
   const missing: string[] = []
-  for (const file of globSync('{contract,gateway,local,cli,dev,tools}/**/*.{ts,mjs,sql}', { cwd: root })) {
+  for (const file of globSync('{contract,sandbox,gateway,local,cli,dev,tools}/**/*.{ts,mjs,sql}', {
+    cwd: root,
+  })) {
     if (file.includes('node_modules')) continue
     for (const [name] of (await read(file)).matchAll(/\bdocs\/[\w/-]+\.md\b/g)) {
       if (!existsSync(path.join(root, name))) missing.push(`${file}: ${name}`)

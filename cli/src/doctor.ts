@@ -10,6 +10,7 @@ import { openModelDirectory, type ModelDirectory } from '@kinora/local/models/mo
 import { modelSets } from '@kinora/local/models/model-set'
 import { findPrograms, type Programs } from '@kinora/local/programs'
 import { findFfmpeg, findFonts, type FfmpegTool } from '@kinora/local/sandbox'
+import { findSandbox, SandboxUnavailable } from '@kinora/sandbox/sandbox'
 
 /** `absent` means that an optional part is missing. */
 interface Check {
@@ -71,14 +72,17 @@ const ffprobe = async (path: string): Promise<Check> => {
   }
 }
 
-const bubblewrap = (found: FfmpegTool): Check =>
-  found.sandbox === 'bubblewrap'
-    ? ok('bubblewrap', 'uploaded files are decoded in a sandbox')
-    : absent(
-        'bubblewrap',
-        'uploaded files are decoded without a sandbox',
-        'apt-get install bubblewrap; in a container, allow user namespaces',
-      )
+const sandbox = async (bubblewrapPath: string, isRequired: boolean): Promise<Check> => {
+  try {
+    await findSandbox(bubblewrapPath)
+    return ok('sandbox', 'media is decoded in a sandbox')
+  } catch (error) {
+    if (!(error instanceof SandboxUnavailable)) throw error
+    return isRequired
+      ? failed('sandbox', `media is refused (REQUIRE_SANDBOX): ${error.reason}`, error.fix)
+      : absent('sandbox', `media is decoded without a sandbox: ${error.reason}`, error.fix)
+  }
+}
 
 const espeak = async ({ espeakPath }: Programs): Promise<Check> => {
   if (espeakPath === undefined) {
@@ -204,20 +208,25 @@ const showEngine = ([model, { engine, quality, pull }]: [string, EngineStatus]):
 }
 
 const runChecks = async () => {
-  const settings = loadSettings(['FFMPEG_PATH', 'FFPROBE_PATH', 'MODEL_DIR'])
+  const settings = loadSettings([
+    ...(['FFMPEG_PATH', 'FFPROBE_PATH', 'BUBBLEWRAP_PATH', 'REQUIRE_SANDBOX', 'MODEL_DIR'] as const),
+  ])
   // Checks a service only if its address is set explicitly. The defaults are for roles that need it.
   const explicit = Object.fromEntries(Object.entries(environmentWith({})).filter(([, value]) => value !== ''))
   const [tool, programs] = await Promise.all([
-    findFfmpeg(settings.FFMPEG_PATH).catch((error: unknown) => error as Error),
+    findFfmpeg({ ffmpegPath: settings.FFMPEG_PATH, bubblewrapPath: settings.BUBBLEWRAP_PATH }).catch(
+      (error: unknown) => error as Error,
+    ),
     findPrograms(),
   ])
   const directory = openModelDirectory(settings.MODEL_DIR)
-  const [probe, voice, captions, coded, ...services] = await Promise.all([
+  const [confined, probe, voice, captions, coded, ...services] = await Promise.all([
+    sandbox(settings.BUBBLEWRAP_PATH, settings.REQUIRE_SANDBOX),
     ffprobe(settings.FFPROBE_PATH),
     espeak(programs),
     fonts(),
     tool instanceof Error ? Promise.resolve(undefined) : encoders(tool),
-    postgres(explicit['DATABASE_URL']),
+    postgres(explicit['DATABASE_URL'] && loadSettings(['DATABASE_URL']).DATABASE_URL),
     redis(explicit['REDIS_URL']),
     restate(explicit['RESTATE_ADMIN_URL'], explicit['RESTATE_INGRESS_URL']),
     engineKey(explicit['WORKER_URL']),
@@ -227,7 +236,7 @@ const runChecks = async () => {
     ffmpeg(settings.FFMPEG_PATH, tool),
     ...(coded === undefined ? [] : [coded]),
     probe,
-    ...(tool instanceof Error ? [] : [bubblewrap(tool)]),
+    confined,
     voice,
     pocketsphinx(programs),
     captions,

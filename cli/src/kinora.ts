@@ -83,6 +83,8 @@ program
       'LOCAL_RENDERS',
       'MODEL_DIR',
       'FFMPEG_PATH',
+      'BUBBLEWRAP_PATH',
+      'REQUIRE_SANDBOX',
       'DRAIN_SECONDS',
       'LOG_LEVEL',
     ])
@@ -95,6 +97,8 @@ program
         directory: settings.LOCAL_DIRECTORY,
         modelDirectory: settings.MODEL_DIR,
         ffmpegPath: settings.FFMPEG_PATH,
+        bubblewrapPath: settings.BUBBLEWRAP_PATH,
+        requiresSandbox: settings.REQUIRE_SANDBOX,
         renders: settings.LOCAL_RENDERS,
         hostProblem: (header) => allowedHosts.problemWith(header),
         log: (event, fields, level = 'info') => log[level](fields, event),

@@ -151,6 +151,17 @@ export const settings = {
     description: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted, separated by commas.',
   }),
   DATABASE_URL: setting({ read: text, description: 'Connection URL of PostgreSQL 15 or later.' }),
+  DATABASE_PASSWORD: setting({
+    read: (given) => new Secret(given),
+    default: '',
+    description:
+      'The password for DATABASE_URL, if it is not part of the URL. It may contain any characters; in the URL they must be percent-encoded.',
+  }),
+  DATABASE_PASSWORD_FILE: setting({
+    read: optional,
+    default: '',
+    description: 'A file with that password, such as a Docker secret.',
+  }),
   DATABASE_CONNECTIONS: setting({
     read: integer(1, 500),
     default: '10',
@@ -517,6 +528,17 @@ export const settings = {
   }),
   FFMPEG_PATH: setting({ read: text, default: 'ffmpeg', description: 'The ffmpeg program.' }),
   FFPROBE_PATH: setting({ read: text, default: 'ffprobe', description: 'The ffprobe program.' }),
+  BUBBLEWRAP_PATH: setting({
+    read: text,
+    default: 'bwrap',
+    description: 'The bubblewrap program, which confines the programs that decode media.',
+  }),
+  REQUIRE_SANDBOX: setting({
+    read: flag,
+    default: 'false',
+    description:
+      'Whether media is refused if the sandbox does not work, instead of being decoded without it. The image and compose.yaml set it to true.',
+  }),
   LOG_LEVEL: setting({
     read: oneOf(logLevels),
     default: 'info',
@@ -577,7 +599,36 @@ const readSettings = <Name extends SettingName>(
       return [name, undefined]
     }
   })
-  return { values: Object.fromEntries(entries) as Pick<Values, Name>, problems }
+  const values = Object.fromEntries(entries) as Pick<Values, Name>
+  if ('DATABASE_URL' in values && typeof values.DATABASE_URL === 'string') {
+    try {
+      Object.assign(values, { DATABASE_URL: withPassword(values.DATABASE_URL, environment) })
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error
+      problems.push(error.message)
+    }
+  }
+  return { values, problems }
+}
+
+const withPassword = (databaseUrl: string, environment: Environment): string => {
+  const { DATABASE_PASSWORD: given = '', DATABASE_PASSWORD_FILE: file = '' } = environment
+  if (given === '' && file === '') return databaseUrl
+  if (given !== '' && file !== '')
+    throw new SettingError('DATABASE_PASSWORD and DATABASE_PASSWORD_FILE exclude each other; remove one')
+  const url = URL.parse(databaseUrl)
+  if (url !== null) url.password = encodeURIComponent(given === '' ? readPassword(file) : given)
+  if (url === null || url.password === '')
+    throw new SettingError('DATABASE_URL must contain a user and a host if DATABASE_PASSWORD is set')
+  return url.href
+}
+
+const readPassword = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw new SettingError(`DATABASE_PASSWORD_FILE cannot be read: ${(error as Error).message}`)
+  }
 }
 
 const assertUsable = (problems: string[]) => {

@@ -38,7 +38,7 @@ export const gatewayZones = {
   platform: { imports: [] },
   auth: folder([]),
   models: folder([], ['auth', 'http']),
-  storage: folder([], ['http']),
+  storage: folder(['@kinora/sandbox'], ['http']),
   'safe-fetch': folder([]),
   admission: folder([]),
   'rate-limits': folder(['admission'], ['auth', 'billing']),
@@ -85,7 +85,8 @@ export const gatewayZones = {
  */
 export const otherZones = {
   'contract/src': { imports: [], packages: ['typebox'], builtins: false },
-  'local/src': { imports: [] },
+  'sandbox/src': { imports: [], packages: [] },
+  'local/src': { imports: ['@kinora/sandbox'] },
   'cli/src': {
     imports: [
       '@kinora/contract',
@@ -98,6 +99,7 @@ export const otherZones = {
       '@kinora/local/engines',
       '@kinora/local/programs',
       '@kinora/local/sandbox',
+      '@kinora/sandbox/sandbox',
     ],
   },
   dev: { imports: ['@kinora/contract'] },

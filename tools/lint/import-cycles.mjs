@@ -3,7 +3,7 @@ import path from 'node:path'
 
 import { isTest } from './boundaries.mjs'
 
-const sourceFiles = ['{contract,gateway,local,cli}/src/**/*.ts', 'dev/**/*.ts']
+const sourceFiles = ['{contract,sandbox,gateway,local,cli}/src/**/*.ts', 'dev/**/*.ts']
 
 /** Reports imports that are part of a cycle of files or of folders. Imports of types count. */
 export const importCycles = {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { mediaPrograms } from '../../test/kit/media-programs.ts'
 import { encoded, wave } from '../../test/kit/sound.ts'
 import { createMeasureAudio } from './measure-audio.ts'
 
@@ -16,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-const measureAudio = createMeasureAudio({ ffprobePath: 'ffprobe', secondsMax: 60 })
+const measureAudio = createMeasureAudio({ programs: mediaPrograms(), secondsMax: 60 })
 const measured = async (bytes: Buffer, measure = measureAudio) => {
   count += 1
   const path = join(directory, `recording-${count}`)
@@ -141,7 +142,10 @@ test.concurrent('a video without audio, a file without its index and an unsuppor
 })
 
 test.concurrent('a missing ffprobe is service_unavailable, not an error of the recording', async () => {
-  const without = createMeasureAudio({ ffprobePath: '/nowhere/ffprobe', secondsMax: 60 })
+  const without = createMeasureAudio({
+    programs: mediaPrograms({ FFPROBE_PATH: '/nowhere/ffprobe' }),
+    secondsMax: 60,
+  })
   await expect(measured(await encoded(sound, 'out.flac'), without)).rejects.toThrow(
     expect.objectContaining({ code: 'service_unavailable' }) as Error,
   )

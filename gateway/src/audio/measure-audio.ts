@@ -8,6 +8,7 @@ import { open } from 'node:fs/promises'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Call } from '../http/call.ts'
+import type { MediaPrograms } from '../storage/media-programs.ts'
 import { createLineSandbox, isInvalidFileError } from '../storage/sandbox.ts'
 import { audioFormatOf, type AudioFormat } from './audio-format.ts'
 import { measureWave } from './measure-wave.ts'
@@ -24,7 +25,7 @@ export type MeasureAudio = (
 ) => Promise<MeasuredAudio>
 
 export interface MeasureAudioSettings {
-  ffprobePath: string
+  programs: MediaPrograms
   secondsMax: number
   /** Advice in the error for a longer file; by default, to use a transcription task. */
   adviceForLonger?: string
@@ -78,11 +79,11 @@ const numberIn = (line: string): number => Number(line.slice(line.indexOf('=') +
 
 /** Creates the function. If ffprobe cannot run, the error is `service_unavailable` and does not blame the file. */
 export const createMeasureAudio = ({
-  ffprobePath,
+  programs,
   secondsMax,
   adviceForLonger = 'Split it, or send it to /v1/audio/transcription-tasks.',
 }: MeasureAudioSettings): MeasureAudio => {
-  const linesOf = createLineSandbox(ffprobePath)
+  const linesOf = createLineSandbox(programs.ffprobePath, programs)
   const timeoutMs = 30_000 + secondsMax * 5
 
   const tooLong = (param: string) =>

@@ -22,7 +22,7 @@ export interface CutClip {
 export type Unusable = 'not-a-video' | 'no-such-part'
 
 const opened = (path: string, startMs: number) => [
-  ...['-v', 'error', '-nostdin', '-threads', '2', ...onlyVideoFiles],
+  ...['-v', 'error', '-nostdin', '-threads', '2', '-filter_threads', '2', ...onlyVideoFiles],
   ...['-ss', String(startMs / 1000), '-i', path, '-sn', '-dn'],
 ]
 
@@ -38,7 +38,20 @@ const clipOf = (span: Span, size: { width: number; height: number }) => (path: s
   ...opened(path, span.startMs),
   ...['-t', String((span.endMs - span.startMs) / 1000), '-map', '0:v:0', '-map', '0:a:0?'],
   ...['-vf', `fps=30,scale=${size.width}:${size.height},setsar=1`],
-  ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-bf', '0', '-pix_fmt', 'yuv420p'],
+  ...[
+    '-c:v',
+    'libx264',
+    '-preset',
+    'veryfast',
+    '-crf',
+    '23',
+    '-bf',
+    '0',
+    '-pix_fmt',
+    'yuv420p',
+    '-threads',
+    '2',
+  ],
   ...['-c:a', 'aac', '-ac', '2', '-b:a', '96k', '-map_metadata', '-1'],
   ...['-movflags', '+frag_keyframe+empty_moov+default_base_moof', '-f', 'mp4', 'pipe:1'],
 ]

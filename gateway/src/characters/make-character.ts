@@ -16,6 +16,7 @@ import { createSharedWork } from '../platform/shared-work.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import { SafeFetchError, type SafeFetch } from '../safe-fetch/safe-fetch.ts'
 import type { FindLinkedFile } from '../storage/find-linked-file.ts'
+import type { MediaPrograms } from '../storage/media-programs.ts'
 import type { MediaStore } from '../storage/media-store.ts'
 import { createProbeVideo } from '../storage/probe-video.ts'
 import { createSandbox } from '../storage/sandbox.ts'
@@ -41,8 +42,7 @@ export interface MakerDependencies {
   safeFetch: SafeFetch
   findLinkedFile: FindLinkedFile
   readTask: ReadTask
-  ffmpegPath: string
-  ffprobePath: string
+  programs: MediaPrograms
   /** How long a request waits for its character. */
   waitMs: number
   diskSpace: { assertFree: (neededBytes?: number) => Promise<void> }
@@ -110,12 +110,13 @@ const spanOf = ({ timestamps, params }: CharacterRequest): Span | undefined => {
 }
 
 export const createCharacterMaker = (dependencies: MakerDependencies): CharacterMaker => {
-  const { postgres, mediaStore, safeFetch, findLinkedFile, readTask, waitMs, diskSpace, log } = dependencies
+  const { postgres, mediaStore, safeFetch, findLinkedFile, readTask, programs, waitMs, diskSpace, log } =
+    dependencies
   const share = createSharedWork<StoredCharacter>()
   let downloads = 0
   const tools: CutTools = {
-    probeVideo: createProbeVideo(dependencies.ffprobePath),
-    ffmpeg: createSandbox(dependencies.ffmpegPath),
+    probeVideo: createProbeVideo(programs),
+    ffmpeg: createSandbox(programs.ffmpegPath, programs),
   }
 
   /** A stored file is as private as its task. If the task was deleted, the file counts as private. */

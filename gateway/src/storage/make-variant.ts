@@ -4,11 +4,14 @@
  */
 import { Readable } from 'node:stream'
 
+import { ApiError } from '@kinora/contract/errors'
+
 import type { Call } from '../http/call.ts'
 import type { Log } from '../platform/log.ts'
 import type { Database } from '../platform/postgres.ts'
 import { createSharedWork } from '../platform/shared-work.ts'
 import { uuidV7 } from '../platform/uuid.ts'
+import type { MediaPrograms } from './media-programs.ts'
 import type { MediaStore } from './media-store.ts'
 import { createSandbox, onlyVideoFiles } from './sandbox.ts'
 import { findVariant, insertStoredFiles, type StoredFile } from './stored-file-store.ts'
@@ -47,15 +50,15 @@ const commandFor = (kind: VariantKind, seconds: number) => (path: string) => [
 export const createMakeVariant = ({
   database,
   mediaStore,
-  ffmpegPath,
+  programs,
   log,
 }: {
   database: Database
   mediaStore: MediaStore
-  ffmpegPath: string
+  programs: MediaPrograms
   log: Log
 }): MakeVariant => {
-  const runOnFile = createSandbox(ffmpegPath)
+  const runOnFile = createSandbox(programs.ffmpegPath, programs)
   const share = createSharedWork<StoredFile | undefined>()
 
   const render = async (
@@ -71,6 +74,7 @@ export const createMakeVariant = ({
       return image.length === 0 ? undefined : image
     } catch (error) {
       signal.throwIfAborted()
+      if (error instanceof ApiError) throw error
       log.warn({ err: error, mediaId: video.id, kind }, 'variant.not-made')
       return undefined
     }

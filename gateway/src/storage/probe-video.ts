@@ -1,4 +1,5 @@
 /** Probes a video file. MP4 is read directly; for other files, ffprobe runs with only the supported demuxers. */
+import type { MediaPrograms } from './media-programs.ts'
 import { probeMp4, type ProbedVideo } from './probe-mp4.ts'
 import { createSandbox, isInvalidFileError, onlyVideoFiles } from './sandbox.ts'
 
@@ -12,8 +13,8 @@ const parameters = (path: string) => [
 ]
 
 /** The probe returns undefined for a file that is not a playable video. */
-export const createProbeVideo = (ffprobePath: string): ProbeVideo => {
-  const runOnFile = createSandbox(ffprobePath)
+export const createProbeVideo = (programs: MediaPrograms): ProbeVideo => {
+  const runOnFile = createSandbox(programs.ffprobePath, programs)
   const runProbe: ProbeVideo = async (path, signal) => {
     let output: Buffer
     try {

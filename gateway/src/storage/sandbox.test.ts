@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 
 import { expect, test, vi } from 'vitest'
 
+import { mediaPrograms } from '../../test/kit/media-programs.ts'
 import { createLineSandbox, createSandbox, isInvalidFileError } from './sandbox.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -24,7 +25,7 @@ const endless = (mark: string) => () => [
 
 // Some programs are killed while their sandbox is being set up.
 test('an aborted program is killed together with its sandbox, at any time', async () => {
-  const run = createSandbox('ffmpeg')
+  const run = createSandbox('ffmpeg', mediaPrograms())
   for (let tried = 0; tried < 20; tried += 1) {
     const mark = randomUUID()
     const stop = new AbortController()
@@ -41,7 +42,7 @@ test('an aborted program is killed together with its sandbox, at any time', asyn
 test('an aborted program is killed while its lines are being read', async () => {
   const mark = randomUUID()
   const stop = new AbortController()
-  const lines = createLineSandbox('ffmpeg')('/dev/null', endless(mark), {
+  const lines = createLineSandbox('ffmpeg', mediaPrograms())('/dev/null', endless(mark), {
     timeoutMs: 50_000,
     signal: stop.signal,
   })
@@ -54,7 +55,7 @@ test('an aborted program is killed while its lines are being read', async () => 
 })
 
 test('a program that exceeds its time or output limit is killed, and the file does not count as invalid', async () => {
-  const run = createSandbox('ffmpeg')
+  const run = createSandbox('ffmpeg', mediaPrograms())
   const slow = await run('/dev/null', endless(randomUUID()), { timeoutMs: 1, outputBytesMax: 1_000 }).catch(
     (error: unknown) => error,
   )
@@ -76,7 +77,9 @@ test('a program that exceeds its time or output limit is killed, and the file do
 test('a program is not started if its signal is already aborted', async () => {
   const mark = randomUUID()
   const limits = { timeoutMs: 50_000, outputBytesMax: 1_000, signal: AbortSignal.abort() }
-  await expect(createSandbox('ffmpeg')('/dev/null', endless(mark), limits)).rejects.toMatchObject({
+  await expect(
+    createSandbox('ffmpeg', mediaPrograms())('/dev/null', endless(mark), limits),
+  ).rejects.toMatchObject({
     name: 'AbortError',
   })
   expect(await processesWith(mark)).toEqual([])

@@ -1,13 +1,20 @@
 /**
  * Runs ffmpeg or ffprobe on an untrusted file. The program has no access to the network, an empty environment and, if
- * bubblewrap works, its own namespaces with only that file. Its result is read from its standard output, so it needs no
- * writable directory.
+ * the sandbox works, nothing but that file. Its result is read from its standard output, so it needs no writable
+ * directory.
  */
-import { execFile, spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
 import type { Readable } from 'node:stream'
-import { promisify } from 'node:util'
 
-const run = promisify(execFile)
+import {
+  isSandboxFailure,
+  mountOfProgram,
+  SandboxUnavailable,
+  startSandboxed,
+  type Sandbox,
+} from '@kinora/sandbox/sandbox'
+
+import { mediaUnavailable, type MediaPrograms } from './media-programs.ts'
 
 /** Runs the program on a file. `parameters` receives the path of the file inside the sandbox. */
 export type RunOnFile = (
@@ -22,43 +29,44 @@ export const onlyVideoFiles = [
   ...['-format_whitelist', 'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm'],
 ]
 
-const startTimeoutMs = 20_000
 /** A low priority, so that these programs do not slow down other requests. */
-const lowPriority = ['-n', '10']
-/** Exit codes of `nice` if the program is missing or not executable. */
+const lowPriority = ['nice', '-n', '10']
+/** Exit codes of the wrappers if the program is missing or not executable. */
 const notStarted = new Set([126, 127])
+/** The exit code of bubblewrap if the program was killed, which the kernel does when memory runs out. */
+const killedCode = 137
 const errorOutputMax = 1_000
-/** The file descriptor to which bubblewrap writes the pid of the first process in the sandbox. */
+/** Programs use up to two threads for decoding and two for encoding. */
+const processorsMax = 4
 const infoFd = 3
-const systemDirectories = ['/usr', '/lib', '/lib64', '/bin', '/etc/ld.so.cache', '/etc/alternatives']
 
-const sandboxed = (path: string) => [
-  ...['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'],
-  ...systemDirectories.flatMap((directory) => ['--ro-bind-try', directory, directory]),
-  ...['--proc', '/proc', '--dev', '/dev', '--ro-bind', path, '/video'],
-]
-
-/** Whether bubblewrap is installed and may create namespaces, which containers often forbid. */
-const canSandbox = async (program: string): Promise<boolean> => {
-  try {
-    await run('bwrap', [...sandboxed('/dev/null'), program, '-version'], { timeout: startTimeoutMs })
-    return true
-  } catch {
-    return false
-  }
-}
-
-const createCommand = (program: string) => {
-  // Checked on the first run, so that it does not delay the start of the process.
-  let sandboxing: Promise<boolean> | undefined
-  return async (path: string, parameters: (path: string) => string[]) => {
-    sandboxing ??= canSandbox(program)
-    const isSandboxed = await sandboxing
-    const inside = isSandboxed
-      ? ['bwrap', '--info-fd', String(infoFd), ...sandboxed(path), program, ...parameters('/video')]
-      : [program, ...parameters(path)]
-    return { isSandboxed, command: 'nice', given: [...lowPriority, ...inside] }
-  }
+const start = (
+  sandbox: Sandbox | undefined,
+  program: string,
+  path: string,
+  parameters: (path: string) => string[],
+  timeoutMs: number,
+) => {
+  const running =
+    sandbox === undefined
+      ? spawn('nice', [...lowPriority.slice(1), program, ...parameters(path)], {
+          stdio: ['ignore', 'pipe', 'pipe'],
+          env: {},
+        })
+      : startSandboxed(
+          sandbox,
+          {
+            program,
+            parameters: parameters('/video'),
+            mounts: [...mountOfProgram(program), '--ro-bind', path, '/video'],
+            cpuSecondsMax: (processorsMax * timeoutMs) / 1000,
+            fileBytesMax: 0,
+            infoFd,
+          },
+          ['ignore', 'pipe', 'pipe', 'pipe'],
+          lowPriority,
+        )
+  return running as ChildProcessByStdio<null, Readable, Readable>
 }
 
 /**
@@ -98,6 +106,33 @@ const killProcess = (pid: number) => {
   }
 }
 
+interface Ending {
+  code: number | null
+  killedBy: NodeJS.Signals | null
+  errorOutput: string
+  isLate: boolean
+  isSandboxed: boolean
+}
+
+/** Only an error with a numeric code counts as an invalid file. */
+const failureOf = (program: string, { code, killedBy, errorOutput, isLate, isSandboxed }: Ending): Error => {
+  const failed = (ending: string | number | null) =>
+    Object.assign(new Error(`${program} ended with ${ending}: ${errorOutput}`), {
+      code: ending,
+      killed: isLate,
+    })
+  if (isLate) return failed('SIGKILL')
+  if (code !== null && notStarted.has(code)) return failed('ENOENT')
+  if (isSandboxed && isSandboxFailure(errorOutput)) {
+    return errorOutput.startsWith("bwrap: Can't find source path")
+      ? failed('ENOENT')
+      : mediaUnavailable(new SandboxUnavailable(errorOutput.trim()))
+  }
+  return code === killedCode || killedBy === 'SIGKILL'
+    ? mediaUnavailable(failed('SIGKILL'))
+    : failed(code ?? killedBy)
+}
+
 /** Runs the program on a file and streams its output. The program is killed when the consumer stops reading. */
 export type ReadOutputOfFile = (
   path: string,
@@ -105,16 +140,15 @@ export type ReadOutputOfFile = (
   limits: { timeoutMs: number; signal?: AbortSignal },
 ) => AsyncGenerator<Buffer, void, undefined>
 
-export const createOutputSandbox = (program: string): ReadOutputOfFile => {
-  const commandFor = createCommand(program)
-  return async function* (path, parameters, { timeoutMs, signal }) {
-    const { command, given, isSandboxed } = await commandFor(path, parameters)
+export const createOutputSandbox = (
+  program: string,
+  { findSandbox }: Pick<MediaPrograms, 'findSandbox'>,
+): ReadOutputOfFile =>
+  async function* (path, parameters, { timeoutMs, signal }) {
+    const sandbox = await findSandbox()
     signal?.throwIfAborted()
-    const running = spawn(command, given, {
-      stdio: ['ignore', 'pipe', 'pipe', ...(isSandboxed ? (['pipe'] as const) : [])],
-      ...(!isSandboxed && { env: {} }),
-    }) as ChildProcessByStdio<null, Readable, Readable>
-    const kill = killerOf(running, running.stdio[infoFd] as Readable | undefined)
+    const running = start(sandbox, program, path, parameters, timeoutMs)
+    const kill = killerOf(running, sandbox && (running.stdio[infoFd] as unknown as Readable))
     let isLate = false
     const timer = setTimeout(() => {
       isLate = true
@@ -130,16 +164,10 @@ export const createOutputSandbox = (program: string): ReadOutputOfFile => {
       running.on('error', reject)
       running.on('close', (code, killedBy) => {
         if (code === 0) resolve()
-        else {
-          // After a kill, bubblewrap exits with its own code, which must not count as an invalid file.
-          const ending = isLate
-            ? 'SIGKILL'
-            : code !== null && notStarted.has(code)
-              ? 'ENOENT'
-              : (code ?? killedBy)
-          const message = `${program} ended with ${ending}: ${errorOutput}`
-          reject(Object.assign(new Error(message), { code: ending, killed: isLate }))
-        }
+        else
+          reject(
+            failureOf(program, { code, killedBy, errorOutput, isLate, isSandboxed: sandbox !== undefined }),
+          )
       })
     })
     closed.catch(() => undefined)
@@ -157,10 +185,9 @@ export const createOutputSandbox = (program: string): ReadOutputOfFile => {
       await closed.catch(() => undefined)
     }
   }
-}
 
-export const createSandbox = (program: string): RunOnFile => {
-  const outputOf = createOutputSandbox(program)
+export const createSandbox = (program: string, programs: Pick<MediaPrograms, 'findSandbox'>): RunOnFile => {
+  const outputOf = createOutputSandbox(program, programs)
   return async (path, parameters, { outputBytesMax, ...limits }) => {
     const chunks: Buffer[] = []
     let sizeBytes = 0
@@ -180,8 +207,11 @@ export type ReadLinesOfFile = (
   ...given: Parameters<ReadOutputOfFile>
 ) => AsyncGenerator<string[], void, undefined>
 
-export const createLineSandbox = (program: string): ReadLinesOfFile => {
-  const outputOf = createOutputSandbox(program)
+export const createLineSandbox = (
+  program: string,
+  programs: Pick<MediaPrograms, 'findSandbox'>,
+): ReadLinesOfFile => {
+  const outputOf = createOutputSandbox(program, programs)
   return async function* (path, parameters, limits) {
     const decoder = new TextDecoder()
     let rest = ''

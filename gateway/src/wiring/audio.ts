@@ -9,11 +9,11 @@ import type { ApiContext } from './api-context.ts'
 
 export const bindAudio = (
   server: ApiServer,
-  { config, catalog, router, prices, meter }: ApiContext,
+  { config, catalog, router, prices, meter, programs }: ApiContext,
 ): void => {
   const audio = { catalog, router, prices, meter, requiresPayg: config.AUDIO_REQUIRES_PAYG }
   const measureAudio = createMeasureAudio({
-    ffprobePath: config.FFPROBE_PATH,
+    programs,
     secondsMax: config.AUDIO_SECONDS_MAX,
   })
 

@@ -20,7 +20,7 @@ const fetchTimeoutMs = 240_000
 /** Binds the operations of characters; also returns how a new video gets a character of its own. */
 export const bindCharacters = (
   server: ApiServer,
-  { config, postgres, mediaStore, links, fetchRate, log }: ApiContext,
+  { config, postgres, mediaStore, programs, links, fetchRate, log }: ApiContext,
   { readTask, images }: VideoTasks,
   diskSpace: MakerDependencies['diskSpace'],
 ): WithCharacter => {
@@ -34,8 +34,7 @@ export const bindCharacters = (
     }),
     findLinkedFile: images.findLinkedFile,
     readTask,
-    ffmpegPath: config.FFMPEG_PATH,
-    ffprobePath: config.FFPROBE_PATH,
+    programs,
     waitMs: config.CHARACTER_WAIT_SECONDS * 1000,
     diskSpace,
     log,

@@ -14,7 +14,7 @@ import type { VideoTasks } from './videos.ts'
 /** Binds the chat operation; `close` ends its threads. */
 export const bindChat = (
   server: ApiServer,
-  { config, catalog, router, prices, meter, mediaStore, links }: ApiContext,
+  { config, catalog, router, prices, meter, mediaStore, programs, links }: ApiContext,
   { admitVideo, images, readTask, follow, cancelTask }: VideoTasks,
 ): { close: () => Promise<void> } => {
   const tokens = createTokenCounter()
@@ -33,7 +33,7 @@ export const bindChat = (
     prices,
     meter,
     measureAudio: createMeasureAudio({
-      ffprobePath: config.FFPROBE_PATH,
+      programs,
       secondsMax: config.AUDIO_SECONDS_MAX,
     }),
     decoder,

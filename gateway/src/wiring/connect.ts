@@ -14,6 +14,7 @@ import { createRouter } from '../routing/router.ts'
 import { recordCurrency } from '../settings/currency-store.ts'
 import { createInstanceSettings, type InstanceSettings } from '../settings/instance-settings.ts'
 import { createDiskMediaStore } from '../storage/disk-media-store.ts'
+import { createMediaPrograms, reportSandbox } from '../storage/media-programs.ts'
 import { dispatchRecordings } from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
 import { pollJobsName } from '../videos/polling/poll-jobs.workflow.ts'
 import { chatEnhancer } from '../videos/prompts/chat-enhancer.ts'
@@ -112,6 +113,8 @@ export const connect = async (config: Config, log: Log, isApi: boolean) => {
     { ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL },
     log,
   )
+  const programs = createMediaPrograms(config, log)
+  reportSandbox(programs)
   return {
     postgres,
     redis,
@@ -131,6 +134,7 @@ export const connect = async (config: Config, log: Log, isApi: boolean) => {
     providers,
     router: await createRouter({ liveConfig, providers, postgres, log }),
     enhancer: enhancerChat === undefined ? ruleEnhancer : chatEnhancer(enhancerChat),
+    programs,
     mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
   }
 }

@@ -20,7 +20,7 @@ import { dayMs } from './connect.ts'
 /** Binds the operations of transcription tasks; also returns how an operator's request settles one. */
 export const bindTranscriptionTasks = (
   server: ApiServer,
-  { config, postgres, mediaStore, catalog, router, prices, meter, days, wake, log }: ApiContext,
+  { config, postgres, mediaStore, programs, catalog, router, prices, meter, days, wake, log }: ApiContext,
 ): SettleDependencies => {
   const database = postgres
   const retentionMs = () => days().media * dayMs
@@ -29,7 +29,7 @@ export const bindTranscriptionTasks = (
   const creation = {
     ...{ catalog, router, prices, meter, requiresPayg: config.AUDIO_REQUIRES_PAYG },
     measureAudio: createMeasureAudio({
-      ffprobePath: config.FFPROBE_PATH,
+      programs,
       secondsMax: recordingSecondsMax,
       adviceForLonger: 'Split it.',
     }),

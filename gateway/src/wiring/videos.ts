@@ -72,14 +72,14 @@ export const createVideoTasks = async (context: ApiContext) => {
 
 export const bindVideos = (
   server: ApiServer,
-  { config, postgres, catalog, providers, enhancer, mediaStore, links, log }: ApiContext,
+  { postgres, catalog, providers, enhancer, mediaStore, programs, links, log }: ApiContext,
   { taskDays, readTask, follow, admitVideo, images, cancelTask }: VideoTasks,
   withCharacter: WithCharacter,
 ): void => {
   const database = postgres
   const creation = { catalog, admitVideo, images, withCharacter }
   const status = { readTask, waitForTask: createWaitForTask(readTask, follow), links, catalog }
-  const makeVariant = createMakeVariant({ database, mediaStore, ffmpegPath: config.FFMPEG_PATH, log })
+  const makeVariant = createMakeVariant({ database, mediaStore, programs, log })
   const content = { database, readTask, mediaStore, makeVariant, links, catalog }
   const deletion = { postgres, providers, mediaStore, readTask, log }
 

@@ -75,8 +75,19 @@ const startMaintenance = async (postgres: Postgres, log: Log) => {
 
 export const wireWorker = async (config: Config, log: Log) => {
   const connected = await connect(config, log, false)
-  const { postgres, redis, pubsub, engine, wake, liveConfig, catalog, providers, router, mediaStore } =
-    connected
+  const {
+    postgres,
+    redis,
+    pubsub,
+    engine,
+    wake,
+    liveConfig,
+    catalog,
+    providers,
+    router,
+    mediaStore,
+    programs,
+  } = connected
   const maintained = withLongStatements(postgres)
   const settings = await loadInstanceSettings(config, postgres, log)
   const days = retentionDaysOf(settings)
@@ -88,7 +99,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     jobDurations,
     mediaStore,
     log,
-    probeVideo: createProbeVideo(config.FFPROBE_PATH),
+    probeVideo: createProbeVideo(programs),
     enhancer: connected.enhancer,
     retentionMsOf: async (accountId) => (await mediaDaysOf(postgres, accountId, days())) * dayMs,
     downloadPermits: createDownloadPermits({
@@ -113,8 +124,8 @@ export const wireWorker = async (config: Config, log: Log) => {
     router,
     mediaStore,
     log,
-    readLevels: createReadLevels(config.FFMPEG_PATH),
-    cutSegment: createCutSegment(config.FFMPEG_PATH),
+    readLevels: createReadLevels(programs),
+    cutSegment: createCutSegment(programs),
     retentionMs: () => days().media * dayMs,
     wakeDispatcher: wake.recordingDispatcher,
   }

@@ -29,6 +29,9 @@ const isAlive = (pid: number) => {
   }
 }
 
+/** The settings for a program that is a script, which could not start other programs in the sandbox. */
+export const withoutSandbox = { BUBBLEWRAP_PATH: '/nowhere/bwrap' }
+
 /** Blocks if the parameters, joined by spaces, contain one of these texts. */
 export const blockingProgram = async (
   directory: string,

@@ -14,6 +14,7 @@ import { createCutSegment } from '../../src/transcription-tasks/segments/cut-seg
 import { planSegments } from '../../src/transcription-tasks/segments/plan-segments.ts'
 import { createReadLevels } from '../../src/transcription-tasks/segments/read-levels.ts'
 import { transcribeSegments } from '../../src/transcription-tasks/segments/transcribe-segments.ts'
+import { mediaPrograms } from './media-programs.ts'
 import { waveOf } from './sound.ts'
 import { vendorKey, type VendorGateway } from './vendor-gateway.ts'
 import { vendorRouter } from './vendor-providers.ts'
@@ -55,8 +56,8 @@ export const createTranscriber = async ({
     postgres,
     mediaStore: await createDiskMediaStore(join(directory, 'media')),
     router: await vendorRouter(vendor, vendorKey, postgres),
-    readLevels: createReadLevels('ffmpeg'),
-    cutSegment: createCutSegment('ffmpeg'),
+    readLevels: createReadLevels(mediaPrograms()),
+    cutSegment: createCutSegment(mediaPrograms()),
     retentionMs: () => 7 * 86_400_000,
     log: createLog({ level: 'silent' }, 'test'),
     wakeDispatcher: () => undefined,

@@ -12,6 +12,7 @@ import { startRestateServer, type RestateServer } from '../../../cli/src/dev/res
 import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
 import type { Environment } from '../../src/config.ts'
 import { ask, form } from './answers.ts'
+import { withoutSandbox } from './blocking-program.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 import { createAccount, createKey } from './factories.ts'
 import { brokenInvariants } from './ledger.ts'
@@ -152,7 +153,10 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     LOCAL_DIRECTORY: join(directory, 'local'),
     PROVIDERS_FILE: providersFile,
     LOG_LEVEL: 'info',
-    ...(options.probeDelaySeconds !== undefined && { FFPROBE_PATH: slowProbe }),
+    ...(options.probeDelaySeconds !== undefined && {
+      FFPROBE_PATH: slowProbe,
+      ...withoutSandbox,
+    }),
     ...(alwaysReplay && { ENGINE_SUSPEND_AFTER_MS: '0' }),
     ...(options.isEnhancedByVendor === true && { ENHANCER_URL: vendor.url, ENHANCER_API_KEY: apiKey }),
     ...options.environment,

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 
 import { askJson, expectProblem, type Answer } from '../kit/answers.ts'
 import { askAlone } from '../kit/ask-alone.ts'
-import { blockingProgram, type BlockingProgram } from '../kit/blocking-program.ts'
+import { blockingProgram, withoutSandbox, type BlockingProgram } from '../kit/blocking-program.ts'
 import { completeTask, createAccount, createKey } from '../kit/factories.ts'
 import { makeVideo } from '../kit/sample-video.ts'
 import { audioForm, encoded, wave } from '../kit/sound.ts'
@@ -87,6 +87,7 @@ const start = async (given: Record<string, string> = {}) => {
   gateway = await startVendorGateway({
     FFPROBE_PATH: ffprobe.path,
     FFMPEG_PATH: ffmpeg.path,
+    ...withoutSandbox,
     FETCH_ALLOW_ORIGINS: videosUrl,
     ...limits,
     ...given,
@@ -354,7 +355,13 @@ describe('a video from a URL', () => {
   test('is completed even if its request has timed out', async () => {
     await start()
     await using hurried = await startGateway(
-      { FETCH_ALLOW_ORIGINS: videosUrl, CHARACTER_WAIT_SECONDS: '0', FFMPEG_PATH: ffmpeg.path, ...limits },
+      {
+        FETCH_ALLOW_ORIGINS: videosUrl,
+        CHARACTER_WAIT_SECONDS: '0',
+        FFMPEG_PATH: ffmpeg.path,
+        ...withoutSandbox,
+        ...limits,
+      },
       gateway,
     )
     const wanted = { from_task: await completedTask(a), timestamps: '1,3' }

@@ -13,6 +13,7 @@ import { restartStalled } from '../../src/videos/queue/stalled-task-store.ts'
 import { ask, form } from '../kit/answers.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
 import { jobForTest } from '../kit/job-for-test.ts'
+import { mediaPrograms } from '../kit/media-programs.ts'
 import { startVendorGateway, vendorKey, type VendorGateway } from '../kit/vendor-gateway.ts'
 import { vendorProviders } from '../kit/vendor-providers.ts'
 
@@ -28,7 +29,7 @@ beforeAll(async () => {
     postgres: gateway.database.postgres,
     providers: vendorProviders(gateway.vendor, vendorKey),
     mediaStore: await createDiskMediaStore(join(gateway.directory, 'media')),
-    probeVideo: createProbeVideo('ffprobe'),
+    probeVideo: createProbeVideo(mediaPrograms()),
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits(limits),
     downloadRate: { bytesPerSecondMin: 16_384, windowMs: 2_000 },

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-import { findFfmpeg, type FfmpegTool } from '../ffmpeg/sandbox.ts'
+import { findFfmpeg, type FfmpegSettings, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { createInference } from '../inference/inference.ts'
 import { drain } from '../jobs/job-upload.ts'
 import type { Log } from '../log.ts'
@@ -33,9 +33,8 @@ const defaultIdleMs = 300_000
 /** A client that reads nothing for this time is disconnected. */
 const standstillMs = 300_000
 
-export interface DialogueOptions {
+export interface DialogueOptions extends FfmpegSettings {
   directory: ModelDirectory
-  ffmpegPath: string
   recognise: Recognise
   speak: Speak
   log: Log
@@ -68,7 +67,7 @@ export function createDialogue(options: DialogueOptions): Dialogue {
   let finding: Promise<FfmpegTool> | undefined
 
   function ffmpegFound(): Promise<FfmpegTool> {
-    finding ??= findFfmpeg(options.ffmpegPath).catch((error: unknown) => {
+    finding ??= findFfmpeg(options).catch((error: unknown) => {
       // Search again next time, because ffmpeg may be installed in the meantime.
       finding = undefined
       throw error

@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 
 import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
-import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
+import { startProgram, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { soundTokensOf } from './completion.ts'
 
 const samplesPerSecond = 24_000
@@ -93,16 +92,16 @@ async function measureSeconds(
   signal: AbortSignal,
 ): Promise<number> {
   await writeFile(path.join(folder, 'spoken'), bytes)
-  const { command, args, options } = commandFor(tool, folder, [
+  const args = [
     ...['-hide_banner', '-loglevel', 'error', '-nostdin', '-protocol_whitelist', 'file,pipe'],
     ...['-i', 'spoken', '-f', 's16le', '-ac', '1', '-ar', String(samplesPerSecond), 'pipe:1'],
-  ])
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
+  ]
+  const child = startProgram(tool, folder, args, ['ignore', 'pipe', 'ignore'])
   const kill = () => killSandboxed(child)
   signal.addEventListener('abort', kill)
   try {
     let sizeBytes = 0
-    child.stdout.on('data', (chunk: Buffer) => (sizeBytes += chunk.length))
+    child.stdout!.on('data', (chunk: Buffer) => (sizeBytes += chunk.length))
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once('error', reject)
       child.once('close', resolve)

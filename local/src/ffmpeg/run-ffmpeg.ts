@@ -1,11 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 import { firstSourceDescriptor, type FrameSource } from '../drawing/film-graph.ts'
 import { RenderFailure } from './render-failure.ts'
-import { commandFor, type FfmpegTool } from './sandbox.ts'
+import { startProgram, type FfmpegTool } from './sandbox.ts'
 
 const progressDescriptor = 3
 /** ffmpeg is killed as hung after this long without a new frame. */
@@ -56,16 +56,13 @@ export async function runFfmpeg(run: FfmpegRun): Promise<void> {
     ...['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'],
     ...['-progress', `pipe:${progressDescriptor}`, '-stats_period', '0.2'],
   ]
-  const { command, args, options } = commandFor(
+  const child = startProgram(
     run.tool,
     run.directory,
     [...commonArgs, ...run.args],
+    ['ignore', 'ignore', 'pipe', 'pipe', ...sources.map(() => 'pipe' as const)],
     run.readOnlyFiles,
   )
-  const child = spawn(command, args, {
-    ...options,
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...sources.map(() => 'pipe' as const)],
-  })
   const killChild = () => killSandboxed(child)
   const exit = exitOf(child)
   running.set(child, exit)

@@ -1,75 +1,75 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { access, constants, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
+import { findSandbox, mountOfProgram, SandboxUnavailable, startSandboxed } from '@kinora/sandbox/sandbox'
+
 const run = promisify(execFile)
 
-type Sandbox = 'bubblewrap' | 'none'
+/** Where to find ffmpeg and its sandbox, and whether it may run without one. */
+export interface FfmpegSettings {
+  ffmpegPath: string
+  /** `bwrap` by default. */
+  bubblewrapPath?: string
+  /** False by default. */
+  requiresSandbox?: boolean
+}
 
 export interface FfmpegTool {
   path: string
   version: string
-  sandbox: Sandbox
+  sandbox: 'bubblewrap' | 'none'
   bubblewrapPath?: string
-}
-
-export interface Command {
-  command: string
-  args: string[]
-  options: { cwd: string; env: Record<string, string> }
+  /** Why there is no sandbox, and the fix. */
+  sandboxProblem?: string
 }
 
 export const searchPath = '/usr/local/bin:/usr/bin:/bin'
 const probeTimeoutMs = 10_000
+/** More than any film or recording needs. */
+const cpuSecondsMax = 4 * 3600
+const fileBytesMax = 4 * 1024 ** 3
 
-/** Finds ffmpeg and checks whether the sandbox works on this machine. Called once, at start. */
-export async function findFfmpeg(ffmpegPath: string): Promise<FfmpegTool> {
+/** Finds ffmpeg and checks whether the sandbox works on this machine. Throws if it is required and does not. */
+export async function findFfmpeg(settings: FfmpegSettings): Promise<FfmpegTool> {
+  const { ffmpegPath, bubblewrapPath = 'bwrap', requiresSandbox = false } = settings
   const found = await locate(ffmpegPath)
-  const plain: FfmpegTool = { path: found, version: '', sandbox: 'none' }
-  plain.version = await versionOf(commandFor(plain, '/', ['-version'])).catch((error: unknown) => {
+  const options = { env: { PATH: searchPath }, timeout: probeTimeoutMs, killSignal: 'SIGKILL' } as const
+  const { stdout } = await run(found, ['-version'], options).catch((error: unknown) => {
     throw new Error(`ffmpeg does not run at ${ffmpegPath}`, { cause: error })
   })
-  const bubblewrapPath = await locate('bwrap').catch(() => undefined)
-  if (bubblewrapPath === undefined) return plain
-  const sandboxed: FfmpegTool = { ...plain, sandbox: 'bubblewrap', bubblewrapPath }
-  // Containers often forbid user namespaces, which only a trial run can detect.
-  const works = await versionOf(commandFor(sandboxed, '/tmp', ['-version'])).then(
-    () => true,
-    () => false,
-  )
-  return works ? sandboxed : plain
+  const tool = { path: found, version: /^ffmpeg version (\S+)/u.exec(stdout)?.[1] ?? 'unknown' }
+  try {
+    const sandbox = await findSandbox(bubblewrapPath)
+    return { ...tool, sandbox: 'bubblewrap', ...sandbox }
+  } catch (error) {
+    if (requiresSandbox || !(error instanceof SandboxUnavailable)) throw error
+    return { ...tool, sandbox: 'none', sandboxProblem: error.message }
+  }
 }
 
 /**
- * The command that runs ffmpeg in `directory`, the only directory it may write to; `readOnlyFiles` in it are read-only.
+ * Starts a program in `directory`, the only directory it may write to; `readOnlyFiles` in it are read-only. In the sandbox
+ * it can read nothing else besides the system's programs.
  */
-export function commandFor(
+export function startProgram(
   tool: FfmpegTool,
   directory: string,
-  ffmpegArgs: string[],
+  args: string[],
+  stdio: Exclude<StdioOptions, string>,
   readOnlyFiles: string[] = [],
-): Command {
-  if (tool.bubblewrapPath === undefined) {
-    return { command: tool.path, args: ffmpegArgs, options: { cwd: directory, env: { PATH: searchPath } } }
-  }
-  const programFolder = path.dirname(tool.path)
-  const args = [
-    ...['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'],
-    ...['--uid', '65534', '--gid', '65534', '--setenv', 'PATH', searchPath],
-    ...['--ro-bind', '/usr', '/usr', '--ro-bind-try', '/lib', '/lib', '--ro-bind-try', '/lib64', '/lib64'],
-    ...['--ro-bind-try', '/bin', '/bin', '--ro-bind-try', '/etc/ld.so.cache', '/etc/ld.so.cache'],
-    // Debian selects some of ffmpeg's libraries through links in this folder.
-    ...['--ro-bind-try', '/etc/alternatives', '/etc/alternatives'],
-    ...(programFolder.startsWith('/usr/') || programFolder === '/bin'
-      ? []
-      : ['--ro-bind', programFolder, programFolder]),
-    ...['--proc', '/proc', '--dev', '/dev', '--bind', directory, '/job'],
+): ChildProcess {
+  const { bubblewrapPath } = tool
+  if (bubblewrapPath === undefined)
+    return spawn(tool.path, args, { cwd: directory, env: { PATH: searchPath }, stdio })
+  const mounts = [
+    ...['--uid', '65534', '--gid', '65534', ...mountOfProgram(tool.path), '--bind', directory, '/job'],
     ...readOnlyFiles.flatMap((name) => ['--ro-bind', path.join(directory, name), `/job/${name}`]),
-    ...['--chdir', '/job', '--'],
-    ...[tool.path, ...ffmpegArgs],
+    ...['--chdir', '/job'],
   ]
-  return { command: tool.bubblewrapPath, args, options: { cwd: '/', env: {} } }
+  const confined = { program: tool.path, parameters: args, mounts, cpuSecondsMax, fileBytesMax }
+  return startSandboxed({ bubblewrapPath }, confined, stdio)
 }
 
 async function locate(name: string): Promise<string> {
@@ -88,11 +88,6 @@ async function locate(name: string): Promise<string> {
     if (usable) return candidate
   }
   throw new Error(`${name} was not found in ${searchPath}: ${advice}`)
-}
-
-async function versionOf({ command, args, options }: Command): Promise<string> {
-  const { stdout } = await run(command, args, { ...options, timeout: probeTimeoutMs, killSignal: 'SIGKILL' })
-  return /^ffmpeg version (\S+)/u.exec(stdout)?.[1] ?? 'unknown'
 }
 
 /** Whether the fonts for captions are installed; undefined if `fc-list` is not available. */

@@ -34,7 +34,7 @@ let dunesFrame: Buffer
 
 beforeAll(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'kinora-films-'))
-  tool = await findFfmpeg('ffmpeg')
+  tool = await findFfmpeg({ ffmpegPath: 'ffmpeg' })
   dunes = await render('dunes', {})
   dunesFrame = await frameOf(dunes, 12)
 })

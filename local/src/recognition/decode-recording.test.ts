@@ -17,7 +17,7 @@ let folders = 0
 
 beforeAll(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'kinora-decode-'))
-  tool = await findFfmpeg('ffmpeg')
+  tool = await findFfmpeg({ ffmpegPath: 'ffmpeg' })
   await say(path.join(root, 'speech.wav'), 'Hello world.')
 })
 afterAll(async () => {

@@ -1,11 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import path from 'node:path'
 import { Transform, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
-import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
+import { startProgram, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { undecodable } from './recognition-refusal.ts'
 import { samplesPerSecond } from './samples/mel.ts'
 import { bytesPerSample } from './samples/samples-file.ts'
@@ -40,10 +40,8 @@ export async function decodeRecording(task: RecordingTask): Promise<string> {
   const { signal, mostSeconds } = task
   signal.throwIfAborted()
   const samplesPath = path.join(task.folder, 'samples.s16')
-  const { command, args, options } = commandFor(task.tool, task.folder, decodeArgs(task), [
-    task.recordingName,
-  ])
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  const stdio = ['ignore' as const, 'pipe' as const, 'pipe' as const]
+  const child = startProgram(task.tool, task.folder, decodeArgs(task), stdio, [task.recordingName])
   const kill = () => killSandboxed(child)
   const running = ended(child)
   signal.addEventListener('abort', kill)
@@ -53,7 +51,7 @@ export async function decodeRecording(task: RecordingTask): Promise<string> {
     isTooLong = true
     kill()
   }
-  readComplaints(child.stderr, mostSeconds, stopTooLong)
+  readComplaints(child.stderr!, mostSeconds, stopTooLong)
 
   const mostBytes = mostSeconds * samplesPerSecond * bytesPerSample
   let bytes = 0
@@ -70,7 +68,7 @@ export async function decodeRecording(task: RecordingTask): Promise<string> {
   try {
     const [outcome] = await Promise.all([
       running,
-      pipeline(child.stdout, counting, createWriteStream(samplesPath)).catch((error: unknown) => {
+      pipeline(child.stdout!, counting, createWriteStream(samplesPath)).catch((error: unknown) => {
         kill()
         throw error
       }),

@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 
 import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
-import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
+import { startProgram, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 
 const model = '/usr/share/pocketsphinx/model/en-us'
 
@@ -14,12 +13,13 @@ export async function* recogniseWithPocketsphinx(
   samplesPath: string,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const { command, args, options } = commandFor({ ...tool, path: programPath }, path.dirname(samplesPath), [
+  const args = [
     ...['-infile', path.basename(samplesPath), '-logfn', '/dev/null', '-hmm', `${model}/en-us`],
     ...['-lm', `${model}/en-us.lm.bin`, '-dict', `${model}/cmudict-en-us.dict`],
-  ])
+  ]
   signal.throwIfAborted()
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
+  const program = { ...tool, path: programPath }
+  const child = startProgram(program, path.dirname(samplesPath), args, ['ignore', 'pipe', 'ignore'])
   const kill = () => killSandboxed(child)
   signal.addEventListener('abort', kill)
   let outcome = ''
@@ -34,7 +34,7 @@ export async function* recogniseWithPocketsphinx(
     })
   })
   try {
-    for await (const line of createInterface({ input: child.stdout })) {
+    for await (const line of createInterface({ input: child.stdout! })) {
       if (line.trim() !== '') yield ` ${line.trim()}`
     }
     await ended

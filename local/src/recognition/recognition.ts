@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import type { Programs } from '../ffmpeg/programs.ts'
-import { findFfmpeg, type FfmpegTool } from '../ffmpeg/sandbox.ts'
+import { findFfmpeg, type FfmpegSettings, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { createInference, InferenceBusy } from '../inference/inference.ts'
 import type { Log } from '../log.ts'
 import { chooseRecognition } from '../models/engines.ts'
@@ -24,10 +24,9 @@ import type { RecognitionChunk, RecognitionTask } from './recognition-task.ts'
 import { openSamples } from './samples/samples-file.ts'
 import type { SpokenWord } from './whisper/written-words.ts'
 
-export interface RecognitionOptions {
+export interface RecognitionOptions extends FfmpegSettings {
   directory: ModelDirectory
   programs: Programs
-  ffmpegPath: string
   log: Log
   /** The models are unloaded after this time without a recording. */
   idleMs?: number
@@ -66,7 +65,7 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
   let tool: Promise<FfmpegTool> | undefined
 
   function toolFound(): Promise<FfmpegTool> {
-    tool ??= findFfmpeg(options.ffmpegPath).catch((error: unknown) => {
+    tool ??= findFfmpeg(options).catch((error: unknown) => {
       // Search again next time, because the program may be installed in the meantime.
       tool = undefined
       throw error

@@ -3,15 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { createDialogue } from '../dialogue/dialogue.ts'
 import { findPrograms, type Programs } from '../ffmpeg/programs.ts'
+import type { FfmpegSettings } from '../ffmpeg/sandbox.ts'
 import type { Log } from '../log.ts'
 import { describeEngines } from '../models/engines.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { createRecognition } from '../recognition/recognition.ts'
 import { createSpeech } from '../speech/speech.ts'
 
-export interface AudioOptions {
+export interface AudioOptions extends FfmpegSettings {
   directory: ModelDirectory
-  ffmpegPath: string
   log: Log
 }
 

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os'
 import { pipeline } from 'node:stream/promises'
 
 import { findPrograms } from '../ffmpeg/programs.ts'
-import { findFfmpeg, findFonts } from '../ffmpeg/sandbox.ts'
+import { findFfmpeg, findFonts, type FfmpegSettings } from '../ffmpeg/sandbox.ts'
 import { openJobDirectory } from '../jobs/job-directory.ts'
 import { drain, receiveJob } from '../jobs/job-upload.ts'
 import { InvalidJob, type JobRecord } from '../jobs/job.ts'
@@ -20,14 +20,13 @@ const retainFinishedMs = 24 * 60 * 60 * 1000
 const sweepEveryMs = 60 * 60 * 1000
 const busyRetrySeconds = 5
 
-export interface LocalProviderOptions {
+export interface LocalProviderOptions extends FfmpegSettings {
   host: string
   port: number
   /** The directory of jobs; they survive a restart. */
   directory: string
   /** The directory of pulled models; the provider never pulls models itself. */
   modelDirectory: string
-  ffmpegPath: string
   /** How many films are rendered concurrently; one per core by default. */
   renders?: number
   /** The message that refuses a Host header; undefined if this server answers for it. */
@@ -48,11 +47,11 @@ interface JobResponse {
 
 export async function startLocalProvider(options: LocalProviderOptions): Promise<LocalProvider> {
   const { log } = options
-  const [tool, fonts, programs] = await Promise.all([
-    findFfmpeg(options.ffmpegPath),
-    findFonts(),
-    findPrograms(),
-  ])
+  const [tool, fonts, programs] = await Promise.all([findFfmpeg(options), findFonts(), findPrograms()])
+  if (tool.sandboxProblem !== undefined) {
+    const problem = `${tool.sandboxProblem} Media is decoded without a sandbox.`
+    log('local.sandbox_unavailable', { problem }, 'warn')
+  }
   const directory = await openJobDirectory(options.directory, log)
   const queue = createRenderQueue({
     directory,
@@ -62,10 +61,7 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
     log,
   })
   const records = await directory.load()
-  const audio = createAudio(
-    { directory: openModelDirectory(options.modelDirectory), ffmpegPath: options.ffmpegPath, log },
-    programs,
-  )
+  const audio = createAudio({ ...options, directory: openModelDirectory(options.modelDirectory) }, programs)
 
   const sweep = () =>
     queue

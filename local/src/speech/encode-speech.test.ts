@@ -16,7 +16,7 @@ let tool: FfmpegTool
 let directory: string
 
 beforeAll(async () => {
-  tool = await findFfmpeg('ffmpeg')
+  tool = await findFfmpeg({ ffmpegPath: 'ffmpeg' })
   directory = await mkdtemp(path.join(tmpdir(), 'kinora-encode-'))
 })
 afterAll(async () => {

@@ -1,9 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
-import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
+import { startProgram, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 
 /** Mono sound of signed 16-bit samples. */
 export interface Sound {
@@ -78,20 +78,20 @@ async function carry(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted()
-  const { command, args, options } = commandFor(tool, directory, [
+  const args = [
     ...['-hide_banner', '-loglevel', 'error', '-nostdin'],
     ...['-probesize', '32', '-analyzeduration', '0'],
     ...['-f', 's16le', '-ar', String(sound.samplesPerSecond), '-ac', '1', '-i', 'pipe:0'],
     ...['-af', [...tempoFilters(speed), `aresample=${samplesPerSecond}`].join(',')],
     ...['-fflags', '+bitexact', '-flags:a', '+bitexact'],
     ...[...format.args, '-flush_packets', '1', 'pipe:1'],
-  ])
-  const child = spawn(command, args, { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
+  ]
+  const child = startProgram(tool, directory, args, ['pipe', 'pipe', 'pipe'])
   const kill = () => killSandboxed(child)
   const fed = new AbortController()
   signal.addEventListener('abort', kill)
   let errors = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(-errorTailCharacters)
   })
   const ending = ended(child).finally(() => fed.abort())
@@ -99,7 +99,7 @@ async function carry(
     const [outcome, failure] = await Promise.all([
       ending,
       feed(sound, child, AbortSignal.any([signal, fed.signal])),
-      pipeline(child.stdout, output, { end: false }).catch(kill),
+      pipeline(child.stdout!, output, { end: false }).catch(kill),
     ])
     signal.throwIfAborted()
     if (outcome !== 'exit 0') throw new Error(`ffmpeg ended with ${outcome}: ${errors.trim()}`)

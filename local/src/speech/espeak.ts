@@ -1,9 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 
 import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
-import { commandFor, type FfmpegTool } from '../ffmpeg/sandbox.ts'
+import { startProgram, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 
-/** espeak-ng, which runs in the same sandbox as ffmpeg if possible. */
+/** espeak-ng, which runs in the same sandbox as ffmpeg. */
 export interface EspeakTool {
   program: FfmpegTool
   /** An empty folder, the only one that it may write to. */
@@ -19,26 +19,20 @@ export async function findEspeak(
   ffmpeg: FfmpegTool,
   directory: string,
 ): Promise<EspeakTool | undefined> {
-  const plain: FfmpegTool = { path: espeakPath, version: '', sandbox: 'none' }
-  const candidates: FfmpegTool[] = [{ ...ffmpeg, path: espeakPath }, plain]
-  for (const program of candidates) {
-    const tool = { program, directory }
-    const works = await phonemesFrom(tool, 'en-us', 'one', AbortSignal.timeout(longestRunMs)).then(
-      (phonemes) => phonemes !== '',
-      () => false,
-    )
-    if (works) return tool
-  }
-  return undefined
+  const tool = { program: { ...ffmpeg, path: espeakPath }, directory }
+  const works = await phonemesFrom(tool, 'en-us', 'one', AbortSignal.timeout(longestRunMs)).then(
+    (phonemes) => phonemes !== '',
+    () => false,
+  )
+  return works ? tool : undefined
 }
 
 /** The text is passed through stdin, because an argument could be parsed as an option. */
 export function startEspeak({ program, directory }: EspeakTool, args: string[], text: string): ChildProcess {
-  const { command, args: allArgs, options } = commandFor(program, directory, [...args, '--stdin'])
-  const child = spawn(command, allArgs, { ...options, stdio: ['pipe', 'pipe', 'ignore'] })
+  const child = startProgram(program, directory, [...args, '--stdin'], ['pipe', 'pipe', 'ignore'])
   // If the process ends early, its exit code reports the failure.
-  child.stdin.on('error', () => {})
-  child.stdin.end(text)
+  child.stdin!.on('error', () => {})
+  child.stdin!.end(text)
   return child
 }
 

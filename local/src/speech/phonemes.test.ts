@@ -11,7 +11,7 @@ import { spokenText } from './spoken-text.ts'
 let espeak: EspeakTool
 
 beforeAll(async () => {
-  const found = await findEspeak('espeak-ng', await findFfmpeg('ffmpeg'), tmpdir())
+  const found = await findEspeak('espeak-ng', await findFfmpeg({ ffmpegPath: 'ffmpeg' }), tmpdir())
   if (found === undefined) throw new Error('espeak-ng was not found: apt-get install espeak-ng')
   espeak = found
 })

@@ -6,7 +6,7 @@ import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-import { findFfmpeg, type FfmpegTool } from '../ffmpeg/sandbox.ts'
+import { findFfmpeg, type FfmpegSettings, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { createInference, InferenceBusy } from '../inference/inference.ts'
 import type { Log } from '../log.ts'
 import { chooseSpeech, type SpeechEngine } from '../models/engines.ts'
@@ -22,9 +22,8 @@ import { checkSpeechOrder, InvalidSpeech, parseSpeechOrder, type SpeechOrder } f
 import { hasWords, spokenText } from './spoken-text.ts'
 import { voices, type Voice } from './voices.ts'
 
-export interface SpeechOptions {
+export interface SpeechOptions extends FfmpegSettings {
   directory: ModelDirectory
-  ffmpegPath: string
   /** Undefined if espeak-ng is not installed. */
   espeakPath: string | undefined
   log: Log
@@ -83,7 +82,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   async function find(): Promise<Tools> {
     const folder = await mkdtemp(path.join(tmpdir(), 'kinora-speech-'))
     try {
-      const ffmpeg = await findFfmpeg(options.ffmpegPath)
+      const ffmpeg = await findFfmpeg(options)
       const { espeakPath } = options
       const espeak = espeakPath === undefined ? undefined : await findEspeak(espeakPath, ffmpeg, folder)
       return { ffmpeg, espeak, folder }

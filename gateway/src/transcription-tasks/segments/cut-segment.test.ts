@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { mediaPrograms } from '../../../test/kit/media-programs.ts'
 import { createCutSegment } from './cut-segment.ts'
 import { levelMs } from './plan-cuts.ts'
 import { atRate, createReadLevels } from './read-levels.ts'
@@ -70,7 +71,7 @@ test.each([
     const path = join(directory, `recording.${extension}`)
     await ffmpeg('-i', original, ...options, path)
     const whole = await samplesOf(path)
-    const cutSegment = createCutSegment('ffmpeg')
+    const cutSegment = createCutSegment(mediaPrograms())
     for (const segment of segments) {
       const segmentPath = join(directory, 'segment.flac')
       await writeFile(segmentPath, await cutSegment(path, segment))
@@ -87,7 +88,7 @@ test('the header of a segment states its duration, although ffmpeg wrote to a pi
   const segmentPath = join(directory, 'header.flac')
   await writeFile(
     segmentPath,
-    await createCutSegment('ffmpeg')(original, { n: 0, startMs: 1_000, endMs: 4_321 }),
+    await createCutSegment(mediaPrograms())(original, { n: 0, startMs: 1_000, endMs: 4_321 }),
   )
   const { stdout } = await run('ffprobe', [
     ...['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', segmentPath],
@@ -98,7 +99,7 @@ test('the header of a segment states its duration, although ffmpeg wrote to a pi
 test('levels show the pauses, from any start position', async () => {
   const path = join(directory, 'levels.mp3')
   await ffmpeg('-i', original, path)
-  const readLevels = createReadLevels('ffmpeg')
+  const readLevels = createReadLevels(mediaPrograms())
   for (const startMs of [0, 4_450]) {
     const found = await readLevels(path, startMs, 60_000)
     expect(Math.abs(startMs + found.lengthMs - lengthMs)).toBeLessThan(60)
@@ -115,5 +116,5 @@ test('levels show the pauses, from any start position', async () => {
 test('a file that is not audio is refused before ffmpeg opens it', async () => {
   const path = join(directory, 'list.mp3')
   await writeFile(path, '#EXTM3U\nhttp://127.0.0.1:9/a.mp3\n')
-  await expect(createReadLevels('ffmpeg')(path, 0, 1_000)).rejects.toMatchObject({ code: 1 })
+  await expect(createReadLevels(mediaPrograms())(path, 0, 1_000)).rejects.toMatchObject({ code: 1 })
 })

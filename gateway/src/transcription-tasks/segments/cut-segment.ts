@@ -1,4 +1,5 @@
 /** Cuts a segment from a recording as mono FLAC at 16 kHz, a small lossless file that every provider reads. */
+import type { MediaPrograms } from '../../storage/media-programs.ts'
 import { createSandbox } from '../../storage/sandbox.ts'
 import type { RecordingSegment } from '../transcription-task.ts'
 import { atRate, openedAs } from './read-levels.ts'
@@ -15,8 +16,8 @@ const limits = { timeoutMs: 60_000, outputBytesMax: 32 * 1_048_576 }
 /** The offset of the sample count in the FLAC header. ffmpeg cannot seek back in a pipe to write it. */
 const sampleCountAt = 22
 
-export const createCutSegment = (ffmpegPath: string): CutSegment => {
-  const runOnFile = createSandbox(ffmpegPath)
+export const createCutSegment = (programs: MediaPrograms): CutSegment => {
+  const runOnFile = createSandbox(programs.ffmpegPath, programs)
   return async (path, { startMs, endMs }) => {
     const opened = await openedAs(path)
     const fromMs = Math.max(0, startMs - runUpMs)

@@ -2,6 +2,7 @@
 import { open } from 'node:fs/promises'
 
 import { audioFormatOf } from '../../audio/audio-format.ts'
+import type { MediaPrograms } from '../../storage/media-programs.ts'
 import { createOutputSandbox } from '../../storage/sandbox.ts'
 import { levelMs } from './plan-cuts.ts'
 
@@ -42,8 +43,8 @@ export const openedAs = async (path: string): Promise<(startMs: number, file: st
 /** Fills gaps in the timeline with silence, so that positions in the output equal positions in the recording. */
 export const atRate = (rate: number) => `aresample=${rate}:async=1:first_pts=0`
 
-export const createReadLevels = (ffmpegPath: string): ReadLevels => {
-  const outputOf = createOutputSandbox(ffmpegPath)
+export const createReadLevels = (programs: MediaPrograms): ReadLevels => {
+  const outputOf = createOutputSandbox(programs.ffmpegPath, programs)
   return async (path, startMs, lengthMs) => {
     const opened = await openedAs(path)
     const parameters = (file: string) => [

@@ -1,0 +1,126 @@
+/**
+ * Runs a media program on untrusted input, confined by bubblewrap: namespaces without a network and with the system's
+ * programs, read-only; no environment, no /proc, no capabilities; only harmless system calls; limits of memory, processor
+ * time, threads and files. /proc is absent because containers refuse to mount it, and media programs do not need it.
+ */
+import { execFile, spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import type { Writable } from 'node:stream'
+import { promisify } from 'node:util'
+
+import { systemCallFilter } from './system-call-filter.ts'
+
+export interface Sandbox {
+  bubblewrapPath: string
+}
+
+/** The sandbox does not work on this machine. The message says why and how to repair it. */
+export class SandboxUnavailable extends Error {
+  readonly reason: string
+  readonly fix = fix
+
+  constructor(reason: string) {
+    super(`The sandbox for media programs does not work (${reason}). ${fix}`)
+    this.reason = reason
+  }
+}
+
+const fix =
+  'Install bubblewrap, and let it create user namespaces: in a Docker container with --security-opt seccomp=deploy/seccomp.json, on Ubuntu with an AppArmor profile (docs/operating.md, "Sandbox").'
+
+/** What a program in the sandbox can access and use. */
+export interface Confined {
+  program: string
+  parameters: string[]
+  /** Mounts besides the system's programs, as parameters of bubblewrap. */
+  mounts: string[]
+  environment?: Record<string, string>
+  cpuSecondsMax: number
+  /** The largest file that the program may write. */
+  fileBytesMax: number
+  /** The file descriptor to which bubblewrap writes the pid of the first process in the sandbox. */
+  infoFd?: number
+}
+
+/** Address space. A decoder of 8K video needs about half of it. */
+const memoryBytesMax = 4 * 1024 ** 3
+/** Large machines have encoders with more than a hundred threads. Root is exempt; processes are forbidden to all. */
+const threadsMax = 512
+const openFilesMax = 256
+const systemDirectories = ['/usr', '/lib', '/lib64', '/bin', '/etc/ld.so.cache', '/etc/alternatives']
+const filter = systemCallFilter(process.arch)
+const trialTimeoutMs = 20_000
+
+const limits = ({ cpuSecondsMax, fileBytesMax }: Confined) => [
+  ...['prlimit', `--as=${memoryBytesMax}`, `--nproc=${threadsMax}`, `--nofile=${openFilesMax}`, '--core=0'],
+  ...[`--cpu=${Math.ceil(cpuSecondsMax)}`, `--fsize=${fileBytesMax}`],
+]
+
+const commandLine = ({ bubblewrapPath }: Sandbox, confined: Confined, filterFd: number) => [
+  // If memory runs out, the kernel kills this program and not the service.
+  ...['choom', '-n', '1000', '--', bubblewrapPath],
+  ...['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'],
+  ...systemDirectories.flatMap((directory) => ['--ro-bind-try', directory, directory]),
+  ...['--dev', '/dev', ...confined.mounts, '--remount-ro', '/dev', '--remount-ro', '/'],
+  // Each arena of malloc reserves address space.
+  ...['--setenv', 'MALLOC_ARENA_MAX', '4', '--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin'],
+  ...Object.entries(confined.environment ?? {}).flatMap(([name, value]) => ['--setenv', name, value]),
+  ...(filter === undefined ? [] : ['--seccomp', String(filterFd)]),
+  ...(confined.infoFd === undefined ? [] : ['--info-fd', String(confined.infoFd)]),
+  ...['--', ...limits(confined), confined.program, ...confined.parameters],
+]
+
+/** Starts a program in the sandbox. The last file descriptor of the child is used internally. */
+export const startSandboxed = (
+  sandbox: Sandbox,
+  confined: Confined,
+  stdio: Exclude<StdioOptions, string>,
+  wrapper: string[] = [],
+): ChildProcess => {
+  const [command = '', ...parameters] = [...wrapper, ...commandLine(sandbox, confined, stdio.length)]
+  const child = spawn(command, parameters, { cwd: '/', stdio: [...stdio, 'pipe'] })
+  const filterInput = child.stdio[stdio.length] as Writable
+  // If bubblewrap ends before it reads the filter, its exit code reports the failure.
+  filterInput.on('error', () => undefined)
+  filterInput.end(filter)
+  return child
+}
+
+/** Whether a program failed because the sandbox could not be set up, given its error output. */
+export const isSandboxFailure = (errorOutput: string): boolean =>
+  /^(bwrap|choom): |^prlimit: failed to set/.test(errorOutput)
+
+/** Checks that the sandbox works: only a trial run shows whether namespaces are allowed. Throws `SandboxUnavailable`. */
+export const findSandbox = async (bubblewrapPath: string): Promise<Sandbox> => {
+  const found = await promisify(execFile)(bubblewrapPath, ['--version'], { timeout: trialTimeoutMs }).catch(
+    (error: NodeJS.ErrnoException) => error,
+  )
+  if (found instanceof Error && found.code === 'ENOENT')
+    throw new SandboxUnavailable(`${bubblewrapPath} was not found`)
+  const trial: Confined = {
+    program: 'prlimit',
+    parameters: ['--version'],
+    mounts: [],
+    cpuSecondsMax: 10,
+    fileBytesMax: 0,
+  }
+  const child = startSandboxed({ bubblewrapPath }, trial, ['ignore', 'ignore', 'pipe'])
+  const timer = setTimeout(() => child.kill('SIGKILL'), trialTimeoutMs)
+  let errorOutput = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    errorOutput = (errorOutput + text).slice(-1_000)
+  })
+  const ending = await new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (code, signal) => resolve(code === 0 ? '' : `it ended with ${signal ?? code}`))
+  })
+  clearTimeout(timer)
+  if (ending !== '') throw new SandboxUnavailable(errorOutput.trim() || ending)
+  return { bubblewrapPath }
+}
+
+/** The parameters that make the folder of a program visible, unless it is a folder of the system. */
+export const mountOfProgram = (program: string): string[] => {
+  const folder = program.slice(0, program.lastIndexOf('/'))
+  const isVisible = systemDirectories.some((each) => `${folder}/`.startsWith(`${each}/`))
+  return folder === '' || isVisible ? [] : ['--ro-bind-try', folder, folder]
+}
