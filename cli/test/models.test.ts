@@ -152,6 +152,7 @@ test('doctor reports each check with a fix and exits with 1 if a required one fa
     ffmpeg: 'ok',
     encoders: 'ok',
     ffprobe: 'ok',
+    sandbox: 'ok',
     PostgreSQL: 'ok',
     Restate: 'absent',
     models: 'absent',
@@ -167,11 +168,13 @@ test('doctor reports each check with a fix and exits with 1 if a required one fa
     RESTATE_ADMIN_URL: `http://${unreachable}`,
     RESTATE_INGRESS_URL: `http://${unreachable}`,
     FFPROBE_PATH: '/nowhere/ffprobe',
+    BUBBLEWRAP_PATH: '/nowhere/bwrap',
+    REQUIRE_SANDBOX: 'true',
   })
   await expect(broken).rejects.toMatchObject({
     code: 1,
     stdout: expect.stringMatching(
-      /✗ ffprobe [^]*✗ PostgreSQL +the database has not been migrated\n +→ kinora migrate\n✗ Redis [^]*✗ Restate .*ECONNREFUSED/,
+      /✗ ffprobe [^]*✗ sandbox +media is refused \(REQUIRE_SANDBOX\): \/nowhere\/bwrap was not found\n +→ Install bubblewrap[^]*✗ PostgreSQL +the database has not been migrated\n +→ kinora migrate\n✗ Redis [^]*✗ Restate .*ECONNREFUSED/,
     ),
   })
 })

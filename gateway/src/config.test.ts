@@ -252,3 +252,34 @@ describe('PROVIDERS_FILE', () => {
     expect(load).toThrow(/providers\.yaml:1: /)
   })
 })
+
+describe('the password of the database', () => {
+  const url = { DATABASE_URL: 'postgres://kinora@db:5432/kinora?sslmode=require' }
+  const password = `p@ss/w%rd:#?& "'é$`
+  const merged = `postgres://kinora:${encodeURIComponent(password)}@db:5432/kinora?sslmode=require`
+
+  test('may contain any characters, in its own setting or in a file', async () => {
+    const file = join(directory, 'password')
+    await writeFile(file, `${password}\n`)
+    for (const given of [{ DATABASE_PASSWORD: password }, { DATABASE_PASSWORD_FILE: file }]) {
+      expect(loadSettings(['DATABASE_URL'], { ...url, ...given }).DATABASE_URL).toBe(merged)
+      expect(loadConfig({ ...least, ...url, ...given }).DATABASE_URL).toBe(merged)
+    }
+    expect(decodeURIComponent(new URL(merged).password)).toBe(password)
+  })
+
+  test('needs a URL with a host, a readable file, and is given once', () => {
+    const problem = (given: Environment) => () => loadSettings(['DATABASE_URL'], { ...url, ...given })
+    expect(problem({ DATABASE_URL: 'postgres:///kinora', DATABASE_PASSWORD: 'p' })).toThrow(
+      /a user and a host/,
+    )
+    expect(problem({ DATABASE_PASSWORD_FILE: '/nowhere' })).toThrow(/DATABASE_PASSWORD_FILE cannot be read/)
+    expect(problem({ DATABASE_PASSWORD: 'p', DATABASE_PASSWORD_FILE: '/nowhere' })).toThrow(/remove one/)
+  })
+
+  test('is not printed', () => {
+    expect(inspect(loadConfig({ ...least, ...url, DATABASE_PASSWORD: password }).DATABASE_PASSWORD)).toBe(
+      '[secret]',
+    )
+  })
+})

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 
 import { expect, test, vi } from 'vitest'
 
+import { escapes, openTarget, perl } from '../../../sandbox/test/escapes.ts'
 import { mediaPrograms } from '../../test/kit/media-programs.ts'
 import { createLineSandbox, createSandbox, isInvalidFileError } from './sandbox.ts'
 
@@ -83,4 +84,27 @@ test('a program is not started if its signal is already aborted', async () => {
     name: 'AbortError',
   })
   expect(await processesWith(mark)).toEqual([])
+})
+
+test.for(escapes)('a hostile decoder fails if it $title', async ({ script }) => {
+  await using target = await openTarget()
+  const run = createSandbox(perl, mediaPrograms({ REQUIRE_SANDBOX: true }))
+  const limits = { timeoutMs: 50_000, outputBytesMax: 1_000 }
+  const output = await run(target.file, () => ['-e', script(target)], limits).then(
+    String,
+    (error: unknown) => {
+      if (!isInvalidFileError(error)) throw error
+      return ''
+    },
+  )
+  expect(output).not.toContain('escaped')
+  expect(target.connections()).toBe(0)
+})
+
+test('a decoder sees the file it was given and cannot change it', async () => {
+  await using target = await openTarget()
+  const run = createSandbox(perl, mediaPrograms({ REQUIRE_SANDBOX: true }))
+  const script = `open(my $in, '<', $ARGV[0]) or die; print <$in>; print open(my $out, '>>', $ARGV[0]) ? ' escaped' : ''`
+  const limits = { timeoutMs: 50_000, outputBytesMax: 1_000 }
+  expect(String(await run(target.file, (file) => ['-e', script, file], limits))).toBe('not a video')
 })

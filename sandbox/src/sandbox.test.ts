@@ -1,0 +1,93 @@
+import { execFile, type ChildProcess } from 'node:child_process'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { escapes, openTarget, perl, type EscapeTarget } from '../test/escapes.ts'
+import { findSandbox, isSandboxFailure, startSandboxed, type Confined } from './sandbox.ts'
+
+let directory: string
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kinora-sandbox-'))
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+const endOf = async (child: ChildProcess) => {
+  const [output, errors, [code, signal]] = await Promise.all([
+    text(child.stdout!),
+    text(child.stderr!),
+    new Promise<[number | null, string | null]>((resolve) => {
+      child.once('close', (...ending) => resolve(ending))
+    }),
+  ])
+  return { output, errors, code, signal }
+}
+
+const runPerl = async (script: string, given: Partial<Confined> = {}) => {
+  const confined = {
+    program: perl,
+    parameters: ['-e', script],
+    mounts: [],
+    cpuSecondsMax: 60,
+    fileBytesMax: 0,
+  }
+  return endOf(
+    startSandboxed(await findSandbox('bwrap'), { ...confined, ...given }, ['ignore', 'pipe', 'pipe']),
+  )
+}
+
+test.for(escapes)('a program in the sandbox fails if it $title', async ({ script }) => {
+  await using target = await openTarget()
+  const { output } = await runPerl(script(target))
+  expect(output).not.toContain('escaped')
+  expect(target.connections()).toBe(0)
+})
+
+test.for(escapes.filter(({ worksOutside }) => worksOutside))(
+  'without the sandbox, a program succeeds if it $title',
+  async ({ script }) => {
+    await using target: EscapeTarget = await openTarget()
+    const { stdout } = await promisify(execFile)(perl, ['-e', script(target)])
+    expect(stdout).toContain('escaped')
+  },
+)
+
+test('a program that uses too much processor time is killed', async () => {
+  const { code, output } = await runPerl('1 while 1; print "escaped"', { cpuSecondsMax: 1 })
+  expect(output).toBe('')
+  expect(code).not.toBe(0)
+})
+
+test('a program cannot write a larger file than allowed', async () => {
+  const script = `open(my $out, '>', '/job/large') or die; $out->autoflush; print $out 'x' x 500; print $out 'x' x 5000; print 'escaped'`
+  const confined = { mounts: ['--bind', directory, '/job'], fileBytesMax: 1_000 }
+  const { output, code } = await runPerl(script, confined)
+  expect(output).toBe('')
+  expect(code).not.toBe(0)
+})
+
+test('a program sees nothing of the environment, and leaves no core dump', async () => {
+  const { output } = await runPerl(`print join(',', sort keys %ENV)`)
+  expect(output).toBe('MALLOC_ARENA_MAX,PATH,PWD')
+})
+
+test('a missing bubblewrap is reported with the fix', async () => {
+  await expect(findSandbox('/nowhere/bwrap')).rejects.toThrow(
+    /\/nowhere\/bwrap was not found.*Install bubblewrap.*seccomp\.json.*AppArmor/,
+  )
+})
+
+test('a bubblewrap that may not create namespaces is reported with its own message', async () => {
+  const message = 'bwrap: No permissions to create new namespace'
+  const refused = join(directory, 'refused-bwrap')
+  await writeFile(refused, `#!/bin/sh\necho '${message}' >&2\nexit 1\n`)
+  await chmod(refused, 0o755)
+  await expect(findSandbox(refused)).rejects.toMatchObject({ reason: message })
+  expect(isSandboxFailure(message)).toBe(true)
+  expect(isSandboxFailure('/video: Invalid data found when processing input')).toBe(false)
+})
