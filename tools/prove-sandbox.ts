@@ -1,10 +1,11 @@
 /**
  * `npm run prove:sandbox`: runs the escape attempts inside a container as the image runs: Debian's packages, uid 10001,
  * no capabilities, no new privileges, a read-only root. It does so with podman's default seccomp profile and with
- * deploy/seccomp.json, and shows that without user namespaces media is refused. Needs root, podman, runc and mmdebstrap.
+ * deploy/seccomp.json, and shows that without user namespaces media is refused. Needs root, podman, runc and mmdebstrap. ROOT_FILE_SYSTEM names an archive
+ * with the packages, to skip their installation.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -13,14 +14,9 @@ const image = 'localhost/kinora-prove-sandbox'
 const packages = ['ca-certificates', 'ffmpeg', 'bubblewrap', 'espeak-ng', 'perl-base', 'util-linux']
 const work = mkdtempSync(join(tmpdir(), 'kinora-prove-sandbox-'))
 const storage = ['--root', join(work, 'storage'), '--runroot', join(work, 'run')]
-// The default limits of podman may exceed those of this machine.
-const configuration = join(work, 'containers.conf')
-writeFileSync(configuration, '[containers]\ndefault_ulimits = ["nofile=20000:20000"]\n')
-const environment = { ...process.env, CONTAINERS_CONF: configuration }
 
 const podman = (parameters: string[]) =>
-  spawnSync('podman', [...storage, ...parameters], {
-    env: environment,
+  spawnSync('podman', ['--log-level', 'error', ...storage, ...parameters], {
     stdio: ['ignore', 'inherit', 'inherit'],
   })
 
@@ -41,18 +37,11 @@ const buildImage = () => {
 const attempt = (title: string, options: string[], parameters: string[] = []): boolean => {
   console.log(`\n== ${title}`)
   const { status } = podman([
-    ...['run', '--rm', '--runtime', 'runc', '--ulimit', 'nproc=1000:1000', '--network', 'none'],
+    ...['run', '--rm', '--runtime', 'runc', '--network', 'none'],
+    ...['--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=1000:1000'],
     ...['--user', '10001:10001', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
-    ...[
-      '--read-only',
-      '--read-only-tmpfs=false',
-      '--tmpfs',
-      '/tmp:size=256m',
-      '--memory',
-      '2g',
-      '--pids-limit',
-      '1024',
-    ],
+    ...['--read-only', '--read-only-tmpfs=false', '--tmpfs', '/tmp:size=256m'],
+    ...['--memory', '2g', '--pids-limit', '1024'],
     ...['--volume', `${root}:/app:ro`, '--workdir', '/app', ...options, image],
     ...['node_modules/node/bin/node', 'sandbox/test/attempt-escapes.ts', ...parameters],
   ])
@@ -62,9 +51,7 @@ const attempt = (title: string, options: string[], parameters: string[] = []): b
 try {
   buildImage()
   const withoutNamespaces = join(work, 'seccomp.json')
-  const profile = JSON.parse(
-    execFileSync('cat', [join(root, 'deploy/seccomp.json')], { encoding: 'utf8' }),
-  ) as {
+  const profile = JSON.parse(readFileSync(join(root, 'deploy/seccomp.json'), 'utf8')) as {
     syscalls: { names: string[] }[]
   }
   const denied = profile.syscalls.filter(({ names }) => !names.includes('unshare'))
@@ -87,6 +74,6 @@ try {
   console.log(isContained ? '\nEvery attempt was contained.' : '\nThe sandbox does not hold.')
   process.exitCode = isContained ? 0 : 1
 } finally {
-  podman(['system', 'reset', '--force'])
+  podman(['rmi', '--force', image])
   rmSync(work, { recursive: true, force: true })
 }
