@@ -10,6 +10,7 @@ import { videoOf } from '../../src/providers/port/provider.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createMediaPrograms } from '../../src/storage/media-programs.ts'
 import { createProbeVideo } from '../../src/storage/probe-video.ts'
+import { createDownloadPermits } from '../../src/videos/lifecycle/download-permits.ts'
 import { storeResult, type StoreDependencies } from '../../src/videos/lifecycle/store-result.ts'
 import { ask, expectProblem, form } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey } from '../kit/factories.ts'
@@ -92,6 +93,8 @@ test('a result that would have to be decoded keeps its task open until the sandb
     mediaStore,
     probeVideo: programs,
     retentionMsOf: async () => 60_000,
+    downloadPermits: createDownloadPermits({ total: 1, perProvider: 1 }),
+    downloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     log: createLog({ level: 'silent' }, 'test'),
   })
   const mediaStore = await createDiskMediaStore(join(gateway.directory, 'media'))
@@ -116,15 +119,13 @@ test('a result that would have to be decoded keeps its task open until the sandb
   // The result is no MP4, which needs no program.
   gateway.vendor.faults.fault = 'garbage@downloadxall'
 
-  await expect(storeResult(dependencies(strict), taskId, 1)).rejects.toMatchObject({
-    code: 'service_unavailable',
-  })
+  expect(await storeResult(dependencies(strict), taskId, 1, 0)).toMatchObject({ kind: 'retry' })
   const { rows } = await postgres.query('select stage from open_tasks where task_id = $1', [taskId])
   expect(rows).toEqual([{ stage: 'storing' }])
   expect(await wasDecoded()).toBe(false)
 
   const working = createProbeVideo(mediaPrograms({ REQUIRE_SANDBOX: true }))
-  expect(await storeResult(dependencies(working), taskId, 1)).toMatchObject({
+  expect(await storeResult(dependencies(working), taskId, 1, 1)).toMatchObject({
     kind: 'failed',
     code: 'upstream_error',
   })
