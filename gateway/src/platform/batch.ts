@@ -55,7 +55,7 @@ export const batch = <Item, Result>(
 }
 
 // A group that needs the held lock shall fail soon, and not take the connections of other requests meanwhile.
-const repeatedLockTimeoutMs = 250
+const repeatedLockTimeoutMs = 1_000
 const groupsAtOnce = 2
 
 /**
