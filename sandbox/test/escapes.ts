@@ -65,8 +65,10 @@ export const escapes: Escape[] = [
     worksOutside: true,
   },
   {
-    title: 'sends a signal to the service',
-    script: () => `print kill(0, ${process.pid}) ? 'escaped' : "contained: $!"`,
+    title: 'sends a signal to the service or another process',
+    // In a container the service may have the id 1, which the first process in the sandbox also has.
+    script: () =>
+      `for my $pid (2 .. 1000, ${process.pid}) { next if $pid == 1 || $pid == $$; print "escaped to $pid " if kill(0, $pid) } print 'tried all'`,
     worksOutside: true,
   },
   {
