@@ -27,7 +27,7 @@ const { services, networks } = parse(text, { merge: true }) as {
   networks: Record<string, { internal?: boolean } | null>
 }
 const all = Object.entries(services)
-const ours = ['migrate', 'api', 'worker', 'local', 'models']
+const ours = ['engine-key', 'migrate', 'api', 'worker', 'local', 'models']
 const decoding = ['api', 'worker', 'local']
 const named = (name: string): Service => {
   const service = services[name]
@@ -60,7 +60,14 @@ test('only the API is published, on this machine only by default', () => {
 
 test('secrets, the database password and the public URL are required and have no default', () => {
   for (const name of [
-    ...['DATABASE_PASSWORD', 'KEY_HASH_SECRETS', 'LINK_SECRETS', 'CREDENTIAL_SECRETS', 'PUBLIC_URL'],
+    ...[
+      'DATABASE_PASSWORD',
+      'KEY_HASH_SECRETS',
+      'LINK_SECRETS',
+      'CREDENTIAL_SECRETS',
+      'AUDIT_SECRETS',
+      'PUBLIC_URL',
+    ],
   ]) {
     const uses = [...text.matchAll(new RegExp(`\\$\\{${name}([^}]*)\\}`, 'g'))].map(([, rest]) => rest)
     expect(uses.length).toBeGreaterThan(0)
