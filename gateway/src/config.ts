@@ -442,6 +442,13 @@ export const settings = {
     description:
       'Mean delay of the event loop over a second above which creates are refused; 0 for no limit.',
   }),
+  OVERLOAD_WAITING_CREATES: setting({
+    read: integer(0),
+    default: '200',
+    isLimit: true,
+    description:
+      'Creates that may wait in one API process for their checks and their commit, together with the queries that wait for a database connection; 0 for no limit. Above it, creates are refused, first those of the accounts with most of them.',
+  }),
   OVERLOAD_MEMORY_BYTES: setting({
     read: optionalBytes,
     default: '',

@@ -19,6 +19,8 @@ export interface Authenticate {
   (credentials: Credentials): Promise<Caller>
   /** Authenticates an operator; a customer's key is refused. */
   operator: (credentials: Credentials) => Promise<Operator>
+  /** The account of a key that was used here lately, without a look into the database. It proves nothing. */
+  likelyAccount: (credentials: Credentials) => string | undefined
   /** Clears this process's cache after a change of a key. Other processes are notified by the database. */
   forget: () => void
   close: () => Promise<void>
@@ -90,7 +92,12 @@ export const createAuthenticate = async (
   secrets: Secret[],
   currency: string,
 ): Promise<Authenticate> => {
-  const cache = new Map<string, { key: Promise<KeyRecord | undefined>; untilMs: number }>()
+  interface Cached {
+    key: Promise<KeyRecord | undefined>
+    untilMs: number
+    accountId: string | undefined
+  }
+  const cache = new Map<string, Cached>()
 
   const forget = (change: string | undefined) => {
     // A key that is stored under an older secret is notified by that hash, but cached here under the newest.
@@ -110,17 +117,27 @@ export const createAuthenticate = async (
     return key !== undefined && hashes.some((hash) => timingSafeEqual(hash, key.hash)) ? key : undefined
   }
 
-  const cached = (text: string): Promise<KeyRecord | undefined> => {
+  const cacheIdOf = (text: string): string => {
     const [secret] = secrets
     if (secret === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
-    const id = hashKey(text, secret).toString('hex')
+    return hashKey(text, secret).toString('hex')
+  }
+
+  const cached = (text: string): Promise<KeyRecord | undefined> => {
+    const id = cacheIdOf(text)
     const found = cache.get(id)
     if (found !== undefined && found.untilMs > performance.now()) return found.key
     if (cache.size >= cachedKeysMax) cache.clear()
     const key = lookUp(text)
-    cache.set(id, { key, untilMs: performance.now() + cacheAgeMs })
-    // A failed lookup is not cached.
-    key.catch(() => cache.delete(id))
+    const entry: Cached = { key, untilMs: performance.now() + cacheAgeMs, accountId: found?.accountId }
+    cache.set(id, entry)
+    key.then(
+      (record) => {
+        entry.accountId = record?.accountId ?? undefined
+      },
+      // A failed lookup is not cached.
+      () => cache.delete(id),
+    )
     return key
   }
 
@@ -137,6 +154,10 @@ export const createAuthenticate = async (
   return Object.assign(authenticate, {
     operator: async (credentials: Credentials) =>
       operatorOf(await keyOf(credentials), currency, credentials.address),
+    likelyAccount: ({ authorization, apiKey }: Credentials) => {
+      const text = authorization?.trim().split(/\s+/)[1] ?? apiKey
+      return text !== undefined && isKeyText(text) ? cache.get(cacheIdOf(text))?.accountId : undefined
+    },
     forget: () => cache.clear(),
     close: () => listening.stop(),
   })

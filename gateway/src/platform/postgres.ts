@@ -64,6 +64,8 @@ export interface Postgres extends Database {
   notify: (channel: string, payload: string) => Promise<void>
   /** Holds a lock until this process ends; false if another process holds it. */
   holdLock: (name: string) => Promise<boolean>
+  /** How many queries and transactions wait for a free connection. */
+  waiting: () => number
   close: () => Promise<void>
 }
 
@@ -294,6 +296,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
       }
       return isHeld
     },
+    waiting: () => pool.waitingCount,
     close: async () => {
       stallDetector.stop()
       listeners.clear()

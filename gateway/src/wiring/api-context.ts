@@ -1,4 +1,5 @@
 /** The connections and shared parts that the operations of the API are built from. */
+import { createWaitingCreates } from '../admission/waiting-creates.ts'
 import { createMeter } from '../billing/metering/meter.ts'
 import { createPriceList } from '../billing/prices/price-list.ts'
 import type { Config } from '../config.ts'
@@ -42,6 +43,12 @@ export const connectApi = async (config: Config, log: Log) => {
     /** The minimum rate of downloads from URLs of callers. */
     fetchRate: { bytesPerSecondMin: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN, windowMs: fetchRateWindowMs },
     rateLimit,
+    waitingCreates: createWaitingCreates(
+      config.ADMISSION_CONTROL && config.OVERLOAD_WAITING_CREATES > 0
+        ? config.OVERLOAD_WAITING_CREATES
+        : Infinity,
+      postgres.waiting,
+    ),
     meter: limitAborted(createMeter({ postgres, log }), rateLimit, log),
   }
 }

@@ -61,7 +61,7 @@ const mayBeFree = ({ catalog, prices }: ApiContext, caller: Caller, { path }: Op
 }
 
 export const createApiServer = async (context: ApiContext) => {
-  const { config, log, postgres, mediaStore, catalog, rateLimit } = context
+  const { config, log, postgres, mediaStore, catalog, rateLimit, waitingCreates } = context
   const isGuarded = config.ADMISSION_CONTROL
   const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS, config.CURRENCY)
   const diskSpace = createDiskSpace(mediaStore.spoolDirectory, isGuarded ? config.DISK_FREE_BYTES_MIN : 0)
@@ -91,7 +91,7 @@ export const createApiServer = async (context: ApiContext) => {
       },
       log,
       { record, count: isGuarded ? count : record },
-      rateLimit.address,
+      { address: rateLimit.address, waitingCreates, likelyAccount: authenticate.likelyAccount },
     )
     return { drain, parts }
   }
@@ -109,6 +109,7 @@ export const createApiServer = async (context: ApiContext) => {
     rateLimit,
     admission: createAdmission(isGuarded ? admissionLimitsOf(config) : noAdmissionLimits),
     mediaWork: mediaWorkOf(config),
+    waitingCreates,
     isGuarded,
     findPaymentProblem: async (caller, operation) => {
       if (!isGuarded || !errorsOf(operation).includes('insufficient_balance')) return undefined

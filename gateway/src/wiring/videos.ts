@@ -45,6 +45,7 @@ export const createVideoTasks = async (context: ApiContext) => {
       deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
       queueLimits: queueLimitsOf(settings),
       wakeDispatcher: wake.dispatcher,
+      countWaiting: context.waitingCreates.enter,
       namedCharacters: createNamedCharacters(postgres),
       storeResponses,
     }),

@@ -180,6 +180,8 @@ export const startAttackedApi = async (
       // The defaults.
       LIMIT_ADDRESS_PER_3_MINUTES: '',
       LIMIT_CONNECTIONS_PER_ADDRESS: '',
+      OVERLOAD_EVENT_LOOP_DELAY_MS: '',
+      OVERLOAD_WAITING_CREATES: '',
       LOG_LEVEL: '',
       ...given,
     },

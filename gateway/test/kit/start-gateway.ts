@@ -32,6 +32,8 @@ export const testEnvironment = (databaseUrl: string, directory: string): Environ
   LIMIT_ADDRESS_PER_3_MINUTES: '0',
   // All clients of a test share one address.
   LIMIT_CONNECTIONS_PER_ADDRESS: '10000',
+  // Tests send many creates at once.
+  OVERLOAD_WAITING_CREATES: '0',
   // The gateway shares the event loop with the test, so its delay is meaningless.
   OVERLOAD_EVENT_LOOP_DELAY_MS: '0',
   // A slow machine must not count in memory.

@@ -440,6 +440,72 @@ describe('while this process is overloaded', () => {
   })
 })
 
+describe('while creates wait for the database', () => {
+  /** Blocks every commit of a create until it is disposed. */
+  const blockCommits = async () => {
+    const blocking = Promise.withResolvers<void>()
+    const blocked = Promise.withResolvers<void>()
+    const ended = gateway.database.postgres.transaction(async (database) => {
+      await database.query('lock table open_tasks in access exclusive mode')
+      blocked.resolve()
+      await blocking.promise
+    })
+    await blocked.promise
+    return {
+      [Symbol.asyncDispose]: async () => {
+        blocking.resolve()
+        await ended
+      },
+    }
+  }
+
+  test('more are refused at once, first those of the account with most of them; everything else goes on', async () => {
+    await using own = await limited({ OVERLOAD_WAITING_CREATES: '4' })
+    const create = (by: TestKey, headers = {}) =>
+      ask(`${own.url}/v1/videos`, by.text, {
+        method: 'POST',
+        body: JSON.stringify(order),
+        headers: { 'content-type': 'application/json', ...headers },
+      })
+    // The second gateway knows the accounts of keys that were used there.
+    const replayed = { 'idempotency-key': 'accepted before' }
+    expect((await create(key, replayed)).status).toBe(200)
+    expect((await create(other)).status).toBe(200)
+
+    const waiting: Promise<Answer>[] = []
+    const refusals: Answer[] = []
+    const fill = async () => {
+      let refused: Answer | undefined
+      while (refused === undefined) {
+        const answer = create(key)
+        refused = (await Promise.race([answer, pause(50)])) as Answer | undefined
+        if (refused === undefined) waiting.push(answer)
+      }
+      refusals.push(refused)
+    }
+    {
+      await using _ = await blockCommits()
+      await fill()
+      const sender = await begin(own.url, key.text, { headers: { 'content-length': '1000' } })
+      // Refused before the body has arrived.
+      expect(await sender.status()).toBe(503)
+      gone(sender)
+      waiting.push(create(other))
+      expect((await ask(`${own.url}/v1/models`, key.text)).status).toBe(200)
+      expect((await ask(`${own.url}/v1/videos`, key.text)).status).toBe(200)
+      expect((await ask(`${own.url}/livez`, undefined)).status).toBe(200)
+      const operator = await createOperator({ ...own, database: gateway.database })
+      await operator.call('createAccount', { body: { name: 'made meanwhile' } })
+    }
+    for (const refused of refusals) {
+      expectProblem(refused, 'service_unavailable')
+      expect(refused.headers.get('retry-after')).toBe('2')
+    }
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    expect((await create(key, replayed)).headers.get('idempotent-replayed')).toBe('true')
+  })
+})
+
 test('with admission control switched off there are no limits', async () => {
   await using own = await limited({
     ADMISSION_CONTROL: 'false',

@@ -1,5 +1,4 @@
 /** Admits a request before its body is read: authentication, rate limit, then the limits on work in flight. */
-import { ApiError } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
@@ -13,8 +12,6 @@ export interface Admitting {
   authenticate: Authenticate
   rateLimit: RateLimit
   admission: Admission
-  /** Whether this process has too much to do to create anything now. */
-  isOverloaded: () => boolean
 }
 
 interface RequestTicket extends Ticket {
@@ -23,16 +20,16 @@ interface RequestTicket extends Ticket {
   dropReference: () => void
 }
 
-const overloaded = () =>
-  new ApiError('service_unavailable', {
-    message: 'This server is overloaded. Try again in 2 s.',
-    headers: { 'retry-after': '2' },
-  })
-
 export const headerOf = (request: FastifyRequest, name: string) => {
   const value = request.headers[name]
   return Array.isArray(value) ? value[0] : value
 }
+
+export const credentialsOf = (request: FastifyRequest) => ({
+  authorization: request.headers.authorization,
+  apiKey: headerOf(request, 'x-api-key'),
+  address: request.ip,
+})
 
 const authenticateAndLimit = async (
   { authenticate, rateLimit }: Admitting,
@@ -40,11 +37,7 @@ const authenticateAndLimit = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => {
-  const credentials = {
-    authorization: request.headers.authorization,
-    apiKey: headerOf(request, 'x-api-key'),
-    address: request.ip,
-  }
+  const credentials = credentialsOf(request)
   if (operation.access === 'operator') {
     const operator = await authenticate.operator(credentials)
     request.operator = operator
@@ -90,7 +83,6 @@ export const admit = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {
-  if (operation.creates === true && server.isOverloaded()) throw overloaded()
   if (operation.access === 'key' || operation.access === 'operator')
     await authenticateAndLimit(server, operation, request, reply)
   request.ticket = openTicket(request, reply, server.admission)

@@ -8,6 +8,7 @@ import type { Operation } from '@kinora/contract/operation'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import type { MediaWork } from '../../admission/media-work.ts'
+import type { WaitingCreates } from '../../admission/waiting-creates.ts'
 import type { Caller, Operator } from '../../auth/caller.ts'
 import type { RunOnce } from '../../idempotency/run-once.ts'
 import type { Log } from '../../platform/log.ts'
@@ -30,6 +31,7 @@ import { audienceOf, routePathOf } from './serve-paths.ts'
 export interface ApiServer extends Admitting, BodySettings {
   app: FastifyInstance
   mediaWork: MediaWork
+  waitingCreates: WaitingCreates
   /** Waits until another request of this address may be checked; returns the function that ends its checks. */
   beginChecks: (request: FastifyRequest) => Promise<() => void>
   /** Why the caller cannot pay for anything this operation makes; undefined if the caller can. */
@@ -110,6 +112,12 @@ export const bindOperation = <O extends Operation>(
     }
     const { fields, discard } = await readBody(operation, request, reading, formParts, server)
     try {
+      // Bodies that arrived at the same time could exceed the limit together.
+      const refusal =
+        operation.creates === true && request.caller !== undefined
+          ? server.waitingCreates.refusalFor(request.caller.accountId)
+          : undefined
+      if (refusal !== undefined) throw refusal
       wantsQuote = asksForQuote(operation, fields) || wantsQuote
     } catch (error) {
       await discard()
@@ -162,14 +170,24 @@ export const bindOperation = <O extends Operation>(
     const handleOnce = async (identified: RequestIdentity): Promise<Reply<unknown>> => {
       const fingerprint = await server.idempotency.fingerprintOf(operation.id, call)
       const attempt = { ...identified, caller: call.caller, operation: operation.id, fingerprint }
-      return server.idempotency.runOnce(attempt, disconnected.signal, ({ responseToStore, replayOf }) =>
-        handle({
-          ...call,
-          replayOf,
-          responseToStore: (taskId, response) =>
-            responseToStore(taskId, withIgnoredParams(response, ignored)),
-        }),
-      )
+      const leave = server.waitingCreates.enter(call.caller.accountId)
+      try {
+        return await server.idempotency.runOnce(
+          attempt,
+          disconnected.signal,
+          ({ responseToStore, replayOf }) => {
+            leave()
+            return handle({
+              ...call,
+              replayOf,
+              responseToStore: (taskId, response) =>
+                responseToStore(taskId, withIgnoredParams(response, ignored)),
+            })
+          },
+        )
+      } finally {
+        leave()
+      }
     }
     try {
       const response = identity === undefined ? await handle(call) : await handleOnce(identity)
@@ -193,7 +211,7 @@ export const bindOperation = <O extends Operation>(
     method: operation.method === 'GET' ? ['GET', 'HEAD'] : operation.method,
     exposeHeadRoute: false,
     url: routePathOf(operation.path),
-    config: { operation: operation.id, audience: audienceOf(operation) },
+    config: { operation: operation.id, audience: audienceOf(operation), creates: operation.creates === true },
     // Runs before Fastify looks at the headers of the body.
     onRequest: (request, reply) => admit(server, operation, request, reply),
     handler: async (request, reply) => {
@@ -211,5 +229,6 @@ export const bindOperation = <O extends Operation>(
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: string
+    creates?: boolean
   }
 }

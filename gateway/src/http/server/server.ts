@@ -11,6 +11,8 @@ import fastify, { LogController, type FastifyInstance, type FastifyReply, type F
 
 import { addressPrefixOf } from '../../admission/address-prefix.ts'
 import { createPacedStarts } from '../../admission/paced-starts.ts'
+import { overloaded, type WaitingCreates } from '../../admission/waiting-creates.ts'
+import type { Authenticate } from '../../auth/authenticate.ts'
 import type { AllowedHosts } from '../../platform/allowed-hosts.ts'
 import type { Log } from '../../platform/log.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
@@ -19,6 +21,7 @@ import { discardBody } from '../body/receive-body.ts'
 import { completedRequest, isAnonymousRefusal, type RequestLog } from '../completed-request.ts'
 import { rawProblem, sendProblem } from '../error-response.ts'
 import { isUnderOpenAi, withoutOpenAiBase } from '../openai-base.ts'
+import { credentialsOf } from './admit.ts'
 import { createClosing } from './closing.ts'
 import { createServers, type ConnectionSettings } from './node-server.ts'
 import { refuseUnknownPath, servePaths, type Audience } from './serve-paths.ts'
@@ -31,6 +34,12 @@ export interface ServerSettings extends ConnectionSettings {
   allowedHosts: AllowedHosts
   /** The process counts as overloaded above these values; 0 switches a check off. */
   overload: { eventLoopDelayMs: number; memoryBytes: number; heapBytes: number }
+}
+
+export interface RequestLimits {
+  address: RateLimit['address']
+  waitingCreates: WaitingCreates
+  likelyAccount: Authenticate['likelyAccount']
 }
 
 export interface Readiness {
@@ -57,6 +66,8 @@ const exposedHeaders = [
 ].join(', ')
 
 const createRequestId = () => `req_${uuidV7()}`
+
+const isCreate = ({ routeOptions }: FastifyRequest) => routeOptions.config.creates === true
 
 const headersOfEveryReply = (requestId: string, audience: Audience) => ({
   'x-request-id': requestId,
@@ -110,7 +121,7 @@ export const createServer = (
   readiness: Readiness,
   log: Log,
   requestLog: RequestLog,
-  limitAddress: RateLimit['address'],
+  limits: RequestLimits,
 ) => {
   const start = createPacedStarts(checksPerAddress)
   const audienceOf = ({ routeOptions: { config } }: FastifyRequest) => config.audience ?? settings.audience
@@ -119,7 +130,14 @@ export const createServer = (
   /** Waits until this request may be checked; returns the function that ends its checks. */
   const beginChecks = async (request: FastifyRequest): Promise<() => void> => {
     if (!settings.serialisesRequests) return () => undefined
-    return new Promise((resolve) => start(`${scopeOf(request)} ${addressPrefixOf(request.ip)}`, resolve))
+    // Operators and reads do not wait behind the creates of the same address.
+    const scope = isCreate(request) ? 'creates' : scopeOf(request)
+    return new Promise((resolve) => start(`${scope} ${addressPrefixOf(request.ip)}`, resolve))
+  }
+
+  const refusalOf = (request: FastifyRequest, owner: string): ApiError | undefined => {
+    if (!isCreate(request)) return undefined
+    return app.isUnderPressure() ? overloaded() : limits.waitingCreates.refusalFor(owner)
   }
 
   /** Runs for unknown paths as well. */
@@ -131,12 +149,23 @@ export const createServer = (
     if (hostProblem !== undefined) throw new ApiError('host_not_allowed', { message: hostProblem })
     // A webhook with a valid signature does not count against its address; its handler counts the others.
     if (operation !== undefined && audience === 'providers') return
-    request.endChecks = await beginChecks(request)
-    // If the client has disconnected while its request waited, 'close' has already been emitted.
-    if (reply.raw.destroyed) request.endChecks()
-    else reply.raw.once('close', request.endChecks)
-    request.addressStanding = await limitAddress(request.ip, scopeOf(request))
+    const owner = limits.likelyAccount(credentialsOf(request)) ?? addressPrefixOf(request.ip)
+    // Decided on arrival: a refusal is cheap and does not wait for its turn.
+    const refusal = refusalOf(request, owner)
+    if (refusal === undefined) {
+      const leave = isCreate(request) ? limits.waitingCreates.enter(owner) : undefined
+      const end = await beginChecks(request)
+      request.endChecks = () => {
+        end()
+        leave?.()
+      }
+      // If the client has disconnected while its request waited, 'close' has already been emitted.
+      if (reply.raw.destroyed) request.endChecks()
+      else reply.raw.once('close', request.endChecks)
+    }
+    request.addressStanding = await limits.address(request.ip, scopeOf(request))
     if (request.addressStanding !== undefined) reply.headers(rateLimitHeaders(request.addressStanding))
+    if (refusal !== undefined) throw refusal
   }
   let isDraining = false
   const closing = createClosing()
@@ -270,7 +299,6 @@ export const createServer = (
   return {
     app,
     closing,
-    isOverloaded: () => app.isUnderPressure(),
     beginChecks,
     /** Fails readiness, makes clients reconnect elsewhere, then closes when the requests under way have ended. */
     drain: async (lameDuckMs: number) => {

@@ -58,6 +58,8 @@ export interface AdmissionDependencies {
   deadlineMs: number
   queueLimits: () => QueueLimits
   wakeDispatcher: (provider: string) => void
+  /** Counts a create of an account that waits for its commit, until the returned function is called. */
+  countWaiting: (accountId: string) => () => void
   /** The account's characters that a prompt names. */
   namedCharacters: NamedCharacters
   storeResponses: StoreResponses
@@ -264,7 +266,8 @@ const admitTogether = async (
 }
 
 export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVideo => {
-  const { postgres, wakeDispatcher, namedCharacters, queueLimits, storeResponses } = dependencies
+  const { postgres, wakeDispatcher, namedCharacters, queueLimits, countWaiting, storeResponses } =
+    dependencies
   const refuseFullQueues = createQueueLength(queueLimits)
   const together = async (
     candidates: Candidate[],
@@ -304,10 +307,15 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
   const accountOf = ({ task }: Candidate) => task.accountId
   const admit = batch(splitOnLockTimeout(together, accountOf), { inFlightMax: 2, sizeMax: 200 })
   const admitVideo: AdmitVideo = async (given) => {
-    const admission = await withCharacters(given, namedCharacters)
-    const task = await admit({ task: newTask(admission, dependencies), admission })
-    wakeDispatcher(task.provider)
-    return task
+    const leave = countWaiting(given.caller.accountId)
+    try {
+      const admission = await withCharacters(given, namedCharacters)
+      const task = await admit({ task: newTask(admission, dependencies), admission })
+      wakeDispatcher(task.provider)
+      return task
+    } finally {
+      leave()
+    }
   }
   admitVideo.quote = async (given) => {
     const admission = await withCharacters(given, namedCharacters)
