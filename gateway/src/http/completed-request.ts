@@ -20,9 +20,11 @@ export interface CompletedRequest {
   userAgent: string | null
 }
 
-/** Receives every completed request. Both functions must return quickly. */
+/** Receives every completed request. The functions must return quickly. */
 export interface RequestLog {
   record: (request: CompletedRequest) => void
+  /** Counts a create that was refused for overload, and stores only some of them: a row would add to the load. */
+  recordOverload: (request: CompletedRequest) => void
   /** Counts the request without storing it: anyone can send such requests in any number. */
   count: (request: CompletedRequest) => void
 }
@@ -30,6 +32,12 @@ export interface RequestLog {
 /** Whether a request was refused without a valid key. A 403 does not count, because its key exists. */
 export const isAnonymousRefusal = ({ keyId, status }: Pick<CompletedRequest, 'keyId' | 'status'>): boolean =>
   keyId === null && status >= 400 && status < 500 && status !== 403
+
+/** Whether a create was refused for lack of capacity, before a provider was called for it. */
+export const isOverloadRefusal = (
+  { status, provider }: Pick<CompletedRequest, 'status' | 'provider'>,
+  isCreate: boolean,
+): boolean => isCreate && status === 503 && provider === null
 
 /** Details of a request that only its handler knows. */
 export interface RequestDetails {

@@ -1,7 +1,7 @@
 /**
- * Records the request log for operators. Every request with a valid key has a row. Anonymous requests are counted by
- * operation and status, the counts are logged every minute, and a limited number of those that were not refused has a
- * row as well. Completed requests are buffered in memory and written in batches, so that no request waits for its row.
+ * Records the request log for operators. Every request with a valid key has a row. Anonymous requests, and creates that
+ * are refused for overload, are counted by operation and status, the counts are logged every minute, and a limited number
+ * of them has a row as well. Completed requests are buffered in memory and written in batches, so that no request waits for its row.
  * While the database is unreachable the buffer grows up to a limit; further requests are dropped and counted.
  */
 import type { CompletedRequest, RequestLog } from '../http/completed-request.ts'
@@ -18,21 +18,45 @@ export interface RequestRecorder extends RequestLog {
 interface RecorderSettings {
   bufferedMax: number
   flushEveryMs: number
-  /** Limits the rows of anonymous requests, so that they cannot fill the table. */
-  anonymousRowsPerMinute: number
+  /** Limits the rows of counted requests, for anonymous ones and for refused creates each. */
+  sampledRowsPerMinute: number
 }
 
-const defaults: RecorderSettings = { bufferedMax: 20_000, flushEveryMs: 1_000, anonymousRowsPerMinute: 100 }
+const defaults: RecorderSettings = { bufferedMax: 20_000, flushEveryMs: 1_000, sampledRowsPerMinute: 100 }
 const minuteMs = 60_000
 const perWrite = 500
 const keyUsedEverySeconds = 60
 const trackedKeysMax = 50_000
 
+/** Counts requests by operation and status until the next report. */
+const createTally = (log: Log, event: string, rowsMax: number) => {
+  let counts = new Map<string, { operation: string; status: number; count: number }>()
+  let rows = 0
+  return {
+    count: ({ operation, status }: CompletedRequest) => {
+      const name = `${operation} ${status}`
+      const counted = counts.get(name) ?? { operation, status, count: 0 }
+      counted.count += 1
+      counts.set(name, counted)
+    },
+    /** Whether another row may be stored before the next report; counts it. */
+    takeRow: () => {
+      rows += 1
+      return rows <= rowsMax
+    },
+    report: () => {
+      if (counts.size > 0) log.info({ requests: [...counts.values()] }, event)
+      counts = new Map()
+      rows = 0
+    },
+  }
+}
+
 export const createRequestRecorder = (
   { postgres, log }: { postgres: Postgres; log: Log },
   given: Partial<RecorderSettings> = {},
 ): RequestRecorder => {
-  const { bufferedMax, flushEveryMs, anonymousRowsPerMinute } = { ...defaults, ...given }
+  const { bufferedMax, flushEveryMs, sampledRowsPerMinute } = { ...defaults, ...given }
   let buffered: CompletedRequest[] = []
   let dropped = 0
   let writing: Promise<void> | undefined
@@ -90,21 +114,11 @@ export const createRequestRecorder = (
     await writing
   }
 
-  /** The counts of the current minute by operation and status. */
-  let anonymous = new Map<string, { operation: string; status: number; count: number }>()
-  let anonymousRows = 0
-
-  const count = ({ operation, status }: CompletedRequest) => {
-    const name = `${operation} ${status}`
-    const counted = anonymous.get(name) ?? { operation, status, count: 0 }
-    counted.count += 1
-    anonymous.set(name, counted)
-  }
-
+  const anonymous = createTally(log, 'requests.anonymous', sampledRowsPerMinute)
+  const overloaded = createTally(log, 'requests.overloaded', sampledRowsPerMinute)
   const report = () => {
-    if (anonymous.size > 0) log.info({ requests: [...anonymous.values()] }, 'requests.anonymous')
-    anonymous = new Map()
-    anonymousRows = 0
+    anonymous.report()
+    overloaded.report()
   }
 
   const reporting = setInterval(report, minuteMs)
@@ -115,20 +129,24 @@ export const createRequestRecorder = (
   }, flushEveryMs)
   timer.unref()
 
+  const store = (request: CompletedRequest) => {
+    if (buffered.length >= bufferedMax) {
+      dropped += 1
+      return
+    }
+    buffered.push(request)
+    if (buffered.length >= perWrite && writing === undefined && !isUnreachable) void flush()
+  }
+
   return {
-    count,
+    count: anonymous.count,
     record: (request) => {
-      if (request.keyId === null) {
-        count(request)
-        if (anonymousRows >= anonymousRowsPerMinute) return
-        anonymousRows += 1
-      }
-      if (buffered.length >= bufferedMax) {
-        dropped += 1
-        return
-      }
-      buffered.push(request)
-      if (buffered.length >= perWrite && writing === undefined && !isUnreachable) void flush()
+      if (request.keyId === null) anonymous.count(request)
+      if (request.keyId !== null || anonymous.takeRow()) store(request)
+    },
+    recordOverload: (request) => {
+      overloaded.count(request)
+      if (overloaded.takeRow()) store(request)
     },
     flush,
     close: async () => {

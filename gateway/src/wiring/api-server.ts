@@ -67,9 +67,9 @@ export const createApiServer = async (context: ApiContext) => {
   const diskSpace = createDiskSpace(mediaStore.spoolDirectory, isGuarded ? config.DISK_FREE_BYTES_MIN : 0)
   const requestRecorder = createRequestRecorder(
     { postgres, log },
-    { anonymousRowsPerMinute: isGuarded ? 100 : Infinity },
+    { sampledRowsPerMinute: isGuarded ? 100 : Infinity },
   )
-  const { record, count } = requestRecorder
+  const { record, recordOverload, count } = requestRecorder
   const serverFor = (served: Record<string, Operation>[], audience: 'customers' | 'operators') => {
     const { drain, ...parts } = createServer(
       {
@@ -90,7 +90,7 @@ export const createApiServer = async (context: ApiContext) => {
         },
       },
       log,
-      { record, count: isGuarded ? count : record },
+      { record, recordOverload, count: isGuarded ? count : record },
       { address: rateLimit.address, waitingCreates, likelyAccount: authenticate.likelyAccount },
     )
     return { drain, parts }

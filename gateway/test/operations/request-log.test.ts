@@ -219,7 +219,7 @@ test('anonymous requests are counted by operation and status, and only some have
   const lines: unknown[] = []
   const log = createLog({ level: 'silent' }, 'test')
   log.info = (...line: unknown[]) => void lines.push(line)
-  const recorder = createRequestRecorder({ postgres, log }, { anonymousRowsPerMinute: 3 })
+  const recorder = createRequestRecorder({ postgres, log }, { sampledRowsPerMinute: 3 })
   const anonymous = { accountId: null, keyId: null, model: 'of-nobody' }
   for (let count = 0; count < 5; count += 1) {
     recorder.record(answered({ ...anonymous, operation: 'getMedia' }))
@@ -238,6 +238,28 @@ test('anonymous requests are counted by operation and status, and only some have
   expect(rows).toEqual([
     { operation: 'getMedia', count: 3 },
     { operation: 'listModels', count: 5 },
+  ])
+})
+
+test('creates that are refused for overload are counted, and only some have rows', async () => {
+  const { postgres } = gateway.database
+  const lines: unknown[] = []
+  const log = createLog({ level: 'silent' }, 'test')
+  log.info = (...line: unknown[]) => void lines.push(line)
+  const recorder = createRequestRecorder({ postgres, log }, { sampledRowsPerMinute: 3 })
+  const refused = { operation: 'createVideo', status: 503, errorCode: 'model_overloaded', model: 'of-overload' }
+  for (let count = 0; count < 5; count += 1) recorder.recordOverload(answered(refused))
+  recorder.record(answered({ model: 'of-overload' }))
+  await recorder.close()
+  expect(lines).toEqual([
+    [{ requests: [{ operation: 'createVideo', status: 503, count: 5 }] }, 'requests.overloaded'],
+  ])
+  const { rows } = await postgres.query<Record<string, unknown>>(
+    `select operation, count(*) from request_log where model = 'of-overload' group by operation order by operation`,
+  )
+  expect(rows).toEqual([
+    { operation: 'createVideo', count: 3 },
+    { operation: 'listModels', count: 1 },
   ])
 })
 

@@ -18,7 +18,7 @@ import type { Log } from '../../platform/log.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import { rateLimitHeaders, type LimitStanding, type RateLimit } from '../../rate-limits/rate-limit.ts'
 import { discardBody } from '../body/receive-body.ts'
-import { completedRequest, isAnonymousRefusal, type RequestLog } from '../completed-request.ts'
+import { completedRequest, isAnonymousRefusal, isOverloadRefusal, type RequestLog } from '../completed-request.ts'
 import { rawProblem, sendProblem } from '../error-response.ts'
 import { isUnderOpenAi, withoutOpenAiBase } from '../openai-base.ts'
 import { credentialsOf } from './admit.ts'
@@ -256,9 +256,12 @@ export const createServer = (
     if (request.routeOptions.config.isHealthCheck === true) return
     const completed = completedRequest(request, reply)
     const isCountedOnly = isAnonymousRefusal(completed)
-    const level = isCountedOnly ? 'debug' : 'info'
-    log[level](logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')
+    const isOverload = isOverloadRefusal(completed, isCreate(request))
+    const level = isCountedOnly || isOverload ? 'debug' : 'info'
+    if (log.isLevelEnabled(level))
+      log[level](logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')
     if (isCountedOnly) requestLog.count(completed)
+    else if (isOverload) requestLog.recordOverload(completed)
     else requestLog.record(completed)
   })
   app.setNotFoundHandler(refuseUnknownPath)
