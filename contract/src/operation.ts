@@ -133,6 +133,9 @@ export const errorsOfBodies = [
 /** Errors of operations that use a model. */
 export const errorsOfModels = ['model_not_found', 'model_access_denied'] as const
 
+/** Errors of operations that create a task, which waits in a queue. */
+export const errorsOfTasks = [...errorsOfModels, ...errorsOfSpending, 'model_overloaded'] as const
+
 /** Errors of operations that wait for a provider before they respond. */
 export const errorsOfProviders = ['content_policy_violation', 'upstream_error', 'model_overloaded'] as const
 

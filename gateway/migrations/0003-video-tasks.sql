@@ -140,6 +140,15 @@ create table queue_shares (
   primary key (queue, owner)
 ) with (fillfactor = 50);
 
+-- How many tasks were ever started from each queue; from it, the API estimates how long a new task would wait. Video tasks
+-- have one queue per provider, transcription tasks one for all.
+create table queue_starts (
+  queue text not null,
+  model text not null,
+  starts bigint not null,
+  primary key (queue, model)
+) with (fillfactor = 50);
+
 -- A histogram of job durations. The weight of older jobs decays.
 create table job_durations (
   provider text not null,

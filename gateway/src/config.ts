@@ -444,10 +444,17 @@ export const settings = {
   }),
   OVERLOAD_WAITING_CREATES: setting({
     read: integer(0),
-    default: '200',
+    default: '100',
     isLimit: true,
     description:
       'Creates that may wait in one API process for their checks and their commit, together with the queries that wait for a database connection; 0 for no limit. Above it, creates are refused, first those of the accounts with most of them.',
+  }),
+  OVERLOAD_QUEUE_PERCENT: setting({
+    read: integer(0),
+    default: '80',
+    isLimit: true,
+    description:
+      'Creates are refused if their task would probably wait in the queue for more than this share of its deadline; 0 for no limit.',
   }),
   OVERLOAD_MEMORY_BYTES: setting({
     read: optionalBytes,

@@ -15,13 +15,7 @@ import {
   Time,
 } from '../fields.ts'
 import { gibibyte, mebibyte } from '../limits.ts'
-import {
-  errorsOfAudioFiles,
-  errorsOfBodies,
-  errorsOfModels,
-  errorsOfSpending,
-  type Operation,
-} from '../operation.ts'
+import { errorsOfAudioFiles, errorsOfBodies, errorsOfTasks, type Operation } from '../operation.ts'
 import { recordingFields, Transcription, transcriptFormats } from './audio.ts'
 
 /** The form of `POST /v1/audio/transcription-tasks`. */
@@ -89,13 +83,7 @@ export const transcriptionTaskOperations = {
       fileBytesMax: gibibyte,
     },
     answer: { description: 'The created task.', schema: TranscriptionTask },
-    errors: [
-      ...errorsOfBodies,
-      ...errorsOfAudioFiles,
-      'audio_requires_payg',
-      ...errorsOfModels,
-      ...errorsOfSpending,
-    ],
+    errors: [...errorsOfBodies, ...errorsOfAudioFiles, 'audio_requires_payg', ...errorsOfTasks],
   },
   listTranscriptionTasks: {
     id: 'listTranscriptionTasks',

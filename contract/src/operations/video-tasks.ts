@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox'
 
 import { ModelId, TaskId } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
-import { errorsOfBodies, errorsOfModels, errorsOfSpending, type Operation } from '../operation.ts'
+import { errorsOfBodies, errorsOfTasks, type Operation } from '../operation.ts'
 import {
   CharacterTimestamps,
   CharacterUrl,
@@ -110,7 +110,7 @@ export const videoTaskOperations = {
       spoolsTexts: true,
     },
     answer: { description: 'The created task.', schema: CreatedVideoTask },
-    errors: [...errorsOfBodies, 'invalid_image', ...errorsOfModels, ...errorsOfSpending],
+    errors: [...errorsOfBodies, 'invalid_image', ...errorsOfTasks],
   },
   queryVideoTask: {
     id: 'queryVideoTask',

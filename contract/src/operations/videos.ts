@@ -17,7 +17,7 @@ import {
   Time,
 } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
-import { errorsOfBodies, errorsOfModels, errorsOfSpending, type Operation } from '../operation.ts'
+import { errorsOfBodies, errorsOfTasks, type Operation } from '../operation.ts'
 import {
   CharacterTimestamps,
   CharacterUrl,
@@ -264,8 +264,7 @@ export const videoOperations = {
       'task_not_completed',
       'task_failed',
       'media_expired',
-      ...errorsOfModels,
-      ...errorsOfSpending,
+      ...errorsOfTasks,
     ],
   },
   getVideo: {
@@ -393,8 +392,7 @@ export const videoOperations = {
       'task_failed',
       'media_expired',
       'upstream_error',
-      ...errorsOfModels,
-      ...errorsOfSpending,
+      ...errorsOfTasks,
     ],
   },
 } as const satisfies Record<string, Operation>

@@ -100,6 +100,8 @@ const accept = async (
   model: VideoModel,
 ): Promise<VideoTask> => {
   const { caller, replayOf } = call
+  const overload = replayOf === undefined ? admitVideo.overloadOf(model, caller.accountId) : undefined
+  if (overload !== undefined) throw overload
   // A replay writes the reply again from the task's events, so no body is stored.
   const responseToStore = (task: VideoTask) =>
     call.responseToStore(task.id, { headers: deprecationHeaders(model), body: undefined })

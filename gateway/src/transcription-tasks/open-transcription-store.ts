@@ -1,5 +1,6 @@
 /** Open transcription tasks: the outbox from which the dispatcher claims tasks, and the heartbeats of their runs. */
 import type { Database } from '../platform/postgres.ts'
+import type { QueueState } from '../routing/queue-wait.ts'
 
 export interface Start {
   taskId: string
@@ -27,13 +28,44 @@ export const claimAccepted = async (database: Database, concurrency: number): Pr
          left join busy on busy.account_id = queue.account_id
         order by queue.place + coalesce(busy.running, 0), queue.accepted_at
         limit greatest(0, $1 - coalesce((select sum(running) from busy), 0))
+     ), started as (
+       update open_transcriptions o set stage = 'starting', run = run + 1, last_activity_at = now()
+         from chosen where o.task_id = chosen.task_id and o.stage = 'accepted'
+       returning o.task_id, o.run
+     ), counted as (
+       -- A task that was returned to the queue was counted before.
+       insert into queue_starts (queue, model, starts)
+       select $2, $3, count(*) from started where run = 1 having count(*) > 0
+       on conflict (queue, model) do update set starts = queue_starts.starts + excluded.starts
      )
-     update open_transcriptions o set stage = 'starting', run = run + 1, last_activity_at = now()
-       from chosen where o.task_id = chosen.task_id and o.stage = 'accepted'
-     returning o.task_id as "taskId", o.run`,
-    [concurrency],
+     select task_id as "taskId", run from started`,
+    [concurrency, recordingQueue.queue, recordingQueue.model],
   )
   return rows
+}
+
+/** The one queue of all transcription tasks; no provider can have this name. */
+export const recordingQueue = { queue: '/transcriptions', model: 'all' }
+
+/** The state of the queue. Its dispatcher is this loop of the engine. */
+export const readRecordingQueue = async (
+  database: Database,
+  dispatcher: { loop: string; key: string },
+): Promise<QueueState> => {
+  const { queue, model } = recordingQueue
+  const waiting = await database.query<{ accountId: string; waiting: number }>(
+    `select account_id as "accountId", count(*) as waiting
+       from open_transcriptions where stage = 'accepted' group by account_id`,
+  )
+  const starts = await database.query<{ starts: number; tickedAtMs: number }>(
+    `select starts, (extract(epoch from ticked_at) * 1000)::double precision as "tickedAtMs"
+       from queue_starts, engine_ticks where queue = $1 and model = $2 and loop = $3 and key = $4`,
+    [queue, model, dispatcher.loop, dispatcher.key],
+  )
+  return {
+    waiting: waiting.rows.map((row) => ({ ...row, queue, model })),
+    starts: starts.rows.map((row) => ({ ...row, queue, model })),
+  }
 }
 
 /**

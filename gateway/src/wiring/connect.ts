@@ -62,6 +62,12 @@ export const queueLimitsOf = (settings: InstanceSettings) => (): QueueLimits => 
   return { concurrencyPerAccount, concurrencyPerKey, lengthPerAccount: queueLengthPerAccount }
 }
 
+/** How long a task may be expected to wait in its queue. */
+export const queueWaitMsMax = (config: Config): number =>
+  config.ADMISSION_CONTROL && config.OVERLOAD_QUEUE_PERCENT > 0
+    ? config.TASK_DEADLINE_SECONDS * 10 * config.OVERLOAD_QUEUE_PERCENT
+    : Infinity
+
 /** Checks the migrations before anything else reads the database, so that a missing table is not reported as an SQL error. */
 export const connectMigrated = async (
   config: Config,

@@ -4,6 +4,7 @@ import { createMeasureAudio } from '../audio/measure-audio.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import { storeResponses } from '../idempotency/idempotency-store.ts'
 import { retainedTranscriptions } from '../retention/retained-transcriptions.ts'
+import { createQueueWait } from '../routing/queue-wait.ts'
 import {
   createTranscriptionTask,
   recordingSecondsMax,
@@ -13,9 +14,11 @@ import { getTranscript } from '../transcription-tasks/api/get-transcript.ts'
 import { getTranscriptionTask } from '../transcription-tasks/api/get-transcription-task.ts'
 import { listTranscriptionTasks } from '../transcription-tasks/api/list-transcription-tasks.ts'
 import { createAdmitRecording } from '../transcription-tasks/lifecycle/admit-recording.ts'
+import { dispatchRecordings } from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
 import type { SettleDependencies } from '../transcription-tasks/lifecycle/settle-transcription.ts'
+import { readRecordingQueue } from '../transcription-tasks/open-transcription-store.ts'
 import type { ApiContext } from './api-context.ts'
-import { dayMs } from './connect.ts'
+import { dayMs, queueWaitMsMax } from './connect.ts'
 
 /** Binds the operations of transcription tasks; also returns how an operator's request settles one. */
 export const bindTranscriptionTasks = (
@@ -38,10 +41,21 @@ export const bindTranscriptionTasks = (
       prices,
       storeResponses,
       deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
+      queueWait: createQueueWait({
+        read: () => readRecordingQueue(postgres, dispatchRecordings),
+        isPaused: () => false,
+        log,
+      }),
+      waitMsMax: queueWaitMsMax(config),
     }),
   }
 
-  bindOperation(server, operations.createTranscriptionTask, createTranscriptionTask(creation))
+  bindOperation(
+    server,
+    operations.createTranscriptionTask,
+    createTranscriptionTask(creation),
+    ({ accountId }) => creation.admitRecording.overloadOf(accountId),
+  )
   bindOperation(
     server,
     operations.listTranscriptionTasks,

@@ -1,9 +1,15 @@
+import type { ApiError } from '@kinora/contract/errors'
+import type { Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
 
+import type { Caller } from '../auth/caller.ts'
 import { deleteCharactersOfTask } from '../characters/character-store.ts'
 import { createNamedCharacters } from '../characters/named-characters.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import { storeResponses } from '../idempotency/idempotency-store.ts'
+import { mayUseModel } from '../models/model-access.ts'
+import { countWaitingTasks, readStarts } from '../routing/queue-wait-store.ts'
+import { createQueueWait } from '../routing/queue-wait.ts'
 import { createSafeFetch } from '../safe-fetch/safe-fetch.ts'
 import { createFindLinkedFile } from '../storage/find-linked-file.ts'
 import { createMakeVariant } from '../storage/make-variant.ts'
@@ -20,10 +26,13 @@ import { createReadTask } from '../videos/api/read-task.ts'
 import { remixVideo } from '../videos/api/remix-video.ts'
 import { createWaitForTask } from '../videos/api/wait-for-task.ts'
 import { createFollow } from '../videos/lifecycle/follow-task.ts'
+import { loadDurations, type JobDurations } from '../videos/polling/job-durations.ts'
 import { createAdmitVideo } from '../videos/queue/admit-video.ts'
+import { dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
+import { createQueueOverload } from '../videos/queue/queue-overload.ts'
 import type { WithCharacter } from '../videos/requested-character.ts'
 import type { ApiContext } from './api-context.ts'
-import { queueLimitsOf } from './connect.ts'
+import { queueLimitsOf, queueWaitMsMax } from './connect.ts'
 
 export type VideoTasks = Awaited<ReturnType<typeof createVideoTasks>>
 
@@ -33,6 +42,18 @@ export const createVideoTasks = async (context: ApiContext) => {
   const taskDays = () => context.days().task
   const readTask = createReadTask(postgres, taskDays)
   const { follow, stop } = await createFollow(postgres, context.pubsub, log)
+  let durationsOf: JobDurations['of'] = () => undefined
+  const queueWait = createQueueWait({
+    read: async () => {
+      durationsOf = await loadDurations(postgres)
+      return {
+        waiting: await countWaitingTasks(postgres),
+        starts: await readStarts(postgres, dispatchVideosName),
+      }
+    },
+    isPaused: (provider, model) => router.healthOf(provider, model).kind === 'unhealthy',
+    log,
+  })
   return {
     taskDays,
     readTask,
@@ -45,6 +66,11 @@ export const createVideoTasks = async (context: ApiContext) => {
       deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
       queueLimits: queueLimitsOf(settings),
       wakeDispatcher: wake.dispatcher,
+      queueOverload: createQueueOverload(
+        queueWait,
+        (provider, model) => durationsOf(provider, model),
+        queueWaitMsMax(config),
+      ),
       countWaiting: context.waitingCreates.enter,
       namedCharacters: createNamedCharacters(postgres),
       storeResponses,
@@ -84,8 +110,20 @@ export const bindVideos = (
   const content = { database, readTask, mediaStore, makeVariant, links, catalog }
   const deletion = { postgres, providers, mediaStore, readTask, log }
 
-  bindOperation(server, operations.createVideo, createVideo(creation))
-  bindOperation(server, operations.createVideoTask, createVideoTask({ ...creation, enhancer }))
+  /** A create is refused before its body, which names the model, if it would be refused for every model. */
+  const findOverload =
+    ({ path }: Operation) =>
+    (caller: Caller): ApiError | undefined => {
+      const refusals = catalog.available().flatMap((model) => {
+        if (model.kind !== 'video' || !model.endpoints.includes(path)) return []
+        return mayUseModel(caller, model.id) ? [admitVideo.overloadOf(model, caller.accountId)] : []
+      })
+      return refusals.includes(undefined) ? undefined : refusals[0]
+    }
+
+  const { createVideo: create, createVideoTask: createTask } = operations
+  bindOperation(server, create, createVideo(creation), findOverload(create))
+  bindOperation(server, createTask, createVideoTask({ ...creation, enhancer }), findOverload(createTask))
   bindOperation(server, operations.getVideo, getVideo(status))
   bindOperation(server, operations.queryVideoTask, queryVideoTask(status))
   bindOperation(server, operations.listVideos, listVideos({ database, links, taskDays }))

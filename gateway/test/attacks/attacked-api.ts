@@ -9,11 +9,13 @@ import { gzipSync } from 'node:zlib'
 import { inject } from 'vitest'
 
 import type { Environment } from '../../src/config.ts'
+import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
 import { createLinkSigner } from '../../src/storage/signed-link.ts'
 import { askJson } from '../kit/answers.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { completeTask, createAccount, createKey, linkSecret } from '../kit/factories.ts'
+import { dispatchTick } from '../kit/queue.ts'
 import { reservePorts } from '../kit/reserve-ports.ts'
 import { roleProcess } from '../kit/role-process.ts'
 import { makeVideo } from '../kit/sample-video.ts'
@@ -43,6 +45,8 @@ export interface AttackedApi extends AsyncDisposable {
   probes: Probe[]
   /** Starts those programs for media, and is only measured where an attack is about them. */
   transcriptionProbe: Probe
+  /** A read of the other account, a refused create of a flooding account, and a tick of the dispatcher. */
+  overloadProbes: Probe[]
   /** Harmless requests of the attacker's account, which must succeed after the attack. */
   attackersOwn: Probe[]
   /** Ends the process at once. */
@@ -53,6 +57,7 @@ export interface AttackedApi extends AsyncDisposable {
 
 const audioBytesMax = 24 * 1_048_576
 const stopMsMax = 8_000
+const floodAccounts = 6
 const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
 
 /** Three recordings that are cheap to send and take seconds of CPU time to measure. */
@@ -113,8 +118,8 @@ const createAddresses = () => {
 
 const probesOf = (victim: string, operator: string, clip: Buffer) => {
   const json = { 'content-type': 'application/json' }
-  const create: Omit<Probe, 'name' | 'perSecond' | 'enoughMs'> = {
-    method: 'POST',
+  const create = {
+    method: 'POST' as const,
     path: '/v1/videos',
     headers: { ...json, authorization: `Bearer ${victim}` },
     body: Buffer.from(JSON.stringify(order)),
@@ -137,6 +142,24 @@ const probesOf = (victim: string, operator: string, clip: Buffer) => {
   }
   return { probes, transcriptionProbe }
 }
+
+const startsPerTick = 5
+
+const overloadProbesOf = (postgres: Postgres, victim: string, flood: string): Probe[] => [
+  {
+    ...{ name: 'tick', perSecond: 5, enoughMs: 100 },
+    work: () => dispatchTick(postgres, { provider: 'local' }, {}, startsPerTick),
+  },
+  {
+    ...{ name: 'read', perSecond: 20, method: 'GET', path: '/v1/videos?limit=5', enoughMs: 100 },
+    headers: { authorization: `Bearer ${victim}` },
+  },
+  {
+    ...{ name: 'refused', perSecond: 20, method: 'POST', path: '/v1/videos', enoughMs: 100, expects: 503 },
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${flood}` },
+    body: Buffer.from(JSON.stringify(order)),
+  },
+]
 
 const attackersOwnOf = (key: string): Probe[] => {
   const once = { perSecond: 1, enoughMs: 1_000, method: 'POST', path: '/v1/videos' } as const
@@ -203,6 +226,12 @@ export const startAttackedApi = async (
     poor: (await createKey(postgres, poorId, { limits: {} })).text,
     funded: (await createKey(postgres, fundedId, { limits: {} })).text,
   })
+  const floods = await Promise.all(
+    Array.from({ length: floodAccounts }, async () => {
+      const accountId = await createAccount(postgres, { balance: 1_000_000 })
+      return (await createKey(postgres, accountId)).text
+    }),
+  )
   const attackersOwn = await createKey(postgres, fundedId)
   const { body } = await askJson(`http://127.0.0.1:${port}/v1/videos`, attackersOwn.text, order)
   const taskId = String(body['id'])
@@ -225,6 +254,7 @@ export const startAttackedApi = async (
     port,
     address: addresses.attacker,
     keys: await attackersKeys(),
+    floods,
     mediaPath: `${link.pathname}${link.search}`,
     taskId,
     recordings,
@@ -236,6 +266,7 @@ export const startAttackedApi = async (
     rehearsal: { ...target, address: addresses.rehearsal, keys: await attackersKeys() },
     probeTarget: { port, nextAddress: addresses.nextProbe },
     ...probesOf(victim.text, operator.text, clip),
+    overloadProbes: overloadProbesOf(postgres, victim.text, floods[0] ?? ''),
     attackersOwn: attackersOwnOf(attackersOwn.text),
     kill: api.kill,
     stop,

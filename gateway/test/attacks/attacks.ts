@@ -1,7 +1,9 @@
+import type { Environment } from '../../src/config.ts'
 import { anonymous } from './anonymous.ts'
 import { formFields } from './form-fields.ts'
 import { jsonBomb } from './json-bomb.ts'
 import { mediaWork } from './media-work.ts'
+import { overload, withoutRateLimits } from './overload.ts'
 import { slowBody } from './slow-body.ts'
 import type { Attack } from './target.ts'
 import { unreadMedia } from './unread-media.ts'
@@ -13,6 +15,10 @@ export const attacks = {
   'media-work': mediaWork,
   'form-fields': formFields,
   anonymous,
+  overload,
 } satisfies Record<string, Attack>
 
 export type AttackName = keyof typeof attacks
+
+/** Settings of the attacked API, for an attack that the default ones would stop by their rate limits. */
+export const environments: Partial<Record<AttackName, Environment>> = { overload: withoutRateLimits }

@@ -6,13 +6,23 @@
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export interface Probe {
-  name: string
-  perSecond: number
+interface ProbeRequest {
   method: 'GET' | 'POST'
   path: string
   headers: Record<string, string>
   body?: Buffer
+  /** The status to measure; responses with another one are not counted. Without it, any but 200 is a failure. */
+  expects?: number
+}
+
+/** Something else to time than a request. */
+interface ProbeWork {
+  work: () => Promise<unknown>
+}
+
+export type Probe = (ProbeRequest | ProbeWork) & {
+  name: string
+  perSecond: number
   /** A response below this time is fast enough, independent of the baseline. */
   enoughMs: number
 }
@@ -49,10 +59,21 @@ export const p99Of = (timesMs: number[]): number => {
   return sorted[Math.max(0, rank - 1)] ?? 0
 }
 
-/** Sends a probe once; returns its duration, or undefined if it failed. */
-export const probeOnce = (
+const timeOf = async (work: () => Promise<unknown>): Promise<number | undefined> => {
+  const startedMs = performance.now()
+  return work().then(
+    () => performance.now() - startedMs,
+    () => undefined,
+  )
+}
+
+/** Runs a probe once; returns its duration, or undefined if it failed, or NaN if it does not count. */
+export const probeOnce = (target: ProbeTarget, probe: Probe): Promise<number | undefined> =>
+  'work' in probe ? timeOf(probe.work) : requestOnce(target, probe)
+
+const requestOnce = (
   { port, nextAddress }: ProbeTarget,
-  { method, path, headers, body }: Omit<Probe, 'name' | 'perSecond' | 'enoughMs'>,
+  { method, path, headers, body, expects }: ProbeRequest,
 ): Promise<number | undefined> =>
   new Promise((resolve) => {
     const startedMs = performance.now()
@@ -65,9 +86,11 @@ export const probeOnce = (
       },
       (response) => {
         response.on('error', failed).on('close', failed)
-        response.on('end', () =>
-          resolve(response.statusCode === 200 ? performance.now() - startedMs : undefined),
-        )
+        response.on('end', () => {
+          const isExpected = response.statusCode === (expects ?? 200)
+          const otherwise = expects === undefined ? undefined : Number.NaN
+          resolve(isExpected ? performance.now() - startedMs : otherwise)
+        })
         response.resume()
       },
     )
@@ -91,6 +114,7 @@ export const runProbes = async (
       timing.waitingSinceMs.add(sentMs)
       const tookMs = await probeOnce(target, probe)
       timing.waitingSinceMs.delete(sentMs)
+      if (Number.isNaN(tookMs)) return
       if (tookMs !== undefined) timing.timesMs.push(tookMs)
       else if (signal.reason === stoppedEarly) timing.timesMs.push(performance.now() - sentMs)
       else {

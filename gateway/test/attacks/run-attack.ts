@@ -10,7 +10,7 @@ import { startBareServer } from '../kit/bare-server.ts'
 import { perSecond as floodPerSecond } from './anonymous.ts'
 import { startAttackedApi, type AttackedApi, type AttackFixtures } from './attacked-api.ts'
 import type { FromAttacker, ToAttacker } from './attacker.ts'
-import type { AttackName } from './attacks.ts'
+import { environments, type AttackName } from './attacks.ts'
 import {
   countChildren,
   countConnections,
@@ -45,6 +45,8 @@ interface Limits {
   /** The share of anonymous refusals that may have a row in the request log, or this many rows. */
   loggedShare: number
   loggedRows: number
+  /** How much longer a refused create may take than a health check. */
+  refusalMs: number
 }
 
 const limits: Limits = {
@@ -53,6 +55,7 @@ const limits: Limits = {
   descriptors: 1_000,
   loggedShare: 0.1,
   loggedRows: 100,
+  refusalMs: 10,
 }
 
 /**
@@ -161,6 +164,12 @@ const busyFactorOf = (isBusyBefore: boolean, bare: Timings): number =>
 const limitOf = ({ name, enoughMs }: Probe, before: Timings, busyFactor: number) =>
   Math.max(enoughMs * busyFactor, limits.slowdown * p99Of(before[name]?.timesMs ?? []))
 
+/** A refusal must cost little more than the cheapest request. */
+const areRefusalsSlow = (during: Timings, busyFactor: number): boolean => {
+  const [refused, livez] = ['refused', 'livez'].map((name) => p99Of(during[name]?.timesMs ?? []))
+  return (refused ?? 0) > (livez ?? 0) + limits.refusalMs * busyFactor
+}
+
 const bareProbe: Probe = {
   ...{ name: 'bare server', perSecond: 20, method: 'GET', path: '/', headers: {}, enoughMs: bareMsEnough },
 }
@@ -226,11 +235,15 @@ export const runAttack = async (
   { length, environment = {}, stopsEarly = false }: Options,
 ): Promise<AttackResult> => {
   const { postgres } = fixtures.database
-  await using api = await startAttackedApi(fixtures, environment)
+  await using api = await startAttackedApi(fixtures, { ...environments[name], ...environment })
   await using attacker = startAttacker(name, api.target)
   await using bareServer = await startBareServer()
   const { pid, spoolDirectory, probeTarget } = api
-  const probes = [...api.probes, ...(name === 'media-work' ? [api.transcriptionProbe] : [])]
+  const probes = [
+    ...api.probes,
+    ...(name === 'media-work' ? [api.transcriptionProbe] : []),
+    ...(name === 'overload' ? api.overloadProbes : []),
+  ]
   const refusalRows = async () => {
     const { rows } = await postgres.query<{ count: number }>(
       'select count(*) from request_log where key_id is null and status >= 400',
@@ -318,16 +331,21 @@ export const runAttack = async (
   )
   const problems = [
     ...slow.map((probe) => probe.name),
+    ...(areRefusalsSlow(during, busyFactor) && !slow.some((probe) => probe.name === 'refused')
+      ? ['refused']
+      : []),
     ...(growth.memoryMib > limits.memoryMib ? ['memory'] : []),
     ...(growth.descriptors > limits.descriptors ? ['descriptors'] : []),
     ...(rows > Math.max(limits.loggedRows, limits.loggedShare * answered) ? ['log'] : []),
     ...(left !== undefined && sumOf(left) > 0 ? ['left'] : []),
     ...(wasKilled ? ['ended'] : []),
   ]
-  const timing = ({ name }: Probe) => {
+  const timing = (probe: Probe) => {
+    const { name } = probe
     const [from, to] = [before, during].map((timings) => rounded(p99Of(timings[name]?.timesMs ?? [])))
     const failed = during[name]?.failed ?? 0
-    return `${name} ${from}→${to} ms${failed > 0 ? ` (${failed} failed)` : ''}`
+    const count = !('expects' in probe) ? '' : ` (${during[name]?.timesMs.length ?? 0} times)`
+    return `${name} ${from}→${to} ms${failed > 0 ? ` (${failed} failed)` : ''}${count}`
   }
   const figures = [
     ...(busyFactor > 1 ? [`(busy machine: limits ×${busyFactor.toFixed(1)})`] : []),

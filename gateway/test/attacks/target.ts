@@ -7,6 +7,8 @@ export interface Target {
   address: string
   /** Two accounts' keys with default limits, one of them without money. */
   keys: { poor: string; funded: string }
+  /** Keys of several other accounts with money and high limits. */
+  floods: string[]
   /** Path and query of a signed link to a stored file. */
   mediaPath: string
   /** A completed video of the funded account. */

@@ -236,7 +236,8 @@ describe('requests in flight', () => {
     for (let count = 0; count < 9; count += 1) {
       senders.push(await beginWaiting(own.url, key.text, { 'content-length': '1000' }))
     }
-    expectProblem(await ask(`${own.url}/v1/models`, other.text), 'service_unavailable')
+    // A create is checked after the other creates of its address.
+    expectProblem(await askJson(`${own.url}/v1/videos`, other.text, order), 'service_unavailable')
     const operator = await createOperator({ ...own, database: gateway.database })
     await operator.call('listAccounts')
     expect((await ask(`${own.url}/livez`, undefined)).status).toBe(200)
@@ -472,36 +473,35 @@ describe('while creates wait for the database', () => {
     expect((await create(key, replayed)).status).toBe(200)
     expect((await create(other)).status).toBe(200)
 
-    const waiting: Promise<Answer>[] = []
-    const refusals: Answer[] = []
-    const fill = async () => {
-      let refused: Answer | undefined
-      while (refused === undefined) {
-        const answer = create(key)
-        refused = (await Promise.race([answer, pause(50)])) as Answer | undefined
-        if (refused === undefined) waiting.push(answer)
-      }
-      refusals.push(refused)
-    }
+    const sent: Promise<Answer>[] = []
+    let refused: Answer | undefined
+    let small: Promise<Answer>
     {
       await using _ = await blockCommits()
-      await fill()
+      while (refused === undefined) {
+        const answer = create(key)
+        sent.push(answer)
+        void answer.then((given) => {
+          if (given.status === 503) refused = given
+        })
+        await pause(50)
+      }
       const sender = await begin(own.url, key.text, { headers: { 'content-length': '1000' } })
       // Refused before the body has arrived.
       expect(await sender.status()).toBe(503)
       gone(sender)
-      waiting.push(create(other))
+      small = create(other)
       expect((await ask(`${own.url}/v1/models`, key.text)).status).toBe(200)
       expect((await ask(`${own.url}/v1/videos`, key.text)).status).toBe(200)
       expect((await ask(`${own.url}/livez`, undefined)).status).toBe(200)
       const operator = await createOperator({ ...own, database: gateway.database })
       await operator.call('createAccount', { body: { name: 'made meanwhile' } })
     }
-    for (const refused of refusals) {
-      expectProblem(refused, 'service_unavailable')
-      expect(refused.headers.get('retry-after')).toBe('2')
-    }
-    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    expectProblem(refused, 'service_unavailable')
+    expect(refused.headers.get('retry-after')).toBe('2')
+    const accepted = (await Promise.all(sent)).filter(({ status }) => status === 200)
+    expect(accepted.length).toBeGreaterThanOrEqual(4)
+    expect((await small).status).toBe(200)
     expect((await create(key, replayed)).headers.get('idempotent-replayed')).toBe('true')
   })
 })

@@ -198,6 +198,7 @@ const newLane = (histories: History[], number: number): Lane => {
     admitVideo: createAdmitVideo({
       ...{ postgres, router, prices, deadlineMs: 3_600_000, queueLimits: () => queueDefaults },
       wakeDispatcher: () => undefined,
+      queueOverload: { refusalAt: () => undefined, add: () => undefined },
       countWaiting: () => () => undefined,
       namedCharacters: async () => [],
       storeResponses: async () => undefined,

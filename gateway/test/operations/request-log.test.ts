@@ -247,7 +247,12 @@ test('creates that are refused for overload are counted, and only some have rows
   const log = createLog({ level: 'silent' }, 'test')
   log.info = (...line: unknown[]) => void lines.push(line)
   const recorder = createRequestRecorder({ postgres, log }, { sampledRowsPerMinute: 3 })
-  const refused = { operation: 'createVideo', status: 503, errorCode: 'model_overloaded', model: 'of-overload' }
+  const refused = {
+    operation: 'createVideo',
+    status: 503,
+    errorCode: 'model_overloaded',
+    model: 'of-overload',
+  }
   for (let count = 0; count < 5; count += 1) recorder.recordOverload(answered(refused))
   recorder.record(answered({ model: 'of-overload' }))
   await recorder.close()

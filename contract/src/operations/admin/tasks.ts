@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox'
 
 import { Nullable, ObjectType, Page, periodQuery, taskErrorFields, taskId, Time } from '../../fields.ts'
 import { Currency, Micros } from '../../money.ts'
-import { errorsOfModels, errorsOfSpending, type Operation } from '../../operation.ts'
+import { errorsOfTasks, type Operation } from '../../operation.ts'
 import { PriceLine } from '../account.ts'
 import { ownerQuery, pageQuery } from './admin-fields.ts'
 
@@ -193,14 +193,7 @@ export const taskOperations = {
     roles: ['support', 'admin'],
     parameters: { path: taskId },
     answer: { description: 'The new task.', schema: AdminTask },
-    errors: [
-      'task_not_found',
-      'task_not_failed',
-      'conflict',
-      'account_suspended',
-      ...errorsOfModels,
-      ...errorsOfSpending,
-    ],
+    errors: ['task_not_found', 'task_not_failed', 'conflict', 'account_suspended', ...errorsOfTasks],
   },
   cancelTask: {
     id: 'cancelTask',

@@ -60,34 +60,44 @@ const detailsOf = (
   ...(typeof id === 'string' && isTaskId(id) && { taskId: id }),
 })
 
-/** Refuses a caller who cannot pay, before the first expensive step. The answer is found once for each request. */
-const solvencyCheck = (
+/** The refusal of everything that this caller could create with an operation; undefined if something may be created. */
+type FindOverload = (caller: Caller) => ApiError | undefined
+
+/**
+ * Refuses a caller for whom nothing can be created now, or who cannot pay, before the first expensive step. The answer
+ * is found once for each request.
+ */
+const earlyCheck = (
   server: ApiServer,
   operation: Operation,
+  findOverload: FindOverload,
   request: FastifyRequest,
   identity: RequestIdentity | undefined,
 ) => {
-  const assertCanPay = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const { caller } = request
     if (caller === undefined) return
     const endChecks = await server.beginChecks(request)
     try {
       if (identity !== undefined && (await server.idempotency.mayReplay(caller, operation.id, identity)))
         return
+      const overload = findOverload(caller)
+      if (overload !== undefined) throw overload
       const insolvency = await server.findPaymentProblem(caller, operation)
       if (insolvency !== undefined) throw insolvency
     } finally {
       endChecks()
     }
   }
-  let solvency: Promise<void> | undefined
-  return () => (solvency ??= assertCanPay())
+  let checked: Promise<void> | undefined
+  return () => (checked ??= check())
 }
 
 export const bindOperation = <O extends Operation>(
   server: ApiServer,
   operation: O,
   handler: Handler<O>,
+  findOverload: FindOverload = () => undefined,
 ): void => {
   const readQuery = queryReader(operation)
   const formParts = formPartsOf(operation)
@@ -95,9 +105,9 @@ export const bindOperation = <O extends Operation>(
     const query = readQuery(request)
     let wantsQuote = queryAsksForQuote(operation, request)
     const sentIdentity = wantsQuote ? undefined : identityOf(operation, request)
-    const assertCanPay = solvencyCheck(server, operation, request, sentIdentity)
+    const checkEarly = earlyCheck(server, operation, findOverload, request, sentIdentity)
     const beforeExpensive = async () => {
-      if (operation.creates === true && !wantsQuote) await assertCanPay()
+      if (operation.creates === true && !wantsQuote) await checkEarly()
     }
     const { ticket } = request
     const reading: BodyReading = {

@@ -18,7 +18,12 @@ import type { Log } from '../../platform/log.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import { rateLimitHeaders, type LimitStanding, type RateLimit } from '../../rate-limits/rate-limit.ts'
 import { discardBody } from '../body/receive-body.ts'
-import { completedRequest, isAnonymousRefusal, isOverloadRefusal, type RequestLog } from '../completed-request.ts'
+import {
+  completedRequest,
+  isAnonymousRefusal,
+  isOverloadRefusal,
+  type RequestLog,
+} from '../completed-request.ts'
 import { rawProblem, sendProblem } from '../error-response.ts'
 import { isUnderOpenAi, withoutOpenAiBase } from '../openai-base.ts'
 import { credentialsOf } from './admit.ts'
@@ -135,9 +140,13 @@ export const createServer = (
     return new Promise((resolve) => start(`${scope} ${addressPrefixOf(request.ip)}`, resolve))
   }
 
-  const refusalOf = (request: FastifyRequest, owner: string): ApiError | undefined => {
-    if (!isCreate(request)) return undefined
-    return app.isUnderPressure() ? overloaded() : limits.waitingCreates.refusalFor(owner)
+  /** Refuses a create on arrival, so that a refusal does not wait for its turn, or counts it until its checks end. */
+  const beginCreate = (request: FastifyRequest): { refusal?: ApiError | undefined; leave?: () => void } => {
+    if (!isCreate(request)) return {}
+    if (app.isUnderPressure()) return { refusal: overloaded() }
+    const owner = limits.likelyAccount(credentialsOf(request)) ?? addressPrefixOf(request.ip)
+    const refusal = limits.waitingCreates.refusalFor(owner)
+    return refusal === undefined ? { leave: limits.waitingCreates.enter(owner) } : { refusal }
   }
 
   /** Runs for unknown paths as well. */
@@ -149,11 +158,8 @@ export const createServer = (
     if (hostProblem !== undefined) throw new ApiError('host_not_allowed', { message: hostProblem })
     // A webhook with a valid signature does not count against its address; its handler counts the others.
     if (operation !== undefined && audience === 'providers') return
-    const owner = limits.likelyAccount(credentialsOf(request)) ?? addressPrefixOf(request.ip)
-    // Decided on arrival: a refusal is cheap and does not wait for its turn.
-    const refusal = refusalOf(request, owner)
+    const { refusal, leave } = beginCreate(request)
     if (refusal === undefined) {
-      const leave = isCreate(request) ? limits.waitingCreates.enter(owner) : undefined
       const end = await beginChecks(request)
       request.endChecks = () => {
         end()

@@ -49,6 +49,8 @@ export const createTranscriptionTask =
       hasTimestamps: !model.answersJsonOnly,
     }
     const { path } = uploadedFile(fields, 'file')
+    const overload = call.wantsQuote ? undefined : admitRecording.overloadOf(caller.accountId)
+    if (overload !== undefined) throw overload
     const { durationSeconds } = await measureAudio(path, 'file', call.mediaWork)
     const admission = { caller, model, order, durationSeconds }
     const headers = deprecationHeaders(model)

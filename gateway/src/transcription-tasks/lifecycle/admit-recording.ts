@@ -2,6 +2,7 @@
  * The admission of a recording: price, hold and task in one transaction. The file is stored before the task, so that no
  * task is without its recording. The response follows the commit and does not wait for the engine.
  */
+import type { ApiError } from '@kinora/contract/errors'
 import type { Quote } from '@kinora/contract/operations/account'
 
 import type { Caller } from '../../auth/caller.ts'
@@ -12,7 +13,10 @@ import type { StoreResponses, ResponseToStore } from '../../http/call.ts'
 import type { TranscriptionModel } from '../../models/model.ts'
 import { CommitOutcomeUnknown } from '../../platform/postgres-errors.ts'
 import type { Postgres } from '../../platform/postgres.ts'
+import { refusalOfWait } from '../../routing/queue-overload.ts'
+import type { QueueWait } from '../../routing/queue-wait.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
+import { recordingQueue } from '../open-transcription-store.ts'
 import { createTranscriptionId } from '../transcription-id.ts'
 import { findTranscription, insertTranscription } from '../transcription-task-store.ts'
 import type { TranscriptionOrder, TranscriptionTask } from '../transcription-task.ts'
@@ -30,6 +34,8 @@ interface Admission {
 
 export interface AdmitRecording {
   (admission: Admission): Promise<TranscriptionTask>
+  /** The refusal if a task of this account could not start in time; for checks before expensive steps. */
+  overloadOf: (accountId: string) => ApiError | undefined
   /** The price, and whether the recording would be admitted. */
   quote: (admission: Omit<Admission, 'path' | 'responseToStore'>) => Promise<Quote>
 }
@@ -40,6 +46,9 @@ export interface AdmitDependencies {
   prices: PriceList
   /** The deadline of a task is this time plus twice the duration of its recording. */
   deadlineMs: number
+  queueWait: QueueWait
+  /** How long a task may be expected to wait in the queue. */
+  waitMsMax: number
   wakeDispatcher: () => void
   storeResponses: StoreResponses
 }
@@ -47,7 +56,8 @@ export interface AdmitDependencies {
 export const recordingKeyOf = (day: string, taskId: string): string => `recordings/${day}/${taskId}`
 
 export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitRecording => {
-  const { postgres, mediaStore, prices, deadlineMs, wakeDispatcher, storeResponses } = dependencies
+  const { postgres, mediaStore, prices, deadlineMs, storeResponses } = dependencies
+  const { queueWait, waitMsMax, wakeDispatcher } = dependencies
   const priceFor = ({ model, durationSeconds }: Pick<Admission, 'model' | 'durationSeconds'>) =>
     prices.priceOfMinutes(model, durationSeconds)
   const admitRecording: AdmitRecording = async (admission) => {
@@ -99,13 +109,24 @@ export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitReco
       const committed = await findTranscription(postgres, day, id).catch(() => undefined)
       if (committed === undefined) throw error
     }
+    queueWait.add(recordingQueue.queue, recordingQueue.model, caller.accountId)
     wakeDispatcher()
     return task
   }
+  admitRecording.overloadOf = (accountId) =>
+    refusalOfWait(
+      queueWait.waitMs(recordingQueue, accountId, undefined),
+      waitMsMax,
+      'Transcription tasks are currently',
+    )
   admitRecording.quote = (admission) => {
     const { caller, model, order, durationSeconds } = admission
     const parameters = { ...order, seconds: durationSeconds }
-    return quoteOf(postgres, { caller, model: model.id, heldFor: [priceFor(admission)], parameters })
+    return quoteOf(
+      postgres,
+      { caller, model: model.id, heldFor: [priceFor(admission)], parameters },
+      async () => admitRecording.overloadOf(caller.accountId),
+    )
   }
   return admitRecording
 }

@@ -67,6 +67,8 @@ export const createVideo =
         body: await admitVideo.quote({ ...admission, images: stored }),
       }))
     }
+    const overload = admitVideo.overloadOf(model, caller.accountId)
+    if (overload !== undefined) throw overload
     const responseOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, dialectOf(call)) })
     const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))
     const task = await withCharacter(call, characterRequest, (character) =>

@@ -3,7 +3,7 @@
  * the polling: without them the default intervals apply.
  */
 import type { Log } from '../../platform/log.ts'
-import type { Postgres } from '../../platform/postgres.ts'
+import type { Database, Postgres } from '../../platform/postgres.ts'
 import { addDuration, readJobDurations, type JobDurationRow } from './job-duration-store.ts'
 import { gapShareOf, type DurationPercentiles } from './poll-schedule.ts'
 
@@ -50,24 +50,23 @@ const likelyDurationMs = (foundAfterMs: number, durations: DurationPercentiles |
 
 const keyOf = (provider: string, model: string): string => JSON.stringify([provider, model])
 
+/** The durations observed so far. */
+export const loadDurations = async (database: Database): Promise<JobDurations['of']> => {
+  const rows = Map.groupBy(await readJobDurations(database), ({ provider, model }) => keyOf(provider, model))
+  const known = new Map([...rows].map(([key, each]) => [key, percentilesOf(each)]))
+  return (provider, model) => known.get(keyOf(provider, model))
+}
+
 export const createJobDurations = (
   { postgres, log }: { postgres: Postgres; log: Log },
   { refreshEveryMs, writeEveryMs } = { refreshEveryMs: 30_000, writeEveryMs: 5_000 },
 ): JobDurations => {
-  let known = new Map<string, DurationPercentiles>()
+  let known: JobDurations['of'] = () => undefined
   let learned = new Map<string, { provider: string; model: string; buckets: number[] }>()
   let working: Promise<void> = Promise.resolve()
 
   const read = async () => {
-    const rows = Map.groupBy(await readJobDurations(postgres), ({ provider, model }) =>
-      keyOf(provider, model),
-    )
-    known = new Map(
-      [...rows].flatMap(([key, each]) => {
-        const durations = percentilesOf(each)
-        return durations === undefined ? [] : [[key, durations]]
-      }),
-    )
+    known = await loadDurations(postgres)
   }
 
   const write = async () => {
@@ -102,13 +101,12 @@ export const createJobDurations = (
     if (learned.size > 0) void sequentially(write)
   }, writeEveryMs).unref()
 
-  const of: JobDurations['of'] = (provider, model) => known.get(keyOf(provider, model))
   return {
-    of,
+    of: (provider, model) => known(provider, model),
     learn: (provider, model, elapsedMs) => {
       const key = keyOf(provider, model)
       const observed = learned.get(key) ?? { provider, model, buckets: [] }
-      observed.buckets.push(bucketOf(likelyDurationMs(elapsedMs, known.get(key))))
+      observed.buckets.push(bucketOf(likelyDurationMs(elapsedMs, known(provider, model))))
       learned.set(key, observed)
     },
     flush: async () => {

@@ -16,7 +16,7 @@ import { batch, fulfilled, rejected, splitOnLockTimeout } from '../../platform/b
 import { CommitOutcomeUnknown, isDatabaseUnavailable, isLockTimeout } from '../../platform/postgres-errors.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { secondsFor } from '../../routing/choose-route.ts'
-import type { Router } from '../../routing/route.ts'
+import type { Route, Router } from '../../routing/route.ts'
 import { insertStoredFiles, lockSources, type StoredFile } from '../../storage/stored-file-store.ts'
 import type { StoredImage } from '../images/reference-image.ts'
 import { charactersMax, type NamedCharacters, type RequestedCharacter } from '../requested-character.ts'
@@ -27,6 +27,7 @@ import type { VideoOrder, VideoTask } from '../task.ts'
 import { requirementsOf } from '../video-requirements.ts'
 import { createQueueLength } from './queue-length.ts'
 import type { QueueLimits } from './queue-limits.ts'
+import type { QueueOverload } from './queue-overload.ts'
 
 /** An order with validated parameters, as an endpoint passes it on. */
 interface Admission {
@@ -47,6 +48,8 @@ interface Admission {
 
 export interface AdmitVideo {
   (admission: Admission): Promise<VideoTask>
+  /** The refusal if no route of the model can start a task of this account in time; for checks before expensive steps. */
+  overloadOf: (model: VideoModel, accountId: string) => ApiError | undefined
   /** The price, and whether the order would be accepted. */
   quote: (admission: Admission) => Promise<Quote>
 }
@@ -57,6 +60,7 @@ export interface AdmissionDependencies {
   prices: PriceList
   deadlineMs: number
   queueLimits: () => QueueLimits
+  queueOverload: QueueOverload
   wakeDispatcher: (provider: string) => void
   /** Counts a create of an account that waits for its commit, until the returned function is called. */
   countWaiting: (accountId: string) => () => void
@@ -96,13 +100,18 @@ const fittingSeconds = ({ router }: AdmissionDependencies, { model, order, pinne
   })
 }
 
+/** Chooses the route. A route where the task would wait too long is only chosen, and then refused, if there is no other. */
 const chooseRoute = (
-  { router }: AdmissionDependencies,
-  { model, pinnedTo }: Admission,
+  { router, queueOverload }: AdmissionDependencies,
+  { model, caller, pinnedTo }: Admission,
   order: VideoOrder,
 ) => {
-  const chosen = router.choose(model.id, requirementsOf(order, pinnedTo))
-  if (chosen !== undefined) return chosen
+  const refusalAt = (route: Route) => queueOverload.refusalAt(route, model.id, caller.accountId)
+  const overloaded = router
+    .routesOf(model.id, 'video')
+    .flatMap((route) => (refusalAt(route) === undefined ? [] : route.provider.name))
+  const chosen = router.choose(model.id, { ...requirementsOf(order, pinnedTo), tried: overloaded })
+  if (chosen !== undefined) return { ...chosen, refusal: refusalAt(chosen.route) }
   const canMakeOther = router.routesOf(model.id).some(({ provider }) => provider.video !== undefined)
   throw canMakeOther
     ? new ApiError('invalid_parameter', {
@@ -112,7 +121,11 @@ const chooseRoute = (
     : new ApiError('service_unavailable', { detail: `no provider for ${model.id} is configured` })
 }
 
-const newTask = (admission: Admission, dependencies: AdmissionDependencies): NewTask => {
+/** The task of an admission, and why it must be refused before anything is written, if so. */
+const newTask = (
+  admission: Admission,
+  dependencies: AdmissionDependencies,
+): { task: NewTask; refusal: ApiError | undefined } => {
   const { prices, deadlineMs } = dependencies
   const { caller, model, createdVia, images } = admission
   const order = {
@@ -124,10 +137,10 @@ const newTask = (admission: Admission, dependencies: AdmissionDependencies): New
   // The time of the database replaces it later, and is the base of the deadline. The day stays, because the id contains it.
   const createdAt = new Date(nowMs)
   const id = idOf(admission, nowMs)
-  const { route, decision } = chooseRoute(dependencies, admission, order)
+  const { route, decision, refusal } = chooseRoute(dependencies, admission, order)
   const { provider } = route
   const price = prices.priceOfVideo(model, order)
-  return {
+  const task: NewTask = {
     id,
     day: createdAt.toISOString().slice(0, 10),
     accountId: caller.accountId,
@@ -153,6 +166,7 @@ const newTask = (admission: Admission, dependencies: AdmissionDependencies): New
     decision,
     deadlineMs,
   }
+  return { task, refusal }
 }
 
 const referenceFiles = (task: NewTask, images: StoredImage[]): StoredFile[] =>
@@ -266,8 +280,8 @@ const admitTogether = async (
 }
 
 export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVideo => {
-  const { postgres, wakeDispatcher, namedCharacters, queueLimits, countWaiting, storeResponses } =
-    dependencies
+  const { postgres, router, queueOverload, queueLimits } = dependencies
+  const { wakeDispatcher, namedCharacters, countWaiting, storeResponses } = dependencies
   const refuseFullQueues = createQueueLength(queueLimits)
   const together = async (
     candidates: Candidate[],
@@ -310,21 +324,34 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
     const leave = countWaiting(given.caller.accountId)
     try {
       const admission = await withCharacters(given, namedCharacters)
-      const task = await admit({ task: newTask(admission, dependencies), admission })
+      const { task: wanted, refusal } = newTask(admission, dependencies)
+      if (refusal !== undefined) throw refusal
+      const task = await admit({ task: wanted, admission })
+      queueOverload.add(task.provider, task.model, task.accountId)
       wakeDispatcher(task.provider)
       return task
     } finally {
       leave()
     }
   }
+  admitVideo.overloadOf = (model, accountId) => {
+    const refusals = router
+      .routesOf(model.id, 'video')
+      .map((route) => queueOverload.refusalAt(route, model.id, accountId))
+    return refusals.includes(undefined) ? undefined : refusals[0]
+  }
   admitVideo.quote = async (given) => {
     const admission = await withCharacters(given, namedCharacters)
     const { caller, model } = admission
-    const task = newTask(admission, dependencies)
+    const { task, refusal } = newTask(admission, dependencies)
     const order = { caller, model: model.id, heldFor: [task.price], parameters: parametersOf(task.order) }
     // A separate counter, because a quote must not count as a waiting task.
     const countQueue = createQueueLength(queueLimits)
-    return quoteOf(postgres, order, async (database) => (await countQueue(database, [task])).get(task.id))
+    return quoteOf(
+      postgres,
+      order,
+      async (database) => refusal ?? (await countQueue(database, [task])).get(task.id),
+    )
   }
   return admitVideo
 }

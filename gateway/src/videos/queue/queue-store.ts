@@ -213,6 +213,11 @@ const start = async (
         group by "accountId", "keyId"
        on conflict (queue, owner) do update
          set virtual_start = excluded.virtual_start, virtual_finish = excluded.virtual_finish
+     ), counted as (
+       -- A task that a busy provider returned was counted before, and costs nothing now.
+       insert into queue_starts (queue, model, starts)
+       select $1, model, count(*) from started where "virtualFinish" > "virtualStart" group by model
+       on conflict (queue, model) do update set starts = queue_starts.starts + excluded.starts
      )
      select "taskId", run, model from started`,
     [provider, JSON.stringify(choices), choices.map(({ taskId }) => taskId)],

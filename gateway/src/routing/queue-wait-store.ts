@@ -1,0 +1,21 @@
+import type { Database } from '../platform/postgres.ts'
+import type { QueueState } from './queue-wait.ts'
+
+/** The tasks that wait for each provider. */
+export const countWaitingTasks = async (database: Database): Promise<QueueState['waiting']> => {
+  const { rows } = await database.query<QueueState['waiting'][number]>(
+    `select provider as queue, model, account_id as "accountId", count(*) as waiting
+       from open_tasks where stage = 'accepted' group by provider, model, account_id`,
+  )
+  return rows
+}
+
+/** The starts of the queues whose dispatcher is this loop of the engine, with the queue's name as its key. */
+export const readStarts = async (database: Database, loop: string): Promise<QueueState['starts']> => {
+  const { rows } = await database.query<QueueState['starts'][number]>(
+    `select queue, model, starts, (extract(epoch from ticked_at) * 1000)::double precision as "tickedAtMs"
+       from queue_starts join engine_ticks on loop = $1 and key = queue`,
+    [loop],
+  )
+  return rows
+}
