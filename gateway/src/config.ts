@@ -444,10 +444,17 @@ export const settings = {
   }),
   OVERLOAD_WAITING_CREATES: setting({
     read: integer(0),
-    default: '100',
+    default: '200',
     isLimit: true,
     description:
       'Creates that may wait in one API process for their checks and their commit, together with the queries that wait for a database connection; 0 for no limit. Above it, creates are refused, first those of the accounts with most of them.',
+  }),
+  OVERLOAD_CREATE_WAIT_MS: setting({
+    read: integer(0),
+    default: '50',
+    isLimit: true,
+    description:
+      'Mean time of these waits above which fewer creates may wait, down to a tenth of OVERLOAD_WAITING_CREATES; 0 for always as many.',
   }),
   OVERLOAD_QUEUE_PERCENT: setting({
     read: integer(0),

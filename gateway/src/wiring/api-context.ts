@@ -44,9 +44,10 @@ export const connectApi = async (config: Config, log: Log) => {
     fetchRate: { bytesPerSecondMin: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN, windowMs: fetchRateWindowMs },
     rateLimit,
     waitingCreates: createWaitingCreates(
-      config.ADMISSION_CONTROL && config.OVERLOAD_WAITING_CREATES > 0
-        ? config.OVERLOAD_WAITING_CREATES
-        : Infinity,
+      {
+        waitingMax: config.ADMISSION_CONTROL ? config.OVERLOAD_WAITING_CREATES || Infinity : Infinity,
+        waitMs: config.OVERLOAD_CREATE_WAIT_MS || Infinity,
+      },
       postgres.waiting,
     ),
     meter: limitAborted(createMeter({ postgres, log }), rateLimit, log),

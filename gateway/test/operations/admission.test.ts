@@ -461,7 +461,7 @@ describe('while creates wait for the database', () => {
   }
 
   test('more are refused at once, first those of the account with most of them; everything else goes on', async () => {
-    await using own = await limited({ OVERLOAD_WAITING_CREATES: '4' })
+    await using own = await limited({ OVERLOAD_WAITING_CREATES: '4', OVERLOAD_CREATE_WAIT_MS: '0' })
     const create = (by: TestKey, headers = {}) =>
       ask(`${own.url}/v1/videos`, by.text, {
         method: 'POST',
