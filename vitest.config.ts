@@ -116,6 +116,17 @@ export default defineConfig({
           sequence: { groupOrder: 6 },
         },
       },
+      // Faults of every part of the service. `npm run prove:faults` runs them at full length.
+      {
+        test: {
+          name: 'faults',
+          include: ['gateway/test/faults/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 7 },
+        },
+      },
       // Needs model weights that are too large to download for every run; not part of `npm test`.
       {
         test: {

@@ -1,0 +1,200 @@
+/**
+ * The whole service on parts of its own: PostgreSQL, Redis, Restate, two APIs, two workers and two vendors. Every part
+ * can be killed, paused and started again.
+ */
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import type { Environment } from '../../src/config.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { migrate } from '../../src/platform/migrate.ts'
+import { connectPostgres, type Postgres } from '../../src/platform/postgres.ts'
+import { reservePorts } from '../kit/reserve-ports.ts'
+import { manyRequests } from '../kit/stack.ts'
+import { testEnvironment } from '../kit/start-gateway.ts'
+import { mutationNotice, runWith, type Mutation } from './mutation.ts'
+import { createPart, type Part } from './part.ts'
+import { createPostgresCluster, type PostgresCluster } from './postgres-cluster.ts'
+import { createRedisPart, type RedisPart } from './redis-part.ts'
+import { startRestatePart, type RestatePart } from './restate-part.ts'
+import { createVendorPart, type VendorPart } from './vendor-part.ts'
+
+/** How a stack differs from the usual one, for a control. */
+export interface StackChanges {
+  environment?: Environment
+  mutation?: Mutation
+}
+
+export interface FaultStack extends AsyncDisposable {
+  directory: string
+  postgres: PostgresCluster
+  redis: RedisPart
+  restate: RestatePart
+  apis: Pair
+  workers: Pair
+  vendors: Record<VendorName, VendorPart>
+  origins: string[]
+  /** The worker that has completed the most tasks: the engine's few connections may all lead to one of them. */
+  busiestWorker: () => Promise<Part>
+  /** The reasons of processes that ended although no fault has ended them. */
+  crashes: string[]
+  /** Calls back with the product's own access to the database, which must not be open during a fault. */
+  withDatabase: <Result>(work: (postgres: Postgres) => Promise<Result>) => Promise<Result>
+}
+
+type Pair = readonly [Part, Part]
+
+/** `repeatable` recognizes a repeated submit; `findable` does not, but its jobs can be looked up. */
+export type VendorName = 'repeatable' | 'findable'
+export const modelOf: Record<VendorName, string> = { repeatable: 'vidB-2', findable: 'vidB-2-pro' }
+export const vendorNames = Object.keys(modelOf) as VendorName[]
+
+const apiKey = 'vendor-key-of-tests'
+const jobMs = 500
+const program = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.url))
+
+const providersOf = (vendors: Record<VendorName, VendorPart>) => {
+  const common = {
+    ...{ kind: 'openai', apiKey, slots: 20_000, pollIntervalMsMin: 250, pollIntervalMsMax: 2_000 },
+    // The default of a minute would only make the runs longer.
+    submitTimeoutMs: 10_000,
+  }
+  return {
+    providers: {
+      repeatable: { ...common, baseUrl: vendors.repeatable.url, idempotentSubmits: true },
+      findable: { ...common, baseUrl: vendors.findable.url, idempotentSubmits: false, lookup: true },
+    },
+    models: Object.fromEntries(vendorNames.map((name) => [modelOf[name], { routes: [{ provider: name }] }])),
+  }
+}
+
+export const startFaultStack = async ({
+  environment: given,
+  mutation,
+}: StackChanges = {}): Promise<FaultStack> => {
+  await using started = new AsyncDisposableStack()
+  const directory = await mkdtemp(join(tmpdir(), 'kinora-faults-'))
+  started.defer(async () => {
+    if (process.env['KEEP_STACKS'] === undefined) await rm(directory, { recursive: true, force: true })
+  })
+  const logDirectory = join(directory, 'logs')
+  await Promise.all([mkdir(logDirectory), mkdir(join(directory, 'media'))])
+  const ports = await reservePorts(directory, [
+    ...(['postgres', 'redis', 'ingress', 'admin', 'node', 'worker', 'api0', 'api1'] as const),
+    ...vendorNames,
+  ])
+  const createVendor = (name: VendorName) =>
+    createVendorPart(name, {
+      port: ports[name],
+      logDirectory,
+      arguments: [
+        ...['--api-key', apiKey, '--duration-ms', String(jobMs)],
+        ...(name === 'findable' ? ['--ignore-idempotency-key'] : []),
+      ],
+    })
+  const vendors = { repeatable: createVendor('repeatable'), findable: createVendor('findable') }
+  const redis = createRedisPart(ports.redis, logDirectory)
+  const providersFile = join(directory, 'providers.yaml')
+  await writeFile(providersFile, JSON.stringify(providersOf(vendors)))
+
+  const startPostgres = async () => {
+    const postgres = await createPostgresCluster(directory, ports.postgres, logDirectory)
+    // An immediate shutdown, because nothing of the cluster is needed any more.
+    started.defer(() => postgres.kill('SIGQUIT'))
+    return postgres
+  }
+  const startRestate = async () => started.use(await startRestatePart(directory, ports, logDirectory))
+  const start = async (part: Part) => {
+    started.defer(() => part.kill())
+    await part.start()
+  }
+  const [postgres, restate] = await Promise.all([
+    startPostgres(),
+    startRestate(),
+    ...[redis, vendors.repeatable, vendors.findable].map(start),
+  ])
+  const withDatabase: FaultStack['withDatabase'] = async (work) => {
+    const connected = connectPostgres(
+      { url: postgres.url, connectionsMax: 2 },
+      createLog({ level: 'silent' }, 'test'),
+    )
+    try {
+      return await work(connected)
+    } finally {
+      await connected.close()
+    }
+  }
+  await withDatabase(migrate)
+
+  const { execArguments, environment: ofMutation } = runWith(mutation)
+  const environment: Environment = {
+    PATH: process.env['PATH'],
+    ...testEnvironment(postgres.url, directory),
+    ...manyRequests,
+    OVERLOAD_EVENT_LOOP_DELAY_MS: '',
+    REDIS_URL: redis.url,
+    RESTATE_INGRESS_URL: `http://127.0.0.1:${ports.ingress}`,
+    RESTATE_ADMIN_URL: `http://127.0.0.1:${ports.admin}`,
+    WORKER_PORT: String(ports.worker),
+    PROVIDERS_FILE: providersFile,
+    LOG_LEVEL: 'info',
+    ...ofMutation,
+    ...given,
+  }
+  const crashes: string[] = []
+  const createRole = (name: string, kind: 'api' | 'worker', more: Environment = {}) =>
+    createPart({
+      name,
+      line: [process.execPath, ...execArguments, program, kind],
+      environment: {
+        ...environment,
+        // So that the connections of each process can be told apart.
+        DATABASE_URL: `${postgres.url}?application_name=${name}`,
+        ...more,
+      },
+      logDirectory,
+      hasChannel: true,
+      untilReady: (child) => once(child, 'message'),
+      onCrash: (reason) => crashes.push(reason),
+    })
+  const apis = [
+    createRole('api-0', 'api', { PORT: String(ports.api0) }),
+    createRole('api-1', 'api', { PORT: String(ports.api1) }),
+  ] as const
+  const workers = [createRole('worker-0', 'worker'), createRole('worker-1', 'worker')] as const
+  await Promise.all([...apis, ...workers].map(start))
+  const logOf = (name: string) => readFile(join(logDirectory, `${name}.log`), 'utf8')
+  if (mutation !== undefined) {
+    const logs = await Promise.all([...apis, ...workers].map(({ name }) => logOf(name)))
+    // A control whose mutation is not loaded would show nothing.
+    if (!logs.some((log) => log.includes(mutationNotice)))
+      throw new Error('no role has loaded the mutated file')
+  }
+
+  const busiestWorker = async () => {
+    const completed = await Promise.all(
+      workers.map(async ({ name }) => (await logOf(name)).split('"video.completed"').length),
+    )
+    return (completed[0] ?? 0) >= (completed[1] ?? 0) ? workers[0] : workers[1]
+  }
+
+  // From here on the caller disposes of the parts.
+  const all = started.move()
+  return {
+    directory,
+    postgres,
+    redis,
+    restate,
+    apis,
+    workers,
+    vendors,
+    origins: [ports.api0, ports.api1].map((port) => `http://127.0.0.1:${port}`),
+    busiestWorker,
+    crashes,
+    withDatabase,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  }
+}

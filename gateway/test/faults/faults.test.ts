@@ -1,0 +1,66 @@
+/** Faults while customers use the service do no damage, and each guard is needed for that. */
+import { afterAll, describe, expect, test, type TaskMeta } from 'vitest'
+
+import { clockProblem } from './clock-fault.ts'
+import { controls } from './controls.ts'
+import { startFaultStack, vendorNames, type FaultStack } from './fault-stack.ts'
+import { faultNames, faults } from './faults.ts'
+import { mutate } from './mutation.ts'
+import { runFault, type FaultResult, type RunOptions } from './run-fault.ts'
+
+const isFull = process.env['PROVE_FAULTS'] === 'full'
+const options: RunOptions = {
+  createsPerSecond: isFull ? 6 : 4,
+  completedBefore: isFull ? 20 : 6,
+  // At the other vendor, a submit that may have arrived is looked up for two minutes before it is repeated.
+  vendors: isFull ? vendorNames : ['repeatable'],
+  stuckAfterMs: 240_000,
+}
+
+const names = faultNames.filter((name) => isFull || faults[name].isQuick === true)
+
+const report = (
+  meta: TaskMeta,
+  name: string,
+  { line, problems, examples }: FaultResult,
+  isControl = false,
+) => {
+  meta.fault = {
+    line: `${name.padEnd(22)}  ${line}`,
+    examples: problems.length > 0 && !isControl ? examples : [],
+  }
+  console.log([meta.fault.line, ...meta.fault.examples].join('\n  '))
+}
+
+describe('with every guard', () => {
+  let shared: FaultStack | undefined
+  const dispose = async () => {
+    await shared?.[Symbol.asyncDispose]()
+    shared = undefined
+  }
+  afterAll(dispose)
+
+  test.for(names)('%s does no damage', async (name, context) => {
+    if (name.startsWith('clock') && clockProblem !== undefined) context.skip(clockProblem)
+    // The damage of a fault must not show in the figures of the next one.
+    context.onTestFailed(dispose)
+    shared ??= await startFaultStack()
+    const result = await runFault(shared, faults[name], options)
+    report(context.task.meta, name, result)
+    expect(result.problems).toEqual([])
+  })
+})
+
+describe('without a guard', () => {
+  test('every control finds the text that it changes', () => {
+    for (const { without } of controls) if ('mutation' in without) mutate(without.mutation)
+  })
+
+  test.for(isFull ? controls : [])('$name is needed against $fault', async (control, { task }) => {
+    await using stack = await startFaultStack(control.without)
+    const { fault, stuckAfterMs = 0 } = control
+    const result = await runFault(stack, faults[fault], { ...options, stuckAfterMs })
+    report(task.meta, control.name, result, true)
+    expect(result.problems).toContain(control.expected)
+  })
+})

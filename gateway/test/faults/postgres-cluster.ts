@@ -1,0 +1,134 @@
+/** A PostgreSQL cluster of its own, so that a fault in it affects no other test. */
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+import pg from 'pg'
+
+import { plainEnvironment } from '../../../cli/src/dev/foreign-process.ts'
+import { makePrivateDirectory, preparePlace } from '../../../cli/src/dev/postgres-place.ts'
+import { createPart, until, type Part } from './part.ts'
+
+export interface PostgresCluster extends Part {
+  url: string
+  /** The processes of the server except the first. */
+  children: () => Promise<number[]>
+  /** Opens a connection that counts as the test's own. */
+  connect: () => Promise<pg.Client>
+  /** Runs a query on a connection of its own. */
+  query: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>
+}
+
+const connectionsMax = 64
+/** Marks the connections of the test, which faults leave alone. */
+export const ownName = 'faults'
+
+const user = 'kinora'
+const run = promisify(execFile)
+
+const settings = (port: number) => [
+  'listen_addresses=127.0.0.1',
+  `port=${port}`,
+  'unix_socket_directories=',
+  `max_connections=${connectionsMax}`,
+  'shared_buffers=64MB',
+  'io_method=sync',
+  'fsync=on',
+  'autovacuum=on',
+  // Often enough that it runs during a fault.
+  'autovacuum_naptime=5s',
+  'log_lock_waits=on',
+]
+
+export const createPostgresCluster = async (
+  directory: string,
+  port: number,
+  logDirectory: string,
+): Promise<PostgresCluster> => {
+  const { cluster, native, owner } = await preparePlace(join(directory, 'postgres'))
+  const environment = { ...plainEnvironment(process.env), LC_ALL: 'C' }
+  await makePrivateDirectory(cluster, owner)
+  await run(
+    join(native, 'bin/initdb'),
+    [
+      `--pgdata=${cluster}`,
+      `--username=${user}`,
+      '--auth=trust',
+      '--encoding=UTF8',
+      '--no-locale',
+      '--no-sync',
+    ],
+    { env: environment, cwd: dirname(cluster), ...owner },
+  )
+  const urlOf = (database: string) => `postgres://${user}@127.0.0.1:${port}/${database}`
+
+  const connectTo = async (database: string) => {
+    const client = new pg.Client({
+      connectionString: urlOf(database),
+      application_name: ownName,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 30_000,
+    })
+    client.on('error', () => undefined)
+    await client.connect()
+    return client
+  }
+  const queryIn = async <Row extends pg.QueryResultRow>(
+    database: string,
+    text: string,
+    values?: unknown[],
+  ) => {
+    const client = await connectTo(database)
+    try {
+      return (await client.query<Row>(text, values)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  const part = createPart({
+    name: 'postgres',
+    line: [
+      join(native, 'bin/postgres'),
+      ...['-D', cluster, ...settings(port).flatMap((setting) => ['-c', setting])],
+    ],
+    environment,
+    logDirectory,
+    workingDirectory: cluster,
+    owner,
+    untilReady: () =>
+      until('PostgreSQL accepts connections', async () => {
+        await queryIn('postgres', 'select 1')
+        return true
+      }),
+  })
+  await part.start()
+  await queryIn('postgres', 'create database kinora')
+
+  const children = async () => {
+    const pid = part.pid()
+    return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'))
+      .split(' ')
+      .filter(Boolean)
+      .map(Number)
+  }
+  return {
+    ...part,
+    url: urlOf('kinora'),
+    children,
+    connect: () => connectTo('kinora'),
+    query: (text, values) => queryIn('kinora', text, values),
+    kill: async (signal = 'SIGKILL') => {
+      const backends = signal === 'SIGKILL' ? await children() : []
+      await part.kill(signal)
+      for (const backend of backends) {
+        try {
+          process.kill(backend, 'SIGKILL')
+        } catch {
+          // It has ended with its parent.
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,42 @@
+/** A simulated vendor as a process of its own. */
+import { fileURLToPath } from 'node:url'
+
+import type { VendorFaults } from '../../../dev/vendor/control.ts'
+import type { VendorJob } from '../../../dev/vendor/job.ts'
+import { createPart, until, type Part } from './part.ts'
+
+export interface VendorPart extends Part {
+  url: string
+  jobs: () => Promise<VendorJob[]>
+  set: (faults: Partial<VendorFaults>) => Promise<void>
+}
+
+const program = fileURLToPath(new URL('../../../dev/vendor/main.ts', import.meta.url))
+
+export const createVendorPart = (
+  name: string,
+  { port, logDirectory, arguments: more }: { port: number; logDirectory: string; arguments: string[] },
+): VendorPart => {
+  const url = `http://127.0.0.1:${port}`
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(`${url}/_vendor/${path}`, { ...init, signal: AbortSignal.timeout(30_000) })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`the vendor answered ${response.status} to ${path}: ${text}`)
+    return JSON.parse(text) as unknown
+  }
+  const part = createPart({
+    name,
+    line: [process.execPath, program, '--port', String(port), ...more],
+    environment: { PATH: process.env['PATH'] },
+    logDirectory,
+    untilReady: () => until(`${name} listens`, async () => (await ask('counts')) !== undefined),
+  })
+  return {
+    ...part,
+    url,
+    jobs: async () => (await ask('jobs')) as VendorJob[],
+    set: async (faults) => {
+      await ask('faults', { method: 'PUT', body: JSON.stringify(faults) })
+    },
+  }
+}
