@@ -13,7 +13,8 @@ export const wallClockFiles = {
     'webhooks/inbound/apply-webhook.ts',
   ],
   'dates at which keys, prices, subscriptions, links and files change or expire': [
-    ...['admin/keys/rotate-key.ts', 'admin/prices/set-price.ts', 'auth/authenticate.ts'],
+    ...['admin/keys/create-operator-key.ts', 'admin/keys/rotate-key.ts', 'admin/prices/set-price.ts'],
+    'auth/authenticate.ts',
     ...['billing/prices/price-list.ts', 'billing/spending/quote.ts', 'billing/spending/spend.ts'],
     ...['billing/subscriptions/subscriptions.ts', 'retention/orphans.ts', 'storage/find-linked-file.ts'],
     ...['storage/send-file.ts', 'storage/signed-link.ts', 'transcription-tasks/api/get-transcript.ts'],

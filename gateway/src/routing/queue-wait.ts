@@ -17,7 +17,7 @@ export interface QueueState {
 }
 
 /** All tasks of a queue, or only those of a model. */
-export interface QueuePart {
+interface QueuePart {
   queue: string
   model: string | undefined
 }
@@ -81,7 +81,7 @@ const partsOf = (queue: string, model: string): string[] => [
 
 export const createQueueWait = (
   { read, isPaused, log }: QueueWaitDependencies,
-  now: () => number = Date.now,
+  now: () => number = () => performance.now(),
 ): QueueWait => {
   let waiting = new Map<string, Map<string, number>>()
   const measured = new Map<string, Measured>()

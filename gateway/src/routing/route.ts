@@ -37,7 +37,7 @@ export interface Decision {
 export type CallOutcome = 'ok' | FailureKind
 
 /** What else a report says about a call. */
-export interface CallDetails {
+interface CallDetails {
   retryAfterMs?: number | undefined
   /** When the call began, by `performance.now()`. */
   startedMs?: number
