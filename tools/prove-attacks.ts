@@ -17,6 +17,10 @@ const chosen = name === '' ? [] : ['-t', name]
 // npm scripts have vitest in their path.
 const run = spawn('vitest', ['run', '--project', 'attacks', '--reporter', reporter, ...chosen], {
   stdio: 'inherit',
-  env: { ...process.env, ...(!values.quick && { PROVE_ATTACKS: 'full' }) },
+  env: {
+    ...process.env,
+    ...(!values.quick && { PROVE_ATTACKS: 'full' }),
+    PROVE_ATTACKS_NAMED: positionals.join(' '),
+  },
 })
 run.on('exit', (code) => (process.exitCode = code ?? 1))
