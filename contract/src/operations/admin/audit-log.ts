@@ -78,7 +78,8 @@ export const auditLogOperations = {
       optionalQuery: {
         known_head: Type.String({
           pattern: '^[0-9a-f]{64}$',
-          'x-demand': 'a hash of 64 hexadecimal digits in lower case',
+          'x-demand':
+            'a hash of 64 hexadecimal digits such as 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
           description: 'The `head` of an earlier verification, which the log must still contain.',
         }),
       },
