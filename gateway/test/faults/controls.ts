@@ -70,6 +70,7 @@ const submits: Control[] = [
       },
     },
     expected: 'duplicate jobs',
+    stuckAfterMs: 60_000,
   },
   {
     name: 'no deadline of requests',
@@ -82,6 +83,7 @@ const submits: Control[] = [
       },
     },
     expected: 'duplicate jobs',
+    stuckAfterMs: 60_000,
   },
   {
     name: 'no monotonic clock',

@@ -18,8 +18,8 @@ export type Sent =
   /** Refused for good, or still without success after the last attempt. */
   | { kind: 'failed'; reason: string }
 
-/** How patient a client is. */
-const retriesMax = 5
+/** How patient a client is. A create whose API has died is answered with 409 for 20 s, until its claim expires. */
+const retriesMax = 7
 const attemptMsMax = 10_000
 const firstPauseMs = 500
 const pauseMsMax = 8_000
