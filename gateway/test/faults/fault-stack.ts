@@ -134,7 +134,10 @@ export const startFaultStack = async ({
     PATH: process.env['PATH'],
     ...testEnvironment(postgres.url, directory),
     ...manyRequests,
+    // The defaults, which tests of single operations switch off.
     OVERLOAD_EVENT_LOOP_DELAY_MS: '',
+    OVERLOAD_WAITING_CREATES: '',
+    REDIS_TIMEOUT_MS: '',
     REDIS_URL: redis.url,
     RESTATE_INGRESS_URL: `http://127.0.0.1:${ports.ingress}`,
     RESTATE_ADMIN_URL: `http://127.0.0.1:${ports.admin}`,
