@@ -133,14 +133,14 @@ export const createServer = (
   const scopeOf = (request: FastifyRequest) =>
     audienceOf(request) === 'operators' ? 'operators' : 'customers'
   /** Waits until this request may be checked; returns the function that ends its checks. */
-  const beginChecks = async (request: FastifyRequest): Promise<() => void> => {
+  const beginChecks = async (request: FastifyRequest, isRefused = false): Promise<() => void> => {
     if (!settings.serialisesRequests) return () => undefined
-    // Operators and reads do not wait behind the creates of the same address.
-    const scope = isCreate(request) ? 'creates' : scopeOf(request)
+    // Operators, reads and refusals do not wait behind the creates of the same address.
+    const scope = isRefused ? 'refusals' : isCreate(request) ? 'creates' : scopeOf(request)
     return new Promise((resolve) => start(`${scope} ${addressPrefixOf(request.ip)}`, resolve))
   }
 
-  /** Refuses a create on arrival, so that a refusal does not wait for its turn, or counts it until its checks end. */
+  /** Refuses a create on arrival, so that a refusal does not wait behind accepted ones, or counts it until its checks end. */
   const beginCreate = (request: FastifyRequest): { refusal?: ApiError | undefined; leave?: () => void } => {
     if (!isCreate(request)) return {}
     if (app.isUnderPressure()) return { refusal: overloaded() }
@@ -159,16 +159,14 @@ export const createServer = (
     // A webhook with a valid signature does not count against its address; its handler counts the others.
     if (operation !== undefined && audience === 'providers') return
     const { refusal, leave } = beginCreate(request)
-    if (refusal === undefined) {
-      const end = await beginChecks(request)
-      request.endChecks = () => {
-        end()
-        leave?.()
-      }
-      // If the client has disconnected while its request waited, 'close' has already been emitted.
-      if (reply.raw.destroyed) request.endChecks()
-      else reply.raw.once('close', request.endChecks)
+    const end = await beginChecks(request, refusal !== undefined)
+    request.endChecks = () => {
+      end()
+      leave?.()
     }
+    // If the client has disconnected while its request waited, 'close' has already been emitted.
+    if (reply.raw.destroyed) request.endChecks()
+    else reply.raw.once('close', request.endChecks)
     request.addressStanding = await limits.address(request.ip, scopeOf(request))
     if (request.addressStanding !== undefined) reply.headers(rateLimitHeaders(request.addressStanding))
     if (refusal !== undefined) throw refusal
