@@ -451,7 +451,7 @@ export const settings = {
   }),
   OVERLOAD_CREATE_WAIT_MS: setting({
     read: integer(0),
-    default: '50',
+    default: '250',
     isLimit: true,
     description:
       'Mean time of these waits above which fewer creates may wait, down to a tenth of OVERLOAD_WAITING_CREATES; 0 for always as many.',

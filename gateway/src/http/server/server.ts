@@ -140,13 +140,10 @@ export const createServer = (
     return new Promise((resolve) => start(`${scope} ${addressPrefixOf(request.ip)}`, resolve))
   }
 
-  /** Refuses a create on arrival, so that a refusal does not wait behind accepted ones, or counts it until its checks end. */
-  const beginCreate = (request: FastifyRequest): { refusal?: ApiError | undefined; leave?: () => void } => {
-    if (!isCreate(request)) return {}
-    if (app.isUnderPressure()) return { refusal: overloaded() }
-    const owner = limits.likelyAccount(credentialsOf(request)) ?? addressPrefixOf(request.ip)
-    const refusal = limits.waitingCreates.refusalFor(owner)
-    return refusal === undefined ? { leave: limits.waitingCreates.enter(owner) } : { refusal }
+  /** Decided on arrival, so that a refusal does not wait behind accepted creates. */
+  const refusalOf = (request: FastifyRequest, owner: string): ApiError | undefined => {
+    if (!isCreate(request)) return undefined
+    return app.isUnderPressure() ? overloaded() : limits.waitingCreates.refusalFor(owner)
   }
 
   /** Runs for unknown paths as well. */
@@ -158,8 +155,11 @@ export const createServer = (
     if (hostProblem !== undefined) throw new ApiError('host_not_allowed', { message: hostProblem })
     // A webhook with a valid signature does not count against its address; its handler counts the others.
     if (operation !== undefined && audience === 'providers') return
-    const { refusal, leave } = beginCreate(request)
+    const owner = limits.likelyAccount(credentialsOf(request)) ?? addressPrefixOf(request.ip)
+    const refusal = refusalOf(request, owner)
     const end = await beginChecks(request, refusal !== undefined)
+    // Counted from here: until now it waited for other requests of its own address.
+    const leave = isCreate(request) && refusal === undefined ? limits.waitingCreates.enter(owner) : undefined
     request.endChecks = () => {
       end()
       leave?.()
