@@ -444,7 +444,7 @@ export const settings = {
   }),
   OVERLOAD_WAITING_CREATES: setting({
     read: integer(0),
-    default: '200',
+    default: '0',
     isLimit: true,
     description:
       'Creates that may wait in one API process for their checks and their commit, together with the queries that wait for a database connection; 0 for no limit. Above it, creates are refused, first those of the accounts with most of them.',
