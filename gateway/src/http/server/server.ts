@@ -140,11 +140,15 @@ export const createServer = (
     return new Promise((resolve) => start(`${scope} ${addressPrefixOf(request.ip)}`, resolve))
   }
 
+  /** Whose share of the waiting creates a create uses; undefined for any other request. */
+  const ownerOf = (request: FastifyRequest): string | undefined =>
+    isCreate(request)
+      ? (limits.likelyAccount(credentialsOf(request)) ?? addressPrefixOf(request.ip))
+      : undefined
+
   /** Decided on arrival, so that a refusal does not wait behind accepted creates. */
-  const refusalOf = (request: FastifyRequest, owner: string): ApiError | undefined => {
-    if (!isCreate(request)) return undefined
-    return app.isUnderPressure() ? overloaded() : limits.waitingCreates.refusalFor(owner)
-  }
+  const refusalOf = (owner: string): ApiError | undefined =>
+    app.isUnderPressure() ? overloaded() : limits.waitingCreates.refusalFor(owner)
 
   /** Runs for unknown paths as well. */
   const limit = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -155,11 +159,12 @@ export const createServer = (
     if (hostProblem !== undefined) throw new ApiError('host_not_allowed', { message: hostProblem })
     // A webhook with a valid signature does not count against its address; its handler counts the others.
     if (operation !== undefined && audience === 'providers') return
-    const owner = limits.likelyAccount(credentialsOf(request)) ?? addressPrefixOf(request.ip)
-    const refusal = refusalOf(request, owner)
+    const owner = ownerOf(request)
+    const refusal = owner === undefined ? undefined : refusalOf(owner)
     const end = await beginChecks(request, refusal !== undefined)
     // Counted from here: until now it waited for other requests of its own address.
-    const leave = isCreate(request) && refusal === undefined ? limits.waitingCreates.enter(owner) : undefined
+    const leave =
+      owner !== undefined && refusal === undefined ? limits.waitingCreates.enter(owner) : undefined
     request.endChecks = () => {
       end()
       leave?.()
