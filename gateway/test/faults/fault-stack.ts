@@ -136,8 +136,9 @@ export const startFaultStack = async ({
     ...manyRequests,
     // The defaults, which tests of single operations switch off.
     OVERLOAD_EVENT_LOOP_DELAY_MS: '',
-    OVERLOAD_WAITING_CREATES: '',
     REDIS_TIMEOUT_MS: '',
+    // Off by default; a control takes it away.
+    OVERLOAD_WAITING_CREATES: '200',
     REDIS_URL: redis.url,
     RESTATE_INGRESS_URL: `http://127.0.0.1:${ports.ingress}`,
     RESTATE_ADMIN_URL: `http://127.0.0.1:${ports.admin}`,
