@@ -1,6 +1,8 @@
 /** Prints one line per fault when it ends; for a failed test also the first examples of the damage. */
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
+import { printTotals } from '../kit/print-totals.ts'
+
 declare module 'vitest' {
   interface TaskMeta {
     fault?: { line: string; examples: string[] }
@@ -32,13 +34,6 @@ export default class PrintFaults implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly { message: string }[]): void {
-    for (const { message } of [...errors, ...modules.flatMap((module) => module.errors())]) out(message)
-    const states = modules.flatMap((module) =>
-      [...module.children.allTests()].map((test) => test.result().state),
-    )
-    const countOf = (state: string) => states.filter((each) => each === state).length
-    out(`${countOf('passed')} passed, ${countOf('failed')} failed`)
-    // Without this a misspelt name would pass.
-    if (countOf('passed') === 0) process.exitCode = 1
+    printTotals(modules, errors)
   }
 }
