@@ -1,9 +1,15 @@
 import { defineConfig } from 'vitest/config'
 
-const kit = { globalSetup: ['gateway/test/kit/global-setup.ts'] }
+const database = 'gateway/test/kit/global-setup.ts'
+const command = 'gateway/test/kit/bundle-command.ts'
+const kit = { globalSetup: [database, command] }
 
 // These timeouts only end a test that hangs. They allow for a machine that is many times slower or busier.
-const limits = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 120_000 } } }
+const limits = {
+  ...{ testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 120_000 } } },
+  // Files share their modules, and a failed test must not leave a changed clock behind.
+  restoreMocks: true,
+}
 const longLimits = { ...limits, testTimeout: 1_800_000, hookTimeout: 1_800_000 }
 
 // Tests that measure memory or processor time run alone.
@@ -22,22 +28,31 @@ const measures = [
 const sound = [
   'local/src/recognition/whisper/whisper-text.test.ts',
   'local/src/recognition/whisper/whisper-words.test.ts',
-  'local/src/recognition/detected-language.test.ts',
   'local/src/speech/spoken-sentences.test.ts',
 ]
 
-// The long form, for `npm run prove:sound`. `voices.test.ts` covers the same end to end.
-const longSound = ['local/src/speech/kokoro.test.ts', 'local/src/recognition/recognition.test.ts']
+// The long form, for `npm run prove:sound`.
+const longSound = [
+  'local/src/recognition/detected-language.test.ts',
+  'local/src/speech/kokoro.test.ts',
+  'local/src/recognition/recognition.test.ts',
+  'gateway/test/journeys/voices.test.ts',
+]
 
-// Groups run in order. Three files of a group run at a time, because tests mostly wait.
+// The long form, for `npm run prove:journeys`. The quick form of `npm run prove:faults` covers a part of it.
+const longJourneys = ['gateway/test/journeys/slow-downloads.test.ts']
+
+// Groups run in order. Four files of a group run at a time, because tests also wait. The files of a project that is not
+// isolated share loaded modules, which takes a third of the time of loading them for each file.
 export default defineConfig({
   test: {
-    maxWorkers: 3,
+    maxWorkers: 4,
     projects: [
       {
         test: {
           ...limits,
           name: 'unit',
+          isolate: false,
           include: ['{contract,sandbox,gateway,local,cli,tools,dev}/**/*.test.ts'],
           exclude: [
             ...['**/node_modules/**', '**/*.large.test.ts', 'gateway/test/**', 'cli/test/**'],
@@ -51,21 +66,23 @@ export default defineConfig({
       },
       {
         test: {
-          ...kit,
+          globalSetup: [database],
           name: 'operations',
           include: ['gateway/test/operations/**/*.test.ts'],
+          isolate: false,
           ...limits,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       {
         test: {
           ...kit,
           name: 'journeys',
+          isolate: false,
           include: ['gateway/test/journeys/**/*.test.ts', 'cli/test/**/*.test.ts'],
-          exclude: measures,
+          exclude: [...measures, ...longSound, ...longJourneys],
           ...limits,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -73,7 +90,7 @@ export default defineConfig({
           name: 'sound',
           include: sound,
           ...longLimits,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -83,15 +100,25 @@ export default defineConfig({
           include: measures,
           fileParallelism: false,
           ...limits,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
         test: {
+          ...kit,
+          name: 'long-journeys',
+          include: longJourneys,
+          ...longLimits,
+          sequence: { groupOrder: 6 },
+        },
+      },
+      {
+        test: {
+          ...kit,
           name: 'long-sound',
           include: longSound,
           ...longLimits,
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 6 },
         },
       },
       // Vendor misbehaviour. `npm run prove:vendors` runs it at full length.
@@ -101,7 +128,7 @@ export default defineConfig({
           name: 'vendors',
           include: ['gateway/test/vendors/**/*.test.ts', 'gateway/test/conformance/conformance.test.ts'],
           ...longLimits,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 1 },
         },
       },
       // Attacks by one caller on others. `npm run prove:attacks` runs them at full length.
@@ -113,18 +140,30 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 240_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 3 },
         },
       },
       // Faults of every part of the service. `npm run prove:faults` runs them at full length.
       {
         test: {
           name: 'faults',
+          globalSetup: [command],
           include: ['gateway/test/faults/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 600_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 7 },
+          sequence: { groupOrder: 4 },
+        },
+      },
+      // What operations cost. `npm run bench:…` measures; CI only runs the benchmarks briefly.
+      {
+        test: {
+          name: 'bench',
+          globalSetup: [command],
+          include: ['gateway/test/bench/**/*.test.ts'],
+          fileParallelism: false,
+          ...longLimits,
+          sequence: { groupOrder: 5 },
         },
       },
       // Needs model weights that are too large to download for every run; not part of `npm test`.
@@ -133,7 +172,7 @@ export default defineConfig({
           ...limits,
           name: 'large',
           include: ['local/**/*.large.test.ts'],
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 6 },
         },
       },
     ],

@@ -8,7 +8,6 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import { environmentWith, loadConfig, type Environment } from '@kinora/gateway/config'
 import { createLog, type Log } from '@kinora/gateway/log'
@@ -36,7 +35,8 @@ export interface DevOptions {
   pullsModels: boolean
 }
 
-const program = fileURLToPath(new URL('./kinora.ts', import.meta.url))
+/** The roles run the same program as this command. */
+const [, program = ''] = process.argv
 const readyWithinMs = 60_000
 
 type Stoppable = { stop: () => Promise<void> }

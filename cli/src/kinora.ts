@@ -161,6 +161,19 @@ program
     process.stdout.write(`${publicKey}\n`)
   })
 
+program
+  .command('engine')
+  .description('Inspect Restate.')
+  .command('check')
+  .description(
+    'Compare Restate with the database and repair the difference, as workers do every few seconds. Exits with 1 if something was repaired.',
+  )
+  .option('--json', 'print one line of JSON')
+  .action(async ({ json }: { json?: true }) => {
+    const { check } = await import('./engine.ts')
+    process.exitCode = await check({ isJson: json === true })
+  })
+
 const models = program.command('models').description('Manage the models of the built-in provider.')
 
 models

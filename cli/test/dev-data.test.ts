@@ -5,14 +5,13 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { ask } from '../../gateway/test/kit/answers.ts'
 import { reserveDevPorts } from '../../gateway/test/kit/reserve-ports.ts'
 
-const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
+const program = inject('command')
 
 let directory: string
 let port: number

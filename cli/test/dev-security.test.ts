@@ -6,15 +6,14 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { ask, askJson, askRaw } from '../../gateway/test/kit/answers.ts'
 import { reserveDevPorts } from '../../gateway/test/kit/reserve-ports.ts'
 
-const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
+const program = inject('command')
 
 let directory: string
 let port: number

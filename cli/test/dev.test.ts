@@ -4,15 +4,14 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { ask, form } from '../../gateway/test/kit/answers.ts'
 import { reserveDevPorts, reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
 import { probe } from '../../gateway/test/kit/sample-video.ts'
 
-const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
+const program = inject('command')
 const idleSeconds = Number(process.env['IDLE_SECONDS'] ?? 6)
 /** Wall-clock ratios are only checked on an otherwise idle machine, as in `npm run prove:idle`. */
 const isTimed = process.env['IDLE_SECONDS'] !== undefined

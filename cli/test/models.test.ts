@@ -5,17 +5,16 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { ask } from '../../gateway/test/kit/answers.ts'
 import { createDatabase } from '../../gateway/test/kit/database.ts'
 import { reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
 
 const run = promisify(execFile)
-const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
+const program = inject('command')
 
 let directory: string
 let ports: Record<'api' | 'unused', number>

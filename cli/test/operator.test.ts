@@ -4,10 +4,9 @@ import { mkdtemp, mkdtempDisposable, rm } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 
 import { createAuditLog } from '../../gateway/src/admin/audit-log/audit.ts'
 import { Secret } from '../../gateway/src/platform/secret.ts'
@@ -16,7 +15,7 @@ import { auditSecret, createAccount, keySecret, linkSecret } from '../../gateway
 import { reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
 
 const run = promisify(execFile)
-const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
+const program = inject('command')
 
 const kinora = (parameters: string[], environment: Record<string, string>, signal?: AbortSignal) =>
   run(process.execPath, [program, ...parameters], {

@@ -2,10 +2,9 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 
 import { createDatabase } from '../../gateway/test/kit/database.ts'
 import { acceptedAt, daysAgo } from '../../gateway/test/kit/expired.ts'
@@ -13,7 +12,7 @@ import { completeTask, createAccount, createKey } from '../../gateway/test/kit/f
 import { recordOf, testEnvironment } from '../../gateway/test/kit/start-gateway.ts'
 
 const run = promisify(execFile)
-const program = fileURLToPath(new URL('../src/kinora.ts', import.meta.url))
+const program = inject('command')
 
 test('retention --dry-run lists expired data without changing it, and retention deletes it', async () => {
   await using database = await createDatabase()

@@ -123,6 +123,10 @@ test('a second job can have the first one’s id, go backwards, or vanish when c
   const moody = await idOf(await submit('c vendor:fault=backwards'))
   const said = [await statusOf(moody), await statusOf(moody), await statusOf(moody), await statusOf(moody)]
   expect(said).toEqual(['completed', 'in_progress', 'queued', 'completed'])
+  const notYet = await idOf(await submit('e vendor:fault=backwards'))
+  expect([await statusOf(notYet), await statusOf(notYet)]).toEqual(['completed', 'in_progress'])
+  const download = async () => (await ask(`/${notYet}/content`)).status
+  expect([await download(), await download(), await download()]).toEqual([409, 409, 200])
 
   const lost = await idOf(await submit('d vendor:fault=done-then-404'))
   expect(await statusOf(lost)).toBe('completed')

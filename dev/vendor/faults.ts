@@ -77,7 +77,7 @@ const faults = {
   drop: { acceptsJob: true, instead: ({ response }) => void response.socket?.destroy() },
   // A second job gets the id of the first one.
   'duplicate-id': { only: 'submit', acceptsJob: true },
-  // The job reports completed, in progress, queued, and then its real state.
+  // The job reports completed, in progress, queued, and then its real state. Refused downloads count as reports.
   backwards: { only: 'poll', acceptsJob: true },
   // The job is unknown after it was reported as completed.
   'done-then-404': { only: 'poll', acceptsJob: true },

@@ -216,8 +216,12 @@ export function createJobStore(options: JobStoreOptions): VendorJobStore {
 
   const sendVideo: JobStore['sendVideo'] = async (job, _request, response, refuse) => {
     counts.downloads += 1
-    if (job.state() !== 'completed') return refuse(response, 409, 'video_not_ready')
     const record = recordOf(job)
+    if (job.state() !== 'completed') {
+      // A service that has seen the job completed does not poll it again.
+      record.reportedStates.shift()
+      return refuse(response, 409, 'video_not_ready')
+    }
     if (!(await applyFault(nextFault(record.faultQueue, 'download'), 'download', response, refuse))) return
     const media = videoOf(job)
     response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': media.length })

@@ -91,13 +91,14 @@ create table open_tasks (
   -- waiting: the provider is working · storing: the result is being downloaded.
   stage text not null default 'accepted'
     check (stage in ('accepted', 'starting', 'submitting', 'waiting', 'storing')),
-  -- Incremented each time the task is handed to the engine. A run with an older number stops at its next step.
-  run integer not null default 0,
+  -- Changes each time the task is handed to the engine: the time in milliseconds, or 0 before. Another run stops at its
+  -- next step.
+  run bigint not null default 0,
+  -- The tick that handed it over.
+  claimed_by uuid,
   accepted_at timestamptz not null,
   not_before timestamptz not null,
   deadline_at timestamptz not null,
-  -- A task without activity for too long counts as stalled and is requeued.
-  last_activity_at timestamptz not null,
   -- Submits begun, and submits that a provider certainly refused. An execution of the submit step goes on only if the
   -- number of submits is the one it has read, so it must never decrease.
   submits integer not null default 0,
@@ -125,7 +126,7 @@ create index open_tasks_queued_by_account on open_tasks (account_id) where stage
 create index open_tasks_delayed on open_tasks (not_before) where stage = 'accepted' and run > 0;
 create index open_tasks_overdue on open_tasks (deadline_at) where stage = 'accepted';
 create index open_tasks_in_flight on open_tasks (provider, account_id, key_id) where stage <> 'accepted';
-create index open_tasks_to_poll on open_tasks (provider, shard, next_poll_at) where stage = 'waiting';
+create index open_tasks_to_poll on open_tasks (provider, shard, next_poll_at) where stage in ('waiting', 'storing');
 create index open_tasks_by_source on open_tasks (source_task_id) where source_task_id is not null;
 
 -- Start-time fair queueing. A queue is either a provider, shared by accounts, or a provider and an account, shared by
@@ -171,10 +172,13 @@ create table claimed_jobs (
 );
 create index claimed_jobs_by_claimed_at on claimed_jobs (claimed_at);
 
--- The last tick of each engine loop. A worker restarts a loop that has stopped ticking.
-create table engine_ticks (
+-- The recent ticks of the dispatchers. A tick that the engine repeats finds its id, and claims nothing more.
+-- A periodic job of the workers has one row, with an empty id and the time of its last run.
+create table ticks (
   loop text not null,
   key text not null,
+  id text not null,
   ticked_at timestamptz not null,
-  primary key (loop, key)
+  primary key (loop, key, id)
 );
+create index ticks_by_time on ticks (loop, key, ticked_at);

@@ -45,13 +45,14 @@ create table open_transcriptions (
   account_id uuid not null,
   -- accepted: in the queue · starting: handed to the engine · working: a worker transcribes it.
   stage text not null default 'accepted' check (stage in ('accepted', 'starting', 'working')),
-  -- Incremented each time the task is handed to the engine. A run with an older number stops at its next step.
-  run integer not null default 0,
+  -- Changes each time the task is handed to the engine: the time in milliseconds, or 0 before. Another run stops at its
+  -- next step.
+  run bigint not null default 0,
+  -- The tick that handed it over.
+  claimed_by uuid,
   accepted_at timestamptz not null,
   not_before timestamptz not null,
-  deadline_at timestamptz not null,
-  -- A task without activity for too long counts as stalled and is requeued.
-  last_activity_at timestamptz not null
+  deadline_at timestamptz not null
 ) with (fillfactor = 50);
 create index open_transcriptions_by_stage on open_transcriptions (stage, account_id, accepted_at);
 

@@ -417,14 +417,14 @@ export const settings = {
   }),
   LIMIT_DOWNLOADS: setting({
     read: integer(1),
-    default: '16',
+    default: '48',
     isLimit: true,
     description:
       "Results that a worker downloads at once. Each download occupies a slot of the engine, so the number of all workers together must stay below the engine's limit of concurrent invocations.",
   }),
   LIMIT_DOWNLOADS_PER_PROVIDER: setting({
     read: integer(1),
-    default: '10',
+    default: '32',
     isLimit: true,
     description:
       'How many of them may come from one provider. A provider whose last download failed has one at a time until a download succeeds.',

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 
 import { runFullAudit } from './billing/ledger/audit-ledger.ts'
 import type { Config } from './config.ts'
+import type { EngineCheck } from './platform/engine/anti-entropy.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { assertMigrated, migrate as migrateDatabase, migrationProblem } from './platform/migrate.ts'
 import { connectPostgres } from './platform/postgres.ts'
@@ -10,6 +11,7 @@ import { connectRedis } from './platform/redis.ts'
 import { previewSweep, type SweepPreview } from './retention/preview-sweep.ts'
 import { sweep, type SweepDependencies, type Swept } from './retention/sweep.ts'
 import { wireApi } from './wiring/api.ts'
+import { runEngineCheck } from './wiring/engine.ts'
 import { wireRetention } from './wiring/retention.ts'
 import { wireWorker } from './wiring/worker.ts'
 
@@ -89,6 +91,10 @@ export const auditLedger = async (
     await postgres.close()
   }
 }
+
+/** Compares the engine with the database and repairs the difference, as workers do every few seconds. */
+export const checkEngine = (config: Config): Promise<EngineCheck> =>
+  runEngineCheck(config, createLog({ level: config.LOG_LEVEL }, 'engine'))
 
 /** Describes the missing migrations; throws if the database is unreachable. */
 export const findMigrationProblem = async (

@@ -1,5 +1,7 @@
 import { execFile, type ChildProcess } from 'node:child_process'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -74,6 +76,27 @@ test('a program cannot write a larger file than allowed', async () => {
 test('a program sees nothing of the environment, and leaves no core dump', async () => {
   const { output } = await runPerl(`print join(',', sort keys %ENV)`)
   expect(output).toBe('MALLOC_ARENA_MAX,PATH,PWD')
+})
+
+test('a program with a low priority also lowers the priority of its session, if the kernel groups by session', async () => {
+  const confined = { program: perl, mounts: [], cpuSecondsMax: 60, fileBytesMax: 0, isLowPriority: true }
+  const child = startSandboxed(
+    await findSandbox('bwrap'),
+    { ...confined, parameters: ['-e', '$| = 1; print getpriority(0, 0); <STDIN>'] },
+    ['pipe', 'pipe', 'pipe'],
+  )
+  const [priority] = (await once(child.stdout!, 'data')) as [Buffer]
+  expect(priority.toString()).toBe('4')
+  if (existsSync('/proc/self/autogroup')) {
+    // The kernel lets only root change groups as often as it likes.
+    const isRoot = process.getuid?.() === 0
+    expect(await readFile(`/proc/${child.pid}/autogroup`, 'utf8')).toMatch(
+      isRoot ? / nice 4$/m : / nice (0|4)$/m,
+    )
+    expect(await readFile('/proc/self/autogroup', 'utf8')).toMatch(/ nice 0$/m)
+  }
+  child.stdin?.end()
+  expect(await endOf(child)).toMatchObject({ code: 0 })
 })
 
 test('a missing bubblewrap is reported with the fix', async () => {

@@ -4,6 +4,7 @@
  * time, threads and files. /proc is absent because containers refuse to mount it, and media programs do not need it.
  */
 import { execFile, spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 
@@ -39,6 +40,8 @@ export interface Confined {
   fileBytesMax: number
   /** The file descriptor to which bubblewrap writes the pid of the first process in the sandbox. */
   infoFd?: number
+  /** Runs with a low priority, so that it does not slow down the service. */
+  isLowPriority?: boolean
 }
 
 /** Address space. A decoder of 8K video needs about half of it. */
@@ -56,9 +59,11 @@ const limits = ({ cpuSecondsMax, fileBytesMax }: Confined) => [
 ]
 
 const commandLine = ({ bubblewrapPath }: Sandbox, confined: Confined, filterFd: number) => [
+  // bubblewrap itself would notice only later that the service has died.
+  ...['setpriv', '--pdeathsig', 'KILL', '--'],
   // If memory runs out, the kernel kills this program and not the service.
   ...['choom', '-n', '1000', '--', bubblewrapPath],
-  ...['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'],
+  ...['--unshare-all', '--die-with-parent', '--clearenv', '--cap-drop', 'ALL'],
   ...systemDirectories.flatMap((directory) => ['--ro-bind-try', directory, directory]),
   ...['--dev', '/dev', ...confined.mounts, '--remount-ro', '/dev', '--remount-ro', '/'],
   // Each arena of malloc reserves address space.
@@ -69,15 +74,38 @@ const commandLine = ({ bubblewrapPath }: Sandbox, confined: Confined, filterFd: 
   ...['--', ...limits(confined), confined.program, ...confined.parameters],
 ]
 
-/** Starts a program in the sandbox. The last file descriptor of the child is used internally. */
+const niceness = 4
+/** The command that runs a program with a low priority. */
+export const lowPriority = ['nice', '-n', String(niceness)] as const
+
+/**
+ * Lowers the priority of the session that a process leads. The kernel may first divide the processors between sessions, and
+ * then the priority of a process counts only within its own.
+ */
+const lowerSession = (leader: number) => {
+  try {
+    writeFileSync(`/proc/${leader}/autogroup`, String(niceness))
+  } catch {
+    // This kernel has no such groups, or refuses because it has changed many of them just now.
+  }
+}
+
+/**
+ * Starts a program in the sandbox, in a session of its own: without a terminal, and unable to signal the processes of the
+ * service. The last file descriptor of the child is used internally.
+ */
 export const startSandboxed = (
   sandbox: Sandbox,
   confined: Confined,
   stdio: Exclude<StdioOptions, string>,
-  wrapper: string[] = [],
 ): ChildProcess => {
-  const [command = '', ...parameters] = [...wrapper, ...commandLine(sandbox, confined, stdio.length)]
-  const child = spawn(command, parameters, { cwd: '/', stdio: [...stdio, 'pipe'] })
+  const isLowPriority = confined.isLowPriority === true
+  const [command = '', ...parameters] = [
+    ...(isLowPriority ? lowPriority : []),
+    ...commandLine(sandbox, confined, stdio.length),
+  ]
+  const child = spawn(command, parameters, { cwd: '/', stdio: [...stdio, 'pipe'], detached: true })
+  if (isLowPriority && child.pid !== undefined) lowerSession(child.pid)
   const filterInput = child.stdio[stdio.length] as Writable
   // If bubblewrap ends before it reads the filter, its exit code reports the failure.
   filterInput.on('error', () => undefined)
@@ -87,7 +115,7 @@ export const startSandboxed = (
 
 /** Whether a program failed because the sandbox could not be set up, given its error output. */
 export const isSandboxFailure = (errorOutput: string): boolean =>
-  /^(bwrap|choom): |^prlimit: failed to set/.test(errorOutput)
+  /^(bwrap|choom|setpriv): |^prlimit: failed to set/.test(errorOutput)
 
 /** Checks that the sandbox works: only a trial run shows whether namespaces are allowed. Throws `SandboxUnavailable`. */
 export const findSandbox = async (bubblewrapPath: string): Promise<Sandbox> => {

@@ -27,6 +27,7 @@ const architectures: Partial<Record<string, Architecture>> = {
       ...[57, 58], // fork, vfork
       ...[41, 53], // socket, socketpair
       ...[272, 308], // unshare, setns
+      112, // setsid: a new session would have the usual priority
       ...[165, 166, 155], // mount, umount2, pivot_root
       ...[101, 310, 311], // ptrace, process_vm_readv, process_vm_writev
       ...[321, 298, 323], // bpf, perf_event_open, userfaultfd
@@ -40,6 +41,7 @@ const architectures: Partial<Record<string, Architecture>> = {
     denied: [
       ...[198, 199], // socket, socketpair
       ...[97, 268], // unshare, setns
+      157, // setsid
       ...[40, 39, 41], // mount, umount2, pivot_root
       ...[117, 270, 271], // ptrace, process_vm_readv, process_vm_writev
       ...[280, 241, 282], // bpf, perf_event_open, userfaultfd

@@ -78,6 +78,11 @@ export const escapes: Escape[] = [
     worksOutside: true,
   },
   {
+    title: 'leaves its session, which has a low priority and no terminal',
+    script: () => `use POSIX 'setsid'; print setsid() > 0 ? 'escaped' : "contained: $!"`,
+    worksOutside: true,
+  },
+  {
     title: 'creates a user namespace, in which it would have capabilities',
     script: () => `print syscall(${unshareNumber}, ${newUserNamespace}) == 0 ? 'escaped' : "contained: $!"`,
     worksOutside: false,

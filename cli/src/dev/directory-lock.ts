@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { commandLineOf } from './foreign-process.ts'
 
 /** Whether a command line is `kinora dev`. The process id of a crashed run may have been reused. */
-const isDev = (commandLine: string): boolean => /kinora(?:\.ts)? (?:\S+ )*dev(?: |$)/.test(commandLine)
+const isDev = (commandLine: string): boolean => /kinora(?:\.[jt]s)? (?:\S+ )*dev(?: |$)/.test(commandLine)
 
 /**
  * Rejects a second run on the same data directory, because the two would stop each other's servers. The lock file is

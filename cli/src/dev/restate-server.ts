@@ -120,8 +120,11 @@ function settings(options: RestateServerOptions): Record<string, string> {
     RESTATE_BIFROST__RECORD_CACHE_MEMORY_SIZE: '16 MiB',
     // Per partition. More invocations than one Node process can serve would starve it and stop all progress. Fewer than
     // the long steps of a worker, with a margin, would starve the loops.
-    RESTATE_WORKER__INVOKER__CONCURRENT_INVOCATIONS_LIMIT: '40',
+    RESTATE_WORKER__INVOKER__CONCURRENT_INVOCATIONS_LIMIT: '72',
     ...(alwaysReplay && { RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: '0s' }),
+    // The calls of a worker that does not respond are soon repeated on another.
+    RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_INTERVAL: '5s',
+    RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_TIMEOUT: '5s',
 
     // These settings reduce CPU use while idle. Development needs no metrics, and a single node has no peers. The
     // gossip interval keeps its default, because the server becomes ready only after ten gossip ticks.

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
-import { createPacedStarts } from './paced-starts.ts'
+import { createPacedStarts, type PacedStarts } from './paced-starts.ts'
 
-const createPaced = (runningMax: number) => {
-  const start = createPacedStarts(runningMax)
-  return (address: string) => new Promise<() => void>((resolve) => start(address, resolve))
+const createPaced = (runningMax: number, isBusy = () => false) => {
+  const start = createPacedStarts(runningMax, isBusy)
+  return (address: string) => new Promise<() => void>((resolve) => start(address, { start: resolve }))
 }
 
 const turns = async (count: number) => {
@@ -44,12 +44,65 @@ test('one request of a burst starts per tick, and only a limited number runs at 
   expect(ends).toHaveLength(3)
 })
 
+describe('while the process is busy', () => {
+  const burstOf = (count: number, start: PacedStarts, address: string, begunAtMs: number[]) => {
+    for (let index = 0; index < count; index += 1) {
+      start(address, {
+        start: (end) => {
+          begunAtMs.push(performance.now())
+          end()
+        },
+      })
+    }
+  }
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'setImmediate', 'performance'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test('a burst is spread over time if others are served as well', () => {
+    const start = createPacedStarts(Infinity, () => true)
+    const [burst, other]: [number[], number[]] = [[], []]
+    burstOf(1, start, 'other', other)
+    burstOf(5, start, 'burst', burst)
+    vi.advanceTimersByTime(100)
+    expect(burst).toEqual([0, 5, 10, 15, 20])
+    expect(other).toEqual([0])
+  })
+
+  test('a single address is not slowed down, whatever it requests', () => {
+    const start = createPacedStarts(Infinity, () => true)
+    const begun: string[] = []
+    for (const scope of ['reads', 'creates', 'reads', 'creates', 'reads']) {
+      start('only', { start: (end) => [begun.push(scope), end()] }, scope)
+    }
+    vi.advanceTimersByTime(2)
+    expect(begun).toHaveLength(5)
+  })
+
+  test('whoever has gone takes no turn', () => {
+    const start = createPacedStarts(Infinity, () => true)
+    const begun: number[] = []
+    let isGone = false
+    start('other', { start: (end) => end() })
+    for (let index = 0; index < 1_000; index += 1) {
+      start('burst', { start: (end) => [begun.push(index), end()], isGone: () => isGone && index < 999 })
+    }
+    isGone = true
+    vi.advanceTimersByTime(10)
+    expect(begun).toEqual([0, 999])
+  })
+})
+
 test('every request starts, and those of one address start in order', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ address: fc.nat(3), turns: fc.nat(3) }), { maxLength: 40 }),
-      async (given) => {
-        const begin = createPaced(3)
+      fc.boolean(),
+      async (given, isBusy) => {
+        const begin = createPaced(3, () => isBusy)
         const running = new Map<number, number>()
         const begun = new Map<number, number[]>()
         await Promise.all(

@@ -3,33 +3,72 @@
  * limit, key, solvency) takes about a millisecond of CPU time, so a burst of hundreds from one address would block
  * everything else for hundreds of milliseconds. Each address gets one start per tick and a limit on running checks; the
  * rest of its burst waits.
+ *
+ * That alone would still let one address use all of the CPU time. So while the event loop is busy and other addresses send
+ * requests as well, an address gets one start in a few milliseconds.
  */
+
 interface Lane {
   running: number
-  /** The tick of the last start. */
+  /** The tick and the time of the last start. */
   lastTick: number
-  waiting: Start[]
+  lastStartMs: number
+  waiting: Waiting[]
 }
 
-/** Called when this one may start, with the function that ends it. */
-type Start = (end: () => void) => void
+interface Waiting {
+  /** Called when this one may start, with the function that ends it. */
+  start: (end: () => void) => void
+  /** Whether nobody waits for it any more; then it does not start. */
+  isGone?: () => boolean
+}
 
-export type PacedStarts = (addressPrefix: string, start: Start) => void
+/** The starts of an address in different scopes do not wait for each other. */
+export type PacedStarts = (addressPrefix: string, waiting: Waiting, scope?: string) => void
 
-export const createPacedStarts = (runningMax: number): PacedStarts => {
+/** A start costs up to two milliseconds, so one address uses at most a part of a core. */
+const busyIntervalMs = 5
+const busyUtilization = 0.6
+const sampleMs = 50
+/** Other addresses count for this time after a start. */
+const othersMs = 1_000
+
+/** Returns a function that tells whether the event loop has been busy lately. */
+const createBusyMeter = () => {
+  let last = performance.eventLoopUtilization()
+  let lastMs = performance.now()
+  let isBusy = false
+  return (nowMs: number): boolean => {
+    if (nowMs - lastMs < sampleMs) return isBusy
+    const current = performance.eventLoopUtilization()
+    isBusy = performance.eventLoopUtilization(current, last).utilization > busyUtilization
+    last = current
+    lastMs = nowMs
+    return isBusy
+  }
+}
+
+export const createPacedStarts = (runningMax: number, isBusy = createBusyMeter()): PacedStarts => {
   const lanes = new Map<string, Lane>()
   let tick = 0
   let isScheduled = false
+  let lastAddress = ''
+  let othersUntilMs = -Infinity
 
+  const intervalMs = (nowMs: number) => (nowMs < othersUntilMs && isBusy(nowMs) ? busyIntervalMs : 0)
   const schedule = () => {
     if (isScheduled) return
     isScheduled = true
-    setImmediate(onTick)
+    if (intervalMs(performance.now()) === 0) setImmediate(onTick)
+    else setTimeout(onTick, busyIntervalMs)
   }
-  const canStart = (lane: Lane) => lane.running < runningMax && lane.lastTick !== tick
-  const startNow = (lane: Lane, start: Start) => {
+  const canStart = ({ running, lastTick, lastStartMs }: Lane, nowMs: number) =>
+    // A timer of whole milliseconds may be up to one early.
+    running < runningMax && lastTick !== tick && nowMs - lastStartMs > intervalMs(nowMs) - 1
+  const startNow = (lane: Lane, { start }: Waiting, nowMs: number) => {
     lane.running += 1
     lane.lastTick = tick
+    lane.lastStartMs = nowMs
     schedule()
     let isOver = false
     start(() => {
@@ -42,17 +81,35 @@ export const createPacedStarts = (runningMax: number): PacedStarts => {
   const onTick = () => {
     isScheduled = false
     tick += 1
-    for (const [address, lane] of lanes) {
-      const start = canStart(lane) ? lane.waiting.shift() : undefined
-      if (start !== undefined) startNow(lane, start)
-      else if (lane.running === 0) lanes.delete(address)
+    const nowMs = performance.now()
+    for (const [key, lane] of lanes) {
+      while (lane.waiting[0]?.isGone?.() === true) lane.waiting.shift()
+      const next = canStart(lane, nowMs) ? lane.waiting.shift() : undefined
+      if (next !== undefined) startNow(lane, next, nowMs)
+      else if (lane.waiting.length > 0 && lane.running < runningMax) schedule()
+      else if (lane.running > 0) continue
+      // The time of the last start is remembered for as long as it counts.
+      else if (nowMs - lane.lastStartMs < intervalMs(nowMs)) schedule()
+      else lanes.delete(key)
     }
   }
 
-  return (addressPrefix, start) => {
-    const lane = lanes.get(addressPrefix) ?? { running: 0, lastTick: -1, waiting: [] }
-    lanes.set(addressPrefix, lane)
-    if (lane.waiting.length === 0 && canStart(lane)) startNow(lane, start)
-    else lane.waiting.push(start)
+  return (addressPrefix, waiting, scope = '') => {
+    const nowMs = performance.now()
+    if (addressPrefix !== lastAddress) {
+      if (lastAddress !== '') othersUntilMs = nowMs + othersMs
+      lastAddress = addressPrefix
+    }
+    const key = `${scope} ${addressPrefix}`
+    const lane = lanes.get(key) ?? {
+      ...{ running: 0, lastTick: -1, lastStartMs: -Infinity },
+      waiting: [],
+    }
+    lanes.set(key, lane)
+    if (lane.waiting.length === 0 && canStart(lane, nowMs)) startNow(lane, waiting, nowMs)
+    else {
+      lane.waiting.push(waiting)
+      schedule()
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { batch, fulfilled, rejected, splitOnLockTimeout } from './batch.ts'
 
@@ -89,6 +89,37 @@ test('a batch that waits too long for a lock is repeated by group, so that only 
   ])
   expect(batches).toEqual([items, ['free 1', 'free 2'], ['locked 1', 'locked 2'], ['other 1']])
   await expect(work(['locked 1', 'locked 2'])).rejects.toBe(lockTimeout)
+})
+
+test('a group that waited in vain fails at once for a while, and the others do not wait for it', async () => {
+  const lockTimeout = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
+  let isLocked = true
+  const batches: string[][] = []
+  const work = splitOnLockTimeout(
+    async (items: string[]) => {
+      batches.push(items)
+      if (isLocked && items.includes('locked')) throw lockTimeout
+      return items.map((item) => fulfilled(item))
+    },
+    (item) => item,
+    { failsFast: true },
+  )
+  vi.useFakeTimers({ toFake: ['performance'] })
+  try {
+    await expect(work(['locked'])).rejects.toBe(lockTimeout)
+    isLocked = false
+    expect(await work(['free', 'locked', 'other'])).toEqual([
+      fulfilled('free'),
+      rejected(lockTimeout),
+      fulfilled('other'),
+    ])
+    expect(await work(['locked'])).toEqual([rejected(lockTimeout)])
+    expect(batches).toEqual([['locked'], ['free', 'other']])
+    vi.advanceTimersByTime(3_001)
+    expect(await work(['locked', 'free'])).toEqual([fulfilled('locked'), fulfilled('free')])
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('a batch that fails for another reason is not repeated', async () => {

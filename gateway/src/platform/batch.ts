@@ -54,35 +54,65 @@ export const batch = <Item, Result>(
     })
 }
 
-// A group that needs the held lock shall fail soon, and not take the connections of other requests meanwhile.
-const repeatedLockTimeoutMs = 1_000
+// Locks are held for milliseconds. Whoever needs one that is held for longer shall fail soon, and not take the connections
+// of other requests meanwhile.
+const lockTimeoutMsMax = 1_000
 const groupsAtOnce = 2
+const failsFastForMs = 3_000
 
 /**
  * Repeats a batch that has waited too long for a lock, separately for each group, so that a lock which another transaction
- * holds fails only the groups that need it.
+ * holds fails only the groups that need it. With `failsFast` those then fail at once for a while, because batches that wait
+ * in vain one after the other would delay all groups.
  */
-export const splitOnLockTimeout =
-  <Item, Result>(
-    work: (items: Item[], options?: { lockTimeoutMs: number }) => Promise<PromiseSettledResult<Result>[]>,
-    groupOf: (item: Item) => string,
-  ): Work<Item, Result> =>
-  async (items) => {
+export const splitOnLockTimeout = <Item, Result>(
+  work: (items: Item[], options: { lockTimeoutMsMax: number }) => Promise<PromiseSettledResult<Result>[]>,
+  groupOf: (item: Item) => string,
+  { failsFast = false } = {},
+): Work<Item, Result> => {
+  const failures = new Map<string, { untilMs: number; error: unknown }>()
+  const failureOf = (group: string, nowMs: number) => {
+    const failure = failures.get(group)
+    if (failure === undefined || failure.untilMs > nowMs) return failure
+    failures.delete(group)
+    return undefined
+  }
+  const attempt = async (items: Item[]): Promise<PromiseSettledResult<Result>[]> => {
     try {
-      return await work(items)
+      return await work(items, { lockTimeoutMsMax })
     } catch (error) {
-      const groups = [...Map.groupBy(items, groupOf).values()]
-      if (!isLockTimeout(error) || groups.length === 1) throw error
+      const groups = Map.groupBy(items, groupOf)
+      if (!isLockTimeout(error)) throw error
+      if (groups.size === 1) {
+        const untilMs = performance.now() + failsFastForMs
+        if (failsFast) for (const group of groups.keys()) failures.set(group, { untilMs, error })
+        throw error
+      }
       const results = new Map<Item, PromiseSettledResult<Result>>()
-      await pLimit(groupsAtOnce).map(groups, async (group) => {
-        const settled = await work(group, { lockTimeoutMs: repeatedLockTimeoutMs }).catch((reason: unknown) =>
-          group.map(() => rejected(reason)),
-        )
+      await pLimit(groupsAtOnce).map([...groups.values()], async (group) => {
+        const settled = await attempt(group).catch((reason: unknown) => group.map(() => rejected(reason)))
         group.forEach((item, index) => results.set(item, settled[index] ?? rejected(missing())))
       })
       return items.map((item) => results.get(item) ?? rejected(missing()))
     }
   }
+  return async (items) => {
+    const nowMs = performance.now()
+    const failed = new Map(
+      items.flatMap((item): [Item, unknown][] => {
+        const failure = failureOf(groupOf(item), nowMs)
+        return failure === undefined ? [] : [[item, failure.error]]
+      }),
+    )
+    if (failed.size === 0) return attempt(items)
+    const remaining = items.filter((item) => !failed.has(item))
+    const attempted = remaining.length === 0 ? [] : await attempt(remaining)
+    const results = new Map(remaining.map((item, index) => [item, attempted[index]]))
+    return items.map((item) =>
+      failed.has(item) ? rejected(failed.get(item)) : (results.get(item) ?? rejected(missing())),
+    )
+  }
+}
 
 const missing = () => new Error('the batch returned fewer results than items')
 

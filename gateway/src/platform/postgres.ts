@@ -42,6 +42,8 @@ interface TransactionOptions {
   /** Replaces the limits of the settings. */
   statementTimeoutMs?: number
   lockTimeoutMs?: number
+  /** Lowers the limit of the settings, if they have one. */
+  lockTimeoutMsMax?: number
 }
 
 /** How long the response of the server may take after its own timeout: first it shall report that itself. */
@@ -169,6 +171,8 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
   }
 
   const { query } = databaseOn(pool, statementTimeoutMs)
+  const lockTimeoutOf = (options: TransactionOptions) =>
+    lockTimeoutMs > (options.lockTimeoutMsMax ?? Infinity) ? options.lockTimeoutMsMax : options.lockTimeoutMs
 
   const runTransaction: Postgres['transaction'] = async (work, options = {}) => {
     const { isDurable = true } = options
@@ -180,7 +184,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
         'begin',
         ...(isDurable ? [] : ['set local synchronous_commit to off']),
         ...limitStatement('statement_timeout', options.statementTimeoutMs),
-        ...limitStatement('lock_timeout', options.lockTimeoutMs),
+        ...limitStatement('lock_timeout', lockTimeoutOf(options)),
       ]
       const database = databaseOn(client, options.statementTimeoutMs ?? statementTimeoutMs)
       await database.query(statements.join('; '))

@@ -38,7 +38,6 @@ export const providerConfigSchema = Type.Object({
   shards: wholeNumber(1, 64, 1, 'Number of loops that poll its jobs.'),
   pollIntervalMsMin: wholeNumber(1, 600_000, 2_000, 'The shortest time between two polls of a job.'),
   pollIntervalMsMax: wholeNumber(1, 600_000, 15_000, 'The longest time between two polls of a job.'),
-  // The engine considers a submit without a heartbeat for longer than this as stalled.
   submitTimeoutMs: wholeNumber(100, 60_000, 60_000, 'Timeout of submitting a job.'),
   pollTimeoutMs: wholeNumber(100, 60_000, 15_000, 'Timeout of polling a job.'),
   // The engine aborts and repeats a step after 15 minutes, so a download must end before.

@@ -1,5 +1,5 @@
 /** Runs the parts of the sweep that are due, every minute in each worker. */
-import { claimLease } from './sweep-lease-store.ts'
+import { claimJob } from '../platform/engine/tick-store.ts'
 import { sweepMedia, sweepOrphans, sweepRows, type SweepDependencies, type Swept } from './sweep.ts'
 
 type Part = (dependencies: SweepDependencies, signal: AbortSignal) => Promise<Partial<Swept>>
@@ -22,7 +22,7 @@ export const startRetentionLoop = (dependencies: SweepDependencies): { stop: () 
     for (const { name, everyMs, run } of parts) {
       if (stopping.signal.aborted) return
       try {
-        if (!(await claimLease(postgres, name, everyMs))) continue
+        if (!(await claimJob(postgres, 'retention', name, everyMs))) continue
         const swept = await run(dependencies, stopping.signal)
         if (Object.values(swept).some(isSomething)) log.info(swept, 'retention.swept')
       } catch (error) {

@@ -1,4 +1,5 @@
 /** Removes expired data, in three parts that run at different intervals. */
+import { removeOldTicks } from '../platform/engine/tick-store.ts'
 import { longestTaskDays } from './account-term-store.ts'
 import { dropExpiredPartitions } from './drop-expired-partitions.ts'
 import { forgetRemoved, leftOverCharacters, leftOverImages } from './expired-media-store.ts'
@@ -53,6 +54,7 @@ export const sweepRows = async (
 ): Promise<Pick<Swept, 'leftOver' | 'responses' | 'partitions'>> => {
   const { postgres } = dependencies
   const days = dependencies.days()
+  await removeOldTicks(postgres)
   await alignMediaExpiry(postgres, days)
   await alignTranscriptExpiry(postgres, days)
   const images = await removeExpiredFiles(dependencies, leftOverImages, signal)

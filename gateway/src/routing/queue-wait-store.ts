@@ -13,8 +13,11 @@ export const countWaitingTasks = async (database: Database): Promise<QueueState[
 /** The starts of the queues whose dispatcher is this loop of the engine, with the queue's name as its key. */
 export const readStarts = async (database: Database, loop: string): Promise<QueueState['starts']> => {
   const { rows } = await database.query<QueueState['starts'][number]>(
-    `select queue, model, starts, (extract(epoch from ticked_at) * 1000)::double precision as "tickedAtMs"
-       from queue_starts join engine_ticks on loop = $1 and key = queue`,
+    `select queue, model, starts, (extract(epoch from last.ticked_at) * 1000)::double precision as "tickedAtMs"
+       from queue_starts
+       cross join lateral (
+         select ticked_at from ticks where loop = $1 and key = queue order by ticked_at desc limit 1
+       ) last`,
     [loop],
   )
   return rows

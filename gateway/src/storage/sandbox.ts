@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream'
 
 import {
   isSandboxFailure,
+  lowPriority,
   mountOfProgram,
   SandboxUnavailable,
   startSandboxed,
@@ -29,8 +30,6 @@ export const onlyVideoFiles = [
   ...['-format_whitelist', 'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm'],
 ]
 
-/** A low priority, so that these programs do not slow down other requests. */
-const lowPriority = ['nice', '-n', '10']
 /** Exit codes of the wrappers if the program is missing or not executable. */
 const notStarted = new Set([126, 127])
 /** The exit code of bubblewrap if the program was killed, which the kernel does when memory runs out. */
@@ -49,7 +48,7 @@ const start = (
 ) => {
   const running =
     sandbox === undefined
-      ? spawn('nice', [...lowPriority.slice(1), program, ...parameters(path)], {
+      ? spawn(lowPriority[0], [...lowPriority.slice(1), program, ...parameters(path)], {
           stdio: ['ignore', 'pipe', 'pipe'],
           env: {},
         })
@@ -62,9 +61,9 @@ const start = (
             cpuSecondsMax: (processorsMax * timeoutMs) / 1000,
             fileBytesMax: 0,
             infoFd,
+            isLowPriority: true,
           },
           ['ignore', 'pipe', 'pipe', 'pipe'],
-          lowPriority,
         )
   return running as ChildProcessByStdio<null, Readable, Readable>
 }

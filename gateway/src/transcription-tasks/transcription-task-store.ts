@@ -27,8 +27,8 @@ export const insertTranscription = async (
                                         price, hold_micros, recording_key, created_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($14::timestamptz, $12::timestamptz))
      )
-     insert into open_transcriptions (task_id, day, account_id, accepted_at, not_before, deadline_at, last_activity_at)
-     values ($2, $1, $3, $12, $12, $13, $12)`,
+     insert into open_transcriptions (task_id, day, account_id, accepted_at, not_before, deadline_at)
+     values ($2, $1, $3, $12, $12, $13)`,
     [
       task.day,
       task.id,

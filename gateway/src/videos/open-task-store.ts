@@ -1,4 +1,5 @@
 /** Tasks that have not ended: their stage, their current run, and the outcome of their job. */
+import type { Run } from '../platform/engine/run-key.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Decision } from '../routing/route.ts'
 import type { Outcome } from './task.ts'
@@ -53,29 +54,34 @@ const openTaskOf = ({ outcomeUnknownAgeMs, outcomeAgeMs, remainingMs, ...row }: 
   }
 }
 
+// An engine that was restored from a copy may wait for an outcome that it has been told before.
+export const notifyStoringMs = 15_000
+
 /**
- * Begins a step of a run: stores the awakeable and a heartbeat. Returns undefined if the task has ended or a newer run
- * has replaced this one; the step then has nothing to do.
+ * Begins a step of a run: records where its outcome is to be sent, or that its result is being stored. Returns undefined
+ * if the task has ended or a newer run has replaced this one; the step then has nothing to do.
  */
-export const touchRun = async (
+export const beginStep = async (
   database: Database,
-  taskId: string,
-  run: number,
-  changes: {
-    awakeable?: string
-    stage?: 'storing'
-    /** For how long the run is silent from now on, without being stalled. */
-    idleMs?: number
-  } = {},
+  { taskId, run }: Run,
+  { awakeable, stage }: { awakeable: string; stage?: never } | { stage: 'storing'; awakeable?: never },
 ): Promise<OpenTask | undefined> => {
   const { rows } = await database.query<OpenRow & Record<string, unknown>>(
-    `update open_tasks
-        set last_activity_at = now() + make_interval(secs => $5 / 1000.0), awakeable = coalesce($3, awakeable),
-            stage = coalesce($4, stage)
+    `update open_tasks set awakeable = coalesce($3, awakeable), stage = coalesce($4, stage),
+            next_poll_at = case when $4 = 'storing' then now() + make_interval(secs => $5 / 1000.0) else next_poll_at end
       where task_id = $1 and run = $2 returning ${openColumns}`,
-    [taskId, run, changes.awakeable ?? null, changes.stage ?? null, changes.idleMs ?? 0],
+    [taskId, run, awakeable ?? null, stage ?? null, notifyStoringMs],
   )
   return rows[0] === undefined ? undefined : openTaskOf(rows[0])
+}
+
+/** Whether the task is open and no newer run has replaced this one. */
+export const isCurrentRun = async (database: Database, { taskId, run }: Run): Promise<boolean> => {
+  const { rowCount } = await database.query(`select from open_tasks where task_id = $1 and run = $2`, [
+    taskId,
+    run,
+  ])
+  return rowCount === 1
 }
 
 /** The job recorded for a task; undefined if there is none or the task has ended. */
@@ -103,7 +109,7 @@ export const findRunningJob = async (
 /** Records the outcome of a job. The first outcome wins. */
 export const recordOutcome = async (database: Database, taskId: string, outcome: Outcome): Promise<void> => {
   await database.query(
-    `update open_tasks set outcome = coalesce(outcome, $2), outcome_at = coalesce(outcome_at, now()), last_activity_at = now()
+    `update open_tasks set outcome = coalesce(outcome, $2), outcome_at = coalesce(outcome_at, now())
       where task_id = $1`,
     [taskId, JSON.stringify(outcome)],
   )

@@ -41,10 +41,10 @@ export const insertTasks = async (
        insert into task_events (day, task_id, id, kind) select day, id, 1, 'accepted' from given
      )
      insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, model, source_task_id, decision,
-                             accepted_at, not_before, deadline_at, last_activity_at)
+                             accepted_at, not_before, deadline_at)
      select id, day, "accountId", "keyId", ("order" ->> 'seconds')::integer, provider, shard, model,
             "order" -> 'remixOf' ->> 'taskId', decision, clock_timestamp(), now(),
-            now() + make_interval(secs => "deadlineMs" / 1000.0), now() from given`,
+            now() + make_interval(secs => "deadlineMs" / 1000.0) from given`,
     [JSON.stringify(tasks), createdAt ?? null],
   )
 }
@@ -210,7 +210,8 @@ export const findProviderJob = async (
 /**
  * Ends a task: sets its status by compare-and-set, adds the event and deletes the open row. Returns the task to the
  * caller that ended it, and undefined to later callers. A task whose provider has completed the video can no longer be
- * cancelled; the statement checks this under the lock of the open row.
+ * cancelled; the statement checks this under the lock of the open row. A task cannot be completed with a file that is not in
+ * the record: the database may have been restored from a backup after the run stored it, and then a new run stores it again.
  */
 export const finishTask = async (
   database: Database,
@@ -224,6 +225,7 @@ export const finishTask = async (
     `with closed as (
        delete from open_tasks
         where task_id = $2 and not ($7 and coalesce(outcome ->> 'kind' = 'done', false))
+          and ($4::uuid is null or exists (select from media where id = $4))
        returning upstream, awakeable
      ), moved as (
        update video_tasks
@@ -234,6 +236,7 @@ export const finishTask = async (
               upstream = (select upstream from closed)
         where day = $1 and id = $2 and state in ('pending', 'processing')
           and (not $7 or exists (select from closed))
+          and ($4::uuid is null or exists (select from media where id = $4))
         returning day, id, account_id, key_id, wallet, hold_micros, family, provider, upstream, progress, last_event
      ), event as (
        insert into task_events (day, task_id, id, kind, data)

@@ -3,48 +3,32 @@ import { startBillingLoop } from '../billing/billing-loop.ts'
 import { createMeter } from '../billing/metering/meter.ts'
 import { deleteCharactersOfTask, portraitsOf } from '../characters/character-store.ts'
 import type { Config } from '../config.ts'
-import { superviseEngine, type SupervisedLoop } from '../platform/engine/engine-supervisor.ts'
 import { serveDurable } from '../platform/engine/restate.ts'
+import { superviseEngine } from '../platform/engine/supervise-engine.ts'
 import type { Log } from '../platform/log.ts'
 import { withLongStatements } from '../platform/long-statements.ts'
 import { ensurePartitions } from '../platform/migrate.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { deleteRemovedProviders } from '../provider-config/provider-config-store.ts'
-import type { Providers } from '../providers/port/provider.ts'
 import { mediaDaysOf } from '../retention/account-term-store.ts'
 import { startRetentionLoop } from '../retention/retention-loop.ts'
 import { createProbeVideo } from '../storage/probe-video.ts'
-import {
-  dispatchRecordings,
-  dispatchRecordingsLoop,
-} from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
+import { dispatchRecordingsLoop } from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
 import { transcribeRecording } from '../transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
-import { markAllStalled as markAllTranscriptionsStalled } from '../transcription-tasks/open-transcription-store.ts'
 import { createCutSegment } from '../transcription-tasks/segments/cut-segment.ts'
 import { createReadLevels } from '../transcription-tasks/segments/read-levels.ts'
 import { discardJob } from '../videos/lifecycle/discard-job.ts'
 import { createDownloadPermits } from '../videos/lifecycle/download-permits.ts'
 import { generateVideo, type GenerateDependencies } from '../videos/lifecycle/generate-video.workflow.ts'
 import { createJobDurations } from '../videos/polling/job-durations.ts'
-import { pollJobs, pollJobsName } from '../videos/polling/poll-jobs.workflow.ts'
-import { dispatchVideos, dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
-import { markAllStalled } from '../videos/queue/stalled-task-store.ts'
-import { shardKey } from '../videos/shard.ts'
+import { pollJobs } from '../videos/polling/poll-jobs.workflow.ts'
+import { dispatchVideos } from '../videos/queue/dispatch-videos.workflow.ts'
 import { createWebhookUrls } from '../webhooks/inbound/webhook-url.ts'
 import { connect, dayMs, loadInstanceSettings, queueLimitsOf, retentionDaysOf } from './connect.ts'
+import { engineWork } from './engine.ts'
 
 const minuteMs = 60_000
 const downloadRateWindowMs = 30_000
-
-/** One dispatcher per provider, and one poller per shard of a provider. */
-const videoLoops = (providers: Providers): SupervisedLoop[] =>
-  providers.known().flatMap(({ name, shards }) => [
-    { loop: dispatchVideosName, key: name },
-    ...Array.from({ length: shards }, (_, shard) => ({
-      loop: pollJobsName,
-      key: shardKey(name, shard),
-    })),
-  ])
 
 /** Starts the jobs that depend on time alone. Each also runs once at the start. */
 const startMaintenance = async (postgres: Postgres, log: Log) => {
@@ -134,7 +118,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     [
       generateVideo(steps, suspendAfterMs),
       dispatchVideos(
-        { postgres, providers, router, catalog, engine, queueLimits: queueLimitsOf(settings), log },
+        { postgres, providers, router, catalog, engine, queueLimits: queueLimitsOf(settings) },
         suspendAfterMs,
       ),
       pollJobs(
@@ -142,7 +126,7 @@ export const wireWorker = async (config: Config, log: Log) => {
         suspendAfterMs,
       ),
       transcribeRecording(recordings, suspendAfterMs),
-      dispatchRecordingsLoop({ postgres, mediaStore, engine, log }, suspendAfterMs),
+      dispatchRecordingsLoop({ postgres, mediaStore, log }, suspendAfterMs),
     ],
     {
       host: config.WORKER_HOST,
@@ -155,9 +139,7 @@ export const wireWorker = async (config: Config, log: Log) => {
   const supervisor = await superviseEngine({
     postgres,
     engine,
-    loops: () => [...videoLoops(providers), dispatchRecordings],
-    markAllStalled: async () =>
-      (await markAllStalled(maintained)) + (await markAllTranscriptionsStalled(maintained)),
+    ...engineWork(providers, maintained),
     workerUrl: config.workerUrl,
     log,
   })

@@ -92,18 +92,29 @@ export const watchUsage = async (
   return most
 }
 
+const readProcessorTimes = () => {
+  const [, ...times] = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? '').split(/\s+/)
+  const all = times.slice(0, 8).map(Number)
+  const total = all.reduce((sum, time) => sum + time, 0)
+  // The fourth and the fifth value are idle time and time of waiting for a disk, the eighth is what the host withheld.
+  return { total, idle: (all[3] ?? 0) + (all[4] ?? 0), withheld: all[7] ?? 0 }
+}
+
 /** Returns a function that gives the share of CPU time used on this machine since now. */
 export const startBusyShare = (): (() => number) => {
-  const read = () => {
-    const [, ...times] = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? '').split(/\s+/)
-    const all = times.slice(0, 8).map(Number)
-    const total = all.reduce((sum, time) => sum + time, 0)
-    // The fourth and the fifth value are idle time and time of waiting for a disk.
-    return { total, idle: (all[3] ?? 0) + (all[4] ?? 0) }
-  }
-  const before = read()
+  const before = readProcessorTimes()
   return () => {
-    const after = read()
+    const after = readProcessorTimes()
     return 1 - (after.idle - before.idle) / Math.max(1, after.total - before.total)
+  }
+}
+
+/** Returns a function that gives the share of the CPU time requested since now that the host of this machine withheld. */
+export const startWithheldShare = (): (() => number) => {
+  const before = readProcessorTimes()
+  return () => {
+    const after = readProcessorTimes()
+    const wanted = after.total - before.total - (after.idle - before.idle)
+    return Math.min(0.9, (after.withheld - before.withheld) / Math.max(1, wanted))
   }
 }

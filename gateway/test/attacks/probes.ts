@@ -50,12 +50,12 @@ const timeLimitMs = 10_000
 const underWayMax = 100
 
 /**
- * The 99th percentile by rank, but never the maximum, which with few samples would be a single hiccup of a busy
- * machine. The same statistic is used before and during an attack.
+ * A percentile by rank, but never the maximum, which with few samples would be a single hiccup of a busy machine. The
+ * same statistic is used before and during an attack.
  */
-export const p99Of = (timesMs: number[]): number => {
+export const percentileOf = (timesMs: number[], share: number): number => {
   const sorted = timesMs.toSorted((a, b) => a - b)
-  const rank = Math.min(Math.ceil(sorted.length * 0.99), sorted.length - 1)
+  const rank = Math.min(Math.ceil(sorted.length * share), sorted.length - 1)
   return sorted[Math.max(0, rank - 1)] ?? 0
 }
 

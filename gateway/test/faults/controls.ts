@@ -99,6 +99,22 @@ const submits: Control[] = [
   },
 ]
 
+const engine: Control[] = [
+  {
+    name: 'no comparison',
+    fault: 'kill waiting',
+    without: {
+      mutation: {
+        file: 'platform/engine/supervise-engine.ts',
+        find: `if (!(await claimJob(postgres, 'engine', 'check', intervalMs * 0.8))) return`,
+        replace: 'if (intervalMs > 0) return',
+      },
+    },
+    expected: 'stuck',
+    stuckAfterMs: 60_000,
+  },
+]
+
 const downloads: Control[] = [
   {
     name: 'no minimum download rate',
@@ -130,4 +146,4 @@ const overload: Control[] = [
   },
 ]
 
-export const controls: Control[] = [...database, ...submits, ...downloads, ...overload]
+export const controls: Control[] = [...database, ...submits, ...engine, ...downloads, ...overload]

@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { inject } from 'vitest'
+
 import type { Environment } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { migrate } from '../../src/platform/migrate.ts'
@@ -22,10 +24,13 @@ import { createRedisPart, type RedisPart } from './redis-part.ts'
 import { startRestatePart, type RestatePart } from './restate-part.ts'
 import { createVendorPart, type VendorPart } from './vendor-part.ts'
 
-/** How a stack differs from the usual one, for a control. */
+/** How a stack differs from the usual one, for a control or a benchmark. */
 export interface StackChanges {
   environment?: Environment
   mutation?: Mutation
+  postgresSettings?: string[]
+  /** Starts one API and one worker. */
+  isSmall?: boolean
 }
 
 export interface FaultStack extends AsyncDisposable {
@@ -54,7 +59,7 @@ export const vendorNames = Object.keys(modelOf) as VendorName[]
 
 const apiKey = 'vendor-key-of-tests'
 const jobMs = 500
-const program = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.url))
+const source = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.url))
 
 const providersOf = (vendors: Record<VendorName, VendorPart>) => {
   const common = {
@@ -74,6 +79,8 @@ const providersOf = (vendors: Record<VendorName, VendorPart>) => {
 export const startFaultStack = async ({
   environment: given,
   mutation,
+  postgresSettings,
+  isSmall = false,
 }: StackChanges = {}): Promise<FaultStack> => {
   await using started = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'kinora-faults-'))
@@ -101,7 +108,7 @@ export const startFaultStack = async ({
   await writeFile(providersFile, JSON.stringify(providersOf(vendors)))
 
   const startPostgres = async () => {
-    const postgres = await createPostgresCluster(directory, ports.postgres, logDirectory)
+    const postgres = await createPostgresCluster(directory, ports.postgres, logDirectory, postgresSettings)
     // An immediate shutdown, because nothing of the cluster is needed any more.
     started.defer(() => postgres.kill('SIGQUIT'))
     return postgres
@@ -130,6 +137,7 @@ export const startFaultStack = async ({
   await withDatabase(migrate)
 
   const { execArguments, environment: ofMutation } = runWith(mutation)
+  const program = mutation === undefined ? inject('command') : source
   const environment: Environment = {
     PATH: process.env['PATH'],
     ...testEnvironment(postgres.url, directory),
@@ -169,10 +177,11 @@ export const startFaultStack = async ({
     createRole('api-1', 'api', { PORT: String(ports.api1) }),
   ] as const
   const workers = [createRole('worker-0', 'worker'), createRole('worker-1', 'worker')] as const
-  await Promise.all([...apis, ...workers].map(start))
+  const roles = isSmall ? [apis[0], workers[0]] : [...apis, ...workers]
+  await Promise.all(roles.map(start))
   const logOf = (name: string) => readFile(join(logDirectory, `${name}.log`), 'utf8')
   if (mutation !== undefined) {
-    const logs = await Promise.all([...apis, ...workers].map(({ name }) => logOf(name)))
+    const logs = await Promise.all(roles.map(({ name }) => logOf(name)))
     // A control whose mutation is not loaded would show nothing.
     if (!logs.some((log) => log.includes(mutationNotice)))
       throw new Error('no role has loaded the mutated file')

@@ -1,5 +1,6 @@
 import { clockFaults } from './clock-fault.ts'
 import { databaseFaults } from './database-faults.ts'
+import { engineFaults } from './engine-faults.ts'
 import { overloadFaults } from './overload-fault.ts'
 import { processFaults } from './process-faults.ts'
 import type { Fault } from './run-fault.ts'
@@ -8,6 +9,7 @@ import { vendorFaults } from './vendor-faults.ts'
 const table = {
   ...processFaults,
   ...databaseFaults,
+  ...engineFaults,
   ...vendorFaults,
   ...clockFaults,
   ...overloadFaults,

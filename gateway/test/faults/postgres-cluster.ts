@@ -16,6 +16,8 @@ export interface PostgresCluster extends Part {
   children: () => Promise<number[]>
   /** Opens a connection that counts as the test's own. */
   connect: () => Promise<pg.Client>
+  /** Shuts it down, does something with its data, and starts it again. */
+  whileStopped: (work: (dataDirectory: string) => Promise<void>) => Promise<void>
   /** Runs a query on a connection of its own. */
   query: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>
 }
@@ -45,6 +47,7 @@ export const createPostgresCluster = async (
   directory: string,
   port: number,
   logDirectory: string,
+  moreSettings: string[] = [],
 ): Promise<PostgresCluster> => {
   const { cluster, native, owner } = await preparePlace(join(directory, 'postgres'))
   const environment = { ...plainEnvironment(process.env), LC_ALL: 'C' }
@@ -91,7 +94,7 @@ export const createPostgresCluster = async (
     name: 'postgres',
     line: [
       join(native, 'bin/postgres'),
-      ...['-D', cluster, ...settings(port).flatMap((setting) => ['-c', setting])],
+      ...['-D', cluster, ...[...settings(port), ...moreSettings].flatMap((setting) => ['-c', setting])],
     ],
     environment,
     logDirectory,
@@ -119,6 +122,12 @@ export const createPostgresCluster = async (
     children,
     connect: () => connectTo('kinora'),
     query: (text, values) => queryIn('kinora', text, values),
+    whileStopped: async (work) => {
+      // A fast shutdown.
+      await part.kill('SIGINT')
+      await work(cluster)
+      await part.start()
+    },
     kill: async (signal = 'SIGKILL') => {
       const backends = signal === 'SIGKILL' ? await children() : []
       await part.kill(signal)

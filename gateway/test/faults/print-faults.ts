@@ -18,11 +18,7 @@ export default class PrintFaults implements Reporter {
   onTestCaseResult(test: TestCase): void {
     const { state, errors = [] } = test.result()
     const { fault } = test.meta()
-    if (state === 'skipped' && fault === undefined) {
-      const { note } = test.result() as { note?: string }
-      if (note !== undefined) out(`${test.name}: skipped, ${note}`)
-      return
-    }
+    if (state === 'skipped') return
     const suite = test.parent.type === 'suite' ? test.parent.name : ''
     if (suite !== this.#suite) out(`${suite}:`)
     this.#suite = suite

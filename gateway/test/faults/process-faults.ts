@@ -1,12 +1,18 @@
 /** Processes that are killed or stop for a while. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { pauseWorkerInClaim } from './claim-race.ts'
+import { completionsPerSecond } from './completions.ts'
 import type { FaultStack } from './fault-stack.ts'
 import type { Part } from './part.ts'
 import type { Fault } from './run-fault.ts'
 import { killRestateAtSubmit, pauseWorkerAtSubmit } from './submit-races.ts'
 
 const downMs = 1_000
+const beforeMs = 10_000
+/** After this time another worker has to carry on with the work of one that does not respond. */
+const takenOverMs = 15_000
+const measuredMs = 45_000
 
 /** Kills the processes at the same moment and starts them again a little later. */
 const killed = (
@@ -48,7 +54,19 @@ export const processFaults = {
     },
   },
   'pause api': paused(({ apis }) => apis[0], 15_000),
-  'pause worker': paused((stack) => stack.busiestWorker(), 60_000),
+  'pause worker': {
+    run: async (scene) => {
+      await sleep(beforeMs)
+      const before = await completionsPerSecond(scene, beforeMs)
+      const worker = await scene.stack.busiestWorker()
+      worker.pause()
+      await sleep(takenOverMs + measuredMs)
+      const during = await completionsPerSecond(scene, measuredMs)
+      worker.resume()
+      scene.report('completions by the other worker', during / before, 0.5)
+    },
+  },
   'kill restate at a submit': { run: killRestateAtSubmit },
   'pause worker at a submit': { run: pauseWorkerAtSubmit },
+  'pause worker in a claim': { recoveredWithinMs: 30_000, run: pauseWorkerInClaim },
 } satisfies Record<string, Fault>

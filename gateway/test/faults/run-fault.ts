@@ -9,8 +9,8 @@ import { until } from './part.ts'
 export interface FaultScene {
   stack: FaultStack
   client: Client
-  /** Records a share that must be at least 0.8, such as the completions of another provider during the fault. */
-  report: (name: string, share: number) => void
+  /** Records a share that must be at least 0.8 or as given, such as the completions of another provider meanwhile. */
+  report: (name: string, share: number, shareMin?: number) => void
   /** Waits, and reports how many of the creates offered in the second half of that time are confirmed in it. */
   reportCreates: (duringMs: number) => Promise<void>
 }
@@ -22,6 +22,10 @@ export interface Fault {
   isQuick?: true
   /** Tasks may fail, because a vendor forgets its jobs. */
   mayFail?: true
+  /** The vendors whose tasks are created, if not all. */
+  vendors?: VendorName[]
+  /** The tasks of the fault must have ended so soon after it. */
+  recoveredWithinMs?: number
 }
 
 export interface FaultResult {
@@ -40,7 +44,7 @@ export interface RunOptions {
   stuckAfterMs: number
 }
 
-const shareMin = 0.8
+const usualShareMin = 0.8
 const names: Record<keyof Damage, string> = {
   lost: 'lost',
   doubleCharged: 'double-charged',
@@ -72,19 +76,20 @@ const seconds = (ms: number) => (ms / 1_000).toFixed(1)
 
 export const runFault = async (
   stack: FaultStack,
-  { run, mayFail }: Fault,
+  { run, mayFail, vendors, recoveredWithinMs = Infinity }: Fault,
   { stuckAfterMs, completedBefore, ...load }: RunOptions,
 ): Promise<FaultResult> => {
   const crashesBefore = stack.crashes.length
-  const client = await startClient(stack, load)
-  const shares: { name: string; share: number }[] = []
+  const client = await startClient(stack, { ...load, ...(vendors !== undefined && { vendors }) })
+  const shares: { name: string; share: number; shareMin: number }[] = []
   let recoveryMs: number | undefined
   try {
     await until(
       'the first tasks are completed',
       async () => (await countCompleted(stack, client)) >= completedBefore,
     )
-    const report = (name: string, share: number) => shares.push({ name, share })
+    const report = (name: string, share: number, shareMin = usualShareMin) =>
+      shares.push({ name, share, shareMin })
     const reportCreates = async (duringMs: number) => {
       await sleep(duringMs / 2)
       const sinceMs = Date.now()
@@ -116,10 +121,11 @@ export const runFault = async (
   }
   const crashes = stack.crashes.slice(crashesBefore)
   const { damage, tasks, examples } = await judge(stack, client, crashes, mayFail === true)
-  const low = shares.filter(({ share }) => share < shareMin)
+  const low = shares.filter(({ share, shareMin }) => share < shareMin)
   const problems = [
     ...Object.entries(damage).flatMap(([name, count]) => (count > 0 ? names[name as keyof Damage] : [])),
     ...low.map(({ name }) => name),
+    ...((recoveryMs ?? Infinity) > recoveredWithinMs ? ['recovery'] : []),
   ]
   const figures = [
     `${tasks} tasks`,

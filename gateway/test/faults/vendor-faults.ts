@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { noFaults, type VendorFaults } from '../../../dev/vendor/control.ts'
-import type { FaultStack, VendorName } from './fault-stack.ts'
-import type { Fault, FaultScene } from './run-fault.ts'
+import { completionsPerSecond } from './completions.ts'
+import type { FaultStack } from './fault-stack.ts'
+import type { Fault } from './run-fault.ts'
 
 const spellMs = 6_000
 const spells: Partial<VendorFaults>[] = [
@@ -23,28 +24,17 @@ const downloadsAtOnce = 80
 const setAll = ({ vendors }: FaultStack, faults: Partial<VendorFaults>) =>
   Promise.all(Object.values(vendors).map((vendor) => vendor.set({ ...noFaults, ...faults })))
 
-/** The completions of a vendor's tasks per second, over the time before now. */
-const completionsPerSecond = async ({ stack, client }: FaultScene, vendor: VendorName, overMs: number) => {
-  const [row] = await stack.postgres.query<{ count: number }>(
-    `select count(*)::int as count from video_tasks
-      where provider = $1 and account_id = any($2) and state = 'completed'
-        and finished_at > now() - make_interval(secs => $3)`,
-    [vendor, client.accountIds, overMs / 1_000],
-  )
-  return (row?.count ?? 0) / (overMs / 1_000)
-}
-
 const trickle =
   (beforeMs: number, untilFullMs: number, measuredMs: number): Fault['run'] =>
   async (scene) => {
     const { client, stack } = scene
     const { vendors } = stack
     await sleep(beforeMs)
-    const before = await completionsPerSecond(scene, 'repeatable', beforeMs)
+    const before = await completionsPerSecond(scene, beforeMs, 'repeatable')
     await vendors.findable.set({ fault: 'drip@downloadxall' })
     client.burst(downloadsAtOnce, 'findable')
     await sleep(untilFullMs + measuredMs)
-    const during = await completionsPerSecond(scene, 'repeatable', measuredMs)
+    const during = await completionsPerSecond(scene, measuredMs, 'repeatable')
     await vendors.findable.set(noFaults)
     scene.report('completions of the other provider', during / before)
   }

@@ -12,7 +12,7 @@ import { askJson } from '../kit/answers.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
 import { startStack, type Stack } from '../kit/stack.ts'
 
-const floodCreates = Number(process.env['FLOOD_CREATES'] ?? 1_000)
+const floodCreates = Number(process.env['FLOOD_CREATES'] ?? 400)
 const smallCreates = Number(process.env['SMALL_CREATES'] ?? 12)
 const vendorDurationMs = 40
 const withinMs = 1_800_000

@@ -13,9 +13,12 @@ import { askJson } from '../kit/answers.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
+import { isLongForm } from '../kit/long-form.ts'
 import { reservePorts } from '../kit/reserve-ports.ts'
 import { roleProcess } from '../kit/role-process.ts'
 import { startGateway, testEnvironment } from '../kit/start-gateway.ts'
+
+const lostResponses = isLongForm ? 1_000 : 150
 
 const order = { model: 'vidB-2', seconds: '4', size: '1280x720' } as const
 
@@ -73,7 +76,7 @@ const ledgerOf = async ({ postgres }: TestDatabase) => {
   return { counts: rows[0], audit: await brokenInvariants(postgres) }
 }
 
-test('after a thousand lost responses and retries of the client library there are exactly a thousand tasks', async () => {
+test(`after ${lostResponses} lost responses and retries of the client library there are exactly as many tasks`, async () => {
   await using gateway = await startGateway()
   const accountId = await createAccount(gateway.database.postgres, { balance: 1_000_000 })
   const { text } = await createKey(gateway.database.postgres, accountId)
@@ -83,20 +86,27 @@ test('after a thousand lost responses and retries of the client library there ar
   const limited = pLimit(150)
   // Every prompt is ordered twice on purpose; both orders must be created.
   const videos = await Promise.all(
-    Array.from({ length: 1_000 }, (_, index) =>
-      limited(() => client.videos.create({ ...order, prompt: `Whale number ${index % 500}` })),
+    Array.from({ length: lostResponses }, (_, index) =>
+      limited(() =>
+        client.videos.create({ ...order, prompt: `Whale number ${index % (lostResponses / 2)}` }),
+      ),
     ),
   )
-  expect(proxy.lost()).toBe(1_000)
-  expect(new Set(videos.map(({ id }) => id)).size).toBe(1_000)
+  expect(proxy.lost()).toBe(lostResponses)
+  expect(new Set(videos.map(({ id }) => id)).size).toBe(lostResponses)
   const { counts, audit } = await ledgerOf(gateway.database)
-  expect(counts).toMatchObject({ tasks: 1_000, open: 1_000, holds: 1_000, held: counts?.['wanted'] })
+  expect(counts).toMatchObject({
+    ...{ tasks: lostResponses, open: lostResponses, holds: lostResponses },
+    held: counts?.['wanted'],
+  })
   expect(audit).toEqual([])
   const { rows } = await gateway.database.postgres.query<{ id: string; prompt: string }>(
     `select id, video_order ->> 'prompt' as prompt from video_tasks`,
   )
   const promptOf = new Map(rows.map(({ id, prompt }) => [id, prompt]))
-  videos.forEach(({ id }, index) => expect(promptOf.get(id)).toBe(`Whale number ${index % 500}`))
+  videos.forEach(({ id }, index) =>
+    expect(promptOf.get(id)).toBe(`Whale number ${index % (lostResponses / 2)}`),
+  )
 })
 
 /** A proxy of the database that withholds the confirmation of commits on demand. */

@@ -7,17 +7,18 @@ import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 
 import { ask, askJson, form, pixelBytes, type Answer } from '../kit/answers.ts'
+import { isLongForm } from '../kit/long-form.ts'
 import { peakDuring, residentMib } from '../kit/resident-memory.ts'
 import { manyUploads, startStack } from '../kit/stack.ts'
 
 const mebibyte = 1_048_576
-const concurrency = 50
+const concurrency = isLongForm ? 50 : 20
 const growthMibMax = 150
 
 /** The first bytes of an image, padded to the maximum size. */
 const image = Buffer.concat([pixelBytes, randomBytes(20 * mebibyte - pixelBytes.length)])
 
-test('fifty concurrent requests with images of 20 MB, by form and by URL, need at most 150 MiB', async () => {
+test(`${concurrency} concurrent requests with images of 20 MB, by form and by URL, need at most 150 MiB`, async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-length': String(image.length) })
     Readable.from(

@@ -1,15 +1,14 @@
 /** Long recordings that resemble speech, and a transcriber that runs the worker's steps without an engine. */
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 
+import type { Run } from '../../src/platform/engine/run-key.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
+import { carriedTranscriptions } from '../../src/transcription-tasks/lifecycle/carried-transcription-store.ts'
 import { settleTranscription } from '../../src/transcription-tasks/lifecycle/settle-transcription.ts'
 import type { RecordingDependencies } from '../../src/transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
-import {
-  restartStalled,
-  claimAccepted,
-  type Start,
-} from '../../src/transcription-tasks/open-transcription-store.ts'
+import { claimAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
 import { createCutSegment } from '../../src/transcription-tasks/segments/cut-segment.ts'
 import { planSegments } from '../../src/transcription-tasks/segments/plan-segments.ts'
 import { createReadLevels } from '../../src/transcription-tasks/segments/read-levels.ts'
@@ -44,6 +43,8 @@ export const spoken = (seconds: number, pauses: Pause[] = []): Buffer => {
 export interface Transcriber {
   /** Claims all due tasks, as the dispatcher does, runs each as far as possible, and returns their number. */
   work: () => Promise<number>
+  /** Runs all started tasks again, as if the engine had lost them. */
+  restart: () => Promise<number>
   dependencies: RecordingDependencies
 }
 
@@ -62,17 +63,24 @@ export const createTranscriber = async ({
     log: createLog({ level: 'silent' }, 'test'),
     wakeDispatcher: () => undefined,
   }
-  const execute = async ({ taskId, run }: Start) => {
+  const execute = async ({ taskId, run }: Run) => {
     let result = await planSegments(dependencies, taskId, run)
     while (result.kind === 'repeat') result = await planSegments(dependencies, taskId, run)
     while (result.kind === 'done' || result.kind === 'repeat')
       result = await transcribeSegments(dependencies, taskId, run)
     if (result.kind !== 'stop') await settleTranscription(dependencies, taskId, result)
   }
+  const carried = carriedTranscriptions(postgres)
   return {
     dependencies,
+    restart: async () => {
+      const renewed = await carried.renew(await carried.readRuns())
+      await Promise.all(renewed.map(execute))
+      return renewed.length
+    },
     work: async () => {
-      const starts = [...(await restartStalled(postgres, 100)), ...(await claimAccepted(postgres, 16))]
+      const overdue = await carried.renew(await carried.findOverdue())
+      const starts = [...overdue, ...(await claimAccepted(postgres, 16, randomUUID()))]
       await Promise.all(starts.map(execute))
       return starts.length
     },

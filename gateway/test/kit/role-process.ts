@@ -2,11 +2,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+
+import { inject } from 'vitest'
 
 import type { Environment } from '../../src/config.ts'
-
-const program = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.url))
 
 export interface RoleProcess {
   start: () => Promise<void>
@@ -35,7 +34,7 @@ export const roleProcess = (
   return {
     start: async () => {
       const output = openSync(logFile, 'a')
-      const started = spawn(process.execPath, [program, role], {
+      const started = spawn(process.execPath, [inject('command'), role], {
         env: { PATH: process.env['PATH'], ...environment },
         stdio: ['ignore', output, output, 'ipc'],
       })

@@ -193,6 +193,18 @@ describe('connections', () => {
     for (const socket of sockets) socket.destroy()
   })
 
+  test('that are reset before they are served do no harm', async () => {
+    const sockets = await Promise.all(Array.from({ length: 200 }, () => open(gateway.url, '127.0.0.4')))
+    for (const socket of sockets) socket.resetAndDestroy()
+    await turns(gateway.url)
+    expect(await statusFrom(gateway.url, '127.0.0.4')).toBe('200')
+  })
+
+  test('without a request are closed without a text, which would be taken for the response to the first one', async () => {
+    const socket = await open(gateway.url)
+    expect((await readBytes(socket, Infinity)).toString()).toBe('')
+  })
+
   test('are not limited without admission control, nor are the requests on them', async () => {
     await using unbounded = await withLimits({ ADMISSION_CONTROL: 'false', LIMIT_CONNECTIONS: '4' })
     const sockets = await held(unbounded.url, 6, '127.0.0.2')

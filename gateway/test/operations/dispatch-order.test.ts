@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto'
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
+import { runKey, type Run } from '../../src/platform/engine/run-key.ts'
 import { returnToQueue } from '../../src/videos/lifecycle/submit-store.ts'
-import { restartStalled } from '../../src/videos/queue/stalled-task-store.ts'
+import { carriedVideos } from '../../src/videos/queue/carried-task-store.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
-import { dispatchTick, tickOf } from '../kit/queue.ts'
+import { dispatchTick, repeatableTick, tickOf } from '../kit/queue.ts'
 
 let database: TestDatabase
 const [many, few, late] = [randomUUID(), randomUUID(), randomUUID()]
@@ -45,9 +46,9 @@ const enqueue = async (
   batches += 1
   await database.postgres.query(
     `insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, model, shard, accepted_at,
-                             not_before, deadline_at, last_activity_at)
+                             not_before, deadline_at)
      select $1 || '/' || $5 || '/' || $8 || '/' || n, current_date, $1::uuid, $5::uuid, $7, $6, $9, 0, at, at,
-            now() + make_interval(secs => $4), at
+            now() + make_interval(secs => $4)
        from (select n, now() - make_interval(secs => $3 - n / 1000.0) as at from generate_series(0, $2 - 1) as n) tasks`,
     [account, count, secondsAgo, deadlineSeconds, key, provider, seconds, batches, model],
   )
@@ -170,7 +171,8 @@ describe('order', () => {
 
   test('a waiting task past its deadline starts without a slot, so that it can end', async () => {
     await enqueue(many, 1, { deadlineSeconds: -20 })
-    expect((await restartStalled(database.postgres, 'vendor', 10, 60_000)).length).toBe(1)
+    const { findOverdue, renew } = carriedVideos(database.postgres)
+    expect(await renew(await findOverdue())).toHaveLength(1)
   })
 
   test('a tick reads the same number of rows whatever the length of the queue', async () => {
@@ -196,6 +198,52 @@ describe('order', () => {
     }
     const [short, long] = [await readBy(50), await readBy(10_000)]
     expect(long).toBe(short)
+  })
+})
+
+describe('repeated ticks', () => {
+  const tick = (tickId: string, slots = 4) =>
+    database.postgres.transaction((connection) => repeatableTick(connection, slots, tickId))
+  const keysOf = (runs: Run[]) => runs.map(runKey).toSorted()
+
+  test('a tick that is executed again returns what it has claimed, and claims nothing more', async () => {
+    await enqueue(many, 10)
+    const tickId = randomUUID()
+    const first = await tick(tickId)
+    expect(first).toHaveLength(4)
+    expect(keysOf(await tick(tickId, 10))).toEqual(keysOf(first))
+    expect(await tick(randomUUID(), 10)).toHaveLength(6)
+  })
+
+  test('a worker that was frozen in a claim, and commits after another has executed its tick, claims nothing', async () => {
+    await enqueue(many, 10)
+    const tickId = randomUUID()
+    const begun = Promise.withResolvers<void>()
+    const resumed = Promise.withResolvers<void>()
+    const frozen = database.postgres.transaction(async (connection) => {
+      await connection.query('select 1')
+      begun.resolve()
+      await resumed.promise
+      return repeatableTick(connection, 10, tickId)
+    })
+    await begun.promise
+    const elsewhere = await tick(tickId)
+    resumed.resolve()
+    expect(keysOf(await frozen)).toEqual(keysOf(elsewhere))
+    expect(elsewhere).toHaveLength(4)
+  })
+
+  test('a tick that waits for its first execution claims only if that was rolled back', async () => {
+    await enqueue(many, 10)
+    const [committed, rolledBack] = [randomUUID(), randomUUID()]
+    const both = await Promise.all([tick(committed), tick(committed)])
+    expect(keysOf(both[0])).toEqual(keysOf(both[1]))
+    const abandoned = database.postgres.transaction(async (connection) => {
+      await repeatableTick(connection, 10, rolledBack)
+      throw new Error('rolled back')
+    })
+    await expect(abandoned).rejects.toThrow('rolled back')
+    expect(await tick(rolledBack, 10)).toHaveLength(6)
   })
 })
 

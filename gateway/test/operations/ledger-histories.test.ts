@@ -23,6 +23,7 @@ import { createCatalog } from '../../src/models/catalog.ts'
 import { createLog, type Log } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
+import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
 import { createAdmitVideo, type AdmitVideo } from '../../src/videos/queue/admit-video.ts'
 import { queueDefaults } from '../../src/videos/queue/queue-limits.ts'
 import { finishTask } from '../../src/videos/task-store.ts'
@@ -33,7 +34,7 @@ import { vendorKey } from '../kit/vendor-gateway.ts'
 import { vendorRouter } from '../kit/vendor-providers.ts'
 
 const seed = Number(process.env['LEDGER_SEED'] ?? Math.floor(Math.random() * 1_000_000_000))
-const count = Number(process.env['LEDGER_HISTORIES'] ?? 3_000)
+const count = Number(process.env['LEDGER_HISTORIES'] ?? 1_000)
 const rounds = 5
 const lanes = 3
 const together = 100
@@ -327,6 +328,9 @@ const delivered = async (lane: Lane, work: (postgres: Postgres) => Promise<void>
   }
 }
 
+/** The file of every completed task. */
+const video = uuidV7()
+
 const endTasks = async (lane: Lane, histories: History[]) => {
   for (const some of chunks(histories, together)) {
     const endings = some.flatMap((history) => {
@@ -334,7 +338,7 @@ const endTasks = async (lane: Lane, histories: History[]) => {
       if (task === undefined) return []
       const isCompleted = history.random() < 0.55
       const ending: Ending = isCompleted
-        ? { kind: 'completed', mediaId: uuidV7() }
+        ? { kind: 'completed', mediaId: video }
         : { kind: 'failed', code: history.random() < 0.5 ? 'task_cancelled' : 'upstream_error', message: '' }
       return { history, task, ending }
     })
@@ -519,6 +523,20 @@ test(
   async () => {
     const histories = Array.from({ length: count }, (_, index) => newHistory(index))
     await found(histories)
+    await insertStoredFiles(database.postgres, [
+      {
+        ...{ id: video, accountId: uuidV7(), taskId: 'of all tasks', kind: 'video', storageKey: 'none' },
+        ...{
+          contentType: 'video/mp4',
+          sizeBytes: 1,
+          sha256: '00',
+          width: 1,
+          height: 1,
+          durationMs: 1,
+          expiresAt: null,
+        },
+      },
+    ])
     const perLane = Math.ceil(count / lanes)
     const all = chunks(histories, perLane).map((some, number) => newLane(some, number))
     const random = randomOf(seed)

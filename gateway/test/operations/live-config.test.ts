@@ -204,8 +204,8 @@ test('a removed provider with open tasks stays, disabled', async () => {
   await putProvider('house', { kind: 'local' })
   await database.postgres.query(
     `insert into open_tasks (day, task_id, account_id, key_id, seconds, provider, shard, model, accepted_at, not_before,
-                             last_activity_at, deadline_at)
-     values (current_date, 'task_of_house', gen_random_uuid(), gen_random_uuid(), 4, 'house', 0, 'vidB-2', now(), now(), now(), now())`,
+                             deadline_at)
+     values (current_date, 'task_of_house', gen_random_uuid(), gen_random_uuid(), 4, 'house', 0, 'vidB-2', now(), now(), now())`,
   )
   await using liveConfig = await follow(acme(5))
   const house = () => liveConfig.current().providers.find(({ name }) => name === 'house')

@@ -1,4 +1,5 @@
 /** Creates whose task would wait too long for a slot. There is no engine in these tests, so no task leaves the queue. */
+import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -39,8 +40,8 @@ const recordDurations = (provider: string, model: string) =>
 const fill = ({ accountId, key }: Caller, count: number, provider = 'local', model = 'vidB-2') =>
   gateway.database.postgres.query(
     `insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, model, shard, accepted_at, not_before,
-                             deadline_at, last_activity_at)
-     select gen_random_uuid(), current_date, $1, $2, 4, $4, $5, 0, now(), now(), now() + interval '1 hour', now()
+                             deadline_at)
+     select gen_random_uuid(), current_date, $1, $2, 4, $4, $5, 0, now(), now(), now() + interval '1 hour'
        from generate_series(1, $3)`,
     [accountId, key.id, count, provider, model],
   )
@@ -146,9 +147,8 @@ describe('is not refused', () => {
     const key = await createKey(database.postgres, accountId)
     await database.postgres.query(
       `insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, model, shard, accepted_at,
-                               not_before, deadline_at, last_activity_at)
-       select gen_random_uuid(), current_date, $1, $2, 4, 'local', 'vidB-2', 0, now(), now(), now() + interval '1 hour',
-              now()
+                               not_before, deadline_at)
+       select gen_random_uuid(), current_date, $1, $2, 4, 'local', 'vidB-2', 0, now(), now(), now() + interval '1 hour'
          from generate_series(1, 6000)`,
       [accountId, key.id],
     )
@@ -198,17 +198,17 @@ describe('transcription tasks', () => {
          insert into queue_starts (queue, model, starts) values ('/transcriptions', 'all', $1)
          on conflict (queue, model) do update set starts = excluded.starts
        )
-       insert into engine_ticks (loop, key, ticked_at)
-       values ('dispatchRecordings', 'all', to_timestamp(1000000 + $2::integer))
-       on conflict (loop, key) do update set ticked_at = excluded.ticked_at`,
+       insert into ticks (loop, key, id, ticked_at)
+       values ('dispatchRecordings', 'all', 'a tick', to_timestamp(1000000 + $2::integer))
+       on conflict (loop, key, id) do update set ticked_at = excluded.ticked_at`,
       [starts, seconds],
     )
 
   test('are refused while the measured rate is too low for those that wait, before the file is read', async () => {
     const caller = await createCaller()
     await gateway.database.postgres.query(
-      `insert into open_transcriptions (task_id, day, account_id, accepted_at, not_before, deadline_at, last_activity_at)
-       select gen_random_uuid(), current_date, $1, now(), now(), now() + interval '1 hour', now()
+      `insert into open_transcriptions (task_id, day, account_id, accepted_at, not_before, deadline_at)
+       select gen_random_uuid(), current_date, $1, now(), now(), now() + interval '1 hour'
          from generate_series(1, 1000)`,
       [caller.accountId],
     )
@@ -268,12 +268,12 @@ describe('the dispatchers count first starts', () => {
   test('of transcription tasks', async () => {
     const { postgres } = gateway.database
     await postgres.query(`delete from queue_starts where queue = '/transcriptions'`)
-    expect(await claimAccepted(postgres, 3)).toHaveLength(3)
+    expect(await claimAccepted(postgres, 3, randomUUID())).toHaveLength(3)
     expect(await startsOf('/transcriptions')).toEqual([{ model: 'all', starts: 3 }])
     await postgres.query(
-      `update open_transcriptions set stage = 'accepted', accepted_at = 'epoch' where run = 1`,
+      `update open_transcriptions set stage = 'accepted', accepted_at = 'epoch' where run > 0`,
     )
-    expect(await claimAccepted(postgres, 3)).toHaveLength(3)
+    expect(await claimAccepted(postgres, 3, randomUUID())).toHaveLength(3)
     expect(await startsOf('/transcriptions')).toEqual([{ model: 'all', starts: 3 }])
   })
 })

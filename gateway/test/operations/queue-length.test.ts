@@ -31,8 +31,8 @@ const create = (by = key) =>
 const fill = (count: number) =>
   gateway.database.postgres.query(
     `insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, model, shard, accepted_at, not_before,
-                             deadline_at, last_activity_at)
-     select 'filler-' || n, current_date, $1, $2, 4, 'local', 'vidB-2', 0, now(), now(), now() + interval '1 hour', now()
+                             deadline_at)
+     select 'filler-' || n, current_date, $1, $2, 4, 'local', 'vidB-2', 0, now(), now(), now() + interval '1 hour'
        from generate_series(1, $3) as n`,
     [accountId, key.id, count],
   )

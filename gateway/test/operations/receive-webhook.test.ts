@@ -141,6 +141,25 @@ describe('a signed webhook', () => {
     expect(await recordOfTask(taskId)).toMatchObject({ isDue: false })
   })
 
+  test('that arrives during a poll which ends after its tick makes the job due again as well', async () => {
+    const { postgres } = gateway.database
+    const { taskId, jobId } = await waiting()
+    await postgres.query('update open_tasks set next_poll_at = now() where task_id = $1', [taskId])
+    const due = (await findDuePolls(postgres, 'queue', 0, 1, 1_000)).find((each) => each.taskId === taskId)
+    const result = {
+      taskId,
+      day: dayOfTaskId(taskId) ?? '',
+      nextPollMs: 60_000,
+      progress: null,
+      outcome: null,
+    }
+    await recordPolls(postgres, [{ ...result, dueAt: due?.dueAt ?? '' }])
+    expect(await recordOfTask(taskId)).toMatchObject({ isDue: false })
+    await expectReceived(gateway.webhookOf(taskId, jobId))
+    await recordPolls(postgres, [{ ...result, isLate: true }])
+    expect(await recordOfTask(taskId)).toMatchObject({ isDue: true })
+  })
+
   test('of a second job is recorded as a duplicate, and that job is cancelled', async () => {
     const { taskId, jobId } = await waiting()
     const before = await recordOfTask(taskId)

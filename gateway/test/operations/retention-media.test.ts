@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
+import { claimJob } from '../../src/platform/engine/tick-store.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { connectPostgres } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { mediaDaysOf } from '../../src/retention/account-term-store.ts'
 import { startRetentionLoop } from '../../src/retention/retention-loop.ts'
-import { claimLease } from '../../src/retention/sweep-lease-store.ts'
 import { sweepOrphans, sweepMedia, sweepRows, type SweepDependencies } from '../../src/retention/sweep.ts'
 import { insertStoredFiles, lockSources } from '../../src/storage/stored-file-store.ts'
 import { createTranscriptionId } from '../../src/transcription-tasks/transcription-id.ts'
@@ -441,16 +441,16 @@ describe('files without a row', () => {
   })
 })
 
-test('one of several workers gets the lease until it expires', async () => {
+test('one of several workers gets a periodic job until it is due again', async () => {
   const { postgres } = gateway.database
-  const turns = await Promise.all([1, 2, 3].map(() => claimLease(postgres, 'a part', 60_000)))
+  const turns = await Promise.all([1, 2, 3].map(() => claimJob(postgres, 'retention', 'a part', 60_000)))
   expect(turns.filter(Boolean)).toHaveLength(1)
-  await query(`update engine_ticks set ticked_at = now() - interval '61 seconds' where key = 'a part'`)
-  expect(await claimLease(postgres, 'a part', 60_000)).toBe(true)
+  await query(`update ticks set ticked_at = now() - interval '61 seconds' where key = 'a part'`)
+  expect(await claimJob(postgres, 'retention', 'a part', 60_000)).toBe(true)
 })
 
 test('two workers sweep concurrently and stop on request', async () => {
-  await query(`delete from engine_ticks where loop = 'retention'`)
+  await query(`delete from ticks where loop = 'retention'`)
   const { id, path } = await complete()
   await age(id, 2)
   const workers = [startRetentionLoop(clearing), startRetentionLoop(clearing)]

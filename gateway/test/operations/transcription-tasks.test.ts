@@ -1,11 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { ErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { carriedTranscriptions } from '../../src/transcription-tasks/lifecycle/carried-transcription-store.ts'
 import { removeExpired } from '../../src/transcription-tasks/lifecycle/remove-expired.ts'
-import { restartStalled, claimAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
+import { claimAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
 import { planSegments } from '../../src/transcription-tasks/segments/plan-segments.ts'
 import { transcribeSegments } from '../../src/transcription-tasks/segments/transcribe-segments.ts'
 import { createTranscriptionId } from '../../src/transcription-tasks/transcription-id.ts'
@@ -318,21 +320,23 @@ describe('providers', () => {
 })
 
 describe('a run', () => {
-  test('that is superseded changes nothing, and a stalled task is started again', async () => {
+  test('that is superseded changes nothing, and a lost task is started again', async () => {
     const { postgres } = gateway.database
     const id = await accept({ ...plain, prompt: 'vendor:busy-once' }, wave(2.7))
     await transcriber.work()
-    await postgres.query(
-      `update open_transcriptions set stage = 'working', last_activity_at = 'epoch' where task_id = $1`,
+    const { rows } = await postgres.query<{ run: number }>(
+      `update open_transcriptions set stage = 'working' where task_id = $1 returning run`,
       [id],
     )
+    const first = Number(rows[0]?.run)
     await skipWaits()
-    const [requeued] = await restartStalled(postgres, 1)
-    expect(requeued).toEqual({ taskId: id, run: 2 })
+    const carried = carriedTranscriptions(postgres)
+    const [renewed] = await carried.renew([{ taskId: id, run: first }])
+    expect(renewed?.run).toBeGreaterThan(first)
+    expect(await carried.renew([{ taskId: id, run: first }])).toEqual([])
     for (const step of [planSegments, transcribeSegments])
-      expect(await step(transcriber.dependencies, id, 1)).toEqual({ kind: 'stop' })
-    await postgres.query(`update open_transcriptions set last_activity_at = 'epoch' where task_id = $1`, [id])
-    expect(await transcriber.work()).toBe(1)
+      expect(await step(transcriber.dependencies, id, first)).toEqual({ kind: 'stop' })
+    expect(await transcriber.restart()).toBe(1)
     await until(id, 'completed')
     expect(await movementsOf(id)).toEqual({ hold: 270, capture: 270 })
   })
@@ -342,9 +346,9 @@ describe('a run', () => {
     const other = await createKey(postgres, await createAccount(postgres))
     const many = [await accept(), await accept(), await accept()]
     const one = String((await create(plain, { text: other.text })).body['id'])
-    const claimed = await claimAccepted(postgres, 2)
+    const claimed = await claimAccepted(postgres, 2, randomUUID())
     expect(claimed.map(({ taskId }) => taskId).toSorted()).toEqual([many[0] ?? '', one].toSorted())
-    await postgres.query(`update open_transcriptions set last_activity_at = 'epoch' where stage = 'starting'`)
+    await transcriber.restart()
     await transcriber.work()
     for (const id of many) await until(id, 'completed')
   })

@@ -77,6 +77,8 @@ interface Ended {
   prompt: string
   state: string
   errorCode: string | null
+  /** The outcomes of its submits, and the reasons of failures. */
+  attempts: string[] | null
   captures: number
   releases: number
   ends: number
@@ -161,6 +163,8 @@ const createAll = async (orders: { model: string; prompt: string }[]) => {
 const readEnded = async (): Promise<Ended[]> => {
   const { rows } = await stack.database.postgres.query<Ended & Record<string, unknown>>(
     `select t.id, t.video_order ->> 'prompt' as prompt, t.state, t.error_code as "errorCode", encode(m.sha256, 'hex') as sha256,
+            (select jsonb_agg(concat_ws(': ', a.outcome, a.failure_reason)) from task_attempts a
+              where a.day = t.day and a.task_id = t.id) as attempts,
             (select count(*) from ledger_entries l
               where l.task_id = t.id and l.movement = 'capture' and l.book = 'revenue') as captures,
             (select count(*) from ledger_entries l
@@ -248,9 +252,7 @@ beforeAll(async () => {
   }
   if (!isFull) {
     await stack.until('only the deadline can end the others', isLeftToTheDeadline)
-    await stack.database.postgres.query(
-      `update open_tasks set deadline_at = now() - interval '1 hour', last_activity_at = now() - interval '1 hour'`,
-    )
+    await stack.database.postgres.query(`update open_tasks set deadline_at = now() - interval '1 hour'`)
   }
   await stack.until(
     'every task has ended',
@@ -307,7 +309,7 @@ describe.each(adapterNames)('%s', (name) => {
       const wrong = tasks.filter((each) => wanted !== 'either' && each.state !== wanted && !isConfused(each))
       expect
         .soft(
-          wrong.map(({ id, errorCode }) => ({ id, errorCode })),
+          wrong.map(({ id, errorCode, attempts }) => ({ id, errorCode, attempts })),
           `each should have ${wanted}`,
         )
         .toEqual([])

@@ -44,6 +44,8 @@ export function killSandboxed(child: ChildProcess): void {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
     if (children[0] === '') child.kill('SIGKILL')
     else for (const inner of children) process.kill(Number(inner), 'SIGKILL')
+    // The program may have stopped bubblewrap, which would then never exit.
+    child.kill('SIGCONT')
   } catch {
     // Some kernels do not list child processes, and the process may have ended.
     child.kill('SIGKILL')

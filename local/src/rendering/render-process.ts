@@ -25,7 +25,7 @@ export function startRenderProcess(task: RenderTask, onProgress: (percent: numbe
     execPath: process.execPath,
     execArgv: [],
     env: {},
-    // A separate process group, so that a kill reaches ffmpeg too.
+    // A separate process group, so that a kill reaches every process that it starts. Those in the sandbox end with it.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })

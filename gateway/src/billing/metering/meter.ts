@@ -117,7 +117,7 @@ export const createMeter = (
 
   const openTogether = async (
     candidates: Candidate[],
-    options?: { lockTimeoutMs: number },
+    options?: { lockTimeoutMsMax: number },
   ): Promise<PromiseSettledResult<void>[]> => {
     if (options === undefined && (await openFast(candidates)))
       return candidates.map(() => fulfilled(undefined))
@@ -144,7 +144,7 @@ export const createMeter = (
 
   const endTogether = (
     endings: MeteredEnding[],
-    options?: { lockTimeoutMs: number },
+    options?: { lockTimeoutMsMax: number },
   ): Promise<PromiseSettledResult<boolean>[]> =>
     postgres.transaction(async (database) => {
       const ended = await finishMeteredRequests(database, endings)
@@ -158,7 +158,10 @@ export const createMeter = (
     }, options)
 
   const accountOf = ({ request }: Candidate | MeteredEnding) => request.accountId
-  const openOne = batch(splitOnLockTimeout(openTogether, accountOf), { inFlightMax: 2, sizeMax: 100 })
+  const openOne = batch(splitOnLockTimeout(openTogether, accountOf, { failsFast: true }), {
+    inFlightMax: 2,
+    sizeMax: 100,
+  })
   const endOne = batch(splitOnLockTimeout(endTogether, accountOf), { inFlightMax: 2, sizeMax: 100 })
 
   const end = async (ending: MeteredEnding): Promise<void> => {

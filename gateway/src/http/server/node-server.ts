@@ -53,10 +53,11 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
       serve()
       return
     }
-    begin(addressPrefixOf(address), (end) => {
+    const start = (end: () => void) => {
       end()
-      if (!socket.destroyed) serve()
-    })
+      serve()
+    }
+    begin(addressPrefixOf(address), { start, isGone: () => socket.destroyed })
   }
 
   const create = (handle: RequestListener, options: ServerOptions): Server => {
@@ -65,6 +66,8 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
     const serve = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection').on('connection', (socket: Socket) => {
       const refusal = admit(socket)
+      // Without a listener, a client that resets its connection before it is served would end the process.
+      socket.on('error', () => undefined)
       if (refusal === undefined) {
         stalls.watch(socket)
         servePaced(socket, () => {
@@ -72,7 +75,6 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
         })
         return
       }
-      socket.on('error', () => undefined)
       socket.end(rawProblem(refusals[refusal], createRequestId()), () => socket.destroy())
     })
     return server

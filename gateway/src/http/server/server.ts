@@ -137,7 +137,7 @@ export const createServer = (
     if (!settings.serialisesRequests) return () => undefined
     // Operators, reads and refusals do not wait behind the creates of the same address.
     const scope = isRefused ? 'refusals' : isCreate(request) ? 'creates' : scopeOf(request)
-    return new Promise((resolve) => start(`${scope} ${addressPrefixOf(request.ip)}`, resolve))
+    return new Promise((resolve) => start(addressPrefixOf(request.ip), { start: resolve }, scope))
   }
 
   /** Whose share of the waiting creates a create uses; undefined for any other request. */
@@ -210,6 +210,11 @@ export const createServer = (
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1_024 },
     clientErrorHandler: (error, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) return
+      // A client may send its first request on an idle connection at this moment, and would take a text for the response.
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+        socket.destroy()
+        return
+      }
       // Text written now would become a part of the response under way.
       if (servers.isAnswering(socket)) {
         socket.destroy()

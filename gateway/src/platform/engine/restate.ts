@@ -3,6 +3,7 @@
  * engine, so calls from outside are hints that may be lost, and senders do not wait for their effect.
  */
 import { createServer, type Http2Session } from 'node:http2'
+import { setTimeout as pause } from 'node:timers/promises'
 
 import * as restate from '@restatedev/restate-sdk'
 import { Pool } from 'undici'
@@ -11,14 +12,22 @@ import type { AllowedHosts } from '../allowed-hosts.ts'
 import type { Log } from '../log.ts'
 
 export interface Engine {
-  /** Starts a run. Starting the same key again has no effect. */
+  /** Starts a run from outside of the engine. Starting the same key again has no effect. */
   start: (workflow: string, key: string) => Promise<void>
   /** Makes a loop tick soon, at most once per 100 ms and key. It returns at once and never throws. */
   wake: (loop: string, key: string) => void
+  /** Starts a loop that has no scheduled tick. */
+  startLoop: (loop: string, key: string) => Promise<void>
   /** Resolves the awakeable of a waiting run. The engine ignores it for a run that has ended. */
   resolveAwakeable: (id: string) => Promise<void>
   isRegistered: (workerUrl: string) => Promise<boolean>
   register: (workerUrl: string) => Promise<void>
+  /** Reads the engine's own tables. */
+  query: <Row>(sql: string) => Promise<Row[]>
+  /** Continues an invocation that the engine has paused. */
+  resume: (invocationId: string) => Promise<void>
+  /** Ends an invocation at once. */
+  kill: (invocationId: string) => Promise<void>
   close: () => Promise<void>
 }
 
@@ -33,14 +42,20 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
   const admin = new Pool(settings.adminUrl, { connections: 2, headersTimeout: 30_000, bodyTimeout: 30_000 })
   const wakeUps = new Map<string, { atMs: number; timer: NodeJS.Timeout | undefined }>()
 
-  const call = async (pool: Pool, method: 'GET' | 'POST', path: string, body?: unknown): Promise<string> => {
+  const call = async (
+    pool: Pool,
+    method: 'GET' | 'POST' | 'PATCH',
+    path: string,
+    body?: unknown,
+  ): Promise<string> => {
     const response = await pool.request({
       method,
       path,
-      ...(body !== undefined && {
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
+      headers: {
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const text = await response.body.text()
     if (response.statusCode >= 300)
@@ -48,8 +63,11 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
     return text
   }
 
+  const sendTick = (loop: string, key: string, cause: TickCause) =>
+    call(ingress, 'POST', `/restate/send/${loop}/${encodeURIComponent(key)}/tick`, cause)
+
   const tickNow = (loop: string, key: string) => {
-    call(ingress, 'POST', `/restate/send/${loop}/${encodeURIComponent(key)}/tick`).catch((error: unknown) =>
+    sendTick(loop, key, { sentAtMs: Date.now() }).catch((error: unknown) =>
       log.debug({ err: error, loop, key }, 'engine.wake-failed'),
     )
   }
@@ -75,6 +93,9 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
       }, waitMs)
       wakeUps.set(id, { atMs: last?.atMs ?? -Infinity, timer: timer.unref() })
     },
+    startLoop: async (loop, key) => {
+      await sendTick(loop, key, {})
+    },
     resolveAwakeable: async (id) => {
       await call(ingress, 'POST', `/restate/awakeables/${id}/resolve`, null)
     },
@@ -86,6 +107,16 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
     },
     register: async (workerUrl) => {
       await call(admin, 'POST', '/deployments', { uri: workerUrl, force: true })
+    },
+    query: async <Row>(sql: string) => {
+      const { rows } = JSON.parse(await call(admin, 'POST', '/query', { query: sql })) as { rows: Row[] }
+      return rows
+    },
+    resume: async (id) => {
+      await call(admin, 'PATCH', `/invocations/${id}/resume`)
+    },
+    kill: async (id) => {
+      await call(admin, 'PATCH', `/invocations/${id}/kill`)
     },
     close: async () => {
       await Promise.all([ingress.destroy(), admin.destroy()])
@@ -102,26 +133,115 @@ export const durable = (suspendAfterMs: number) => ({
   retryPolicy: { initialInterval: 100, maxInterval: 10_000, maxAttempts: 1_000_000 },
 })
 
+/** How long the engine remembers that a run has ended. Starting it again within this time has no effect. */
+export const workflowRetention = { minutes: 10 }
+
+// A frozen worker must not hold a loop: the engine gives a tick to another worker after the abort timeout, so a tick must
+// end before it.
+const loopAbortMs = 6_000
+const tickMsMax = 5_000
+
+// A wake-up that was sent before the last tick began has had its effect. The margin covers clocks that differ a little.
+// If they differ by more, no wake-up counts as old.
+const clockMarginMs = 1_000
+const oldWakeUpMsMax = 60_000
+
+/** What a tick has found to do for the engine. */
+export interface Ticked {
+  /** When the next tick is due, in milliseconds from now. */
+  nextMs: number
+  /** Runs to start. */
+  starts?: { workflow: string; key: string }[]
+  /** Awakeables of waiting runs to resolve. */
+  resolves?: string[]
+}
+
+/** Why a loop ticks: as scheduled, or because a wake-up was sent to it. Without a cause, the loop is started anew. */
+interface TickCause {
+  generation?: number
+  sentAtMs?: number
+}
+
+interface LoopState {
+  /** Of the tick that is scheduled; ticks scheduled earlier have no effect. */
+  generation: number
+  dueAtMs: number
+  startedAtMs: number
+}
+
+const isOutdated = (cause: TickCause | undefined, { generation, startedAtMs }: LoopState): boolean => {
+  if (cause?.generation !== undefined) return cause.generation !== generation
+  const ageMs = startedAtMs - (cause?.sentAtMs ?? Infinity)
+  return ageMs > clockMarginMs && ageMs < oldWakeUpMsMax
+}
+
+/** Runs a tick, and fails if it takes too long; the engine then repeats it. */
+const runInTime = async (
+  work: () => Promise<Ticked>,
+): Promise<Ticked & { startedAtMs: number; endedAtMs: number }> => {
+  const startedAtMs = Date.now()
+  const late = new AbortController()
+  const tooLate = pause(tickMsMax, undefined, { signal: late.signal }).then(() => {
+    throw new Error(`the tick took longer than ${tickMsMax} ms`)
+  })
+  tooLate.catch(() => undefined)
+  try {
+    return { ...(await Promise.race([work(), tooLate])), startedAtMs, endedAtMs: Date.now() }
+  } finally {
+    late.abort()
+  }
+}
+
 /**
- * An endless loop as a virtual object: each tick does its work in one step and schedules the next tick after the delay
- * that the work returned. The engine runs one tick per key at a time and moves it to another worker after a crash. A
- * wake-up ticks at once. The generation ensures that only the newest scheduled tick goes on, so wake-ups never multiply
- * the loop.
+ * An endless loop as a virtual object: each tick does its work in one step, sends what the work returned, and schedules
+ * the next tick. The engine runs one tick per key at a time, moves it to another worker after a crash, and delivers
+ * everything that a tick sends. A wake-up ticks at once. Work may run more than once for one tick, so it is given the id
+ * of the tick, which no other tick ever has.
  */
-export const loop = (name: string, suspendAfterMs: number, work: (key: string) => Promise<number>) => {
+export const loop = (
+  name: string,
+  suspendAfterMs: number,
+  work: (key: string, tickId: string) => Promise<Ticked>,
+) => {
   const object = restate.object({
     name,
-    options: durable(suspendAfterMs),
+    options: {
+      ...durable(suspendAfterMs),
+      abortTimeout: { milliseconds: loopAbortMs },
+      // The engine would remember each wake-up for a day.
+      idempotencyRetention: { seconds: 0 },
+    },
     handlers: {
-      tick: async (ctx: restate.ObjectContext, generation?: number): Promise<void> => {
-        const current = (await ctx.get<number>('generation')) ?? 0
-        if (generation !== undefined && generation !== current) return
-        const next = current + 1
-        ctx.set('generation', next)
-        const delayMs = await ctx.run('tick', () => work(ctx.key))
+      tick: async (ctx: restate.ObjectContext, cause?: TickCause): Promise<void> => {
+        const last = await ctx.get<LoopState>('loop')
+        if (last !== null && isOutdated(cause, last)) return
+        const tickId = ctx.rand.uuidv4()
+        const {
+          nextMs,
+          starts = [],
+          resolves = [],
+          startedAtMs,
+          endedAtMs,
+        } = await ctx.run('tick', () => runInTime(() => work(ctx.key, tickId)))
+        for (const { workflow, key } of starts)
+          ctx.genericSend({ service: workflow, method: 'run', key, parameter: new Uint8Array() })
+        for (const id of resolves) ctx.resolveAwakeable(id, null)
+        const dueAtMs = endedAtMs + nextMs
+        // A tick that is scheduled early enough stays.
+        if (
+          last !== null &&
+          cause?.sentAtMs !== undefined &&
+          last.dueAtMs > endedAtMs + clockMarginMs &&
+          last.dueAtMs <= dueAtMs
+        ) {
+          ctx.set('loop', { ...last, startedAtMs })
+          return
+        }
+        const generation = (last?.generation ?? 0) + 1
+        ctx.set('loop', { generation, dueAtMs, startedAtMs })
         ctx
           .objectSendClient<typeof object>({ name }, ctx.key)
-          .tick(next, restate.rpc.sendOpts({ delay: { milliseconds: delayMs } }))
+          .tick({ generation }, restate.rpc.sendOpts({ delay: { milliseconds: nextMs } }))
       },
     },
   })

@@ -1,7 +1,20 @@
-/** The engine's key of one run of a task. A run that has ended cannot start again, so the next run has a new key. */
-export const runKey = (taskId: string, run: number): string => `${taskId}~${run}`
+/** One hand-over of a task to the engine. */
+export interface Run {
+  taskId: string
+  run: number
+}
 
-export const parseRunKey = (key: string): { taskId: string; run: number } => {
+/** The engine's key of a run. A run that has ended cannot start again, so the next run has a new key. */
+export const runKey = ({ taskId, run }: Run): string => `${taskId}~${run}`
+
+export const parseRunKey = (key: string): Run => {
   const at = key.lastIndexOf('~')
   return { taskId: key.slice(0, at), run: Number(key.slice(at + 1)) }
 }
+
+/**
+ * The number of a task's next run, as SQL: the time in milliseconds. A counter would repeat numbers that the engine
+ * knows already once the database is restored from a backup.
+ */
+export const nextRunAfter = (run: string): string =>
+  `greatest(${run} + 1, (extract(epoch from clock_timestamp()) * 1000)::bigint)`

@@ -10,7 +10,7 @@
  */
 import * as restate from '@restatedev/restate-sdk'
 
-import { durable } from '../../platform/engine/restate.ts'
+import { durable, workflowRetention } from '../../platform/engine/restate.ts'
 import { parseRunKey } from '../../platform/engine/run-key.ts'
 import { planSegments, type PlanDependencies } from '../segments/plan-segments.ts'
 import { transcribeSegments, type TranscribeDependencies } from '../segments/transcribe-segments.ts'
@@ -23,7 +23,7 @@ export type RecordingDependencies = PlanDependencies & TranscribeDependencies & 
 export const transcribeRecording = (dependencies: RecordingDependencies, suspendAfterMs: number) =>
   restate.workflow({
     name: transcribeRecordingName,
-    options: { ...durable(suspendAfterMs), workflowRetention: { days: 1 } },
+    options: { ...durable(suspendAfterMs), workflowRetention },
     handlers: {
       run: async (ctx: restate.WorkflowContext): Promise<void> => {
         const { taskId, run } = parseRunKey(ctx.key)

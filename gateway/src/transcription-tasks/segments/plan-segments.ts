@@ -7,10 +7,10 @@ import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { isInvalidFileError } from '../../storage/sandbox.ts'
-import { heartbeat } from '../heartbeat.ts'
-import { returnToQueue, touchRun } from '../open-transcription-store.ts'
+import { returnToQueue, beginStep } from '../open-transcription-store.ts'
 import { findTranscription, markProcessing } from '../transcription-task-store.ts'
 import { failed, type Ending, type TranscriptionTask } from '../transcription-task.ts'
+import { whileCurrent } from '../while-current.ts'
 import { silentTranscript } from './merge-transcripts.ts'
 import { planCuts } from './plan-cuts.ts'
 import type { ReadLevels } from './read-levels.ts'
@@ -74,13 +74,13 @@ export const planSegments = async (
   run: number,
 ): Promise<StepResult> => {
   const { postgres, log, wakeDispatcher } = dependencies
-  const open = await touchRun(postgres, taskId, run)
+  const open = await beginStep(postgres, { taskId, run })
   const task = open && (await findTranscription(postgres, open.day, taskId))
   if (open === undefined || task === undefined || task.recordingKey === null) return { kind: 'stop' }
   if (open.isOverdue) return failed('task_timeout')
   await markProcessing(postgres, open.day, taskId)
   const { recordingKey } = task
-  return heartbeat(dependencies, taskId, run, async (signal) => {
+  return whileCurrent(dependencies, { taskId, run }, async (signal) => {
     let release: () => void
     try {
       release = await acquireSlot('read', AbortSignal.any([signal, AbortSignal.timeout(slotTimeoutMs)]))

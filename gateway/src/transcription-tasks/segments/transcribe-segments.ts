@@ -12,10 +12,10 @@ import { backoffMs } from '../../routing/backoff.ts'
 import type { Route, Router } from '../../routing/route.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { isInvalidFileError } from '../../storage/sandbox.ts'
-import { heartbeat } from '../heartbeat.ts'
-import { returnToQueue, touchRun } from '../open-transcription-store.ts'
+import { returnToQueue, beginStep } from '../open-transcription-store.ts'
 import { findTranscription } from '../transcription-task-store.ts'
 import { failed, type Failed, type TranscriptionTask } from '../transcription-task.ts'
+import { whileCurrent } from '../while-current.ts'
 import type { CutSegment } from './cut-segment.ts'
 import { placedTranscript } from './merge-transcripts.ts'
 import type { StepResult } from './plan-segments.ts'
@@ -162,14 +162,14 @@ export const transcribeSegments = async (
   run: number,
 ): Promise<StepResult> => {
   const { postgres, wakeDispatcher } = dependencies
-  const open = await touchRun(postgres, taskId, run)
+  const open = await beginStep(postgres, { taskId, run })
   const task = open && (await findTranscription(postgres, open.day, taskId))
   if (open === undefined || task === undefined || task.recordingKey === null) return { kind: 'stop' }
   const { recordingKey } = task
   const segments = await unfinishedSegments(postgres, taskId)
   if (segments.length === 0) return { kind: 'completed' }
   if (open.isOverdue) return failed('task_timeout')
-  return heartbeat(dependencies, taskId, run, async (superseded) => {
+  return whileCurrent(dependencies, { taskId, run }, async (superseded) => {
     const result = await transcribeDue(dependencies, { ...task, recordingKey }, segments, superseded)
     if (superseded.aborted) return { kind: 'stop' }
     if (result.ending !== undefined) return result.ending

@@ -35,3 +35,21 @@ test('a provider has one permit at a time from a failed download until one succe
   permits.tryAcquire('first')?.('succeeded')
   expect(acquireAll(permits, 'first')).toHaveLength(2)
 })
+
+test('callers without a permit come back at the pace at which permits become free', () => {
+  let nowMs = 0
+  const permits = createDownloadPermits({ total: 5, perProvider: 2 }, () => nowMs)
+  // Downloads take a second, so that one of the two permits becomes free every half second.
+  for (let count = 0; count < 50; count += 1) {
+    const release = permits.tryAcquire('first')
+    nowMs += 1_000
+    release?.('succeeded')
+  }
+  const waits = Array.from({ length: 100 }, () => permits.nextTryMs('first'))
+  for (const [index, waitMs] of waits.slice(0, 20).entries()) expect(waitMs / 500).toBeCloseTo(index + 1, 1)
+  expect(Math.max(...waits)).toBe(15_000)
+  expect(permits.nextTryMs('second')).toBeLessThan(500)
+  // What was assumed before does not delay a caller later.
+  nowMs += 60_000
+  expect(permits.nextTryMs('first') / 500).toBeCloseTo(1, 1)
+})

@@ -1,7 +1,8 @@
 /**
  * Limits how many results this worker downloads at once, per provider and in total. A download occupies a slot of the
  * engine until it ends, and the loops need slots too, so the total must stay below the engine's limit. A caller without
- * a permit tries again later, from outside of a step: waiting inside would occupy the slot just the same.
+ * a permit tries again later, from outside of a step: waiting inside would occupy the slot just the same. Callers are
+ * told to come back one after the other, at the pace at which permits become free.
  *
  * A provider whose last download failed gets one permit at a time until a download succeeds. A provider that is down or
  * slow therefore leaves the permits to the others.
@@ -17,26 +18,62 @@ export type DownloadResult = 'succeeded' | 'failed' | 'undecided'
 export interface DownloadPermits {
   /** Returns the function that returns the permit, or undefined if there is none now. */
   tryAcquire: (provider: string) => ((result: DownloadResult) => void) | undefined
+  /** When a caller without a permit should try again, in milliseconds from now. */
+  nextTryMs: (provider: string) => number
 }
 
-export const createDownloadPermits = ({ total, perProvider }: DownloadLimits): DownloadPermits => {
-  const active = new Map<string, number>()
-  const failing = new Set<string>()
+/** The downloads of one provider. */
+interface Downloads {
+  active: number
+  isFailing: boolean
+  /** A moving average of their durations. */
+  usualMs: number
+  /** When the last caller without a permit is to try again. */
+  lastTryMs: number
+}
+
+const assumedMs = 200
+const weightOfNewest = 0.2
+/** Shorter waits would keep the slot of the engine. Longer ones would be wrong if the provider recovers. */
+const waitMsMin = 250
+const waitMsMax = 15_000
+
+export const createDownloadPermits = (
+  { total, perProvider }: DownloadLimits,
+  now: () => number = () => performance.now(),
+): DownloadPermits => {
+  const providers = new Map<string, Downloads>()
   let activeTotal = 0
+  const downloadsOf = (provider: string): Downloads => {
+    const known = providers.get(provider)
+    if (known !== undefined) return known
+    const none = { active: 0, isFailing: false, usualMs: assumedMs, lastTryMs: -Infinity }
+    providers.set(provider, none)
+    return none
+  }
+  const limitOf = ({ isFailing }: Downloads) => (isFailing ? 1 : perProvider)
   return {
     tryAcquire: (provider) => {
-      const count = active.get(provider) ?? 0
-      if (activeTotal >= total || count >= (failing.has(provider) ? 1 : perProvider)) return undefined
-      active.set(provider, count + 1)
+      const downloads = downloadsOf(provider)
+      if (activeTotal >= total || downloads.active >= limitOf(downloads)) return undefined
+      downloads.active += 1
       activeTotal += 1
+      const startedMs = now()
       return (result) => {
-        const left = (active.get(provider) ?? 1) - 1
-        if (left === 0) active.delete(provider)
-        else active.set(provider, left)
+        downloads.active -= 1
         activeTotal -= 1
-        if (result === 'succeeded') failing.delete(provider)
-        if (result === 'failed') failing.add(provider)
+        if (result === 'undecided') return
+        downloads.isFailing = result === 'failed'
+        downloads.usualMs += weightOfNewest * (now() - startedMs - downloads.usualMs)
       }
+    },
+    nextTryMs: (provider) => {
+      const downloads = downloadsOf(provider)
+      const nowMs = now()
+      const atMs =
+        Math.max(nowMs, downloads.lastTryMs) + downloads.usualMs / Math.min(total, limitOf(downloads))
+      downloads.lastTryMs = Math.min(atMs, nowMs + waitMsMax)
+      return Math.min(waitMsMax, Math.max(waitMsMin, atMs - nowMs))
     },
   }
 }

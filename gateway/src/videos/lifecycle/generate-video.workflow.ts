@@ -11,7 +11,7 @@
  */
 import * as restate from '@restatedev/restate-sdk'
 
-import { durable } from '../../platform/engine/restate.ts'
+import { durable, workflowRetention } from '../../platform/engine/restate.ts'
 import { parseRunKey } from '../../platform/engine/run-key.ts'
 import { enhancePrompt, type EnhanceDependencies } from '../prompts/enhance-prompt.ts'
 import { settleVideo, type SettleDependencies } from './settle-video.ts'
@@ -54,7 +54,7 @@ const store = async (
 export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs: number) =>
   restate.workflow({
     name: generateVideoName,
-    options: { ...durable(suspendAfterMs), workflowRetention: { days: 1 } },
+    options: { ...durable(suspendAfterMs), workflowRetention },
     handlers: {
       run: async (ctx: restate.WorkflowContext): Promise<void> => {
         const { taskId } = parseRunKey(ctx.key)

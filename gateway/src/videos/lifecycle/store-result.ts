@@ -21,7 +21,7 @@ import { backoffMs } from '../../routing/backoff.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
 import { findStoredFile, insertStoredFiles } from '../../storage/stored-file-store.ts'
-import { recordOutcome, touchRun, type OpenTask } from '../open-task-store.ts'
+import { beginStep, isCurrentRun, recordOutcome, type OpenTask } from '../open-task-store.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
 import { findTask } from '../task-store.ts'
 import type { Ending, Outcome, VideoTask } from '../task.ts'
@@ -43,7 +43,8 @@ export interface StoreDependencies {
 export type Stored = Ending | { kind: 'stop' } | { kind: 'retry'; waitMs: number }
 
 const videoBytesMax = 2 * 1024 ** 3
-const heartbeatMs = 5_000
+/** How often a download checks that its task still needs it. */
+const checkEveryMs = 5_000
 // Some vendors report a video as done shortly before it can be downloaded.
 const resultGraceMs = 30_000
 // The backoff starts with two seconds, because each try of many waiting tasks costs work in the engine.
@@ -166,15 +167,9 @@ const pollOnceMore = async (
 }
 
 /** Lets the workflow try again later, at the deadline at the latest. */
-const retryLater = async (
-  { postgres }: StoreDependencies,
-  { taskId, run, deadlineMs }: OpenTask,
-  attempt: number,
-  retryAfterMs?: number,
-): Promise<Stored> => {
+const retryLater = ({ deadlineMs }: OpenTask, afterMs: number): Stored => {
   const untilDeadlineMs = Math.max(5_000, deadlineMs - performance.now())
-  const waitMs = Math.ceil(Math.min(backoffMs(backoffStart + attempt, retryAfterMs), untilDeadlineMs))
-  await touchRun(postgres, taskId, run, { idleMs: waitMs })
+  const waitMs = Math.ceil(Math.min(afterMs, untilDeadlineMs))
   return { kind: 'retry', waitMs }
 }
 
@@ -186,7 +181,7 @@ export const storeResult = async (
   attempt: number,
 ): Promise<Stored> => {
   const { postgres, downloadPermits, log } = dependencies
-  const open = await touchRun(postgres, taskId, run, { stage: 'storing' })
+  const open = await beginStep(postgres, { taskId, run }, { stage: 'storing' })
   const task = open && (await findTask(postgres, open.day, taskId))
   if (open === undefined || task === undefined) return { kind: 'stop' }
   const { mediaId } = locationOf(task)
@@ -200,19 +195,19 @@ export const storeResult = async (
   if (release === undefined) {
     log.debug({ taskId, provider: open.provider, attempt }, 'video.store-postponed')
     if (performance.now() > open.deadlineMs + resultGraceMs) return failed('task_timeout')
-    return retryLater(dependencies, open, attempt)
+    return retryLater(open, downloadPermits.nextTryMs(open.provider))
   }
   let downloaded: DownloadResult = 'undecided'
   const superseded = new AbortController()
-  const heartbeat = setInterval(() => {
-    touchRun(postgres, taskId, run).then(
-      (current) => {
+  const checks = setInterval(() => {
+    isCurrentRun(postgres, { taskId, run }).then(
+      (isCurrent) => {
         // The task has ended, for example because it was cancelled, or a newer run stores its result.
-        if (current === undefined) superseded.abort()
+        if (!isCurrent) superseded.abort()
       },
-      (error: unknown) => log.warn({ err: error, taskId }, 'video.heartbeat-failed'),
+      (error: unknown) => log.warn({ err: error, taskId }, 'video.check-failed'),
     )
-  }, heartbeatMs)
+  }, checkEveryMs)
   try {
     const result = outcome.result as Opaque
     const ending = await fetchAndStore(dependencies, open, task, result, superseded.signal)
@@ -228,11 +223,11 @@ export const storeResult = async (
     if (failure !== undefined && !isRefused) downloaded = 'failed'
     const isGone = isRefused && (waitedMs > resultGraceMs || open.isOverdue)
     if (!isGone && !open.isOverdue)
-      return await retryLater(dependencies, open, attempt, failure?.retryAfterMs)
+      return retryLater(open, backoffMs(backoffStart + attempt, failure?.retryAfterMs))
     if (failure !== undefined) await recordFailure(postgres, open, failure.message)
     return failed(isGone ? 'upstream_error' : 'task_timeout')
   } finally {
-    clearInterval(heartbeat)
+    clearInterval(checks)
     release(downloaded)
   }
 }

@@ -18,7 +18,7 @@ export const beginSubmit = async (
 ): Promise<boolean> => {
   const { rowCount } = await database.query(
     `update open_tasks
-        set stage = 'submitting', submits = submits + 1, outcome_unknown_since = coalesce(outcome_unknown_since, now()), last_activity_at = now()
+        set stage = 'submitting', submits = submits + 1, outcome_unknown_since = coalesce(outcome_unknown_since, now())
       where task_id = $1 and run = $2 and submits = $3 and stage in ('starting', 'submitting') and upstream is null`,
     [taskId, run, submits],
   )
@@ -50,8 +50,7 @@ export const recordSubmitted = async (
        returning task_id
      ), recorded as (
        update open_tasks
-          set stage = 'waiting', upstream = $2, submitted_at = coalesce(outcome_unknown_since, now()), last_activity_at = now(),
-              outcome_unknown_since = null,
+          set stage = 'waiting', upstream = $2, submitted_at = coalesce(outcome_unknown_since, now()), outcome_unknown_since = null,
               next_poll_at = now() + make_interval(secs => $3 / 1000.0)
         where task_id = $1 and upstream is null and exists (select from claimed) returning task_id
      )
@@ -83,7 +82,7 @@ export const returnToQueue = async (
   await database.query(
     `with moved as (
        update open_tasks
-          set stage = 'accepted', last_activity_at = now(),
+          set stage = 'accepted',
               refusals = refusals + case when $4 then 1 else 0 end,
               tried_providers = case when $4 and not $5 = any (tried_providers) then tried_providers || $5::text else tried_providers end,
               outcome_unknown_since = case when $4 then null else outcome_unknown_since end,
@@ -119,7 +118,7 @@ export const clearOutcomeUnknown = async (
   { taskId, run, submits }: ReadRecord,
 ): Promise<boolean> => {
   const { rowCount } = await database.query(
-    `update open_tasks set outcome_unknown_since = null, last_activity_at = now()
+    `update open_tasks set outcome_unknown_since = null
       where task_id = $1 and run = $2 and submits = $3 and upstream is null`,
     [taskId, run, submits],
   )
@@ -129,7 +128,7 @@ export const clearOutcomeUnknown = async (
 /** Lets a task whose submit has an unknown outcome wait for a webhook or its deadline. It is not submitted again. */
 export const waitForDeadline = async (database: Database, taskId: string, run: number): Promise<void> => {
   await database.query(
-    `update open_tasks set stage = 'waiting', next_poll_at = null, last_activity_at = now()
+    `update open_tasks set stage = 'waiting', next_poll_at = null
       where task_id = $1 and run = $2 and upstream is null`,
     [taskId, run],
   )

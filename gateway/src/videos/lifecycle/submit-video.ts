@@ -10,7 +10,7 @@ import { sendUntil } from '../../providers/port/send-deadline.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
 import type { Decision, Router } from '../../routing/route.ts'
-import { findUpstream, recordOutcome, touchRun, type OpenTask } from '../open-task-store.ts'
+import { beginStep, findUpstream, recordOutcome, type OpenTask } from '../open-task-store.ts'
 import type { JobDurations } from '../polling/job-durations.ts'
 import { nextPollDelayMs } from '../polling/poll-schedule.ts'
 import { needsEnhancing } from '../prompts/enhance-prompt.ts'
@@ -292,7 +292,7 @@ const submitOnce = async (
   awakeable: string,
 ): Promise<Submitted | 'outdated'> => {
   const { postgres, providers, router } = dependencies
-  const open = await touchRun(postgres, taskId, run, { awakeable })
+  const open = await beginStep(postgres, { taskId, run }, { awakeable })
   if (open === undefined) return { kind: 'stop' }
   if (open.outcome !== null || open.isOverdue) return { kind: 'outcome_known' }
   if (open.upstream !== null) return waiting(open)

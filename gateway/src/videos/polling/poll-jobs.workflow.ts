@@ -3,18 +3,23 @@
  *
  * Why durable: one loop per credential stays within its polling budget, and continues on another worker if its own dies.
  * Why not in each task: every poll would be a journaled step. One tick polls every job that is due. An outcome is stored
- * before its workflow is notified, and the notification is repeated until the task moves on. A failed poll never fails a
- * task; only a definite outcome or the deadline does.
+ * before its workflow is notified by a durable send, and the notification is repeated until the task moves on. A failed
+ * poll never fails a task; only a definite outcome or the deadline does.
+ *
+ * A tick must be short, because the engine gives a tick that takes too long to another worker. Polls that a slow provider
+ * has not answered by then go on, and are recorded when they end.
  */
+import { setTimeout as pause } from 'node:timers/promises'
+
 import type { Catalog } from '../../models/catalog.ts'
-import { recordTick } from '../../platform/engine/engine-tick-store.ts'
-import { loop, type Engine } from '../../platform/engine/restate.ts'
+import { loop, type Engine, type Ticked } from '../../platform/engine/restate.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
 import type { Provider, Providers } from '../../providers/port/provider.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import type { Router } from '../../routing/route.ts'
+import { notifyStoringMs } from '../open-task-store.ts'
 import { parseShardKey } from '../shard.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
 import type { JobDurations } from './job-durations.ts'
@@ -37,6 +42,7 @@ export interface PollDependencies {
 
 const pollsPerTick = 500
 const pollsAtOnce = 16
+const pollingMsMax = 2_500
 // After so many failures in a row the provider counts as down for this tick, and its other jobs are not polled.
 const failuresInRowMax = 16
 const idleMs = 15_000
@@ -101,78 +107,147 @@ const pollOne = async (
   }
 }
 
-/** Polls the due jobs, some at a time, until the provider counts as down. */
-const pollAll = async (
-  dependencies: PollDependencies,
-  provider: Provider,
-  video: VideoProvider,
-  due: DuePoll[],
-): Promise<Polled[]> => {
+/** Polls a job; a failure postpones the next poll. */
+const createPollOne = (dependencies: PollDependencies, provider: Provider, video: VideoProvider) => {
   const { log, router } = dependencies
-  const results: Polled[] = []
-  let next = 0
   let failuresInRow = 0
-  const postponed = ({ taskId, day }: DuePoll, retryAfterMs: number | undefined): PollResult => ({
-    ...{ taskId, day, progress: null, outcome: null },
-    nextPollMs: afterFailureMs(retryAfterMs, provider.pollIntervalMs),
-  })
-  const resultOf = async (each: DuePoll): Promise<Polled> => {
-    if (each.outcome !== null) return { ...postponed(each, undefined), nextPollMs: notifyAgainMs }
-    if (failuresInRow >= failuresInRowMax) return postponed(each, undefined)
+  return async (due: DuePoll): Promise<Polled> => {
+    if (due.outcome !== null) {
+      return { ...postponed(due, due.isStoring ? notifyStoringMs : notifyAgainMs), dueAt: due.dueAt }
+    }
+    const afterFailure = (retryAfterMs?: number) => ({
+      ...postponed(due, afterFailureMs(retryAfterMs, provider.pollIntervalMs)),
+      dueAt: due.dueAt,
+    })
+    if (failuresInRow >= failuresInRowMax) return afterFailure()
     try {
-      const result = await pollOne(dependencies, provider, video, each)
+      const result = await pollOne(dependencies, provider, video, due)
       failuresInRow = 0
-      return result
+      return { ...result, dueAt: due.dueAt }
     } catch (error) {
       failuresInRow += 1
-      log.info({ err: error, taskId: each.taskId, provider: provider.name }, 'poll.failed')
+      log.info({ err: error, taskId: due.taskId, provider: provider.name }, 'poll.failed')
       // A 403 may concern this job alone, for instance one created with an earlier key of another account.
       if (error instanceof ProviderFailure && error.kind === 'unauthorized' && error.status !== 403) {
-        router.report(provider.name, each.model, error.kind)
+        router.report(provider.name, due.model, error.kind)
       }
-      return postponed(each, error instanceof ProviderFailure ? error.retryAfterMs : undefined)
+      return afterFailure(error instanceof ProviderFailure ? error.retryAfterMs : undefined)
     }
   }
-  const pollNext = async () => {
-    for (let index = next++; index < due.length; index = next++) {
-      const each = due[index]
-      if (each !== undefined) results[index] = { ...(await resultOf(each)), dueAt: each.dueAt }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(pollsAtOnce, due.length) }, pollNext))
-  return results
 }
 
-const pollDueJobs = async (dependencies: PollDependencies, key: string): Promise<number> => {
-  const { postgres, providers, engine, announce, log } = dependencies
-  const { provider: name, shard } = parseShardKey(key)
-  const provider = providers.find(name)
-  if (provider?.video === undefined) return idleMs
-  await recordTick(postgres, pollJobsName, key)
-  const due = await findDuePolls(postgres, name, shard, provider.shards, pollsPerTick)
-  const results = await pollAll(dependencies, provider, provider.video, due)
+const postponed = ({ taskId, day }: DuePoll, nextPollMs: number): PollResult => ({
+  ...{ taskId, day, progress: null, outcome: null },
+  nextPollMs,
+})
+
+/** Polls that are under way at the end of their tick, by the key of the loop. */
+type LatePolls = Map<string, number>
+
+interface PolledInTime {
+  results: Polled[]
+  /** Whether some jobs that are due were not polled. */
+  isIncomplete: boolean
+}
+
+/** Polls the due jobs, some at a time, for as long as a tick may take. */
+const pollInTime = async (
+  due: DuePoll[],
+  atOnce: number,
+  poll: (due: DuePoll) => Promise<Polled>,
+  onLate: (result: Promise<Polled>, due: DuePoll) => Polled,
+): Promise<PolledInTime> => {
+  const results: Polled[] = []
+  const underWay = new Map<DuePoll, Promise<Polled>>()
+  let next = 0
+  let isOver = false
+  const pollNext = async () => {
+    while (!isOver && next < due.length) {
+      const each = due[next]
+      next += 1
+      if (each === undefined) return
+      const polling = poll(each)
+      underWay.set(each, polling)
+      const result = await polling
+      if (isOver) return
+      underWay.delete(each)
+      results.push(result)
+    }
+  }
+  const ended = new AbortController()
+  await Promise.race([
+    Promise.all(Array.from({ length: Math.min(atOnce, due.length) }, pollNext)),
+    pause(pollingMsMax, undefined, { signal: ended.signal }).catch(() => undefined),
+  ])
+  ended.abort()
+  isOver = true
+  for (const [each, polling] of underWay) results.push(onLate(polling, each))
+  return { results, isIncomplete: next < due.length }
+}
+
+const recordResults = async (
+  { postgres, announce, log }: PollDependencies,
+  provider: string,
+  results: Polled[],
+): Promise<void> => {
   // Reasons are written before outcomes, so that an operator finds the reason of every failed task. A failed write does
   // not delay the tasks.
   await recordJobFailures(
     postgres,
     results.flatMap(({ taskId, day, reason }) =>
-      reason === undefined ? [] : { taskId, day, provider: name, reason },
+      reason === undefined ? [] : { taskId, day, provider, reason },
     ),
-  ).catch((error: unknown) => log.warn({ err: error, provider: name }, 'failure-reasons.record-failed'))
+  ).catch((error: unknown) => log.warn({ err: error, provider }, 'failure-reasons.record-failed'))
   await recordPolls(postgres, results)
   announce(results.flatMap(({ taskId, progress }) => (progress === null ? [] : taskId)))
-  const withOutcome = due.filter(
-    (each, index) => each.awakeable !== null && (each.outcome ?? results[index]?.outcome) !== null,
-  )
-  const notified = await Promise.allSettled(
-    withOutcome.map(({ awakeable }) => engine.resolveAwakeable(awakeable ?? '')),
-  )
-  const failed = notified.filter(({ status }) => status === 'rejected').length
-  if (failed > 0) log.warn({ provider: name, failed }, 'task.notify-failed')
-  if (due.length >= pollsPerTick) return soonMs
-  const nextMs = await nextPollInMs(postgres, name, shard, provider.shards)
-  return Math.min(idleMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs)))
 }
 
-export const pollJobs = (dependencies: PollDependencies, suspendAfterMs: number) =>
-  loop(pollJobsName, suspendAfterMs, (key) => pollDueJobs(dependencies, key))
+const pollDueJobs = async (
+  dependencies: PollDependencies,
+  key: string,
+  latePolls: LatePolls,
+): Promise<Ticked> => {
+  const { postgres, providers, engine, log } = dependencies
+  const { provider: name, shard } = parseShardKey(key)
+  const provider = providers.find(name)
+  if (provider?.video === undefined) return { nextMs: idleMs }
+  const due = await findDuePolls(postgres, name, shard, provider.shards, pollsPerTick)
+  const late = () => latePolls.get(key) ?? 0
+
+  /** Records a late result, and lets the job be polled by another tick only if this process should die. */
+  const onLate = (polling: Promise<Polled>, each: DuePoll): Polled => {
+    latePolls.set(key, late() + 1)
+    const record = async () => {
+      const { dueAt: _, ...result } = await polling
+      const hasEnded = result.outcome !== null
+      // The workflow is notified by the next tick. Without an outcome, a webhook that arrived meanwhile decides.
+      await recordResults(dependencies, name, [
+        { ...result, ...(hasEnded ? { nextPollMs: 0 } : { isLate: true }) },
+      ])
+      if (hasEnded) engine.wake(pollJobsName, key)
+    }
+    record()
+      .catch((error: unknown) => log.warn({ err: error, taskId: each.taskId }, 'poll.not-recorded'))
+      .finally(() => latePolls.set(key, late() - 1))
+    return { ...postponed(each, provider.timeoutsMs.poll), dueAt: each.dueAt }
+  }
+  const { results, isIncomplete } = await pollInTime(
+    due,
+    Math.max(1, pollsAtOnce - late()),
+    createPollOne(dependencies, provider, provider.video),
+    onLate,
+  )
+  await recordResults(dependencies, name, results)
+  const outcomes = new Map(results.map(({ taskId, outcome }) => [taskId, outcome]))
+  const resolves = due.flatMap(({ taskId, awakeable, outcome }) =>
+    awakeable !== null && (outcome ?? outcomes.get(taskId) ?? null) !== null ? awakeable : [],
+  )
+  if (isIncomplete || due.length >= pollsPerTick) return { nextMs: soonMs, resolves }
+  const nextMs = await nextPollInMs(postgres, name, shard, provider.shards)
+  return { nextMs: Math.min(idleMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs))), resolves }
+}
+
+export const pollJobs = (dependencies: PollDependencies, suspendAfterMs: number) => {
+  const latePolls: LatePolls = new Map()
+  return loop(pollJobsName, suspendAfterMs, (key) => pollDueJobs(dependencies, key, latePolls))
+}

@@ -10,6 +10,8 @@ export interface DuePoll {
   upstream: unknown
   /** If known already, the job is not polled; only its workflow is notified again. */
   outcome: Outcome | null
+  /** The workflow has been notified once. */
+  isStoring: boolean
   /** Since the provider accepted the job. */
   elapsedMs: number
   model: string
@@ -17,6 +19,7 @@ export interface DuePoll {
   dueAt: string
 }
 
+const isDue = `o.stage in ('waiting', 'storing') and (o.stage = 'waiting' or o.outcome is not null)`
 // Jobs with a shard number that no longer exists belong to the first shard.
 const isOfShard = '(o.shard = $2 or ($2 = 0 and o.shard >= $3))'
 
@@ -28,10 +31,10 @@ export const findDuePolls = async (
   limit: number,
 ): Promise<DuePoll[]> => {
   const { rows } = await database.query<DuePoll & Record<string, unknown>>(
-    `select o.task_id as "taskId", o.day, o.run, o.awakeable, o.upstream, o.outcome, t.model,
+    `select o.task_id as "taskId", o.day, o.run, o.awakeable, o.upstream, o.outcome, t.model, o.stage = 'storing' as "isStoring",
             extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs", o.next_poll_at::text as "dueAt"
        from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
-      where o.provider = $1 and ${isOfShard} and o.stage = 'waiting' and o.next_poll_at <= now()
+      where o.provider = $1 and ${isOfShard} and ${isDue} and o.next_poll_at <= now()
       order by o.next_poll_at limit $4`,
     [provider, shard, shards, limit],
   )
@@ -46,6 +49,8 @@ export interface PollResult {
   outcome: Outcome | null
   /** If given and the job is due at another time by now, a webhook arrived during the poll: that time stays. */
   dueAt?: string
+  /** The tick of the poll is over and has postponed the next one. If the job is due already, a webhook has arrived since. */
+  isLate?: boolean
 }
 
 /** Writes the results of one tick. Progress only grows, and stays below 100 until the video is stored. */
@@ -54,7 +59,8 @@ export const recordPolls = async (database: Database, results: PollResult[]): Pr
   await database.query(
     `with given as (
        select * from jsonb_to_recordset($1::jsonb) as n
-         ("taskId" text, day date, "nextPollMs" double precision, progress smallint, outcome jsonb, "dueAt" timestamptz)
+         ("taskId" text, day date, "nextPollMs" double precision, progress smallint, outcome jsonb, "dueAt" timestamptz,
+          "isLate" boolean)
      ), advanced as (
        update video_tasks t
           set progress = greatest(t.progress, least(99, n.progress)), last_event = t.last_event + 1
@@ -66,12 +72,12 @@ export const recordPolls = async (database: Database, results: PollResult[]): Pr
        select day, id, last_event, 'progress', jsonb_build_object('progress', progress) from advanced
      )
      update open_tasks o
-        set next_poll_at = case when n.outcome is null and o.next_poll_at <> n."dueAt" then o.next_poll_at
+        set next_poll_at = case when n.outcome is null and (o.next_poll_at <> n."dueAt" or n."isLate" and o.next_poll_at <= now())
+                                 then o.next_poll_at
                                  else now() + make_interval(secs => n."nextPollMs" / 1000.0) end,
             outcome = coalesce(o.outcome, n.outcome),
-            outcome_at = coalesce(o.outcome_at, case when n.outcome is not null then now() end),
-            last_activity_at = case when n.outcome is null then o.last_activity_at else now() end
-       from given n where o.task_id = n."taskId" and o.stage = 'waiting'`,
+            outcome_at = coalesce(o.outcome_at, case when n.outcome is not null then now() end)
+       from given n where o.task_id = n."taskId" and o.stage in ('waiting', 'storing')`,
     [JSON.stringify(results)],
   )
 }
@@ -85,7 +91,7 @@ export const nextPollInMs = async (
 ): Promise<number | undefined> => {
   const { rows } = await database.query<{ ms: number | null }>(
     `select extract(epoch from min(next_poll_at) - now()) * 1000 as ms from open_tasks o
-      where provider = $1 and ${isOfShard} and stage = 'waiting'`,
+      where provider = $1 and ${isOfShard} and ${isDue}`,
     [provider, shard, shards],
   )
   return rows[0]?.ms ?? undefined

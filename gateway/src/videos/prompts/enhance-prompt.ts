@@ -4,7 +4,8 @@
  */
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { touchRun } from '../open-task-store.ts'
+import { isCurrentRun } from '../open-task-store.ts'
+import { dayOfTaskId } from '../task-id.ts'
 import { findTask, recordEnhanced } from '../task-store.ts'
 import type { VideoTask } from '../task.ts'
 
@@ -20,7 +21,6 @@ export interface EnhanceDependencies {
   log: Log
 }
 
-// May exceed the silence after which a start is repeated; starting the same run twice has no effect.
 const timeoutMs = 20_000
 const promptCharactersMax = 32_000
 
@@ -44,8 +44,9 @@ export const enhancePrompt = async (
   run: number,
 ): Promise<void> => {
   const { postgres } = dependencies
-  const open = await touchRun(postgres, taskId, run)
-  const task = open && (await findTask(postgres, open.day, taskId))
+  const day = dayOfTaskId(taskId)
+  if (day === undefined || !(await isCurrentRun(postgres, { taskId, run }))) return
+  const task = await findTask(postgres, day, taskId)
   if (task === undefined || !needsEnhancing(task)) return
   await recordEnhanced(postgres, task.day, taskId, await enhancedOrSame(dependencies, task))
 }

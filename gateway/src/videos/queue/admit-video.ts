@@ -285,7 +285,7 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
   const refuseFullQueues = createQueueLength(queueLimits)
   const together = async (
     candidates: Candidate[],
-    options?: { lockTimeoutMs: number },
+    options?: { lockTimeoutMsMax: number },
   ): Promise<PromiseSettledResult<VideoTask>[]> => {
     try {
       return await postgres.transaction(
@@ -319,7 +319,10 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
     }
   }
   const accountOf = ({ task }: Candidate) => task.accountId
-  const admit = batch(splitOnLockTimeout(together, accountOf), { inFlightMax: 2, sizeMax: 200 })
+  const admit = batch(splitOnLockTimeout(together, accountOf, { failsFast: true }), {
+    inFlightMax: 2,
+    sizeMax: 200,
+  })
   const admitVideo: AdmitVideo = async (given) => {
     const leave = countWaiting(given.caller.accountId)
     try {

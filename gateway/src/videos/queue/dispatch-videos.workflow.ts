@@ -2,14 +2,12 @@
  * Starts accepted tasks, with one loop per provider.
  *
  * Why durable: only one loop may count a provider's slots, and it must survive the loss of any worker. As a keyed object
- * of the engine it needs no lease and no leader election. It starts accepted tasks and
- * restarts stalled ones.
+ * of the engine it needs no lease and no leader election. The runs that a tick claims are started by durable sends. A
+ * tick that executes again returns what it has claimed before, and claims nothing more.
  */
 import type { Catalog } from '../../models/catalog.ts'
-import { recordTick } from '../../platform/engine/engine-tick-store.ts'
-import { loop, type Engine } from '../../platform/engine/restate.ts'
-import { runKey } from '../../platform/engine/run-key.ts'
-import type { Log } from '../../platform/log.ts'
+import { loop, type Engine, type Ticked } from '../../platform/engine/restate.ts'
+import { runKey, type Run } from '../../platform/engine/run-key.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { Provider, Providers } from '../../providers/port/provider.ts'
 import type { Router } from '../../routing/route.ts'
@@ -18,16 +16,14 @@ import { shardOf } from '../shard.ts'
 import { requirementsOf } from '../video-requirements.ts'
 import type { QueueLimits } from './queue-limits.ts'
 import {
+  beginTick,
+  claimAccepted,
   countInFlight,
-  lockQueue,
   findMovable,
   moveWaiting,
   nextStartInMs,
-  claimAccepted,
   type Move,
-  type Start,
 } from './queue-store.ts'
-import { restartStalled } from './stalled-task-store.ts'
 
 export const dispatchVideosName = 'dispatchVideos'
 
@@ -38,7 +34,6 @@ export interface DispatchDependencies {
   catalog: Catalog
   engine: Engine
   queueLimits: () => QueueLimits
-  log: Log
 }
 
 const startsPerTick = 300
@@ -113,39 +108,43 @@ const capacitiesOf = async (
   return capacities
 }
 
-const dispatch = async (dependencies: DispatchDependencies, name: string): Promise<number> => {
-  const { postgres, providers, router, engine, queueLimits, log } = dependencies
+const startsOf = (runs: Run[]) => runs.map((run) => ({ workflow: generateVideoName, key: runKey(run) }))
+
+const dispatch = async (
+  dependencies: DispatchDependencies,
+  name: string,
+  tickId: string,
+): Promise<Ticked> => {
+  const { postgres, providers, router, engine, queueLimits } = dependencies
   const provider = providers.find(name)
-  if (provider === undefined) return idleMs
-  await recordTick(postgres, dispatchVideosName, name)
+  if (provider === undefined) return { nextMs: idleMs }
   const slotsElsewhere = providers.all().reduce((sum, { slots }) => sum + slots, -provider.slots)
   const survey = surveyModels(dependencies, provider)
   const isRamping = survey.served.some(({ id }) => router.startsAllowed(name, id) !== Infinity)
-  const { stalled, accepted, isThrottled, targets, nextMs } = await postgres.transaction(async (database) => {
-    await lockQueue(database, name)
-    const stalled = await restartStalled(database, name, startsPerTick, provider.timeoutsMs.submit)
+  const claimed = await postgres.transaction(async (database) => {
+    const before = await beginTick(database, dispatchVideosName, name, tickId)
+    if (before !== undefined) return { before }
     const movable = survey.unhealthy.flatMap(({ id }) => (router.routesOf(id).length > 1 ? id : []))
     const targets = await moveToHealthy(dependencies, database, name, movable)
     const capacityOf = await capacitiesOf(dependencies, database, name, survey)
     const queue = { provider: name, slots: provider.slots, slotsElsewhere, capacityOf }
-    const { starts, isThrottled } = await claimAccepted(database, queue, startsPerTick, queueLimits())
-    return { stalled, accepted: starts, isThrottled, targets, nextMs: await nextStartInMs(database, name) }
+    const { starts, isThrottled } = await claimAccepted(database, queue, startsPerTick, queueLimits(), tickId)
+    return { starts, isThrottled, targets, nextMs: await nextStartInMs(database, name) }
   })
-  for (const [model, starts] of Map.groupBy(accepted, ({ model }) => model)) {
-    router.countStarts(name, model, starts.length)
+  if ('before' in claimed) return { nextMs: soonMs, starts: startsOf(claimed.before) }
+  const { starts, isThrottled, targets, nextMs } = claimed
+  for (const [model, ofModel] of Map.groupBy(starts, ({ model }) => model)) {
+    router.countStarts(name, model, ofModel.length)
   }
   for (const target of targets) engine.wake(dispatchVideosName, target)
-  if (stalled.length > 0) log.warn({ provider: name, count: stalled.length }, 'task.restarted')
-  const start = ({ taskId, run }: Start) => engine.start(generateVideoName, runKey(taskId, run))
-  // A failed start is repeated once the task counts as stalled.
-  const starts = await Promise.allSettled([...stalled, ...accepted].map(start))
-  const failed = starts.filter(({ status }) => status === 'rejected').length
-  if (failed > 0) log.warn({ provider: name, failed }, 'task.start-failed')
-  if (accepted.length + stalled.length >= startsPerTick) return soonMs
+  if (starts.length >= startsPerTick) return { nextMs: soonMs, starts: startsOf(starts) }
   const probeMs = Math.min(...survey.unhealthy.map(({ forMs }) => Math.max(forMs, throttledMs)))
   const waitMs = Math.min(isThrottled || isRamping ? throttledMs : idleMs, probeMs)
-  return Math.min(waitMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs)))
+  return {
+    nextMs: Math.min(waitMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs))),
+    starts: startsOf(starts),
+  }
 }
 
 export const dispatchVideos = (dependencies: DispatchDependencies, suspendAfterMs: number) =>
-  loop(dispatchVideosName, suspendAfterMs, (provider) => dispatch(dependencies, provider))
+  loop(dispatchVideosName, suspendAfterMs, (provider, tickId) => dispatch(dependencies, provider, tickId))

@@ -1,14 +1,10 @@
 /** The fair queue of accepted tasks that wait for a slot. The rule is in docs/decisions/0015-fair-queue.md. */
+import { nextRunAfter, type Run } from '../../platform/engine/run-key.ts'
+import { idleTimeout, recordTick } from '../../platform/engine/tick-store.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Decision } from '../../routing/route.ts'
 import type { VideoOrder } from '../task.ts'
 import type { QueueLimits } from './queue-limits.ts'
-
-/** A run to start. */
-export interface Start {
-  taskId: string
-  run: number
-}
 
 // The statements of the queue must always walk their indexes in order: a queue grows faster than the statistics, and a
 // plan made for a short queue would read a long one completely. With sorts disabled, the estimated cost of the remaining
@@ -21,20 +17,35 @@ const plainPlans = {
   jit: 'off',
 }
 
-// Ends the transaction of a frozen worker, so that another can run the tick.
-const idleTimeout = { idle_in_transaction_session_timeout: '5s' }
-
-/**
- * Makes this transaction the only one that starts tasks of a provider. The engine runs one tick at a time, but a worker
- * that it considers dead may still be running its own.
- */
-export const lockQueue = async (database: Database, provider: string): Promise<void> => {
-  const settings = Object.entries({ ...plainPlans, ...idleTimeout })
+/** Makes this transaction the only one that starts tasks of a provider. */
+const lockQueue = async (database: Database, provider: string): Promise<void> => {
+  const settings = Object.entries({ ...plainPlans, idle_in_transaction_session_timeout: idleTimeout })
   await database.query(
     `select pg_advisory_xact_lock(hashtextextended('kinora:queue:' || $1, 0)),
             (select count(set_config(name, value, true)) from unnest($2::text[], $3::text[]) as s (name, value))`,
     [provider, settings.map(([name]) => name), settings.map(([, value]) => value)],
   )
+}
+
+/**
+ * Begins the transaction of a dispatcher's tick. The engine runs one tick at a time, but a worker that it considers dead
+ * may still be running its own, or go on much later. Returns the runs that this tick has claimed before, after which it
+ * may claim nothing more; undefined if it is executed for the first time.
+ */
+export const beginTick = async (
+  database: Database,
+  loop: string,
+  provider: string,
+  tickId: string,
+): Promise<Run[] | undefined> => {
+  await lockQueue(database, provider)
+  if (await recordTick(database, loop, provider, tickId)) return undefined
+  const { rows } = await database.query<Run & Record<string, unknown>>(
+    `select task_id as "taskId", run from open_tasks
+      where provider = $1 and stage <> 'accepted' and claimed_by = $2`,
+    [provider, tickId],
+  )
+  return rows
 }
 
 /** Makes this transaction the only one that counts the in-flight tasks of these accounts. */
@@ -56,7 +67,7 @@ export interface Queue {
   capacityOf: Map<string, number>
 }
 
-interface Choice extends Start {
+interface Choice extends Run {
   model: string
   accountId: string
   keyId: string
@@ -158,7 +169,7 @@ const choose = async (
         order by virtual_start, here + place, accepted_at, task_id limit (select slots from free)
      )
      select coalesce((select jsonb_agg(jsonb_build_object(
-              'taskId', task_id, 'run', run + 1, 'model', model, 'accountId', account_id, 'keyId', key_id,
+              'taskId', task_id, 'run', run, 'model', model, 'accountId', account_id, 'keyId', key_id,
               'virtualStart', virtual_start, 'virtualFinish', virtual_start + cost,
               'keyVirtualStart', key_virtual_start, 'keyVirtualFinish', key_virtual_start + cost,
               'isNearCap', coalesce(place > capacity - $6 or key_place > key_capacity - $6, false))) from chosen), '[]')
@@ -196,15 +207,16 @@ const start = async (
   database: Database,
   provider: string,
   choices: Choice[],
-): Promise<(Start & { model: string })[]> => {
+  tickId: string,
+): Promise<(Run & { model: string })[]> => {
   const { rows } = await database.query<{ taskId: string; run: number; model: string }>(
     `with started as (
-       update open_tasks o set stage = 'starting', run = c.run, last_activity_at = now()
+       update open_tasks o set stage = 'starting', run = ${nextRunAfter('o.run')}, claimed_by = $4
          from jsonb_to_recordset($2::jsonb) as c
-           ("taskId" text, run integer, model text, "accountId" uuid, "keyId" uuid,
+           ("taskId" text, run bigint, model text, "accountId" uuid, "keyId" uuid,
             "virtualStart" bigint, "virtualFinish" bigint, "keyVirtualStart" bigint, "keyVirtualFinish" bigint)
-        where o.task_id = any ($3) and o.task_id = c."taskId" and o.run = c.run - 1
-       returning c.*
+        where o.task_id = any ($3) and o.task_id = c."taskId" and o.run = c.run
+       returning c.*, o.run as started
      ), shared as (
        insert into queue_shares (queue, owner, virtual_start, virtual_finish)
        select $1, "accountId", max("virtualStart"), max("virtualFinish") from started group by "accountId"
@@ -219,8 +231,8 @@ const start = async (
        select $1, model, count(*) from started where "virtualFinish" > "virtualStart" group by model
        on conflict (queue, model) do update set starts = queue_starts.starts + excluded.starts
      )
-     select "taskId", run, model from started`,
-    [provider, JSON.stringify(choices), choices.map(({ taskId }) => taskId)],
+     select "taskId", started as run, model from started`,
+    [provider, JSON.stringify(choices), choices.map(({ taskId }) => taskId), tickId],
   )
   return rows
 }
@@ -239,7 +251,7 @@ const forgetPassed = async (database: Database, provider: string): Promise<void>
 }
 
 /**
- * Claims waiting tasks for the free slots, in a transaction that holds the lock of the queue. Two providers together
+ * Claims waiting tasks for the free slots, in the transaction of a tick. Two providers together
  * could exceed the limit of an account, so an account that is near its limit is locked first.
  */
 export const claimAccepted = async (
@@ -247,7 +259,8 @@ export const claimAccepted = async (
   queue: Queue,
   limit: number,
   limits: QueueLimits,
-): Promise<{ starts: (Start & { model: string })[]; isThrottled: boolean }> => {
+  tickId: string,
+): Promise<{ starts: (Run & { model: string })[]; isThrottled: boolean }> => {
   let { choices, isThrottled } = await choose(database, queue, limit, limits, undefined)
   const nearCap = new Set(choices.flatMap(({ accountId, isNearCap }) => (isNearCap ? accountId : [])))
   if (nearCap.size > 0) {
@@ -259,7 +272,7 @@ export const claimAccepted = async (
     choices = locked.choices
   }
   if (choices.length === 0) return { starts: [], isThrottled }
-  const starts = await start(database, queue.provider, choices)
+  const starts = await start(database, queue.provider, choices, tickId)
   await forgetPassed(database, queue.provider)
   return { starts, isThrottled }
 }
@@ -328,7 +341,7 @@ export const moveWaiting = async (database: Database, from: string, moves: Move[
   await database.query(
     `with moved as (
        update open_tasks o
-          set provider = m.provider, shard = m.shard, decision = m.decision, not_before = now(), last_activity_at = now()
+          set provider = m.provider, shard = m.shard, decision = m.decision, not_before = now()
          from jsonb_to_recordset($2::jsonb) as m
            ("taskId" text, day date, provider text, shard smallint, decision jsonb)
         where o.task_id = m."taskId" and o.provider = $1 and o.stage = 'accepted' and o.outcome_unknown_since is null

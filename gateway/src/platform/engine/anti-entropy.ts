@@ -1,0 +1,152 @@
+/**
+ * Compares the open tasks in the database with the invocations of the engine, and repairs the difference. It is the only
+ * repair: everything else relies on the engine, which may have been emptied, restored from a copy, or told to kill an
+ * invocation.
+ *
+ * A task that the engine does not carry gets a new run. That is harmless if it was wrong, because a run that a newer one
+ * has replaced ends at its next step.
+ */
+import { readInvocations, type Invocation } from './invocation-store.ts'
+import type { Engine } from './restate.ts'
+import { parseRunKey, runKey, type Run } from './run-key.ts'
+
+export interface EngineLoop {
+  loop: string
+  key: string
+}
+
+/** The open tasks of one workflow. */
+export interface CarriedTasks {
+  workflow: string
+  /** The current runs of all open tasks, or of these, that were handed to the engine. */
+  readRuns: (taskIds?: string[]) => Promise<(Run & { isNew: boolean })[]>
+  /** The runs of tasks whose outcome or deadline no run has processed. */
+  findOverdue: () => Promise<Run[]>
+  /** Gives tasks a new run, unless they have one already; returns the new runs. */
+  renew: (runs: Run[]) => Promise<Run[]>
+}
+
+export interface CheckDependencies {
+  engine: Engine
+  /** Read at every check, because providers may be added and removed. */
+  loops: () => EngineLoop[]
+  carried: CarriedTasks[]
+}
+
+export interface EngineCheck {
+  openTasks: number
+  invocations: number
+  /** Loops that did not run and were woken, as `loop/key`. */
+  woken: string[]
+  /** Tasks that got a new run, because the engine did not carry them. */
+  lost: number
+  /** Tasks that got a new run, because nothing processed their outcome or deadline. */
+  overdue: number
+  /** Invocations that the engine had paused. */
+  resumed: number
+  /** Invocations of tasks that have ended or have a newer run. */
+  killed: number
+  /** The sum of these. */
+  repairs: number
+}
+
+const keysPerQuery = 500
+/** An invocation in another state is executing, or about to. */
+const isResting = ({ status }: Invocation) => ['suspended', 'backing-off', 'paused'].includes(status)
+
+const chunksOf = <Item>(items: Item[]): Item[][] =>
+  Array.from({ length: Math.ceil(items.length / keysPerQuery) }, (_, index) =>
+    items.slice(index * keysPerQuery, (index + 1) * keysPerQuery),
+  )
+
+/** Of the runs that seem lost, those that are still current and that the engine still does not carry. */
+const confirmLost = async (engine: Engine, tasks: CarriedTasks, seemLost: Run[]): Promise<Run[]> => {
+  const lost: Run[] = []
+  for (const chunk of chunksOf(seemLost)) {
+    const current = await tasks.readRuns(chunk.map(({ taskId }) => taskId))
+    const keys = new Set(current.map(runKey))
+    const still = chunk.filter((run) => keys.has(runKey(run)))
+    if (still.length === 0) continue
+    const carried = await readInvocations(engine, [tasks.workflow], still.map(runKey))
+    const carriedKeys = new Set(carried.map(({ key }) => key))
+    lost.push(...still.filter((run) => !carriedKeys.has(runKey(run))))
+  }
+  return lost
+}
+
+const restart = async (engine: Engine, { workflow, renew }: CarriedTasks, runs: Run[]): Promise<number> => {
+  let count = 0
+  for (const chunk of chunksOf(runs)) {
+    const renewed = await renew(chunk)
+    count += renewed.length
+    // The next check finds those that fail.
+    await Promise.allSettled(renewed.map((run) => engine.start(workflow, runKey(run))))
+  }
+  return count
+}
+
+/** Ends invocations that wait for nothing: their task has ended, or has a newer run. */
+const killOutdated = async (
+  engine: Engine,
+  tasks: CarriedTasks,
+  invocations: Invocation[],
+  known: Set<string>,
+): Promise<number> => {
+  const candidates = invocations.filter((each) => isResting(each) && !known.has(each.key))
+  let count = 0
+  for (const chunk of chunksOf(candidates)) {
+    const current = await tasks.readRuns(chunk.map(({ key }) => parseRunKey(key).taskId))
+    const keys = new Set(current.map(runKey))
+    const outdated = chunk.filter(({ key }) => !keys.has(key))
+    const killed = await Promise.allSettled(outdated.map(({ id }) => engine.kill(id)))
+    count += killed.filter(({ status }) => status === 'fulfilled').length
+  }
+  return count
+}
+
+/** Checks everything once. It fails if the engine or the database does not respond; the next check goes on. */
+export const checkEngine = async ({ engine, loops, carried }: CheckDependencies): Promise<EngineCheck> => {
+  // The tasks are read first: what starts in between is not missed in the engine's list.
+  const runsOf = await Promise.all(carried.map(({ readRuns }) => readRuns()))
+  const wanted = loops()
+  const services = [
+    ...new Set([...wanted.map(({ loop }) => loop), ...carried.map(({ workflow }) => workflow)]),
+  ]
+  const invocations = await readInvocations(engine, services)
+  const byService = Map.groupBy(invocations, ({ service }) => service)
+  const running = new Set(invocations.map(({ service, key }) => `${service}/${key}`))
+
+  const stopped = wanted.filter(({ loop, key }) => !running.has(`${loop}/${key}`))
+  await Promise.allSettled(stopped.map(({ loop, key }) => engine.startLoop(loop, key)))
+  const paused = invocations.filter(({ status }) => status === 'paused')
+  await Promise.allSettled(paused.map(({ id }) => engine.resume(id)))
+
+  const check = {
+    openTasks: runsOf.reduce((sum, runs) => sum + runs.length, 0),
+    invocations: invocations.length,
+    woken: stopped.map(({ loop, key }) => `${loop}/${key}`),
+    lost: 0,
+    overdue: 0,
+    resumed: paused.length,
+    killed: 0,
+  }
+  for (const [index, tasks] of carried.entries()) {
+    const runs = runsOf[index] ?? []
+    const ofWorkflow = byService.get(tasks.workflow) ?? []
+    const carriedKeys = new Set(ofWorkflow.map(({ key }) => key))
+    // The start of a new run may still be under way.
+    const seemLost = runs.filter((run) => !run.isNew && !carriedKeys.has(runKey(run)))
+    check.lost += await restart(engine, tasks, await confirmLost(engine, tasks, seemLost))
+    // One that is about to execute only waits for its turn.
+    const busyKeys = new Set(ofWorkflow.flatMap((each) => (isResting(each) ? [] : each.key)))
+    const overdue = await tasks.findOverdue()
+    check.overdue += await restart(
+      engine,
+      tasks,
+      overdue.filter((run) => !busyKeys.has(runKey(run))),
+    )
+    check.killed += await killOutdated(engine, tasks, ofWorkflow, new Set(runs.map(runKey)))
+  }
+  const { woken, lost, overdue, resumed, killed } = check
+  return { ...check, repairs: woken.length + lost + overdue + resumed + killed }
+}

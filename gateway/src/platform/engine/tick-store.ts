@@ -1,0 +1,44 @@
+/** The ticks of dispatchers, and the last runs of periodic jobs. */
+import type { Database } from '../postgres.ts'
+
+// Ends the transaction of a frozen worker, so that another can execute the tick.
+export const idleTimeout = '3s'
+
+/**
+ * Records that a tick claims tasks. Returns false if it has done so before: the engine repeats a tick whose worker it
+ * considers dead, and that worker may go on much later.
+ */
+export const recordTick = async (
+  database: Database,
+  loop: string,
+  key: string,
+  tickId: string,
+): Promise<boolean> => {
+  const { rowCount } = await database.query(
+    `with frozen as (select set_config('idle_in_transaction_session_timeout', $4, true))
+     insert into ticks (loop, key, id, ticked_at) select $1, $2, $3, now() from frozen on conflict do nothing`,
+    [loop, key, tickId, idleTimeout],
+  )
+  return rowCount === 1
+}
+
+/** Claims a periodic job for `everyMs`; false if another process has it. */
+export const claimJob = async (
+  database: Database,
+  loop: string,
+  key: string,
+  everyMs: number,
+): Promise<boolean> => {
+  const { rowCount } = await database.query(
+    `insert into ticks as t (loop, key, id, ticked_at) values ($1, $2, '', now())
+     on conflict (loop, key, id) do update set ticked_at = now()
+     where t.ticked_at < now() - make_interval(secs => $3 / 1000.0)`,
+    [loop, key, everyMs],
+  )
+  return rowCount === 1
+}
+
+/** Deletes ticks that no worker can repeat any more. */
+export const removeOldTicks = async (database: Database): Promise<void> => {
+  await database.query(`delete from ticks where id <> '' and ticked_at < now() - interval '1 hour'`)
+}

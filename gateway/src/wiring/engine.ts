@@ -1,0 +1,45 @@
+/** What the engine should run, and the check of it that runs outside a worker. */
+import type { Config } from '../config.ts'
+import { checkEngine, type CheckDependencies, type EngineCheck } from '../platform/engine/anti-entropy.ts'
+import { connectEngine } from '../platform/engine/restate.ts'
+import type { Log } from '../platform/log.ts'
+import { withLongStatements } from '../platform/long-statements.ts'
+import type { Postgres } from '../platform/postgres.ts'
+import type { Providers } from '../providers/port/provider.ts'
+import { carriedTranscriptions } from '../transcription-tasks/lifecycle/carried-transcription-store.ts'
+import { dispatchRecordings } from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
+import { pollJobsName } from '../videos/polling/poll-jobs.workflow.ts'
+import { carriedVideos } from '../videos/queue/carried-task-store.ts'
+import { dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
+import { shardKey } from '../videos/shard.ts'
+import { connectMigrated, connectProviders } from './connect.ts'
+
+/** One dispatcher per provider and one poller per shard of a provider, the dispatcher of recordings, and all open tasks. */
+export const engineWork = (providers: Providers, postgres: Postgres): Omit<CheckDependencies, 'engine'> => ({
+  loops: () => [
+    ...providers
+      .known()
+      .flatMap(({ name, shards }) => [
+        { loop: dispatchVideosName, key: name },
+        ...Array.from({ length: shards }, (_, shard) => ({ loop: pollJobsName, key: shardKey(name, shard) })),
+      ]),
+    dispatchRecordings,
+  ],
+  carried: [carriedVideos(postgres), carriedTranscriptions(postgres)],
+})
+
+export const runEngineCheck = async (config: Config, log: Log): Promise<EngineCheck> => {
+  const postgres = await connectMigrated(config, log, { connectionsMax: 2 })
+  const { liveConfig, providers } = await connectProviders(config, postgres, log)
+  const engine = connectEngine(
+    { ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL },
+    log,
+  )
+  try {
+    return await checkEngine({ engine, ...engineWork(providers, withLongStatements(postgres)) })
+  } finally {
+    await engine.close()
+    await liveConfig.stop()
+    await postgres.close()
+  }
+}
