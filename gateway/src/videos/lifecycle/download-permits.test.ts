@@ -53,3 +53,16 @@ test('callers without a permit come back at the pace at which permits become fre
   nowMs += 60_000
   expect(permits.nextTryMs('first') / 500).toBeCloseTo(1, 1)
 })
+
+test('callers come back later, the longer the current downloads take', () => {
+  let nowMs = 0
+  const permits = createDownloadPermits({ total: 5, perProvider: 2 }, () => nowMs)
+  const active = acquireAll(permits, 'first')
+  nowMs += 10_000
+  // A permit every five seconds is the best that can be expected of two downloads that have taken ten.
+  const waits = Array.from({ length: 3 }, () => permits.nextTryMs('first'))
+  expect(waits).toEqual([5_000, 10_000, 15_000])
+  for (const release of active) release('undecided')
+  nowMs += 60_000
+  expect(permits.nextTryMs('first')).toBeLessThan(1_000)
+})

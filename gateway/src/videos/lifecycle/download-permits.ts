@@ -25,8 +25,10 @@ export interface DownloadPermits {
 /** The downloads of one provider. */
 interface Downloads {
   active: number
+  /** The sum of the times at which the active ones started. */
+  startsMs: number
   isFailing: boolean
-  /** A moving average of their durations. */
+  /** A moving average of the durations of those that have ended. */
   usualMs: number
   /** When the last caller without a permit is to try again. */
   lastTryMs: number
@@ -47,11 +49,14 @@ export const createDownloadPermits = (
   const downloadsOf = (provider: string): Downloads => {
     const known = providers.get(provider)
     if (known !== undefined) return known
-    const none = { active: 0, isFailing: false, usualMs: assumedMs, lastTryMs: -Infinity }
+    const none = { active: 0, startsMs: 0, isFailing: false, usualMs: assumedMs, lastTryMs: -Infinity }
     providers.set(provider, none)
     return none
   }
   const limitOf = ({ isFailing }: Downloads) => (isFailing ? 1 : perProvider)
+  /** At least as long as the active downloads have taken on average: many early tries would only cost work. */
+  const expectedMs = ({ active, startsMs, usualMs }: Downloads) =>
+    active === 0 ? usualMs : Math.max(usualMs, now() - startsMs / active)
   return {
     tryAcquire: (provider) => {
       const downloads = downloadsOf(provider)
@@ -59,8 +64,10 @@ export const createDownloadPermits = (
       downloads.active += 1
       activeTotal += 1
       const startedMs = now()
+      downloads.startsMs += startedMs
       return (result) => {
         downloads.active -= 1
+        downloads.startsMs -= startedMs
         activeTotal -= 1
         if (result === 'undecided') return
         downloads.isFailing = result === 'failed'
@@ -71,7 +78,7 @@ export const createDownloadPermits = (
       const downloads = downloadsOf(provider)
       const nowMs = now()
       const atMs =
-        Math.max(nowMs, downloads.lastTryMs) + downloads.usualMs / Math.min(total, limitOf(downloads))
+        Math.max(nowMs, downloads.lastTryMs) + expectedMs(downloads) / Math.min(total, limitOf(downloads))
       downloads.lastTryMs = Math.min(atMs, nowMs + waitMsMax)
       return Math.min(waitMsMax, Math.max(waitMsMin, atMs - nowMs))
     },
