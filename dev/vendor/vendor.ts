@@ -58,8 +58,8 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
   const server = createServer((request, response) => {
     answer(request, response).catch(() => request.socket.destroy())
   })
-  // Longer than clients reuse connections, so that no request meets a closing one.
-  server.keepAliveTimeout = 60_000
+  // Longer than clients reuse connections, so that no request meets a closing one; as long as large load balancers do.
+  server.keepAliveTimeout = 600_000
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const asked = new URL(request.url ?? '/', 'http://vendor')

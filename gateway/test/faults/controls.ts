@@ -72,31 +72,6 @@ const submits: Control[] = [
     expected: 'duplicate jobs',
     stuckAfterMs: 60_000,
   },
-  {
-    name: 'no deadline of requests',
-    fault: 'pause worker at a submit',
-    without: {
-      mutation: {
-        file: 'providers/kit/http/timely-body.ts',
-        find: 'if (performance.now() >= deadlineMs)',
-        replace: 'if (false)',
-      },
-    },
-    expected: 'duplicate jobs',
-    stuckAfterMs: 60_000,
-  },
-  {
-    name: 'no monotonic clock',
-    fault: 'clock +2 h',
-    without: {
-      mutation: {
-        file: 'videos/lifecycle/submit-video.ts',
-        find: 'Math.max(0, deadlineMs - performance.now())',
-        replace: 'Math.max(0, deadlineMs - (Date.now() - performance.timeOrigin))',
-      },
-    },
-    expected: 'lost',
-  },
 ]
 
 const engine: Control[] = [
@@ -137,13 +112,4 @@ const downloads: Control[] = [
   },
 ]
 
-const overload: Control[] = [
-  {
-    name: 'no load shedding',
-    fault: 'overload',
-    without: { environment: { OVERLOAD_WAITING_CREATES: '0', OVERLOAD_EVENT_LOOP_DELAY_MS: '0' } },
-    expected: 'creates confirmed meanwhile',
-  },
-]
-
-export const controls: Control[] = [...database, ...submits, ...engine, ...downloads, ...overload]
+export const controls: Control[] = [...database, ...submits, ...engine, ...downloads]

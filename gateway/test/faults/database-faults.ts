@@ -10,6 +10,7 @@ import type { Fault } from './run-fault.ts'
 
 const isTheirs = `application_name <> '${ownName}' and backend_type = 'client backend'`
 const createsAtOnce = 30
+const roundsPerBurst = 4
 const rounds = 20
 const roundMs = 60
 const fullMs = 10_000
@@ -80,9 +81,9 @@ export const databaseFaults = {
   'terminate connections': {
     isQuick: true,
     run: async ({ stack, client }) => {
-      // Requests have to wait for a connection, because that is when one is handed over without being idle.
-      client.burst(createsAtOnce, 'repeatable')
       for (let round = 0; round < rounds; round += 1) {
+        // Requests have to wait for a connection, because that is when one is handed over without being idle.
+        if (round % roundsPerBurst === 0) client.burst(createsAtOnce, 'repeatable')
         await stack.postgres.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${isTheirs}`)
         await sleep(roundMs)
       }

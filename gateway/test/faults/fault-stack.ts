@@ -64,6 +64,8 @@ const source = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.u
 const providersOf = (vendors: Record<VendorName, VendorPart>) => {
   const common = {
     ...{ kind: 'openai', apiKey, slots: 20_000, pollIntervalMsMin: 250, pollIntervalMsMax: 2_000 },
+    // So that only the limits of downloads bound them.
+    connections: 1_000,
     // The default of a minute would only make the runs longer.
     submitTimeoutMs: 10_000,
   }

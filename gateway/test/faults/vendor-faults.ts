@@ -19,13 +19,13 @@ const spells: Partial<VendorFaults>[] = [
 ]
 
 /** With those of the steady tasks, more than the engine executes at once. */
-const downloadsAtOnce = 80
+const downloadsAtOnce = 400
 
 const setAll = ({ vendors }: FaultStack, faults: Partial<VendorFaults>) =>
   Promise.all(Object.values(vendors).map((vendor) => vendor.set({ ...noFaults, ...faults })))
 
 const trickle =
-  (beforeMs: number, untilFullMs: number, measuredMs: number): Fault['run'] =>
+  (beforeMs: number, windows: number, windowMs: number): Fault['run'] =>
   async (scene) => {
     const { client, stack } = scene
     const { vendors } = stack
@@ -33,10 +33,16 @@ const trickle =
     const before = await completionsPerSecond(scene, beforeMs, 'repeatable')
     await vendors.findable.set({ fault: 'drip@downloadxall' })
     client.burst(downloadsAtOnce, 'findable')
-    await sleep(untilFullMs + measuredMs)
-    const during = await completionsPerSecond(scene, measuredMs, 'repeatable')
+    // Until the slots are full.
+    await sleep(windowMs)
+    // The worst of several: the engine repeats an invocation that does not end, and others catch up meanwhile.
+    const rates: number[] = []
+    for (let window = 0; window < windows; window += 1) {
+      await sleep(windowMs)
+      rates.push(await completionsPerSecond(scene, windowMs, 'repeatable'))
+    }
     await vendors.findable.set(noFaults)
-    scene.report('completions of the other provider', during / before)
+    scene.report('completions of the other provider', Math.min(...rates) / before)
   }
 
 export const vendorFaults = {
@@ -50,5 +56,5 @@ export const vendorFaults = {
     },
   },
   // So long that the slots for downloads would be used up several times over.
-  'trickled downloads': { run: trickle(10_000, 30_000, 15_000) },
+  'trickled downloads': { run: trickle(10_000, 2, 15_000) },
 } satisfies Record<string, Fault>
