@@ -12,16 +12,12 @@ const limits = {
 }
 const longLimits = { ...limits, testTimeout: 1_800_000, hookTimeout: 1_800_000 }
 
-// Tests that measure memory or processor time run alone.
+// Tests that measure time run alone.
 const measures = [
   'local/src/speech/first-byte.test.ts',
   'cli/test/dev.test.ts',
   'gateway/test/journeys/speech.test.ts',
   'gateway/test/journeys/chat-bodies.test.ts',
-  'gateway/test/journeys/fairness.test.ts',
-  'gateway/test/journeys/audio-uploads.test.ts',
-  'gateway/test/journeys/uploads.test.ts',
-  'gateway/test/journeys/watchers.test.ts',
 ]
 
 // Tests that need model weights; `kinora models pull` downloads them.
@@ -109,7 +105,7 @@ export default defineConfig({
           name: 'long-journeys',
           include: longJourneys,
           ...longLimits,
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 4 },
         },
       },
       {
@@ -118,7 +114,7 @@ export default defineConfig({
           name: 'long-sound',
           include: longSound,
           ...longLimits,
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 4 },
         },
       },
       // Vendor misbehaviour. `npm run prove:vendors` runs it at full length.
@@ -149,10 +145,9 @@ export default defineConfig({
           name: 'faults',
           globalSetup: [command],
           include: ['gateway/test/faults/**/*.test.ts'],
-          fileParallelism: false,
           testTimeout: 600_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 1 },
         },
       },
       // What operations cost. `npm run bench:…` measures; CI only runs the benchmarks briefly.
@@ -161,9 +156,8 @@ export default defineConfig({
           name: 'bench',
           globalSetup: [command],
           include: ['gateway/test/bench/**/*.test.ts'],
-          fileParallelism: false,
           ...longLimits,
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 1 },
         },
       },
       // Needs model weights that are too large to download for every run; not part of `npm test`.
@@ -172,7 +166,7 @@ export default defineConfig({
           ...limits,
           name: 'large',
           include: ['local/**/*.large.test.ts'],
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],
