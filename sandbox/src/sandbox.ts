@@ -4,7 +4,7 @@
  * time, threads and files. /proc is absent because containers refuse to mount it, and media programs do not need it.
  */
 import { execFile, spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 
@@ -40,7 +40,7 @@ export interface Confined {
   fileBytesMax: number
   /** The file descriptor to which bubblewrap writes the pid of the first process in the sandbox. */
   infoFd?: number
-  /** Runs with a low priority, so that it does not slow down the service. */
+  /** A program that takes long gets a low priority, so that it slows down neither the service nor short programs. */
   isLowPriority?: boolean
 }
 
@@ -74,20 +74,27 @@ const commandLine = ({ bubblewrapPath }: Sandbox, confined: Confined, filterFd: 
   ...['--', ...limits(confined), confined.program, ...confined.parameters],
 ]
 
-const niceness = 4
 /** The command that runs a program with a low priority. */
-export const lowPriority = ['nice', '-n', String(niceness)] as const
+export const lowPriority = ['nice', '-n', '4'] as const
 
-/**
- * Lowers the priority of the session that a process leads. The kernel may first divide the processors between sessions, and
- * then the priority of a process counts only within its own.
- */
-const lowerSession = (leader: number) => {
-  try {
-    writeFileSync(`/proc/${leader}/autogroup`, String(niceness))
-  } catch {
-    // This kernel has no such groups, or refuses because it has changed many of them just now.
+/** The kernel may first divide the processors between sessions; then the priority of a process counts only within its own. */
+const hasSessionPriorities = existsSync('/proc/self/autogroup')
+/** Just below that of the service, and that of a program that takes longer than most. */
+const sessionNiceness = { first: 2, later: 10 }
+const shortMs = 500
+
+/** Lowers the priority of the session that a program leads, and again if the program takes long. */
+const lowerSession = (program: ChildProcess) => {
+  const set = (niceness: number) => {
+    try {
+      writeFileSync(`/proc/${program.pid}/autogroup`, String(niceness))
+    } catch {
+      // It has just ended, or the kernel refuses because it has changed many sessions just now.
+    }
   }
+  set(sessionNiceness.first)
+  const timer = setTimeout(() => set(sessionNiceness.later), shortMs)
+  program.once('exit', () => clearTimeout(timer))
 }
 
 /**
@@ -101,11 +108,11 @@ export const startSandboxed = (
 ): ChildProcess => {
   const isLowPriority = confined.isLowPriority === true
   const [command = '', ...parameters] = [
-    ...(isLowPriority ? lowPriority : []),
+    ...(isLowPriority && !hasSessionPriorities ? lowPriority : []),
     ...commandLine(sandbox, confined, stdio.length),
   ]
   const child = spawn(command, parameters, { cwd: '/', stdio: [...stdio, 'pipe'], detached: true })
-  if (isLowPriority && child.pid !== undefined) lowerSession(child.pid)
+  if (isLowPriority && hasSessionPriorities) lowerSession(child)
   const filterInput = child.stdio[stdio.length] as Writable
   // If bubblewrap ends before it reads the filter, its exit code reports the failure.
   filterInput.on('error', () => undefined)
