@@ -9,8 +9,9 @@ import { adminOperations } from '../contract/src/admin-operations.ts'
 import { errors, taskErrors } from '../contract/src/errors.ts'
 import { operations } from '../contract/src/operations.ts'
 import { settings } from '../gateway/src/config.ts'
-import { modelConfigSchema, routeConfigSchema } from '../gateway/src/provider-config/model-config.ts'
+import { modelConfigSchemas } from '../gateway/src/provider-config/model-config.ts'
 import { providerConfigSchema } from '../gateway/src/provider-config/provider-config.ts'
+import { routeConfigSchema } from '../gateway/src/provider-config/route-config.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
 import { documents, staleDocuments } from './generate.ts'
 
@@ -81,7 +82,11 @@ test('the page of the admin API lists each operation with the roles that may cal
 test('the providers page lists every setting of providers, models and routes, and those of each kind under its name', () => {
   const page = documents()['docs/providers.md'] ?? ''
   const common = Object.keys(providerConfigSchema.properties)
-  for (const { properties } of [providerConfigSchema, modelConfigSchema, routeConfigSchema]) {
+  for (const { properties } of [
+    providerConfigSchema,
+    ...Object.values(modelConfigSchemas),
+    routeConfigSchema,
+  ]) {
     for (const name of Object.keys(properties)) expect(page).toContain(`| \`${name}\` |`)
   }
   for (const [kind, protocol] of Object.entries(protocols)) {

@@ -18,8 +18,9 @@ import {
 import { operations } from '../contract/src/operations.ts'
 import { webhookOperations } from '../contract/src/operations/webhooks.ts'
 import { settings } from '../gateway/src/config.ts'
-import { modelConfigSchema, routeConfigSchema } from '../gateway/src/provider-config/model-config.ts'
+import { modelConfigSchemas } from '../gateway/src/provider-config/model-config.ts'
 import { providerConfigSchema } from '../gateway/src/provider-config/provider-config.ts'
+import { routeConfigSchema } from '../gateway/src/provider-config/route-config.ts'
 import { describeExpected } from '../gateway/src/provider-config/validate-config.ts'
 import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
@@ -169,6 +170,18 @@ const configTable = ({ properties, required }: Protocol['settings']): string[] =
   ]
 }
 
+const [anyModelSchema, ...otherModelSchemas] = Object.values<Protocol['settings']>(modelConfigSchemas)
+const isCommonSetting = (name: string) =>
+  name !== 'endpoints' && otherModelSchemas.every(({ properties }) => name in properties)
+
+/** The settings of a kind of models that the other kinds have as well, or have not. */
+const modelSettings = (schema: Protocol['settings'] | undefined, which: 'common' | 'own') => {
+  const chosen = Object.entries(schema?.properties ?? {}).filter(
+    ([name]) => isCommonSetting(name) === (which === 'common'),
+  )
+  return configTable({ ...schema, properties: Object.fromEntries(chosen) } as Protocol['settings'])
+}
+
 const addressOf = (kind: string, { defaultBaseUrl }: Protocol): string => {
   const defaultUrl = kind === 'local' ? 'LOCAL_URL' : defaultBaseUrl
   return defaultUrl === undefined ? '`baseUrl` is required.' : `\`baseUrl\` is \`${defaultUrl}\` by default.`
@@ -204,10 +217,17 @@ const providersPage = () =>
     Object.entries(protocols).flatMap(kindSection),
     '## Models',
     '',
-    'The name must be in the catalog; `GET /v1/models` lists it.',
+    'An entry with the id of a model of the reference changes its settings. Any other entry adds a model, and needs a `kind`;',
+    'see [add a model](add-a-model.md). An id has letters, digits, dots, hyphens and underscores.',
     '',
-    configTable(modelConfigSchema),
+    modelSettings(anyModelSchema, 'common'),
     '',
+    Object.entries(modelConfigSchemas).flatMap(([kind, schema]) => [
+      `### Models of the kind \`${kind}\``,
+      '',
+      ...modelSettings(schema, 'own'),
+      '',
+    ]),
     '## Routes',
     '',
     configTable(routeConfigSchema),

@@ -7,7 +7,7 @@ create table video_tasks (
   account_id uuid not null,
   key_id uuid not null,
   model text not null,
-  family text not null check (family in ('A', 'B')),
+  family text not null,
   -- The endpoint that created the task. It affects only how the task is presented.
   created_via text not null check (created_via in ('videos', 'create', 'remix', 'chat')),
   state text not null check (state in ('pending', 'processing', 'completed', 'failed')),

@@ -7,11 +7,11 @@ import { availableParallelism, homedir } from 'node:os'
 import { join } from 'node:path'
 
 import type { ScopeLimits } from './admission/admission.ts'
-import { knownModels } from './models/catalog.ts'
 import { AllowedHosts } from './platform/allowed-hosts.ts'
 import { Secret } from './platform/secret.ts'
 import { builtInConfig, readConfigFile, ConfigFileError } from './provider-config/config-file.ts'
-import type { RoutingConfig } from './provider-config/config.ts'
+import type { FileConfig } from './provider-config/config.ts'
+import { referenceModels } from './provider-config/reference-models.ts'
 import type { Protocol } from './providers/kit/protocol.ts'
 import { protocols } from './providers/registry.ts'
 
@@ -594,7 +594,7 @@ export interface Config extends Values {
   /** Every protocol, with LOCAL_URL as the base URL of the built-in provider. */
   protocols: Record<string, Protocol>
   /** Reads PROVIDERS_FILE; throws a `ConfigFileError` with all its problems. */
-  readRoutingConfig: (readText: (path: string) => string) => RoutingConfig
+  readRoutingConfig: (readText: (path: string) => string) => FileConfig
 }
 
 export class ConfigError extends Error {}
@@ -713,8 +713,10 @@ export const loadConfig = (environment: Environment = process.env): Config => {
   const known = protocolsWith(values.LOCAL_URL ?? settings.LOCAL_URL.default)
   const readRoutingConfig: Config['readRoutingConfig'] = (readText) =>
     values.PROVIDERS_FILE === undefined
-      ? builtInConfig(known)
-      : readConfigFile(values.PROVIDERS_FILE, { protocols: known, knownModels, environment, readText })
+      ? builtInConfig({ protocols: known, models: referenceModels })
+      : readConfigFile(values.PROVIDERS_FILE, {
+          ...{ protocols: known, models: referenceModels, environment, readText },
+        })
   try {
     readRoutingConfig((path) => readFileSync(path, 'utf8'))
   } catch (error) {

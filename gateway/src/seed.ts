@@ -12,6 +12,7 @@ import { createLog } from './platform/log.ts'
 import { assertMigrated } from './platform/migrate.ts'
 import { connectPostgres, type Postgres } from './platform/postgres.ts'
 import { uuidV7 } from './platform/uuid.ts'
+import { referenceModels } from './provider-config/reference-models.ts'
 import { recordCurrency } from './settings/currency-store.ts'
 
 export type SeedSettings = Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL' | 'KEY_HASH_SECRETS'>
@@ -106,11 +107,15 @@ const documentationAddress = '192.0.2.1'
 
 const generousLimits = { create: 6_000, read: 60_000, audio: 6_000, chat: 6_000 }
 
+const [firstOfFamilyB = ''] = Object.keys(referenceModels).filter(
+  (id) => referenceModels[id]?.['family'] === 'B',
+)
+
 const traits: Record<keyof DevelopmentKeys, Partial<NewKey>> = {
   payg: { limits: generousLimits },
   subscription: { limits: generousLimits },
   expired: { expiresAt: new Date('2020-01-01T00:00:00Z') },
-  restricted: { models: ['vidB-2'] },
+  restricted: { models: [firstOfFamilyB] },
   addressBound: { addresses: [documentationAddress] },
   exhausted: { quotaMicros: 0 },
   limited: { requestsPerMinute: 5 },

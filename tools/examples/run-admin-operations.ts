@@ -54,6 +54,25 @@ const runProviders = async ({ call }: Recorder) => {
   await call('listProviders', { query: { limit: '1' } })
   await call('getProvider', { path: { name: 'local' } })
   const model = { id: 'vidB-2' }
+  await call('listModelEntries', { query: { limit: '1' } })
+  const added = { id: 'clip-1' }
+  await call('setModelEntry', {
+    path: added,
+    json: {
+      settings: {
+        ...{
+          kind: 'video',
+          family: 'B',
+          seconds: [4, 8],
+          sizes: ['1280x720'],
+          price_per_second_micros: 250_000,
+        },
+        ...{ aliases: { 'sora-2': {} }, routes: [{ provider: 'local' }] },
+      },
+    },
+  })
+  await call('getModelEntry', { path: added })
+  await call('deleteModelEntry', { path: added })
   await call('getModelRoutes', { path: model })
   await call('setModelRoutes', {
     path: model,

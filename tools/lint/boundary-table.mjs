@@ -50,7 +50,7 @@ export const gatewayZones = {
     ['auth', 'http'],
   ),
   characters: folder(['storage', 'safe-fetch', 'videos'], ['http']),
-  'provider-config': folder(['providers/kit/protocol.ts']),
+  'provider-config': folder(['providers/kit/protocol.ts', 'models/model.ts']),
   routing: folder(['providers/port'], ['provider-config']),
   audio: folder(['models', 'billing', 'storage', 'providers/port', 'routing'], ['auth', 'http']),
   'transcription-tasks': folder(

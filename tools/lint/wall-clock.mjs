@@ -12,9 +12,9 @@ export const wallClockFiles = {
     ...['usage/read-usage.ts', 'videos/lifecycle/submit-video.ts', 'videos/queue/admit-video.ts'],
     'webhooks/inbound/apply-webhook.ts',
   ],
-  'dates at which keys, prices, subscriptions, links and files change or expire': [
+  'dates at which keys, prices, models, subscriptions, links and files change or expire': [
     ...['admin/keys/create-operator-key.ts', 'admin/keys/rotate-key.ts', 'admin/prices/set-price.ts'],
-    'auth/authenticate.ts',
+    ...['auth/authenticate.ts', 'models/catalog.ts'],
     ...['billing/prices/price-list.ts', 'billing/spending/quote.ts', 'billing/spending/spend.ts'],
     ...['billing/subscriptions/subscriptions.ts', 'retention/orphans.ts', 'storage/find-linked-file.ts'],
     ...['storage/send-file.ts', 'storage/signed-link.ts', 'transcription-tasks/api/get-transcript.ts'],

@@ -7,7 +7,7 @@ import type { Meter } from '../billing/metering/meter.ts'
 import type { PriceList } from '../billing/prices/price-list.ts'
 import type { Handler } from '../http/call.ts'
 import type { Catalog } from '../models/catalog.ts'
-import { chooseModel } from '../models/choose-model.ts'
+import { readModelName } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { SpeechModel } from '../models/model.ts'
 import { createDeferredAbort } from '../platform/streams/deferred-abort.ts'
@@ -71,7 +71,7 @@ export const createSpeech =
   }: SpeechDependencies): Handler<typeof operations.createSpeech> =>
   async (call) => {
     const { caller, fields, signal } = call
-    const model = catalog.speechModelFor(endpoint, chooseModel(catalog, caller, fields.value('model')).id)
+    const model = catalog.speechModelFor(endpoint, readModelName(catalog, caller, fields.value('model')))
     if (requiresPayg) assertPaysAsYouGo(caller)
     const routes = router.routesOf(model.id, 'speech')
     const usesInstructions =

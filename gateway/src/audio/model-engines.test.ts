@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { createCatalog } from '../models/catalog.ts'
+import { referenceCatalog } from '../../test/kit/reference-catalog.ts'
 import { createLog } from '../platform/log.ts'
 import type { EngineState, Provider } from '../providers/port/provider.ts'
 import type { Route, Router } from '../routing/route.ts'
@@ -24,7 +24,7 @@ const routerTo = (engines: Provider['engines']): Pick<Router, 'routesOf'> => {
 test('a provider is called once for all models and all concurrent calls', async () => {
   let calls = 0
   const engines = createModelEngines({
-    catalog: createCatalog(),
+    catalog: referenceCatalog(),
     log,
     router: routerTo(async () => {
       calls += 1
@@ -41,7 +41,7 @@ test('a provider is called once for all models and all concurrent calls', async 
 
 test('a provider that does not report its engines, fails or times out is left out', async () => {
   const reported = (engines: Provider['engines']) =>
-    createModelEngines({ catalog: createCatalog(), log, router: routerTo(engines) })()
+    createModelEngines({ catalog: referenceCatalog(), log, router: routerTo(engines) })()
   expect((await reported(undefined)).size).toBe(0)
   expect((await reported(() => Promise.reject(new Error('away')))).size).toBe(0)
   const never = (signal: AbortSignal) =>

@@ -7,7 +7,7 @@ import type { PriceList } from '../billing/prices/price-list.ts'
 import type { Call, Reply } from '../http/call.ts'
 import type { EventStream } from '../http/sse.ts'
 import type { Catalog } from '../models/catalog.ts'
-import { chooseModel } from '../models/choose-model.ts'
+import { readModelName } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { TranscriptionModel } from '../models/model.ts'
 import { createDeferredAbort } from '../platform/streams/deferred-abort.ts'
@@ -62,8 +62,8 @@ export const transcriptionModelFor = (
   { caller, fields }: Pick<Call, 'caller' | 'fields'>,
   endpoint: string,
 ): TranscriptionModel => {
-  const { id } = chooseModel(catalog, caller, fields.value('model'))
-  const model = catalog.transcriptionModelFor(endpoint, id)
+  const name = readModelName(catalog, caller, fields.value('model'))
+  const model = catalog.transcriptionModelFor(endpoint, name)
   if (requiresPayg) assertPaysAsYouGo(caller)
   return model
 }
@@ -75,7 +75,7 @@ export const formatFor = (
   call: Pick<Call, 'ignore'>,
 ) => {
   const format = (requested ?? 'json') as TranscriptFormat
-  if (!model.answersJsonOnly || format === 'json') return format
+  if (model.hasTimestamps || format === 'json') return format
   call.ignore('response_format')
   return 'json'
 }

@@ -80,12 +80,12 @@ const withOrder = async <Result>(
   work: (admission: Parameters<AdmitVideo>[0]) => Promise<Result>,
 ): Promise<Result> => {
   const { caller, signal } = call
-  const request = await readVideoPrompt(call, model.referencesMax)
+  const request = await readVideoPrompt(call, model.imagesMax)
   const storeImages = call.wantsQuote ? tryImages : withImages
   return storeImages(images, request.images, signal, async (stored) => {
     const order = {
       prompt: request.prompt,
-      seconds: model.defaultSeconds,
+      seconds: model.durations[0],
       ...frameOf('small', await orientationOf(images, stored[0])),
       watermark: true,
       isPrivate: false,

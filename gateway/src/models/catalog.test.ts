@@ -2,39 +2,21 @@ import type { ApiError } from '@kinora/contract/errors'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { createCatalog, presentModel, type ModelChange } from './catalog.ts'
+import { configuredModels, referenceCatalog } from '../../test/kit/reference-catalog.ts'
+import { createCatalog, presentModel } from './catalog.ts'
 import { deprecationHeaders } from './deprecation.ts'
 
-const unchanged = {
-  state: undefined,
-  shutdownDate: undefined,
-  successor: undefined,
-  pricePerSecondMicros: undefined,
-}
-
-test('model ids are unique, and every model has an endpoint', () => {
-  const models = createCatalog().available()
-  expect(new Set(models.map(({ id }) => id)).size).toBe(models.length)
+test('every model of the reference has an endpoint and is found by its id', () => {
+  const models = referenceCatalog().available()
+  expect(models).toHaveLength(23)
   for (const model of models) {
     expect(model.endpoints).not.toEqual([])
-    expect(createCatalog().find(model.id)).toEqual(model)
-  }
-})
-
-test('every video model has a price and dimensions for every allowed size', () => {
-  for (const model of createCatalog().available()) {
-    if (model.kind !== 'video') continue
-    expect(model.pricePerSecondMicros).toBeGreaterThan(0)
-    if (model.form === undefined) continue
-    const { enum: sizes } = (model.form.properties as Record<string, { enum: string[] }>)['size'] ?? {
-      enum: [],
-    }
-    expect(Object.keys(model.dimensions).toSorted()).toEqual(sizes.toSorted())
+    expect(referenceCatalog().find(model.id)).toEqual(model)
   }
 })
 
 test('any unknown name is model_not_found', () => {
-  const catalog = createCatalog()
+  const catalog = referenceCatalog()
   const known = new Set(catalog.available().map(({ id }) => id))
   fc.assert(
     fc.property(
@@ -54,14 +36,8 @@ test('any unknown name is model_not_found', () => {
   )
 })
 
-test('an operator change affects only the given fields of the given model', () => {
-  const catalog = createCatalog(() => ({ 'vidB-2': { ...unchanged, pricePerSecondMicros: 7 } }))
-  expect(catalog.find('vidB-2')).toEqual({ ...createCatalog().find('vidB-2'), pricePerSecondMicros: 7 })
-  expect(catalog.find('vidB-2-pro')).toEqual(createCatalog().find('vidB-2-pro'))
-})
-
 test('a retired model is neither served nor suggested', () => {
-  const catalog = createCatalog(() => ({ 'vidB-2': { ...unchanged, state: 'retired' } }))
+  const catalog = referenceCatalog({ 'vidB-2': { state: 'retired' } })
   expect(() => catalog.find('vidB2')).toThrow(/Did you mean vidB-2-pro\?/)
   expect(() => catalog.find('vidB-2')).toThrow(/has been retired/)
   expect(() => catalog.videoModelFor('/v1/videos', 'vidA2')).toThrow(
@@ -69,18 +45,44 @@ test('a retired model is neither served nor suggested', () => {
   )
 })
 
+test('a model is retired on its shutdown date, without another change', () => {
+  const models = configuredModels({
+    'vidB-2': { state: 'deprecated', shutdownDate: '2027-01-31', successor: 'vidA2' },
+  })
+  let nowMs = Date.parse('2027-01-30T23:59:59Z')
+  const catalog = createCatalog(
+    () => models,
+    () => nowMs,
+  )
+  expect(catalog.find('vidB-2').id).toBe('vidB-2')
+  expect(catalog.servedBy('/v1/videos').map(({ id }) => id)).toContain('vidB-2')
+  nowMs += 1_000
+  expect(() => catalog.find('vidB-2')).toThrow('has been retired. Use vidA2 instead.')
+  expect(catalog.available().map(({ id }) => id)).not.toContain('vidB-2')
+  expect(catalog.servedBy('/v1/videos').map(({ id }) => id)).not.toContain('vidB-2')
+})
+
 test('a deprecated model without a shutdown date has no Sunset header', () => {
-  const model = createCatalog(() => ({ 'vidB-2': { ...unchanged, state: 'deprecated' } })).find('vidB-2')
+  const model = referenceCatalog({ 'vidB-2': { state: 'deprecated' } }).find('vidB-2')
   expect(deprecationHeaders(model)).toEqual({ deprecation: 'true' })
   expect(presentModel(model, undefined)).not.toHaveProperty('shutdown_date')
 })
 
-test('an operator change takes effect at once, and so does its removal', () => {
-  let changes: Record<string, ModelChange> = {}
-  const catalog = createCatalog(() => changes)
-  changes = { 'vidB-2': { ...unchanged, state: 'retired', pricePerSecondMicros: 3 } }
+test('a change takes effect at once, and so does its removal', () => {
+  let models = configuredModels({ 'vidB-2': { state: 'retired', pricePerSecondMicros: 3 } })
+  const catalog = createCatalog(() => models)
   expect(() => catalog.find('vidB-2')).toThrow('has been retired')
   expect(catalog.available().map(({ id }) => id)).not.toContain('vidB-2')
-  changes = {}
-  expect(catalog.find('vidB-2')).toEqual(createCatalog().find('vidB-2'))
+  models = configuredModels()
+  expect(catalog.find('vidB-2')).toEqual(referenceCatalog().find('vidB-2'))
+})
+
+test('a model is found by its aliases, and has its own voices under each', () => {
+  const aliases = { 'tts-1': { voices: ['nova', 'coral'] }, 'tts-1-hd': {} }
+  const catalog = referenceCatalog({ 'ttsB-3.1-flash-tts-preview': { aliases } })
+  const { voices } = catalog.speechModelFor('/v1/audio/speech', 'ttsB-3.1-flash-tts-preview')
+  const { id, voices: ofAlias } = catalog.speechModelFor('/v1/audio/speech', 'tts-1')
+  expect({ id, ofAlias }).toEqual({ id: 'ttsB-3.1-flash-tts-preview', ofAlias: ['nova', 'coral'] })
+  expect(catalog.speechModelFor('/v1/audio/speech', 'tts-1-hd').voices).toEqual(voices)
+  expect(catalog.available().map((model) => model.id)).not.toContain('tts-1')
 })

@@ -1,34 +1,23 @@
-/**
- * The model catalog: every model with its family, endpoints, parameters, price and state. A model of a known family is
- * one row in the file of its family.
- */
+/** The model catalog: every model that is configured, by its id and its aliases. */
 import { ApiError } from '@kinora/contract/errors'
 import type { Model, ModelEngine } from '@kinora/contract/operations/models'
 
-import { audioModels } from './audio-models.ts'
 import type { ModelConfig, SpeechModel, TranscriptionModel, VideoModel } from './model.ts'
-import { familyAModels } from './video-family-a.ts'
-import { familyBModels } from './video-family-b.ts'
-
-/** The properties of a model that an operator can change at runtime. */
-export interface ModelChange {
-  state: 'active' | 'deprecated' | 'retired' | undefined
-  shutdownDate: string | undefined
-  successor: string | undefined
-  pricePerSecondMicros: number | undefined
-  pricePerMinuteMicros?: number | undefined
-  pricePerMillionCharactersMicros?: number | undefined
-}
 
 export interface Catalog {
   /** All models that are not retired, in a stable order. */
   available: () => ModelConfig[]
-  /** Throws `model_not_found` for an unknown or retired model. The error names the successor of a retired one. */
-  find: (id: string) => ModelConfig
+  /** Those of them that this endpoint serves. */
+  servedBy: (endpoint: string) => ModelConfig[]
+  /**
+   * The model with this id or alias. Throws `model_not_found` for an unknown or retired one. The error names the successor
+   * of a retired one.
+   */
+  find: (name: string) => ModelConfig
   /** Throws `model_not_found`, or `invalid_parameter` if `endpoint` does not serve the model. */
-  videoModelFor: (endpoint: string, id: string) => VideoModel
-  transcriptionModelFor: (endpoint: string, id: string) => TranscriptionModel
-  speechModelFor: (endpoint: string, id: string) => SpeechModel
+  videoModelFor: (endpoint: string, name: string) => VideoModel
+  transcriptionModelFor: (endpoint: string, name: string) => TranscriptionModel
+  speechModelFor: (endpoint: string, name: string) => SpeechModel
   /** The usual generation time of a video, for retired and unknown models, too. */
   usualSeconds: (id: string) => number
 }
@@ -43,85 +32,114 @@ const nearest = (id: string, ids: string[]): string | undefined => {
   )
 }
 
-const allModels: ModelConfig[] = [...familyAModels, ...familyBModels, ...audioModels]
-
-/** The ids of all models, including retired ones. */
-export const knownModels = allModels.map(({ id }) => id)
-
-const changeable = [
-  ...(['state', 'shutdownDate', 'successor'] as const),
-  ...(['pricePerSecondMicros', 'pricePerMinuteMicros', 'pricePerMillionCharactersMicros'] as const),
-]
-
-const changed = (model: ModelConfig, change: Partial<ModelChange> = {}): ModelConfig => {
-  const applied = changeable.flatMap((name) => {
-    // A price in a unit that this model does not use is ignored.
-    const applies = change[name] !== undefined && (!name.startsWith('pricePer') || name in model)
-    return applies ? [[name, change[name]] as const] : []
-  })
-  return { ...model, ...Object.fromEntries(applied) }
+/** When requests for a model are refused, in milliseconds since 1970; undefined if they are not. */
+const refusedFromMs = ({ state, shutdownDate }: ModelConfig): number | undefined => {
+  if (state === 'retired') return 0
+  return shutdownDate === undefined ? undefined : Date.parse(`${shutdownDate}T00:00:00Z`)
 }
 
-const unchanged = {}
+export const isRetired = (model: ModelConfig, nowMs = Date.now()): boolean =>
+  (refusedFromMs(model) ?? Infinity) <= nowMs
 
-/** `changes` is called on each access and must return a new object when a change was made. */
-export const createCatalog = (changes: () => Record<string, ModelChange> = () => unchanged): Catalog => {
-  let applied: Record<string, ModelChange> | undefined
-  let cached = new Map<string, ModelConfig>()
-  const models = () => {
-    const current = changes()
-    if (current !== applied) {
-      cached = new Map(allModels.map((model) => [model.id, changed(model, current[model.id])]))
-      applied = current
+/** The model under each of its names. Under an alias it can have other voices. */
+const namesOf = (model: ModelConfig): [string, ModelConfig][] => [
+  [model.id, model],
+  ...Object.entries(model.aliases).map(([alias, { voices }]): [string, ModelConfig] => [
+    alias,
+    voices !== undefined && 'voices' in model ? { ...model, voices } : model,
+  ]),
+]
+
+/** The lists that are derived from the configured models, until one of them is shut down. */
+interface Derived {
+  models: Record<string, ModelConfig>
+  untilMs: number
+  byName: Map<string, ModelConfig>
+  available: ModelConfig[]
+  byEndpoint: Map<string, ModelConfig[]>
+}
+
+const derive = (models: Record<string, ModelConfig>, nowMs: number): Derived => {
+  const all = Object.values(models)
+  const available = all.filter((model) => !isRetired(model, nowMs))
+  const byEndpoint = new Map<string, ModelConfig[]>()
+  for (const model of available) {
+    for (const endpoint of model.endpoints) {
+      const served = byEndpoint.get(endpoint)
+      if (served === undefined) byEndpoint.set(endpoint, [model])
+      else served.push(model)
     }
+  }
+  return {
+    models,
+    untilMs: Math.min(...available.map((model) => refusedFromMs(model) ?? Infinity)),
+    byName: new Map(all.flatMap(namesOf)),
+    available,
+    byEndpoint,
+  }
+}
+
+/** `configured` is called on each access and must return a new object when a model was changed. */
+export const createCatalog = (
+  configured: () => Record<string, ModelConfig>,
+  now: () => number = () => Date.now(),
+): Catalog => {
+  let cached: Derived | undefined
+  const current = (): Derived => {
+    const models = configured()
+    const nowMs = now()
+    if (cached?.models !== models || nowMs >= cached.untilMs) cached = derive(models, nowMs)
     return cached
   }
-  const available = () => [...models().values()].filter(({ state }) => state !== 'retired')
+  const available = () => current().available
 
-  const find = (id: string): ModelConfig => {
-    const model = models().get(id)
-    if (model !== undefined && model.state !== 'retired') return model
+  const find = (name: string): ModelConfig => {
+    const model = current().byName.get(name)
+    if (model !== undefined && !isRetired(model, now())) return model
     const suggestion =
       model?.successor ??
       nearest(
-        id,
+        name,
         available().map((other) => other.id),
       )
     const hint =
       suggestion === undefined ? 'List the models with GET /v1/models.' : `Did you mean ${suggestion}?`
     const message =
       model === undefined
-        ? `The model '${id.slice(0, 100)}' does not exist. ${hint}`
-        : `The model '${id}' has been retired.${model.successor === undefined ? '' : ` Use ${model.successor} instead.`}`
+        ? `The model '${name.slice(0, 100)}' does not exist. ${hint}`
+        : `The model '${name}' has been retired.${model.successor === undefined ? '' : ` Use ${model.successor} instead.`}`
     throw new ApiError('model_not_found', { param: 'model', message })
   }
 
+  const servedBy = (endpoint: string) => current().byEndpoint.get(endpoint) ?? []
+
   const modelFor = <Kind extends ModelConfig['kind']>(
     endpoint: string,
-    id: string,
+    name: string,
     kind: Kind,
   ): Extract<ModelConfig, { kind: Kind }> => {
-    const model = find(id)
+    const model = find(name)
     const isOfKind = (each: ModelConfig): each is Extract<ModelConfig, { kind: Kind }> => each.kind === kind
     if (isOfKind(model) && model.endpoints.includes(endpoint)) return model
-    const served = available().flatMap((other) => (other.endpoints.includes(endpoint) ? other.id : []))
     const elsewhere = model.endpoints.map((path) => `POST ${path}`).join(' or ')
+    const served = servedBy(endpoint).map(({ id }) => id)
     throw new ApiError('invalid_parameter', {
       param: 'model',
-      message: `'${id}' is not available on POST ${endpoint}. Use ${elsewhere}, or one of: ${served.join(', ')}.`,
+      message: `'${name}' is not available on POST ${endpoint}. Use ${elsewhere}, or one of: ${served.join(', ')}.`,
     })
   }
 
   return {
     available,
+    servedBy,
     find,
     usualSeconds: (id) => {
-      const model = models().get(id)
+      const model = current().byName.get(id)
       return model?.kind === 'video' ? model.usualSeconds : usualSecondsDefault
     },
-    videoModelFor: (endpoint, id) => modelFor(endpoint, id, 'video'),
-    transcriptionModelFor: (endpoint, id) => modelFor(endpoint, id, 'transcription'),
-    speechModelFor: (endpoint, id) => modelFor(endpoint, id, 'speech'),
+    videoModelFor: (endpoint, name) => modelFor(endpoint, name, 'video'),
+    transcriptionModelFor: (endpoint, name) => modelFor(endpoint, name, 'transcription'),
+    speechModelFor: (endpoint, name) => modelFor(endpoint, name, 'speech'),
   }
 }
 
@@ -132,7 +150,7 @@ export const presentModel = (model: ModelConfig, engine: ModelEngine | undefined
   id: model.id,
   object: 'model',
   created: model.created,
-  owned_by: 'kinora',
+  owned_by: model.ownedBy,
   endpoints: model.endpoints,
   ...('voices' in model && { voices: model.voices }),
   ...(engine !== undefined && { engine }),

@@ -2,11 +2,11 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Caller } from '../auth/caller.ts'
 import type { Catalog } from './catalog.ts'
-import { assertMayUseModel } from './model-access.ts'
+import { assertMayUseModel, mayUseModel } from './model-access.ts'
 import type { ModelConfig, VideoModel } from './model.ts'
 
-/** The model of a request. It must exist, and the caller must be allowed to use it. */
-export const chooseModel = (catalog: Catalog, caller: Caller, name: unknown): ModelConfig => {
+/** The name of a request's model: its id or an alias. The model must exist, and the caller must be allowed to use it. */
+export const readModelName = (catalog: Catalog, caller: Caller, name: unknown): string => {
   if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
     throw new ApiError('missing_parameter', { param: 'model', message: "'model' is required." })
   }
@@ -15,9 +15,12 @@ export const chooseModel = (catalog: Catalog, caller: Caller, name: unknown): Mo
   }
   // An unknown model is 404 for every key, so this comes before the access check.
   const model = catalog.find(name)
-  assertMayUseModel(caller, name)
-  return model
+  if (!mayUseModel(caller, name)) assertMayUseModel(caller, model.id)
+  return name
 }
+
+export const chooseModel = (catalog: Catalog, caller: Caller, name: unknown): ModelConfig =>
+  catalog.find(readModelName(catalog, caller, name))
 
 /** Like `chooseModel`, for an endpoint that only serves video models. */
 export const chooseVideoModel = (
@@ -25,4 +28,4 @@ export const chooseVideoModel = (
   caller: Caller,
   endpoint: string,
   name: unknown,
-): VideoModel => catalog.videoModelFor(endpoint, chooseModel(catalog, caller, name).id)
+): VideoModel => catalog.videoModelFor(endpoint, readModelName(catalog, caller, name))

@@ -24,13 +24,18 @@ const protocols = {
   anywhere: protocol({ settings: Type.Object({}), connect: () => ({}) }),
 }
 
+const video = {
+  ...{ kind: 'video', family: 'B', seconds: [4, 8], sizes: ['1280x720'], pricePerSecondMicros: 5 },
+}
+const price = { pricePerMillionCharactersMicros: 6 }
+
 const files: Record<string, string> = { '/run/secrets/acme': 'sk-from-a-file\n', '/run/secrets/empty': '\n' }
 
 const read = (text: string) => {
   const seen: string[] = []
   const config = readConfigFile('providers.yaml', {
     protocols,
-    knownModels: ['vidA-1', 'vidB-2', 'say-1'],
+    models: { 'vidA-1': video, 'vidB-2': video, 'say-1': { kind: 'speech', voices: ['Al'], ...price } },
     environment: { ACME_KEY: 'sk-from-the-environment', EMPTY: '' },
     readText: (path) => {
       seen.push(path)
@@ -116,7 +121,7 @@ models:
     state: 'deprecated',
     shutdownDate: '2027-01-31',
     successor: 'vidB-2',
-    pricePerSecondMicros: undefined,
+    pricePerSecondMicros: 5,
   })
   const open = { order: 1, weight: 1, seconds: undefined, sizes: undefined, slots: undefined }
   expect(models['vidA-1']?.routes).toEqual([
@@ -177,7 +182,7 @@ models:
         seconds: [4, long]
         sizes: []
   vidB-2: { provider: house, shutdownDate: 2027-02-31, successor: vidB-9, routes: [{ provider: house }] }
-  say-1: { pricePerMinuteMicros: 0.5, state: gone }
+  say-1: { pricePerMillionCharactersMicros: 0.5, pricePerMinuteMicros: 1, state: gone }
 provider: {}
 `),
   ).toEqual([
@@ -195,17 +200,99 @@ provider: {}
     'providers.yaml:21: providers.far.resultOrigins[1] must be an origin such as http://10.0.0.7:9000, not "10.0.0.8"',
     'providers.yaml:22: providers.slow.pollIntervalMsMax must be at least pollIntervalMsMin, 20000',
     'providers.yaml:23: providers.bare.kind is required: The protocol of the provider.',
-    'providers.yaml:25: models.vidB-3 is not a model of the catalog; did you mean vidB-2?',
+    'providers.yaml:25: models.vidB-3 is not a model of the catalog; did you mean vidB-2?; to add it, set its kind: video, speech, transcription, chat',
     'providers.yaml:30: models.vidA-1.routes[0].weight must be a whole number of at least 1, not 0',
     'providers.yaml:31: models.vidA-1.routes[1].provider must be one of acme, house, odd name, far, slow, bare, not "hose"; did you mean house?',
     'providers.yaml:32: models.vidA-1.routes[1].seconds[1] must be a whole number of at least 1, not "long"',
     'providers.yaml:33: models.vidA-1.routes[1].sizes must list at least one; leave it out for no restriction',
-    'providers.yaml:34: models.vidB-2.shutdownDate must be a date such as 2027-01-31, not "2027-02-31"',
     'providers.yaml:34: models.vidB-2.successor must be a model of the catalog, not "vidB-9"; did you mean vidB-2?',
+    'providers.yaml:34: models.vidB-2.shutdownDate must be a date such as 2027-01-31, not "2027-02-31"',
     'providers.yaml:34: models.vidB-2.routes cannot be combined with provider and upstreamModel; write those as a route',
+    'providers.yaml:35: models.say-1.pricePerMinuteMicros is not a setting',
     'providers.yaml:35: models.say-1.state must be one of active, deprecated, retired, not "gone"',
-    'providers.yaml:35: models.say-1.pricePerMinuteMicros must be a whole number of at least 0, not 0.5',
+    'providers.yaml:35: models.say-1.pricePerMillionCharactersMicros must be a whole number of at least 0, not 0.5',
     'providers.yaml:36: provider is not a known section; did you mean providers?',
+  ])
+})
+
+test('a model that the file adds has its settings and their defaults', () => {
+  const { models } = read(`
+models:
+  clip-1: { kind: video, family: A, secondsMin: 2, secondsMax: 9, sizes: [wide, 480x480], sizeNames: { wide: 1280x720 },
+            pricePerSecondMicros: 9, aliases: { clip: {} } }
+  hear-1: { kind: transcription, endpoints: [/v1/audio/translations], pricePerMinuteMicros: 3, created: 2026-02-01 }
+`)
+  expect(models['clip-1']).toMatchObject({
+    ...{ id: 'clip-1', kind: 'video', family: 'A', state: 'active', created: 0, ownedBy: 'kinora' },
+    ...{
+      seconds: { least: 2, most: 9 },
+      durations: [2],
+      imagesMax: 1,
+      usualSeconds: 120,
+      priceSource: 'file',
+    },
+    sizes: { wide: { width: 1280, height: 720 }, '480x480': { width: 480, height: 480 } },
+    ...{ endpoints: ['/v1/videos', '/v1/video/create', '/v1/chat/completions'], aliases: { clip: {} } },
+  })
+  expect(models['hear-1']).toMatchObject({
+    ...{ endpoints: ['/v1/audio/translations'], hasTimestamps: true, created: 1_769_904_000 },
+  })
+  expect(Object.keys(models)).toEqual(['vidA-1', 'vidB-2', 'say-1', 'clip-1', 'hear-1'])
+  expect(models['vidA-1']?.priceSource).toBe('catalog')
+})
+
+test('problems of an added model name its line and the fix', () => {
+  expect(
+    problemsOf(`models:
+  clip-1:
+    kind: video
+    family: C
+    pricePerSecondMicros: 9
+  clip-2:
+    kind: video
+    family: B
+    pricePerSecondMicros: 9
+  clip/3: { kind: speech, voices: [], pricePerMillionCharactersMicros: 1 }
+  clip-4: { kind: film }
+  clip-5:
+    kind: video
+    family: B
+    endpoints: [/v1/audio/speech]
+    pricePerSecondMicros: 9
+    aliases: { Al Gore: {} }
+  clip-6:
+    kind: video
+    family: B
+    seconds: [8]
+    secondsMax: 9
+    sizes: [1280x720, wide]
+    pricePerSecondMicros: 9
+  clip-7: { kind: video, family: A, endpoints: [/v1/video/create], pricePerSecondMicros: 9 }
+`),
+  ).toEqual([
+    'providers.yaml:4: models.clip-1.family must be one of A, B, not "C"',
+    'providers.yaml:6: models.clip-2.seconds is required at /v1/videos: the durations, such as [4, 8, 12]',
+    'providers.yaml:6: models.clip-2.sizes is required at /v1/videos: such as [1280x720, 720x1280]',
+    'providers.yaml:10: models.clip/3.voices must list at least one',
+    'providers.yaml:10: models.clip/3 must have an id of at most 100 letters, digits, dots, dashes and underscores',
+    'providers.yaml:11: models.clip-4.kind must be one of video, speech, transcription, chat, not "film"',
+    'providers.yaml:15: models.clip-5.endpoints[0] must be one of /v1/videos, /v1/video/create, /v1/chat/completions, not "/v1/audio/speech"',
+    'providers.yaml:17: models.clip-5.aliases.Al Gore must be a name of at most 100 letters, digits, dots, dashes and underscores',
+    'providers.yaml:21: models.clip-6.seconds cannot be combined with secondsMin and secondsMax',
+    'providers.yaml:23: models.clip-6.sizes[1] must be a size such as 1280x720, or have one in sizeNames, not "wide"',
+    'providers.yaml:25: models.clip-7.durations is required: the durations, the default one first, such as [8]',
+  ])
+})
+
+test('a name belongs to one model', () => {
+  expect(
+    problemsOf(`models:
+  vidA-1: { aliases: { sora-2: {}, say-1: {} } }
+  vidB-2: { aliases: { sora-2: {} } }
+`),
+  ).toEqual([
+    'providers.yaml:2: models.vidA-1.aliases.say-1 is already a name of say-1; choose another, or remove it there',
+    'providers.yaml:3: models.vidB-2.aliases.sora-2 is already a name of vidA-1; choose another, or remove it there',
   ])
 })
 
@@ -258,7 +345,7 @@ providers:
 test('an unreadable file is named in the error', () => {
   const open = () =>
     readConfigFile('/nowhere.yaml', {
-      ...{ protocols, knownModels: [], environment: {} },
+      ...{ protocols, models: {}, environment: {} },
       readText: () => {
         throw Object.assign(new Error('not there'), { code: 'ENOENT' })
       },

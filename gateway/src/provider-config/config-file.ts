@@ -5,11 +5,11 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
 
 import type { Protocol } from '../providers/kit/protocol.ts'
-import type { RoutingConfig } from './config.ts'
-import { parseModelConfig } from './model-config.ts'
+import type { FileConfig, ProviderConfig } from './config.ts'
 import { didYouMean } from './nearest-name.ts'
+import { parseModels } from './parse-models.ts'
 import { parseProviderConfig } from './provider-config.ts'
-import { formatPath, isMapping, type Problem } from './validate-config.ts'
+import { formatPath, isMapping, type Problem, type RawConfig } from './validate-config.ts'
 
 /** The file is not valid. Each problem is one line of text. */
 export class ConfigFileError extends Error {
@@ -23,7 +23,8 @@ export class ConfigFileError extends Error {
 
 export interface ConfigContext {
   protocols: Record<string, Protocol>
-  knownModels: string[]
+  /** The settings of the models that exist without the file. */
+  models: Record<string, RawConfig>
   environment: Partial<Record<string, string>>
   /** Reads a whole file, or throws. Every file that the configuration depends on is read through it. */
   readText: (path: string) => string
@@ -32,11 +33,22 @@ export interface ConfigContext {
 const codeOf = (error: unknown) => (error as { code?: string }).code ?? 'unknown error'
 
 /** The built-in provider, used if no providers are configured. */
-export const builtInConfig = (protocols: Record<string, Protocol>): RoutingConfig => {
+const builtInProvider = (protocols: Record<string, Protocol>): ProviderConfig => {
   const raw = { kind: 'local', slots: 200, pollIntervalMsMin: 500, pollIntervalMsMax: 5_000 }
   const { config, problems } = parseProviderConfig('local', raw, protocols)
   if (config === undefined) throw new Error(`the built-in provider is invalid: ${JSON.stringify(problems)}`)
-  return { providers: [config], models: {} }
+  return config
+}
+
+/** The configuration without a file: the built-in provider serves the models that exist without one. */
+export const builtInConfig = ({
+  protocols,
+  models,
+}: Pick<ConfigContext, 'protocols' | 'models'>): FileConfig => {
+  const provider = builtInProvider(protocols)
+  const { problems, ...parsed } = parseModels(models, {}, [provider.name])
+  if (problems.length > 0) throw new Error(`the built-in models are invalid: ${JSON.stringify(problems)}`)
+  return { providers: [provider], ...parsed }
 }
 
 /** Finds the line of a path, or of its nearest existing parent. Of a duplicate key the last one counts. */
@@ -98,7 +110,12 @@ const sections = ['providers', 'models']
 
 const parseYaml = (file: string, text: string) => {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true })
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    stringKeys: true,
+    merge: true,
+  })
   const yamlProblems = [...document.errors, ...document.warnings].map(({ code, message, pos: [start] }) => {
     const line = lines.linePos(start).line
     const name = /^["']?([^"':,{}\s]+)/.exec(text.slice(start))?.[1] ?? 'a name'
@@ -112,8 +129,8 @@ const parseYaml = (file: string, text: string) => {
 }
 
 /** Returns the configuration of the file, or throws a `ConfigFileError` with all problems. */
-export const readConfigFile = (file: string, context: ConfigContext): RoutingConfig => {
-  const { protocols, knownModels, readText } = context
+export const readConfigFile = (file: string, context: ConfigContext): FileConfig => {
+  const { protocols, readText } = context
   let text: string
   try {
     text = readText(file)
@@ -157,16 +174,13 @@ export const readConfigFile = (file: string, context: ConfigContext): RoutingCon
     report(['providers', name], [...missing, ...found.filter((problem) => !isMissing(problem))])
     return config ?? []
   })
-  const builtIn = builtInConfig(protocols).providers
+  const builtIn = builtInProvider(protocols)
   const names = Object.keys(rawProviders)
-  const known = names.length > 0 ? names : builtIn.map(({ name }) => name)
-  const models = Object.entries(sectionOf('models')).flatMap(([id, raw]) => {
-    const { config, problems: found } = parseModelConfig(id, raw, { providers: known, knownModels })
-    report(['models', id], found)
-    return config === undefined ? [] : [[id, config] as const]
-  })
+  const known = names.length > 0 ? names : [builtIn.name]
+  const { problems: ofModels, ...parsed } = parseModels(context.models, sectionOf('models'), known)
+  report(['models'], ofModels)
   if (problems.length > 0) {
     throw new ConfigFileError(problems.toSorted((a, b) => a.line - b.line).map(({ text }) => text))
   }
-  return { providers: names.length > 0 ? providers : builtIn, models: Object.fromEntries(models) }
+  return { providers: names.length > 0 ? providers : [builtIn], ...parsed }
 }

@@ -1,5 +1,7 @@
 /** The configuration of providers and models, merged from the providers file and the database. */
+import type { ModelConfig } from '../models/model.ts'
 import type { Secret } from '../platform/secret.ts'
+import type { RawConfig } from './validate-config.ts'
 
 /** One account at a vendor. A second account at the same vendor is another provider. */
 export interface ProviderConfig {
@@ -37,20 +39,22 @@ export interface RouteConfig {
   slots: number | undefined
 }
 
-export interface ModelConfig {
-  state: 'active' | 'deprecated' | 'retired' | undefined
-  shutdownDate: string | undefined
-  successor: string | undefined
+/** A model, and the providers that serve it. */
+export type ConfiguredModel = ModelConfig & {
   /** If undefined, the first enabled provider serves the model under the model's own id. */
   routes: RouteConfig[] | undefined
-  pricePerSecondMicros: number | undefined
-  pricePerMinuteMicros: number | undefined
-  pricePerMillionCharactersMicros: number | undefined
 }
 
 export interface RoutingConfig {
   providers: ProviderConfig[]
-  models: Record<string, ModelConfig>
+  /** All models, those of the reference included. */
+  models: Record<string, ConfiguredModel>
+}
+
+/** The configuration of the file, without the overrides of the database. */
+export interface FileConfig extends RoutingConfig {
+  /** The settings of all models as written, to which the database can make changes. */
+  writtenModels: Record<string, RawConfig>
 }
 
 /** The current configuration, and a notification of every change. */

@@ -13,24 +13,23 @@ import type { Postgres } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { Protocol } from '../providers/kit/protocol.ts'
 import { ConfigFileError } from './config-file.ts'
-import type { LiveConfig, ProviderConfig, RoutingConfig } from './config.ts'
+import type { FileConfig, LiveConfig, ProviderConfig, RoutingConfig } from './config.ts'
 import { mergeConfig } from './merge-config.ts'
 import { readOverrides, type ConfigOverrides } from './provider-config-store.ts'
 
 export interface LiveConfigDependencies {
   postgres: Postgres
   /** Reads the file again, or throws a `ConfigFileError`. */
-  readRoutingConfig: (readText: (path: string) => string) => RoutingConfig
+  readRoutingConfig: (readText: (path: string) => string) => FileConfig
   credentialSecrets: Secret[]
   protocols: Record<string, Protocol>
-  knownModels: string[]
   log: Log
   fileIntervalMs?: number
 }
 
 export interface ReloadableConfig extends LiveConfig {
   /** The configuration of the file, without the overrides of the database. */
-  fileConfig: () => RoutingConfig
+  fileConfig: () => FileConfig
   /** Reads the database now, so that a caller sees its own change. */
   refresh: () => Promise<void>
   stop: () => Promise<void>
@@ -99,7 +98,7 @@ export const createLiveConfig = async (dependencies: LiveConfigDependencies): Pr
   const file = createFileReader(readRoutingConfig)
   let fileConfig = file.read()
   let overrides: ConfigOverrides = { providers: [], models: {} }
-  let current = fileConfig
+  let current: RoutingConfig = fileConfig
   const loggedProblems = { file: '', record: '' }
 
   const logOnce = (source: 'file' | 'record', problems: string[]) => {

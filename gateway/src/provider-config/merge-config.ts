@@ -1,14 +1,15 @@
 /** Applies the overrides from the database to the configuration of the file. */
 import type { Protocol } from '../providers/kit/protocol.ts'
-import type { ModelConfig, ProviderConfig, RoutingConfig } from './config.ts'
-import { parseModelConfig, routedProviders } from './model-config.ts'
+import type { FileConfig, ProviderConfig, RoutingConfig } from './config.ts'
+import { mergeModel, parseModelConfig, setsPrices } from './model-config.ts'
+import { problemsBetween } from './parse-models.ts'
 import type { ConfigOverrides, ProviderOverride } from './provider-config-store.ts'
 import { parseProviderConfig } from './provider-config.ts'
+import { routedProviders } from './route-config.ts'
 import { formatPath, type Problem } from './validate-config.ts'
 
 interface Known {
   protocols: Record<string, Protocol>
-  knownModels: string[]
 }
 
 const describeProblems = (prefix: string[], problems: Problem[]): string[] =>
@@ -47,35 +48,51 @@ const mergeProviders = (file: ProviderConfig[], overrides: ProviderOverride[], {
   return { providers: [...merged.values()], problems }
 }
 
-const definedValues = <Values extends object>(values: Values): Partial<Values> =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<Values>
+/** Routes to unknown providers are dropped. A model left without routes does not fall back to the first provider. */
+const mergeModels = (file: FileConfig, overrides: ConfigOverrides['models'], providers: string[]) => {
+  const problems: string[] = []
+  const models = { ...file.models }
+  const ids = new Set([...Object.keys(models), ...Object.keys(overrides)])
+  for (const [id, raw] of Object.entries(overrides)) {
+    const named = routedProviders(raw).filter((name) => name !== undefined)
+    const { config, problems: found } = parseModelConfig(id, mergeModel(file.writtenModels[id], raw), {
+      providers: [...providers, ...named],
+      knownModels: ids,
+      priceSource: setsPrices(raw) ? 'record' : (file.models[id]?.priceSource ?? 'record'),
+    })
+    problems.push(...describeProblems(['models', id], found))
+    if (config === undefined) continue
+    for (const { provider } of config.routes ?? []) {
+      if (!providers.includes(provider)) {
+        problems.push(`models.${id} has a route to ${provider}, which does not exist`)
+      }
+    }
+    models[id] = {
+      ...config,
+      routes: config.routes?.filter(({ provider }) => providers.includes(provider)),
+    }
+  }
+  for (const { path, message } of problemsBetween(Object.values(models), new Set(Object.keys(models)))) {
+    const id = String(path[0])
+    problems.push(...describeProblems(['models'], [{ path, message }]))
+    const inFile = file.models[id]
+    if (inFile === undefined) delete models[id]
+    else models[id] = inFile
+  }
+  return { models, problems }
+}
 
 /** An invalid override is reported and does not affect other providers and models. */
 export const mergeConfig = (
-  file: RoutingConfig,
+  file: FileConfig,
   overrides: ConfigOverrides,
   known: Known,
 ): { config: RoutingConfig; problems: string[] } => {
   const { providers, problems } = mergeProviders(file.providers, overrides.providers, known)
   const names = providers.map(({ name }) => name)
-  const models: Record<string, ModelConfig> = { ...file.models }
-  for (const [id, raw] of Object.entries(overrides.models)) {
-    const { config, problems: found } = parseModelConfig(id, raw, {
-      providers: [...names, ...routedProviders(raw).filter((name) => name !== undefined)],
-      knownModels: known.knownModels,
-    })
-    problems.push(...describeProblems(['models', id], found))
-    if (config === undefined) continue
-    // Routes to unknown providers are dropped. A model left without routes does not fall back to the first provider.
-    const routes = config.routes?.filter(({ provider }) => names.includes(provider))
-    for (const { provider } of config.routes ?? []) {
-      if (!names.includes(provider)) {
-        problems.push(`models.${id} has a route to ${provider}, which does not exist`)
-      }
-    }
-    const inFile = models[id]
-    const changed = { ...config, routes }
-    models[id] = inFile === undefined ? changed : { ...inFile, ...definedValues(changed) }
+  const { models, problems: ofModels } = mergeModels(file, overrides.models, names)
+  return {
+    config: { providers, models },
+    problems: [...problems, ...ofModels],
   }
-  return { config: { providers, models }, problems }
 }

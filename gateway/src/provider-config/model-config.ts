@@ -1,178 +1,366 @@
-/** The config of a model: its state, its prices and its routes. */
-import { Type, type Static } from 'typebox'
+/**
+ * The config of a model: what it is, its state, its prices and its routes. The same schema validates the models of the
+ * reference (`gateway/models.yaml`), the providers file and the admin API. A later source changes single settings of an
+ * earlier one, so an entry is validated after its sources are merged.
+ */
+import { Type, type Static, type TObject } from 'typebox'
 
-import type { ModelConfig, RouteConfig } from './config.ts'
+import type { ModelConfig, VideoModel } from '../models/model.ts'
+import type { ConfiguredModel } from './config.ts'
 import { didYouMean } from './nearest-name.ts'
-import { isMapping, validateConfig, type Problem } from './validate-config.ts'
+import { routesOf, routeSettings, size } from './route-config.ts'
+import { text, wholeNumber } from './setting-types.ts'
+import { isMapping, validateConfig, type Problem, type RawConfig } from './validate-config.ts'
 
-const wholeNumber = (options: { minimum: number; default?: number; description?: string }) =>
-  Type.Integer({ maximum: Number.MAX_SAFE_INTEGER, ...options })
+const endpointsOfKinds = {
+  video: ['/v1/videos', '/v1/video/create', '/v1/chat/completions'],
+  speech: ['/v1/audio/speech'],
+  transcription: ['/v1/audio/transcriptions', '/v1/audio/translations', '/v1/audio/transcription-tasks'],
+  chat: ['/v1/chat/completions'],
+} as const
+type Kind = keyof typeof endpointsOfKinds
+const kinds = Object.keys(endpointsOfKinds) as Kind[]
 
-const text = (options: { description: string; 'x-demand'?: string }) =>
-  Type.String({ minLength: 1, ...options })
+const date = (description: string) => text({ description, 'x-demand': 'a date such as 2027-01-31' })
 
 const price = (of: string) =>
-  Type.Optional(
-    wholeNumber({
-      minimum: 0,
-      description: `The price of ${of}, in millionths of CURRENCY. Default: the catalog's price.`,
-    }),
-  )
+  wholeNumber({ minimum: 0, description: `The price of ${of}, in millionths of CURRENCY.` })
 
-export const routeConfigSchema = Type.Object(
-  {
-    provider: text({ description: 'The name of the provider that serves the model.' }),
-    model: Type.Optional(
-      text({ description: "The provider's own name for the model. Default: the model's id." }),
-    ),
-    order: wholeNumber({
-      minimum: 1,
-      default: 1,
-      description: 'Routes of a lower order are used first; the others are used if none of those can.',
+const names = (description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, description })
+
+/** The settings that models of every kind have. */
+const commonSettings = (kind: Kind) => ({
+  kind: Type.Enum([...kinds], {
+    description:
+      'What it does: `video`, `speech`, `transcription` (also translation) or `chat` (with audio).',
+  }),
+  description: Type.Optional(text({ description: 'One sentence for users of the API.' })),
+  ownedBy: text({ default: 'kinora', description: 'The organization that offers the model.' }),
+  created: Type.Optional(date('The date of its release.')),
+  endpoints: Type.Optional(
+    Type.Array(Type.Enum([...endpointsOfKinds[kind]] as string[]), {
+      minItems: 1,
+      description: `The paths that serve it: ${endpointsOfKinds[kind].map((path) => `\`${path}\``).join(', ')}. Default: all of them.`,
     }),
-    weight: wholeNumber({
-      minimum: 1,
-      default: 1,
-      description: "The route's share of the work among routes of the same order.",
-    }),
-    seconds: Type.Optional(
-      Type.Array(wholeNumber({ minimum: 1 }), {
-        minItems: 1,
-        description: 'Video lengths it can make, such as `[4, 8]`. Default: every length.',
-      }),
-    ),
-    sizes: Type.Optional(
-      Type.Array(
-        Type.String({ pattern: '^[1-9][0-9]*x[1-9][0-9]*$', 'x-demand': 'a size such as 1280x720' }),
-        {
-          minItems: 1,
-          description: 'Video sizes it can make, such as `[1280x720]`. Default: every size.',
-        },
+  ),
+  aliases: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.Object(
+        { voices: Type.Optional(names('The voices under this name. Default: those of the model.')) },
+        { additionalProperties: false },
       ),
+      { description: 'Other names for it, such as `{sora-2: {}}`.' },
     ),
-    slots: Type.Optional(
-      wholeNumber({
-        minimum: 1,
-        description: "Tasks of the model it may have in flight. Default: the provider's slots.",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
-
-export const modelConfigSchema = Type.Object(
-  {
-    state: Type.Optional(
-      Type.Enum(['active', 'deprecated', 'retired'], {
-        description:
-          "`active`, `deprecated` (responses have a warning) or `retired` (requests are refused). Default: the catalog's.",
-      }),
-    ),
-    shutdownDate: Type.Optional(
-      text({
-        'x-demand': 'a date such as 2027-01-31',
-        description: 'The date on which a deprecated model is shut down.',
-      }),
-    ),
-    successor: Type.Optional(
-      text({
-        'x-demand': 'a model of the catalog',
-        description: "The model to use instead. Default: the catalog's successor, if it has one.",
-      }),
-    ),
-    provider: Type.Optional(
-      text({
-        description:
-          'Short for `routes` with a single route to this provider. Default: the first provider of the file.',
-      }),
-    ),
-    upstreamModel: Type.Optional(
-      text({ description: "That provider's own name for the model. Default: the model's id." }),
-    ),
-    routes: Type.Optional(
-      Type.Array(routeConfigSchema, {
-        minItems: 1,
-        description: 'The providers that serve the model. Default: the first provider of the file.',
-      }),
-    ),
-    pricePerSecondMicros: price('a second of video'),
-    pricePerMinuteMicros: price('a minute of audio'),
-    pricePerMillionCharactersMicros: price('a million characters of speech'),
-  },
-  { additionalProperties: false },
-)
-
-const isDate = (text: string): boolean => {
-  const date = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text
-}
-
-const routeFrom = (id: string, given: Static<typeof routeConfigSchema>): RouteConfig => ({
-  provider: given.provider,
-  upstreamModel: given.model ?? id,
-  order: given.order,
-  weight: given.weight,
-  seconds: given.seconds,
-  sizes: given.sizes,
-  slots: given.slots,
+  ),
+  state: Type.Enum(['active', 'deprecated', 'retired'], {
+    default: 'active',
+    description: '`active`, `deprecated` (responses have a warning) or `retired` (requests are refused).',
+  }),
+  shutdownDate: Type.Optional(date('The date, in UTC, from which on requests are refused.')),
+  successor: Type.Optional(
+    text({ 'x-demand': 'a model of the catalog', description: 'The model to use instead.' }),
+  ),
+  ...routeSettings,
 })
 
-/** The provider that each route names, also for a config that is not valid. */
-export const routedProviders = (raw: unknown): (string | undefined)[] => {
-  const routes = isMapping(raw) ? raw['routes'] : undefined
-  if (!Array.isArray(routes)) return []
-  return routes.map((route: unknown) => {
-    const provider = isMapping(route) ? route['provider'] : undefined
-    return typeof provider === 'string' ? provider : undefined
-  })
+const durations = (description: string) =>
+  Type.Optional(Type.Array(wholeNumber({ minimum: 1, maximum: 3_600 }), { minItems: 1, description }))
+
+export const modelConfigSchemas = {
+  video: Type.Object(
+    {
+      ...commonSettings('video'),
+      family: Type.Enum(['A', 'B'], {
+        description: 'The parameters of its requests and the form of its responses: those of family A or B.',
+      }),
+      seconds: durations('The durations at `POST /v1/videos`, such as `[4, 8, 12]`.'),
+      secondsMin: Type.Optional(
+        wholeNumber({
+          minimum: 1,
+          description: 'With `secondsMax`, instead of `seconds`: every duration from here.',
+        }),
+      ),
+      secondsMax: Type.Optional(
+        wholeNumber({ minimum: 1, maximum: 3_600, description: 'The longest duration, with `secondsMin`.' }),
+      ),
+      durations: durations(
+        'The durations at `POST /v1/video/create`, the default one first, which is also that of chats. Default: `seconds`.',
+      ),
+      sizes: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: 40 }), {
+          minItems: 1,
+          description: 'The values of `size` at `POST /v1/videos`, such as `[1280x720]`.',
+        }),
+      ),
+      sizeNames: Type.Optional(
+        Type.Record(Type.String(), size, {
+          description: 'The width and height of sizes that are only names, such as `{16x9: 1280x720}`.',
+        }),
+      ),
+      aspectRatios: Type.Optional(
+        Type.Array(Type.Enum(['16:9', '9:16']), {
+          minItems: 1,
+          description:
+            'The values of `aspect_ratio` at `POST /v1/video/create` in family A. Default: no such parameter.',
+        }),
+      ),
+      images: wholeNumber({
+        minimum: 0,
+        maximum: 20,
+        default: 1,
+        description: 'Reference images that a request may have.',
+      }),
+      imageRole: Type.Optional(
+        Type.Enum(['frames', 'components'], {
+          description:
+            'How the images are used: `frames` (first and last) or `components` (shown in the video). Default: for the style.',
+        }),
+      ),
+      usualSeconds: wholeNumber({
+        minimum: 1,
+        default: 120,
+        description: 'The usual time to make a video, for estimates of progress.',
+      }),
+      pricePerSecondMicros: price('a second of video'),
+    },
+    { additionalProperties: false },
+  ),
+  speech: Type.Object(
+    {
+      ...commonSettings('speech'),
+      voices: names('The names of its voices.'),
+      instructions: Type.Boolean({ default: false, description: 'Whether it follows `instructions`.' }),
+      pricePerMillionCharactersMicros: price('a million characters of speech'),
+    },
+    { additionalProperties: false },
+  ),
+  transcription: Type.Object(
+    {
+      ...commonSettings('transcription'),
+      timestamps: Type.Boolean({
+        default: true,
+        description: 'Whether it can time its text. If not, JSON is the only response format.',
+      }),
+      pricePerMinuteMicros: price('a minute of audio'),
+    },
+    { additionalProperties: false },
+  ),
+  chat: Type.Object(
+    {
+      ...commonSettings('chat'),
+      voices: names('The names of its voices.'),
+      contextTokens: wholeNumber({ minimum: 1, description: 'Tokens that a conversation may have.' }),
+      outputTokensMax: wholeNumber({ minimum: 1, description: 'Tokens that a response may have.' }),
+      outputTokensDefault: wholeNumber({ minimum: 1, description: 'The default of `max_tokens`.' }),
+      audioTokensPerSecond: wholeNumber({
+        minimum: 1,
+        default: 10,
+        description: 'Tokens that a second of audio counts as.',
+      }),
+      pricePerMillionTextInputTokensMicros: price('a million text tokens of the request'),
+      pricePerMillionAudioInputTokensMicros: price('a million audio tokens of the request'),
+      pricePerMillionTextOutputTokensMicros: price('a million text tokens of the response'),
+      pricePerMillionAudioOutputTokensMicros: price('a million audio tokens of the response'),
+    },
+    { additionalProperties: false },
+  ),
+} as const satisfies Record<Kind, TObject>
+
+type Values<Of extends Kind> = Static<(typeof modelConfigSchemas)[Of]>
+
+const isDate = (given: string): boolean => {
+  const parsed = new Date(`${given}T00:00:00Z`)
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().slice(0, 10) === given
 }
 
-/** Returns a model's config, or all problems with it. `providers` are the names that routes may use. */
+type Report = (path: Problem['path'], message: string) => void
+
+const secondsOf = (values: Values<'video'>, report: Report): VideoModel['seconds'] => {
+  const { seconds, secondsMin, secondsMax } = values
+  if (seconds !== undefined && (secondsMin !== undefined || secondsMax !== undefined)) {
+    report(['seconds'], 'cannot be combined with secondsMin and secondsMax')
+  }
+  if (seconds !== undefined) return seconds
+  if (secondsMin === undefined && secondsMax === undefined) return []
+  const [least, most] = [secondsMin ?? 1, secondsMax ?? 0]
+  if (least > most) report(['secondsMax'], `must be at least secondsMin, which is ${least}`)
+  return { least, most }
+}
+
+const sizesOf = ({ sizes = [], sizeNames = {} }: Values<'video'>, report: Report): VideoModel['sizes'] => {
+  const names = new Map(Object.entries(sizeNames))
+  return Object.fromEntries(
+    sizes.map((each, index) => {
+      const [width = 0, height = 0] = (names.get(each) ?? each).split('x').map(Number)
+      if (!(width > 0 && height > 0)) {
+        report(['sizes', index], `must be a size such as 1280x720, or have one in sizeNames, not "${each}"`)
+      }
+      return [each, { width, height }]
+    }),
+  )
+}
+
+type Common = Pick<ModelConfig, 'id' | 'priceSource'>
+
+const commonOf = ({ id, priceSource }: Common, values: Values<Kind>) => ({
+  id,
+  priceSource,
+  description: values.description,
+  ownedBy: values.ownedBy,
+  created: values.created === undefined ? 0 : Date.parse(`${values.created}T00:00:00Z`) / 1_000,
+  aliases: Object.fromEntries(
+    Object.entries(values.aliases ?? {}).map(([name, { voices }]) => [name, { voices }]),
+  ),
+  endpoints: values.endpoints ?? [...endpointsOfKinds[values.kind]],
+  state: values.state,
+  shutdownDate: values.shutdownDate,
+  successor: values.successor,
+})
+
+const videoModelOf = (of: Common, values: Values<'video'>, report: Report): VideoModel => {
+  const common = commonOf(of, values)
+  const seconds = secondsOf(values, report)
+  const listed = Array.isArray(seconds) ? seconds : [seconds.least]
+  const [first, ...others] = values.durations ?? listed
+  if (common.endpoints.includes('/v1/videos')) {
+    if (listed.length === 0)
+      report(['seconds'], 'is required at /v1/videos: the durations, such as [4, 8, 12]')
+    if (values.sizes === undefined)
+      report(['sizes'], 'is required at /v1/videos: such as [1280x720, 720x1280]')
+  } else if (first === undefined) {
+    report(['durations'], 'is required: the durations, the default one first, such as [8]')
+  }
+  return {
+    ...common,
+    kind: 'video',
+    family: values.family,
+    seconds,
+    durations: [first ?? 1, ...others],
+    sizes: sizesOf(values, report),
+    aspectRatios: values.aspectRatios ?? [],
+    imagesMax: values.images,
+    imageRole: values.imageRole,
+    pricePerSecondMicros: values.pricePerSecondMicros,
+    usualSeconds: values.usualSeconds,
+  }
+}
+
+const chatModelOf = (of: Common, values: Values<'chat'>): ModelConfig => ({
+  ...commonOf(of, values),
+  kind: 'chat',
+  voices: values.voices,
+  contextTokens: values.contextTokens,
+  outputTokensMax: values.outputTokensMax,
+  outputTokensDefault: values.outputTokensDefault,
+  audioTokensPerSecond: values.audioTokensPerSecond,
+  prices: {
+    textInputMicros: values.pricePerMillionTextInputTokensMicros,
+    audioInputMicros: values.pricePerMillionAudioInputTokensMicros,
+    textOutputMicros: values.pricePerMillionTextOutputTokensMicros,
+    audioOutputMicros: values.pricePerMillionAudioOutputTokensMicros,
+  },
+})
+
+const modelOf = (of: Common, values: Values<Kind>, report: Report): ModelConfig => {
+  switch (values.kind) {
+    case 'video':
+      return videoModelOf(of, values as Values<'video'>, report)
+    case 'speech': {
+      const { voices, instructions, pricePerMillionCharactersMicros } = values as Values<'speech'>
+      const common = commonOf(of, values)
+      return {
+        ...common,
+        kind: 'speech',
+        voices,
+        followsInstructions: instructions,
+        pricePerMillionCharactersMicros,
+      }
+    }
+    case 'transcription': {
+      const { timestamps, pricePerMinuteMicros } = values as Values<'transcription'>
+      return {
+        ...commonOf(of, values),
+        kind: 'transcription',
+        hasTimestamps: timestamps,
+        pricePerMinuteMicros,
+      }
+    }
+    case 'chat':
+      return chatModelOf(of, values as Values<'chat'>)
+  }
+}
+
+const routeNames = Object.keys(routeSettings)
+
+/** The settings of a model from an earlier source, changed by those of a later one. Routes are replaced as a whole. */
+export const mergeModel = (earlier: RawConfig | undefined, later: unknown): unknown => {
+  if (earlier === undefined || !isMapping(later)) return later ?? earlier
+  const changes = Object.entries(later).filter(([, value]) => value !== null)
+  const hasRoutes = changes.some(([name]) => routeNames.includes(name))
+  const kept = Object.entries(earlier).filter(([name]) => !hasRoutes || !routeNames.includes(name))
+  return Object.fromEntries([...kept, ...changes])
+}
+
+/** Names occur in URLs and in the ids of tasks. */
+const isName = (name: string): boolean => /^[A-Za-z0-9][\w.-]{0,99}$/.test(name)
+const nameRule = 'at most 100 letters, digits, dots, dashes and underscores'
+
+const isKind = (kind: unknown): kind is Kind => kinds.some((each) => each === kind)
+
+/** What a model's config may refer to. */
+export interface ModelContext {
+  /** The names of providers that routes may use. */
+  providers: string[]
+  knownModels: Set<string>
+  priceSource: ModelConfig['priceSource']
+}
+
+/** Whether a source of a model's config sets its prices. */
+export const setsPrices = (raw: unknown): boolean =>
+  isMapping(raw) && Object.keys(raw).some((name) => name.startsWith('pricePer'))
+
+/** Returns a model with its routes, or all problems of its merged config. */
 export const parseModelConfig = (
   id: string,
   raw: unknown,
-  { providers, knownModels }: { providers: string[]; knownModels: string[] },
-): { config: ModelConfig; problems: [] } | { config: undefined; problems: Problem[] } => {
-  const { values, problems } = validateConfig(modelConfigSchema, raw)
-  const report = (path: Problem['path'], message: string) => problems.push({ path, message })
-
-  if (!knownModels.includes(id)) report([], `is not a model of the catalog${didYouMean(id, knownModels)}`)
-  const { shutdownDate, successor } = values
-  if (shutdownDate !== undefined && !isDate(shutdownDate)) {
-    report(['shutdownDate'], `must be a date such as 2027-01-31, not "${shutdownDate}"`)
+  { providers, knownModels, priceSource }: ModelContext,
+): { config: ConfiguredModel; problems: [] } | { config: undefined; problems: Problem[] } => {
+  const kind = isMapping(raw) ? raw['kind'] : undefined
+  if (!isKind(kind)) {
+    const others = [...knownModels].filter((each) => each !== id)
+    const message =
+      kind === undefined
+        ? `is not a model of the catalog${didYouMean(id, others)}; to add it, set its kind: ${kinds.join(', ')}`
+        : `must be one of ${kinds.join(', ')}, not ${JSON.stringify(kind)}`
+    return { config: undefined, problems: [{ path: kind === undefined ? [] : ['kind'], message }] }
   }
-  if (successor !== undefined && !knownModels.includes(successor)) {
-    report(
-      ['successor'],
-      `must be a model of the catalog, not "${successor}"${didYouMean(successor, knownModels)}`,
-    )
+  const { values, problems } = validateConfig(modelConfigSchemas[kind] as TObject, raw) as {
+    values: Values<Kind>
+    problems: Problem[]
   }
-  const isShort = values.provider !== undefined || values.upstreamModel !== undefined
-  if (isShort && isMapping(raw) && 'routes' in raw) {
-    report(['routes'], 'cannot be combined with provider and upstreamModel; write those as a route')
+  const report: Report = (path, message) => problems.push({ path, message })
+  if (!isName(id)) report([], `must have an id of ${nameRule}`)
+  for (const alias of Object.keys(values.aliases ?? {})) {
+    if (!isName(alias)) report(['aliases', alias], `must be a name of ${nameRule}`)
   }
-  const checkProvider = (path: Problem['path'], name: string) => {
-    if (providers.includes(name)) return
-    report(path, `must be one of ${providers.join(', ')}, not "${name}"${didYouMean(name, providers)}`)
+  const { successor } = values
+  if (successor !== undefined && !knownModels.has(successor)) {
+    const known = [...knownModels]
+    report(['successor'], `must be a model of the catalog, not "${successor}"${didYouMean(successor, known)}`)
   }
-  if (values.provider !== undefined) checkProvider(['provider'], values.provider)
-  for (const [index, provider] of routedProviders(raw).entries()) {
-    if (provider !== undefined) checkProvider(['routes', index, 'provider'], provider)
+  for (const name of ['created', 'shutdownDate'] as const) {
+    const given = values[name]
+    if (given !== undefined && !isDate(given)) {
+      report([name], `must be a date such as 2027-01-31, not "${given}"`)
+    }
   }
+  const { routes, problems: ofRoutes } = routesOf(id, values, raw, providers)
+  problems.push(...ofRoutes)
   if (problems.length > 0) return { config: undefined, problems }
-
-  const short = { provider: values.provider ?? providers[0] ?? '', model: values.upstreamModel ?? id }
-  const routes = isShort ? [{ ...short, order: 1, weight: 1 }] : values.routes
-  return {
-    config: {
-      state: values.state,
-      shutdownDate,
-      successor,
-      routes: routes?.map((route) => routeFrom(id, route)),
-      pricePerSecondMicros: values.pricePerSecondMicros,
-      pricePerMinuteMicros: values.pricePerMinuteMicros,
-      pricePerMillionCharactersMicros: values.pricePerMillionCharactersMicros,
-    },
-    problems: [],
-  }
+  const model = modelOf({ id, priceSource }, values, report)
+  return problems.length > 0
+    ? { config: undefined, problems }
+    : { config: { ...model, routes }, problems: [] }
 }

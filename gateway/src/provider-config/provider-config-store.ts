@@ -119,6 +119,17 @@ export const writeModelRecord = async (
   )
 }
 
+/** The videos and recordings of a model that have not ended. */
+export const countOpenTasks = async (database: Database, model: string): Promise<number> => {
+  const { rows } = await database.query<{ count: number }>(
+    `select (select count(*) from open_tasks where model = $1)::int +
+            (select count(*) from open_transcriptions o join transcription_tasks t on t.day = o.day and t.id = o.task_id
+              where t.model = $1)::int as count`,
+    [model],
+  )
+  return rows[0]?.count ?? 0
+}
+
 export const removeModelRecord = async (database: Database, model: string): Promise<void> => {
   await database.query('delete from model_configs where model = $1', [model])
 }

@@ -147,7 +147,13 @@ const problemsFrom = (
   // `additionalProperties` reports the same names.
   if (error.keyword === 'boolean') return []
   if (error.keyword === 'minItems') {
-    return [{ path, message: 'must list at least one; leave it out for no restriction' }]
+    const holder = Pointer.Get(schema, schemaPointer.replace(/\/properties\/[^/]*$/, '')) as {
+      required?: string[]
+    }
+    const isRequired = holder.required?.includes(String(path.at(-1))) === true
+    return [
+      { path, message: `must list at least one${isRequired ? '' : '; leave it out for no restriction'}` },
+    ]
   }
   const given = Pointer.Get(written, error.instancePath)
   const expected = `must be ${describeExpected(property)}`
@@ -174,7 +180,7 @@ export const validateConfig = <Schema extends TObject>(
   return { values: values as Static<Schema>, problems }
 }
 
-/** Formats a path such as `models.vidB-2.routes[0].provider`. */
+/** Formats a path such as `models.clip-1.routes[0].provider`. */
 export const formatPath = (path: Problem['path']): string =>
   path
     .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${step}`))

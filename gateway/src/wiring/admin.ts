@@ -28,8 +28,12 @@ import { getLedgerAudit } from '../admin/ledger/get-ledger-audit.ts'
 import { listLedgerEntries } from '../admin/ledger/list-ledger-entries.ts'
 import { listMovements } from '../admin/ledger/list-movements.ts'
 import { runLedgerAudit } from '../admin/ledger/run-ledger-audit.ts'
+import { deleteModelEntry } from '../admin/models/delete-model-entry.ts'
 import { deleteModelRoutes } from '../admin/models/delete-model-routes.ts'
+import { getModelEntry } from '../admin/models/get-model-entry.ts'
 import { getModelRoutes } from '../admin/models/get-model-routes.ts'
+import { listModelEntries } from '../admin/models/list-model-entries.ts'
+import { setModelEntry } from '../admin/models/set-model-entry.ts'
 import { setModelRoutes } from '../admin/models/set-model-routes.ts'
 import { createPlan } from '../admin/plans/create-plan.ts'
 import { deletePlan } from '../admin/plans/delete-plan.ts'
@@ -122,6 +126,10 @@ export const bindAdmin = (
   bind(adminOperations.setProvider, setProvider(providers))
   bind(adminOperations.deleteProvider, deleteProvider(providers))
   bind(adminOperations.resetProviderHealth, resetProviderHealth(providers))
+  bind(adminOperations.listModelEntries, listModelEntries(providers))
+  bind(adminOperations.getModelEntry, getModelEntry(providers))
+  bind(adminOperations.setModelEntry, setModelEntry(providers))
+  bind(adminOperations.deleteModelEntry, deleteModelEntry(providers))
   bind(adminOperations.getModelRoutes, getModelRoutes(providers))
   bind(adminOperations.setModelRoutes, setModelRoutes(providers))
   bind(adminOperations.deleteModelRoutes, deleteModelRoutes(providers))

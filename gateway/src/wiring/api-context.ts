@@ -39,7 +39,7 @@ export const connectApi = async (config: Config, log: Log) => {
     settings,
     days: retentionDaysOf(settings),
     links: createLinkSigner(config.LINK_SECRETS, config.publicUrl, config.LINK_SECONDS),
-    prices: await createPriceList({ postgres, catalog, log }, () => liveConfig.current().models),
+    prices: await createPriceList({ postgres, catalog, log }),
     /** The minimum rate of downloads from URLs of callers. */
     fetchRate: { bytesPerSecondMin: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN, windowMs: fetchRateWindowMs },
     rateLimit,

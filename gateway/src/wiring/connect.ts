@@ -1,6 +1,6 @@
 /** The connections and shared parts that the API and the worker are built on. */
 import { ConfigError, type Config } from '../config.ts'
-import { createCatalog, knownModels } from '../models/catalog.ts'
+import { createCatalog } from '../models/catalog.ts'
 import { connectEngine } from '../platform/engine/restate.ts'
 import type { Log } from '../platform/log.ts'
 import { assertMigrated } from '../platform/migrate.ts'
@@ -101,7 +101,6 @@ export const connectProviders = async (config: Config, postgres: Postgres, log: 
     readRoutingConfig: config.readRoutingConfig,
     credentialSecrets: config.CREDENTIAL_SECRETS,
     protocols: config.protocols,
-    knownModels,
     log,
   })
   return { liveConfig, providers: createProviders(liveConfig, { ffmpegPath: config.FFMPEG_PATH }) }

@@ -114,11 +114,14 @@ export const bindVideos = (
   const findOverload =
     ({ path }: Operation) =>
     (caller: Caller): ApiError | undefined => {
-      const refusals = catalog.available().flatMap((model) => {
-        if (model.kind !== 'video' || !model.endpoints.includes(path)) return []
-        return mayUseModel(caller, model.id) ? [admitVideo.overloadOf(model, caller.accountId)] : []
-      })
-      return refusals.includes(undefined) ? undefined : refusals[0]
+      let first: ApiError | undefined
+      for (const model of catalog.servedBy(path)) {
+        if (model.kind !== 'video' || !mayUseModel(caller, model.id)) continue
+        const refusal = admitVideo.overloadOf(model, caller.accountId)
+        if (refusal === undefined) return undefined
+        first ??= refusal
+      }
+      return first
     }
 
   const { createVideo: create, createVideoTask: createTask } = operations

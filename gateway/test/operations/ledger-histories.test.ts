@@ -19,7 +19,6 @@ import { insertPrice } from '../../src/billing/prices/price-store.ts'
 import { priceOf } from '../../src/billing/prices/price.ts'
 import { settleHolds } from '../../src/billing/spending/spend.ts'
 import { renewCycles } from '../../src/billing/subscriptions/subscriptions.ts'
-import { createCatalog } from '../../src/models/catalog.ts'
 import { createLog, type Log } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
@@ -30,6 +29,7 @@ import { finishTask } from '../../src/videos/task-store.ts'
 import type { Ending } from '../../src/videos/task.ts'
 import { crashing, isCrash, randomOf, type CrashPlan } from '../kit/crashes.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
+import { referenceCatalog } from '../kit/reference-catalog.ts'
 import { vendorKey } from '../kit/vendor-gateway.ts'
 import { vendorRouter } from '../kit/vendor-providers.ts'
 
@@ -88,7 +88,7 @@ interface Lane {
 let database: TestDatabase
 let prices: PriceList
 let router: Awaited<ReturnType<typeof vendorRouter>>
-const catalog = createCatalog()
+const catalog = referenceCatalog()
 const model = catalog.videoModelFor('/v1/video/create', modelId)
 const silent = createLog({ level: 'silent' }, 'test')
 const tally = { creates: 0, refusals: 0, ends: 0, metered: 0, movements: 0, cycles: 0, crashes: 0 }

@@ -21,7 +21,6 @@ import {
   renewCycles,
   setSubscription,
 } from '../../src/billing/subscriptions/subscriptions.ts'
-import { createCatalog } from '../../src/models/catalog.ts'
 import type { Log } from '../../src/platform/log.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Database } from '../../src/platform/postgres.ts'
@@ -29,6 +28,7 @@ import { uuidV7 } from '../../src/platform/uuid.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { acceptedAt } from '../kit/expired.ts'
 import { createAccount, createKey, subscribe } from '../kit/factories.ts'
+import { referenceCatalog } from '../kit/reference-catalog.ts'
 import { withoutIntervals } from '../kit/without-intervals.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
@@ -428,7 +428,7 @@ describe('cycles', () => {
 })
 
 describe('prices', () => {
-  const catalog = createCatalog()
+  const catalog = referenceCatalog()
   const model = catalog.videoModelFor('/v1/videos', 'vidB-2')
   const video = { seconds: 10, width: 1280, height: 720 }
   const setPrice = (price: Partial<SetPrice>) =>

@@ -89,6 +89,13 @@ const provider = async () => {
   return name
 }
 
+const modelEntry = async () => {
+  const id = `say-${randomUUID()}`
+  const settings = { kind: 'speech', voices: ['Al'], price_per_million_characters_micros: 5 }
+  await operator.call('setModelEntry', { id, body: { settings } })
+  return id
+}
+
 const rows: Record<string, () => Promise<Given>> = {
   createAccount: async () => ({ body: { name: 'Aquarium' } }),
   listAccounts: async () => ({}),
@@ -122,6 +129,10 @@ const rows: Record<string, () => Promise<Given>> = {
   setProvider: async () => ({ id: await provider(), body: { ...entry, slots: 7 } }),
   deleteProvider: async () => ({ id: await provider() }),
   resetProviderHealth: async () => ({ id: await provider() }),
+  listModelEntries: async () => ({}),
+  getModelEntry: async () => ({ id: 'vidB-2' }),
+  setModelEntry: async () => ({ id: 'vidB-2', body: { settings: { usual_seconds: 90 } } }),
+  deleteModelEntry: async () => ({ id: await modelEntry() }),
   getModelRoutes: async () => ({ id: 'vidB-2' }),
   setModelRoutes: async () => ({ id: 'vidB-2', body: { routes: [{ provider: 'local' }] } }),
   deleteModelRoutes: async () => ({ id: 'vidB-2' }),

@@ -1,10 +1,10 @@
-/** `/admin/v1/models`: the routes of models. */
+/** `/admin/v1/models`: the models of the catalog and their routes. */
 import { Type, type Static } from 'typebox'
 
-import { Nullable, ObjectType } from '../../fields.ts'
+import { Deleted, Nullable, ObjectType, Page } from '../../fields.ts'
 import { mebibyte } from '../../limits.ts'
 import { errorsOfBodies, type Operation } from '../../operation.ts'
-import { ResourceId } from './admin-fields.ts'
+import { pageQuery, ResourceId } from './admin-fields.ts'
 import { Health } from './providers.ts'
 
 const route = {
@@ -71,9 +71,112 @@ export const ModelRoutes = Type.Object({
 })
 export type ModelRoutes = Static<typeof ModelRoutes>
 
+const settings = {
+  type: 'object',
+  additionalProperties: true,
+  description: 'Settings of the model, named as in the providers file, in snake case.',
+}
+
+export const ModelBody = Type.Object({
+  settings: Type.Unsafe<Record<string, unknown>>({ ...settings, 'x-read-by-endpoint': true }),
+})
+
+const sourceDescription =
+  'Where the model comes from: the built-in catalog (`catalog`), the providers file (`file`) or the admin API (`record`). A later source changes settings of an earlier one.'
+
+export const ModelEntry = Type.Object({
+  id: Type.String({ description: 'Id of the model.' }),
+  object: ObjectType('model.entry'),
+  kind: Type.String({
+    enum: ['video', 'speech', 'transcription', 'chat'],
+    description: 'What the model does.',
+  }),
+  state: Type.String({
+    enum: ['active', 'deprecated', 'retired'],
+    description: 'State of the model today. It is retired from its shutdown date on.',
+  }),
+  source: Type.String({ enum: ['catalog', 'file', 'record'], description: sourceDescription }),
+  settings: Type.Unsafe<Record<string, unknown>>({
+    ...settings,
+    description: `All settings in force. ${settings.description}`,
+  }),
+  changed: Type.Array(Type.String(), {
+    description: 'Names of the settings that were set with the admin API.',
+  }),
+  problem: Nullable(
+    Type.String({
+      description:
+        'Why the settings of the admin API do not apply, and how to fix it; null if they do or there are none.',
+    }),
+  ),
+})
+export type ModelEntry = Static<typeof ModelEntry>
+
+const DeletedModel = Type.Object({
+  id: Type.String({ description: 'Id of the model.' }),
+  deleted: Deleted,
+  source: Nullable(
+    Type.String({
+      enum: ['catalog', 'file'],
+      description: 'Where the settings come from that apply again from now on; null if the model is gone.',
+    }),
+  ),
+})
+
 const modelId = ResourceId('model')
 
 export const modelOperations = {
+  listModelEntries: {
+    id: 'listModelEntries',
+    method: 'GET',
+    path: '/admin/v1/models',
+    summary: 'List the models of the catalog',
+    description: 'Lists all models by id, with all their settings. Retired models are included.',
+    access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
+    parameters: { optionalQuery: pageQuery },
+    answer: { description: 'A page of models.', schema: Page(ModelEntry) },
+    errors: ['invalid_parameter'],
+  },
+  getModelEntry: {
+    id: 'getModelEntry',
+    method: 'GET',
+    path: '/admin/v1/models/{id}',
+    summary: 'Get a model of the catalog',
+    description: 'Returns a model with all its settings, also if it is retired.',
+    access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
+    parameters: { path: modelId },
+    answer: { description: 'The model.', schema: ModelEntry },
+    errors: ['model_not_found'],
+  },
+  setModelEntry: {
+    id: 'setModelEntry',
+    method: 'PUT',
+    path: '/admin/v1/models/{id}',
+    summary: 'Add or change a model',
+    description:
+      'Adds a model, or changes settings of a model of the built-in catalog or of the providers file. The settings replace those of an earlier request; routes stay unless new ones are given. They take effect without a restart.',
+    access: 'operator',
+    roles: ['admin'],
+    parameters: { path: modelId },
+    body: { form: null, json: [ModelBody], sizeBytesMax: mebibyte },
+    answer: { description: 'The model.', schema: ModelEntry },
+    errors: [...errorsOfBodies],
+  },
+  deleteModelEntry: {
+    id: 'deleteModelEntry',
+    method: 'DELETE',
+    path: '/admin/v1/models/{id}',
+    summary: 'Delete the settings of a model',
+    description:
+      'Deletes what was set with the admin API, routes included. A model of the built-in catalog or of the providers file has its settings from there again. Any other model is gone; retire it first and wait until its tasks have ended.',
+    access: 'operator',
+    roles: ['admin'],
+    parameters: { path: modelId },
+    answer: { description: 'What was deleted.', schema: DeletedModel },
+    errors: ['model_not_found', 'conflict'],
+  },
   getModelRoutes: {
     id: 'getModelRoutes',
     method: 'GET',

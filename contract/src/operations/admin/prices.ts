@@ -53,8 +53,9 @@ export const PriceVersion = Type.Object({
   starts_at: Nullable(Time('When the price takes effect; null if no operator set it.')),
   actor: Nullable(Type.String({ description: 'Name and hint of the operator key that set the price.' })),
   source: Type.String({
-    enum: ['catalog', 'file', 'operator'],
-    description: 'Where the price comes from: the built-in catalog, the providers file or an operator.',
+    enum: ['catalog', 'file', 'record', 'operator'],
+    description:
+      'Where the price comes from: the built-in catalog, the providers file, the model as set with the admin API (`record`), or a price set by an operator.',
   }),
 })
 export type PriceVersion = Static<typeof PriceVersion>

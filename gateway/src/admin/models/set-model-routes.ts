@@ -2,15 +2,14 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 import { RoutesBody } from '@kinora/contract/operations/admin/models'
 
-import { knownModels } from '../../models/catalog.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
-import { parseModelConfig } from '../../provider-config/model-config.ts'
 import {
   listModelRecords,
   listProviderRecords,
   lockProviderConfig,
   writeModelRecord,
 } from '../../provider-config/provider-config-store.ts'
+import { problemsOfRoutes } from '../../provider-config/route-config.ts'
 import { formatPath, type RawConfig } from '../../provider-config/validate-config.ts'
 import type { AdminHandler } from '../admin-call.ts'
 import { viewRoutes, type RouteDependencies } from './view-routes.ts'
@@ -42,7 +41,7 @@ export const setModelRoutes =
     await postgres.transaction(async (database) => {
       await lockProviderConfig(database)
       const providers = await currentProviders(database, dependencies)
-      const { problems } = parseModelConfig(model.id, { routes }, { providers, knownModels })
+      const problems = problemsOfRoutes(model.id, { routes }, providers)
       const [first] = problems
       if (first !== undefined) {
         const texts = problems.map(({ path, message }) => `'${formatPath(path)}' ${message}`)

@@ -1,10 +1,9 @@
 import type { ModelRoutes } from '@kinora/contract/operations/admin/models'
 
-import { knownModels } from '../../models/catalog.ts'
 import type { ModelConfig } from '../../models/model.ts'
 import type { Database } from '../../platform/postgres.ts'
-import { parseModelConfig, routedProviders } from '../../provider-config/model-config.ts'
 import { listModelRecords } from '../../provider-config/provider-config-store.ts'
+import { problemsOfRoutes, routedProviders } from '../../provider-config/route-config.ts'
 import { formatPath } from '../../provider-config/validate-config.ts'
 import { capabilityFor } from '../providers/capability-for.ts'
 import { presentHealth } from '../providers/present-health.ts'
@@ -22,7 +21,7 @@ export const viewRoutes = async (
   const entry = (await listModelRecords(database))[id]
   const providers = liveConfig.current().providers.map(({ name }) => name)
   const named = routedProviders(entry).filter((name) => name !== undefined)
-  const { problems } = parseModelConfig(id, entry, { providers: [...providers, ...named], knownModels })
+  const problems = problemsOfRoutes(id, entry, [...providers, ...named])
   const problem = [
     ...problems.map(({ path, message }) => `'${formatPath(path)}' ${message}`),
     ...named.flatMap((name) => (providers.includes(name) ? [] : `There is no provider named ${name}`)),

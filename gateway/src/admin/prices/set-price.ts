@@ -5,6 +5,7 @@ import { PriceBody } from '@kinora/contract/operations/admin/prices'
 import { unitsOf, type PriceList } from '../../billing/prices/price-list.ts'
 import { insertPrice } from '../../billing/prices/price-store.ts'
 import type { Catalog } from '../../models/catalog.ts'
+import { resolutionsOf } from '../../models/frame.ts'
 import type { ModelConfig } from '../../models/model.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
@@ -29,8 +30,7 @@ const unitOf = (entry: ModelConfig, given: string) => {
 
 const resolutionOf = (entry: ModelConfig, given: string | null | undefined): string | null => {
   if (given === undefined || given === null) return null
-  const sizes = entry.kind === 'video' ? Object.values(entry.dimensions) : []
-  const names = [...new Set(sizes.map(({ width, height }) => `${width}x${height}`))]
+  const names = entry.kind === 'video' ? resolutionsOf(entry) : []
   if (names.includes(given)) return given
   throw refuse(
     'resolution',

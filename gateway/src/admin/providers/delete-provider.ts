@@ -2,7 +2,6 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Database, Postgres } from '../../platform/postgres.ts'
-import { routedProviders } from '../../provider-config/model-config.ts'
 import {
   findProviderRecord,
   deleteProviderRecord,
@@ -10,6 +9,7 @@ import {
   lockProviderConfig,
   removeProviderRecord,
 } from '../../provider-config/provider-config-store.ts'
+import { routedProviders } from '../../provider-config/route-config.ts'
 import type { AdminHandler } from '../admin-call.ts'
 import { presentProviderConfig } from './present-provider.ts'
 import { readProviderLoads } from './provider-load-store.ts'

@@ -2,7 +2,7 @@
  * The prices in force: the newest started price set by an operator, else the price of the catalog. Every process caches
  * them, refreshes on a database notification, and polls as a fallback.
  */
-import type { Catalog, ModelChange } from '../../models/catalog.ts'
+import type { Catalog } from '../../models/catalog.ts'
 import type {
   ChatModel,
   ModelConfig,
@@ -28,7 +28,7 @@ export interface PriceInForce extends Omit<SetPrice, 'id' | 'startsAt' | 'actor'
   id: string | undefined
   startsAt: Date | undefined
   actor: string | undefined
-  source: 'catalog' | 'file' | 'operator'
+  source: ModelConfig['priceSource'] | 'operator'
 }
 
 export interface PriceList {
@@ -73,12 +73,6 @@ export const unitsOf = (entry: ModelConfig): PriceUnit[] => [
   ...(entry.kind === 'video' ? (['call'] as const) : []),
 ]
 
-const namesInFile: Partial<Record<PriceUnit, keyof ModelChange>> = {
-  second: 'pricePerSecondMicros',
-  minute: 'pricePerMinuteMicros',
-  million_characters: 'pricePerMillionCharactersMicros',
-}
-
 /** The price in force: the one that started last; of several that started together, the newest version. */
 const newestOf = (prices: SetPrice[], nowMs: number): SetPrice | undefined =>
   prices
@@ -101,10 +95,15 @@ export const rateAt = (
   return found && { unit: found.unit, unitMicros: found.unitMicros, version: found.version }
 }
 
-export const createPriceList = async (
-  { postgres, catalog, log }: { postgres: Postgres; catalog: Catalog; log: Log },
-  changes: () => Record<string, ModelChange> = () => ({}),
-): Promise<PriceList> => {
+export const createPriceList = async ({
+  postgres,
+  catalog,
+  log,
+}: {
+  postgres: Postgres
+  catalog: Catalog
+  log: Log
+}): Promise<PriceList> => {
   let prices: SetPrice[] = []
   let byModel = new Map<string, SetPrice[]>()
   let reading: Promise<void> = Promise.resolve()
@@ -173,14 +172,10 @@ export const createPriceList = async (
           )
         const fromCatalog = catalogRates(entry).filter(({ unit }) => !isSet(unit))
         return [
-          ...fromCatalog.map(({ unit, unitMicros }) => {
-            const inFile = changes()[entry.id]?.[namesInFile[unit] ?? 'state']
-            const source = typeof inFile === 'number' ? ('file' as const) : ('catalog' as const)
-            return {
-              ...{ id: undefined, startsAt: undefined, actor: undefined, source },
-              ...{ model: entry.id, unit, resolution: null, unitMicros, version: 0 },
-            }
-          }),
+          ...fromCatalog.map(({ unit, unitMicros }) => ({
+            ...{ id: undefined, startsAt: undefined, actor: undefined, source: entry.priceSource },
+            ...{ model: entry.id, unit, resolution: null, unitMicros, version: 0 },
+          })),
           ...effective.map((price) => ({ ...price, source: 'operator' as const })),
         ]
       }),

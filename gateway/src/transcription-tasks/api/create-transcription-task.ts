@@ -46,7 +46,7 @@ export const createTranscriptionTask =
       ...(form.language !== undefined && { language: readLanguage(form.language) }),
       ...(form.prompt !== undefined && { prompt: form.prompt }),
       temperature: form.temperature ?? 0,
-      hasTimestamps: !model.answersJsonOnly,
+      hasTimestamps: model.hasTimestamps,
     }
     const { path } = uploadedFile(fields, 'file')
     const overload = call.wantsQuote ? undefined : admitRecording.overloadOf(caller.accountId)

@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
-import { FamilyBVideoTask, type FamilyAVideoTask } from '@kinora/contract/operations/video-tasks'
+import type { FamilyAVideoTask, FamilyBVideoTask } from '@kinora/contract/operations/video-tasks'
 import type { Static } from 'typebox'
 
 import type { Handler } from '../../http/call.ts'
@@ -15,6 +15,7 @@ import type { AdmitVideo } from '../queue/admit-video.ts'
 import { readCharacterRequest, type WithCharacter } from '../requested-character.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
 import { presentCreatedVideoTask } from './present-video.ts'
+import { videoTaskParameters } from './video-parameters.ts'
 
 type FormA = Static<typeof FamilyAVideoTask>
 type FormB = Static<typeof FamilyBVideoTask>
@@ -25,7 +26,7 @@ const endpoint = '/v1/video/create'
 /** This parameter set has no watermark option, so there is no watermark. */
 const orderOfFamilyA = (form: FormA, model: VideoModel): VideoOrder => ({
   prompt: form.prompt,
-  seconds: model.defaultSeconds,
+  seconds: model.durations[0],
   ...frameOf(
     form.enable_upsample === true ? 'large' : 'small',
     form.aspect_ratio === '9:16' ? 'portrait' : 'landscape',
@@ -36,7 +37,7 @@ const orderOfFamilyA = (form: FormA, model: VideoModel): VideoOrder => ({
 
 const orderOfFamilyB = (form: Omit<FormB, 'images'>, model: VideoModel): VideoOrder => ({
   prompt: form.prompt,
-  seconds: form.duration ?? model.defaultSeconds,
+  seconds: form.duration ?? model.durations[0],
   ...frameOf(
     form.size === 'large' ? 'large' : 'small',
     form.orientation === 'portrait' ? 'portrait' : 'landscape',
@@ -62,8 +63,8 @@ export const createVideoTask =
   async (call) => {
     const { caller, fields, signal } = call
     const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
-    const form = call.read(model.task ?? FamilyBVideoTask) as Form
-    const sources = await imagesInList(fields.value('images'), 'images', model.referencesMax, call.longText)
+    const form = call.read(videoTaskParameters(model)) as Form
+    const sources = await imagesInList(fields.value('images'), 'images', model.imagesMax, call.longText)
     if (sources.length === 0 && model.family === 'B') {
       throw new ApiError('missing_parameter', { param: 'images', message: "'images' is required." })
     }
@@ -71,7 +72,7 @@ export const createVideoTask =
     if (form.enhance_prompt === true && !enhance) call.ignore('enhance_prompt')
     const order: VideoOrder = {
       ...(model.family === 'A' ? orderOfFamilyA(form, model) : orderOfFamilyB(form, model)),
-      ...(model.referenceMode !== undefined && sources.length > 0 && { referenceMode: model.referenceMode }),
+      ...(model.imageRole !== undefined && sources.length > 0 && { referenceMode: model.imageRole }),
       ...(enhance && { enhance }),
     }
     const characterRequest = model.family === 'B' ? readCharacterRequest(form, fields) : undefined

@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
-import { FamilyBVideoForm, type FamilyAVideoForm } from '@kinora/contract/operations/videos'
+import type { FamilyAVideoForm, FamilyBVideoForm } from '@kinora/contract/operations/videos'
 import type { Static } from 'typebox'
 
 import type { Handler } from '../../http/call.ts'
@@ -13,6 +13,7 @@ import { readCharacterRequest, type WithCharacter } from '../requested-character
 import type { VideoOrder, VideoTask } from '../task.ts'
 import { dialectOf, presentCreatedVideo } from './present-video.ts'
 import { readMetadata } from './read-metadata.ts'
+import { videoParameters } from './video-parameters.ts'
 
 type Form = Static<typeof FamilyAVideoForm> & Partial<Static<typeof FamilyBVideoForm>>
 
@@ -33,9 +34,9 @@ export const createVideo =
   async (call) => {
     const { caller, fields, signal } = call
     const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
-    const form = call.read(model.form ?? FamilyBVideoForm) as Form
-    const dimensions = model.dimensions[form.size]
-    if (dimensions === undefined) throw new Error(`${model.id} has no dimensions for ${form.size}`)
+    const form = call.read(videoParameters(model)) as Form
+    const dimensions = model.sizes[form.size]
+    if (dimensions === undefined) throw new Error(`${model.id} has no size ${form.size}`)
     // Family A has no metadata; there it counts as an unknown parameter.
     const metadata = model.family === 'B' ? readMetadata(fields.value('metadata')) : undefined
     const order: VideoOrder = {

@@ -1,6 +1,5 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
-import { RemixBody } from '@kinora/contract/operations/videos'
 
 import type { Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
@@ -12,6 +11,7 @@ import type { VideoOrder, VideoTask } from '../task.ts'
 import { dialectOf, presentRemixedVideo } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 import { mediaIdOf } from './source-task.ts'
+import { remixParameters } from './video-parameters.ts'
 
 /** The provider of the source makes the remix. If it cannot, the request fails before a hold is placed. */
 const assertCanRemix = (providers: Providers, { id, provider }: VideoTask) => {
@@ -45,7 +45,7 @@ export const remixVideo =
         message: `Videos of '${source.model}' cannot be remixed.`,
       })
     }
-    const { prompt, size = source.order.size } = call.read(RemixBody)
+    const { prompt, size = source.order.size } = call.read(remixParameters(model))
     const mediaId = mediaIdOf(source)
     assertCanRemix(providers, source)
     const { seconds, width, height, watermark, isPrivate, style } = source.order
@@ -55,7 +55,7 @@ export const remixVideo =
       size,
       width,
       height,
-      ...model.dimensions[size],
+      ...model.sizes[size],
       watermark,
       isPrivate,
       ...(style !== undefined && { style }),

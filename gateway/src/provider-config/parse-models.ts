@@ -1,0 +1,48 @@
+/** Merges the models of two sources, and validates them and their references to each other. */
+import type { ConfiguredModel, FileConfig } from './config.ts'
+import { mergeModel, parseModelConfig, setsPrices } from './model-config.ts'
+import { isMapping, type Problem, type RawConfig } from './validate-config.ts'
+
+/** No two models may have the same name. */
+export const problemsBetween = (models: ConfiguredModel[], ids: Set<string>): Problem[] => {
+  const owners = new Map<string, string>()
+  return models.flatMap(({ id, aliases }) => {
+    const problems: Problem[] = []
+    for (const alias of Object.keys(aliases)) {
+      const owner = ids.has(alias) ? alias : owners.get(alias)
+      if (owner !== undefined) {
+        const message = `is already a name of ${owner}; choose another, or remove it there`
+        problems.push({ path: [id, 'aliases', alias], message })
+      }
+      owners.set(alias, id)
+    }
+    return problems
+  })
+}
+
+/**
+ * The models of an earlier source with the changes and additions of a later one, and all problems of the later one, whose
+ * paths begin with the model. `providers` are the names that routes may use.
+ */
+export const parseModels = (
+  earlier: Record<string, RawConfig>,
+  later: Record<string, unknown>,
+  providers: string[],
+): Pick<FileConfig, 'models' | 'writtenModels'> & { problems: Problem[] } => {
+  const ids = new Set([...Object.keys(earlier), ...Object.keys(later)])
+  const problems: Problem[] = []
+  const models: Record<string, ConfiguredModel> = {}
+  const writtenModels: Record<string, RawConfig> = {}
+  for (const id of ids) {
+    const merged = mergeModel(earlier[id], later[id])
+    const priceSource = setsPrices(later[id]) ? 'file' : 'catalog'
+    const context = { providers, knownModels: ids, priceSource } as const
+    const { config, problems: found } = parseModelConfig(id, merged, context)
+    problems.push(...found.map(({ path, message }) => ({ path: [id, ...path], message })))
+    if (config === undefined) continue
+    models[id] = config
+    writtenModels[id] = isMapping(merged) ? merged : {}
+  }
+  problems.push(...problemsBetween(Object.values(models), ids))
+  return { models, writtenModels, problems }
+}

@@ -1,0 +1,51 @@
+/** The parameters of the endpoints that create videos: those of the model's family, with the values that the model allows. */
+import { FamilyAVideoTask, FamilyBVideoTask } from '@kinora/contract/operations/video-tasks'
+import { FamilyAVideoForm, FamilyBVideoForm, RemixBody } from '@kinora/contract/operations/videos'
+import { Type, type TObject } from 'typebox'
+
+import type { VideoModel } from '../../models/model.ts'
+
+const text = (values: string[]) => Type.String({ enum: values })
+
+const wholeSeconds = (seconds: VideoModel['seconds']) =>
+  Type.Integer(Array.isArray(seconds) ? { enum: seconds } : { minimum: seconds.least, maximum: seconds.most })
+
+const onceForEach = (make: (model: VideoModel) => TObject) => {
+  const made = new WeakMap<VideoModel, TObject>()
+  return (model: VideoModel): TObject => {
+    const known = made.get(model) ?? make(model)
+    made.set(model, known)
+    return known
+  }
+}
+
+/** `POST /v1/videos`. */
+export const videoParameters = onceForEach((model) => {
+  const { properties } = model.family === 'A' ? FamilyAVideoForm : FamilyBVideoForm
+  return Type.Object({
+    ...properties,
+    seconds: wholeSeconds(model.seconds),
+    size: text(Object.keys(model.sizes)),
+  })
+})
+
+/** `POST /v1/video/create`. A model without a choice of aspect ratios has no such parameter. */
+export const videoTaskParameters = onceForEach((model) => {
+  if (model.family === 'A') {
+    const { aspect_ratio: _, ...others } = FamilyAVideoTask.properties
+    if (model.aspectRatios.length === 0) return Type.Object(others)
+    return Type.Object({ ...others, aspect_ratio: Type.Optional(text(model.aspectRatios)) })
+  }
+  const { properties } = FamilyBVideoTask
+  return Type.Object({
+    ...properties,
+    duration: Type.Optional(wholeSeconds(model.durations)),
+  })
+})
+
+/** `POST /v1/videos/{id}/remix`. */
+export const remixParameters = (model: VideoModel) =>
+  Type.Object({
+    ...RemixBody.properties,
+    size: Type.Optional(text(Object.keys(model.sizes))),
+  })
