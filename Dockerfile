@@ -41,6 +41,7 @@ COPY LICENSE ./
 COPY contract/src contract/src
 COPY sandbox/src sandbox/src
 COPY gateway/migrations gateway/migrations
+COPY gateway/models.yaml gateway/
 COPY gateway/src gateway/src
 COPY local/src local/src
 COPY cli/src cli/src

@@ -41,12 +41,9 @@ test('four settings are enough, and the others have consistent defaults', () => 
   expect(config.adminUrl).toBe(config.publicUrl)
   expect(config.workerUrl).toBe('http://127.0.0.1:9180')
   expect(config.CREDENTIAL_SECRETS).toEqual([])
-  expect(config.readRoutingConfig(() => '')).toEqual({
-    providers: [
-      expect.objectContaining({ name: 'local', kind: 'local', baseUrl: 'http://127.0.0.1:9190', slots: 200 }),
-    ],
-    models: {},
-  })
+  expect(config.readRoutingConfig(() => '').providers).toEqual([
+    expect.objectContaining({ name: 'local', kind: 'local', baseUrl: 'http://127.0.0.1:9190', slots: 200 }),
+  ])
 })
 
 test('all problems are reported at once, each with the name of its setting', () => {

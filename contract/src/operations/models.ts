@@ -1,7 +1,8 @@
 /** `/v1/models`. */
 import { Type, type Static } from 'typebox'
 
-import { ObjectType, Time } from '../fields.ts'
+import { Nullable, ObjectType, Time } from '../fields.ts'
+import { Currency, Micros } from '../money.ts'
 import { errorsOfModels, type Operation } from '../operation.ts'
 
 /** The engine behind a model, if its provider reports one. */
@@ -23,14 +24,83 @@ export const Model = Type.Object({
   object: ObjectType('model'),
   created: Time('When the model was released.'),
   owned_by: Type.String({ description: 'The organization that owns the model.' }),
+  kind: Type.String({
+    enum: ['video', 'speech', 'transcription', 'chat'],
+    description: 'What the model does.',
+  }),
+  description: Type.Optional(Type.String({ description: 'One sentence about the model.' })),
+  aliases: Type.Array(Type.String(), { description: 'Other names that requests may use.' }),
   endpoints: Type.Array(Type.String(), { description: 'Paths of the endpoints that accept this model.' }),
+  seconds: Type.Optional(
+    Type.Object(
+      {
+        values: Nullable(
+          Type.Array(Type.Integer(), {
+            description: 'The allowed values; null if all from `min` to `max` are.',
+          }),
+        ),
+        min: Type.Integer({ description: 'The shortest duration.' }),
+        max: Type.Integer({ description: 'The longest duration.' }),
+      },
+      { description: 'The values of `seconds` at `POST /v1/videos`.' },
+    ),
+  ),
+  durations: Type.Optional(
+    Type.Array(Type.Integer(), {
+      description: 'The durations at `POST /v1/video/create` in seconds. The first one is the default.',
+    }),
+  ),
+  sizes: Type.Optional(
+    Type.Array(
+      Type.Object({
+        size: Type.String({ description: 'The value of `size`.' }),
+        width: Type.Integer({ description: 'Width of the video in pixels.' }),
+        height: Type.Integer({ description: 'Height of the video in pixels.' }),
+      }),
+      { description: 'The values of `size` at `POST /v1/videos`.' },
+    ),
+  ),
+  aspect_ratios: Type.Optional(
+    Type.Array(Type.String(), { description: 'The values of `aspect_ratio` at `POST /v1/video/create`.' }),
+  ),
+  images: Type.Optional(
+    Type.Object(
+      {
+        max: Type.Integer({ description: 'The largest number of reference images.' }),
+        role: Type.String({
+          enum: ['frames', 'components', 'style'],
+          description:
+            'How several images are used: as first and last frame, as things that the video shows, or for the style.',
+        }),
+      },
+      { description: 'The reference images that a request may have.' },
+    ),
+  ),
   voices: Type.Optional(
     Type.Array(Type.String(), { description: 'Names of the voices. Only for models that speak.' }),
   ),
+  prices: Type.Array(
+    Type.Object({
+      unit: Type.String({ description: 'The unit of the price, such as `second`.' }),
+      unit_micros: Micros('Price of one unit.'),
+      resolution: Nullable(
+        Type.String({
+          description: 'The only width and height that this price is for; null for all others.',
+        }),
+      ),
+    }),
+    { description: 'The prices of the model.' },
+  ),
+  currency: Currency,
   engine: Type.Optional(ModelEngine),
+  state: Type.String({
+    enum: ['active', 'deprecated'],
+    description: 'Whether the model will be shut down (`deprecated`).',
+  }),
   shutdown_date: Type.Optional(
     Type.String({ description: 'The date on which a deprecated model stops working.' }),
   ),
+  successor: Type.Optional(Type.String({ description: 'The model to use instead of a deprecated one.' })),
 })
 export type Model = Static<typeof Model>
 

@@ -2,7 +2,8 @@
  * Reports the engine that currently serves each audio model. Responses of providers are cached for a few seconds and
  * have a short timeout, so that a slow provider does not delay the model list.
  */
-import type { Catalog, ModelEngines } from '../models/catalog.ts'
+import type { Catalog } from '../models/catalog.ts'
+import type { ModelEngines } from '../models/present-model.ts'
 import type { Log } from '../platform/log.ts'
 import type { Capability, EngineState, Provider } from '../providers/port/provider.ts'
 import type { Router } from '../routing/route.ts'

@@ -3,8 +3,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
 import { configuredModels, referenceCatalog } from '../../test/kit/reference-catalog.ts'
-import { createCatalog, presentModel } from './catalog.ts'
+import { createCatalog } from './catalog.ts'
 import { deprecationHeaders } from './deprecation.ts'
+import { presentModel } from './present-model.ts'
 
 test('every model of the reference has an endpoint and is found by its id', () => {
   const models = referenceCatalog().available()
@@ -65,7 +66,9 @@ test('a model is retired on its shutdown date, without another change', () => {
 test('a deprecated model without a shutdown date has no Sunset header', () => {
   const model = referenceCatalog({ 'vidB-2': { state: 'deprecated' } }).find('vidB-2')
   expect(deprecationHeaders(model)).toEqual({ deprecation: 'true' })
-  expect(presentModel(model, undefined)).not.toHaveProperty('shutdown_date')
+  expect(presentModel(model, { engine: undefined, prices: [], currency: 'USD' })).not.toHaveProperty(
+    'shutdown_date',
+  )
 })
 
 test('a change takes effect at once, and so does its removal', () => {

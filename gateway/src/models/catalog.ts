@@ -1,6 +1,5 @@
 /** The model catalog: every model that is configured, by its id and its aliases. */
 import { ApiError } from '@kinora/contract/errors'
-import type { Model, ModelEngine } from '@kinora/contract/operations/models'
 
 import type { ModelConfig, SpeechModel, TranscriptionModel, VideoModel } from './model.ts'
 
@@ -142,17 +141,3 @@ export const createCatalog = (
     speechModelFor: (endpoint, name) => modelFor(endpoint, name, 'speech'),
   }
 }
-
-/** The engines that currently serve the models, as far as their providers report it. */
-export type ModelEngines = () => Promise<Map<string, ModelEngine>>
-
-export const presentModel = (model: ModelConfig, engine: ModelEngine | undefined): Model => ({
-  id: model.id,
-  object: 'model',
-  created: model.created,
-  owned_by: model.ownedBy,
-  endpoints: model.endpoints,
-  ...('voices' in model && { voices: model.voices }),
-  ...(engine !== undefined && { engine }),
-  ...(model.shutdownDate !== undefined && { shutdown_date: model.shutdownDate }),
-})

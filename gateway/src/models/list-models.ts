@@ -1,21 +1,26 @@
 import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../http/call.ts'
-import { presentModel, type Catalog, type ModelEngines } from './catalog.ts'
+import type { Catalog } from './catalog.ts'
 import { mayUseModel } from './model-access.ts'
+import { presentModel, type ModelEngines, type PricesOf } from './present-model.ts'
 
 export const listModels =
   ({
     catalog,
     engines,
+    pricesOf,
   }: {
     catalog: Catalog
     engines: ModelEngines
+    pricesOf: PricesOf
   }): Handler<typeof operations.listModels> =>
   async ({ caller }) => {
+    const { currency } = caller
     const usable = catalog.available().filter(({ id }) => mayUseModel(caller, id))
     const engineOf = await engines()
-    return {
-      body: { object: 'list', data: usable.map((model) => presentModel(model, engineOf.get(model.id))) },
-    }
+    const data = usable.map((model) =>
+      presentModel(model, { engine: engineOf.get(model.id), prices: pricesOf(model), currency }),
+    )
+    return { body: { object: 'list', data } }
   }

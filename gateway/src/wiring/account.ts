@@ -12,12 +12,13 @@ import type { ApiContext } from './api-context.ts'
 
 export const bindAccount = (
   server: ApiServer,
-  { postgres, catalog, router, settings, log }: ApiContext,
+  { postgres, catalog, router, prices, settings, log }: ApiContext,
 ): void => {
   const engines = createModelEngines({ catalog, router, log })
 
-  bindOperation(server, operations.listModels, listModels({ catalog, engines }))
-  bindOperation(server, operations.getModel, getModel({ catalog, engines }))
+  const models = { catalog, engines, pricesOf: prices.ofModel }
+  bindOperation(server, operations.listModels, listModels(models))
+  bindOperation(server, operations.getModel, getModel(models))
   bindOperation(server, operations.getMe, getMe({ database: postgres, settings: settings.current }))
   bindOperation(server, operations.getUsage, getUsage({ postgres }))
   bindOperation(server, operations.getReceipt, getReceipt({ database: postgres }))

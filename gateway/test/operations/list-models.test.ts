@@ -74,6 +74,26 @@ const voicesOf: Record<string, string[]> = {
   'ttsB-3.1-flash-tts-preview': ['Aoede', 'Charon', 'Fenrir', 'Kore', 'Puck'],
 }
 
+const lengths = [4, 8, 10, 12, 15, 25]
+const square = (side: number) => ({ size: `${side}x${side}`, width: side, height: side })
+const portrait = { size: '720x1280', width: 720, height: 1280 }
+const ofB = {
+  ...{ seconds: { values: lengths, min: 4, max: 25 }, durations: [10, 15, 25] },
+  sizes: [portrait, { size: '1280x720', width: 1280, height: 720 }, square(480), square(1080)],
+}
+const ofA = {
+  seconds: { values: null, min: 1, max: 60 },
+  sizes: [{ size: '16x9', width: 1280, height: 720 }, portrait],
+}
+/** What a client needs to build a valid request. */
+const parametersOf: Record<string, object> = {
+  ...Object.fromEntries(everyModel.slice(0, 5).map((id) => [id, { durations: [8] }])),
+  ...Object.fromEntries(
+    everyModel.slice(5, 11).map((id) => [id, { durations: [8], aspect_ratios: ['16:9', '9:16'] }]),
+  ),
+  ...{ vidA_3_1: ofA, 'vidA_3_1-fast': ofA, 'vidB-2': ofB, 'vidB-2-pro': ofB },
+}
+
 interface Listed {
   id: string
   [member: string]: unknown
@@ -103,6 +123,11 @@ describe('200', () => {
         created: expect.any(Number),
         owned_by: 'kinora',
         endpoints: expect.arrayContaining([expect.stringMatching(/^\/v1\//)]),
+        ...{ aliases: [], state: 'active', currency: 'USD' },
+        kind: expect.stringMatching(/^(?:video|speech|transcription|chat)$/),
+        prices: expect.arrayContaining([expect.objectContaining({ resolution: null })]),
+        ...(model['kind'] === 'video' && { images: { max: expect.any(Number), role: expect.any(String) } }),
+        ...parametersOf[model.id],
       })
       expect(Number.isInteger(model['created'])).toBe(true)
     }

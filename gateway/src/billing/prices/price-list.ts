@@ -38,7 +38,8 @@ export interface PriceList {
   /** The returned function uses the current price, so that one request is charged at one price. */
   priceOfCharacters: (model: SpeechModel) => (characters: number) => Price
   tokenPrices: (model: ChatModel) => TokenRates
-  /** Every price in force, in a stable order. */
+  /** The prices in force of one model, and of all models in a stable order. */
+  ofModel: (model: ModelConfig) => PriceInForce[]
   inForce: () => PriceInForce[]
   /** Models whose prices are all zero. */
   freeModels: () => Set<string>
@@ -154,31 +155,31 @@ export const createPriceList = async ({
         audioOutput: rateOf(model, { unit: 'million_audio_output_tokens', unitMicros: audioOutputMicros }),
       }
     },
-    inForce: () =>
-      catalog.available().flatMap((entry): PriceInForce[] => {
-        const nowMs = Date.now()
-        const kinds = Object.values(
-          Object.groupBy(byModel.get(entry.id) ?? [], ({ unit, resolution }) => `${unit}/${resolution}`),
+    ofModel: (entry) => {
+      const nowMs = Date.now()
+      const kinds = Object.values(
+        Object.groupBy(byModel.get(entry.id) ?? [], ({ unit, resolution }) => `${unit}/${resolution}`),
+      )
+      const set = kinds.flatMap((each = []) => newestOf(each, nowMs) ?? [])
+      // A price per call replaces the price per second, unless the latter was set later.
+      const effective = set.filter(
+        ({ resolution, unit }) =>
+          rateAt(set, unitsOf(entry), resolution, nowMs)?.unit === unit || entry.kind !== 'video',
+      )
+      const isSet = (unit: PriceUnit) =>
+        effective.some(
+          (price) => price.resolution === null && (price.unit === unit || entry.kind === 'video'),
         )
-        const set = kinds.flatMap((each = []) => newestOf(each, nowMs) ?? [])
-        // A price per call replaces the price per second, unless the latter was set later.
-        const effective = set.filter(
-          ({ resolution, unit }) =>
-            rateAt(set, unitsOf(entry), resolution, nowMs)?.unit === unit || entry.kind !== 'video',
-        )
-        const isSet = (unit: PriceUnit) =>
-          effective.some(
-            (price) => price.resolution === null && (price.unit === unit || entry.kind === 'video'),
-          )
-        const fromCatalog = catalogRates(entry).filter(({ unit }) => !isSet(unit))
-        return [
-          ...fromCatalog.map(({ unit, unitMicros }) => ({
-            ...{ id: undefined, startsAt: undefined, actor: undefined, source: entry.priceSource },
-            ...{ model: entry.id, unit, resolution: null, unitMicros, version: 0 },
-          })),
-          ...effective.map((price) => ({ ...price, source: 'operator' as const })),
-        ]
-      }),
+      const fromCatalog = catalogRates(entry).filter(({ unit }) => !isSet(unit))
+      return [
+        ...fromCatalog.map(({ unit, unitMicros }) => ({
+          ...{ id: undefined, startsAt: undefined, actor: undefined, source: entry.priceSource },
+          ...{ model: entry.id, unit, resolution: null, unitMicros, version: 0 },
+        })),
+        ...effective.map((price) => ({ ...price, source: 'operator' as const })),
+      ]
+    },
+    inForce: () => catalog.available().flatMap(list.ofModel),
     freeModels: () => {
       const inForce = list.inForce()
       const costly = new Set(inForce.flatMap(({ model, unitMicros }) => (unitMicros === 0 ? [] : model)))

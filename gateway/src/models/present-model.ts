@@ -1,0 +1,53 @@
+import type { Model, ModelEngine } from '@kinora/contract/operations/models'
+
+import type { ModelConfig, VideoModel } from './model.ts'
+
+/** The engines that currently serve the models, as far as their providers report it. */
+export type ModelEngines = () => Promise<Map<string, ModelEngine>>
+
+/** The prices in force of a model. */
+export type PricesOf = (
+  model: ModelConfig,
+) => { unit: string; unitMicros: number; resolution: string | null }[]
+
+const secondsOf = ({ seconds }: VideoModel): NonNullable<Model['seconds']> =>
+  Array.isArray(seconds)
+    ? { values: seconds, min: Math.min(...seconds), max: Math.max(...seconds) }
+    : { values: null, min: seconds.least, max: seconds.most }
+
+/** What a valid request needs, by the endpoints that serve the model. */
+const parametersOf = (model: VideoModel): Partial<Model> => ({
+  ...(model.endpoints.includes('/v1/videos') && {
+    seconds: secondsOf(model),
+    sizes: Object.entries(model.sizes).map(([size, dimensions]) => ({ size, ...dimensions })),
+  }),
+  ...(model.endpoints.includes('/v1/video/create') && { durations: model.durations }),
+  ...(model.aspectRatios.length > 0 && { aspect_ratios: model.aspectRatios }),
+  images: { max: model.imagesMax, role: model.imageRole ?? 'style' },
+})
+
+export const presentModel = (
+  model: ModelConfig,
+  {
+    engine,
+    prices,
+    currency,
+  }: { engine: ModelEngine | undefined; prices: ReturnType<PricesOf>; currency: string },
+): Model => ({
+  id: model.id,
+  object: 'model',
+  created: model.created,
+  owned_by: model.ownedBy,
+  kind: model.kind,
+  ...(model.description !== undefined && { description: model.description }),
+  aliases: Object.keys(model.aliases),
+  endpoints: model.endpoints,
+  ...(model.kind === 'video' && parametersOf(model)),
+  ...('voices' in model && { voices: model.voices }),
+  prices: prices.map(({ unit, unitMicros, resolution }) => ({ unit, unit_micros: unitMicros, resolution })),
+  currency,
+  ...(engine !== undefined && { engine }),
+  state: model.state === 'deprecated' ? 'deprecated' : 'active',
+  ...(model.shutdownDate !== undefined && { shutdown_date: model.shutdownDate }),
+  ...(model.successor !== undefined && { successor: model.successor }),
+})
