@@ -24,13 +24,7 @@ export const gatewayZones = {
   wiring: { imports: everything },
   'seed.ts': { imports: everything },
   'config.ts': {
-    imports: [
-      'platform/secret.ts',
-      'platform/allowed-hosts.ts',
-      'provider-config',
-      'models/catalog.ts',
-      'providers/registry.ts',
-    ],
+    imports: ['platform/secret.ts', 'platform/allowed-hosts.ts', 'provider-config', 'providers/registry.ts'],
     types: ['providers/kit/protocol.ts', 'admission'],
     packages: [],
   },
