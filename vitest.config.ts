@@ -12,12 +12,13 @@ const limits = {
 }
 const longLimits = { ...limits, testTimeout: 1_800_000, hookTimeout: 1_800_000 }
 
-// Tests that measure time run alone.
+// Tests that measure time, or the order of many tasks, run alone.
 const measures = [
   'local/src/speech/first-byte.test.ts',
   'cli/test/dev.test.ts',
   'gateway/test/journeys/speech.test.ts',
   'gateway/test/journeys/chat-bodies.test.ts',
+  'gateway/test/journeys/fairness.test.ts',
 ]
 
 // Tests that need model weights; `kinora models pull` downloads them.
