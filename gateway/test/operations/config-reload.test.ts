@@ -3,11 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
 import { ask, askJson } from '../kit/answers.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
+import { wave } from '../kit/sound.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 let directory: string
@@ -78,4 +80,44 @@ test('price, state and route of a model follow the file without a restart', asyn
   expect(before).not.toBe(44)
   expect(await quote()).toBe(44)
   expect(await statusOfSpeech()).toBe(200)
+})
+
+test('models that the file adds are used by the official client library, until they are removed', async () => {
+  const routes = [{ provider: 'vendor' }]
+  await write({
+    'clip-7': {
+      ...{ kind: 'video', family: 'B', seconds: [3], sizes: ['640x360'], pricePerSecondMicros: 9, routes },
+      aliases: { 'sora-7': {} },
+    },
+    'say-7': {
+      kind: 'speech',
+      voices: ['Ann'],
+      pricePerMillionCharactersMicros: 9,
+      aliases: { 'tts-7': {} },
+      routes,
+    },
+    'hear-7': { kind: 'transcription', pricePerMinuteMicros: 9, aliases: { 'whisper-7': {} }, routes },
+  })
+  await expect.poll(idsOffered).toEqual(expect.arrayContaining(['clip-7', 'say-7', 'hear-7']))
+  const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/openai/v1`, maxRetries: 0 })
+  for (const model of ['clip-7', 'sora-7']) {
+    const size = { seconds: '3', size: '640x360' } as object
+    expect(await client.videos.create({ model, prompt: 'A whale', ...size })).toMatchObject({
+      model: 'clip-7',
+    })
+  }
+  for (const model of ['say-7', 'tts-7']) {
+    await (await client.audio.speech.create({ model, voice: 'Ann', input: 'Hello' })).arrayBuffer()
+    expect(vendor.speeches().at(-1)).toMatchObject({ model: 'say-7', voice: 'Ann' })
+  }
+  for (const model of ['hear-7', 'whisper-7']) {
+    const file = await toFile(wave(1), 'a.wav')
+    expect((await client.audio.transcriptions.create({ model, file })).text).toContain('vendor transcript')
+  }
+  await write({})
+  await expect.poll(idsOffered).not.toContain('clip-7')
+  await expect(client.models.retrieve('sora-7')).rejects.toMatchObject({
+    status: 404,
+    code: 'model_not_found',
+  })
 })
