@@ -6,7 +6,7 @@ const kit = { globalSetup: [database, command] }
 
 // These timeouts only end a test that hangs. They allow for a machine that is many times slower or busier.
 const limits = {
-  ...{ testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 120_000 } } },
+  ...{ testTimeout: 900_000, hookTimeout: 900_000, expect: { poll: { timeout: 300_000 } } },
   // Files share their modules, and a failed test must not leave a changed clock behind.
   restoreMocks: true,
 }

@@ -83,6 +83,7 @@ export const Model = Type.Object({
     Type.Object({
       unit: Type.String({ description: 'The unit of the price, such as `second`.' }),
       unit_micros: Micros('Price of one unit.'),
+      currency: Currency,
       resolution: Nullable(
         Type.String({
           description: 'The only width and height that this price is for; null for all others.',
@@ -91,7 +92,6 @@ export const Model = Type.Object({
     }),
     { description: 'The prices of the model.' },
   ),
-  currency: Currency,
   engine: Type.Optional(ModelEngine),
   state: Type.String({
     enum: ['active', 'deprecated'],

@@ -44,8 +44,9 @@ export const presentModel = (
   endpoints: model.endpoints,
   ...(model.kind === 'video' && parametersOf(model)),
   ...('voices' in model && { voices: model.voices }),
-  prices: prices.map(({ unit, unitMicros, resolution }) => ({ unit, unit_micros: unitMicros, resolution })),
-  currency,
+  prices: prices.map(({ unit, unitMicros, resolution }) => ({
+    ...{ unit, unit_micros: unitMicros, currency, resolution },
+  })),
   ...(engine !== undefined && { engine }),
   state: model.state === 'deprecated' ? 'deprecated' : 'active',
   ...(model.shutdownDate !== undefined && { shutdown_date: model.shutdownDate }),

@@ -204,7 +204,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     },
     states: () => counted('select state as name, count(*) from video_tasks group by state'),
     stages: () => counted('select stage as name, count(*) from open_tasks group by stage'),
-    until: async (what, holds, withinMs = 240_000) => {
+    until: async (what, holds, withinMs = 840_000) => {
       const startedMs = performance.now()
       while (!(await holds())) {
         if (performance.now() - startedMs > withinMs)
