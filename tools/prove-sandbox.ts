@@ -7,7 +7,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 const image = 'localhost/kinora-prove-sandbox'
@@ -43,7 +43,7 @@ const attempt = (title: string, options: string[], parameters: string[] = []): b
     ...['--read-only', '--read-only-tmpfs=false', '--tmpfs', '/tmp:size=256m'],
     ...['--memory', '2g', '--pids-limit', '1024'],
     ...['--volume', `${root}:/app:ro`, '--workdir', '/app', ...options, image],
-    ...['node_modules/node/bin/node', 'sandbox/test/attempt-escapes.ts', ...parameters],
+    ...[relative(root, process.execPath), 'sandbox/test/attempt-escapes.ts', ...parameters],
   ])
   return status === 0
 }
