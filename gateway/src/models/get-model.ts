@@ -1,21 +1,12 @@
 import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../http/call.ts'
-import type { Catalog } from './catalog.ts'
 import { deprecationHeaders } from './deprecation.ts'
 import { assertMayUseModel } from './model-access.ts'
-import { presentModel, type ModelEngines, type PricesOf } from './present-model.ts'
+import { presentModel, type ModelViews } from './present-model.ts'
 
 export const getModel =
-  ({
-    catalog,
-    engines,
-    pricesOf,
-  }: {
-    catalog: Catalog
-    engines: ModelEngines
-    pricesOf: PricesOf
-  }): Handler<typeof operations.getModel> =>
+  ({ catalog, engines, pricesOf }: ModelViews): Handler<typeof operations.getModel> =>
   async ({ path, caller }) => {
     const { currency } = caller
     const model = catalog.find(path.id)

@@ -1,20 +1,11 @@
 import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../http/call.ts'
-import type { Catalog } from './catalog.ts'
 import { mayUseModel } from './model-access.ts'
-import { presentModel, type ModelEngines, type PricesOf } from './present-model.ts'
+import { presentModel, type ModelViews } from './present-model.ts'
 
 export const listModels =
-  ({
-    catalog,
-    engines,
-    pricesOf,
-  }: {
-    catalog: Catalog
-    engines: ModelEngines
-    pricesOf: PricesOf
-  }): Handler<typeof operations.listModels> =>
+  ({ catalog, engines, pricesOf }: ModelViews): Handler<typeof operations.listModels> =>
   async ({ caller }) => {
     const { currency } = caller
     const usable = catalog.available().filter(({ id }) => mayUseModel(caller, id))

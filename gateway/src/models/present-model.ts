@@ -1,14 +1,20 @@
 import type { Model, ModelEngine } from '@kinora/contract/operations/models'
 
+import type { Catalog } from './catalog.ts'
 import type { ModelConfig, VideoModel } from './model.ts'
 
 /** The engines that currently serve the models, as far as their providers report it. */
 export type ModelEngines = () => Promise<Map<string, ModelEngine>>
 
 /** The prices in force of a model. */
-export type PricesOf = (
-  model: ModelConfig,
-) => { unit: string; unitMicros: number; resolution: string | null }[]
+type PricesOf = (model: ModelConfig) => { unit: string; unitMicros: number; resolution: string | null }[]
+
+/** What the operations that show models need. */
+export interface ModelViews {
+  catalog: Catalog
+  engines: ModelEngines
+  pricesOf: PricesOf
+}
 
 const secondsOf = ({ seconds }: VideoModel): NonNullable<Model['seconds']> =>
   Array.isArray(seconds)

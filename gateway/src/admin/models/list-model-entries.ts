@@ -11,8 +11,7 @@ export const listModelEntries =
   ): Handler<typeof adminOperations.listModelEntries> =>
   async (call) => {
     const [after = ''] = readCursor(call, 'models', [idText]) ?? []
-    const all = await viewModels(dependencies.database, dependencies)
-    const rows = all.filter(({ id }) => id > after).slice(0, rowsFor(call))
+    const rows = await viewModels(dependencies.database, dependencies, { after, count: rowsFor(call) })
     return {
       body: pageOf(
         call,

@@ -87,15 +87,18 @@ const present = (
   }
 }
 
-/** All models in the order of their ids. */
+/** The models after an id, in the order of their ids. */
 export const viewModels = async (
   database: Database,
   dependencies: ModelDependencies,
+  { after, count }: { after: string; count: number },
 ): Promise<ModelEntry[]> => {
   await dependencies.liveConfig.refresh()
   const records = await listModelRecords(database)
   return Object.values(dependencies.liveConfig.current().models)
+    .filter(({ id }) => id > after)
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .slice(0, count)
     .map((model) => present(dependencies, model, records[model.id]))
 }
 
