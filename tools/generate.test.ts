@@ -10,6 +10,7 @@ import { errors, taskErrors } from '../contract/src/errors.ts'
 import { operations } from '../contract/src/operations.ts'
 import { settings } from '../gateway/src/config.ts'
 import { modelConfigSchemas } from '../gateway/src/provider-config/model-config.ts'
+import { priceRuleSchema } from '../gateway/src/provider-config/price-config.ts'
 import { providerConfigSchema } from '../gateway/src/provider-config/provider-config.ts'
 import { routeConfigSchema } from '../gateway/src/provider-config/route-config.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
@@ -86,6 +87,7 @@ test('the providers page lists every setting of providers, models and routes, an
     providerConfigSchema,
     ...Object.values(modelConfigSchemas),
     routeConfigSchema,
+    priceRuleSchema,
   ]) {
     for (const name of Object.keys(properties)) expect(page).toContain(`| \`${name}\` |`)
   }

@@ -19,6 +19,7 @@ import { operations } from '../contract/src/operations.ts'
 import { webhookOperations } from '../contract/src/operations/webhooks.ts'
 import { settings } from '../gateway/src/config.ts'
 import { modelConfigSchemas } from '../gateway/src/provider-config/model-config.ts'
+import { priceRuleSchema } from '../gateway/src/provider-config/price-config.ts'
 import { providerConfigSchema } from '../gateway/src/provider-config/provider-config.ts'
 import { routeConfigSchema } from '../gateway/src/provider-config/route-config.ts'
 import { describeExpected } from '../gateway/src/provider-config/validate-config.ts'
@@ -231,6 +232,15 @@ const providersPage = () =>
     '## Routes',
     '',
     configTable(routeConfigSchema),
+    '',
+    '## Prices and costs',
+    '',
+    'A list of rules. Of the rules that apply to a request, the one with the most conditions counts; of two with equally many,',
+    'one with a resolution before one with an input before one with a sound. The price of images is added to that of the',
+    'video. `second` and `call` exclude each other. The prices of a model need a rule without conditions, the costs of a',
+    'route do not. Later sources replace the whole list.',
+    '',
+    configTable(priceRuleSchema),
   )
 
 const limitsTable = () =>

@@ -1,6 +1,8 @@
 /** Amounts are integers in micros. An object that contains an amount also contains its currency. */
 import { Type } from 'typebox'
 
+import { Nullable } from './fields.ts'
+
 /** One thousand million units of the currency. Sums of such amounts stay exact in a JavaScript number. */
 export const amountMax = 1_000_000_000_000_000
 
@@ -23,3 +25,22 @@ export const RequestCurrency = Type.String({
   description:
     "ISO 4217 code of the amounts in this request. A code other than the instance's currency is rejected.",
 })
+
+/** The conditions of a price. */
+export const priceConditions = {
+  resolution: Nullable(
+    Type.String({
+      description:
+        'The price is only for videos of this width and height, such as `1280x720`, or of this number of lines, such as `720p`; null for all.',
+    }),
+  ),
+  sound: Nullable(
+    Type.Boolean({ description: 'The price is only for videos with or without sound; null for both.' }),
+  ),
+  input: Nullable(
+    Type.String({
+      description:
+        'The price is only for videos made from `text` alone, with an `image`, or from a `video`; null for all.',
+    }),
+  ),
+}

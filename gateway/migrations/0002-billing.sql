@@ -72,14 +72,16 @@ create table prices (
   id uuid primary key,
   model text not null,
   unit text not null,
-  -- Null applies to every size.
+  -- The conditions of the price; null applies to every request.
   resolution text,
+  sound boolean,
+  input text,
   unit_micros bigint not null check (unit_micros >= 0),
   version integer not null,
   starts_at timestamptz not null,
   actor text not null,
   created_at timestamptz not null default now(),
-  unique nulls not distinct (model, unit, resolution, version)
+  unique nulls not distinct (model, unit, resolution, sound, input, version)
 );
 create trigger prices_changed after insert on prices
   for each statement execute function notify_instance_change();

@@ -18,10 +18,12 @@ create table video_tasks (
   provider text not null,
   upstream jsonb,
   wallet text not null,
-  -- The inputs of the price, so that later price changes do not affect this task.
-  price jsonb not null,
+  -- The lines of the price with their inputs, so that later price changes do not affect this task.
+  prices jsonb not null,
   hold_micros bigint not null check (hold_micros >= 0),
   captured_micros bigint check (captured_micros between 0 and hold_micros),
+  -- What a completed video cost at its provider; null if that is not configured.
+  cost_micros bigint check (cost_micros >= 0),
   media_id uuid,
   error_code text,
   error_message text,
@@ -109,6 +111,8 @@ create table open_tasks (
   tried_providers text[] not null default '{}',
   awakeable text,
   upstream jsonb,
+  -- What the submitted job costs at its provider; null if that is not configured.
+  cost_micros bigint,
   submitted_at timestamptz,
   next_poll_at timestamptz,
   -- Time of the first submit with an unknown outcome. While it is set, the task stays with its provider.

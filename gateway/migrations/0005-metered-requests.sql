@@ -16,6 +16,8 @@ create table metered_requests (
   charged_for jsonb,
   hold_micros bigint not null check (hold_micros >= 0),
   captured_micros bigint check (captured_micros between 0 and hold_micros),
+  -- What the request cost at its provider; null if that is not configured.
+  cost_micros bigint check (cost_micros >= 0),
   -- abandoned: the lease expired because the serving process died.
   outcome text not null default 'open'
     check (outcome in ('open', 'completed', 'aborted', 'failed', 'abandoned')),

@@ -14,10 +14,13 @@ create table transcription_tasks (
   -- Length of the part that has been transcribed.
   done_ms bigint not null default 0 check (done_ms >= 0),
   wallet text not null,
-  -- The inputs of the price, so that later price changes do not affect this task.
-  price jsonb not null,
+  -- The lines of the price with their inputs, so that later price changes do not affect this task.
+  prices jsonb not null,
   hold_micros bigint not null check (hold_micros >= 0),
   captured_micros bigint check (captured_micros between 0 and hold_micros),
+  -- The provider of the last part, and what all parts cost at their providers; null if that is not configured.
+  provider text,
+  cost_micros bigint check (cost_micros >= 0),
   error_code text,
   error_message text,
   -- Storage key of the recording; null after the recording was removed.

@@ -97,6 +97,9 @@ create table usage_entries (
   model text not null,
   outcome text not null check (outcome in ('completed', 'failed', 'aborted')),
   captured_micros bigint not null check (captured_micros >= 0),
+  -- The provider that did the work, and what it cost there; null if none did, or if its costs are not configured.
+  provider text,
+  cost_micros bigint check (cost_micros >= 0),
   -- Seconds of video made, or of audio transcribed.
   seconds numeric(14, 3) not null default 0,
   -- The priced quantities, so that the receipt can be read after the task was deleted.
@@ -118,11 +121,11 @@ $$;
 
 create function record_video_usage() returns trigger language plpgsql as $$
 begin
-  insert into usage_entries (day, id, ended_at, account_id, key_id, model, outcome, captured_micros, seconds, prices)
+  insert into usage_entries (day, id, ended_at, account_id, key_id, model, outcome, captured_micros, provider, cost_micros,
+                             seconds, prices)
   values ((new.finished_at at time zone 'utc')::date, new.id, new.finished_at, new.account_id, new.key_id, new.model,
-          new.state, coalesce(new.captured_micros, 0),
-          case when new.state = 'completed' then (new.video_order ->> 'seconds')::numeric else 0 end,
-          jsonb_build_array(new.price));
+          new.state, coalesce(new.captured_micros, 0), new.provider, new.cost_micros,
+          case when new.state = 'completed' then (new.video_order ->> 'seconds')::numeric else 0 end, new.prices);
   return null;
 end $$;
 create trigger video_tasks_ended after update on video_tasks
@@ -130,10 +133,11 @@ create trigger video_tasks_ended after update on video_tasks
 
 create function record_transcription_usage() returns trigger language plpgsql as $$
 begin
-  insert into usage_entries (day, id, ended_at, account_id, key_id, model, outcome, captured_micros, seconds, prices)
+  insert into usage_entries (day, id, ended_at, account_id, key_id, model, outcome, captured_micros, provider, cost_micros,
+                             seconds, prices)
   values ((new.finished_at at time zone 'utc')::date, new.id, new.finished_at, new.account_id, new.key_id, new.model,
-          new.state, coalesce(new.captured_micros, 0),
-          case when new.state = 'completed' then new.duration_ms / 1000.0 else 0 end, jsonb_build_array(new.price));
+          new.state, coalesce(new.captured_micros, 0), new.provider, new.cost_micros,
+          case when new.state = 'completed' then new.duration_ms / 1000.0 else 0 end, new.prices);
   return null;
 end $$;
 create trigger transcription_tasks_ended after update on transcription_tasks
@@ -142,10 +146,11 @@ create trigger transcription_tasks_ended after update on transcription_tasks
 
 create function record_request_usage() returns trigger language plpgsql as $$
 begin
-  insert into usage_entries (day, id, ended_at, account_id, key_id, model, outcome, captured_micros, seconds, prices)
+  insert into usage_entries (day, id, ended_at, account_id, key_id, model, outcome, captured_micros, provider, cost_micros,
+                             seconds, prices)
   values ((new.finished_at at time zone 'utc')::date, new.id, new.finished_at, new.account_id, new.key_id, new.model,
           case new.outcome when 'abandoned' then 'failed' else new.outcome end, new.captured_micros,
-          seconds_charged(new.charged_for), coalesce(new.charged_for, new.held_for));
+          new.provider, new.cost_micros, seconds_charged(new.charged_for), coalesce(new.charged_for, new.held_for));
   return null;
 end $$;
 create trigger metered_requests_ended after update on metered_requests

@@ -65,7 +65,11 @@ const runProviders = async ({ call }: Recorder) => {
           family: 'B',
           seconds: [4, 8],
           sizes: ['1280x720'],
-          price_per_second_micros: 250_000,
+          prices: [
+            { unit: 'second', micros: 250_000 },
+            { unit: 'second', micros: 200_000, sound: false },
+          ],
+          sound: 'optional',
         },
         ...{ aliases: { 'sora-2': {} }, routes: [{ provider: 'local' }] },
       },
@@ -78,6 +82,7 @@ const runProviders = async ({ call }: Recorder) => {
     path: model,
     json: { routes: [{ provider: 'local', order: 1, weight: 1, slots: 2 }] },
   })
+  await call('explainModelRoutes', { path: model, json: { seconds: 8, size: '1280x720' } })
   await call('deleteModelRoutes', { path: model })
   await call('resetProviderHealth', { path: { name: 'local' } })
   const path = { name: 'vendor' }

@@ -44,8 +44,8 @@ export const gatewayZones = {
     ['auth', 'http'],
   ),
   characters: folder(['storage', 'safe-fetch', 'videos'], ['http']),
-  'provider-config': folder(['providers/kit/protocol.ts', 'models/model.ts']),
-  routing: folder(['providers/port'], ['provider-config']),
+  'provider-config': folder(['providers/kit/protocol.ts', 'models/model.ts', 'models/price-rule.ts']),
+  routing: folder(['providers/port'], ['provider-config', 'models/price-rule.ts']),
   audio: folder(['models', 'billing', 'storage', 'providers/port', 'routing'], ['auth', 'http']),
   'transcription-tasks': folder(
     ['models', 'billing', 'storage', 'providers/port', 'routing', 'audio'],

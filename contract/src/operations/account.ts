@@ -116,6 +116,15 @@ export const PriceLine = Type.Object({
   total_micros: Micros('Price of all units.'),
   currency: Currency,
   version: Type.Optional(Type.Integer({ description: 'Version of the price, if an operator set it.' })),
+  resolution: Type.Optional(
+    Type.String({ description: 'The resolution that the price is for, if it is only for one.' }),
+  ),
+  sound: Type.Optional(
+    Type.Boolean({ description: 'Whether the price is for videos with sound, if it depends on it.' }),
+  ),
+  input: Type.Optional(
+    Type.String({ description: 'The kind of input that the price is for, if it depends on it.' }),
+  ),
 })
 export type PriceLine = Static<typeof PriceLine>
 
@@ -178,6 +187,12 @@ export const UsageRow = Type.Object({
 })
 export type UsageRow = Static<typeof UsageRow>
 
+export const UsageFormat = Type.String({
+  enum: ['json', 'csv'],
+  default: 'json',
+  description: 'With `csv`, the response is a table of comma-separated values with a header line.',
+})
+
 export const accountOperations = {
   getMe: {
     id: 'getMe',
@@ -210,9 +225,10 @@ export const accountOperations = {
           description: 'Whether to count this key only or all keys of its account.',
         }),
         ...periodQuery,
+        format: UsageFormat,
       },
     },
-    answer: { description: 'The rows of usage.', schema: Page(UsageRow) },
+    answer: { description: 'The rows of usage.', schema: Page(UsageRow), texts: true },
     errors: ['invalid_parameter'],
   },
   getReceipt: {

@@ -2,8 +2,9 @@
 import { Type, type Static } from 'typebox'
 
 import { Nullable, ObjectType, Time } from '../fields.ts'
-import { Currency, Micros } from '../money.ts'
+import { Currency, Micros, priceConditions } from '../money.ts'
 import { errorsOfModels, type Operation } from '../operation.ts'
+import { imageRoles } from './video-fields.ts'
 
 /** The engine behind a model, if its provider reports one. */
 export const ModelEngine = Type.Object(
@@ -67,14 +68,20 @@ export const Model = Type.Object({
     Type.Object(
       {
         max: Type.Integer({ description: 'The largest number of reference images.' }),
-        role: Type.String({
-          enum: ['frames', 'components', 'style'],
+        roles: Type.Array(Type.String({ enum: [...imageRoles] }), {
           description:
-            'How several images are used: as first and last frame, as things that the video shows, or for the style.',
+            'How the images are used: shown first or last, as things that the video shows (`reference`), or for the style. The first image has the first role, and so on. With several roles, `image_roles` at `POST /v1/video/create` may choose.',
         }),
       },
       { description: 'The reference images that a request may have.' },
     ),
+  ),
+  sound: Type.Optional(
+    Type.String({
+      enum: ['always', 'never', 'optional'],
+      description:
+        'Whether the videos have sound; `optional` if the parameter `sound` of the request decides.',
+    }),
   ),
   voices: Type.Optional(
     Type.Array(Type.String(), { description: 'Names of the voices. Only for models that speak.' }),
@@ -84,13 +91,12 @@ export const Model = Type.Object({
       unit: Type.String({ description: 'The unit of the price, such as `second`.' }),
       unit_micros: Micros('Price of one unit.'),
       currency: Currency,
-      resolution: Nullable(
-        Type.String({
-          description: 'The only width and height that this price is for; null for all others.',
-        }),
-      ),
+      ...priceConditions,
     }),
-    { description: 'The prices of the model.' },
+    {
+      description:
+        'The prices of the model. Of several for the same that apply to a request, the one with the most conditions does; a price per image is added.',
+    },
   ),
   engine: Type.Optional(ModelEngine),
   state: Type.String({

@@ -1,7 +1,7 @@
 /** Fields that the video operations share. */
 import { Type } from 'typebox'
 
-import { Nullable, taskErrorFields, Time } from '../fields.ts'
+import { Nullable, ReadByEndpoint, taskErrorFields, Time } from '../fields.ts'
 
 /** The states of a task. Some responses to a creation also use `queued`. */
 export const videoStatuses = ['pending', 'processing', 'completed', 'failed'] as const
@@ -29,6 +29,23 @@ export const Watermark = Type.Boolean({
 })
 
 export const Private = Type.Boolean({ default: false, description: 'Whether to keep the video unpublished.' })
+
+export const Sound = Type.Boolean({
+  default: true,
+  description:
+    'Whether the video has sound. Only for models whose `sound` in `GET /v1/models` is `optional`; others ignore it.',
+})
+
+export const imageRoles = ['first_frame', 'last_frame', 'reference', 'style'] as const
+/** How a reference image is used: shown first or last, as something that the video shows, or for the style. */
+export type ImageRole = (typeof imageRoles)[number]
+
+export const ImageRoles = ReadByEndpoint({
+  type: 'array',
+  items: { type: 'string', enum: [...imageRoles] },
+  description:
+    'The role of each image, in the same order. Only for models that have several roles in `GET /v1/models`. Default: the roles of the model in their order.',
+})
 
 export const CharacterUrl = Type.String({
   maxLength: 8_192,

@@ -9,9 +9,11 @@ import {
   CharacterUrl,
   EnhancedPrompt,
   Failure,
+  ImageRoles,
   Images,
   Private,
   Prompt,
+  Sound,
   Status,
   UpdatedAt,
   VideoUrl,
@@ -37,6 +39,8 @@ export const FamilyAVideoTask = Type.Object(
       Type.String({ enum: ['16:9', '9:16'], description: 'Landscape (`16:9`) or portrait (`9:16`).' }),
     ),
     images: Type.Optional(Images('Reference images, as URLs or data URIs.')),
+    image_roles: Type.Optional(ImageRoles),
+    sound: Type.Optional(Sound),
   },
   { title: 'Family A' },
 )
@@ -47,6 +51,8 @@ export const FamilyBVideoTask = Type.Object(
     model: ModelId,
     prompt: Prompt,
     images: Images('Reference images, as URLs or data URIs. At least one.'),
+    image_roles: Type.Optional(ImageRoles),
+    sound: Type.Optional(Sound),
     orientation: Type.Optional(
       Type.String({
         enum: ['portrait', 'landscape'],

@@ -31,6 +31,7 @@ import {
   RemixedFrom,
   Seconds,
   Size,
+  Sound,
   Status,
   TaskModel,
   UpdatedAt,
@@ -55,6 +56,7 @@ export const FamilyAVideoForm = Type.Object(
       description: 'Landscape (`16x9`) or portrait (`720x1280`).',
     }),
     input_reference: Image('The image that the video starts from: a file, a URL or a data URI.'),
+    sound: Type.Optional(Sound),
     watermark: Type.Optional(Watermark),
   },
   { title: 'Family A' },
@@ -71,6 +73,7 @@ export const FamilyBVideoForm = Type.Object(
       description: 'Width and height of the video in pixels.',
     }),
     input_reference: Type.Optional(Image('A reference image: a file, a URL or a data URI.')),
+    sound: Type.Optional(Sound),
     watermark: Type.Optional(Watermark),
     private: Type.Optional(Private),
     style: Type.Optional(

@@ -9,7 +9,7 @@ import type { Database } from '../platform/postgres.ts'
 export const getReceipt =
   ({ database }: { database: Database }): Handler<typeof operations.getReceipt> =>
   async ({ path: { id }, caller: { accountId, currency } }) => {
-    const body = await readReceipt(database, { id, currency, accountId })
-    if (body === undefined) throw new ApiError('task_not_found')
-    return { body }
+    const found = await readReceipt(database, { id, currency, accountId })
+    if (found === undefined) throw new ApiError('task_not_found')
+    return { body: found.receipt }
   }

@@ -85,8 +85,8 @@ export const createSpeech =
     const voice = readVoice(fields.value('voice'), model)
 
     // The hold and the charge use the same price, even if an operator changes it in between.
-    const priceOfCharacters = prices.priceOfCharacters(model)
-    const price = (characters: number) => [priceOfCharacters(characters)]
+    const pricesOf = prices.pricesOf(model)
+    const price = (characters: number) => pricesOf({ counted: { million_characters: characters } })
     const characters = [...input].length
     const metering = {
       caller,
@@ -109,9 +109,10 @@ export const createSpeech =
     }
     const metered = await meter.open(metering)
     const work = createDeferredAbort(signal)
-    const speak = async ({ provider, upstreamModel }: Route) => {
+    const speak = async (route: Route) => {
+      const { provider, upstreamModel } = route
       call.note({ provider: provider.name })
-      metered.servedBy(provider.name)
+      metered.servedBy(route)
       if (provider.speech === undefined)
         throw new ProviderFailure('rejected', 'the provider has no speech capability')
       const { followsInstructions } = provider.speech

@@ -106,7 +106,7 @@ export const createTranscribe = ({
     const upload = uploadedFile(fields, 'file')
     const measured = await measureAudio(upload.path, 'file', call.mediaWork)
     const { durationSeconds } = measured
-    const price = [prices.priceOfMinutes(model, durationSeconds)]
+    const price = prices.pricesOf(model)({ counted: { minute: durationSeconds } })
     const job: Omit<TranscriptionJob, 'model'> = {
       task,
       file: audioFileAt(upload.path, upload.sizeBytes, measured),
@@ -141,9 +141,10 @@ export const createTranscribe = ({
     const callProvider = async <Answer>(
       work: (provider: TranscriptionProvider, job: TranscriptionJob, signal: AbortSignal) => Promise<Answer>,
     ): Promise<{ answer: Answer; route: Route }> => {
-      const callRoute = async ({ provider, upstreamModel }: Route) => {
+      const callRoute = async (route: Route) => {
+        const { provider, upstreamModel } = route
         call.note({ provider: provider.name })
-        metered.servedBy(provider.name)
+        metered.servedBy(route)
         if (provider.transcription === undefined)
           throw new ProviderFailure('rejected', 'the provider has no transcription capability')
         return work(provider.transcription, { ...job, model: upstreamModel }, signal)

@@ -2,9 +2,8 @@
 import { ApiError, errors } from '@kinora/contract/errors'
 import type { ChatChunk, ChatCompletion, ChatUsage } from '@kinora/contract/operations/chat'
 
-import type { TokenRates } from '../billing/prices/price-list.ts'
-import { priceAt, type Price, type Rate } from '../billing/prices/price.ts'
 import type { SentEvent } from '../http/sse.ts'
+import type { PricedWork, PriceUnit } from '../models/price-rule.ts'
 import type { DialogueReply, DialogueUsage } from '../providers/port/dialogue.ts'
 
 /** The fields that all objects of one reply share. */
@@ -14,14 +13,15 @@ export interface ReplyHead {
   model: string
 }
 
-export const priceOfTokens = (usage: DialogueUsage, rates: TokenRates): Price[] => {
-  const rows: [Rate, number][] = [
-    [rates.textInput, usage.inputTextTokens],
-    [rates.audioInput, usage.inputAudioTokens],
-    [rates.textOutput, usage.outputTextTokens],
-    [rates.audioOutput, usage.outputAudioTokens],
+/** The tokens to charge for. Kinds without any have no line on the receipt. */
+export const tokensOf = (usage: DialogueUsage): PricedWork => {
+  const rows: [PriceUnit, number][] = [
+    ['million_text_input_tokens', usage.inputTextTokens],
+    ['million_audio_input_tokens', usage.inputAudioTokens],
+    ['million_text_output_tokens', usage.outputTextTokens],
+    ['million_audio_output_tokens', usage.outputAudioTokens],
   ]
-  return rows.flatMap(([rate, tokens]) => (tokens > 0 ? priceAt(rate, tokens) : []))
+  return { counted: Object.fromEntries(rows.filter(([, tokens]) => tokens > 0)) }
 }
 
 export const usageOf = (used: DialogueUsage): ChatUsage => {

@@ -8,7 +8,7 @@ import type { ChatCompletion } from '@kinora/contract/operations/chat'
 import { assertPaysAsYouGo } from '../audio/payg-rule.ts'
 import { engineHeaders, problemOf } from '../audio/provider-problem.ts'
 import type { Meter, Metered } from '../billing/metering/meter.ts'
-import type { PriceList, TokenRates } from '../billing/prices/price-list.ts'
+import type { PriceList } from '../billing/prices/price-list.ts'
 import type { Call, Reply } from '../http/call.ts'
 import type { EventStream } from '../http/sse.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
@@ -30,7 +30,7 @@ import {
   chunkOf,
   completionOf,
   errorEventOf,
-  priceOfTokens,
+  tokensOf,
   usageOf,
   type ReplyHead,
 } from './chat-audio-response.ts'
@@ -148,13 +148,13 @@ interface OpenChat {
   metered: Metered
   model: ChatModel
   /** The prices at the start of the request, even if an operator changes them later. */
-  rates: TokenRates
+  pricesOf: ReturnType<PriceList['pricesOf']>
   signal: AbortSignal
 }
 
 const streamed = (
   dependencies: ChatAudioDependencies,
-  { head, input, n, metered, model, rates, signal }: OpenChat,
+  { head, input, n, metered, model, pricesOf, signal }: OpenChat,
   first: IteratorResult<DialogueChunk, void>,
   chunks: DialogueStream['chunks'],
   reportBroken: () => void,
@@ -173,7 +173,7 @@ const streamed = (
   const settle = async (outcome: 'completed' | 'aborted') => {
     isSettled = true
     const counted = used ?? (await countUsage(dependencies, input, texts))
-    await metered.settle(outcome, priceOfTokens(counted, rates))
+    await metered.settle(outcome, pricesOf(tokensOf(counted)))
     return counted
   }
   async function* events(): EventStream {
@@ -255,7 +255,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
       router.call(model.id, requirements, signal, async (route) => {
         const { name, dialogue } = route.provider
         call.note({ provider: name })
-        metered.servedBy(name)
+        metered.servedBy(route)
         if (dialogue === undefined)
           throw new ProviderFailure('rejected', 'the provider has no dialogue capability')
         return request(dialogue, jobFor(route))
@@ -276,7 +276,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
       const { answer: reply, route } = await callProvider((dialogue, job) => dialogue.reply(job, work.signal))
       const output = reply.choices.map(({ text }) => text)
       const used = reply.usage ?? (await countUsage(dependencies, input, output))
-      await metered.settle(signal.aborted ? 'aborted' : 'completed', priceOfTokens(used, chat.rates))
+      await metered.settle(signal.aborted ? 'aborted' : 'completed', chat.pricesOf(tokensOf(used)))
       const idOf = (upstreamId: string) =>
         replyIds.seal(call.caller.accountId, route.provider.name, upstreamId)
       return { headers: headers(reply.engine), body: completionOf(head, reply, used, idOf) }
@@ -318,7 +318,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         seed: body.seed,
       })
       const outputTokens = n * maxTokens
-      const rates = prices.tokenPrices(model)
+      const pricesOf = prices.pricesOf(model)
       const order = {
         caller,
         requestId: call.requestId,
@@ -326,14 +326,13 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         operation: 'completeChat',
         model: model.id,
         provider: onlyAt ?? router.routesOf(model.id, 'dialogue')[0]?.provider.name ?? '',
-        heldFor: priceOfTokens(
-          {
+        heldFor: pricesOf(
+          tokensOf({
             inputTextTokens: input.textTokensMax,
             inputAudioTokens: input.audioTokens,
             outputTextTokens: audio === undefined ? outputTokens : 0,
             outputAudioTokens: audio === undefined ? 0 : outputTokens,
-          },
-          rates,
+          }),
         ),
       }
       if (call.wantsQuote) {
@@ -343,7 +342,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
       const metered = await meter.open(order)
       const head = { id: `chatcmpl-${uuidV7()}`, created: Math.floor(Date.now() / 1000), model: model.id }
       const requirements = { capability: 'dialogue', onlyAt, outlivesClient: true } as const
-      return respond({ call, head, input, jobFor, n, requirements, metered, model, rates, signal }, wants)
+      return respond({ call, head, input, jobFor, n, requirements, metered, model, pricesOf, signal }, wants)
     })
   }
 }

@@ -72,7 +72,7 @@ test('a deprecated model without a shutdown date has no Sunset header', () => {
 })
 
 test('a change takes effect at once, and so does its removal', () => {
-  let models = configuredModels({ 'vidB-2': { state: 'retired', pricePerSecondMicros: 3 } })
+  let models = configuredModels({ 'vidB-2': { state: 'retired', prices: [{ unit: 'second', micros: 3 }] } })
   const catalog = createCatalog(() => models)
   expect(() => catalog.find('vidB-2')).toThrow('has been retired')
   expect(catalog.available().map(({ id }) => id)).not.toContain('vidB-2')

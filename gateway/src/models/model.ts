@@ -1,3 +1,7 @@
+import type { ImageRole } from '@kinora/contract/operations/video-fields'
+
+import type { PriceRule } from './price-rule.ts'
+
 /** A model of the catalog. */
 interface AnyModel {
   id: string
@@ -14,6 +18,8 @@ interface AnyModel {
   /** The day, in UTC, from which on requests are refused. */
   shutdownDate: string | undefined
   successor: string | undefined
+  /** For each measure of its kind there is one without conditions; only images may have none. */
+  prices: PriceRule[]
   /** Where its prices come from: the reference, the providers file, or the admin API. */
   priceSource: 'catalog' | 'file' | 'record'
 }
@@ -36,9 +42,10 @@ export interface VideoModel extends AnyModel {
   /** The values of the `aspect_ratio` parameter; none if the model has no such parameter. */
   aspectRatios: string[]
   imagesMax: number
-  /** How several reference images are used; undefined if they only influence the style. */
-  imageRole: 'frames' | 'components' | undefined
-  pricePerSecondMicros: number
+  /** The roles that reference images may have. Without roles in the request, the first image has the first one, and so on. */
+  imageRoles: [ImageRole, ...ImageRole[]]
+  /** Whether its videos have sound; `optional` if the request decides. */
+  sound: 'always' | 'never' | 'optional'
   /** The usual generation time, for progress estimates if a provider reports no progress. */
   usualSeconds: number
 }
@@ -47,22 +54,12 @@ export interface TranscriptionModel extends AnyModel {
   kind: 'transcription'
   /** Whether it can time its text. Without timestamps JSON is the only response format. */
   hasTimestamps: boolean
-  pricePerMinuteMicros: number
 }
 
 export interface SpeechModel extends AnyModel {
   kind: 'speech'
   voices: string[]
   followsInstructions: boolean
-  pricePerMillionCharactersMicros: number
-}
-
-/** Prices per million tokens. */
-interface TokenPrices {
-  textInputMicros: number
-  audioInputMicros: number
-  textOutputMicros: number
-  audioOutputMicros: number
 }
 
 export interface ChatModel extends AnyModel {
@@ -73,7 +70,6 @@ export interface ChatModel extends AnyModel {
   /** The default limit of output tokens. */
   outputTokensDefault: number
   audioTokensPerSecond: number
-  prices: TokenPrices
 }
 
 export type ModelConfig = VideoModel | TranscriptionModel | SpeechModel | ChatModel

@@ -2,12 +2,13 @@ import type { Model, ModelEngine } from '@kinora/contract/operations/models'
 
 import type { Catalog } from './catalog.ts'
 import type { ModelConfig, VideoModel } from './model.ts'
+import type { PriceRule } from './price-rule.ts'
 
 /** The engines that currently serve the models, as far as their providers report it. */
 export type ModelEngines = () => Promise<Map<string, ModelEngine>>
 
 /** The prices in force of a model. */
-type PricesOf = (model: ModelConfig) => { unit: string; unitMicros: number; resolution: string | null }[]
+type PricesOf = (model: ModelConfig) => PriceRule[]
 
 /** What the operations that show models need. */
 export interface ModelViews {
@@ -29,7 +30,8 @@ const parametersOf = (model: VideoModel): Partial<Model> => ({
   }),
   ...(model.endpoints.includes('/v1/video/create') && { durations: model.durations }),
   ...(model.aspectRatios.length > 0 && { aspect_ratios: model.aspectRatios }),
-  images: { max: model.imagesMax, role: model.imageRole ?? 'style' },
+  images: { max: model.imagesMax, roles: model.imageRoles },
+  sound: model.sound,
 })
 
 export const presentModel = (
@@ -50,8 +52,8 @@ export const presentModel = (
   endpoints: model.endpoints,
   ...(model.kind === 'video' && parametersOf(model)),
   ...('voices' in model && { voices: model.voices }),
-  prices: prices.map(({ unit, unitMicros, resolution }) => ({
-    ...{ unit, unit_micros: unitMicros, currency, resolution },
+  prices: prices.map(({ unit, unitMicros, resolution, sound, input }) => ({
+    ...{ unit, unit_micros: unitMicros, currency, resolution, sound, input },
   })),
   ...(engine !== undefined && { engine }),
   state: model.state === 'deprecated' ? 'deprecated' : 'active',

@@ -25,9 +25,15 @@ const protocols = {
 }
 
 const video = {
-  ...{ kind: 'video', family: 'B', seconds: [4, 8], sizes: ['1280x720'], pricePerSecondMicros: 5 },
+  ...{
+    kind: 'video',
+    family: 'B',
+    seconds: [4, 8],
+    sizes: ['1280x720'],
+    prices: [{ unit: 'second', micros: 5 }],
+  },
 }
-const price = { pricePerMillionCharactersMicros: 6 }
+const price = { prices: [{ unit: 'million_characters', micros: 6 }] }
 
 const files: Record<string, string> = { '/run/secrets/acme': 'sk-from-a-file\n', '/run/secrets/empty': '\n' }
 
@@ -114,26 +120,36 @@ models:
     successor: vidB-2
     routes:
       - { provider: b, model: acme-1, weight: 3, seconds: [4, 8], sizes: [1280x720], slots: 5 }
-      - { provider: a, order: 2 }
-  vidB-2: { upstreamModel: 4, pricePerSecondMicros: 0 }
+      - { provider: a, order: 2, costs: [{ unit: second, micros: 3, sound: false }] }
+  vidB-2: { upstreamModel: 4, prices: [{ unit: second, micros: 0 }] }
 `)
   expect(models['vidA-1']).toMatchObject({
     state: 'deprecated',
     shutdownDate: '2027-01-31',
     successor: 'vidB-2',
-    pricePerSecondMicros: 5,
+    prices: [{ unit: 'second', unitMicros: 5 }],
   })
-  const open = { order: 1, weight: 1, seconds: undefined, sizes: undefined, slots: undefined }
+  const open = {
+    order: 1,
+    weight: 1,
+    seconds: undefined,
+    sizes: undefined,
+    slots: undefined,
+    costs: undefined,
+  }
   expect(models['vidA-1']?.routes).toEqual([
     {
       ...{ provider: 'b', upstreamModel: 'acme-1', order: 1, weight: 3 },
-      ...{ seconds: [4, 8], sizes: ['1280x720'], slots: 5 },
+      ...{ seconds: [4, 8], sizes: ['1280x720'], slots: 5, costs: undefined },
     },
-    { ...open, provider: 'a', upstreamModel: 'vidA-1', order: 2 },
+    {
+      ...{ ...open, provider: 'a', upstreamModel: 'vidA-1', order: 2 },
+      costs: [{ unit: 'second', unitMicros: 3, resolution: null, sound: false, input: null }],
+    },
   ])
   expect(models['vidB-2']).toMatchObject({
     routes: [{ ...open, provider: 'a', upstreamModel: '4' }],
-    pricePerSecondMicros: 0,
+    prices: [{ unit: 'second', unitMicros: 0 }],
   })
 })
 
@@ -173,7 +189,7 @@ test('all problems are reported at once, each with its line', () => {
   bare:
 models:
   vidB-3:
-    pricePerSecondMicros: 1
+    prices: [{ unit: second, micros: 1 }]
   vidA-1:
     routes:
       - provider: acme
@@ -182,7 +198,7 @@ models:
         seconds: [4, long]
         sizes: []
   vidB-2: { provider: house, shutdownDate: 2027-02-31, successor: vidB-9, routes: [{ provider: house }] }
-  say-1: { pricePerMillionCharactersMicros: 0.5, pricePerMinuteMicros: 1, state: gone }
+  say-1: { prices: [{ unit: million_characters, micros: 0.5 }], price: 1, state: gone }
 provider: {}
 `),
   ).toEqual([
@@ -199,7 +215,7 @@ provider: {}
     'providers.yaml:18: providers.far.baseUrl must be a URL such as https://api.example.com/v1, not "ftp://far.example"',
     'providers.yaml:21: providers.far.resultOrigins[1] must be an origin such as http://10.0.0.7:9000, not "10.0.0.8"',
     'providers.yaml:22: providers.slow.pollIntervalMsMax must be at least pollIntervalMsMin, 20000',
-    'providers.yaml:23: providers.bare.kind is required: The protocol of the provider.',
+    'providers.yaml:23: providers.bare.kind is required: The protocol of the provider',
     'providers.yaml:25: models.vidB-3 is not a model of the catalog; did you mean vidB-2?; to add it, set its kind: video, speech, transcription, chat',
     'providers.yaml:30: models.vidA-1.routes[0].weight must be a whole number of at least 1, not 0',
     'providers.yaml:31: models.vidA-1.routes[1].provider must be one of acme, house, odd name, far, slow, bare, not "hose"; did you mean house?',
@@ -208,9 +224,9 @@ provider: {}
     'providers.yaml:34: models.vidB-2.successor must be a model of the catalog, not "vidB-9"; did you mean vidB-2?',
     'providers.yaml:34: models.vidB-2.shutdownDate must be a date such as 2027-01-31, not "2027-02-31"',
     'providers.yaml:34: models.vidB-2.routes cannot be combined with provider and upstreamModel; write those as a route',
-    'providers.yaml:35: models.say-1.pricePerMinuteMicros is not a setting',
+    'providers.yaml:35: models.say-1.price is not a setting; did you mean prices?',
     'providers.yaml:35: models.say-1.state must be one of active, deprecated, retired, not "gone"',
-    'providers.yaml:35: models.say-1.pricePerMillionCharactersMicros must be a whole number of at least 0, not 0.5',
+    'providers.yaml:35: models.say-1.prices[0].micros must be a whole number from 0 to 1000000000000, not 0.5',
     'providers.yaml:36: provider is not a known section; did you mean providers?',
   ])
 })
@@ -219,8 +235,8 @@ test('a model that the file adds has its settings and their defaults', () => {
   const { models } = read(`
 models:
   clip-1: { kind: video, family: A, secondsMin: 2, secondsMax: 9, sizes: [wide, 480x480], sizeNames: { wide: 1280x720 },
-            pricePerSecondMicros: 9, aliases: { clip: {} } }
-  hear-1: { kind: transcription, endpoints: [/v1/audio/translations], pricePerMinuteMicros: 3, created: 2026-02-01 }
+            prices: [{ unit: second, micros: 9 }], aliases: { clip: {} } }
+  hear-1: { kind: transcription, endpoints: [/v1/audio/translations], prices: [{ unit: minute, micros: 3 }], created: 2026-02-01 }
 `)
   expect(models['clip-1']).toMatchObject({
     ...{ id: 'clip-1', kind: 'video', family: 'A', state: 'active', created: 0, ownedBy: 'kinora' },
@@ -247,18 +263,18 @@ test('problems of an added model name its line and the fix', () => {
   clip-1:
     kind: video
     family: C
-    pricePerSecondMicros: 9
+    prices: [{ unit: second, micros: 9 }]
   clip-2:
     kind: video
     family: B
-    pricePerSecondMicros: 9
-  clip/3: { kind: speech, voices: [], pricePerMillionCharactersMicros: 1 }
+    prices: [{ unit: second, micros: 9 }]
+  clip/3: { kind: speech, voices: [], prices: [{ unit: million_characters, micros: 1 }] }
   clip-4: { kind: film }
   clip-5:
     kind: video
     family: B
     endpoints: [/v1/audio/speech]
-    pricePerSecondMicros: 9
+    prices: [{ unit: second, micros: 9 }]
     aliases: { Al Gore: {} }
   clip-6:
     kind: video
@@ -266,8 +282,8 @@ test('problems of an added model name its line and the fix', () => {
     seconds: [8]
     secondsMax: 9
     sizes: [1280x720, wide]
-    pricePerSecondMicros: 9
-  clip-7: { kind: video, family: A, endpoints: [/v1/video/create], pricePerSecondMicros: 9 }
+    prices: [{ unit: second, micros: 9 }]
+  clip-7: { kind: video, family: A, endpoints: [/v1/video/create], prices: [{ unit: second, micros: 9 }] }
 `),
   ).toEqual([
     'providers.yaml:4: models.clip-1.family must be one of A, B, not "C"',
@@ -281,6 +297,36 @@ test('problems of an added model name its line and the fix', () => {
     'providers.yaml:21: models.clip-6.seconds cannot be combined with secondsMin and secondsMax',
     'providers.yaml:23: models.clip-6.sizes[1] must be a size such as 1280x720, or have one in sizeNames, not "wide"',
     'providers.yaml:25: models.clip-7.durations is required: the durations, the default one first, such as [8]',
+  ])
+})
+
+test('problems of prices name the rule and the fix', () => {
+  const model = 'kind: video, family: A, endpoints: [/v1/video/create], durations: [8]'
+  expect(
+    problemsOf(`models:
+  clip-1:
+    ${model.replaceAll(', ', '\n    ').replace('[/v1', '[ /v1')}
+    prices:
+      - { unit: second, micros: 1, sound: true }
+      - { unit: minute, micros: 1 }
+      - { unit: call, micros: 1, sound: true }
+  clip-2: { ${model}, prices: [{ unit: image, micros: 1 }, { unit: call, micros: 1, resolution: 720p }] }
+  clip-3: { ${model}, prices: [{ unit: call, micros: 1, resolution: large }] }
+  clip-4: { ${model}, prices: [{ unit: call, micros: 1 }], routes: [{ provider: local, costs: [{ unit: minute, micros: 1 }] }] }
+  vidB-2: { prices: [] }
+  say-1: { prices: [{ unit: million_characters, micros: 1, sound: true }] }
+  clip-5: { ${model}, prices: [{ unit: call, micros: 1 }], imageRoles: [last_frame, first_frame, style, style] }
+`),
+  ).toEqual([
+    'providers.yaml:9: models.clip-1.prices[1].unit must be second or call or image for a model of kind video, not minute',
+    'providers.yaml:10: models.clip-1.prices[2] has the same conditions as an earlier rule',
+    'providers.yaml:11: models.clip-2.prices must have a rule without conditions for second or call, which applies if no other does',
+    'providers.yaml:12: models.clip-3.prices[0].resolution must be a size such as 1280x720, or a number of lines such as 720p, not "large"',
+    'providers.yaml:13: models.clip-4.routes[0].costs[0].unit must be second or call or image for a model of kind video, not minute',
+    'providers.yaml:14: models.vidB-2.prices must list at least one',
+    'providers.yaml:15: models.say-1.prices[0] cannot have conditions; only videos have them',
+    'providers.yaml:16: models.clip-5.imageRoles must not have a role twice',
+    'providers.yaml:16: models.clip-5.imageRoles must have first_frame directly before last_frame',
   ])
 })
 

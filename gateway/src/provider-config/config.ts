@@ -1,5 +1,6 @@
 /** The configuration of providers and models, merged from the providers file and the database. */
 import type { ModelConfig } from '../models/model.ts'
+import type { PriceRule } from '../models/price-rule.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { RawConfig } from './validate-config.ts'
 
@@ -37,6 +38,8 @@ export interface RouteConfig {
   sizes: string[] | undefined
   /** Tasks of this model it may have in flight; undefined for the provider's slots. */
   slots: number | undefined
+  /** What the provider charges; undefined if unknown. */
+  costs: PriceRule[] | undefined
 }
 
 /** A model, and the providers that serve it. */

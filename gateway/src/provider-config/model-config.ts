@@ -3,12 +3,15 @@
  * reference (`gateway/models.yaml`), the providers file and the admin API. A later source changes single settings of an
  * earlier one, so an entry is validated after its sources are merged.
  */
+import { imageRoles } from '@kinora/contract/operations/video-fields'
 import { Type, type Static, type TObject } from 'typebox'
 
 import type { ModelConfig, VideoModel } from '../models/model.ts'
+import type { PriceRule } from '../models/price-rule.ts'
 import type { ConfiguredModel } from './config.ts'
 import { didYouMean } from './nearest-name.ts'
-import { routesOf, routeSettings, size } from './route-config.ts'
+import { priceRules, problemsOfRules, rulesOf } from './price-config.ts'
+import { problemsOfCosts, routesOf, routeSettings, size } from './route-config.ts'
 import { text, wholeNumber } from './setting-types.ts'
 import { isMapping, validateConfig, type Problem, type RawConfig } from './validate-config.ts'
 
@@ -22,9 +25,6 @@ type Kind = keyof typeof endpointsOfKinds
 const kinds = Object.keys(endpointsOfKinds) as Kind[]
 
 const date = (description: string) => text({ description, 'x-demand': 'a date such as 2027-01-31' })
-
-const price = (of: string) =>
-  wholeNumber({ minimum: 0, description: `The price of ${of}, in millionths of CURRENCY.` })
 
 const names = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, description })
@@ -61,6 +61,9 @@ const commonSettings = (kind: Kind) => ({
   shutdownDate: Type.Optional(date('The date, in UTC, from which on requests are refused.')),
   successor: Type.Optional(
     text({ 'x-demand': 'a model of the catalog', description: 'The model to use instead.' }),
+  ),
+  prices: priceRules(
+    'Its prices, such as `[{unit: second, micros: 100000}]`; see [prices](#prices-and-costs).',
   ),
   ...routeSettings,
 })
@@ -112,18 +115,22 @@ export const modelConfigSchemas = {
         default: 1,
         description: 'Reference images that a request may have.',
       }),
-      imageRole: Type.Optional(
-        Type.Enum(['frames', 'components'], {
-          description:
-            'How the images are used: `frames` (first and last) or `components` (shown in the video). Default: for the style.',
-        }),
-      ),
+      imageRoles: Type.Array(Type.Enum([...imageRoles]), {
+        minItems: 1,
+        default: ['style'],
+        description:
+          'How the images are used: `first_frame`, `last_frame`, `reference` (shown in the video) or `style`. The first image has the first role, and so on; the last role is that of all others. With several roles, requests may choose.',
+      }),
+      sound: Type.Enum(['always', 'never', 'optional'], {
+        default: 'always',
+        description:
+          'Whether its videos have sound. With `optional`, requests have the parameter `sound`, and the provider is told.',
+      }),
       usualSeconds: wholeNumber({
         minimum: 1,
         default: 120,
         description: 'The usual time to make a video, for estimates of progress.',
       }),
-      pricePerSecondMicros: price('a second of video'),
     },
     { additionalProperties: false },
   ),
@@ -132,7 +139,6 @@ export const modelConfigSchemas = {
       ...commonSettings('speech'),
       voices: names('The names of its voices.'),
       instructions: Type.Boolean({ default: false, description: 'Whether it follows `instructions`.' }),
-      pricePerMillionCharactersMicros: price('a million characters of speech'),
     },
     { additionalProperties: false },
   ),
@@ -143,7 +149,6 @@ export const modelConfigSchemas = {
         default: true,
         description: 'Whether it can time its text. If not, JSON is the only response format.',
       }),
-      pricePerMinuteMicros: price('a minute of audio'),
     },
     { additionalProperties: false },
   ),
@@ -159,10 +164,6 @@ export const modelConfigSchemas = {
         default: 10,
         description: 'Tokens that a second of audio counts as.',
       }),
-      pricePerMillionTextInputTokensMicros: price('a million text tokens of the request'),
-      pricePerMillionAudioInputTokensMicros: price('a million audio tokens of the request'),
-      pricePerMillionTextOutputTokensMicros: price('a million text tokens of the response'),
-      pricePerMillionAudioOutputTokensMicros: price('a million audio tokens of the response'),
     },
     { additionalProperties: false },
   ),
@@ -207,6 +208,7 @@ type Common = Pick<ModelConfig, 'id' | 'priceSource'>
 const commonOf = ({ id, priceSource }: Common, values: Values<Kind>) => ({
   id,
   priceSource,
+  prices: rulesOf(values.prices),
   description: values.description,
   ownedBy: values.ownedBy,
   created: values.created === undefined ? 0 : Date.parse(`${values.created}T00:00:00Z`) / 1_000,
@@ -218,6 +220,18 @@ const commonOf = ({ id, priceSource }: Common, values: Values<Kind>) => ({
   shutdownDate: values.shutdownDate,
   successor: values.successor,
 })
+
+const imageRolesOf = (
+  { imageRoles: [first = 'style', ...others] }: Values<'video'>,
+  report: Report,
+): VideoModel['imageRoles'] => {
+  const roles: VideoModel['imageRoles'] = [first, ...others]
+  if (new Set(roles).size < roles.length) report(['imageRoles'], 'must not have a role twice')
+  if (roles.includes('last_frame') && roles.indexOf('first_frame') !== roles.indexOf('last_frame') - 1) {
+    report(['imageRoles'], 'must have first_frame directly before last_frame')
+  }
+  return roles
+}
 
 const videoModelOf = (of: Common, values: Values<'video'>, report: Report): VideoModel => {
   const common = commonOf(of, values)
@@ -241,8 +255,8 @@ const videoModelOf = (of: Common, values: Values<'video'>, report: Report): Vide
     sizes: sizesOf(values, report),
     aspectRatios: values.aspectRatios ?? [],
     imagesMax: values.images,
-    imageRole: values.imageRole,
-    pricePerSecondMicros: values.pricePerSecondMicros,
+    imageRoles: imageRolesOf(values, report),
+    sound: values.sound,
     usualSeconds: values.usualSeconds,
   }
 }
@@ -255,12 +269,6 @@ const chatModelOf = (of: Common, values: Values<'chat'>): ModelConfig => ({
   outputTokensMax: values.outputTokensMax,
   outputTokensDefault: values.outputTokensDefault,
   audioTokensPerSecond: values.audioTokensPerSecond,
-  prices: {
-    textInputMicros: values.pricePerMillionTextInputTokensMicros,
-    audioInputMicros: values.pricePerMillionAudioInputTokensMicros,
-    textOutputMicros: values.pricePerMillionTextOutputTokensMicros,
-    audioOutputMicros: values.pricePerMillionAudioOutputTokensMicros,
-  },
 })
 
 const modelOf = (of: Common, values: Values<Kind>, report: Report): ModelConfig => {
@@ -268,24 +276,12 @@ const modelOf = (of: Common, values: Values<Kind>, report: Report): ModelConfig 
     case 'video':
       return videoModelOf(of, values as Values<'video'>, report)
     case 'speech': {
-      const { voices, instructions, pricePerMillionCharactersMicros } = values as Values<'speech'>
-      const common = commonOf(of, values)
-      return {
-        ...common,
-        kind: 'speech',
-        voices,
-        followsInstructions: instructions,
-        pricePerMillionCharactersMicros,
-      }
+      const { voices, instructions } = values as Values<'speech'>
+      return { ...commonOf(of, values), kind: 'speech', voices, followsInstructions: instructions }
     }
     case 'transcription': {
-      const { timestamps, pricePerMinuteMicros } = values as Values<'transcription'>
-      return {
-        ...commonOf(of, values),
-        kind: 'transcription',
-        hasTimestamps: timestamps,
-        pricePerMinuteMicros,
-      }
+      const { timestamps } = values as Values<'transcription'>
+      return { ...commonOf(of, values), kind: 'transcription', hasTimestamps: timestamps }
     }
     case 'chat':
       return chatModelOf(of, values as Values<'chat'>)
@@ -318,8 +314,13 @@ export interface ModelContext {
 }
 
 /** Whether a source of a model's config sets its prices. */
-export const setsPrices = (raw: unknown): boolean =>
-  isMapping(raw) && Object.keys(raw).some((name) => name.startsWith('pricePer'))
+export const setsPrices = (raw: unknown): boolean => isMapping(raw) && 'prices' in raw
+
+const problemsOfPrices = (kind: Kind, prices: PriceRule[]): Problem[] =>
+  problemsOfRules(prices, kind, { isComplete: true }).map(({ path, message }) => ({
+    path: ['prices', ...path],
+    message,
+  }))
 
 /** Returns a model with its routes, or all problems of its merged config. */
 export const parseModelConfig = (
@@ -358,6 +359,9 @@ export const parseModelConfig = (
   }
   const { routes, problems: ofRoutes } = routesOf(id, values, raw, providers)
   problems.push(...ofRoutes)
+  if (problems.length === 0) {
+    problems.push(...problemsOfPrices(kind, rulesOf(values.prices)), ...problemsOfCosts(kind, routes))
+  }
   if (problems.length > 0) return { config: undefined, problems }
   const model = modelOf({ id, priceSource }, values, report)
   return problems.length > 0

@@ -1,8 +1,10 @@
 /** The config of a route: one provider that serves a model. */
 import { Type, type Static } from 'typebox'
 
+import type { ModelConfig } from '../models/model.ts'
 import type { RouteConfig } from './config.ts'
 import { didYouMean } from './nearest-name.ts'
+import { priceRules, problemsOfRules, rulesOf } from './price-config.ts'
 import { text, wholeNumber } from './setting-types.ts'
 import { isMapping, validateConfig, type Problem } from './validate-config.ts'
 
@@ -45,6 +47,11 @@ export const routeConfigSchema = Type.Object(
         description: "Tasks of the model it may have in flight. Default: the provider's slots.",
       }),
     ),
+    costs: Type.Optional(
+      priceRules(
+        'What the provider charges, in the form of [prices](#prices-and-costs). Operators see it, and the margin, in usage and receipts. Default: unknown.',
+      ),
+    ),
   },
   { additionalProperties: false },
 )
@@ -76,6 +83,7 @@ const routeFrom = (id: string, given: Static<typeof routeConfigSchema>): RouteCo
   seconds: given.seconds,
   sizes: given.sizes,
   slots: given.slots,
+  costs: given.costs && rulesOf(given.costs),
 })
 
 /** The provider that each route names, also for a config that is not valid. */
@@ -120,9 +128,24 @@ export const routesOf = (
   return { routes: routes?.map((route) => routeFrom(id, route)), problems }
 }
 
+/** The problems of what the routes of a model cost. */
+export const problemsOfCosts = (kind: ModelConfig['kind'], routes: RouteConfig[] = []): Problem[] =>
+  routes.flatMap(({ costs = [] }, index) =>
+    problemsOfRules(costs, kind, { isComplete: false }).map(({ path, message }) => ({
+      path: ['routes', index, 'costs', ...path],
+      message,
+    })),
+  )
+
 /** The problems of the routes in a model's config, whose other settings are not considered. */
-export const problemsOfRoutes = (id: string, raw: unknown, providers: string[]): Problem[] => {
-  const routes = isMapping(raw) ? raw['routes'] : undefined
-  const { values, problems } = validateConfig(Type.Object(routeSettings), { routes })
-  return [...problems, ...routesOf(id, values, { routes }, providers).problems]
+export const problemsOfRoutes = (
+  { id, kind }: Pick<ModelConfig, 'id' | 'kind'>,
+  raw: unknown,
+  providers: string[],
+): Problem[] => {
+  const given = isMapping(raw) ? raw['routes'] : undefined
+  const { values, problems } = validateConfig(Type.Object(routeSettings), { routes: given })
+  const { routes, problems: ofRoutes } = routesOf(id, values, { routes: given }, providers)
+  const found = [...problems, ...ofRoutes]
+  return found.length > 0 ? found : problemsOfCosts(kind, routes)
 }

@@ -133,7 +133,7 @@ const problemsFrom = (
       const missing = property.properties?.[name] ?? {}
       return {
         path: [...path, name],
-        message: `is required: ${missing.description ?? describeExpected(missing)}`,
+        message: `is required: ${(missing.description ?? describeExpected(missing)).replace(/\.$/, '')}`,
       }
     })
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
 import type { Provider } from '../providers/port/provider.ts'
-import { chooseRoute, secondsFor, type RouteState } from './choose-route.ts'
+import { chooseRoute, explainRoutes, secondsFor, type RouteState } from './choose-route.ts'
 import type { Requirements, Route, Router } from './route.ts'
 
 const video = { canRemix: false } as Provider['video']
@@ -17,27 +17,35 @@ const route = (name: string, given: Partial<Route> & { can?: Partial<Provider> }
     seconds: undefined,
     sizes: undefined,
     slots: 100,
+    costs: undefined,
     ...rest,
   }
 }
 
 const requirements: Requirements = {
   capability: 'video',
-  video: { seconds: 5, width: 480, height: 480, isRemix: false },
+  video: { seconds: 5, width: 480, height: 480, isRemix: false, isSilent: false },
 }
-const remix: Requirements = { ...requirements, video: { seconds: 5, width: 480, height: 480, isRemix: true } }
+const silent: Requirements = {
+  ...requirements,
+  video: { seconds: 5, width: 480, height: 480, isRemix: false, isSilent: true },
+}
+const remix: Requirements = {
+  ...requirements,
+  video: { seconds: 5, width: 480, height: 480, isRemix: true, isSilent: false },
+}
 
 type State = { health?: ReturnType<Router['healthOf']>; tasks?: number; isOffered?: boolean }
 
-const choose = (routes: Route[], states: Record<string, State> = {}, asked = requirements, random = 0) => {
-  const state: RouteState = {
-    healthOf: (name) => states[name]?.health ?? { kind: 'healthy' },
-    isOffered: (name) => states[name]?.isOffered ?? false,
-    tasksAt: (name) => ({ all: states[name]?.tasks ?? 0, ofModel: states[name]?.tasks ?? 0 }),
-    random: () => random,
-  }
-  return chooseRoute(routes, asked, state)?.decision
-}
+const stateOf = (states: Record<string, State>, random = 0): RouteState => ({
+  healthOf: (name) => states[name]?.health ?? { kind: 'healthy' },
+  isOffered: (name) => states[name]?.isOffered ?? false,
+  tasksAt: (name) => ({ all: states[name]?.tasks ?? 0, ofModel: states[name]?.tasks ?? 0 }),
+  random: () => random,
+})
+
+const choose = (routes: Route[], states: Record<string, State> = {}, asked = requirements, random = 0) =>
+  chooseRoute(routes, asked, stateOf(states, random))?.decision
 
 const unhealthy = (forMs: number): State => ({
   health: { kind: 'unhealthy', reason: `unhealthy for ${forMs}`, forMs, isUnauthorized: false },
@@ -50,12 +58,13 @@ test.each([
   ['makes 4, 6 or 8 seconds, not 5', route('acme', { seconds: [4, 6, 8] }), requirements],
   ['does not make 480x480', route('acme', { sizes: ['720x1280', '1280x720'] }), requirements],
   ['cannot remix', route('acme'), remix],
+  ['cannot make video without sound', route('acme'), silent],
 ] as const)('a route that %s is never chosen, and the decision has the reason', (reason, unable, asked) => {
   expect(choose([unable], {}, asked)).toBeUndefined()
   const able = route('bolt', {
     order: 2,
     can: {
-      video: { canRemix: true } as Provider['video'],
+      video: { canRemix: true, canChooseSound: () => true } as unknown as Provider['video'],
       speech: {} as Provider['speech'],
     } as Partial<Provider>,
   })
@@ -215,6 +224,12 @@ test('in any state a capable route is chosen, and of the free routes one of the 
         )
         expect(chosen).toBeDefined()
         if (free.length > 0) expect(free.filter(({ order }) => order === free[0]?.order)).toContain(chosen)
+        const explained = explainRoutes(routes, { ...requirements, tried }, stateOf(states, random))
+        expect(explained.map(({ route: each }) => each)).toEqual(routes)
+        expect(explained.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9)
+        const ofChosen = explained.find(({ route: each }) => each.provider.name === chosen?.name)
+        expect(ofChosen?.share).toBeGreaterThan(0)
+        expect(ofChosen?.reason).toBe(decision?.reason)
       },
     ),
   )

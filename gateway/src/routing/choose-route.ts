@@ -22,17 +22,23 @@ const listed = (values: (number | string)[]) =>
   values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`
 
 /** The reason why a route can never do the work; undefined if it can. */
-const whyUnable = ({ provider, seconds, sizes }: Route, requirements: Requirements): string | undefined => {
+const whyUnable = (
+  { provider, upstreamModel, seconds, sizes }: Route,
+  requirements: Requirements,
+): string | undefined => {
   if (!provider.acceptsJobs) return 'is disabled'
   if (provider[requirements.capability] === undefined) return inability[requirements.capability]
   if (requirements.video === undefined) return undefined
-  const { seconds: requested, width, height, isRemix } = requirements.video
+  const { seconds: requested, width, height, isRemix, isSilent } = requirements.video
   if (seconds !== undefined && !seconds.includes(requested)) {
     return `makes ${listed(seconds)} seconds, not ${requested}`
   }
   const size = `${width}x${height}`
   if (sizes !== undefined && !sizes.includes(size)) return `does not make ${size}`
   if (isRemix && provider.video?.canRemix !== true) return 'cannot remix'
+  if (isSilent && provider.video?.canChooseSound?.(upstreamModel) !== true) {
+    return 'cannot make video without sound'
+  }
   return undefined
 }
 
@@ -115,6 +121,54 @@ const bestOfBlocked = (candidates: Candidate[]): { route: Route; reason: string 
   return { route, reason }
 }
 
+/** The routes that could do the work, and what is against each of them now. */
+const judge = (routes: Route[], requirements: Requirements, state: RouteState) => {
+  const judged = routes
+    .filter(({ provider }) => requirements.onlyAt === undefined || provider.name === requirements.onlyAt)
+    .map((route) => ({ route, unable: whyUnable(route, requirements) }))
+  const capable = judged.flatMap(({ route, unable }) => (unable === undefined ? route : []))
+  const isOnly = capable.length === 1
+  const candidates: Candidate[] = capable.map((route) => ({
+    route,
+    obstacle: obstacleOf(route, requirements, state, isOnly),
+  }))
+  const free = candidates.flatMap(({ route, obstacle }) => (obstacle === undefined ? route : []))
+  return { judged, candidates, isOnly, equals: free.filter(({ order }) => order === free[0]?.order) }
+}
+
+/** How likely a route is chosen, and why it is or is not. */
+export interface ExplainedRoute {
+  route: Route
+  share: number
+  reason: string
+}
+
+/** All routes of a model for a piece of work, without choosing one. */
+export const explainRoutes = (
+  routes: Route[],
+  requirements: Requirements,
+  state: RouteState,
+): ExplainedRoute[] => {
+  const { judged, candidates, isOnly, equals } = judge(routes, requirements, state)
+  const total = equals.reduce((sum, { weight }) => sum + weight, 0)
+  const shareOf = (route: Route) => (total > 0 ? route.weight / total : route === equals[0] ? 1 : 0)
+  const blocked = isOnly || equals.length > 0 ? undefined : bestOfBlocked(candidates)
+  return judged.map(({ route, unable }) => {
+    const obstacle = candidates.find((each) => each.route === route)?.obstacle
+    if (unable !== undefined) return { route, share: 0, reason: unable }
+    if (isOnly) return { route, share: 1, reason: obstacle?.reason ?? 'the only capable route' }
+    if (equals.includes(route)) {
+      return { route, share: shareOf(route), reason: becauseOf(route, equals, candidates) }
+    }
+    if (route === blocked?.route) return { route, share: 1, reason: blocked.reason }
+    return {
+      route,
+      share: 0,
+      reason: obstacle?.reason ?? `routes of order ${equals[0]?.order} are used first`,
+    }
+  })
+}
+
 export interface Choice {
   route: Route
   decision: Decision
@@ -128,18 +182,7 @@ export const chooseRoute = (
   requirements: Requirements,
   state: RouteState,
 ): Choice | undefined => {
-  const allowed = routes.filter(
-    ({ provider }) => requirements.onlyAt === undefined || provider.name === requirements.onlyAt,
-  )
-  const judged = allowed.map((route) => ({ route, unable: whyUnable(route, requirements) }))
-  const capable = judged.flatMap(({ route, unable }) => (unable === undefined ? route : []))
-  const isOnly = capable.length === 1
-  const candidates = capable.map((route) => ({
-    route,
-    obstacle: obstacleOf(route, requirements, state, isOnly),
-  }))
-  const free = candidates.flatMap(({ route, obstacle }) => (obstacle === undefined ? route : []))
-  const equals = free.filter(({ order }) => order === free[0]?.order)
+  const { judged, candidates, isOnly, equals } = judge(routes, requirements, state)
 
   const skippedBut = (chosen: Route) => [
     ...judged.flatMap(({ route, unable }) =>
@@ -156,9 +199,9 @@ export const chooseRoute = (
     isOnly,
     decision: { provider: route.provider.name, reason, skipped: skippedBut(route) },
   })
-  const [only] = capable
+  const [only] = candidates
   if (only !== undefined && isOnly) {
-    return decided(only, routes.length === 1 ? 'the only route' : 'the only capable route')
+    return decided(only.route, routes.length === 1 ? 'the only route' : 'the only capable route')
   }
   const draw = drawByWeight(equals, state.random)
   if (draw !== undefined) return decided(draw, becauseOf(draw, equals, candidates))

@@ -1,3 +1,4 @@
+import type { PriceRule } from '../models/price-rule.ts'
 import type { FailureKind } from '../providers/port/failure.ts'
 import type { Capability, Provider } from '../providers/port/provider.ts'
 
@@ -12,13 +13,15 @@ export interface Route {
   sizes: string[] | undefined
   /** Tasks of this model it may have in flight. */
   slots: number
+  /** What the provider charges; undefined if unknown. */
+  costs: PriceRule[] | undefined
 }
 
 /** What a route must support for a piece of work. */
 export interface Requirements {
   capability: Capability
   /** The video to make. */
-  video?: { seconds: number; width: number; height: number; isRemix: boolean }
+  video?: { seconds: number; width: number; height: number; isRemix: boolean; isSilent: boolean }
   /** Restricts the choice to this provider. */
   onlyAt?: string | undefined
   /** Providers that refused this work already; they are chosen again only if no other is available. */
@@ -60,6 +63,8 @@ export interface Router {
    * capable routes are unhealthy, it chooses the one that can be probed first, and the work waits there.
    */
   choose: (model: string, requirements: Requirements) => { route: Route; decision: Decision } | undefined
+  /** Every route with how likely it is chosen for the work, and why. Nothing is chosen or counted. */
+  explain: (model: string, requirements: Requirements) => { route: Route; share: number; reason: string }[]
   /**
    * Must be called right before a call; `retry` is for work that this provider had before. A permit for an unhealthy
    * provider is a probe, one at a time across all processes.

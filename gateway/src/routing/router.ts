@@ -8,7 +8,7 @@ import type { LiveConfig, RouteConfig } from '../provider-config/config.ts'
 import { isRetryable, ProviderFailure } from '../providers/port/failure.ts'
 import type { Capability, Provider, Providers } from '../providers/port/provider.ts'
 import { backoffMs } from './backoff.ts'
-import { chooseRoute } from './choose-route.ts'
+import { chooseRoute, explainRoutes, type RouteState } from './choose-route.ts'
 import { createHealth } from './health.ts'
 import { createLoad } from './load.ts'
 import type { Permit, Requirements, Route, Router } from './route.ts'
@@ -35,6 +35,7 @@ const impliedRoute = (provider: Provider, upstreamModel: string): Route => ({
   seconds: undefined,
   sizes: undefined,
   slots: provider.slots,
+  costs: undefined,
 })
 
 export const createRouter = async ({
@@ -69,8 +70,8 @@ export const createRouter = async ({
         ? defaultProvider(capability)
         : providers.all().find(({ name }) => name === config.provider)
     if (provider === undefined) return undefined
-    const { upstreamModel, order, weight, seconds, sizes, slots = provider.slots } = config
-    return { provider, upstreamModel, order, weight, seconds, sizes, slots }
+    const { upstreamModel, order, weight, seconds, sizes, slots = provider.slots, costs } = config
+    return { provider, upstreamModel, order, weight, seconds, sizes, slots, costs }
   }
 
   const routesOf: Router['routesOf'] = (model, capability) => {
@@ -92,13 +93,15 @@ export const createRouter = async ({
     return pinned === undefined || isRouted ? routes : [impliedRoute(pinned, model)]
   }
 
+  const stateOf = (model: string): RouteState => ({
+    healthOf: (provider) => health.healthOf(provider, model),
+    isOffered: (provider) => health.isOffered(provider, model),
+    tasksAt: (provider) => ({ all: load.tasksAt(provider), ofModel: load.tasksOf(provider, model) }),
+    random: Math.random,
+  })
+
   const choose = (model: string, requirements: Requirements) => {
-    const chosen = chooseRoute(routesFor(model, requirements), requirements, {
-      healthOf: (provider) => health.healthOf(provider, model),
-      isOffered: (provider) => health.isOffered(provider, model),
-      tasksAt: (provider) => ({ all: load.tasksAt(provider), ofModel: load.tasksOf(provider, model) }),
-      random: Math.random,
-    })
+    const chosen = chooseRoute(routesFor(model, requirements), requirements, stateOf(model))
     if (chosen === undefined) return undefined
     const { provider } = chosen.decision
     if (health.healthOf(provider, model).kind === 'unhealthy') health.noteOffer(provider, model)
@@ -205,6 +208,8 @@ export const createRouter = async ({
   return {
     routesOf,
     choose,
+    explain: (model, requirements) =>
+      explainRoutes(routesFor(model, requirements), requirements, stateOf(model)),
     mayCall: (provider, model, kind) => health.mayCall(provider, model, kind),
     healthOf: health.healthOf,
     releaseProbe: health.releaseProbe,

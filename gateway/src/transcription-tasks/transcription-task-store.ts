@@ -4,7 +4,7 @@ import type { Database } from '../platform/postgres.ts'
 import type { Ending, TranscriptionTask } from './transcription-task.ts'
 
 const taskColumns = `id, day, account_id as "accountId", key_id as "keyId", model, state,
-  transcription_order as "order", duration_ms as "durationMs", done_ms as "doneMs", wallet, price,
+  transcription_order as "order", duration_ms as "durationMs", done_ms as "doneMs", wallet, prices,
   hold_micros as "holdMicros", error_code as "errorCode", error_message as "errorMessage",
   recording_key as "recordingKey", created_at as "createdAt", finished_at as "finishedAt",
   expires_at as "expiresAt", has_transcript as "hasTranscript"`
@@ -24,7 +24,7 @@ export const insertTranscription = async (
   await database.query(
     `with recorded as (
        insert into transcription_tasks (day, id, account_id, key_id, model, transcription_order, duration_ms, wallet,
-                                        price, hold_micros, recording_key, created_at)
+                                        prices, hold_micros, recording_key, created_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($14::timestamptz, $12::timestamptz))
      )
      insert into open_transcriptions (task_id, day, account_id, accepted_at, not_before, deadline_at)
@@ -38,7 +38,7 @@ export const insertTranscription = async (
       JSON.stringify(task.order),
       task.durationMs,
       task.wallet,
-      JSON.stringify(task.price),
+      JSON.stringify(task.prices),
       task.holdMicros,
       task.recordingKey,
       task.createdAt,

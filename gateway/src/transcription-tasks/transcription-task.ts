@@ -28,7 +28,7 @@ export interface TranscriptionTask {
   /** The duration of the segments that have a transcript. */
   doneMs: number
   wallet: Wallet
-  price: Price
+  prices: Price[]
   holdMicros: number
   errorCode: TaskErrorCode | null
   errorMessage: string | null

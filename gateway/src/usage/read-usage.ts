@@ -1,8 +1,9 @@
 /** Validates a usage query and runs it. */
 import { ApiError } from '@kinora/contract/errors'
 import type { UsageRow } from '@kinora/contract/operations/account'
+import type { TotalUsageRow } from '@kinora/contract/operations/admin/requests'
 
-import type { Call } from '../http/call.ts'
+import type { Call, Reply } from '../http/call.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { sumUsage, usageGroups, type UsageGroup } from './usage-store.ts'
 
@@ -12,6 +13,13 @@ const daysDefault = 30
 const rowsMax = 10_000
 
 const invalid = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
+
+/** A row whose members are the columns of a table in their order. */
+const columnsOfUsage: TotalUsageRow = {
+  ...{ period: null, model: null, key_id: null, account_id: null, provider: null },
+  ...{ requests: 0, completed: 0, failed: 0, captured_micros: 0, cost_micros: 0, margin_micros: 0 },
+  ...{ unknown_costs: 0, currency: '', seconds: 0 },
+}
 
 const spanOf = ({ from: fromText, to: toText }: Call['query']): { from: Date; to: Date } => {
   // Includes the current second.
@@ -46,22 +54,46 @@ interface UsageScope {
   currency: string
 }
 
-/** Groups for the usage of one account. */
-export const accountGroups: readonly UsageGroup[] = usageGroups.filter((group) => group !== 'account')
-/** Groups for the usage of all accounts. */
-export const instanceGroups: readonly UsageGroup[] = usageGroups
+/** Who sees the rows. Customers see neither other accounts nor providers and their costs. */
+interface UsageView<Row> {
+  groups: readonly UsageGroup[]
+  rowOf: (row: TotalUsageRow) => Row
+}
 
-export const readUsage = async (
+export const customerView: UsageView<UsageRow> = {
+  groups: ['hour', 'day', 'model', 'key'],
+  rowOf: ({ period, model, key_id, account_id, requests, completed, failed, captured_micros, ...row }) => ({
+    ...{ period, model, key_id, account_id, requests, completed, failed, captured_micros },
+    ...{ currency: row.currency, seconds: row.seconds },
+  }),
+}
+export const operatorView: UsageView<TotalUsageRow> = { groups: usageGroups, rowOf: (row) => row }
+
+/** Values are numbers, ids and names, which contain neither commas nor quotes. */
+const csvOf = (names: string[], rows: object[]): string =>
+  [names, ...rows.map((row) => names.map((name) => String(Reflect.get(row, name) ?? '')))]
+    .map((values) => `${values.join(',')}\r\n`)
+    .join('')
+
+export const readUsage = async <Row extends object>(
   postgres: Postgres,
   query: Call['query'],
   { currency, ...scope }: UsageScope,
-  allowed: readonly UsageGroup[],
-): Promise<{ object: 'list'; data: UsageRow[]; next: null }> => {
+  { groups: allowed, rowOf }: UsageView<Row>,
+): Promise<Reply<{ object: 'list'; data: Row[]; next: null } | string>> => {
   const groups = groupsOf(query['group_by'] ?? 'day', allowed)
   // Reads one row more than the limit, to detect that there are more.
   const rows = await sumUsage(postgres, { ...spanOf(query), ...scope, groups, rowsMax: rowsMax + 1 })
   if (rows.length > rowsMax) {
     throw invalid('group_by', `The result has more than ${rowsMax} rows. Use a shorter span or fewer groups.`)
   }
-  return { object: 'list', data: rows.map((row) => ({ ...row, currency })), next: null }
+  const data = rows.map((row) => rowOf({ ...row, currency }))
+  if (query['format'] !== 'csv') return { body: { object: 'list', data, next: null } }
+  return {
+    headers: {
+      'content-type': 'text/csv; charset=utf-8; header=present',
+      'content-disposition': 'attachment; filename="usage.csv"',
+    },
+    body: csvOf(Object.keys(rowOf(columnsOfUsage)), data),
+  }
 }

@@ -1,8 +1,8 @@
-import type { UsageRow } from '@kinora/contract/operations/account'
+import type { TotalUsageRow } from '@kinora/contract/operations/admin/requests'
 
 import type { Postgres } from '../platform/postgres.ts'
 
-export const usageGroups = ['hour', 'day', 'model', 'key', 'account'] as const
+export const usageGroups = ['hour', 'day', 'model', 'key', 'account', 'provider'] as const
 export type UsageGroup = (typeof usageGroups)[number]
 
 interface UsageQuery {
@@ -15,6 +15,8 @@ interface UsageQuery {
   rowsMax: number
 }
 
+type Row = Omit<TotalUsageRow, 'currency'>
+
 // Summing up a busy quarter takes a while; a longer query would only block a connection.
 const statementTimeoutMs = 15_000
 
@@ -22,7 +24,7 @@ const statementTimeoutMs = 15_000
 export const sumUsage = async (
   postgres: Postgres,
   { from, to, groups, accountId, keyId, model, rowsMax }: UsageQuery,
-): Promise<Omit<UsageRow, 'currency'>[]> => {
+): Promise<Row[]> => {
   const values: unknown[] = [from, to, rowsMax]
   const conditions = [
     // The day limits the scan to the matching partitions.
@@ -46,17 +48,22 @@ export const sumUsage = async (
     model: groups.has('model') ? 'model' : 'null::text',
     key_id: groups.has('key') ? 'key_id' : 'null::uuid',
     account_id: groups.has('account') ? 'account_id' : 'null::uuid',
+    provider: groups.has('provider') ? 'provider' : 'null::text',
   }
   const named = Object.entries(columns).map(([name, value]) => `${value} as ${name}`)
+  const order = named.map((_, index) => index + 1).join(', ')
   return postgres.transaction(
     async (database) => {
-      const { rows } = await database.query<Omit<UsageRow, 'currency'> & Record<string, unknown>>(
+      const { rows } = await database.query<Row & Record<string, unknown>>(
         `select ${named.join(', ')}, count(*) as requests,
                 count(*) filter (where outcome = 'completed') as completed,
                 count(*) filter (where outcome = 'failed') as failed,
-                coalesce(sum(captured_micros), 0) as captured_micros, coalesce(sum(seconds), 0) as seconds
+                coalesce(sum(captured_micros), 0) as captured_micros, coalesce(sum(seconds), 0) as seconds,
+                coalesce(sum(cost_micros), 0) as cost_micros,
+                coalesce(sum(captured_micros - cost_micros), 0) as margin_micros,
+                count(*) filter (where cost_micros is null and captured_micros > 0) as unknown_costs
            from usage_entries where ${conditions.join(' and ')}
-          group by 1, 2, 3, 4 having count(*) > 0 order by 1, 2, 3, 4 limit $3`,
+          group by ${order} having count(*) > 0 order by ${order} limit $3`,
         values,
       )
       return rows

@@ -5,7 +5,7 @@ import type { Decision } from '../routing/route.ts'
 import type { Ending, VideoTask } from './task.ts'
 
 const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model, t.family, t.created_via as "createdVia", t.state,
-  t.progress, t.video_order as "order", t.enhanced_prompt as "enhancedPrompt", t.provider, t.wallet, t.price,
+  t.progress, t.video_order as "order", t.enhanced_prompt as "enhancedPrompt", t.provider, t.wallet, t.prices,
   t.hold_micros as "holdMicros", t.created_at as "createdAt", t.status_updated_at as "statusUpdatedAt",
   t.media_id as "mediaId", t.error_code as "errorCode", t.error_message as "errorMessage"`
 
@@ -29,13 +29,13 @@ export const insertTasks = async (
     `with given as (
        select * from jsonb_to_recordset($1::jsonb) as t
          (day date, id text, "accountId" uuid, "keyId" uuid, model text, family text, "createdVia" text, state text,
-          "order" jsonb, "enhancedPrompt" text, provider text, wallet text, price jsonb, "holdMicros" bigint,
+          "order" jsonb, "enhancedPrompt" text, provider text, wallet text, prices jsonb, "holdMicros" bigint,
           "createdAt" timestamptz, shard smallint, decision jsonb, "deadlineMs" double precision)
      ), recorded as (
        insert into video_tasks (day, id, account_id, key_id, model, family, created_via, state, video_order, enhanced_prompt,
-                                provider, wallet, price, hold_micros, created_at, status_updated_at, last_event)
+                                provider, wallet, prices, hold_micros, created_at, status_updated_at, last_event)
        select day, id, "accountId", "keyId", model, family, "createdVia", state, "order", "enhancedPrompt",
-              provider, wallet, price, "holdMicros", coalesce($2::timestamptz, "createdAt"),
+              provider, wallet, prices, "holdMicros", coalesce($2::timestamptz, "createdAt"),
               coalesce($2::timestamptz, "createdAt"), 1 from given
      ), event as (
        insert into task_events (day, task_id, id, kind) select day, id, 1, 'accepted' from given
@@ -226,14 +226,15 @@ export const finishTask = async (
        delete from open_tasks
         where task_id = $2 and not ($7 and coalesce(outcome ->> 'kind' = 'done', false))
           and ($4::uuid is null or exists (select from media where id = $4))
-       returning upstream, awakeable
+       returning upstream, awakeable, cost_micros
      ), moved as (
        update video_tasks
           set state = $3, status_updated_at = now(), finished_at = now(),
               progress = case when $3 = 'completed' then 100 else progress end,
               captured_micros = case when $3 = 'completed' then hold_micros else 0 end,
               media_id = $4, error_code = $5, error_message = $6, last_event = last_event + 1,
-              upstream = (select upstream from closed)
+              upstream = (select upstream from closed),
+              cost_micros = case when $3 = 'completed' then (select cost_micros from closed) end
         where day = $1 and id = $2 and state in ('pending', 'processing')
           and (not $7 or exists (select from closed))
           and ($4::uuid is null or exists (select from media where id = $4))

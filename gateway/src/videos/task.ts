@@ -1,5 +1,5 @@
 import type { TaskErrorCode } from '@kinora/contract/errors'
-import type { VideoStatus } from '@kinora/contract/operations/video-fields'
+import type { ImageRole, VideoStatus } from '@kinora/contract/operations/video-fields'
 
 import type { Wallet } from '../billing/money/money.ts'
 import type { Price } from '../billing/prices/price.ts'
@@ -15,8 +15,12 @@ export interface VideoOrder {
   watermark: boolean
   isPrivate: boolean
   style?: string
-  /** How several reference images relate; absent if they only set the look. */
-  referenceMode?: 'frames' | 'components'
+  /** Whether the video has sound. Set at admission. */
+  sound?: boolean
+  /** The model leaves the sound to the request, so the provider is told. */
+  isSoundOptional?: boolean
+  /** The role of each reference image. Set at admission. */
+  imageRoles?: ImageRole[]
   /** Enhance the prompt before the job is submitted. */
   enhance?: boolean
   /** Enhancing was done or has failed; the result is the task's enhanced prompt. */
@@ -47,7 +51,7 @@ export interface VideoTask {
   enhancedPrompt: string
   provider: string
   wallet: Wallet
-  price: Price
+  prices: Price[]
   holdMicros: number
   createdAt: Date
   statusUpdatedAt: Date

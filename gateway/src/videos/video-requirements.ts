@@ -3,10 +3,13 @@ import type { VideoOrder } from './task.ts'
 
 /** What an order requires of a provider. A remix must run at `sourceProvider`, which made its source. */
 export const requirementsOf = (
-  { seconds, width, height, remixOf }: VideoOrder,
+  { seconds, width, height, sound, isSoundOptional, remixOf }: VideoOrder,
   sourceProvider: string | undefined,
 ): Requirements => ({
   capability: 'video',
-  video: { seconds, width, height, isRemix: remixOf !== undefined },
+  video: {
+    ...{ seconds, width, height, isRemix: remixOf !== undefined },
+    isSilent: isSoundOptional === true && sound === false,
+  },
   onlyAt: remixOf === undefined ? undefined : sourceProvider,
 })

@@ -30,6 +30,7 @@ import { listMovements } from '../admin/ledger/list-movements.ts'
 import { runLedgerAudit } from '../admin/ledger/run-ledger-audit.ts'
 import { deleteModelEntry } from '../admin/models/delete-model-entry.ts'
 import { deleteModelRoutes } from '../admin/models/delete-model-routes.ts'
+import { explainModelRoutes } from '../admin/models/explain-model-routes.ts'
 import { getModelEntry } from '../admin/models/get-model-entry.ts'
 import { getModelRoutes } from '../admin/models/get-model-routes.ts'
 import { listModelEntries } from '../admin/models/list-model-entries.ts'
@@ -131,6 +132,7 @@ export const bindAdmin = (
   bind(adminOperations.setModelEntry, setModelEntry(providers))
   bind(adminOperations.deleteModelEntry, deleteModelEntry(providers))
   bind(adminOperations.getModelRoutes, getModelRoutes(providers))
+  bind(adminOperations.explainModelRoutes, explainModelRoutes({ ...providers, prices }))
   bind(adminOperations.setModelRoutes, setModelRoutes(providers))
   bind(adminOperations.deleteModelRoutes, deleteModelRoutes(providers))
   bind(adminOperations.listTasks, listTasks({ postgres }))

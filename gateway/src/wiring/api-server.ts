@@ -56,8 +56,7 @@ const mediaWorkOf = (config: Config) => {
 const mayBeFree = ({ catalog, prices }: ApiContext, caller: Caller, { path }: Operation): boolean => {
   const usable = catalog.available().filter(({ id }) => mayUseModel(caller, id))
   const served = usable.filter(({ endpoints }) => endpoints.includes(path))
-  const free = prices.freeModels()
-  return (served.length > 0 ? served : usable).some(({ id }) => free.has(id))
+  return (served.length > 0 ? served : usable).some(prices.isFree)
 }
 
 export const createApiServer = async (context: ApiContext) => {

@@ -72,7 +72,7 @@ export const acceptedAt = async (
         enhancedPrompt: 'A whale',
         provider: 'vendor',
         wallet: 'payg',
-        price,
+        prices: [price],
         holdMicros: price.totalMicros,
       },
       ...{ createdAt, statusUpdatedAt: createdAt, mediaId: null, mediaExpiresAt: null },
@@ -99,7 +99,7 @@ export const recordingAt = async (
       order: { task: 'transcribe', temperature: 0, hasTimestamps: true },
       ...{
         wallet: 'payg',
-        price: priceOf('minute', 0, 1),
+        prices: [priceOf('minute', 0, 1)],
         holdMicros: 0,
         errorCode: null,
         errorMessage: null,

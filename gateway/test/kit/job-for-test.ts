@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 
-import type { ReferenceImage, VideoJob } from '../../src/providers/port/video.ts'
+import type { VideoJob } from '../../src/providers/port/video.ts'
 
 /** A minimal video job with the given changes. */
 export const jobForTest = (changes: Partial<VideoJob>): VideoJob => ({
@@ -14,14 +14,18 @@ export const jobForTest = (changes: Partial<VideoJob>): VideoJob => ({
   isPrivate: false,
   style: undefined,
   references: [],
-  referenceMode: undefined,
+  sound: undefined,
   source: undefined,
   characters: [],
   webhookUrl: undefined,
   ...changes,
 })
 
-export const imageForTest = (content: string | Buffer, contentType = 'image/png'): ReferenceImage => ({
+export const imageForTest = (
+  content: string | Buffer,
+  contentType = 'image/png',
+): VideoJob['references'][number] => ({
+  role: 'style',
   contentType,
   sizeBytes: Buffer.byteLength(content),
   open: async () => Readable.from([Buffer.from(content)]),

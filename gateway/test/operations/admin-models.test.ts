@@ -24,10 +24,14 @@ afterAll(() => gateway[Symbol.asyncDispose]())
 
 const video = {
   ...{ kind: 'video', family: 'B', seconds: [3, 6], sizes: ['640x360', '360x640'] },
-  ...{ price_per_second_micros: 250_000, routes: [{ provider: 'vendor', model: 'acme-clip' }] },
+  ...{ prices: [{ unit: 'second', micros: 250_000 }], routes: [{ provider: 'vendor', model: 'acme-clip' }] },
 }
-const speech = { kind: 'speech', voices: ['Ann', 'Bob'], price_per_million_characters_micros: 9_000_000 }
-const transcription = { kind: 'transcription', price_per_minute_micros: 12_000 }
+const speech = {
+  kind: 'speech',
+  voices: ['Ann', 'Bob'],
+  prices: [{ unit: 'million_characters', micros: 9_000_000 }],
+}
+const transcription = { kind: 'transcription', prices: [{ unit: 'minute', micros: 12_000 }] }
 
 const set = (id: string, settings: object) => operator.call('setModelEntry', { id, body: { settings } })
 const refusal = (id: string, settings: unknown) => operator.ask('setModelEntry', { id, body: { settings } })
@@ -57,6 +61,63 @@ describe('an added model', () => {
     const answer = await order({ model: 'sora-9', seconds: 3, size: '1280x720' })
     expectProblem(answer, 'invalid_parameter', 'size')
     expect(JSON.stringify(answer.body)).toContain('640x360')
+  })
+
+  test('has prices by resolution, sound and input, and a price of images', async () => {
+    const prices = [
+      { unit: 'second', micros: 10 },
+      { unit: 'second', micros: 8, sound: false },
+      { unit: 'second', micros: 6, resolution: '180p' },
+      { unit: 'call', micros: 5, resolution: '180p', input: 'image' },
+      { unit: 'image', micros: 3 },
+    ]
+    const sizes = { sizes: ['640x360', '320x180'], sound: 'optional' }
+    const routes = [
+      { provider: 'vendor', costs: [{ unit: 'second', micros: 4 }] },
+      { provider: 'vendor', model: 'other', order: 2 },
+    ]
+    await set('clip-8', { ...video, ...sizes, prices, routes })
+    const explain = (body: object) => operator.call('explainModelRoutes', { id: 'clip-8', body })
+    expect(await explain({ seconds: 3, images: 2 })).toMatchObject({
+      ...{
+        request: { seconds: 3, size: '640x360', sound: true, images: 2 },
+        price_micros: 36,
+        currency: 'USD',
+      },
+      routes: [
+        { model: 'clip-8', share: 1, reason: 'order 1', cost_micros: 12, margin_micros: 24 },
+        { model: 'other', share: 0, reason: 'routes of order 1 are used first', cost_micros: null },
+      ],
+    })
+    expect(await explain({ size: '320x180', images: 1 })).toMatchObject({ price_micros: 5 + 3 })
+    expect(await explain({ size: '180x320' })).toMatchObject({ price_micros: 18 })
+    expect(await explain({ sound: false })).toMatchObject({
+      ...{ price_micros: 24, routes: [{ share: 0, reason: 'cannot make video without sound' }, {}] },
+    })
+    // This vendor has no such parameter, so nothing is promised that it does not keep.
+    const silent = { model: 'clip-8', seconds: 3, size: '640x360', sound: false }
+    const refused = await order(silent)
+    expectProblem(refused, 'invalid_parameter', 'size')
+    expect(JSON.stringify(refused.body)).toContain('without sound')
+    const { body } = await order({ ...silent, sound: true, dry_run: true })
+    expect(body).toMatchObject({ total_micros: 30, parameters: { sound: true } })
+    const { body: shown } = await ask(`${gateway.url}/v1/models/clip-8`, key.text)
+    const anything = { resolution: null, sound: null, input: null, currency: 'USD' }
+    expect(shown).toMatchObject({
+      ...{ sound: 'optional', images: { max: 1, roles: ['style'] } },
+      prices: prices.map(({ micros, ...rule }) => ({ ...anything, ...rule, unit_micros: micros })),
+    })
+    await operator.call('setPrice', {
+      body: { model: 'clip-8', unit: 'second', unit_micros: 1, sound: false },
+    })
+    expect(await explain({ sound: false })).toMatchObject({ price_micros: 3 })
+    expectProblem(
+      await operator.ask('setPrice', {
+        body: { model: 'asr-1', unit: 'minute', unit_micros: 1, sound: false },
+      }),
+      'invalid_parameter',
+      'sound',
+    )
   })
 
   test('speaks with its own voices, and with others under an alias', async () => {
@@ -119,17 +180,17 @@ describe('the settings of a model', () => {
       kind: 'video',
     })
     expect(await find('vidB-2')).toMatchObject({ source: 'file', settings: { usual_seconds: 77 } })
-    const changed = await set('vidB-2', { price_per_second_micros: 5 })
+    const changed = await set('vidB-2', { prices: [{ unit: 'second', micros: 5 }] })
     expect(changed).toMatchObject({
-      ...{ id: 'vidB-2', object: 'model.entry', source: 'record', changed: ['price_per_second_micros'] },
-      settings: { usual_seconds: 77, price_per_second_micros: 5, family: 'B' },
+      ...{ id: 'vidB-2', object: 'model.entry', source: 'record', changed: ['prices'] },
+      settings: { usual_seconds: 77, prices: [{ unit: 'second', micros: 5 }], family: 'B' },
     })
     const { data } = await operator.call('listPrices', { query: { limit: 200 } })
     expect(data).toContainEqual(expect.objectContaining({ model: 'vidB-2', source: 'record' }))
     expect(await remove('vidB-2')).toEqual({ id: 'vidB-2', deleted: true, source: 'file' })
     expect(await find('vidB-2')).toMatchObject({
       source: 'file',
-      settings: { price_per_second_micros: 100_000 },
+      settings: { prices: [{ unit: 'second', micros: 100_000 }] },
     })
     expect((await auditOf('vidB-2')).map(({ action }) => action)).toEqual([
       'deleteModelEntry',
@@ -155,12 +216,7 @@ describe('the settings of a model', () => {
 describe('a refusal', () => {
   test.each([
     ['unknown settings', { ...video, colour: 'red' }, 'settings.colour', /is not a setting/],
-    [
-      'a missing price',
-      { ...speech, price_per_million_characters_micros: null },
-      'settings.price_per_million_characters_micros',
-      /is required/,
-    ],
+    ['a missing price', { ...speech, prices: null }, 'settings.prices', /is required/],
     ['another kind', { kind: 'film' }, 'settings.kind', /one of video, speech, transcription, chat/],
     ['no kind', { voices: ['Al'] }, 'id', /set its kind/],
     [

@@ -36,7 +36,7 @@ describe('listPrices', () => {
       object: 'price',
       model: 'asr-1',
       unit: 'minute',
-      resolution: null,
+      ...{ resolution: null, sound: null, input: null },
       unit_micros: 6_000,
       currency: 'USD',
       version: 0,

@@ -72,7 +72,7 @@ test('price, state and route of a model follow the file without a restart', asyn
   expect(await statusOfSpeech()).toBeGreaterThanOrEqual(500)
 
   await write({
-    'vidB-2': { pricePerSecondMicros: 11 },
+    'vidB-2': { prices: [{ unit: 'second', micros: 11 }] },
     vidA2: { state: 'retired', successor: 'vidA3' },
     'chat-4o-mini-tts-2025-12-15': { routes: [{ provider: 'vendor' }] },
   })
@@ -86,17 +86,29 @@ test('models that the file adds are used by the official client library, until t
   const routes = [{ provider: 'vendor' }]
   await write({
     'clip-7': {
-      ...{ kind: 'video', family: 'B', seconds: [3], sizes: ['640x360'], pricePerSecondMicros: 9, routes },
+      ...{
+        kind: 'video',
+        family: 'B',
+        seconds: [3],
+        sizes: ['640x360'],
+        prices: [{ unit: 'second', micros: 9 }],
+        routes,
+      },
       aliases: { 'sora-7': {} },
     },
     'say-7': {
       kind: 'speech',
       voices: ['Ann'],
-      pricePerMillionCharactersMicros: 9,
+      prices: [{ unit: 'million_characters', micros: 9 }],
       aliases: { 'tts-7': {} },
       routes,
     },
-    'hear-7': { kind: 'transcription', pricePerMinuteMicros: 9, aliases: { 'whisper-7': {} }, routes },
+    'hear-7': {
+      kind: 'transcription',
+      prices: [{ unit: 'minute', micros: 9 }],
+      aliases: { 'whisper-7': {} },
+      routes,
+    },
   })
   await expect.poll(idsOffered).toEqual(expect.arrayContaining(['clip-7', 'say-7', 'hear-7']))
   const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/openai/v1`, maxRetries: 0 })

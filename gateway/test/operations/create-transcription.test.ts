@@ -449,7 +449,13 @@ describe('money', () => {
   test('an operator can deprecate a model and set its price and its vendor name', async () => {
     await using other = await startVendorGateway(
       {},
-      { 'asr-1': { upstreamModel: 'ear-9', pricePerMinuteMicros: 60_000, state: 'deprecated' } },
+      {
+        'asr-1': {
+          upstreamModel: 'ear-9',
+          prices: [{ unit: 'minute', micros: 60_000 }],
+          state: 'deprecated',
+        },
+      },
     )
     const { postgres } = other.database
     const account = await createAccount(postgres, { balance: 1 })

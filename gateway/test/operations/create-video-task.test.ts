@@ -171,21 +171,48 @@ describe('200', () => {
   })
 
   test.each([
-    ['vidA2-fast-frames', 2, 'frames'],
-    ['vidA3-pro-frames', 1, 'frames'],
-    ['vidA2-fast-components', 3, 'components'],
-    ['vidA2', 3, undefined],
-    ['vidB-2-pro', 3, undefined],
-  ])('%s accepts up to %i images, as %s', async (model, count, mode) => {
+    ['vidA2-fast-frames', 2, ['first_frame', 'last_frame']],
+    ['vidA3-pro-frames', 1, ['first_frame']],
+    ['vidA2-fast-components', 3, ['reference', 'reference', 'reference']],
+    ['vidA2', 3, ['style', 'style', 'style']],
+    ['vidB-2-pro', 3, ['style', 'style', 'style']],
+  ])('%s accepts up to %i images, as %s', async (model, count, roles) => {
     const answer = await create({ ...familyA, model, images: Array.from({ length: count }, () => pixelUri) })
     expect(await referencesOf(answer)).toHaveLength(count)
-    expect((await taskOf(answer)).order.referenceMode).toBe(mode)
+    expect((await taskOf(answer)).order.imageRoles).toEqual(roles)
   })
 
   test('family A needs no image, and an empty list counts as none', async () => {
     const answer = await create({ ...familyA, model: 'vidA2-fast-frames', images: [] })
     expect(await referencesOf(answer)).toEqual([])
-    expect((await taskOf(answer)).order).not.toHaveProperty('referenceMode')
+    expect((await taskOf(answer)).order).not.toHaveProperty('imageRoles')
+  })
+
+  test('a request may choose among the roles of the model', async () => {
+    const images = [pixelUri, pixelUri]
+    const of = { ...familyA, model: 'vidA2-fast-frames', images }
+    const answer = await create({ ...of, image_roles: ['last_frame', 'first_frame'] })
+    expect((await taskOf(answer)).order.imageRoles).toEqual(['last_frame', 'first_frame'])
+    for (const [roles, message] of [
+      [['last_frame'], 'one role for each of the 2 images'],
+      [['first_frame', 'style'], 'first_frame, last_frame'],
+      [['first_frame', 'first_frame'], 'only once'],
+      ['last_frame', 'one role for each'],
+    ] as const) {
+      const refused = await create({ ...of, image_roles: roles })
+      expect(refused.status).toBe(400)
+      expect(refused.body).toMatchObject({
+        error: {
+          ...{ code: 'invalid_parameter', param: 'image_roles', message: expect.stringContaining(message) },
+        },
+      })
+    }
+    const last = await create({ ...of, images: [pixelUri], image_roles: ['last_frame'] })
+    expect(last.body).toMatchObject({
+      error: { message: expect.stringContaining("must have a 'first_frame'") },
+    })
+    const fixed = await create({ ...familyA, model: 'vidA2', images, image_roles: ['style', 'style'] })
+    expect(fixed.headers.get('x-ignored-params')).toContain('image_roles')
   })
 })
 

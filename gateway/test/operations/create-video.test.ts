@@ -178,6 +178,7 @@ describe('200', () => {
     expect(await orderOf(answer.body['id'])).toEqual({
       prompt: 'A whale at sunset',
       seconds: 8,
+      sound: true,
       size: '1280x720',
       width: 1280,
       height: 720,
@@ -332,7 +333,7 @@ describe('200', () => {
         created_via: 'videos',
         enhanced_prompt: 'A whale at sunset',
         wallet: 'payg',
-        price: { unit: 'second', unitMicros: 200_000, quantity: 5, totalMicros: 1_000_000 },
+        prices: [{ unit: 'second', unitMicros: 200_000, quantity: 5, totalMicros: 1_000_000 }],
         hold_micros: 1_000_000,
         captured_micros: null,
         finished_at: null,
@@ -912,7 +913,7 @@ describe('deprecated and retired models', () => {
 
   test('a changed price applies to new tasks only', async () => {
     const { body: earlier } = await createJson(familyB)
-    await using later = await startWith('models: {vidB-2: {pricePerSecondMicros: 7}}')
+    await using later = await startWith('models: {vidB-2: {prices: [{ unit: second, micros: 7 }]}}')
     const { body: newer } = await askJson(`${later.url}/v1/videos`, key.text, familyB)
     const { postgres } = gateway.database
     await completeTask(gateway, accountId, String(earlier['id']))

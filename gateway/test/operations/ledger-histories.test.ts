@@ -16,7 +16,7 @@ import { adjust, topUp } from '../../src/billing/ledger/movements.ts'
 import { createMeter, type Meter, type Metered } from '../../src/billing/metering/meter.ts'
 import { createPriceList, type PriceList } from '../../src/billing/prices/price-list.ts'
 import { insertPrice } from '../../src/billing/prices/price-store.ts'
-import { priceOf } from '../../src/billing/prices/price.ts'
+import { priceOf, totalOf } from '../../src/billing/prices/price.ts'
 import { settleHolds } from '../../src/billing/spending/spend.ts'
 import { renewCycles } from '../../src/billing/subscriptions/subscriptions.ts'
 import { createLog, type Log } from '../../src/platform/log.ts'
@@ -282,7 +282,7 @@ const createTasks = async ({ admitVideo }: Lane, histories: History[]) => {
       return {
         history,
         seconds,
-        expected: expectedRefusal(history, prices.priceOfVideo(model, size(seconds)).totalMicros),
+        expected: expectedRefusal(history, totalOf(prices.pricesOf(model)(pricedWork(seconds)))),
       }
     })
     const results = await Promise.allSettled(
@@ -314,6 +314,7 @@ const createTasks = async ({ admitVideo }: Lane, histories: History[]) => {
 }
 
 const size = (seconds: number) => ({ seconds, width: 1280, height: 720 })
+const pricedWork = (seconds: number) => ({ ...size(seconds), counted: { second: seconds, call: 1 } })
 const isRefusal = (reason: unknown): reason is ApiError => reason instanceof ApiError
 
 /** Repeats a step until it is confirmed; sometimes delivers it once more anyway. */
@@ -544,7 +545,8 @@ test(
     for (let round = 0; round < rounds; round += 1) {
       // Open tasks keep the price of their order.
       await insertPrice(database.postgres, {
-        ...{ id: uuidV7(), model: modelId, unit: round === 2 ? 'call' : 'second', resolution: null },
+        ...{ id: uuidV7(), model: modelId, unit: round === 2 ? 'call' : 'second' },
+        ...{ resolution: null, sound: null, input: null },
         ...{ unitMicros: between(random, 20, 120), startsAt: new Date(Date.now() - 1), actor: 'a test' },
       })
       await prices.refresh()

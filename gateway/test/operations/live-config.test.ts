@@ -93,9 +93,9 @@ test('a changed file is applied, and listeners are notified once', async () => {
     notifications += 1
   })
   expect(liveConfig.events).toEqual([])
-  await writeFile(file, `${acme(6)}models: {vidB-2: {pricePerSecondMicros: 7}}\n`)
+  await writeFile(file, `${acme(6)}models: {vidB-2: {prices: [{ unit: second, micros: 7 }]}}\n`)
   await expect.poll(() => liveConfig.slotsOf('acme')).toBe(6)
-  expect(liveConfig.current().models['vidB-2']).toMatchObject({ pricePerSecondMicros: 7 })
+  expect(liveConfig.current().models['vidB-2']).toMatchObject({ prices: [{ unitMicros: 7 }] })
   expect(liveConfig.events).toEqual([
     expect.objectContaining({ msg: 'provider-config.changed', providers: ['acme'], models: ['vidB-2'] }),
   ])

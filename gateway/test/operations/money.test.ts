@@ -12,7 +12,7 @@ import {
 import { adjust, expire, topUp, type OperatorOrder } from '../../src/billing/ledger/movements.ts'
 import { readReceipt } from '../../src/billing/ledger/receipt.ts'
 import type { Period } from '../../src/billing/money/period.ts'
-import { createPriceList, rateAt } from '../../src/billing/prices/price-list.ts'
+import { createPriceList, startedPrices } from '../../src/billing/prices/price-list.ts'
 import { insertPrice, type SetPrice } from '../../src/billing/prices/price-store.ts'
 import { placeHolds, settleHolds } from '../../src/billing/spending/spend.ts'
 import { setKeyLimits } from '../../src/billing/spending/spending-store.ts'
@@ -433,7 +433,8 @@ describe('prices', () => {
   const video = { seconds: 10, width: 1280, height: 720 }
   const setPrice = (price: Partial<SetPrice>) =>
     insertPrice(database.postgres, {
-      ...{ id: uuidV7(), model: model.id, unit: 'second', resolution: null, unitMicros: 7, actor: 'a test' },
+      ...{ id: uuidV7(), model: model.id, unit: 'second', unitMicros: 7, actor: 'a test' },
+      ...{ resolution: null, sound: null, input: null },
       ...{ startsAt: new Date(Date.now() - 1_000), ...price },
     })
 
@@ -441,13 +442,19 @@ describe('prices', () => {
     const lists = await withoutIntervals(() =>
       Promise.all([1, 2].map(() => createPriceList({ postgres: database.postgres, catalog, log }))),
     )
-    const unitMicros = model.pricePerSecondMicros
+    const unitMicros = model.prices[0]?.unitMicros ?? 0
+    const priceOfVideo = (list: (typeof lists)[number], { seconds, ...size }: typeof video) => {
+      const [line, ...others] = list.pricesOf(model)({ counted: { second: seconds, call: 1 }, ...size })
+      expect(others).toEqual([])
+      return line
+    }
     for (const list of lists) {
-      expect(list.priceOfVideo(model, video)).toEqual({
+      expect(priceOfVideo(list, video)).toEqual({
         ...{ unit: 'second', unitMicros, quantity: 10, totalMicros: unitMicros * 10 },
       })
     }
-    const totals = () => lists.map((list) => list.priceOfVideo(model, video))
+    const list = lists[0] ?? expect.fail()
+    const totals = () => lists.map((list) => priceOfVideo(list, video))
     await setPrice({ unitMicros: 7 })
     await expect
       .poll(totals)
@@ -457,10 +464,10 @@ describe('prices', () => {
     await expect
       .poll(totals)
       .toEqual([1, 2].map(() => expect.objectContaining({ totalMicros: 50, version: 1 })))
-    expect(lists[0]?.priceOfVideo(model, { ...video, width: 720, height: 1280 }).totalMicros).toBe(70)
+    expect(priceOfVideo(list, { ...video, width: 720, height: 1280 })?.totalMicros).toBe(70)
     await setPrice({ unit: 'call', unitMicros: 1_234, startsAt: new Date() })
     await expect
-      .poll(() => lists[0]?.priceOfVideo(model, { ...video, width: 720, height: 1280 }))
+      .poll(() => priceOfVideo(list, { ...video, width: 720, height: 1280 }))
       .toEqual({ unit: 'call', unitMicros: 1_234, quantity: 1, totalMicros: 1_234, version: 1 })
     const ofModel = lists[0]?.inForce().filter((price) => price.model === model.id)
     expect(ofModel).toMatchObject([
@@ -480,7 +487,7 @@ describe('prices', () => {
               id: uuidV7(),
               model: 'asr-1',
               unit: 'minute',
-              resolution: null,
+              ...{ resolution: null, sound: null, input: null },
               unitMicros,
               actor: 'a test',
             },
@@ -496,11 +503,12 @@ describe('prices', () => {
 
   test('take effect at their start, and the one that started last applies', () => {
     const price = (unitMicros: number, startsAtMs: number, version: number): SetPrice => ({
-      ...{ id: '', model: '', unit: 'minute', resolution: null, unitMicros, version, actor: '' },
+      ...{ id: '', model: '', unit: 'minute', unitMicros, version, actor: '' },
+      ...{ resolution: null, sound: null, input: null },
       startsAt: new Date(startsAtMs),
     })
     const prices = [price(1, 0, 1), price(2, 2_000, 2), price(3, 1_000, 3), price(4, 1_000, 4)]
-    const at = (nowMs: number) => rateAt(prices, ['minute'], null, nowMs)?.unitMicros
+    const at = (nowMs: number) => startedPrices(prices, nowMs)[0]?.unitMicros
     expect([-1, 0, 999, 1_000, 1_999, 2_000, 9_999].map(at)).toEqual([undefined, 1, 1, 4, 4, 2, 2])
   })
 })
@@ -542,7 +550,8 @@ describe('receipts', () => {
     const { keyId } = await callerOf(accountId)
     const { id } = await acceptedAt(database.postgres, { accountId, keyId }, new Date())
     const open = await readReceipt(database.postgres, { id, currency: 'EUR', accountId })
-    expect(open).toEqual({
+    expect(open?.charged).toMatchObject({ provider: 'vendor', costMicros: null })
+    expect(open?.receipt).toEqual({
       ...{ object: 'receipt', id, model: 'vidB-2', status: 'pending', hold_micros: 400_000 },
       lines: [{ unit: 'second', unit_micros: 100_000, quantity: 4, total_micros: 400_000, currency: 'EUR' }],
       ...{ captured_micros: null, released_micros: null, currency: 'EUR' },

@@ -91,7 +91,7 @@ const provider = async () => {
 
 const modelEntry = async () => {
   const id = `say-${randomUUID()}`
-  const settings = { kind: 'speech', voices: ['Al'], price_per_million_characters_micros: 5 }
+  const settings = { kind: 'speech', voices: ['Al'], prices: [{ unit: 'million_characters', micros: 5 }] }
   await operator.call('setModelEntry', { id, body: { settings } })
   return id
 }
@@ -135,6 +135,7 @@ const rows: Record<string, () => Promise<Given>> = {
   deleteModelEntry: async () => ({ id: await modelEntry() }),
   getModelRoutes: async () => ({ id: 'vidB-2' }),
   setModelRoutes: async () => ({ id: 'vidB-2', body: { routes: [{ provider: 'local' }] } }),
+  explainModelRoutes: async () => ({ id: 'vidB-2', body: { seconds: 8 } }),
   deleteModelRoutes: async () => ({ id: 'vidB-2' }),
   listTasks: async () => ({}),
   getTask: async () => ({ id: await task() }),

@@ -187,7 +187,7 @@ test('a routed task counts as load at once, until the counts are read again', as
       log,
     },
   })
-  const video = { seconds: 4, width: 480, height: 480, isRemix: false }
+  const video = { seconds: 4, width: 480, height: 480, isRemix: false, isSilent: false }
   const choose = () => router.choose('video', { capability: 'video', video })?.decision
   expect(choose()).toMatchObject({ provider: 'first', skipped: [] })
   expect(choose()).toMatchObject({

@@ -1,7 +1,9 @@
+import type { TotalUsageRow } from '@kinora/contract/operations/admin/requests'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createMeter, type Meter } from '../../src/billing/metering/meter.ts'
 import { priceOf } from '../../src/billing/prices/price.ts'
+import type { PriceRule } from '../../src/models/price-rule.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { StatementTimeout } from '../../src/platform/postgres-errors.ts'
 import { finishTranscription } from '../../src/transcription-tasks/transcription-task-store.ts'
@@ -13,6 +15,7 @@ import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway
 let meter: Meter
+const costs: PriceRule[] = [{ unit: 'minute', unitMicros: 3_000, resolution: null, sound: null, input: null }]
 let operator: TestKey
 
 interface Customer {
@@ -58,6 +61,7 @@ const speak = async (
   const metered = await meter.open({
     ...{ caller, operation: 'createTranscription', model: 'asr-1', provider: 'local', heldFor: price(90) },
   })
+  metered.servedBy({ provider: { name: 'ear' }, costs })
   await metered.settle(outcome, used === 0 ? [] : price(used))
 }
 
@@ -107,6 +111,16 @@ const captured = async (where = 'true') => {
 }
 
 describe('a key holder', () => {
+  test('gets a table without providers and costs', async () => {
+    const response = await fetch(`${gateway.url}/v1/usage?group_by=model&format=csv`, {
+      headers: { authorization: `Bearer ${busy.key.text}` },
+    })
+    const text = await response.text()
+    expect(text).toMatch(/^period,model,key_id,account_id,requests,/)
+    expect(text).not.toMatch(/provider|cost|margin|ear/)
+    expectProblem(await own('?group_by=provider'), 'invalid_parameter', 'group_by')
+  })
+
   test('sees the usage of its key by day by default', async () => {
     const answer = await own('')
     expect(answer.status).toBe(200)
@@ -214,6 +228,31 @@ describe('an operator', () => {
     expect(sumOf(rowsOf(await all(within)), 'captured_micros')).toBe(hour?.micros)
   })
 
+  test('sees what providers charge, and the margin where that is known', async () => {
+    const rows = rowsOf(await all('?group_by=provider')) as unknown as TotalUsageRow[]
+    const ear = rows.find(({ provider }) => provider === 'ear')
+    expect(ear).toMatchObject({ provider: 'ear', unknown_costs: 0 })
+    // It costs half of the price.
+    expect(2 * (ear?.cost_micros ?? 0)).toBe(ear?.captured_micros)
+    expect(ear?.margin_micros).toBe((ear?.captured_micros ?? 0) - (ear?.cost_micros ?? 0))
+    const local = rows.find(({ provider }) => provider === 'local')
+    expect(local).toMatchObject({ cost_micros: 0, margin_micros: 0 })
+    expect(local?.unknown_costs).toBeGreaterThan(0)
+  })
+
+  test('gets a table of comma-separated values with the same rows', async () => {
+    const search = '?group_by=day,model,provider'
+    const rows = rowsOf(await all(search)) as unknown as Record<string, string | number | null>[]
+    const response = await fetch(`${gateway.url}/admin/v1/usage${search}&format=csv`, {
+      headers: { authorization: `Bearer ${operator.text}` },
+    })
+    expect(response.headers.get('content-type')).toContain('text/csv')
+    const [header = '', ...lines] = (await response.text()).trimEnd().split('\r\n')
+    const names = header.split(',')
+    expect(names.toSorted()).toEqual(Object.keys(rows[0] ?? {}).toSorted())
+    expect(lines).toEqual(rows.map((row) => names.map((name) => String(row[name] ?? '')).join(',')))
+  })
+
   test('filters by account, key or model', async () => {
     const ofAccount = rowsOf(await all(`?account_id=${busy.accountId}&group_by=account`))
     expect(ofAccount.map(({ account_id: id }) => id)).toEqual([busy.accountId])
@@ -224,7 +263,7 @@ describe('an operator', () => {
   })
 
   test.each([
-    ['group_by', '?group_by=provider'],
+    ['group_by', '?group_by=vendor'],
     ['account_id', '?account_id=me'],
     ['key_id', '?key_id=1'],
     ['from', `?from=0&to=${93 * 86_400}`],

@@ -10,7 +10,8 @@ export interface EncodeOptions {
   directory: string
   shape: FilmShape
   graph: FilmGraph
-  soundFileName: string
+  /** Undefined for a film without sound. */
+  soundFileName: string | undefined
   outputFileName: string
   threads: number
   onFrame(frame: number): void
@@ -18,21 +19,27 @@ export interface EncodeOptions {
 
 /** All file names are fixed and relative to the work folder; none contains user input. */
 function ffmpegArgs(options: Omit<EncodeOptions, 'tool' | 'directory' | 'onFrame'>): string[] {
-  const { shape, graph } = options
+  const { shape, graph, soundFileName } = options
   const threads = String(options.threads)
   return [
     ...graph.inputs.flat(),
-    ...['-f', 's16le', '-ar', String(sampleRate), '-ac', '2', '-i', options.soundFileName],
+    ...(soundFileName === undefined
+      ? []
+      : ['-f', 's16le', '-ar', String(sampleRate), '-ac', '2', '-i', soundFileName]),
     ...['-filter_complex_threads', threads, '-filter_complex', graph.filters.join(';')],
-    ...['-map', `[${graph.image}]`, '-map', `${graph.inputs.length}:a`],
+    ...['-map', `[${graph.image}]`],
+    ...(soundFileName === undefined
+      ? []
+      : ['-map', `${graph.inputs.length}:a`, '-c:a', 'aac', '-b:a', '128k']),
     ...['-t', String(shape.seconds), '-r', String(framesPerSecond)],
     ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '22', '-profile:v', 'high', '-pix_fmt', 'yuv420p'],
     // This mode spends more bits on dark areas, where banding would be visible.
     ...['-aq-mode', '3', '-g', String(framesPerSecond * 2), '-threads', threads],
     ...['-colorspace', 'bt709', '-color_primaries', 'bt709', '-color_trc', 'bt709', '-color_range', 'tv'],
-    ...['-c:a', 'aac', '-b:a', '128k', '-map_metadata', '-1', '-map_chapters', '-1'],
+    ...['-map_metadata', '-1', '-map_chapters', '-1'],
     ...['-metadata', `comment=${textNote(shape, graph.texts)}`],
-    ...['-fflags', '+bitexact', '-flags:v', '+bitexact', '-flags:a', '+bitexact', '-movflags', '+faststart'],
+    ...['-fflags', '+bitexact', '-flags:v', '+bitexact', '-movflags', '+faststart'],
+    ...(soundFileName === undefined ? [] : ['-flags:a', '+bitexact']),
     ...['-f', 'mp4', options.outputFileName],
   ]
 }

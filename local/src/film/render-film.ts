@@ -62,8 +62,11 @@ export async function renderFilm(task: RenderTask, onProgress: (percent: number)
     band: characterBand(shape, { caption, watermark: request.watermark, hasElements }),
   })
   const inFrames = !hasElements && files.references.length > 0 && request.referenceMode === 'frames'
-  const music = composeMusic(plan, shape.seconds)
-  const sound = clip === undefined ? music : mixSound(music, clip.sound, clip.frameCount / framesPerSecond)
+  const hasSound = request.sound !== false
+  const makeSound = () => {
+    const music = composeMusic(plan, shape.seconds)
+    return clip === undefined ? music : mixSound(music, clip.sound, clip.frameCount / framesPerSecond)
+  }
   await Promise.all([
     finishFilm(graph, {
       shape,
@@ -73,14 +76,14 @@ export async function renderFilm(task: RenderTask, onProgress: (percent: number)
       exactStart: inFrames,
       exactEnd: inFrames && files.references.length > 1,
     }),
-    writeFile(path.join(directory, soundFileName), sound),
+    hasSound ? writeFile(path.join(directory, soundFileName), makeSound()) : undefined,
   ])
   await encodeFilm({
     tool,
     directory,
     shape,
     graph,
-    soundFileName,
+    soundFileName: hasSound ? soundFileName : undefined,
     outputFileName: filmFileName,
     threads,
     onFrame: (frame) => onProgress(Math.min(99, Math.floor((100 * frame) / shape.frameCount))),

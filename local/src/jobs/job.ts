@@ -11,6 +11,8 @@ export interface JobRequest {
   style?: string
   seed?: number
   referenceMode?: ReferenceMode
+  /** False for a video without a sound track. */
+  sound?: boolean
   /** User names, in the order of the images. */
   characters?: string[]
 }
@@ -67,6 +69,7 @@ export function parseJobRequest(text: string): JobRequest {
   const style = optional(fields, 'style', (name) => textField(fields, name, nameLengthMax))
   const seed = optional(fields, 'seed', (name) => wholeNumber(fields, name, 0, Number.MAX_SAFE_INTEGER))
   const referenceMode = optional(fields, 'referenceMode', () => referenceModeField(fields))
+  const sound = optional(fields, 'sound', (name) => booleanField(fields, name))
   const characters = optional(fields, 'characters', () => charactersField(fields))
   return {
     model: textField(fields, 'model', nameLengthMax),
@@ -78,6 +81,7 @@ export function parseJobRequest(text: string): JobRequest {
     ...(style === undefined ? {} : { style }),
     ...(seed === undefined ? {} : { seed }),
     ...(referenceMode === undefined ? {} : { referenceMode }),
+    ...(sound === undefined ? {} : { sound }),
     ...(characters === undefined ? {} : { characters }),
   }
 }

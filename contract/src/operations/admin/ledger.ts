@@ -9,6 +9,17 @@ import { Receipt } from '../account.ts'
 import { Balance } from './accounts.ts'
 import { pageQuery, ResourceId, Wallet } from './admin-fields.ts'
 
+const AnyReceipt = Type.Object({
+  ...Receipt.properties,
+  provider: Nullable(Type.String({ description: 'The provider that did the work; null if none has yet.' })),
+  cost_micros: Nullable(
+    Micros(
+      'What the provider charges; null until it is known, or if the costs of the route are not configured.',
+    ),
+  ),
+  margin_micros: Nullable(Micros('Amount charged minus cost; null until both are known.')),
+})
+
 const movementRequest = {
   currency: Type.Optional(RequestCurrency),
   wallet: Type.Optional(
@@ -190,7 +201,7 @@ export const ledgerOperations = {
     access: 'operator',
     roles: ['read', 'support', 'finance', 'admin'],
     parameters: { path: ResourceId('task or request') },
-    answer: { description: 'The receipt.', schema: Receipt },
+    answer: { description: 'The receipt.', schema: AnyReceipt },
     errors: ['task_not_found'],
   },
 } as const satisfies Record<string, Operation>

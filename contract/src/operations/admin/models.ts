@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox'
 
 import { Deleted, Nullable, ObjectType, Page } from '../../fields.ts'
 import { mebibyte } from '../../limits.ts'
+import { Currency, Micros, priceConditions } from '../../money.ts'
 import { errorsOfBodies, type Operation } from '../../operation.ts'
 import { pageQuery, ResourceId } from './admin-fields.ts'
 import { Health } from './providers.ts'
@@ -26,11 +27,37 @@ const route = {
   slots: Type.Integer({ minimum: 1, description: 'Tasks of this model that the provider may run at once.' }),
 }
 
+const costDescription = 'What the provider charges, in the form of the prices of the providers file.'
+
+const CostRule = Type.Object({
+  unit: Type.String({ description: 'The unit of the cost, such as `second`.' }),
+  micros: Micros('Cost of one unit.'),
+  currency: Currency,
+  ...priceConditions,
+})
+
 export const RoutesBody = Type.Object({
   routes: Type.Array(
     Type.Object({
       provider: route.provider,
       ...Type.Partial(Type.Omit(Type.Object(route), ['provider'])).properties,
+      costs: Type.Optional(
+        Type.Array(
+          Type.Object({
+            unit: Type.String({ maxLength: 40, description: 'The unit of the cost, such as `second`.' }),
+            micros: Type.Integer({
+              minimum: 0,
+              description: "Cost of one unit in millionths of the instance's currency.",
+            }),
+            resolution: Type.Optional(
+              Type.String({ maxLength: 20, description: 'Only for this resolution.' }),
+            ),
+            sound: Type.Optional(Type.Boolean({ description: 'Only for videos with or without sound.' })),
+            input: Type.Optional(Type.String({ maxLength: 20, description: 'Only for this kind of input.' })),
+          }),
+          { maxItems: 100, description: costDescription },
+        ),
+      ),
     }),
     { maxItems: 50, description: 'The routes of the model.' },
   ),
@@ -64,12 +91,74 @@ export const ModelRoutes = Type.Object({
           description: 'Sizes of video that the route supports; null for all.',
         }),
       ),
+      costs: Nullable(Type.Array(CostRule, { description: `${costDescription} Null if unknown.` })),
       health: Health,
     }),
     { description: 'The routes in order of priority.' },
   ),
 })
 export type ModelRoutes = Static<typeof ModelRoutes>
+
+const count = (description: string, maximum = 1_000_000_000) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum, description }))
+
+export const ExplainBody = Type.Object({
+  seconds: Type.Optional(
+    Type.Number({
+      minimum: 0.001,
+      maximum: 86_400,
+      description:
+        'Duration of the video, or of the audio to transcribe. Default: the default of the model, or a minute.',
+    }),
+  ),
+  size: Type.Optional(
+    Type.String({
+      maxLength: 40,
+      description: 'A size of the model, or a width and height such as `1280x720`. Default: the first size.',
+    }),
+  ),
+  sound: Type.Optional(
+    Type.Boolean({ description: 'Whether the video has sound. Default: yes if it can have any.' }),
+  ),
+  images: count('Number of reference images.', 100),
+  is_remix: Type.Optional(Type.Boolean({ description: 'Whether the video is a remix.' })),
+  characters: count('Characters to speak. Default: 1,000.'),
+  text_input_tokens: count('Text tokens of a chat request. Default: 1,000.'),
+  audio_input_tokens: count('Audio tokens of a chat request.'),
+  text_output_tokens: count('Text tokens of a chat response. Default: 1,000.'),
+  audio_output_tokens: count('Audio tokens of a chat response.'),
+})
+
+export const RouteExplanation = Type.Object({
+  object: ObjectType('route.explanation'),
+  model: Type.String({ description: 'Id of the model.' }),
+  request: Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: true,
+    description: 'The request with its defaults.',
+  }),
+  price_micros: Micros('What the customer would pay.'),
+  currency: Currency,
+  routes: Type.Array(
+    Type.Object({
+      provider: route.provider,
+      model: route.model,
+      order: route.order,
+      weight: route.weight,
+      share: Type.Number({
+        description: 'How likely the request takes this route now: 1 for certain, 0 for never.',
+      }),
+      reason: Type.String({ description: 'Why the request would or would not take this route.' }),
+      cost_micros: Nullable(
+        Micros('What the provider would charge; null if the costs of the route are not configured.'),
+      ),
+      margin_micros: Nullable(Micros('Price minus cost; null if the cost is unknown.')),
+      currency: Currency,
+    }),
+    { description: 'All routes of the model, in order of priority.' },
+  ),
+})
+export type RouteExplanation = Static<typeof RouteExplanation>
 
 const settings = {
   type: 'object',
@@ -201,6 +290,20 @@ export const modelOperations = {
     parameters: { path: modelId },
     body: { form: null, json: [RoutesBody], sizeBytesMax: mebibyte },
     answer: { description: 'The routes.', schema: ModelRoutes },
+    errors: [...errorsOfBodies, 'model_not_found'],
+  },
+  explainModelRoutes: {
+    id: 'explainModelRoutes',
+    method: 'POST',
+    path: '/admin/v1/models/{id}/routes/explain',
+    summary: 'Explain the choice of a route',
+    description:
+      'Returns which route a request would take now, why, and what it would cost at each route. Nothing is created or sent.',
+    access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
+    parameters: { path: modelId },
+    body: { form: null, json: [ExplainBody], sizeBytesMax: mebibyte },
+    answer: { description: 'The routes.', schema: RouteExplanation },
     errors: [...errorsOfBodies, 'model_not_found'],
   },
   deleteModelRoutes: {

@@ -3,18 +3,20 @@ import { Type, type Static } from 'typebox'
 
 import { Nullable, ObjectType, Page, Time } from '../../fields.ts'
 import { mebibyte } from '../../limits.ts'
-import { Currency, Micros, RequestCurrency, RequestMicros } from '../../money.ts'
+import { Currency, Micros, RequestCurrency, RequestMicros, priceConditions } from '../../money.ts'
 import { errorsOfBodies, type Operation } from '../../operation.ts'
 import { pageQuery } from './admin-fields.ts'
 
 export const PriceBody = Type.Object({
   model: Type.String({ description: 'Id of the model.' }),
   unit: Type.String({
-    description: 'The unit of the price. Videos are sold by the second or by the call.',
+    description:
+      'The unit of the price. Videos are sold by the second or by the call; a price per reference image is added.',
     enum: [
       'second',
       'minute',
       'call',
+      'image',
       'million_characters',
       'million_text_input_tokens',
       'million_audio_input_tokens',
@@ -25,9 +27,23 @@ export const PriceBody = Type.Object({
   resolution: Type.Optional(
     Nullable(
       Type.String({
-        pattern: '^\\d{2,5}x\\d{2,5}$',
-        'x-demand': 'a width and a height in pixels such as 1280x720',
-        description: 'Width and height that the price is for; null for all resolutions.',
+        pattern: '^\\d{2,5}(x\\d{2,5}|p)$',
+        'x-demand': 'a width and a height in pixels such as 1280x720, or a number of lines such as 720p',
+        description: 'Width and height, or number of lines, that the price is for; null for all resolutions.',
+      }),
+    ),
+  ),
+  sound: Type.Optional(
+    Nullable(
+      Type.Boolean({ description: 'Whether the price is for videos with or without sound; null for both.' }),
+    ),
+  ),
+  input: Type.Optional(
+    Nullable(
+      Type.String({
+        enum: ['text', 'image', 'video'],
+        description:
+          'The price is for videos made from text alone, with an image, or from a video; null for all.',
       }),
     ),
   ),
@@ -41,14 +57,12 @@ export const PriceVersion = Type.Object({
   object: ObjectType('price'),
   model: Type.String({ description: 'Id of the model.' }),
   unit: Type.String({ description: 'The unit of the price.' }),
-  resolution: Nullable(
-    Type.String({ description: 'Width and height that the price is for; null for all resolutions.' }),
-  ),
+  ...priceConditions,
   unit_micros: Micros('Price of one unit.'),
   currency: Currency,
   version: Type.Integer({
     description:
-      'Version of the price, counted per model, unit and resolution; 0 if no operator set the price.',
+      'Version of the price, counted per model, unit and conditions; 0 if no operator set the price.',
   }),
   starts_at: Nullable(Time('When the price takes effect; null if no operator set it.')),
   actor: Nullable(Type.String({ description: 'Name and hint of the operator key that set the price.' })),

@@ -2,8 +2,9 @@
 import { Type, type Static } from 'typebox'
 
 import { Nullable, ObjectType, Page, periodQuery, Time } from '../../fields.ts'
+import { Micros } from '../../money.ts'
 import type { Operation } from '../../operation.ts'
-import { UsageRow } from '../account.ts'
+import { UsageFormat, UsageRow } from '../account.ts'
 import { ownerQuery, pageQuery } from './admin-fields.ts'
 
 export const LoggedRequest = Type.Object({
@@ -32,6 +33,16 @@ export type LoggedRequest = Static<typeof LoggedRequest>
 
 const model = Type.String({ description: 'Only this model.' })
 
+/** Usage with what it cost at the providers, which customers do not see. */
+export const TotalUsageRow = Type.Object({
+  ...UsageRow.properties,
+  provider: Nullable(Type.String({ description: 'Name of the provider; null if not grouped by provider.' })),
+  cost_micros: Micros('What the providers charge, as far as the costs of their routes are configured.'),
+  margin_micros: Micros('Amount charged minus cost, of the tasks and requests whose cost is known.'),
+  unknown_costs: Type.Integer({ description: 'Charged tasks and requests whose cost is not known.' }),
+})
+export type TotalUsageRow = Static<typeof TotalUsageRow>
+
 export const requestOperations = {
   getTotalUsage: {
     id: 'getTotalUsage',
@@ -45,14 +56,15 @@ export const requestOperations = {
       optionalQuery: {
         group_by: Type.String({
           default: 'day',
-          description: 'Comma-separated list of `hour`, `day`, `model`, `key` and `account`.',
+          description: 'Comma-separated list of `hour`, `day`, `model`, `key`, `account` and `provider`.',
         }),
         ...ownerQuery,
         model,
         ...periodQuery,
+        format: UsageFormat,
       },
     },
-    answer: { description: 'The rows of usage.', schema: Page(UsageRow) },
+    answer: { description: 'The rows of usage.', schema: Page(TotalUsageRow), texts: true },
     errors: ['invalid_parameter'],
   },
   listRequests: {

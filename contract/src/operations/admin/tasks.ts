@@ -100,7 +100,10 @@ const Attempts = Type.Object(
 
 const AdminTaskDetail = Type.Object({
   ...AdminTask.properties,
-  price: { ...PriceLine, description: 'How the price was calculated.' },
+  prices: Type.Array(PriceLine, { description: 'How the price was calculated.' }),
+  cost_micros: Nullable(
+    Micros('What the provider charges; null if no provider has accepted the task or its costs are unknown.'),
+  ),
   retried_from: Nullable(
     Type.String({ description: 'Id of the failed task that this task retries; null if it is not a retry.' }),
   ),

@@ -2,7 +2,7 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 
 import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { instanceGroups, readUsage } from '../../usage/read-usage.ts'
+import { operatorView, readUsage } from '../../usage/read-usage.ts'
 import { givenOwner } from './given-owner.ts'
 
 export const getTotalUsage =
@@ -13,5 +13,5 @@ export const getTotalUsage =
       model: call.query.model,
       currency: call.operator.currency,
     }
-    return { body: await readUsage(postgres, call.query, scope, instanceGroups) }
+    return readUsage(postgres, call.query, scope, operatorView)
   }

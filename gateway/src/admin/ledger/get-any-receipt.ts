@@ -8,7 +8,9 @@ import type { Database } from '../../platform/postgres.ts'
 export const getAnyReceipt =
   ({ database }: { database: Database }): Handler<typeof adminOperations.getAnyReceipt> =>
   async ({ path: { id }, operator: { currency } }) => {
-    const body = await readReceipt(database, { id, currency })
-    if (body === undefined) throw new ApiError('task_not_found')
-    return { body }
+    const found = await readReceipt(database, { id, currency })
+    if (found === undefined) throw new ApiError('task_not_found')
+    const { provider, costMicros, capturedMicros } = found.charged
+    const margin = capturedMicros === null || costMicros === null ? null : capturedMicros - costMicros
+    return { body: { ...found.receipt, provider, cost_micros: costMicros, margin_micros: margin } }
   }

@@ -25,5 +25,5 @@ export const deleteModelRoutes =
       else await writeModelRecord(database, model.id, rest)
       await call.audit(database, { action: 'deleteModelRoutes', target: model.id, before: routes })
     })
-    return { body: await viewRoutes(postgres, model, dependencies) }
+    return { body: await viewRoutes(postgres, model, dependencies, call.operator.currency) }
   }

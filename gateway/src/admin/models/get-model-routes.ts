@@ -8,7 +8,7 @@ export const getModelRoutes =
   (
     dependencies: RouteDependencies & { database: Database },
   ): Handler<typeof adminOperations.getModelRoutes> =>
-  async ({ path }) => {
+  async ({ path, operator: { currency } }) => {
     const entry = dependencies.catalog.find(path.id)
-    return { body: await viewRoutes(dependencies.database, entry, dependencies) }
+    return { body: await viewRoutes(dependencies.database, entry, dependencies, currency) }
   }

@@ -41,7 +41,7 @@ export const setModelRoutes =
     await postgres.transaction(async (database) => {
       await lockProviderConfig(database)
       const providers = await currentProviders(database, dependencies)
-      const problems = problemsOfRoutes(model.id, { routes }, providers)
+      const problems = problemsOfRoutes(model, { routes }, providers)
       const [first] = problems
       if (first !== undefined) {
         const texts = problems.map(({ path, message }) => `'${formatPath(path)}' ${message}`)
@@ -56,5 +56,5 @@ export const setModelRoutes =
         after: routes,
       })
     })
-    return { body: await viewRoutes(postgres, model, dependencies) }
+    return { body: await viewRoutes(postgres, model, dependencies, call.operator.currency) }
   }

@@ -16,12 +16,13 @@ export const viewRoutes = async (
   database: Database,
   { id, kind }: Pick<ModelConfig, 'id' | 'kind'>,
   { liveConfig, router }: RouteDependencies,
+  currency: string,
 ): Promise<ModelRoutes> => {
   await liveConfig.refresh()
   const entry = (await listModelRecords(database))[id]
   const providers = liveConfig.current().providers.map(({ name }) => name)
   const named = routedProviders(entry).filter((name) => name !== undefined)
-  const problems = problemsOfRoutes(id, entry, [...providers, ...named])
+  const problems = problemsOfRoutes({ id, kind }, entry, [...providers, ...named])
   const problem = [
     ...problems.map(({ path, message }) => `'${formatPath(path)}' ${message}`),
     ...named.flatMap((name) => (providers.includes(name) ? [] : `There is no provider named ${name}`)),
@@ -35,7 +36,7 @@ export const viewRoutes = async (
     problem: problem === '' ? null : `${problem}. Set the routes again, or delete them.`,
     routes: router
       .routesOf(id, capabilityFor[kind])
-      .map(({ provider, upstreamModel, order, weight, seconds, sizes, slots }) => ({
+      .map(({ provider, upstreamModel, order, weight, seconds, sizes, slots, costs }) => ({
         provider: provider.name,
         model: upstreamModel,
         order,
@@ -43,6 +44,10 @@ export const viewRoutes = async (
         seconds: seconds ?? null,
         sizes: sizes ?? null,
         slots,
+        costs:
+          costs?.map(({ unit, unitMicros, resolution, sound, input }) => ({
+            ...{ unit, micros: unitMicros, currency, resolution, sound, input },
+          })) ?? null,
         health: presentHealth(router.healthOf(provider.name, id)),
       })),
   }

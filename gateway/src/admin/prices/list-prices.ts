@@ -6,10 +6,10 @@ import { pageOf, readCursor, rowsFor } from '../page.ts'
 import { presentPrice } from './present-price.ts'
 
 /** The sort key of a price, in an order that new prices do not change. */
-const placeOf = ({ model, unit, resolution, version }: PriceInForce): string[] => [
+const placeOf = ({ model, unit, resolution, sound, input, version }: PriceInForce): string[] => [
   model,
   unit,
-  resolution ?? '',
+  [resolution ?? '', sound ?? '', input ?? ''].join('/'),
   String(version).padStart(9, '0'),
 ]
 

@@ -9,6 +9,8 @@ export const presentPrice = (price: PriceInForce, currency: string): PriceVersio
   model: price.model,
   unit: price.unit,
   resolution: price.resolution,
+  sound: price.sound,
+  input: price.input,
   unit_micros: price.unitMicros,
   currency,
   version: price.version,

@@ -2,11 +2,12 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 import { PriceBody } from '@kinora/contract/operations/admin/prices'
 
-import { unitsOf, type PriceList } from '../../billing/prices/price-list.ts'
+import type { PriceList } from '../../billing/prices/price-list.ts'
 import { insertPrice } from '../../billing/prices/price-store.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { resolutionsOf } from '../../models/frame.ts'
 import type { ModelConfig } from '../../models/model.ts'
+import { unitsOfKinds, videoInputs, type PriceUnit } from '../../models/price-rule.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import type { AdminHandler } from '../admin-call.ts'
@@ -21,7 +22,7 @@ const clockSkewMs = 60_000
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
 
 const unitOf = (entry: ModelConfig, given: string) => {
-  const units = unitsOf(entry)
+  const units: readonly PriceUnit[] = unitsOfKinds[entry.kind]
   const unit = units.find((each) => each === given)
   if (unit === undefined)
     throw refuse('unit', `'${entry.id}' is priced by ${units.join(' or ')}, not by ${given}.`)
@@ -30,7 +31,9 @@ const unitOf = (entry: ModelConfig, given: string) => {
 
 const resolutionOf = (entry: ModelConfig, given: string | null | undefined): string | null => {
   if (given === undefined || given === null) return null
-  const names = entry.kind === 'video' ? resolutionsOf(entry) : []
+  const sizes = entry.kind === 'video' ? resolutionsOf(entry) : []
+  const lines = sizes.map((size) => `${Math.min(...size.split('x').map(Number))}p`)
+  const names = [...sizes, ...new Set(lines)]
   if (names.includes(given)) return given
   throw refuse(
     'resolution',
@@ -38,6 +41,13 @@ const resolutionOf = (entry: ModelConfig, given: string | null | undefined): str
       ? `'${entry.id}' has no resolutions; leave 'resolution' out.`
       : `'${entry.id}' supports ${names.join(', ')}, not ${given}.`,
   )
+}
+
+/** Only videos have sound and inputs. */
+const assertVideo = (entry: ModelConfig, given: Record<string, unknown>) => {
+  const [param] = Object.keys(given).filter((name) => given[name] !== null && given[name] !== undefined)
+  if (param === undefined || entry.kind === 'video') return
+  throw refuse(param, `The prices of '${entry.id}' cannot depend on '${param}'; leave it out.`)
 }
 
 /** Prices apply to future orders only, so they cannot start in the past. */
@@ -63,11 +73,14 @@ export const setPrice =
   async (call) => {
     const given = readAmounts(call, PriceBody)
     const entry = catalog.find(given.model)
+    assertVideo(entry, { sound: given.sound, input: given.input })
     const price = {
       id: uuidV7(),
       model: entry.id,
       unit: unitOf(entry, given.unit),
       resolution: resolutionOf(entry, given.resolution),
+      sound: given.sound ?? null,
+      input: videoInputs.find((each) => each === given.input) ?? null,
       unitMicros: given.unit_micros,
       startsAt: startOf(given.starts_at),
       actor: actorOf(call.operator),

@@ -50,12 +50,13 @@ export const getTask =
   ({ database }: { database: Database }): Handler<typeof adminOperations.getTask> =>
   async ({ path, operator: { currency } }) => {
     const task = await readAnyTask(database, path.id)
-    const { order, price, upstream } = task
+    const { order, prices, costMicros, upstream } = task
     const { retriedFrom } = order
     return {
       body: {
         ...presentTask(task, currency),
-        price: priceLine(price, currency),
+        prices: prices.map((price) => priceLine(price, currency)),
+        cost_micros: costMicros,
         retried_from: typeof retriedFrom === 'string' ? retriedFrom : null,
         upstream,
         attempts: attemptsOf(task),

@@ -49,7 +49,7 @@ const kinds = {
     tasks: 'video_tasks',
     open: 'open_tasks',
     columns: `${common}, 'video' as kind, t.provider, t.progress`,
-    more: `t.video_order ->> 'prompt' as prompt, t.video_order as "order", t.price, t.upstream`,
+    more: `t.video_order ->> 'prompt' as prompt, t.video_order as "order", t.prices, t.cost_micros as "costMicros", t.upstream`,
     attempts: 'o.submits, o.refusals, o.submitted_at as "submittedAt", o.decision',
   },
   transcription: {
@@ -57,7 +57,7 @@ const kinds = {
     open: 'open_transcriptions',
     columns: `${common}, 'transcription' as kind, null as provider,
       least(100, t.done_ms * 100 / t.duration_ms)::smallint as progress`,
-    more: `t.transcription_order ->> 'prompt' as prompt, t.transcription_order as "order", t.price, null::jsonb as upstream`,
+    more: `t.transcription_order ->> 'prompt' as prompt, t.transcription_order as "order", t.prices, t.cost_micros as "costMicros", null::jsonb as upstream`,
     attempts: '0 as submits, 0 as refusals, null::timestamptz as "submittedAt", null::jsonb as decision',
   },
 }
@@ -121,7 +121,9 @@ export const searchTasks = async (database: Database, filter: TaskFilter): Promi
 export interface TaskDetail extends TaskRecord {
   prompt: string | null
   order: Record<string, unknown>
-  price: Price
+  prices: Price[]
+  /** Null while it is unknown. */
+  costMicros: number | null
   upstream: unknown
   /** Null for a finished task. */
   runs: number | null

@@ -49,6 +49,8 @@ export interface MeteredEnding {
   outcome: MeteredOutcome
   chargedFor: Price[]
   capturedMicros: number
+  /** What the request cost at the provider; undefined if its costs are not configured. */
+  costMicros?: number | undefined
 }
 
 /**
@@ -69,9 +71,9 @@ export const finishMeteredRequests = async (
      )
      update metered_requests r
         set outcome = e.outcome, charged_for = e."chargedFor", captured_micros = e."capturedMicros",
-            finished_at = now(), provider = coalesce(e.provider, r.provider)
+            finished_at = now(), provider = coalesce(e.provider, r.provider), cost_micros = e."costMicros"
        from jsonb_to_recordset($3::jsonb) as e
-         (id text, provider text, outcome text, "chargedFor" jsonb, "capturedMicros" bigint)
+         (id text, provider text, outcome text, "chargedFor" jsonb, "capturedMicros" bigint, "costMicros" bigint)
        join locked on locked.id = e.id
       where r.day = any($1::date[]) and r.id = any($2::text[]) and r.id = e.id
         and r.outcome = 'open' and (e.outcome <> 'abandoned' or r.lease_expires_at < now())
@@ -79,11 +81,7 @@ export const finishMeteredRequests = async (
     [
       [...new Set(endings.map(({ request }) => request.day))],
       endings.map(({ request }) => request.id),
-      JSON.stringify(
-        endings.map(({ request: { id }, provider, outcome, chargedFor, capturedMicros }) => {
-          return { id, provider, outcome, chargedFor, capturedMicros }
-        }),
-      ),
+      JSON.stringify(endings.map(({ request: { id }, ...ending }) => ({ ...ending, id }))),
     ],
   )
   return new Set(rows.map(({ id }) => id))

@@ -12,6 +12,10 @@ export interface Charged {
   holdMicros: number
   /** Null while it is open. */
   capturedMicros: number | null
+  /** Null while no provider has done the work. */
+  provider: string | null
+  /** What the provider charges; null if unknown. */
+  costMicros: number | null
 }
 
 /**
@@ -24,22 +28,23 @@ export const findCharged = async (
 ): Promise<Charged | undefined> => {
   const { rows } = await database.query<Charged & Record<string, unknown>>(
     `select * from (
-       select account_id as "accountId", model, state as status, jsonb_build_array(price) as prices,
-              hold_micros as "holdMicros", captured_micros as "capturedMicros", 1 as preference
+       select account_id as "accountId", model, state as status, prices,
+              hold_micros as "holdMicros", captured_micros as "capturedMicros", provider,
+              cost_micros as "costMicros", 1 as preference
          from video_tasks where day = $1 and id = $2
        union all
-       select account_id, model, state, jsonb_build_array(price), hold_micros, captured_micros, 1
+       select account_id, model, state, prices, hold_micros, captured_micros, provider, cost_micros, 1
          from transcription_tasks where day = $1 and id = $2
        union all
        select account_id, model, case outcome when 'open' then 'processing' else outcome end,
-              coalesce(charged_for, held_for), hold_micros, captured_micros, 1
+              coalesce(charged_for, held_for), hold_micros, captured_micros, provider, cost_micros, 1
          from metered_requests where day = $1 and id = $2
        union all
        select account_id, model, outcome, prices,
               (select coalesce(sum(amount_micros), 0) from ledger_entries l
                 where l.day = $1 and l.task_id = $2 and l.account_id = u.account_id
                   and l.movement = 'hold' and l.book = 'held'),
-              captured_micros, 2
+              captured_micros, provider, cost_micros, 2
          from usage_entries u where id = $2) charged
       where $3::uuid is null or "accountId" = $3
       order by preference limit 1`,

@@ -4,7 +4,7 @@ import type { PriceLine, Receipt } from '@kinora/contract/operations/account'
 import type { Database } from '../../platform/postgres.ts'
 import { timeOfUuidV7 } from '../../platform/uuid.ts'
 import type { Price } from '../prices/price.ts'
-import { findCharged, receiptEntries } from './receipt-store.ts'
+import { findCharged, receiptEntries, type Charged } from './receipt-store.ts'
 
 // Every id either ends in a UUID v7, which contains its time, or has the Unix time after the model.
 const uuidAtEnd = /_([0-9a-f-]{36})$/
@@ -22,7 +22,7 @@ const dayOf = (id: string): string | undefined => {
 }
 
 export const priceLine = (
-  { unit, unitMicros, quantity, totalMicros, version }: Price,
+  { unit, unitMicros, quantity, totalMicros, version, resolution, sound, input }: Price,
   currency: string,
 ): PriceLine => ({
   unit,
@@ -31,20 +31,23 @@ export const priceLine = (
   total_micros: totalMicros,
   currency,
   ...(version !== undefined && { version }),
+  ...(resolution !== undefined && { resolution }),
+  ...(sound !== undefined && { sound }),
+  ...(input !== undefined && { input }),
 })
 
 /** Undefined if the task or request does not exist or, with `accountId`, belongs to another account. */
 export const readReceipt = async (
   database: Database,
   { id, currency, accountId }: { id: string; currency: string; accountId?: string | undefined },
-): Promise<Receipt | undefined> => {
+): Promise<{ receipt: Receipt; charged: Charged } | undefined> => {
   const day = dayOf(id)
   if (day === undefined) return undefined
   const charged = await findCharged(database, { id, day, accountId })
   if (charged === undefined) return undefined
   const { holdMicros, capturedMicros } = charged
   const entries = await receiptEntries(database, { id, day, accountId: charged.accountId })
-  return {
+  const receipt: Receipt = {
     object: 'receipt',
     id,
     model: charged.model,
@@ -61,4 +64,5 @@ export const readReceipt = async (
       created_at: Math.floor(entry.createdAt.getTime() / 1000),
     })),
   }
+  return { receipt, charged }
 }

@@ -5,6 +5,7 @@
 import type { Quote } from '@kinora/contract/operations/account'
 
 import type { Caller } from '../../auth/caller.ts'
+import type { PriceRule } from '../../models/price-rule.ts'
 import { batch, fulfilled, rejected, splitOnLockTimeout } from '../../platform/batch.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
@@ -20,7 +21,7 @@ import {
   type NewMeteredRequest,
   type OpenRequest,
 } from '../ledger/metered-request-store.ts'
-import { totalOf, type Price } from '../prices/price.ts'
+import { costOf, totalOf, workOf, type Price } from '../prices/price.ts'
 import { quoteOf } from '../spending/quote.ts'
 import { placeHolds, walletOf, settleHolds } from '../spending/spend.ts'
 
@@ -46,10 +47,16 @@ interface MeteredOrder {
   heldFor: Price[]
 }
 
+/** The provider of a request, and what it charges, if that is configured. */
+interface ServingRoute {
+  provider: { name: string }
+  costs: PriceRule[] | undefined
+}
+
 export interface Metered {
   id: string
-  /** Records the provider that served the request, if it differs from the one in the order. */
-  servedBy: (provider: string) => void
+  /** Records the provider that serves the request, and its costs. */
+  servedBy: (route: ServingRoute) => void
   /** Ends the request. Only the first call counts. The charge never exceeds the hold. */
   settle: (outcome: Exclude<MeteredOutcome, 'abandoned'>, chargedFor: Price[]) => Promise<void>
 }
@@ -209,14 +216,17 @@ export const createMeter = (
       }
       let ending: Promise<void> | undefined
       let { provider } = order
+      let costs: PriceRule[] | undefined
       return {
         id: request.id,
-        servedBy: (name) => {
-          provider = name
+        servedBy: (route) => {
+          provider = route.provider.name
+          costs = route.costs
         },
         settle: (outcome, chargedFor) => {
           const capturedMicros = Math.min(totalOf(chargedFor), request.holdMicros)
-          ending ??= settle({ request, provider, outcome, chargedFor, capturedMicros })
+          const costMicros = costOf(costs, workOf(chargedFor))
+          ending ??= settle({ request, provider, outcome, chargedFor, capturedMicros, costMicros })
           return ending
         },
       }

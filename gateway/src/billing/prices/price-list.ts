@@ -1,27 +1,14 @@
 /**
- * The prices in force: the newest started price set by an operator, else the price of the catalog. Every process caches
- * them, refreshes on a database notification, and polls as a fallback.
+ * The prices in force: the newest started prices set by an operator, else the prices of the model's configuration. Every
+ * process caches them, refreshes on a database notification, and polls as a fallback.
  */
 import type { Catalog } from '../../models/catalog.ts'
-import type {
-  ChatModel,
-  ModelConfig,
-  SpeechModel,
-  TranscriptionModel,
-  VideoModel,
-} from '../../models/model.ts'
+import type { ModelConfig } from '../../models/model.ts'
+import { covers, hasSameConditions, priceUnits, type PricedWork } from '../../models/price-rule.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { readPrices, type SetPrice } from './price-store.ts'
-import { priceAt, type Price, type PriceUnit, type Rate } from './price.ts'
-
-/** Prices by kind of token. */
-export interface TokenRates {
-  textInput: Rate
-  audioInput: Rate
-  textOutput: Rate
-  audioOutput: Rate
-}
+import { pricesFor, type Price } from './price.ts'
 
 /** A price and its source. */
 export interface PriceInForce extends Omit<SetPrice, 'id' | 'startsAt' | 'actor'> {
@@ -31,18 +18,16 @@ export interface PriceInForce extends Omit<SetPrice, 'id' | 'startsAt' | 'actor'
   source: ModelConfig['priceSource'] | 'operator'
 }
 
+type PricedModel = Pick<ModelConfig, 'id' | 'prices'>
+
 export interface PriceList {
-  priceOfVideo: (model: VideoModel, video: { seconds: number; width: number; height: number }) => Price
-  /** Price of a recording, by its length in seconds. */
-  priceOfMinutes: (model: TranscriptionModel, seconds: number) => Price
-  /** The returned function uses the current price, so that one request is charged at one price. */
-  priceOfCharacters: (model: SpeechModel) => (characters: number) => Price
-  tokenPrices: (model: ChatModel) => TokenRates
+  /** The returned function uses the current prices, so that one request is charged at one price. */
+  pricesOf: (model: PricedModel) => (work: PricedWork) => Price[]
   /** The prices in force of one model, and of all models in a stable order. */
-  ofModel: (model: ModelConfig) => PriceInForce[]
+  ofModel: (model: PricedModel & Pick<ModelConfig, 'priceSource'>) => PriceInForce[]
   inForce: () => PriceInForce[]
-  /** Models whose prices are all zero. */
-  freeModels: () => Set<string>
+  /** Whether all prices of a model are zero. */
+  isFree: (model: PricedModel) => boolean
   /** All prices set by operators, including past and future ones. */
   all: () => SetPrice[]
   /** Reads the prices from the database again. */
@@ -52,48 +37,21 @@ export interface PriceList {
 
 const refreshEveryMs = 30_000
 
-/** The catalog prices of a model. */
-const catalogRates = (entry: ModelConfig): Rate[] => {
-  if (entry.kind === 'video') return [{ unit: 'second', unitMicros: entry.pricePerSecondMicros }]
-  if (entry.kind === 'transcription') return [{ unit: 'minute', unitMicros: entry.pricePerMinuteMicros }]
-  if (entry.kind === 'speech') {
-    return [{ unit: 'million_characters', unitMicros: entry.pricePerMillionCharactersMicros }]
-  }
-  const { textInputMicros, audioInputMicros, textOutputMicros, audioOutputMicros } = entry.prices
-  return [
-    { unit: 'million_text_input_tokens', unitMicros: textInputMicros },
-    { unit: 'million_audio_input_tokens', unitMicros: audioInputMicros },
-    { unit: 'million_text_output_tokens', unitMicros: textOutputMicros },
-    { unit: 'million_audio_output_tokens', unitMicros: audioOutputMicros },
-  ]
-}
+const measureOf = ({ unit }: Pick<SetPrice, 'unit'>) => priceUnits[unit].measures
 
-/** The units that a model can be priced in. */
-export const unitsOf = (entry: ModelConfig): PriceUnit[] => [
-  ...catalogRates(entry).map(({ unit }) => unit),
-  ...(entry.kind === 'video' ? (['call'] as const) : []),
-]
+/** Whether a later price for the same replaces an earlier one. A price per call replaces one per second. */
+const isForSame = (one: SetPrice, other: SetPrice): boolean =>
+  measureOf(one) === measureOf(other) && hasSameConditions(one, other)
 
-/** The price in force: the one that started last; of several that started together, the newest version. */
-const newestOf = (prices: SetPrice[], nowMs: number): SetPrice | undefined =>
-  prices
-    .filter(({ startsAt }) => startsAt.getTime() <= nowMs)
-    .toSorted((a, b) => b.startsAt.getTime() - a.startsAt.getTime() || b.version - a.version)[0]
+const isNewer = (one: SetPrice, other: SetPrice): boolean =>
+  one.startsAt.getTime() === other.startsAt.getTime()
+    ? one.version > other.version
+    : one.startsAt > other.startsAt
 
-/** The price for the size if there is one, else the price for all sizes. The unit that was priced last applies. */
-export const rateAt = (
-  prices: SetPrice[],
-  units: PriceUnit[],
-  resolution: string | null,
-  nowMs: number,
-): Rate | undefined => {
-  const of = (size: string | null) =>
-    newestOf(
-      prices.filter((price) => units.includes(price.unit) && price.resolution === size),
-      nowMs,
-    )
-  const found = (resolution === null ? undefined : of(resolution)) ?? of(null)
-  return found && { unit: found.unit, unitMicros: found.unitMicros, version: found.version }
+/** The prices of one model in force: of those for the same, the one that started last. */
+export const startedPrices = (prices: SetPrice[], nowMs: number): SetPrice[] => {
+  const started = prices.filter(({ startsAt }) => startsAt.getTime() <= nowMs)
+  return started.filter((price) => !started.some((other) => isForSame(price, other) && isNewer(other, price)))
 }
 
 export const createPriceList = async ({
@@ -126,64 +84,33 @@ export const createPriceList = async ({
   const timer = setInterval(refreshSoon, refreshEveryMs)
   timer.unref()
 
-  const rateOf = (
-    entry: ModelConfig,
-    fallback: Rate,
-    units = [fallback.unit],
-    resolution: string | null = null,
-  ) => rateAt(byModel.get(entry.id) ?? [], units, resolution, Date.now()) ?? fallback
+  const setFor = ({ id }: PricedModel) => startedPrices(byModel.get(id) ?? [], Date.now())
+  /** The configured prices that apply to some requests although operators have set others. */
+  const configuredFor = ({ prices: configured }: PricedModel, set: SetPrice[]) =>
+    configured.filter(
+      (rule) => !set.some((price) => measureOf(price) === measureOf(rule) && covers(price, rule)),
+    )
 
   const list: PriceList = {
-    priceOfVideo: (model, { seconds, width, height }) => {
-      const fallback: Rate = { unit: 'second', unitMicros: model.pricePerSecondMicros }
-      const rate = rateOf(model, fallback, ['second', 'call'], `${width}x${height}`)
-      return priceAt(rate, rate.unit === 'call' ? 1 : seconds)
+    pricesOf: (model) => {
+      const lists = [setFor(model), model.prices]
+      return (work) => pricesFor(lists, work)
     },
-    priceOfMinutes: (model, seconds) =>
-      priceAt(rateOf(model, { unit: 'minute', unitMicros: model.pricePerMinuteMicros }), seconds),
-    priceOfCharacters: (model) => {
-      const unitMicros = model.pricePerMillionCharactersMicros
-      const rate = rateOf(model, { unit: 'million_characters', unitMicros })
-      return (characters) => priceAt(rate, characters)
-    },
-    tokenPrices: (model) => {
-      const { textInputMicros, audioInputMicros, textOutputMicros, audioOutputMicros } = model.prices
-      return {
-        textInput: rateOf(model, { unit: 'million_text_input_tokens', unitMicros: textInputMicros }),
-        audioInput: rateOf(model, { unit: 'million_audio_input_tokens', unitMicros: audioInputMicros }),
-        textOutput: rateOf(model, { unit: 'million_text_output_tokens', unitMicros: textOutputMicros }),
-        audioOutput: rateOf(model, { unit: 'million_audio_output_tokens', unitMicros: audioOutputMicros }),
-      }
-    },
-    ofModel: (entry) => {
-      const nowMs = Date.now()
-      const kinds = Object.values(
-        Object.groupBy(byModel.get(entry.id) ?? [], ({ unit, resolution }) => `${unit}/${resolution}`),
-      )
-      const set = kinds.flatMap((each = []) => newestOf(each, nowMs) ?? [])
-      // A price per call replaces the price per second, unless the latter was set later.
-      const effective = set.filter(
-        ({ resolution, unit }) =>
-          rateAt(set, unitsOf(entry), resolution, nowMs)?.unit === unit || entry.kind !== 'video',
-      )
-      const isSet = (unit: PriceUnit) =>
-        effective.some(
-          (price) => price.resolution === null && (price.unit === unit || entry.kind === 'video'),
-        )
-      const fromCatalog = catalogRates(entry).filter(({ unit }) => !isSet(unit))
+    ofModel: (model) => {
+      const set = setFor(model)
       return [
-        ...fromCatalog.map(({ unit, unitMicros }) => ({
-          ...{ id: undefined, startsAt: undefined, actor: undefined, source: entry.priceSource },
-          ...{ model: entry.id, unit, resolution: null, unitMicros, version: 0 },
+        ...configuredFor(model, set).map((rule) => ({
+          ...rule,
+          ...{ id: undefined, startsAt: undefined, actor: undefined, source: model.priceSource },
+          ...{ model: model.id, version: 0 },
         })),
-        ...effective.map((price) => ({ ...price, source: 'operator' as const })),
+        ...set.map((price) => ({ ...price, source: 'operator' as const })),
       ]
     },
     inForce: () => catalog.available().flatMap(list.ofModel),
-    freeModels: () => {
-      const inForce = list.inForce()
-      const costly = new Set(inForce.flatMap(({ model, unitMicros }) => (unitMicros === 0 ? [] : model)))
-      return new Set(inForce.flatMap(({ model }) => (costly.has(model) ? [] : model)))
+    isFree: (model) => {
+      const set = setFor(model)
+      return [...set, ...configuredFor(model, set)].every(({ unitMicros }) => unitMicros === 0)
     },
     all: () => prices,
     refresh,

@@ -1,43 +1,70 @@
-/** The priced units, and how many counted items (seconds, characters, tokens) make up one of them. */
-const units = {
-  second: 1,
-  call: 1,
-  minute: 60,
-  million_characters: 1_000_000,
-  million_text_input_tokens: 1_000_000,
-  million_audio_input_tokens: 1_000_000,
-  million_text_output_tokens: 1_000_000,
-  million_audio_output_tokens: 1_000_000,
-} as const
+import { appliesTo, priceUnits, rankOf, type PricedWork, type PriceRule } from '../../models/price-rule.ts'
 
-export type PriceUnit = keyof typeof units
-
-/** The price of an order with its inputs, so that later price changes do not affect it. */
-export interface Price {
-  unit: PriceUnit
-  unitMicros: number
+/** A line of a price, with its inputs, so that later price changes do not affect it. */
+export interface Price extends Pick<PriceRule, 'unit' | 'unitMicros' | 'version'> {
   /** In units. */
   quantity: number
   totalMicros: number
-  /** The version of an operator's price; absent for catalog prices. */
-  version?: number
+  /** The conditions of the rule, if it had any. */
+  resolution?: string
+  sound?: boolean
+  input?: string
 }
 
-/** The price of one unit. */
-export type Rate = Pick<Price, 'unit' | 'unitMicros' | 'version'>
+/** Fractions of counted items are used up to a thousandth. */
+const parts = 1_000
 
 /** The price of a number of seconds, characters, or tokens, rounded up to a whole micro. */
-export const priceAt = ({ unit, unitMicros, version }: Rate, counted: number): Price => ({
-  unit,
-  unitMicros,
-  quantity: counted / units[unit],
-  // Rounds away binary fraction errors first, such as those of 2.7 seconds, so that they do not add a micro.
-  totalMicros: Math.ceil(Number(((unitMicros * counted) / units[unit]).toFixed(6))),
-  ...(version !== undefined && { version }),
-})
+export const priceAt = (
+  { unit, unitMicros, version, resolution, sound, input }: PriceRule,
+  counted: number,
+): Price => {
+  const inUnit = priceUnits[unit].counted
+  const divisor = BigInt(inUnit * parts)
+  const exact = BigInt(unitMicros) * BigInt(Math.round(counted * parts))
+  return {
+    unit,
+    unitMicros,
+    quantity: counted / inUnit,
+    totalMicros: Number((exact + divisor - 1n) / divisor),
+    ...(version !== undefined && { version }),
+    ...(resolution !== null && { resolution }),
+    ...(sound !== null && { sound }),
+    ...(input !== null && { input }),
+  }
+}
 
-export const priceOf = (unit: PriceUnit, unitMicros: number, counted: number): Price =>
-  priceAt({ unit, unitMicros }, counted)
+export const priceOf = (unit: PriceRule['unit'], unitMicros: number, counted: number): Price =>
+  priceAt({ unit, unitMicros, resolution: null, sound: null, input: null }, counted)
+
+const measures = [...new Set(Object.values(priceUnits).map((unit) => unit.measures))]
+
+/**
+ * The lines of a price. For each measure, the first list with a rule that applies decides, and in it the rule with the
+ * highest rank.
+ */
+export const pricesFor = (lists: PriceRule[][], work: PricedWork): Price[] =>
+  measures.flatMap((measure) => {
+    for (const rules of lists) {
+      const [rule] = rules
+        .filter(({ unit }) => priceUnits[unit].measures === measure && work.counted[unit] !== undefined)
+        .filter((each) => appliesTo(each, work))
+        .toSorted((one, other) => rankOf(other) - rankOf(one))
+      if (rule !== undefined) return priceAt(rule, work.counted[rule.unit] ?? 0)
+    }
+    return []
+  })
 
 export const totalOf = (prices: Price[]): number =>
   prices.reduce((sum, { totalMicros }) => sum + totalMicros, 0)
+
+/** What the same quantities cost at a provider; undefined if its costs are not known. */
+export const costOf = (costs: PriceRule[] | undefined, work: PricedWork): number | undefined =>
+  costs === undefined ? undefined : totalOf(pricesFor([costs], work))
+
+/** The work that lines without conditions were charged for. */
+export const workOf = (prices: Price[]): PricedWork => ({
+  counted: Object.fromEntries(
+    prices.map(({ unit, quantity }) => [unit, quantity * priceUnits[unit].counted]),
+  ),
+})

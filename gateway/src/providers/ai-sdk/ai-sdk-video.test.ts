@@ -7,7 +7,7 @@ import { startVendor, type Vendor } from '../../../../dev/vendor/vendor.ts'
 import { jobForTest, imageForTest } from '../../../test/kit/job-for-test.ts'
 import { failureOf, listenForTest } from '../../../test/kit/listen-for-test.ts'
 import { type Exchange, withExchanges } from '../port/exchange.ts'
-import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
+import type { ImageRole, Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { aiSdkVideo, type AiSdkSettings } from './ai-sdk-video.ts'
 
 const soon = (): AbortSignal => AbortSignal.timeout(120_000)
@@ -203,11 +203,16 @@ test('images are sent as first and last frame, or as references', async () => {
     return { operation: 'o' }
   }
   const provider = packaged({ doStart, doStatus: async () => ({}) })
-  const references = [imageForTest('one'), imageForTest('two')]
-  await provider.submit(job('a pier', { references, referenceMode: 'frames' }), soon())
-  await provider.submit(job('a pier', { references, referenceMode: 'components' }), soon())
+  const as = (...roles: ImageRole[]) => roles.map((role, index) => ({ ...imageForTest(`${index}`), role }))
+  const frames = as('first_frame', 'last_frame')
+  await provider.submit(job('a pier', { references: frames, sound: false }), soon())
+  await provider.submit(job('a pier', { references: as('reference', 'reference') }), soon())
   expect(sent).toMatchObject([
-    { frameImages: [{ frameType: 'first_frame' }, { frameType: 'last_frame' }], inputReferences: undefined },
+    {
+      frameImages: [{ frameType: 'first_frame' }, { frameType: 'last_frame' }],
+      inputReferences: undefined,
+      generateAudio: false,
+    },
     { frameImages: undefined, inputReferences: [{ mediaType: 'image/png' }, { mediaType: 'image/png' }] },
   ])
 })

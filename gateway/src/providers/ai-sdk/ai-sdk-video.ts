@@ -18,6 +18,7 @@ import type {
 import { refusalCodeOfSentence } from '../kit/http/refusal-message.ts'
 import { type FetchTrail, upstreamFetch } from '../kit/http/upstream-fetch.ts'
 import { member, textOf } from '../kit/json/lenient-json.ts'
+import { areFrames, inOrder } from '../kit/video/image-order.ts'
 import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type {
@@ -164,7 +165,14 @@ export function aiSdkVideo(settings: AiSdkSettings, load: Load = loadInstalled):
     throw new ProviderFailure('unknown', 'download found no video')
   }
 
-  return { submitsAreIdempotent: false, canRemix: false, submit, poll, openResult }
+  return {
+    submitsAreIdempotent: false,
+    canRemix: false,
+    canChooseSound: () => true,
+    submit,
+    poll,
+    openResult,
+  }
 }
 
 async function factoryOf(settings: AiSdkSettings, load: Load): Promise<Factory> {
@@ -240,9 +248,9 @@ function resultOf(video: VideoData | undefined): Opaque | undefined {
 }
 
 async function optionsOf(job: VideoJob, settings: AiSdkSettings): Promise<CallOptions> {
-  const images = await Promise.all(job.references.map(fileOf))
+  const images = await Promise.all(inOrder(job.references).map(fileOf))
   const [first, last] = images
-  const isFrames = job.referenceMode === 'frames' && images.length === 2
+  const isFrames = areFrames(job.references) && images.length === 2
   return {
     prompt: job.prompt,
     n: 1,
@@ -260,7 +268,7 @@ async function optionsOf(job: VideoJob, settings: AiSdkSettings): Promise<CallOp
           ]
         : undefined,
     inputReferences: images.length > 1 && !isFrames ? images : undefined,
-    generateAudio: undefined,
+    generateAudio: job.sound,
     providerOptions: settings.providerOptions as ProviderOptions,
     headers: { 'idempotency-key': job.taskId },
   }

@@ -139,15 +139,20 @@ describe('the request', () => {
     ],
     [
       'two to go between',
-      { references: [one, two], referenceMode: 'frames' },
+      {
+        references: [
+          { ...two, role: 'last_frame' },
+          { ...one, role: 'first_frame' },
+        ],
+      },
       { image: image('one'), lastFrame: image('two') },
     ],
     [
       'one to begin with',
-      { references: [one], referenceMode: 'frames', characters },
+      { references: [{ ...one, role: 'first_frame' }], characters },
       { image: image('one') },
     ],
-    ['components', { references: [one], referenceMode: 'components' }, { referenceImages: [asset('one')] }],
+    ['components', { references: [{ ...one, role: 'reference' }] }, { referenceImages: [asset('one')] }],
     [
       'several that lend their look',
       { references: [one, two] },
@@ -181,7 +186,8 @@ describe('the request', () => {
     const wide = job('a cat', { width: 3840, height: 2160, model: 'models/veo-3' })
     await connect(vendor.url, settings).submit(tall, soon())
     await connect(vendor.url, { ...settings, ...enterprise }).submit(wide, soon())
-    const [first, second] = vendor.bodies() as { parameters: object }[]
+    await connect(vendor.url, { ...settings, ...enterprise }).submit({ ...wide, sound: true }, soon())
+    const [first, second, third] = vendor.bodies() as { parameters: object }[]
     const common = { sampleCount: 1, durationSeconds: 8, personGeneration: 'allow_adult' }
     expect(first?.parameters).toEqual({ ...common, aspectRatio: '9:16', resolution: '1080p' })
     expect(second?.parameters).toEqual({
@@ -190,6 +196,7 @@ describe('the request', () => {
       resolution: '4k',
       generateAudio: false,
     })
+    expect(third?.parameters).toMatchObject({ generateAudio: true })
     expect(vendor.asked[1]).toMatchObject({
       path: '/v1/projects/ours/locations/here/publishers/google/models/veo-3:predictLongRunning',
       headers: { authorization: `Bearer ${apiKey}` },
@@ -202,8 +209,13 @@ describe('the request', () => {
       failureOf(connect(vendor.url, settings).submit(job('a cat', changes), soon()))
     const source = { ...one, ref: undefined }
     expect(await refused({ source })).toMatchObject({ kind: 'rejected', code: 'upstream_error' })
-    const three = { references: [one, two, two], referenceMode: 'frames' as const }
-    expect(await refused(three)).toMatchObject({ kind: 'rejected', code: 'invalid_image' })
+    const frame = { ...one, role: 'first_frame' as const }
+    for (const references of [
+      [frame, two],
+      [frame, { ...two, role: 'last_frame' as const }, two],
+    ]) {
+      expect(await refused({ references })).toMatchObject({ kind: 'rejected', code: 'invalid_image' })
+    }
     expect(await refused({}, { api: 'enterprise' })).toMatchObject({
       kind: 'rejected',
       message: expect.stringContaining('set project'),
@@ -222,6 +234,7 @@ describe('the request', () => {
       response.end(JSON.stringify({ name: 'models/veo-3/operations/1' }))
     })
     const large = {
+      role: 'style' as const,
       contentType: 'image/png',
       sizeBytes: size,
       open: async () => Readable.from(chunks(size, Buffer.alloc(64 * 1024, 7)), { objectMode: false }),

@@ -7,6 +7,7 @@ import { refusalCodeOf } from '../kit/http/vendor-error.ts'
 import { type JsonToken, jsonTokens } from '../kit/json/json-tokens.ts'
 import { member, numberOf, textOf } from '../kit/json/lenient-json.ts'
 import { derivedStream } from '../kit/streams/derived-stream.ts'
+import { areFrames, inOrder } from '../kit/video/image-order.ts'
 import { base64Of } from '../kit/video/image-text.ts'
 import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
@@ -49,7 +50,7 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
           resolution: resolutionOf(job),
           personGeneration: settings.personGeneration,
           // The developer API refuses this field; its models decide.
-          ...(isEnterprise && { generateAudio: settings.generateAudio }),
+          ...(isEnterprise && { generateAudio: job.sound ?? settings.generateAudio }),
         },
       })),
       // The protocol has no idempotency key.
@@ -130,7 +131,14 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
     return derivedStream(opened.bytes, videoIn(opened.chunks))
   }
 
-  return { submitsAreIdempotent: false, canRemix: false, submit, poll, openResult }
+  return {
+    submitsAreIdempotent: false,
+    canRemix: false,
+    canChooseSound: () => isEnterprise,
+    submit,
+    poll,
+    openResult,
+  }
 }
 
 /**
@@ -142,17 +150,18 @@ function imagesOf(job: VideoJob, insert: (text: InsertedText) => string) {
     bytesBase64Encoded: insert(base64Of(image)),
     mimeType: image.contentType,
   })
-  const [first, last, ...others] = job.references
-  const isFrames = job.referenceMode === 'frames' || (job.referenceMode === undefined && last === undefined)
+  const images = inOrder(job.references)
+  const [first, last, ...others] = images
+  const isFrames = areFrames(images) || (first?.role === 'style' && last === undefined)
   if (isFrames && first !== undefined) {
-    if (others.length > 0) {
-      throw new ProviderFailure('rejected', 'a video can have at most two frames', {
+    if (others.length > 0 || (last !== undefined && last.role !== 'last_frame')) {
+      throw new ProviderFailure('rejected', 'a video has a first and a last frame, or other images', {
         code: 'invalid_image',
       })
     }
     return { image: imageOf(first), ...(last !== undefined && { lastFrame: imageOf(last) }) }
   }
-  const assets = [...job.references, ...job.characters.map(({ image }) => image)]
+  const assets = [...images, ...job.characters.map(({ image }) => image)]
   if (assets.length === 0) return {}
   return {
     referenceImages: assets.map((image) => ({ image: imageOf(image), referenceType: 'asset' })),

@@ -1,6 +1,7 @@
 /** Builds requests to the Kinora API. */
 import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
 import { jsonBody, multipart, type StreamedBody } from '../kit/http/multipart.ts'
+import { inOrder } from '../kit/video/image-order.ts'
 import { dataUriOf } from '../kit/video/image-text.ts'
 import { referencePart } from '../kit/video/reference-part.ts'
 import { aspectRatioOf } from '../kit/video/size-terms.ts'
@@ -44,7 +45,7 @@ function createOrder(job: VideoJob): Order {
     model: job.model,
     prompt: job.prompt,
     ...(job.references.length > 0 && {
-      images: job.references.map((image) => insert(dataUriOf(image))),
+      images: inOrder(job.references).map((image) => insert(dataUriOf(image))),
     }),
     aspect_ratio: aspectRatioOf(job),
     enable_upsample: upsamples,
@@ -55,6 +56,7 @@ function createOrder(job: VideoJob): Order {
     duration: job.seconds,
     watermark: job.watermark,
     private: job.isPrivate,
+    sound: job.sound,
   }))
   return { path: '/v1/video/create', body, upsamples }
 }
@@ -75,6 +77,7 @@ function videosOrder(job: VideoJob, endpoints: Endpoints): Order {
     { name: 'watermark', value: String(job.watermark) },
     { name: 'private', value: String(job.isPrivate) },
     ...(job.style === undefined ? [] : [{ name: 'style', value: job.style }]),
+    ...(job.sound === undefined ? [] : [{ name: 'sound', value: String(job.sound) }]),
   ]
   const files = job.references.map((image, index) => referencePart('input_reference', image, index))
   return { path: '/v1/videos', body: multipart([...fields, ...files]), upsamples: false }

@@ -90,6 +90,7 @@ export function kinoraVideo(settings: KinoraVideoSettings): VideoProvider {
   return {
     submitsAreIdempotent: settings.idempotentSubmits,
     canRemix: true,
+    canChooseSound: () => true,
     remixesOwnJobs: true,
     submit,
     poll,

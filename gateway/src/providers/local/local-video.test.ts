@@ -19,9 +19,14 @@ const job: VideoJob = {
   isPrivate: false,
   style: undefined,
   references: [
-    { contentType: 'image/webp', sizeBytes: 4, open: async () => Readable.from([Buffer.from('webp')]) },
+    {
+      role: 'style',
+      contentType: 'image/webp',
+      sizeBytes: 4,
+      open: async () => Readable.from([Buffer.from('webp')]),
+    },
   ],
-  referenceMode: undefined,
+  sound: undefined,
   source: undefined,
   characters: [],
   webhookUrl: undefined,
@@ -64,8 +69,8 @@ test('source, characters and the role of references are sent', async () => {
   await provider.submit(
     {
       ...job,
-      references: [],
-      referenceMode: 'frames',
+      references: job.references.map((image) => ({ ...image, role: 'first_frame' })),
+      sound: false,
       characters: [
         { username: 'anna', image: file('image/jpeg', 'face') },
         { username: 'bob', image: file('image/png', 'nose') },
@@ -77,7 +82,7 @@ test('source, characters and the role of references are sent', async () => {
   const part = (name: string, filename: string, contentType: string, content: string) =>
     `--=\r\nContent-Disposition: form-data; name="${name}"; filename="${filename}"\r\n` +
     `Content-Type: ${contentType}\r\n\r\n${content}\r\n`
-  expect(seen).toContain('"referenceMode":"frames","characters":["anna","bob"]}')
+  expect(seen).toContain('"referenceMode":"frames","sound":false,"characters":["anna","bob"]}')
   expect(seen).toContain(
     part('character', 'character-1.jpg', 'image/jpeg', 'face') +
       part('character', 'character-2.png', 'image/png', 'nose') +

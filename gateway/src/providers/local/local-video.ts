@@ -4,6 +4,7 @@ import { multipart } from '../kit/http/multipart.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
 import { vendorErrorIn, refusalCodeOf } from '../kit/http/vendor-error.ts'
 import { member, numberOf, textOf } from '../kit/json/lenient-json.ts'
+import { areFrames, inOrder } from '../kit/video/image-order.ts'
 import { referencePart, sourcePart } from '../kit/video/reference-part.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
@@ -17,12 +18,16 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
   const upstream = upstreamAt({ baseUrl: settings.baseUrl })
 
   async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
-    const { model, prompt, seconds, width, height, watermark, style, referenceMode, source } = job
+    const { model, prompt, seconds, width, height, watermark, style, sound, source } = job
+    const references = inOrder(job.references)
+    const referenceMode = modeOf(references)
     const characters =
       job.characters.length === 0 ? undefined : job.characters.map(({ username }) => username)
-    const described = { model, prompt, seconds, width, height, watermark, style, referenceMode, characters }
+    const described = {
+      ...{ model, prompt, seconds, width, height, watermark, style, referenceMode, sound, characters },
+    }
     const files = [
-      ...job.references.map((image, index) => referencePart('reference', image, index)),
+      ...references.map((image, index) => referencePart('reference', image, index)),
       ...job.characters.map(({ image }, index) => referencePart('character', image, index)),
       ...(source === undefined ? [] : [sourcePart('source', source)]),
     ]
@@ -70,6 +75,7 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
   return {
     submitsAreIdempotent: true,
     canRemix: true,
+    canChooseSound: () => true,
     submit,
     poll,
     openResult,
@@ -77,6 +83,12 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
     discard: (ref, signal) => remove('discard', ref, signal),
     cancel: (ref, signal) => remove('cancel', ref, signal),
   }
+}
+
+/** The built-in provider uses all images in one way. */
+function modeOf(references: VideoJob['references']): 'frames' | 'components' | undefined {
+  if (references.some(({ role }) => role === 'reference')) return 'components'
+  return areFrames(references) ? 'frames' : undefined
 }
 
 function pathOf(ref: Opaque): string {

@@ -10,6 +10,9 @@ export interface ReferenceImage {
   open: () => Promise<Readable>
 }
 
+/** How an image is used: shown first or last, as something that the video shows, or for the style. */
+export type ImageRole = 'first_frame' | 'last_frame' | 'reference' | 'style'
+
 /** The source video of a remix. */
 export interface SourceVideo {
   contentType: string
@@ -32,9 +35,9 @@ export interface VideoJob {
   watermark: boolean
   isPrivate: boolean
   style: string | undefined
-  references: ReferenceImage[]
-  /** The role of several references; undefined if they only define the look. */
-  referenceMode: 'frames' | 'components' | undefined
+  references: (ReferenceImage & { role: ImageRole })[]
+  /** Whether the video has sound; undefined if the provider's model decides. */
+  sound: boolean | undefined
   /** Set for a remix. */
   source: SourceVideo | undefined
   /** The characters that the prompt mentions as `@username`, with their portraits. */
@@ -85,6 +88,8 @@ export interface VideoProvider {
   readonly submitsAreIdempotent: boolean
   /** Whether it supports `source`; otherwise remixes are not routed to it. */
   readonly canRemix: boolean
+  /** Whether `sound` has an effect for this model; without it, videos without sound are not routed to it. */
+  readonly canChooseSound?: (model: string) => boolean
   /** Whether a remix needs the job of its source; then finished jobs are not discarded. */
   readonly remixesOwnJobs?: boolean
   submit: (job: VideoJob, signal: AbortSignal) => Promise<Opaque>

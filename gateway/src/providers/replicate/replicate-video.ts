@@ -8,7 +8,7 @@ import { refusalCodeOfSentence } from '../kit/http/refusal-message.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
 import { member, textOf } from '../kit/json/lenient-json.ts'
 import { protocol } from '../kit/protocol.ts'
-import { fillingNames, inputOf, type ModelInput, modelInput } from '../kit/video/model-input.ts'
+import { fillingNames, inputOf, type ModelInput, modelInput, takesSound } from '../kit/video/model-input.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 
@@ -110,7 +110,15 @@ export function replicateVideo(settings: ReplicateSettings): VideoProvider {
   }
 
   // The vendor deletes inputs and outputs after an hour, so there is nothing to discard.
-  return { submitsAreIdempotent: false, canRemix: false, submit, poll, openResult, cancel }
+  return {
+    submitsAreIdempotent: false,
+    canRemix: false,
+    canChooseSound: () => takesSound(settings.input),
+    submit,
+    poll,
+    openResult,
+    cancel,
+  }
 }
 
 /** `owner/name` runs the latest version; `owner/name:version`, or a version alone, is pinned. */

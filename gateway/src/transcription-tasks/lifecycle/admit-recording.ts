@@ -7,6 +7,7 @@ import type { Quote } from '@kinora/contract/operations/account'
 
 import type { Caller } from '../../auth/caller.ts'
 import type { PriceList } from '../../billing/prices/price-list.ts'
+import { totalOf } from '../../billing/prices/price.ts'
 import { quoteOf } from '../../billing/spending/quote.ts'
 import { placeHolds, walletOf } from '../../billing/spending/spend.ts'
 import type { StoreResponses, ResponseToStore } from '../../http/call.ts'
@@ -58,14 +59,14 @@ export const recordingKeyOf = (day: string, taskId: string): string => `recordin
 export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitRecording => {
   const { postgres, mediaStore, prices, deadlineMs, storeResponses } = dependencies
   const { queueWait, waitMsMax, wakeDispatcher } = dependencies
-  const priceFor = ({ model, durationSeconds }: Pick<Admission, 'model' | 'durationSeconds'>) =>
-    prices.priceOfMinutes(model, durationSeconds)
+  const pricesFor = ({ model, durationSeconds }: Pick<Admission, 'model' | 'durationSeconds'>) =>
+    prices.pricesOf(model)({ counted: { minute: durationSeconds } })
   const admitRecording: AdmitRecording = async (admission) => {
     const { caller, model, order, path, durationSeconds } = admission
     const createdAt = new Date()
     const id = createTranscriptionId(createdAt.getTime())
     const day = createdAt.toISOString().slice(0, 10)
-    const price = priceFor(admission)
+    const lines = pricesFor(admission)
     const durationMs = Math.ceil(durationSeconds * 1000)
     let task: TranscriptionTask = {
       id,
@@ -78,8 +79,8 @@ export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitReco
       durationMs,
       doneMs: 0,
       wallet: walletOf(caller),
-      price,
-      holdMicros: price.totalMicros,
+      prices: lines,
+      holdMicros: totalOf(lines),
       errorCode: null,
       errorMessage: null,
       recordingKey: recordingKeyOf(day, id),
@@ -124,7 +125,7 @@ export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitReco
     const parameters = { ...order, seconds: durationSeconds }
     return quoteOf(
       postgres,
-      { caller, model: model.id, heldFor: [priceFor(admission)], parameters },
+      { caller, model: model.id, heldFor: pricesFor(admission), parameters },
       async () => admitRecording.overloadOf(caller.accountId),
     )
   }

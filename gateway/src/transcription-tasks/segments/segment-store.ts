@@ -78,7 +78,7 @@ export const postponeSegment = async (
 }
 
 /**
- * Stores the transcript of a segment, unless there is one, and adds the segment to the task's progress. The task is
+ * Stores the transcript of a segment, unless there is one, and adds the segment to the task's progress and cost. The task is
  * locked before its segments, in the same order as by `finishTranscription`.
  */
 export const recordTranscript = async (
@@ -86,6 +86,7 @@ export const recordTranscript = async (
   { day, id }: { day: string; id: string },
   n: number,
   transcript: SegmentTranscript,
+  { provider, costMicros }: { provider: string; costMicros: number | undefined },
 ): Promise<void> => {
   await database.query(
     `with task as materialized (
@@ -95,8 +96,11 @@ export const recordTranscript = async (
         where task_id = $2 and n = $3 and transcript is null and exists (select from task)
         returning end_ms - start_ms as ms
      )
-     update transcription_tasks t set done_ms = t.done_ms + written.ms from written where t.day = $1 and t.id = $2`,
-    [day, id, n, JSON.stringify(transcript)],
+     update transcription_tasks t
+        set done_ms = t.done_ms + written.ms, provider = $5,
+            cost_micros = case when $6::bigint is null then t.cost_micros else coalesce(t.cost_micros, 0) + $6 end
+       from written where t.day = $1 and t.id = $2`,
+    [day, id, n, JSON.stringify(transcript), provider, costMicros ?? null],
   )
 }
 

@@ -4,6 +4,7 @@
  */
 import { Readable } from 'node:stream'
 
+import { costOf } from '../../billing/prices/price.ts'
 import { concurrencyLimitPerKey } from '../../platform/concurrency-limit.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
@@ -94,8 +95,12 @@ const trySegment = async (
   }
   try {
     const requirements = { capability: 'transcription' } as const
-    const { answer } = await router.call(task.model, requirements, stop, transcribe)
-    await recordTranscript(postgres, task, segment.n, placedTranscript(answer, segment))
+    const { answer, route } = await router.call(task.model, requirements, stop, transcribe)
+    const work = { counted: { minute: (segment.endMs - segment.startMs) / 1000 } }
+    await recordTranscript(postgres, task, segment.n, placedTranscript(answer, segment), {
+      provider: route.provider.name,
+      costMicros: costOf(route.costs, work),
+    })
     return { kind: 'transcribed' }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error

@@ -1,5 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
+import type { ImageRole } from '@kinora/contract/operations/video-fields'
 import type { FamilyAVideoTask, FamilyBVideoTask } from '@kinora/contract/operations/video-tasks'
 import type { Static } from 'typebox'
 
@@ -46,6 +47,34 @@ const orderOfFamilyB = (form: Omit<FormB, 'images'>, model: VideoModel): VideoOr
   isPrivate: form.private ?? false,
 })
 
+const invalidRoles = (message: string) =>
+  new ApiError('invalid_parameter', { param: 'image_roles', message: `'image_roles' ${message}` })
+
+/** The requested role of each image; none if the model leaves no choice. */
+const readImageRoles = (
+  value: unknown,
+  images: number,
+  { id, imageRoles }: VideoModel,
+): Pick<VideoOrder, 'imageRoles'> => {
+  if (value === undefined || imageRoles.length < 2) return {}
+  if (!Array.isArray(value) || value.length !== images) {
+    throw invalidRoles(`must be a list with one role for each of the ${images} images.`)
+  }
+  const roles = value.map((each: unknown) => {
+    const role = imageRoles.find((known) => known === each)
+    if (role !== undefined) return role
+    throw invalidRoles(`may have ${imageRoles.join(', ')} for '${id}'.`)
+  })
+  const count = (role: ImageRole) => roles.filter((each) => each === role).length
+  if (count('first_frame') > 1 || count('last_frame') > 1) {
+    throw invalidRoles(`may have 'first_frame' and 'last_frame' only once.`)
+  }
+  if (count('last_frame') > count('first_frame')) {
+    throw invalidRoles(`must have a 'first_frame' if it has a 'last_frame'.`)
+  }
+  return roles.length === 0 ? {} : { imageRoles: roles }
+}
+
 export const createVideoTask =
   ({
     catalog,
@@ -72,7 +101,8 @@ export const createVideoTask =
     if (form.enhance_prompt === true && !enhance) call.ignore('enhance_prompt')
     const order: VideoOrder = {
       ...(model.family === 'A' ? orderOfFamilyA(form, model) : orderOfFamilyB(form, model)),
-      ...(model.imageRole !== undefined && sources.length > 0 && { referenceMode: model.imageRole }),
+      ...readImageRoles(fields.value('image_roles'), sources.length, model),
+      ...(form.sound !== undefined && { sound: form.sound }),
       ...(enhance && { enhance }),
     }
     const characterRequest = model.family === 'B' ? readCharacterRequest(form, fields) : undefined

@@ -47,6 +47,7 @@ export const createVideo =
       watermark: form.watermark ?? true,
       isPrivate: form.private ?? false,
       ...(form.style !== undefined && { style: form.style }),
+      ...(form.sound !== undefined && { sound: form.sound }),
       ...(metadata !== undefined && { metadata }),
     }
     const given = await imagesOf(call, 'input_reference')

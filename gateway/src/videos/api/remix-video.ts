@@ -48,7 +48,7 @@ export const remixVideo =
     const { prompt, size = source.order.size } = call.read(remixParameters(model))
     const mediaId = mediaIdOf(source)
     assertCanRemix(providers, source)
-    const { seconds, width, height, watermark, isPrivate, style } = source.order
+    const { seconds, width, height, watermark, isPrivate, style, sound } = source.order
     const order: VideoOrder = {
       prompt,
       seconds,
@@ -59,6 +59,7 @@ export const remixVideo =
       watermark,
       isPrivate,
       ...(style !== undefined && { style }),
+      ...(sound !== undefined && { sound }),
       remixOf: { taskId: source.id, mediaId },
     }
     const admission = { caller, model, createdVia: 'remix', order, pinnedTo: source.provider } as const

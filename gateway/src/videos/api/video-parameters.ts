@@ -1,7 +1,7 @@
 /** The parameters of the endpoints that create videos: those of the model's family, with the values that the model allows. */
 import { FamilyAVideoTask, FamilyBVideoTask } from '@kinora/contract/operations/video-tasks'
 import { FamilyAVideoForm, FamilyBVideoForm, RemixBody } from '@kinora/contract/operations/videos'
-import { Type, type TObject } from 'typebox'
+import { Type, type TObject, type TProperties } from 'typebox'
 
 import type { VideoModel } from '../../models/model.ts'
 
@@ -19,11 +19,20 @@ const onceForEach = (make: (model: VideoModel) => TObject) => {
   }
 }
 
+/** Without the parameters for which the model leaves no choice. They count as unknown, so callers learn that they had no effect. */
+const withoutMissing = (model: VideoModel, properties: TProperties): TProperties => {
+  const missing = [
+    ...(model.sound === 'optional' ? [] : ['sound']),
+    ...(model.imageRoles.length > 1 ? [] : ['image_roles']),
+  ]
+  return Object.fromEntries(Object.entries(properties).filter(([name]) => !missing.includes(name)))
+}
+
 /** `POST /v1/videos`. */
 export const videoParameters = onceForEach((model) => {
   const { properties } = model.family === 'A' ? FamilyAVideoForm : FamilyBVideoForm
   return Type.Object({
-    ...properties,
+    ...withoutMissing(model, properties),
     seconds: wholeSeconds(model.seconds),
     size: text(Object.keys(model.sizes)),
   })
@@ -33,12 +42,12 @@ export const videoParameters = onceForEach((model) => {
 export const videoTaskParameters = onceForEach((model) => {
   if (model.family === 'A') {
     const { aspect_ratio: _, ...others } = FamilyAVideoTask.properties
-    if (model.aspectRatios.length === 0) return Type.Object(others)
-    return Type.Object({ ...others, aspect_ratio: Type.Optional(text(model.aspectRatios)) })
+    const properties = withoutMissing(model, others)
+    if (model.aspectRatios.length === 0) return Type.Object(properties)
+    return Type.Object({ ...properties, aspect_ratio: Type.Optional(text(model.aspectRatios)) })
   }
-  const { properties } = FamilyBVideoTask
   return Type.Object({
-    ...properties,
+    ...withoutMissing(model, FamilyBVideoTask.properties),
     duration: Type.Optional(wholeSeconds(model.durations)),
   })
 })

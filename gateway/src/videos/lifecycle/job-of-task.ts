@@ -64,7 +64,17 @@ export const jobOf = async (
 ): Promise<VideoJob> => {
   const { postgres, mediaStore, webhookUrlOf } = dependencies
   const references = await referencesOfTask(postgres, task.id)
-  const { seconds, width, height, watermark, isPrivate, style, referenceMode } = task.order
+  const {
+    seconds,
+    width,
+    height,
+    watermark,
+    isPrivate,
+    style,
+    imageRoles = [],
+    sound,
+    isSoundOptional,
+  } = task.order
   return {
     seconds,
     width,
@@ -75,8 +85,11 @@ export const jobOf = async (
     model: upstreamModel,
     prompt: task.enhancedPrompt,
     style,
-    references: references.map((file) => readable(mediaStore, file)),
-    referenceMode,
+    references: references.map((file, index) => ({
+      ...readable(mediaStore, file),
+      role: imageRoles[index] ?? 'style',
+    })),
+    sound: isSoundOptional === true ? sound : undefined,
     source: await sourceOf(dependencies, task),
     characters: await charactersOf(dependencies, task),
     webhookUrl: provider.sendsWebhooks ? webhookUrlOf(provider.name, task.id) : undefined,

@@ -15,12 +15,14 @@ export type ReadRecord = Pick<OpenTask, 'taskId' | 'run' | 'submits'>
 export const beginSubmit = async (
   database: Database,
   { taskId, run, submits }: ReadRecord,
+  costMicros: number | undefined,
 ): Promise<boolean> => {
   const { rowCount } = await database.query(
     `update open_tasks
-        set stage = 'submitting', submits = submits + 1, outcome_unknown_since = coalesce(outcome_unknown_since, now())
+        set stage = 'submitting', submits = submits + 1, cost_micros = $4,
+            outcome_unknown_since = coalesce(outcome_unknown_since, now())
       where task_id = $1 and run = $2 and submits = $3 and stage in ('starting', 'submitting') and upstream is null`,
-    [taskId, run, submits],
+    [taskId, run, submits, costMicros ?? null],
   )
   return rowCount === 1
 }

@@ -2,6 +2,7 @@
  * The submit step of a run: gives the job to its provider, at most once as far as the provider's protocol allows. It
  * reads the record first, because the step, or the whole run, may execute again after a crash.
  */
+import { costOf } from '../../billing/prices/price.ts'
 import type { Log } from '../../platform/log.ts'
 import { withExchanges, type Exchange } from '../../providers/port/exchange.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
@@ -13,6 +14,7 @@ import type { Decision, Router } from '../../routing/route.ts'
 import { beginStep, findUpstream, recordOutcome, type OpenTask } from '../open-task-store.ts'
 import type { JobDurations } from '../polling/job-durations.ts'
 import { nextPollDelayMs } from '../polling/poll-schedule.ts'
+import { pricedWorkOf } from '../priced-work.ts'
 import { needsEnhancing } from '../prompts/enhance-prompt.ts'
 import { recordAttempt, recordJobFailures, type Attempt } from '../task-attempt-store.ts'
 import { findTask, markProcessing } from '../task-store.ts'
@@ -71,6 +73,8 @@ interface Submission {
   provider: Provider
   video: VideoProvider
   upstreamModel: string
+  /** What the job costs at the provider; undefined if unknown. */
+  costMicros: number | undefined
 }
 
 /**
@@ -256,7 +260,7 @@ const submitToProvider = async (
   }
   try {
     const job = await jobOf(dependencies, task, submission)
-    if (!(await beginSubmit(postgres, open))) {
+    if (!(await beginSubmit(postgres, open, given.costMicros))) {
       router.releaseProbe(provider.name, task.model)
       return 'outdated'
     }
@@ -309,6 +313,7 @@ const submitOnce = async (
     provider,
     video,
     upstreamModel: route?.upstreamModel ?? task.model,
+    costMicros: costOf(route?.costs, pricedWorkOf(task.order)),
   }
   const limit = timeLimitOf(open, provider)
 

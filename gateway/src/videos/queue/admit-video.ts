@@ -5,9 +5,11 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 import type { Quote } from '@kinora/contract/operations/account'
+import type { ImageRole } from '@kinora/contract/operations/video-fields'
 
 import type { Caller } from '../../auth/caller.ts'
 import type { PriceList } from '../../billing/prices/price-list.ts'
+import { totalOf } from '../../billing/prices/price.ts'
 import { quoteOf } from '../../billing/spending/quote.ts'
 import { walletOf, placeHolds } from '../../billing/spending/spend.ts'
 import type { StoreResponses, ResponseToStore } from '../../http/call.ts'
@@ -19,6 +21,7 @@ import { secondsFor } from '../../routing/choose-route.ts'
 import type { Route, Router } from '../../routing/route.ts'
 import { insertStoredFiles, lockSources, type StoredFile } from '../../storage/stored-file-store.ts'
 import type { StoredImage } from '../images/reference-image.ts'
+import { pricedWorkOf } from '../priced-work.ts'
 import { charactersMax, type NamedCharacters, type RequestedCharacter } from '../requested-character.ts'
 import { shardOf } from '../shard.ts'
 import { createModelTaskId, createRemixTaskId, createUuidTaskId } from '../task-id.ts'
@@ -116,10 +119,14 @@ const chooseRoute = (
   throw canMakeOther
     ? new ApiError('invalid_parameter', {
         param: 'size',
-        message: `No provider of '${model.id}' makes videos of ${order.seconds} seconds at ${order.width}x${order.height}. Use another size or length.`,
+        message: `No provider of '${model.id}' makes videos of ${order.seconds} seconds at ${order.width}x${order.height}${order.sound === false ? ' without sound' : ''}. Use another size or length${order.sound === false ? ', or sound' : ''}.`,
       })
     : new ApiError('service_unavailable', { detail: `no provider for ${model.id} is configured` })
 }
+
+/** The role of each image: as requested, else those of the model in order, of which the last one is that of all others. */
+const rolesOf = ({ model: { imageRoles }, order, images }: Admission): ImageRole[] =>
+  order.imageRoles ?? images.map((_, index) => imageRoles[index] ?? imageRoles.at(-1) ?? imageRoles[0])
 
 /** The task of an admission, and why it must be refused before anything is written, if so. */
 const newTask = (
@@ -131,7 +138,9 @@ const newTask = (
   const order = {
     ...admission.order,
     seconds: fittingSeconds(dependencies, admission),
-    ...(images.length > 0 && { images: images.length }),
+    ...(images.length > 0 && { images: images.length, imageRoles: rolesOf(admission) }),
+    sound: model.sound === 'optional' ? (admission.order.sound ?? true) : model.sound === 'always',
+    ...(model.sound === 'optional' && { isSoundOptional: true }),
   }
   const nowMs = Date.now()
   // The time of the database replaces it later, and is the base of the deadline. The day stays, because the id contains it.
@@ -139,7 +148,7 @@ const newTask = (
   const id = idOf(admission, nowMs)
   const { route, decision, refusal } = chooseRoute(dependencies, admission, order)
   const { provider } = route
-  const price = prices.priceOfVideo(model, order)
+  const lines = prices.pricesOf(model)(pricedWorkOf(order))
   const task: NewTask = {
     id,
     day: createdAt.toISOString().slice(0, 10),
@@ -154,8 +163,8 @@ const newTask = (
     enhancedPrompt: order.prompt,
     provider: provider.name,
     wallet: walletOf(caller),
-    price,
-    holdMicros: price.totalMicros,
+    prices: lines,
+    holdMicros: totalOf(lines),
     createdAt,
     statusUpdatedAt: createdAt,
     mediaId: null,
@@ -190,6 +199,8 @@ const parametersOf = (order: VideoOrder) => ({
   height: order.height,
   watermark: order.watermark,
   private: order.isPrivate,
+  sound: order.sound,
+  ...(order.imageRoles !== undefined && { image_roles: order.imageRoles }),
   ...(order.style !== undefined && { style: order.style }),
   ...(order.metadata !== undefined && { metadata: order.metadata }),
   ...(order.enhance !== undefined && { enhance_prompt: order.enhance }),
@@ -347,7 +358,7 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
     const admission = await withCharacters(given, namedCharacters)
     const { caller, model } = admission
     const { task, refusal } = newTask(admission, dependencies)
-    const order = { caller, model: model.id, heldFor: [task.price], parameters: parametersOf(task.order) }
+    const order = { caller, model: model.id, heldFor: task.prices, parameters: parametersOf(task.order) }
     // A separate counter, because a quote must not count as a waiting task.
     const countQueue = createQueueLength(queueLimits)
     return quoteOf(

@@ -4,6 +4,7 @@ import { Type, type TSchemaOptions } from 'typebox'
 import { ProviderFailure } from '../../port/failure.ts'
 import type { ReferenceImage, VideoJob } from '../../port/video.ts'
 import type { InsertedText } from '../http/json-with-texts.ts'
+import { inOrder } from './image-order.ts'
 import { dataUriOf } from './image-text.ts'
 import { aspectRatioOf } from './size-terms.ts'
 
@@ -25,10 +26,11 @@ const fillings = {
   width: ({ width }: VideoJob) => width,
   height: ({ height }: VideoJob) => height,
   style: ({ style }: VideoJob) => style,
-  image: ({ references }: VideoJob, insert: Insert) => inserted(references[0], insert),
-  'last-image': ({ references }: VideoJob, insert: Insert) => inserted(references[1], insert),
+  sound: ({ sound }: VideoJob) => sound,
+  image: ({ references }: VideoJob, insert: Insert) => inserted(inOrder(references)[0], insert),
+  'last-image': ({ references }: VideoJob, insert: Insert) => inserted(inOrder(references)[1], insert),
   images: ({ references }: VideoJob, insert: Insert) =>
-    references.length === 0 ? undefined : references.map((image) => insert(dataUriOf(image))),
+    references.length === 0 ? undefined : inOrder(references).map((image) => insert(dataUriOf(image))),
 } satisfies Record<string, (job: VideoJob, insert: Insert) => unknown>
 
 type Filling = keyof typeof fillings
@@ -43,6 +45,9 @@ export type ModelInput = Record<string, Filling>
 
 export const modelInput = (options: TSchemaOptions = {}) =>
   Type.Record(Type.String(), Type.Enum(fillingNames), options)
+
+/** Whether a field of the input decides about the sound. */
+export const takesSound = (input: ModelInput): boolean => Object.values(input).includes('sound')
 
 /** Builds the input of a model. Images without a field are an error and never dropped. */
 export function inputOf(job: VideoJob, input: ModelInput, insert: Insert): Record<string, unknown> {
