@@ -11,6 +11,7 @@ const model = '(?<name>(?:projects/[^/]+/locations/[^/]+/publishers/google/)?mod
 const submitted = new RegExp(`^/v1(?:beta)?/${model}:predictLongRunning$`)
 const fetched = new RegExp(`^/v1/${model}:fetchPredictOperation$`)
 const operation = /^\/v1beta\/models\/[^/]+\/operations\/([^/]+)$/
+const listed = /^\/(?:v1beta|v1\/projects\/[^/]+\/locations\/[^/]+)\/models$/
 const file = /^\/v1beta\/files\/([^/]+):download$/
 
 interface Image {
@@ -26,12 +27,14 @@ interface Instance {
 /** Long-running operations of both APIs: one returns a link, the other the video itself. */
 export const createGeminiProtocol: CreateProtocol = (store) => ({
   kind,
-  accepts: (_method, url) => [submitted, fetched, operation, file].some((route) => route.test(url.pathname)),
+  accepts: (_method, url) =>
+    [submitted, fetched, operation, file, listed].some((route) => route.test(url.pathname)),
   answer: async (request, response, url) => {
     if (!isKnown(request, url, store.apiKey)) {
       request.resume()
       return refuseGemini(response, 401, 'invalid_api_key')
     }
+    if (listed.test(url.pathname)) return answerJson(response, 200, { models: [] })
     if (submitted.test(url.pathname)) return create(store, request, response, url)
     const [, fileId] = file.exec(url.pathname) ?? []
     const isFetch = fetched.test(url.pathname)

@@ -8,6 +8,7 @@ import { readText } from './read-create.ts'
 const kind = 'replicate'
 const created = /^\/v1\/(?:models\/([^/]+\/[^/]+)\/)?predictions$/
 const existing = /^\/v1\/predictions\/([^/]+)(?:\/(cancel))?$/
+const account = '/v1/account'
 const delivery = /^\/delivery\/([^/]+)\/output\.mp4$/
 
 const words: Record<VendorJobState, string> = {
@@ -22,7 +23,8 @@ const words: Record<VendorJobState, string> = {
 /** The predictions protocol. Its results are public links. */
 export const createReplicateProtocol: CreateProtocol = (store) => ({
   kind,
-  accepts: (_method, url) => [created, existing, delivery].some((route) => route.test(url.pathname)),
+  accepts: (_method, { pathname }) =>
+    pathname === account || [created, existing, delivery].some((route) => route.test(pathname)),
   answer: async (request, response, url) => {
     const [, file] = delivery.exec(url.pathname) ?? []
     if (file !== undefined) {
@@ -33,6 +35,7 @@ export const createReplicateProtocol: CreateProtocol = (store) => ({
       request.resume()
       return refuse(response, 401)
     }
+    if (url.pathname === account) return answerJson(response, 200, { type: 'user', username: 'simulated' })
     const [, id, part] = existing.exec(url.pathname) ?? []
     if (id === undefined) return create(store, request, response, url)
     const job = store.find(id)

@@ -87,6 +87,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
       return refuseJson(response, 401, 'invalid_api_key')
     }
     const route = `${request.method} ${asked.pathname}`
+    if (route === 'GET /v1/models') return answerJson(response, 200, { object: 'list', data: [] })
     if (route === 'POST /v1/audio/speech') return speech.answer(request, response)
     if (route === 'POST /v1/audio/transcriptions')
       return transcription.answer('transcribe', request, response)

@@ -32,7 +32,7 @@ const createText = () => {
       .replace(/…[0-9A-Za-z]{4}(?![0-9A-Za-z])/g, '…xxxx')
       .replace(/(?<![\d.-])1[789]\d{8}(?![\d.-])/g, String(past))
       .replace(/expires=\d+&key=[^&"\s]+&signature=[^&"\s]+/g, `expires=${future}&key=k1&signature=xxxx`)
-      .replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://127.0.0.1:9000')
+      .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:9000')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-01T00:00:00.000Z')
 }
 

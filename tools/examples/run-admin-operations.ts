@@ -85,6 +85,7 @@ const runProviders = async ({ call }: Recorder) => {
   await call('explainModelRoutes', { path: model, json: { seconds: 8, size: '1280x720' } })
   await call('deleteModelRoutes', { path: model })
   await call('resetProviderHealth', { path: { name: 'local' } })
+  await call('testProvider', { path: { name: 'local' } })
   const path = { name: 'vendor' }
   await call('setProvider', {
     path,

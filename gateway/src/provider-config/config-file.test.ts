@@ -2,7 +2,12 @@ import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 
 import { protocol } from '../providers/kit/protocol.ts'
+import type { Connected } from '../providers/port/provider.ts'
 import { readConfigFile, ConfigFileError } from './config-file.ts'
+
+const connect = (): Connected => ({
+  access: { host: 'acme.example', check: async () => ({ kind: 'accepted' }) },
+})
 
 const protocols = {
   acme: protocol({
@@ -14,14 +19,14 @@ const protocols = {
       input: Type.Record(Type.String(), Type.Enum(['prompt', 'seconds']), { default: { text: 'prompt' } }),
       fixed: Type.Record(Type.String(), Type.Unknown(), { default: {} }),
     }),
-    connect: () => ({}),
+    connect,
   }),
   local: protocol({
     defaultBaseUrl: 'http://127.0.0.1:9190',
     settings: Type.Object({}),
-    connect: () => ({}),
+    connect,
   }),
-  anywhere: protocol({ settings: Type.Object({}), connect: () => ({}) }),
+  anywhere: protocol({ settings: Type.Object({}), connect }),
 }
 
 const video = {

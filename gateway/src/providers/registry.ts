@@ -9,8 +9,9 @@ import { aiSdk } from './ai-sdk/ai-sdk.ts'
 import { fal } from './fal/fal.ts'
 import { gemini } from './gemini/gemini.ts'
 import { kinora } from './kinora/kinora.ts'
+import { testAccess } from './kit/access/test-access.ts'
 import { protocol, type Protocol } from './kit/protocol.ts'
-import { localEngines } from './local/local-engines.ts'
+import { localAccess, localEngines } from './local/local-engines.ts'
 import { localVideo } from './local/local-video.ts'
 import { openAiChat } from './openai/openai-chat.ts'
 import { openAi, openAiAudio } from './openai/openai.ts'
@@ -24,6 +25,7 @@ const local = protocol({
   connect: ({ baseUrl }) => ({
     video: localVideo({ baseUrl }),
     engines: localEngines({ baseUrl }),
+    access: localAccess({ baseUrl }),
     ...openAiAudio({ baseUrl, apiKey: undefined, isOurs: true }),
   }),
 })
@@ -52,8 +54,9 @@ const connect = (config: ProviderConfig, { ffmpegPath }: { ffmpegPath: string })
   const known = protocols[kind]
   if (known === undefined) throw new Error(`provider ${name} has the unknown kind ${kind}`)
   const connection = { name, baseUrl, apiKey: apiKey?.reveal(), connections, resultOrigins, ffmpegPath }
+  const { access, ...capabilities } = known.connect(connection, protocolSettings as never)
   return {
-    ...known.connect(connection, protocolSettings as never),
+    ...capabilities,
     name,
     acceptsJobs: config.isEnabled,
     slots: config.slots,
@@ -61,6 +64,7 @@ const connect = (config: ProviderConfig, { ffmpegPath }: { ffmpegPath: string })
     pollIntervalMs: config.pollIntervalMs,
     timeoutsMs: config.timeoutsMs,
     sendsWebhooks: protocolSettings['webhooks'] === true,
+    testAccess: () => testAccess(name, access, config.timeoutsMs.poll),
   }
 }
 

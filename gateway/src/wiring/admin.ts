@@ -48,6 +48,7 @@ import { getProvider } from '../admin/providers/get-provider.ts'
 import { listProviders } from '../admin/providers/list-providers.ts'
 import { resetProviderHealth } from '../admin/providers/reset-provider-health.ts'
 import { setProvider } from '../admin/providers/set-provider.ts'
+import { testProvider } from '../admin/providers/test-provider.ts'
 import { getSettings } from '../admin/settings/get-settings.ts'
 import { updateSettings } from '../admin/settings/update-settings.ts'
 import { cancelTask } from '../admin/tasks/cancel-task.ts'
@@ -127,6 +128,7 @@ export const bindAdmin = (
   bind(adminOperations.setProvider, setProvider(providers))
   bind(adminOperations.deleteProvider, deleteProvider(providers))
   bind(adminOperations.resetProviderHealth, resetProviderHealth(providers))
+  bind(adminOperations.testProvider, testProvider({ ...providers, providers: context.providers }))
   bind(adminOperations.listModelEntries, listModelEntries(providers))
   bind(adminOperations.getModelEntry, getModelEntry(providers))
   bind(adminOperations.setModelEntry, setModelEntry(providers))

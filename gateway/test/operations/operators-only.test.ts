@@ -129,6 +129,7 @@ const rows: Record<string, () => Promise<Given>> = {
   setProvider: async () => ({ id: await provider(), body: { ...entry, slots: 7 } }),
   deleteProvider: async () => ({ id: await provider() }),
   resetProviderHealth: async () => ({ id: await provider() }),
+  testProvider: async () => ({ id: 'local' }),
   listModelEntries: async () => ({}),
   getModelEntry: async () => ({ id: 'vidB-2' }),
   setModelEntry: async () => ({ id: 'vidB-2', body: { settings: { usual_seconds: 90 } } }),

@@ -92,6 +92,7 @@ test('the key is in no response, no table and no request log, in any form', asyn
     ['getModelRoutes', { id: model }],
     ['setModelRoutes', { id: model, body: { routes: [{ provider: 'vendor' }] } }],
     ['resetProviderHealth', { id: 'vendor' }],
+    ['testProvider', { id: 'vendor' }],
     ['listAuditEntries', { query: { limit: 200 } }],
     ['listRequests', { query: { limit: 200 } }],
     ['getSettings', {}],

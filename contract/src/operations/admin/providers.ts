@@ -125,6 +125,22 @@ const ResetHealth = Type.Object({
   forgotten: Type.Array(Type.String(), { description: 'Models for which the provider was unhealthy.' }),
 })
 
+const ProviderTest = Type.Object({
+  object: ObjectType('provider.test'),
+  provider: Type.String({ description: 'Name of the provider.' }),
+  ok: Type.Boolean({ description: 'Whether the provider answered as its protocol defines.' }),
+  key_verified: Type.Boolean({
+    description:
+      'Whether the answer shows that the provider accepts the key. False also for kinds and services without a call that shows it; `message` says so.',
+  }),
+  status: Nullable(Type.Integer({ description: 'HTTP status of the answer; null if there was none.' })),
+  duration_ms: Type.Integer({ description: 'Duration of the call, in milliseconds.' }),
+  message: Type.String({
+    description:
+      'The result in words. After a failure: the reason, and how to fix it. It contains no secrets.',
+  }),
+})
+
 const providerName = { name: Type.String({ description: 'Name of the provider.' }) }
 
 export const providerOperations = {
@@ -190,6 +206,19 @@ export const providerOperations = {
     roles: ['admin'],
     parameters: { path: providerName },
     answer: { description: 'The models that were reset.', schema: ResetHealth },
+    errors: ['resource_not_found'],
+  },
+  testProvider: {
+    id: 'testProvider',
+    method: 'POST',
+    path: '/admin/v1/providers/{name}/test',
+    summary: 'Test the address and the key of a provider',
+    description:
+      'Makes the cheapest call of the protocol of a provider that shows whether its address and its key are right, such as a list of models. It creates no job and costs nothing. A failure of the provider is a result with `ok: false` and an explanation. The provider may be disabled, and its health does not change.',
+    access: 'operator',
+    roles: ['admin'],
+    parameters: { path: providerName },
+    answer: { description: 'The result of the call.', schema: ProviderTest },
     errors: ['resource_not_found'],
   },
 } as const satisfies Record<string, Operation>

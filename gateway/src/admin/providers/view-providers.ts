@@ -48,9 +48,9 @@ const modelsOf = (name: string, { catalog, router }: ProviderDependencies): Prov
   )
 
 /** The problem of a stored configuration. Errors in the configuration file are reported at startup and in the log. */
-const problemWith = (
+export const configProblem = (
   { name, config, credential }: ProviderRecord,
-  { credentialSecrets, parseConfig }: ProviderDependencies,
+  { credentialSecrets, parseConfig }: Pick<ProviderDependencies, 'credentialSecrets' | 'parseConfig'>,
 ): string | null => {
   const { problems } = parseConfig(name, config)
   if (problems.length > 0) {
@@ -71,7 +71,7 @@ const problemOf = (
   record: ProviderRecord | undefined,
   dependencies: ProviderDependencies,
 ): string | null => {
-  const problem = record === undefined ? null : problemWith(record, dependencies)
+  const problem = record === undefined ? null : configProblem(record, dependencies)
   return problem ?? (refusesCredential(name, dependencies) ? remedyFor(name) : null)
 }
 

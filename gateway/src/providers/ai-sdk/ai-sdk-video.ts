@@ -2,8 +2,6 @@
  * Adapter for video models of the AI SDK. A package builds requests and reads responses, but all traffic passes through
  * our own `fetch`, so that timeouts, limits and the classification of failures are the same as everywhere else.
  */
-import { readFile } from 'node:fs/promises'
-import { findPackageJSON, isBuiltin } from 'node:module'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 
@@ -29,6 +27,7 @@ import type {
   VideoJobStatus,
   VideoProvider,
 } from '../port/video.ts'
+import { factoryOf, type Load, loadInstalled, misfit } from './ai-sdk-package.ts'
 
 export interface AiSdkSettings {
   baseUrl: string
@@ -51,28 +50,6 @@ type StartingModel = VideoModel & Required<Pick<VideoModel, 'doStart' | 'doStatu
 interface SdkProvider {
   videoModel?: (id: string) => VideoModel
   video?: (id: string) => VideoModel
-}
-
-type Factory = (options: Record<string, unknown>) => unknown
-
-/** Loads an installed package. */
-type Load = (name: string) => Promise<Record<string, unknown>>
-
-/** Only packages made for the AI SDK: a setting must not be able to run any other installed package. */
-const loadInstalled: Load = async (name) => {
-  const path = findPackageJSON(name, import.meta.url)
-  const described: unknown = path === undefined ? undefined : JSON.parse(await readFile(path, 'utf8'))
-  if (
-    described !== undefined &&
-    member(member(described, 'dependencies'), '@ai-sdk/provider') === undefined
-  ) {
-    throw new NotForTheSdk()
-  }
-  return (await import(name)) as Record<string, unknown>
-}
-
-class NotForTheSdk extends Error {
-  override name = 'it is none for the AI SDK'
 }
 
 export function aiSdkVideo(settings: AiSdkSettings, load: Load = loadInstalled): VideoProvider {
@@ -175,36 +152,8 @@ export function aiSdkVideo(settings: AiSdkSettings, load: Load = loadInstalled):
   }
 }
 
-async function factoryOf(settings: AiSdkSettings, load: Load): Promise<Factory> {
-  const name = settings.package
-  let exported: Record<string, unknown>
-  try {
-    if (isBuiltin(name)) throw new Error('not a package')
-    exported = await load(name)
-  } catch (error) {
-    const reason = error instanceof Error ? error.name : 'error'
-    const { code } = error as { code?: unknown }
-    const sentence =
-      code === 'ERR_MODULE_NOT_FOUND' || isBuiltin(name)
-        ? `the package ${name} is not installed: run npm install ${name} beside Kinora`
-        : `the package ${name} cannot be loaded: ${reason}`
-    throw new ProviderFailure('not_delivered', sentence)
-  }
-  const makers = Object.keys(exported).filter((each) => /^create[A-Z]/.test(each))
-  const chosen = settings.factory ?? (makers.length === 1 ? makers[0] : undefined)
-  const factory = chosen === undefined || !makers.includes(chosen) ? undefined : exported[chosen]
-  if (typeof factory === 'function') return factory as Factory
-  const choice = makers.length === 0 ? 'none that makes a provider' : makers.join(', ')
-  throw misfit(`factory must name a function of ${name}; it has ${choice}`)
-}
-
 function isStarting(model: VideoModel): model is StartingModel {
   return typeof model.doStart === 'function' && typeof model.doStatus === 'function'
-}
-
-/** The configuration or the reference does not fit; a retry would not help. */
-function misfit(message: string): ProviderFailure {
-  return new ProviderFailure('rejected', message, { code: 'upstream_error' })
 }
 
 function notOurs(): ProviderFailure {

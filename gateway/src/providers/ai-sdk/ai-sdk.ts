@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 
 import { protocol } from '../kit/protocol.ts'
+import { aiSdkAccess } from './ai-sdk-access.ts'
 import { aiSdkVideo } from './ai-sdk-video.ts'
 
 /** Any vendor with a package for the AI SDK. */
@@ -40,5 +41,8 @@ export const aiSdk = protocol({
         'The size limit of a response. Increase it for packages with whole videos in responses; it needs memory.',
     }),
   }),
-  connect: (connection, own) => ({ video: aiSdkVideo({ ...connection, ...own }) }),
+  connect: (connection, own) => ({
+    video: aiSdkVideo({ ...connection, ...own }),
+    access: aiSdkAccess({ ...connection, ...own }),
+  }),
 })

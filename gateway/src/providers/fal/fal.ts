@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 
 import { protocol } from '../kit/protocol.ts'
 import { fillingNames, type ModelInput, modelInput } from '../kit/video/model-input.ts'
+import { falAccess } from './fal-access.ts'
 import { falVideo } from './fal-video.ts'
 
 /** Fits most models of the vendor: they take lengths as text and ignore unknown fields. */
@@ -52,5 +53,6 @@ export const fal = protocol({
   }),
   connect: ({ baseUrl, apiKey, connections, resultOrigins }, own) => ({
     video: falVideo({ baseUrl, apiKey: apiKey ?? '', connections, resultOrigins, ...own }),
+    access: falAccess({ baseUrl, apiKey }),
   }),
 })

@@ -21,8 +21,12 @@ export interface GeminiSettings {
 /** The parts shared by video and speech. */
 export interface GeminiApi {
   upstream: Upstream
+  /** The host of the calls. */
+  host: string
   /** The path of a method of a model. */
   pathOf: (model: string, verb: string) => string
+  /** The path of the list of models. */
+  modelsPath: () => string
   /** Additional headers of a call. */
   authorization: (signal: AbortSignal) => Promise<Record<string, string>>
 }
@@ -32,32 +36,36 @@ export function geminiApi(settings: GeminiSettings): GeminiApi {
   const common = { connections, resultOrigins, failureOf: failureOfGemini }
   if (api === 'developer') {
     return {
+      host: new URL(settings.baseUrl).host,
       upstream: upstreamAt({
         ...common,
         baseUrl: settings.baseUrl.replace(/\/v1(beta)?\/*$/, ''),
         credential: apiKey === undefined ? {} : { 'x-goog-api-key': apiKey },
       }),
       pathOf: (model, verb) => `/v1beta/models/${nameOf(model)}:${verb}`,
+      modelsPath: () => '/v1beta/models',
       authorization: async () => ({}),
     }
   }
   const isAccount = apiKey?.trimStart().startsWith('{') === true
   const tokens = isAccount ? serviceAccountTokens(apiKey) : undefined
+  const place = () => {
+    const { project, location } = settings
+    if (project === undefined) {
+      const message = 'the enterprise API is asked on behalf of a project: set project for this provider'
+      throw new ProviderFailure('rejected', message, { code: 'upstream_error' })
+    }
+    return `projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(location)}`
+  }
   return {
+    host: new URL(enterpriseUrl(settings)).host,
     upstream: upstreamAt({
       ...common,
       baseUrl: enterpriseUrl(settings).replace(/\/v1\/*$/, ''),
       ...(!isAccount && { apiKey }),
     }),
-    pathOf: (model, verb) => {
-      const { project, location } = settings
-      if (project === undefined) {
-        const message = 'the enterprise API is asked on behalf of a project: set project for this provider'
-        throw new ProviderFailure('rejected', message, { code: 'upstream_error' })
-      }
-      const place = `projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(location)}`
-      return `/v1/${place}/publishers/google/models/${nameOf(model)}:${verb}`
-    },
+    pathOf: (model, verb) => `/v1/${place()}/publishers/google/models/${nameOf(model)}:${verb}`,
+    modelsPath: () => `/v1/${place()}/models`,
     authorization: async (signal) =>
       tokens === undefined ? {} : { authorization: `Bearer ${await tokens(signal)}` },
   }

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 
 import { protocol } from '../kit/protocol.ts'
+import { geminiAccess } from './gemini-access.ts'
 import { developerUrl } from './gemini-api.ts'
 import { geminiSpeech, usualVoices } from './gemini-speech.ts'
 import { geminiVideo } from './gemini-video.ts'
@@ -55,5 +56,6 @@ export const gemini = protocol({
   connect: (connection, own) => ({
     video: geminiVideo({ ...connection, ...own }),
     speech: geminiSpeech({ ...connection, ...own }),
+    access: geminiAccess({ ...connection, ...own }),
   }),
 })

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 
+import { oftenPublicDocument } from '../kit/access/access-calls.ts'
 import { protocol } from '../kit/protocol.ts'
 import { kinoraVideo } from './kinora-video.ts'
 
@@ -26,5 +27,6 @@ export const kinora = protocol({
   }),
   connect: ({ baseUrl, apiKey, connections, resultOrigins }, own) => ({
     video: kinoraVideo({ baseUrl, apiKey, connections, resultOrigins, ...own }),
+    access: oftenPublicDocument({ baseUrl: baseUrl.replace(/\/v1\/*$/, ''), apiKey }, '/v1/models'),
   }),
 })

@@ -1,6 +1,6 @@
 import type { Static, TObject } from 'typebox'
 
-import type { Capabilities } from '../port/provider.ts'
+import type { Connected } from '../port/provider.ts'
 
 /** The connection settings of a provider. */
 export interface Connection {
@@ -15,18 +15,18 @@ export interface Connection {
   ffmpegPath: string
 }
 
-/** A vendor protocol: its settings and its adapters. */
+/** A vendor protocol: its settings, its adapters, and the call that verifies address and key. */
 export interface Protocol {
   /** The base URL if none is configured; undefined if it must be configured. */
   defaultBaseUrl?: string
   /** Settings beside the common ones. Each has a description, and a default unless it is required. */
   settings: TObject
-  connect: (connection: Connection, settings: never) => Capabilities
+  connect: (connection: Connection, settings: never) => Connected
 }
 
 /** Declares a protocol; the settings of `connect` have the type of the schema. */
 export const protocol = <Settings extends TObject>(declared: {
   defaultBaseUrl?: string
   settings: Settings
-  connect: (connection: Connection, settings: Static<Settings>) => Capabilities
+  connect: (connection: Connection, settings: Static<Settings>) => Connected
 }): Protocol => declared

@@ -1,5 +1,7 @@
+import { readForTest } from '../kit/access/access-calls.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
 import { member, textOf } from '../kit/json/lenient-json.ts'
+import type { Access } from '../port/access.ts'
 import type { EngineState } from '../port/provider.ts'
 
 /** Reads the engines of the built-in provider's models; invalid rows are skipped. */
@@ -19,5 +21,17 @@ export function localEngines(settings: {
         return [[model, { engine, wanted, quality, pull: textOf(member(row, 'pull')) }]]
       }),
     )
+  }
+}
+
+/** The list of its engines is the cheapest call of the built-in provider. */
+export function localAccess({ baseUrl }: { baseUrl: string }): Access {
+  const upstream = upstreamAt({ baseUrl, connections: 1 })
+  return {
+    host: new URL(baseUrl).host,
+    check: async (signal) => {
+      await readForTest(upstream, '/engines', signal)
+      return { kind: 'not-verified', why: 'The built-in provider has no key.' }
+    },
   }
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 
+import { oftenPublicDocument } from '../kit/access/access-calls.ts'
 import { protocol } from '../kit/protocol.ts'
 import { openAiDialogue } from './openai-dialogue.ts'
 import { openAiSpeech } from './openai-speech.ts'
@@ -32,5 +33,7 @@ export const openAi = protocol({
   connect: ({ baseUrl, apiKey, connections, resultOrigins }, own) => ({
     video: openAiVideo({ baseUrl, apiKey: apiKey ?? '', connections, resultOrigins, ...own }),
     ...openAiAudio({ baseUrl, apiKey, isOurs: false }),
+    // The list of models is free, and the one call that every service with this protocol has.
+    access: oftenPublicDocument({ baseUrl: baseUrl.replace(/\/v1\/*$/, ''), apiKey }, '/v1/models'),
   }),
 })

@@ -1,3 +1,4 @@
+import type { Access, AccessTest } from './access.ts'
 import type { DialogueProvider } from './dialogue.ts'
 import type { SpeechProvider } from './speech.ts'
 import type { TranscriptionProvider } from './transcription.ts'
@@ -15,13 +16,18 @@ export interface EngineState {
 }
 
 /** The capabilities of a provider; absent ones are not supported. */
-export interface Capabilities {
+interface Capabilities {
   video?: VideoProvider
   transcription?: TranscriptionProvider
   speech?: SpeechProvider
   dialogue?: DialogueProvider
   /** The current engine of each of its models; only the built-in provider has it. */
   engines?: (signal: AbortSignal) => Promise<Record<string, EngineState>>
+}
+
+/** A protocol at one address with one key. */
+export interface Connected extends Capabilities {
+  access: Access
 }
 
 export type Capability = Exclude<keyof Capabilities, 'engines'>
@@ -39,6 +45,8 @@ export interface Provider extends Capabilities {
   timeoutsMs: { submit: number; poll: number; download: number }
   /** Whether it sends webhooks; then its jobs are polled rarely. */
   sendsWebhooks: boolean
+  /** Verifies address and key with the cheapest call of the protocol, for operators. */
+  testAccess: () => Promise<AccessTest>
 }
 
 export interface Providers {

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 
 import { Type } from 'typebox'
 
+import { privateDocument } from '../kit/access/access-calls.ts'
 import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
 import { refusalCodeOfSentence } from '../kit/http/refusal-message.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
@@ -32,7 +33,13 @@ export const replicate = protocol({
       description: 'Constant fields of the input, such as `{fps: 24}`.',
     }),
   }),
-  connect: (connection, own) => ({ video: replicateVideo({ ...connection, ...own }) }),
+  connect: (connection, own) => ({
+    video: replicateVideo({ ...connection, ...own }),
+    access: privateDocument(
+      { ...connection, baseUrl: connection.baseUrl.replace(/\/v1\/*$/, '') },
+      '/v1/account',
+    ),
+  }),
 })
 
 export interface ReplicateSettings {

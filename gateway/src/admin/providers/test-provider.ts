@@ -1,0 +1,42 @@
+import type { adminOperations } from '@kinora/contract/admin-operations'
+
+import type { Postgres } from '../../platform/postgres.ts'
+import { findProviderRecord } from '../../provider-config/provider-config-store.ts'
+import type { AccessTest } from '../../providers/port/access.ts'
+import type { Providers } from '../../providers/port/provider.ts'
+import type { AdminHandler } from '../admin-call.ts'
+import { configProblem, viewProvider, type ProviderDependencies } from './view-providers.ts'
+
+/** The result for a stored configuration that cannot be used: nothing is called. */
+const notCalled = (message: string): AccessTest => ({
+  isOk: false,
+  isKeyVerified: false,
+  status: undefined,
+  durationMs: 0,
+  message,
+})
+
+export const testProvider =
+  (
+    dependencies: ProviderDependencies & { postgres: Postgres; providers: Pick<Providers, 'get'> },
+  ): AdminHandler<typeof adminOperations.testProvider> =>
+  async (call) => {
+    const { postgres, providers } = dependencies
+    const { name } = await viewProvider(postgres, call.path.name, dependencies)
+    const record = await findProviderRecord(postgres, name)
+    const problem = record === undefined ? null : configProblem(record, dependencies)
+    const test = problem === null ? await providers.get(name).testAccess() : notCalled(problem)
+    const result = { ok: test.isOk, key_verified: test.isKeyVerified, status: test.status ?? null }
+    await postgres.transaction((database) =>
+      call.audit(database, { action: 'testProvider', target: name, after: result }),
+    )
+    return {
+      body: {
+        object: 'provider.test',
+        provider: name,
+        ...result,
+        duration_ms: test.durationMs,
+        message: test.message,
+      },
+    }
+  }

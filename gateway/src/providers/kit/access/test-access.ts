@@ -1,0 +1,34 @@
+import type { Access, AccessTest } from '../../port/access.ts'
+import { type Exchange, withExchanges } from '../../port/exchange.ts'
+import { ProviderFailure } from '../../port/failure.ts'
+import { explainFailure } from './explain-failure.ts'
+
+/** Makes the call of a protocol that verifies address and key. It is no work, so it changes no health. */
+export async function testAccess(
+  provider: string,
+  { host, check }: Access,
+  timeoutMs: number,
+): Promise<AccessTest> {
+  const exchanges: Exchange[] = []
+  const beganAtMs = performance.now()
+  const outcome = await withExchanges(
+    (exchange) => exchanges.push(exchange),
+    async () => {
+      try {
+        return await check(AbortSignal.timeout(timeoutMs))
+      } catch (error) {
+        if (error instanceof ProviderFailure) return error
+        throw error
+      }
+    },
+  )
+  const measured = { durationMs: Math.round(performance.now() - beganAtMs) }
+  if (outcome instanceof ProviderFailure) {
+    const exchange = exchanges.at(-1)
+    const message = explainFailure({ provider, host, failure: outcome, exchange })
+    return { ...measured, isOk: false, isKeyVerified: false, status: exchange?.status, message }
+  }
+  const isKeyVerified = outcome.kind === 'accepted'
+  const message = isKeyVerified ? `${host} accepted the key.` : `${host} answered. ${outcome.why}`
+  return { ...measured, isOk: true, isKeyVerified, status: exchanges[0]?.status, message }
+}
