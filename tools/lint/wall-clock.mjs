@@ -28,7 +28,7 @@ export const wallClockFiles = {
       'providers/kit/http/classify.ts',
     ],
   ],
-  'an estimate of the progress, only a hint': ['videos/api/read-status.ts'],
+  'an estimate of the progress, only a hint': ['videos/api/read-status.ts', 'videos/queue/estimate-task.ts'],
   'the age of a wake-up from another machine, within a margin': ['platform/engine/restate.ts'],
 }
 

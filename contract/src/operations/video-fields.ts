@@ -100,6 +100,27 @@ export const Metadata = Type.Record(
 )
 
 /** Query parameters of long polling. */
+const rangeOf = (description: string) =>
+  Type.Optional(
+    Type.Object(
+      {
+        min: Type.Integer({ minimum: 0, description: 'In the best case.' }),
+        max: Type.Integer({ minimum: 0, description: 'In the worst case.' }),
+      },
+      { description },
+    ),
+  )
+
+/** Estimates for a task that has not ended. Status reads under `/v1` have them as headers. */
+export const estimateFields = {
+  queue_position: rangeOf(
+    'How many waiting tasks start before this one. Present while the task waits for a slot. The queue is fair across accounts, so tasks that arrive later may start first. Equal to the header `X-Queue-Position: <min>-<max>` of status reads.',
+  ),
+  time_left_seconds: rangeOf(
+    'How many seconds it takes until the video is generated, from the durations of most earlier tasks of the model. Absent while it is unknown. Equal to the header `X-Time-Left: <min>-<max>` of status reads.',
+  ),
+}
+
 export const waitQuery = {
   wait: Type.Integer({
     minimum: 0,

@@ -23,6 +23,7 @@ import {
   CharacterUrl,
   CreatedAt,
   EnhancedPrompt,
+  estimateFields,
   Failure,
   Image,
   Metadata,
@@ -182,6 +183,7 @@ export const OpenAiVideo = Type.Object(
     error: Nullable(Type.Object(taskErrorFields, { description: 'Why the task failed; null otherwise.' })),
     video_url: VideoUrl,
     metadata: Metadata,
+    ...estimateFields,
   },
   { title: 'Under /openai/v1' },
 )
@@ -196,6 +198,7 @@ export const VideoEvent = Type.Object({
   progress: Progress,
   video_url: VideoUrl,
   error: Failure,
+  ...estimateFields,
 })
 export type VideoEvent = Static<typeof VideoEvent>
 
@@ -242,6 +245,9 @@ const VideoList = Type.Object({
 
 const DeletedVideo = Type.Object({ id: TaskId, object: ObjectType('video.deleted'), deleted: Deleted })
 
+/** A task that a video is made from. */
+const errorsOfSources = ['task_not_found', 'task_not_completed', 'task_failed', 'media_expired'] as const
+
 export const videoOperations = {
   createVideo: {
     id: 'createVideo',
@@ -260,15 +266,7 @@ export const videoOperations = {
       spoolsTexts: true,
     },
     answer: { description: 'The created task.', schema: Type.Union([CreatedVideo, OpenAiVideo]) },
-    errors: [
-      ...errorsOfBodies,
-      'invalid_image',
-      'task_not_found',
-      'task_not_completed',
-      'task_failed',
-      'media_expired',
-      ...errorsOfTasks,
-    ],
+    errors: [...errorsOfBodies, 'invalid_image', ...errorsOfSources, ...errorsOfTasks],
   },
   getVideo: {
     id: 'getVideo',
@@ -276,7 +274,7 @@ export const videoOperations = {
     path: '/v1/videos/{id}',
     summary: 'Get a video',
     description:
-      'Returns the current state of a video task, with a fresh link to the video once it is completed. With `wait`, the response is delayed until the task ends.',
+      'Returns the current state of a video task, with a fresh link to the video once it is completed. With `wait`, the response is delayed until the task ends. Until then the headers `X-Queue-Position` and `X-Time-Left` (seconds) estimate its place in the queue and the time left, each as a range such as `3-12`, as far as they are known.',
     access: 'key',
     limit: 'read',
     parameters: { path: taskId, optionalQuery: waitQuery },
@@ -388,14 +386,6 @@ export const videoOperations = {
     parameters: { path: taskId },
     body: { form: [RemixBody], json: [RemixBody], sizeBytesMax: mebibyte },
     answer: { description: 'The created task.', schema: Type.Union([RemixedVideo, OpenAiVideo]) },
-    errors: [
-      ...errorsOfBodies,
-      'task_not_found',
-      'task_not_completed',
-      'task_failed',
-      'media_expired',
-      'upstream_error',
-      ...errorsOfTasks,
-    ],
+    errors: [...errorsOfBodies, ...errorsOfSources, 'upstream_error', ...errorsOfTasks],
   },
 } as const satisfies Record<string, Operation>

@@ -4,8 +4,9 @@ import type { QueueState } from './queue-wait.ts'
 /** The tasks that wait for each provider. */
 export const countWaitingTasks = async (database: Database): Promise<QueueState['waiting']> => {
   const { rows } = await database.query<QueueState['waiting'][number]>(
-    `select provider as queue, model, account_id as "accountId", count(*) as waiting
-       from open_tasks where stage = 'accepted' group by provider, model, account_id`,
+    `select provider as queue, model, account_id as "accountId", key_id as "keyId", count(*) as waiting,
+            sum(seconds) as cost, max(seconds) as "costMax"
+       from open_tasks where stage = 'accepted' group by provider, model, account_id, key_id`,
   )
   return rows
 }

@@ -37,9 +37,9 @@ const setUp = (isPaused = () => false) => {
 
 test('tasks ahead: each account is served as often as the new task’s own account', () => {
   const waiting = new Map([
-    ['flood', 1_000],
-    ['medium', 10],
-    ['small', 2],
+    ['flood', { tasks: 1_000 }],
+    ['medium', { tasks: 10 }],
+    ['small', { tasks: 2 }],
   ])
   expect(tasksAhead(waiting, 'flood')).toBe(1_012)
   expect(tasksAhead(waiting, 'medium')).toBe(10 + 11 + 2)

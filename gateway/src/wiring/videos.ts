@@ -26,10 +26,12 @@ import { createReadTask } from '../videos/api/read-task.ts'
 import { remixVideo } from '../videos/api/remix-video.ts'
 import { createWaitForTask } from '../videos/api/wait-for-task.ts'
 import { createFollow } from '../videos/lifecycle/follow-task.ts'
-import { loadDurations, type JobDurations } from '../videos/polling/job-durations.ts'
+import { createCachedDurations } from '../videos/polling/cached-durations.ts'
 import { createAdmitVideo } from '../videos/queue/admit-video.ts'
 import { dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
+import { createEstimateTask } from '../videos/queue/estimate-task.ts'
 import { createQueueOverload } from '../videos/queue/queue-overload.ts'
+import { createReadQueuePlace } from '../videos/queue/queue-place.ts'
 import type { WithCharacter } from '../videos/requested-character.ts'
 import type { ApiContext } from './api-context.ts'
 import { queueLimitsOf, queueWaitMsMax } from './connect.ts'
@@ -42,10 +44,10 @@ export const createVideoTasks = async (context: ApiContext) => {
   const taskDays = () => context.days().task
   const readTask = createReadTask(postgres, taskDays)
   const { follow, stop } = await createFollow(postgres, context.pubsub, log)
-  let durationsOf: JobDurations['of'] = () => undefined
+  const durations = createCachedDurations(postgres, log)
   const queueWait = createQueueWait({
     read: async () => {
-      durationsOf = await loadDurations(postgres)
+      await durations.refresh()
       return {
         waiting: await countWaitingTasks(postgres),
         starts: await readStarts(postgres, dispatchVideosName),
@@ -59,6 +61,11 @@ export const createVideoTasks = async (context: ApiContext) => {
     readTask,
     follow,
     stopFollowing: stop,
+    estimateTask: createEstimateTask({
+      ...{ queueWait, router, log },
+      readQueuePlace: createReadQueuePlace(postgres),
+      durationsOf: durations.of,
+    }),
     admitVideo: createAdmitVideo({
       postgres,
       router,
@@ -66,11 +73,7 @@ export const createVideoTasks = async (context: ApiContext) => {
       deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
       queueLimits: queueLimitsOf(settings),
       wakeDispatcher: wake.dispatcher,
-      queueOverload: createQueueOverload(
-        queueWait,
-        (provider, model) => durationsOf(provider, model),
-        queueWaitMsMax(config),
-      ),
+      queueOverload: createQueueOverload(queueWait, durations.of, queueWaitMsMax(config)),
       countWaiting: context.waitingCreates.enter,
       namedCharacters: createNamedCharacters(postgres),
       storeResponses,
@@ -100,12 +103,13 @@ export const createVideoTasks = async (context: ApiContext) => {
 export const bindVideos = (
   server: ApiServer,
   { postgres, catalog, providers, enhancer, mediaStore, programs, links, log }: ApiContext,
-  { taskDays, readTask, follow, admitVideo, images, cancelTask }: VideoTasks,
+  { taskDays, readTask, follow, estimateTask, admitVideo, images, cancelTask }: VideoTasks,
   withCharacter: WithCharacter,
 ): void => {
   const database = postgres
   const creation = { catalog, admitVideo, images, withCharacter }
-  const status = { readTask, waitForTask: createWaitForTask(readTask, follow), links, catalog }
+  const waitForTask = createWaitForTask(readTask, follow)
+  const status = { readTask, waitForTask, links, catalog, estimateTask }
   const makeVariant = createMakeVariant({ database, mediaStore, programs, log })
   const content = { database, readTask, mediaStore, makeVariant, links, catalog }
   const deletion = { postgres, providers, mediaStore, readTask, log }
@@ -132,7 +136,11 @@ export const bindVideos = (
   bindOperation(server, operations.listVideos, listVideos({ database, links, taskDays }))
   bindOperation(server, operations.deleteVideo, deleteVideo(deletion))
   bindOperation(server, operations.getVideoContent, getVideoContent(content))
-  bindOperation(server, operations.followVideo, followVideo({ database, readTask, follow, links }))
+  bindOperation(
+    server,
+    operations.followVideo,
+    followVideo({ database, readTask, follow, links, estimateTask }),
+  )
   bindOperation(server, operations.remixVideo, remixVideo({ catalog, providers, readTask, admitVideo }))
   bindOperation(server, operations.cancelVideo, cancelVideo({ cancelTask, links }))
 }

@@ -47,11 +47,18 @@ const queued = (id: string): OpenAI.Video => ({
 })
 
 describe('under /openai/v1', () => {
+  /** Only a read has estimates of the queue position and the time left, as far as they are known. */
+  const readOf = async (id: string) => {
+    const read: object = await client.videos.retrieve(id)
+    const estimates = ['queue_position', 'time_left_seconds']
+    return Object.fromEntries(Object.entries(read).filter(([name]) => !estimates.includes(name)))
+  }
+
   test('create, read and list return the same fields in every state', async () => {
     const created = await client.videos.create(order)
     const { id } = created
     const shown = async () => {
-      const read = await client.videos.retrieve(id)
+      const read = await readOf(id)
       const listed = (await client.videos.list()).data.find((each) => each.id === id)
       // Each response has a newly signed link.
       expect({ ...listed, video_url: '' }).toEqual({ ...read, video_url: '' })
@@ -67,7 +74,7 @@ describe('under /openai/v1', () => {
 
     const mediaId = await life.complete(id, accountId)
     await expect.poll(async () => (await client.videos.retrieve(id)).status).toBe('completed')
-    const { expires_at: expiresAt } = await shown()
+    const { expires_at: expiresAt } = await client.videos.retrieve(id)
     expect(await shown()).toEqual({
       ...created,
       status: 'completed',
@@ -85,7 +92,7 @@ describe('under /openai/v1', () => {
       remixed_from_video_id: id,
       ...{ video_url: null, metadata: {} },
     })
-    expect(await client.videos.retrieve(remix.id)).toEqual(remix)
+    expect(await readOf(remix.id)).toEqual(remix)
   })
 
   test('a failed video has its error, and family A has the same shape', async () => {
@@ -102,7 +109,7 @@ describe('under /openai/v1', () => {
       model: 'vidA3',
       prompt: 'A whale',
     })
-    expect(Object.keys(await client.videos.retrieve(String(body['id']))).toSorted()).toEqual(
+    expect(Object.keys(await readOf(String(body['id']))).toSorted()).toEqual(
       [...Object.keys(queued('')), 'video_url', 'metadata'].toSorted(),
     )
   })

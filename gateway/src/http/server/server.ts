@@ -66,6 +66,8 @@ const exposedHeaders = [
   'x-engine-wanted',
   'x-audio-format',
   'openai-poll-after-ms',
+  'x-queue-position',
+  'x-time-left',
   'preference-applied',
   'idempotent-replayed',
 ].join(', ')

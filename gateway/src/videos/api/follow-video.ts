@@ -9,7 +9,9 @@ import type { Database } from '../../platform/postgres.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
 import { isLast, type FollowTask } from '../lifecycle/follow-task.ts'
 import { findLastEvent, type TaskEvent } from '../lifecycle/task-event-store.ts'
-import { dialectOf, statusName, videoUrlOf, type Dialect } from './present-video.ts'
+import type { Estimate, EstimateTask } from '../queue/estimate-task.ts'
+import { isFinal, type VideoTask } from '../task.ts'
+import { dialectOf, presentEstimate, statusName, videoUrlOf, type Dialect } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 
 const stateAfter: Record<TaskEvent['kind'], VideoStatus> = {
@@ -41,12 +43,15 @@ interface StreamDependencies {
   follow: FollowTask
   links: LinkSigner
   dialect: Dialect
+  readTask: ReadTask
+  estimateTask: EstimateTask
 }
 
 const viewOf = (
   taskId: string,
   event: TaskEvent,
   progress: number,
+  estimate: Estimate,
   { links, dialect }: StreamDependencies,
 ): VideoEvent => {
   const { mediaId, code, message } = event.data
@@ -56,22 +61,38 @@ const viewOf = (
     progress,
     video_url: videoUrlOf(links, mediaId ?? null),
     ...(code !== undefined && { error: { code, message: message ?? '' } }),
+    ...presentEstimate(estimate),
   }
 }
 
 // Jitter, so that clients disconnected together do not reconnect together.
 const reconnectDelayMs = () => 500 + Math.floor(Math.random() * 2_000)
 
+/** Estimates for the events of a task. An event of an earlier state has none. */
+const createEventEstimate = (first: VideoTask, { readTask, estimateTask }: StreamDependencies) => {
+  let task = first
+  return async ({ kind }: TaskEvent): Promise<Estimate> => {
+    const state = stateAfter[kind]
+    if (isFinal(state) || isFinal(task.state)) return {}
+    if (task.state === 'pending' && state === 'processing') {
+      // It may have moved to another provider before it was submitted. The event is sent even if it cannot be read.
+      task = await readTask(task.id, task.accountId, { isFresh: true }).catch(() => task)
+    }
+    return task.state === state ? estimateTask(task) : {}
+  }
+}
+
 async function* streamEvents(
-  task: { id: string; day: string },
+  task: VideoTask,
   afterEventId: number,
   dependencies: StreamDependencies,
   signal: AbortSignal,
 ): EventStream {
   let progress = 0
+  const estimateOf = createEventEstimate(task, dependencies)
   for await (const event of dependencies.follow(task, afterEventId, signal)) {
     progress = Math.max(progress, event.data.progress ?? 0)
-    const view = viewOf(task.id, event, progress, dependencies)
+    const view = viewOf(task.id, event, progress, await estimateOf(event), dependencies)
     yield { id: event.id, event: event.kind, data: JSON.stringify(view) }
   }
   if (signal.reason instanceof ApiError) yield { retryMs: reconnectDelayMs() }
@@ -83,15 +104,18 @@ export const followVideo =
     readTask,
     follow,
     links,
+    estimateTask,
   }: {
     database: Database
     readTask: ReadTask
     follow: FollowTask
     links: LinkSigner
+    estimateTask: EstimateTask
   }): Handler<typeof operations.followVideo> =>
   async (call) => {
     const last = lastEventIdOf(call)
-    const { id, day } = await readTask(call.path.id, call.caller.accountId)
+    const task = await readTask(call.path.id, call.caller.accountId)
+    const { id, day } = task
     if (last !== undefined) {
       const newest = await findLastEvent(database, day, id)
       if (last.id > (newest?.id ?? 0)) {
@@ -105,6 +129,6 @@ export const followVideo =
         return { status: 204, body: undefined }
       }
     }
-    const dependencies = { follow, links, dialect: dialectOf(call) }
-    return { body: streamEvents({ id, day }, last?.id ?? 0, dependencies, call.waitSignal()) }
+    const dependencies = { follow, links, readTask, estimateTask, dialect: dialectOf(call) }
+    return { body: streamEvents(task, last?.id ?? 0, dependencies, call.waitSignal()) }
   }

@@ -11,6 +11,7 @@ import type {
 
 import type { Call } from '../../http/call.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
+import type { Estimate } from '../queue/estimate-task.ts'
 import type { VideoTask } from '../task.ts'
 
 /**
@@ -46,7 +47,17 @@ export const videoUrlOf = (links: Pick<LinkSigner, 'link'>, mediaId: string | nu
 
 const unixSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
 
-const presentOpenAiVideo = (task: VideoTask, videoUrl: string | null): OpenAiVideo => ({
+/** The fields of an estimate; unknown ones are absent. */
+export const presentEstimate = ({ queuePosition, timeLeftSeconds }: Estimate) => ({
+  ...(queuePosition !== undefined && { queue_position: queuePosition }),
+  ...(timeLeftSeconds !== undefined && { time_left_seconds: timeLeftSeconds }),
+})
+
+const presentOpenAiVideo = (
+  task: VideoTask,
+  videoUrl: string | null,
+  estimate: Estimate = {},
+): OpenAiVideo => ({
   id: task.id,
   object: 'video',
   model: task.model,
@@ -62,6 +73,7 @@ const presentOpenAiVideo = (task: VideoTask, videoUrl: string | null): OpenAiVid
   error: task.errorCode === null ? null : { code: task.errorCode, message: task.errorMessage ?? '' },
   video_url: videoUrl,
   metadata: task.order.metadata ?? {},
+  ...presentEstimate(estimate),
 })
 
 export const presentCreatedVideo = (task: VideoTask, dialect: Dialect): CreatedVideo | OpenAiVideo =>
@@ -90,8 +102,9 @@ export const presentVideo = (
   task: VideoTask,
   videoUrl: string | null,
   dialect: Dialect,
+  estimate: Estimate = {},
 ): VideoView | OpenAiVideo => {
-  if (dialect === 'openai') return presentOpenAiVideo(task, videoUrl)
+  if (dialect === 'openai') return presentOpenAiVideo(task, videoUrl, estimate)
   const status = {
     id: task.id,
     status: statusName(task.state, dialect),

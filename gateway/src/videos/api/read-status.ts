@@ -9,6 +9,7 @@ import type { Catalog } from '../../models/catalog.ts'
 import { isKnownTag } from '../../platform/entity-tag.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
 import { pollAfterMs } from '../polling/poll-schedule.ts'
+import type { Estimate, EstimateTask } from '../queue/estimate-task.ts'
 import { isFinal, type VideoTask } from '../task.ts'
 import { dialectOf, videoUrlOf, type Dialect } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
@@ -19,6 +20,7 @@ export interface StatusDependencies {
   waitForTask: WaitForTask
   links: LinkSigner
   catalog: Catalog
+  estimateTask: EstimateTask
 }
 
 const waitSecondsMax = 60
@@ -59,12 +61,18 @@ export const hintHeaders = (task: VideoTask, catalog: Catalog): Record<string, s
   return { 'openai-poll-after-ms': String(afterMs), 'retry-after': String(Math.ceil(afterMs / 1000)) }
 }
 
+/** Estimates are in headers, because the reference defines the bodies. */
+const estimateHeaders = ({ queuePosition, timeLeftSeconds }: Estimate): Record<string, string> => ({
+  ...(queuePosition !== undefined && { 'x-queue-position': `${queuePosition.min}-${queuePosition.max}` }),
+  ...(timeLeftSeconds !== undefined && { 'x-time-left': `${timeLeftSeconds.min}-${timeLeftSeconds.max}` }),
+})
+
 /** Reads the task, waits if requested, and responds with its representation by `present`. */
 export const readStatus = async <Body>(
-  { readTask, waitForTask, links, catalog }: StatusDependencies,
+  { readTask, waitForTask, links, catalog, estimateTask }: StatusDependencies,
   call: Call,
   id: string,
-  present: (task: VideoTask, videoUrl: string | null, dialect: Dialect) => Body,
+  present: (task: VideoTask, videoUrl: string | null, dialect: Dialect, estimate: Estimate) => Body,
 ): Promise<Reply<Body> | NotModified> => {
   const dialect = dialectOf(call)
   const known = call.header('if-none-match')
@@ -83,14 +91,16 @@ export const readStatus = async <Body>(
   if (seconds > 0 && !hasChanged) task = await waitForTask(task, until, seconds * 1000, call.waitSignal())
 
   const etag = etagOf(task)
+  const estimate = await estimateTask(task)
   const headers = {
     etag,
     vary: 'Accept, Prefer, X-API-Dialect',
     ...(applied !== undefined && { 'preference-applied': applied }),
     'cache-control': 'private, no-cache',
     ...hintHeaders(task, catalog),
+    ...estimateHeaders(estimate),
     ...(task.mediaExpiresAt !== null && { 'x-media-expires-at': task.mediaExpiresAt.toISOString() }),
   }
   if (isKnownTag(known, etag)) return { status: 304, headers, body: undefined }
-  return { headers, body: present(task, videoUrlOf(links, task.mediaId), dialect) }
+  return { headers, body: present(task, videoUrlOf(links, task.mediaId), dialect, estimate) }
 }

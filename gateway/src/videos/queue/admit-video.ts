@@ -341,7 +341,7 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
       const { task: wanted, refusal } = newTask(admission, dependencies)
       if (refusal !== undefined) throw refusal
       const task = await admit({ task: wanted, admission })
-      queueOverload.add(task.provider, task.model, task.accountId)
+      queueOverload.add(task.provider, task.model, task.accountId, task.keyId, task.order.seconds)
       wakeDispatcher(task.provider)
       return task
     } finally {
