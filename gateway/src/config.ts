@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { ScopeLimits } from './admission/admission.ts'
 import { AllowedHosts } from './platform/allowed-hosts.ts'
 import { Secret } from './platform/secret.ts'
-import { builtInConfig, readConfigFile, ConfigFileError } from './provider-config/config-file.ts'
+import { builtInConfig, ConfigFileError, createConfigFileReader } from './provider-config/config-file.ts'
 import type { FileConfig } from './provider-config/config.ts'
 import { referenceModels } from './provider-config/reference-models.ts'
 import type { Protocol } from './providers/kit/protocol.ts'
@@ -711,6 +711,7 @@ const readIdentityKeys = (
 export const loadConfig = (environment: Environment = process.env): Config => {
   const { values, problems } = readSettings(environment, Object.keys(settings) as SettingName[])
   const known = protocolsWith(values.LOCAL_URL ?? settings.LOCAL_URL.default)
+  const readConfigFile = createConfigFileReader()
   const readRoutingConfig: Config['readRoutingConfig'] = (readText) =>
     values.PROVIDERS_FILE === undefined
       ? builtInConfig({ protocols: known, models: referenceModels })

@@ -2,12 +2,12 @@
  * Reads the YAML file of providers and models. All problems are reported at once, each with its line. Secrets can stay
  * outside of the file: `${env:NAME}` is replaced by a variable and `${file:/path}` by the content of a file.
  */
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
-
 import type { Protocol } from '../providers/kit/protocol.ts'
 import type { FileConfig, ProviderConfig } from './config.ts'
+import { createModelCache } from './model-cache.ts'
 import { didYouMean } from './nearest-name.ts'
 import { parseModels } from './parse-models.ts'
+import { createYamlParser } from './parse-yaml.ts'
 import { parseProviderConfig } from './provider-config.ts'
 import { formatPath, isMapping, type Problem, type RawConfig } from './validate-config.ts'
 
@@ -51,25 +51,6 @@ export const builtInConfig = ({
   return { providers: [provider], ...parsed }
 }
 
-/** Finds the line of a path, or of its nearest existing parent. Of a duplicate key the last one counts. */
-const lineFinder = (document: Document, lines: LineCounter) => (path: (string | number)[]) => {
-  let node: unknown = document.contents
-  let offset = 0
-  for (const step of path) {
-    if (isAlias(node)) node = node.resolve(document)
-    if (isMap(node)) {
-      const pair = node.items.findLast(({ key }) => isScalar(key) && String(key.value) === step)
-      if (pair === undefined) break
-      if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset
-      node = pair.value
-    } else if (isSeq(node) && typeof step === 'number') {
-      node = node.items[step]
-      if (isMap(node) || isScalar(node) || isSeq(node)) offset = node.range?.[0] ?? offset
-    } else break
-  }
-  return lines.linePos(offset).line
-}
-
 /** Replaces `${…}` in every text of a config. */
 const interpolate = (
   given: unknown,
@@ -108,28 +89,13 @@ const interpolate = (
 
 const sections = ['providers', 'models']
 
-const parseYaml = (file: string, text: string) => {
-  const lines = new LineCounter()
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    stringKeys: true,
-    merge: true,
-  })
-  const yamlProblems = [...document.errors, ...document.warnings].map(({ code, message, pos: [start] }) => {
-    const line = lines.linePos(start).line
-    const name = /^["']?([^"':,{}\s]+)/.exec(text.slice(start))?.[1] ?? 'a name'
-    const what = code === 'DUPLICATE_KEY' ? `${name} appears twice; remove one of them` : message
-    return { code, line, text: `${file}:${line}: ${what}` }
-  })
-  // A text that is not YAML cannot be validated further.
-  if (yamlProblems.some(({ code }) => code !== 'DUPLICATE_KEY'))
-    throw new ConfigFileError(yamlProblems.map(({ text }) => text))
-  return { content: document.toJS() as unknown, lineOf: lineFinder(document, lines), yamlProblems }
+/** What was read before, so that unchanged entries are neither parsed nor validated again. */
+interface Earlier {
+  parseYaml: ReturnType<typeof createYamlParser>
+  modelCache: ReturnType<typeof createModelCache>
 }
 
-/** Returns the configuration of the file, or throws a `ConfigFileError` with all problems. */
-export const readConfigFile = (file: string, context: ConfigContext): FileConfig => {
+const readOnce = (file: string, context: ConfigContext, { parseYaml, modelCache }: Earlier): FileConfig => {
   const { protocols, readText } = context
   let text: string
   try {
@@ -137,8 +103,10 @@ export const readConfigFile = (file: string, context: ConfigContext): FileConfig
   } catch (error) {
     throw new ConfigFileError([`PROVIDERS_FILE ${file} cannot be read (${codeOf(error)})`])
   }
-  const { content, lineOf, yamlProblems } = parseYaml(file, text)
-  const problems: { line: number; text: string }[] = [...yamlProblems]
+  const { content, lineOf, problems: ofYaml } = parseYaml(text)
+  const problems = ofYaml.map(({ line, message }) => ({ line, text: `${file}:${line}: ${message}` }))
+  // A text that is not YAML cannot be validated further.
+  if (ofYaml.some(({ isFatal }) => isFatal)) throw new ConfigFileError(problems.map((each) => each.text))
   const report = (path: Problem['path'], found: Problem[]) => {
     for (const problem of found) {
       const fullPath = [...path, ...problem.path]
@@ -177,10 +145,25 @@ export const readConfigFile = (file: string, context: ConfigContext): FileConfig
   const builtIn = builtInProvider(protocols)
   const names = Object.keys(rawProviders)
   const known = names.length > 0 ? names : [builtIn.name]
-  const { problems: ofModels, ...parsed } = parseModels(context.models, sectionOf('models'), known)
+  const { problems: ofModels, ...parsed } = parseModels(
+    context.models,
+    sectionOf('models'),
+    known,
+    modelCache,
+  )
   report(['models'], ofModels)
   if (problems.length > 0) {
     throw new ConfigFileError(problems.toSorted((a, b) => a.line - b.line).map(({ text }) => text))
   }
   return { providers: names.length > 0 ? providers : [builtIn], ...parsed }
 }
+
+/** Returns the configuration of the file, or throws a `ConfigFileError` with all problems. */
+export const createConfigFileReader = (): ((file: string, context: ConfigContext) => FileConfig) => {
+  const earlier = { parseYaml: createYamlParser(), modelCache: createModelCache() }
+  return (file, context) => readOnce(file, context, earlier)
+}
+
+/** Reads the file once. */
+export const readConfigFile = (file: string, context: ConfigContext): FileConfig =>
+  createConfigFileReader()(file, context)

@@ -3,6 +3,9 @@
  * seconds. The database sends a notification of each change and is also read every 30 seconds. An invalid file is
  * logged once, and the last valid one stays in use. An invalid override of the database is logged, and its provider accepts
  * no new jobs.
+ *
+ * A reload costs as much as the change, not as the configuration: the file, its entries and the records are compared with
+ * those of the last reload, and only changed entries are parsed and validated.
  */
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -14,8 +17,8 @@ import type { Secret } from '../platform/secret.ts'
 import type { Protocol } from '../providers/kit/protocol.ts'
 import { ConfigFileError } from './config-file.ts'
 import type { FileConfig, LiveConfig, ProviderConfig, RoutingConfig } from './config.ts'
-import { mergeConfig } from './merge-config.ts'
-import { readOverrides, type ConfigOverrides } from './provider-config-store.ts'
+import { createMergeConfig } from './merge-config.ts'
+import { createReadOverrides, type ConfigOverrides } from './provider-config-store.ts'
 
 export interface LiveConfigDependencies {
   postgres: Postgres
@@ -40,18 +43,24 @@ const databaseIntervalMs = 30_000
 const settleMs = 250
 
 /** Deep comparison does not see the text of a `Secret`. */
-const comparable = (config: ProviderConfig) => ({ ...config, apiKey: config.apiKey?.reveal() })
+const comparable = <Config extends { apiKey: Secret | undefined }>(config: Config) => ({
+  ...config,
+  apiKey: config.apiKey?.reveal(),
+})
+
+const areEqual = (one: ConfigOverrides, other: ConfigOverrides): boolean =>
+  isDeepStrictEqual(one.models, other.models) &&
+  isDeepStrictEqual(one.providers.map(comparable), other.providers.map(comparable))
 
 const changesBetween = (earlier: RoutingConfig, later: RoutingConfig) => {
   const names = (config: RoutingConfig) => config.providers.map(({ name }) => name)
-  const providerOf = (config: RoutingConfig, name: string) => {
-    const found = config.providers.find((each) => each.name === name)
-    return found && comparable(found)
-  }
+  const providersOf = ({ providers }: RoutingConfig) =>
+    new Map(providers.map((each) => [each.name, comparable(each)]))
+  const [before, after] = [providersOf(earlier), providersOf(later)]
   const all = (one: string[], other: string[]) => [...new Set([...one, ...other])]
   return {
     providers: all(names(earlier), names(later)).filter(
-      (name) => !isDeepStrictEqual(providerOf(earlier, name), providerOf(later, name)),
+      (name) => !isDeepStrictEqual(before.get(name), after.get(name)),
     ),
     models: all(Object.keys(earlier.models), Object.keys(later.models)).filter(
       (id) => !isDeepStrictEqual(earlier.models[id], later.models[id]),
@@ -108,8 +117,11 @@ export const createLiveConfig = async (dependencies: LiveConfigDependencies): Pr
     for (const problem of problems) log.error({ source, problem }, 'provider-config.invalid')
   }
 
+  const mergeConfig = createMergeConfig(dependencies)
+  const readOverrides = createReadOverrides(credentialSecrets)
+
   const merge = () => {
-    const { config, problems } = mergeConfig(fileConfig, overrides, dependencies)
+    const { config, problems } = mergeConfig(fileConfig, overrides)
     logOnce('record', problems)
     return config
   }
@@ -145,16 +157,19 @@ export const createLiveConfig = async (dependencies: LiveConfigDependencies): Pr
   let isFirst = true
   // Reads are serialized: of two concurrent ones the older result could be applied last.
   let reading: Promise<void> = Promise.resolve()
+  // A read that has not begun serves all that ask for one meanwhile.
+  let next: Promise<void> | undefined
+  const read = async () => {
+    next = undefined
+    const earlier = overrides
+    overrides = await readOverrides(postgres)
+    if (isFirst) current = merge()
+    else if (!areEqual(earlier, overrides)) apply()
+    isFirst = false
+  }
   const refresh = () => {
-    reading = reading
-      .catch(() => undefined)
-      .then(async () => {
-        overrides = await readOverrides(postgres, credentialSecrets)
-        if (isFirst) current = merge()
-        else apply()
-        isFirst = false
-      })
-    return reading
+    next ??= reading = reading.catch(() => undefined).then(read)
+    return next
   }
   const refreshInBackground = () => {
     refresh().catch((error: unknown) => log.warn({ err: error }, 'provider-config.not-read'))

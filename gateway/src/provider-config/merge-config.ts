@@ -1,7 +1,8 @@
 /** Applies the overrides from the database to the configuration of the file. */
 import type { Protocol } from '../providers/kit/protocol.ts'
 import type { FileConfig, ProviderConfig, RoutingConfig } from './config.ts'
-import { mergeModel, parseModelConfig, setsPrices } from './model-config.ts'
+import { createModelCache, type ModelCache } from './model-cache.ts'
+import { parseModelConfig, setsPrices } from './model-config.ts'
 import { problemsBetween } from './parse-models.ts'
 import type { ConfigOverrides, ProviderOverride } from './provider-config-store.ts'
 import { parseProviderConfig } from './provider-config.ts'
@@ -49,28 +50,45 @@ const mergeProviders = (file: ProviderConfig[], overrides: ProviderOverride[], {
 }
 
 /** Routes to unknown providers are dropped. A model left without routes does not fall back to the first provider. */
-const mergeModels = (file: FileConfig, overrides: ConfigOverrides['models'], providers: string[]) => {
+const mergeModels = (
+  file: FileConfig,
+  overrides: ConfigOverrides['models'],
+  providers: string[],
+  cache: ModelCache,
+) => {
   const problems: string[] = []
   const models = { ...file.models }
-  const ids = new Set([...Object.keys(models), ...Object.keys(overrides)])
-  for (const [id, raw] of Object.entries(overrides)) {
-    const named = routedProviders(raw).filter((name) => name !== undefined)
-    const { config, problems: found } = parseModelConfig(id, mergeModel(file.writtenModels[id], raw), {
+  const knownModels = new Set([...Object.keys(models), ...Object.keys(overrides)])
+  const sources = Object.entries(overrides).map(([id, later]) => ({
+    id,
+    earlier: file.writtenModels[id],
+    later,
+    priceSource: setsPrices(later) ? ('record' as const) : (file.models[id]?.priceSource ?? 'record'),
+  }))
+  const existing = new Set(providers)
+  const parsed = cache(sources, { providers, knownModels }, ({ id, later, priceSource }, merged) => {
+    const named = routedProviders(later).filter((name) => name !== undefined)
+    const { config, problems: found } = parseModelConfig(id, merged, {
       providers: [...providers, ...named],
-      knownModels: ids,
-      priceSource: setsPrices(raw) ? 'record' : (file.models[id]?.priceSource ?? 'record'),
+      knownModels,
+      priceSource,
     })
+    if (config === undefined) return { config, problems: found }
+    const missing = (config.routes ?? []).filter(({ provider }) => !existing.has(provider))
+    return {
+      config: { ...config, routes: config.routes?.filter((route) => !missing.includes(route)) },
+      problems: missing.map(({ provider }) => ({
+        path: [],
+        message: `has a route to ${provider}, which does not exist`,
+      })),
+    }
+  })
+  for (const {
+    sources: { id },
+    validated: { config, problems: found },
+  } of parsed) {
     problems.push(...describeProblems(['models', id], found))
-    if (config === undefined) continue
-    for (const { provider } of config.routes ?? []) {
-      if (!providers.includes(provider)) {
-        problems.push(`models.${id} has a route to ${provider}, which does not exist`)
-      }
-    }
-    models[id] = {
-      ...config,
-      routes: config.routes?.filter(({ provider }) => providers.includes(provider)),
-    }
+    if (config !== undefined) models[id] = config
   }
   for (const { path, message } of problemsBetween(Object.values(models), new Set(Object.keys(models)))) {
     const id = String(path[0])
@@ -83,16 +101,12 @@ const mergeModels = (file: FileConfig, overrides: ConfigOverrides['models'], pro
 }
 
 /** An invalid override is reported and does not affect other providers and models. */
-export const mergeConfig = (
-  file: FileConfig,
-  overrides: ConfigOverrides,
-  known: Known,
-): { config: RoutingConfig; problems: string[] } => {
-  const { providers, problems } = mergeProviders(file.providers, overrides.providers, known)
-  const names = providers.map(({ name }) => name)
-  const { models, problems: ofModels } = mergeModels(file, overrides.models, names)
-  return {
-    config: { providers, models },
-    problems: [...problems, ...ofModels],
+export const createMergeConfig = ({ protocols }: Known) => {
+  const cache = createModelCache()
+  return (file: FileConfig, overrides: ConfigOverrides): { config: RoutingConfig; problems: string[] } => {
+    const { providers, problems } = mergeProviders(file.providers, overrides.providers, { protocols })
+    const names = providers.map(({ name }) => name)
+    const { models, problems: ofModels } = mergeModels(file, overrides.models, names, cache)
+    return { config: { providers, models }, problems: [...problems, ...ofModels] }
   }
 }

@@ -1,6 +1,7 @@
 /** Merges the models of two sources, and validates them and their references to each other. */
 import type { ConfiguredModel, FileConfig } from './config.ts'
-import { mergeModel, parseModelConfig, setsPrices } from './model-config.ts'
+import { createModelCache, type ModelCache } from './model-cache.ts'
+import { parseModelConfig, setsPrices } from './model-config.ts'
 import { isMapping, type Problem, type RawConfig } from './validate-config.ts'
 
 /** No two models may have the same name. */
@@ -28,16 +29,27 @@ export const parseModels = (
   earlier: Record<string, RawConfig>,
   later: Record<string, unknown>,
   providers: string[],
+  cache: ModelCache = createModelCache(),
 ): Pick<FileConfig, 'models' | 'writtenModels'> & { problems: Problem[] } => {
   const ids = new Set([...Object.keys(earlier), ...Object.keys(later)])
+  const sources = [...ids].map((id) => ({
+    id,
+    earlier: earlier[id],
+    later: later[id],
+    priceSource: setsPrices(later[id]) ? ('file' as const) : ('catalog' as const),
+  }))
   const problems: Problem[] = []
   const models: Record<string, ConfiguredModel> = {}
   const writtenModels: Record<string, RawConfig> = {}
-  for (const id of ids) {
-    const merged = mergeModel(earlier[id], later[id])
-    const priceSource = setsPrices(later[id]) ? 'file' : 'catalog'
-    const context = { providers, knownModels: ids, priceSource } as const
-    const { config, problems: found } = parseModelConfig(id, merged, context)
+  const parsed = cache(sources, { providers, knownModels: ids }, ({ id, priceSource }, merged, references) =>
+    parseModelConfig(id, merged, { ...references, priceSource }),
+  )
+  for (const {
+    sources: { id },
+    merged,
+    validated,
+  } of parsed) {
+    const { config, problems: found } = validated
     problems.push(...found.map(({ path, message }) => ({ path: [id, ...path], message })))
     if (config === undefined) continue
     models[id] = config

@@ -100,11 +100,24 @@ export const deleteRemovedProviders = async (database: Database): Promise<void> 
   )
 }
 
-export const listModelRecords = async (database: Database): Promise<Record<string, RawConfig>> => {
+/** The settings of all models, or only of these. */
+export const listModelRecords = async (
+  database: Database,
+  models: string[] | null = null,
+): Promise<Record<string, RawConfig>> => {
   const { rows } = await database.query<{ model: string; settings: RawConfig }>(
-    'select model, settings from model_configs order by model',
+    'select model, settings from model_configs where $1::text[] is null or model = any($1) order by model',
+    [models],
   )
   return Object.fromEntries(rows.map(({ model, settings }) => [model, settings]))
+}
+
+export const findModelRecord = async (database: Database, model: string): Promise<RawConfig | undefined> => {
+  const { rows } = await database.query<{ settings: RawConfig }>(
+    'select settings from model_configs where model = $1',
+    [model],
+  )
+  return rows[0]?.settings
 }
 
 export const writeModelRecord = async (
@@ -134,20 +147,41 @@ export const removeModelRecord = async (database: Database, model: string): Prom
   await database.query('delete from model_configs where model = $1', [model])
 }
 
+/** Reads the settings of all models. Unchanged ones keep their identity, so that they are not validated again. */
+const createReadModels = () => {
+  let known = new Map<string, { text: string; settings: RawConfig }>()
+  return async (database: Database): Promise<Record<string, RawConfig>> => {
+    const { rows } = await database.query<{ model: string; text: string }>(
+      'select model, settings::text as text from model_configs order by model',
+    )
+    known = new Map(
+      rows.map(({ model, text }) => {
+        const earlier = known.get(model)
+        if (earlier?.text === text) return [model, earlier]
+        return [model, { text, settings: JSON.parse(text) as RawConfig }]
+      }),
+    )
+    return Object.fromEntries([...known].map(([model, { settings }]) => [model, settings]))
+  }
+}
+
 /** Reads all overrides and decrypts the keys. A key that cannot be decrypted does not affect other providers. */
-export const readOverrides = async (database: Database, secrets: Secret[]): Promise<ConfigOverrides> => {
-  const records = await listProviderRecords(database)
-  return {
-    providers: records.map(({ name, config, credential, removedAt }) => {
-      const apiKey = credential === null ? undefined : openCredential(secrets, name, credential)
-      return {
-        name,
-        config,
-        apiKey,
-        isCredentialUnreadable: credential !== null && apiKey === undefined,
-        isRemoved: removedAt !== null,
-      }
-    }),
-    models: await listModelRecords(database),
+export const createReadOverrides = (secrets: Secret[]) => {
+  const readModels = createReadModels()
+  return async (database: Database): Promise<ConfigOverrides> => {
+    const records = await listProviderRecords(database)
+    return {
+      providers: records.map(({ name, config, credential, removedAt }) => {
+        const apiKey = credential === null ? undefined : openCredential(secrets, name, credential)
+        return {
+          name,
+          config,
+          apiKey,
+          isCredentialUnreadable: credential !== null && apiKey === undefined,
+          isRemoved: removedAt !== null,
+        }
+      }),
+      models: await readModels(database),
+    }
   }
 }

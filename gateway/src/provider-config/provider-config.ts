@@ -85,6 +85,23 @@ export const toProviderConfig = (
   protocolSettings,
 })
 
+const schemaFor = (protocol: Protocol | undefined) =>
+  Type.Object(
+    { ...providerConfigSchema.properties, ...protocol?.settings.properties },
+    { additionalProperties: false },
+  )
+
+const schemaOfUnknown = schemaFor(undefined)
+const schemasOfKinds = new WeakMap<object, ReturnType<typeof schemaFor>>()
+
+/** The settings of a provider with this protocol. */
+const schemaOf = (protocol: Protocol | undefined) => {
+  if (protocol === undefined) return schemaOfUnknown
+  const schema = schemasOfKinds.get(protocol.settings) ?? schemaFor(protocol)
+  schemasOfKinds.set(protocol.settings, schema)
+  return schema
+}
+
 /** Returns a provider's config, or all problems with it. `written` is the config before secrets were filled in. */
 export const parseProviderConfig = (
   name: string,
@@ -96,11 +113,7 @@ export const parseProviderConfig = (
   const kind = isMapping(raw) ? String(raw['kind']) : ''
   const protocol = Object.hasOwn(protocols, kind) ? protocols[kind] : undefined
   const common = providerConfigSchema.properties
-  const { values, problems: found } = validateConfig(
-    Type.Object({ ...common, ...protocol?.settings.properties }, { additionalProperties: false }),
-    raw,
-    written,
-  )
+  const { values, problems: found } = validateConfig(schemaOf(protocol), raw, written)
   // The settings of an unknown kind are unknown too.
   const problems = found.filter(
     ({ path: [setting] }) => protocol !== undefined || setting === undefined || setting in common,

@@ -137,6 +137,8 @@ export const problemsOfCosts = (kind: ModelConfig['kind'], routes: RouteConfig[]
     })),
   )
 
+const routeSettingsSchema = Type.Object(routeSettings)
+
 /** The problems of the routes in a model's config, whose other settings are not considered. */
 export const problemsOfRoutes = (
   { id, kind }: Pick<ModelConfig, 'id' | 'kind'>,
@@ -144,7 +146,7 @@ export const problemsOfRoutes = (
   providers: string[],
 ): Problem[] => {
   const given = isMapping(raw) ? raw['routes'] : undefined
-  const { values, problems } = validateConfig(Type.Object(routeSettings), { routes: given })
+  const { values, problems } = validateConfig(routeSettingsSchema, { routes: given })
   const { routes, problems: ofRoutes } = routesOf(id, values, { routes: given }, providers)
   const found = [...problems, ...ofRoutes]
   return found.length > 0 ? found : problemsOfCosts(kind, routes)

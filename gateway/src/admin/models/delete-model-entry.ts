@@ -4,7 +4,7 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Postgres } from '../../platform/postgres.ts'
 import {
   countOpenTasks,
-  listModelRecords,
+  findModelRecord,
   lockProviderConfig,
   removeModelRecord,
 } from '../../provider-config/provider-config-store.ts'
@@ -24,7 +24,7 @@ export const deleteModelEntry =
     const source = sourceWithoutRecord(dependencies, id)
     await postgres.transaction(async (database) => {
       await lockProviderConfig(database)
-      const record = (await listModelRecords(database))[id]
+      const record = await findModelRecord(database, id)
       if (record === undefined && source === undefined) throw noModel(id)
       if (record === undefined) {
         throw conflict(

@@ -2,7 +2,7 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 
 import type { Postgres } from '../../platform/postgres.ts'
 import {
-  listModelRecords,
+  findModelRecord,
   lockProviderConfig,
   removeModelRecord,
   writeModelRecord,
@@ -19,7 +19,7 @@ export const deleteModelRoutes =
     const model = catalog.find(call.path.id)
     await postgres.transaction(async (database) => {
       await lockProviderConfig(database)
-      const { routes, ...rest } = (await listModelRecords(database))[model.id] ?? {}
+      const { routes, ...rest } = (await findModelRecord(database, model.id)) ?? {}
       if (routes === undefined) return
       if (Object.keys(rest).length === 0) await removeModelRecord(database, model.id)
       else await writeModelRecord(database, model.id, rest)

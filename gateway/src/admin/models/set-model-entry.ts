@@ -5,7 +5,7 @@ import { ModelBody } from '@kinora/contract/operations/admin/models'
 import type { Postgres } from '../../platform/postgres.ts'
 import { problemsBetween } from '../../provider-config/parse-models.ts'
 import {
-  listModelRecords,
+  findModelRecord,
   lockProviderConfig,
   writeModelRecord,
 } from '../../provider-config/provider-config-store.ts'
@@ -36,7 +36,7 @@ export const setModelEntry =
     await liveConfig.refresh()
     await postgres.transaction(async (database) => {
       await lockProviderConfig(database)
-      const earlier = (await listModelRecords(database))[id]
+      const earlier = await findModelRecord(database, id)
       const record = { ...(earlier?.['routes'] !== undefined && { routes: earlier['routes'] }), ...given }
       const { config, problems } = parseRecord(dependencies, id, record)
       if (config === undefined) throw refuseModel(problems)

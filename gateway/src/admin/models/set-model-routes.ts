@@ -4,7 +4,7 @@ import { RoutesBody } from '@kinora/contract/operations/admin/models'
 
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import {
-  listModelRecords,
+  findModelRecord,
   listProviderRecords,
   lockProviderConfig,
   writeModelRecord,
@@ -47,7 +47,7 @@ export const setModelRoutes =
         const texts = problems.map(({ path, message }) => `'${formatPath(path)}' ${message}`)
         throw refuse(formatPath(first.path), `${texts.join('. ')}.`)
       }
-      const earlier: RawConfig = (await listModelRecords(database))[model.id] ?? {}
+      const earlier: RawConfig = (await findModelRecord(database, model.id)) ?? {}
       await writeModelRecord(database, model.id, { ...earlier, routes })
       await call.audit(database, {
         action: 'setModelRoutes',

@@ -7,7 +7,7 @@ import type { Database } from '../../platform/postgres.ts'
 import type { ConfiguredModel } from '../../provider-config/config.ts'
 import type { ReloadableConfig } from '../../provider-config/live-config.ts'
 import { mergeModel, modelConfigSchemas, parseModelConfig } from '../../provider-config/model-config.ts'
-import { listModelRecords } from '../../provider-config/provider-config-store.ts'
+import { findModelRecord, listModelRecords } from '../../provider-config/provider-config-store.ts'
 import { referenceModels } from '../../provider-config/reference-models.ts'
 import { formatPath, isMapping, type Problem, type RawConfig } from '../../provider-config/validate-config.ts'
 import { snakeCase } from '../settings/setting-names.ts'
@@ -94,12 +94,16 @@ export const viewModels = async (
   { after, count }: { after: string; count: number },
 ): Promise<ModelEntry[]> => {
   await dependencies.liveConfig.refresh()
-  const records = await listModelRecords(database)
-  return Object.values(dependencies.liveConfig.current().models)
-    .filter(({ id }) => id > after)
-    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const { models } = dependencies.liveConfig.current()
+  const ids = Object.keys(models)
+    .filter((id) => id > after)
+    .toSorted()
     .slice(0, count)
-    .map((model) => present(dependencies, model, records[model.id]))
+  const records = await listModelRecords(database, ids)
+  return ids.flatMap((id) => {
+    const model = models[id]
+    return model === undefined ? [] : present(dependencies, model, records[id])
+  })
 }
 
 export const viewModel = async (
@@ -108,7 +112,8 @@ export const viewModel = async (
   dependencies: ModelDependencies,
 ): Promise<ModelEntry> => {
   await dependencies.liveConfig.refresh()
-  const model = new Map(Object.entries(dependencies.liveConfig.current().models)).get(id)
+  const { models } = dependencies.liveConfig.current()
+  const model = Object.hasOwn(models, id) ? models[id] : undefined
   if (model === undefined) throw noModel(id)
-  return present(dependencies, model, (await listModelRecords(database))[id])
+  return present(dependencies, model, await findModelRecord(database, id))
 }

@@ -2,7 +2,7 @@ import type { ModelRoutes } from '@kinora/contract/operations/admin/models'
 
 import type { ModelConfig } from '../../models/model.ts'
 import type { Database } from '../../platform/postgres.ts'
-import { listModelRecords } from '../../provider-config/provider-config-store.ts'
+import { findModelRecord } from '../../provider-config/provider-config-store.ts'
 import { problemsOfRoutes, routedProviders } from '../../provider-config/route-config.ts'
 import { formatPath } from '../../provider-config/validate-config.ts'
 import { capabilityFor } from '../providers/capability-for.ts'
@@ -19,7 +19,7 @@ export const viewRoutes = async (
   currency: string,
 ): Promise<ModelRoutes> => {
   await liveConfig.refresh()
-  const entry = (await listModelRecords(database))[id]
+  const entry = await findModelRecord(database, id)
   const providers = liveConfig.current().providers.map(({ name }) => name)
   const named = routedProviders(entry).filter((name) => name !== undefined)
   const problems = problemsOfRoutes({ id, kind }, entry, [...providers, ...named])
