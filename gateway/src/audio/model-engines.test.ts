@@ -6,6 +6,7 @@ import type { EngineState, Provider } from '../providers/port/provider.ts'
 import type { Route, Router } from '../routing/route.ts'
 import { createModelEngines } from './model-engines.ts'
 
+const models = referenceCatalog().available()
 const log = createLog({ level: 'silent' }, 'test')
 const whisper: EngineState = {
   engine: 'whisper-tiny',
@@ -24,15 +25,14 @@ const routerTo = (engines: Provider['engines']): Pick<Router, 'routesOf'> => {
 test('a provider is called once for all models and all concurrent calls', async () => {
   let calls = 0
   const engines = createModelEngines({
-    catalog: referenceCatalog(),
     log,
     router: routerTo(async () => {
       calls += 1
       return { listener: whisper, 'asr-large-v3': { ...whisper, pull: undefined }, 'vidB-2': whisper }
     }),
   })
-  const [first, second] = await Promise.all([engines(), engines()])
-  await engines()
+  const [first, second] = await Promise.all([engines(models), engines(models)])
+  await engines(models)
   expect(calls).toBe(1)
   expect(second).toEqual(first)
   const known = { name: 'whisper-tiny', wanted: 'whisper-base', quality: 'Fair.' }
@@ -41,7 +41,7 @@ test('a provider is called once for all models and all concurrent calls', async 
 
 test('a provider that does not report its engines, fails or times out is left out', async () => {
   const reported = (engines: Provider['engines']) =>
-    createModelEngines({ catalog: referenceCatalog(), log, router: routerTo(engines) })()
+    createModelEngines({ log, router: routerTo(engines) })(models)
   expect((await reported(undefined)).size).toBe(0)
   expect((await reported(() => Promise.reject(new Error('away')))).size).toBe(0)
   const never = (signal: AbortSignal) =>

@@ -2,7 +2,6 @@
  * Reports the engine that currently serves each audio model. Responses of providers are cached for a few seconds and
  * have a short timeout, so that a slow provider does not delay the model list.
  */
-import type { Catalog } from '../models/catalog.ts'
 import type { ModelEngines } from '../models/present-model.ts'
 import type { Log } from '../platform/log.ts'
 import type { Capability, EngineState, Provider } from '../providers/port/provider.ts'
@@ -19,11 +18,9 @@ const capabilities = { transcription: 'transcription', speech: 'speech', chat: '
 >
 
 export const createModelEngines = ({
-  catalog,
   router,
   log,
 }: {
-  catalog: Catalog
   router: Pick<Router, 'routesOf'>
   log: Log
 }): ModelEngines => {
@@ -41,10 +38,10 @@ export const createModelEngines = ({
     return states
   }
 
-  return async () => {
-    const models = catalog.available().flatMap(({ id, kind }) => (kind === 'video' ? [] : { id, kind }))
+  return async (models) => {
+    const audio = models.flatMap(({ id, kind }) => (kind === 'video' ? [] : { id, kind }))
     const found = await Promise.all(
-      models.map(async ({ id, kind }) => {
+      audio.map(async ({ id, kind }) => {
         const [route] = router.routesOf(id, capabilities[kind])
         const state = route && (await statesOf(route.provider))[route.upstreamModel]
         return state === undefined ? [] : [[id, presentEngine(state)] as const]

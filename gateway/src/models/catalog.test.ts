@@ -89,3 +89,20 @@ test('a model is found by its aliases, and has its own voices under each', () =>
   expect(catalog.speechModelFor('/v1/audio/speech', 'tts-1-hd').voices).toEqual(voices)
   expect(catalog.available().map((model) => model.id)).not.toContain('tts-1')
 })
+
+test('an error lists at most ten models, those most like the requested one first', () => {
+  const clips = Object.fromEntries(
+    Array.from({ length: 2_000 }, (_, index) => [
+      `clip-${index}`,
+      {
+        ...{ kind: 'video', family: 'A', pricePerSecondMicros: 1, durations: [8] },
+        endpoints: [index === 777 ? '/v1/chat/completions' : '/v1/video/create'],
+      },
+    ]),
+  )
+  const catalog = referenceCatalog(clips)
+  const served = catalog.servedBy('/v1/video/create').length
+  expect(() => catalog.videoModelFor('/v1/video/create', 'clip-777')).toThrow(
+    `Use POST /v1/chat/completions, or one of: clip-77, clip-770, clip-771, clip-772, clip-773, clip-774, clip-775, clip-776, clip-778, clip-779 and ${served - 10} more, see GET /v1/models.`,
+  )
+})

@@ -8,6 +8,8 @@ export interface Catalog {
   available: () => ModelConfig[]
   /** Those of them that this endpoint serves. */
   servedBy: (endpoint: string) => ModelConfig[]
+  /** Whether there is a model with this id that is not retired. */
+  isAvailable: (id: string) => boolean
   /**
    * The model with this id or alias. Throws `model_not_found` for an unknown or retired one. The error names the successor
    * of a retired one.
@@ -23,12 +25,36 @@ export interface Catalog {
 
 const usualSecondsDefault = 120
 
-const nearest = (id: string, ids: string[]): string | undefined => {
-  const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '')
-  if (plain(id) === '') return undefined
-  return (
-    ids.find((other) => plain(other) === plain(id)) ?? ids.find((other) => plain(other).startsWith(plain(id)))
-  )
+const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '')
+
+const nearest = (id: string, { plainIds }: Derived): string | undefined => {
+  const wanted = plain(id)
+  if (wanted === '') return undefined
+  let longer: string | undefined
+  for (const [other, plainId] of plainIds()) {
+    if (plainId === wanted) return other
+    if (plainId.startsWith(wanted)) longer ??= other
+  }
+  return longer
+}
+
+const namesShownMax = 10
+
+const commonPrefix = (one: string, other: string): number => {
+  let length = 0
+  while (length < one.length && one[length] === other[length]) length += 1
+  return length
+}
+
+/** All names if there are few, otherwise those most like `name` and the number of the others. */
+const listNames = (names: string[], name: string): string => {
+  if (names.length <= namesShownMax) return names.join(', ')
+  const alike = names
+    .map((each) => ({ each, length: commonPrefix(each.toLowerCase(), name.toLowerCase()) }))
+    .toSorted((a, b) => b.length - a.length)
+    .slice(0, namesShownMax)
+    .map(({ each }) => each)
+  return `${alike.join(', ')} and ${names.length - alike.length} more, see GET /v1/models`
 }
 
 /** When requests for a model are refused, in milliseconds since 1970; undefined if they are not. */
@@ -56,6 +82,8 @@ interface Derived {
   byName: Map<string, ModelConfig>
   available: ModelConfig[]
   byEndpoint: Map<string, ModelConfig[]>
+  /** The ids of available models, and the form in which they are compared. */
+  plainIds: () => [string, string][]
 }
 
 const derive = (models: Record<string, ModelConfig>, nowMs: number): Derived => {
@@ -69,8 +97,10 @@ const derive = (models: Record<string, ModelConfig>, nowMs: number): Derived => 
       else served.push(model)
     }
   }
+  let plainIds: [string, string][] | undefined
   return {
     models,
+    plainIds: () => (plainIds ??= available.map(({ id }) => [id, plain(id)])),
     untilMs: Math.min(...available.map((model) => refusedFromMs(model) ?? Infinity)),
     byName: new Map(all.flatMap(namesOf)),
     available,
@@ -95,12 +125,7 @@ export const createCatalog = (
   const find = (name: string): ModelConfig => {
     const model = current().byName.get(name)
     if (model !== undefined && !isRetired(model, now())) return model
-    const suggestion =
-      model?.successor ??
-      nearest(
-        name,
-        available().map((other) => other.id),
-      )
+    const suggestion = model?.successor ?? nearest(name.slice(0, 200), current())
     const hint =
       suggestion === undefined ? 'List the models with GET /v1/models.' : `Did you mean ${suggestion}?`
     const message =
@@ -124,13 +149,17 @@ export const createCatalog = (
     const served = servedBy(endpoint).map(({ id }) => id)
     throw new ApiError('invalid_parameter', {
       param: 'model',
-      message: `'${name}' is not available on POST ${endpoint}. Use ${elsewhere}, or one of: ${served.join(', ')}.`,
+      message: `'${name}' is not available on POST ${endpoint}. Use ${elsewhere}, or one of: ${listNames(served, name)}.`,
     })
   }
 
   return {
     available,
     servedBy,
+    isAvailable: (id) => {
+      const model = current().byName.get(id)
+      return model?.id === id && !isRetired(model, now())
+    },
     find,
     usualSeconds: (id) => {
       const model = current().byName.get(id)

@@ -11,7 +11,7 @@ export const getModel =
     const { currency } = caller
     const model = catalog.find(path.id)
     assertMayUseModel(caller, model.id)
-    const engine = (await engines()).get(model.id)
+    const engine = (await engines([model])).get(model.id)
     return {
       headers: deprecationHeaders(model),
       body: presentModel(model, { engine, prices: pricesOf(model), currency }),

@@ -9,7 +9,7 @@ export const listModels =
   async ({ caller }) => {
     const { currency } = caller
     const usable = catalog.available().filter(({ id }) => mayUseModel(caller, id))
-    const engineOf = await engines()
+    const engineOf = await engines(usable)
     const data = usable.map((model) =>
       presentModel(model, { engine: engineOf.get(model.id), prices: pricesOf(model), currency }),
     )

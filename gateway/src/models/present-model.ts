@@ -4,8 +4,8 @@ import type { Catalog } from './catalog.ts'
 import type { ModelConfig, VideoModel } from './model.ts'
 import type { PriceRule } from './price-rule.ts'
 
-/** The engines that currently serve the models, as far as their providers report it. */
-export type ModelEngines = () => Promise<Map<string, ModelEngine>>
+/** The engines that currently serve these models, as far as their providers report it. */
+export type ModelEngines = (models: ModelConfig[]) => Promise<Map<string, ModelEngine>>
 
 /** The prices in force of a model. */
 type PricesOf = (model: ModelConfig) => PriceRule[]

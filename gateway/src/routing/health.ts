@@ -48,7 +48,7 @@ interface RouteHealth {
 
 export interface Health extends Pick<
   Router,
-  'healthOf' | 'report' | 'startsAllowed' | 'countStarts' | 'releaseProbe'
+  'healthOf' | 'unsteadyAt' | 'report' | 'startsAllowed' | 'countStarts' | 'releaseProbe'
 > {
   /**
    * If no other route exists, the call is attempted even during the provider's Retry-After window: the provider may
@@ -76,15 +76,17 @@ export interface HealthDependencies {
 
 export const createHealth = async ({ postgres, stalls, log }: HealthDependencies): Promise<Health> => {
   const now = () => performance.now()
-  const healths = new Map<string, RouteHealth>()
+  // By provider and model.
+  const healths = new Map<string, Map<string, RouteHealth>>()
   const budgets = new Map<string, RetryBudget>()
   let changes = 0
   let cleanedUpAtMs = now()
 
-  const keyOf = (provider: string, model: string) => JSON.stringify([provider, model])
+  const allHealths = () => [...healths.values()].flatMap((models) => [...models.values()])
+  const healthsOf = (provider: string) => [...(healths.get(provider)?.values() ?? [])]
+  const knownHealth = (provider: string, model: string) => healths.get(provider)?.get(model)
   const healthFor = (provider: string, model: string): RouteHealth => {
-    const key = keyOf(provider, model)
-    const known = healths.get(key)
+    const known = knownHealth(provider, model)
     if (known !== undefined) return known
     const health: RouteHealth = {
       provider,
@@ -100,12 +102,10 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
       isUnwritten: false,
       writing: undefined,
     }
-    healths.set(key, health)
+    const models = healths.get(provider) ?? new Map<string, RouteHealth>()
+    healths.set(provider, models.set(model, health))
     return health
   }
-
-  const healthsOf = (provider: string) =>
-    [...healths.values()].filter((health) => health.provider === provider)
 
   const write = async (health: RouteHealth): Promise<void> => {
     const { provider, model } = health
@@ -174,19 +174,19 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
   }
 
   const read = async (): Promise<void> => {
-    for (const health of healths.values()) if (health.isUnwritten) writeInBackground(health)
+    for (const health of allHealths()) if (health.isUnwritten) writeInBackground(health)
     const seen = changes
     const rows = await readHealth(postgres)
-    const isSettled = (health: RouteHealth | undefined) =>
-      health === undefined || (!health.isUnwritten && health.writing === undefined && health.changed <= seen)
-    const stored = new Set<string>()
+    const isSettled = (health: RouteHealth) =>
+      !health.isUnwritten && health.writing === undefined && health.changed <= seen
+    const stored = new Set<RouteHealth>()
     for (const row of rows) {
-      const key = keyOf(row.provider, row.model)
-      stored.add(key)
-      if (isSettled(healths.get(key))) applyStored(row)
+      const health = healthFor(row.provider, row.model)
+      stored.add(health)
+      if (isSettled(health)) applyStored(row)
     }
-    for (const [key, health] of healths) {
-      const isDeleted = health.breaker.open !== undefined && !stored.has(key) && isSettled(health)
+    for (const health of allHealths()) {
+      const isDeleted = health.breaker.open !== undefined && !stored.has(health) && isSettled(health)
       if (isDeleted) setBreaker(health, closed(health.breaker, undefined))
     }
     if (now() - cleanedUpAtMs < cleanupIntervalMs) return
@@ -242,19 +242,26 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
       })
   }
 
+  const healthOf: Health['healthOf'] = (provider, model) => {
+    const health = knownHealth(provider, model)
+    if (health === undefined) return { kind: 'healthy' }
+    const { kind, reason, forMs: leftMs } = stateOf(health.breaker, now())
+    if (kind === 'closed') return { kind: 'healthy' }
+    const isUnauthorized = health.breaker.open?.isUnauthorized === true
+    if (kind !== 'half-open') return { kind: 'unhealthy', reason, forMs: leftMs, isUnauthorized }
+    if (!isProbed(health)) return { kind: 'unhealthy', reason, forMs: 0, isUnauthorized }
+    const forMs = Math.min(health.probedUntilMs - now(), probeWaitMs)
+    return { kind: 'unhealthy', reason: 'being probed', forMs, isUnauthorized }
+  }
+
   return {
     releaseProbe,
-    healthOf: (provider, model) => {
-      const health = healths.get(keyOf(provider, model))
-      if (health === undefined) return { kind: 'healthy' }
-      const { kind, reason, forMs: leftMs } = stateOf(health.breaker, now())
-      if (kind === 'closed') return { kind: 'healthy' }
-      const isUnauthorized = health.breaker.open?.isUnauthorized === true
-      if (kind !== 'half-open') return { kind: 'unhealthy', reason, forMs: leftMs, isUnauthorized }
-      if (!isProbed(health)) return { kind: 'unhealthy', reason, forMs: 0, isUnauthorized }
-      const forMs = Math.min(health.probedUntilMs - now(), probeWaitMs)
-      return { kind: 'unhealthy', reason: 'being probed', forMs, isUnauthorized }
-    },
+    healthOf,
+    unsteadyAt: (provider) =>
+      healthsOf(provider).flatMap(({ model, ramp }) => {
+        const [health, startsAllowed] = [healthOf(provider, model), startsLeft(ramp, now())]
+        return health.kind === 'healthy' && startsAllowed === Infinity ? [] : { model, health, startsAllowed }
+      }),
     isOffered: (provider, model) => healthFor(provider, model).offeredUntilMs > now(),
     noteOffer: (provider, model) => {
       healthFor(provider, model).offeredUntilMs = now() + probeWaitMs
@@ -288,15 +295,18 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
       }
       const health = healthFor(provider, model)
       const before = health.breaker
-      const wasUnauthorized = isUnauthorizedAt(provider)
       if (outcome === 'ok') health.rate = withCall(health.rate, now())
       const after = afterCall(before, { outcome, retryAfterMs, isProbe: health.isProbing }, now())
       if (health.isProbing) {
         health.isProbing = false
         health.probedUntilMs = 0
       }
+      if (before.open === after.open) {
+        setBreaker(health, after)
+        return
+      }
+      const wasUnauthorized = isUnauthorizedAt(provider)
       setBreaker(health, after)
-      if (before.open === after.open) return
       changes += 1
       health.changed = changes
       if (after.open === undefined) log.info({ provider, model }, 'route.recovered')
@@ -329,15 +339,15 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
         })
       }
     },
-    startsAllowed: (provider, model) => startsLeft(healths.get(keyOf(provider, model))?.ramp, now()),
+    startsAllowed: (provider, model) => startsLeft(knownHealth(provider, model)?.ramp, now()),
     countStarts: (provider, model, count) => {
-      const health = healths.get(keyOf(provider, model))
+      const health = knownHealth(provider, model)
       if (health !== undefined) health.ramp = withStarts(health.ramp, count, now())
     },
     stop: async () => {
       clearInterval(timer)
       await listening.stop()
-      await Promise.all([...healths.values()].flatMap(({ writing }) => writing ?? []))
+      await Promise.all(allHealths().flatMap(({ writing }) => writing ?? []))
     },
   }
 }

@@ -16,17 +16,17 @@ export interface Load {
 }
 
 export const createLoad = ({ postgres, log }: { postgres: Postgres; log: Log }): Load => {
-  let counts = new Map<string, Map<string, number>>()
+  let counts = new Map<string, { all: number; models: Map<string, number> }>()
   let readAtMs = -Infinity
   let isReading = false
 
   const add = (to: typeof counts, provider: string, model: string, tasks: number) => {
-    const models = to.get(provider) ?? new Map<string, number>()
-    to.set(provider, models.set(model, (models.get(model) ?? 0) + tasks))
+    const { all, models } = to.get(provider) ?? { all: 0, models: new Map<string, number>() }
+    to.set(provider, { all: all + tasks, models: models.set(model, (models.get(model) ?? 0) + tasks) })
   }
 
   const read = async () => {
-    const read = new Map<string, Map<string, number>>()
+    const read: typeof counts = new Map()
     for (const { provider, model, tasks } of await countOpenTasks(postgres)) add(read, provider, model, tasks)
     counts = read
   }
@@ -45,11 +45,11 @@ export const createLoad = ({ postgres, log }: { postgres: Postgres; log: Log }):
   return {
     tasksAt: (provider) => {
       refresh()
-      return [...(counts.get(provider)?.values() ?? [])].reduce((sum, tasks) => sum + tasks, 0)
+      return counts.get(provider)?.all ?? 0
     },
     tasksOf: (provider, model) => {
       refresh()
-      return counts.get(provider)?.get(model) ?? 0
+      return counts.get(provider)?.models.get(model) ?? 0
     },
     add: (provider, model) => add(counts, provider, model, 1),
   }

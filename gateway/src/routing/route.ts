@@ -58,6 +58,8 @@ export interface Router {
    * first enabled provider that has the capability.
    */
   routesOf: (model: string, capability?: Capability) => Route[]
+  /** The models with a route to this provider, retired ones included. */
+  modelsAt: (provider: string) => { model: string; slots: number }[]
   /**
    * Chooses by order, capability, health, load and weight. Returns undefined if no route could ever do the work. If all
    * capable routes are unhealthy, it chooses the one that can be probed first, and the work waits there.
@@ -77,6 +79,10 @@ export interface Router {
     provider: string,
     model: string,
   ) => { kind: 'healthy' } | { kind: 'unhealthy'; reason: string; forMs: number; isUnauthorized: boolean }
+  /** The models that are unhealthy or have just recovered at this provider. */
+  unsteadyAt: (
+    provider: string,
+  ) => { model: string; health: ReturnType<Router['healthOf']>; startsAllowed: number }[]
   /** The number of tasks that may be started there now; Infinity unless the provider has just recovered. */
   startsAllowed: (provider: string, model: string) => number
   /** Counts starts against `startsAllowed`. */

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { watchForStalls, type Stalls } from '../platform/stalls.ts'
-import type { LiveConfig, RouteConfig } from '../provider-config/config.ts'
+import type { LiveConfig, RouteConfig, RoutingConfig } from '../provider-config/config.ts'
 import { isRetryable, ProviderFailure } from '../providers/port/failure.ts'
 import type { Capability, Provider, Providers } from '../providers/port/provider.ts'
 import { backoffMs } from './backoff.ts'
@@ -38,6 +38,48 @@ const impliedRoute = (provider: Provider, upstreamModel: string): Route => ({
   costs: undefined,
 })
 
+/** What follows from a configuration and its providers. */
+interface Derived {
+  config: RoutingConfig
+  present: Provider[]
+  byName: Map<string, Provider>
+  routes: Map<Capability | undefined, Map<string, Route[]>>
+  modelsAt: Map<string, { model: string; slots: number }[]> | undefined
+}
+
+const derive = (config: RoutingConfig, present: Provider[]): Derived => ({
+  config,
+  present,
+  byName: new Map(present.map((provider) => [provider.name, provider])),
+  routes: new Map(),
+  modelsAt: undefined,
+})
+
+/** Serves the models without routes. */
+const defaultProvider = (present: Provider[], capability: Capability | undefined): Provider | undefined => {
+  const can = (provider: Provider) => capability === undefined || provider[capability] !== undefined
+  return present.find((each) => each.acceptsJobs && can(each)) ?? present.find(can) ?? present[0]
+}
+
+const findRoutes = (
+  { config, present, byName }: Derived,
+  model: string,
+  capability: Capability | undefined,
+): Route[] => {
+  const routeOf = (route: RouteConfig): Route | undefined => {
+    const provider = route.provider === '' ? defaultProvider(present, capability) : byName.get(route.provider)
+    if (provider === undefined) return undefined
+    const { upstreamModel, order, weight, seconds, sizes, slots = provider.slots, costs } = route
+    return { provider, upstreamModel, order, weight, seconds, sizes, slots, costs }
+  }
+  const configured = config.models[model]?.routes
+  if (configured !== undefined) {
+    return configured.flatMap((each) => routeOf(each) ?? []).toSorted((one, other) => one.order - other.order)
+  }
+  const provider = defaultProvider(present, capability)
+  return provider === undefined ? [] : [impliedRoute(provider, model)]
+}
+
 export const createRouter = async ({
   liveConfig,
   providers,
@@ -57,32 +99,38 @@ export const createRouter = async ({
     for (const [name, key] of keys) if (earlier.has(name) && earlier.get(name) !== key) health.reset(name)
   })
 
-  /** Serves the models without routes. */
-  const defaultProvider = (capability: Capability | undefined): Provider | undefined => {
-    const can = (provider: Provider) => capability === undefined || provider[capability] !== undefined
-    const present = providers.all()
-    return present.find((each) => each.acceptsJobs && can(each)) ?? present.find(can) ?? present[0]
-  }
-
-  const routeOf = (config: RouteConfig, capability: Capability | undefined): Route | undefined => {
-    const provider =
-      config.provider === ''
-        ? defaultProvider(capability)
-        : providers.all().find(({ name }) => name === config.provider)
-    if (provider === undefined) return undefined
-    const { upstreamModel, order, weight, seconds, sizes, slots = provider.slots, costs } = config
-    return { provider, upstreamModel, order, weight, seconds, sizes, slots, costs }
+  let derived: Derived | undefined
+  /** What follows from the configuration alone is found once, because a request must not cost more with more models. */
+  const current = (): Derived => {
+    const [config, present] = [liveConfig.current(), providers.all()]
+    if (derived?.config !== config || derived.present !== present) derived = derive(config, present)
+    return derived
   }
 
   const routesOf: Router['routesOf'] = (model, capability) => {
-    const configured = liveConfig.current().models[model]?.routes
-    if (configured !== undefined) {
-      return configured
-        .flatMap((each) => routeOf(each, capability) ?? [])
-        .toSorted((one, other) => one.order - other.order)
-    }
-    const provider = defaultProvider(capability)
-    return provider === undefined ? [] : [impliedRoute(provider, model)]
+    const known = current()
+    const ofCapability = known.routes.get(capability) ?? new Map<string, Route[]>()
+    known.routes.set(capability, ofCapability)
+    const routes = ofCapability.get(model) ?? findRoutes(known, model, capability)
+    // Tasks can have models that are no longer configured.
+    if (Object.hasOwn(known.config.models, model)) ofCapability.set(model, routes)
+    return routes
+  }
+
+  const modelsAt: Router['modelsAt'] = (provider) => {
+    const known = current()
+    known.modelsAt ??= Map.groupBy(
+      Object.keys(known.config.models).flatMap((model) => {
+        const routes = new Map(
+          routesOf(model)
+            .toReversed()
+            .map((route) => [route.provider.name, route]),
+        )
+        return [...routes].map(([name, { slots }]) => ({ provider: name, model, slots }))
+      }),
+      (each) => each.provider,
+    )
+    return known.modelsAt.get(provider) ?? []
   }
 
   /** Work that is bound to a provider stays there, even if the provider no longer has a route. */
@@ -207,11 +255,13 @@ export const createRouter = async ({
 
   return {
     routesOf,
+    modelsAt,
     choose,
     explain: (model, requirements) =>
       explainRoutes(routesFor(model, requirements), requirements, stateOf(model)),
     mayCall: (provider, model, kind) => health.mayCall(provider, model, kind),
     healthOf: health.healthOf,
+    unsteadyAt: health.unsteadyAt,
     releaseProbe: health.releaseProbe,
     startsAllowed: health.startsAllowed,
     countStarts: health.countStarts,

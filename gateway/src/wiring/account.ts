@@ -14,7 +14,7 @@ export const bindAccount = (
   server: ApiServer,
   { postgres, catalog, router, prices, settings, log }: ApiContext,
 ): void => {
-  const engines = createModelEngines({ catalog, router, log })
+  const engines = createModelEngines({ router, log })
 
   const models = { catalog, engines, pricesOf: prices.ofModel }
   bindOperation(server, operations.listModels, listModels(models))

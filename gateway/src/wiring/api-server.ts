@@ -10,7 +10,7 @@ import { createDiskSpace } from '../admission/disk-space.ts'
 import { admissionLimitsOf, heapBytesMax, memoryBytesMax, noAdmissionLimits } from '../admission/limits.ts'
 import { createMediaWork, createUnlimitedMediaWork } from '../admission/media-work.ts'
 import { createAuthenticate } from '../auth/authenticate.ts'
-import type { Caller } from '../auth/caller.ts'
+import { createMayBeFree } from '../billing/prices/may-be-free.ts'
 import { findPaymentProblem } from '../billing/spending/spend.ts'
 import type { Config } from '../config.ts'
 import { createSpool } from '../http/body/spool.ts'
@@ -19,7 +19,6 @@ import type { ConnectionSettings } from '../http/server/node-server.ts'
 import { createServer } from '../http/server/server.ts'
 import { fingerprintOf } from '../idempotency/fingerprint.ts'
 import { createRunOnce } from '../idempotency/run-once.ts'
-import { mayUseModel } from '../models/model-access.ts'
 import { migrationProblem } from '../platform/migrate.ts'
 import { createRequestRecorder } from '../request-log/record-requests.ts'
 import { dayOfTranscription } from '../transcription-tasks/transcription-id.ts'
@@ -52,15 +51,9 @@ const mediaWorkOf = (config: Config) => {
   })
 }
 
-/** Whether this operation may be for a model that costs nothing. Only the body, read later, tells which model it is. */
-const mayBeFree = ({ catalog, prices }: ApiContext, caller: Caller, { path }: Operation): boolean => {
-  const usable = catalog.available().filter(({ id }) => mayUseModel(caller, id))
-  const served = usable.filter(({ endpoints }) => endpoints.includes(path))
-  return (served.length > 0 ? served : usable).some(prices.isFree)
-}
-
 export const createApiServer = async (context: ApiContext) => {
   const { config, log, postgres, mediaStore, catalog, rateLimit, waitingCreates } = context
+  const mayBeFree = createMayBeFree(context)
   const isGuarded = config.ADMISSION_CONTROL
   const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS, config.CURRENCY)
   const diskSpace = createDiskSpace(mediaStore.spoolDirectory, isGuarded ? config.DISK_FREE_BYTES_MIN : 0)
@@ -112,8 +105,8 @@ export const createApiServer = async (context: ApiContext) => {
     isGuarded,
     findPaymentProblem: async (caller, operation) => {
       if (!isGuarded || !errorsOf(operation).includes('insufficient_balance')) return undefined
-      const insolvency = await findPaymentProblem(postgres, caller)
-      return mayBeFree(context, caller, operation) ? undefined : insolvency
+      const problem = await findPaymentProblem(postgres, caller)
+      return problem !== undefined && mayBeFree(caller, operation) ? undefined : problem
     },
     body: {
       minimumRate: {
@@ -129,7 +122,7 @@ export const createApiServer = async (context: ApiContext) => {
     },
     spool: createSpool(mediaStore.spoolDirectory, diskSpace),
     idempotency: { fingerprintOf, runOnce: idempotency.runOnce, mayReplay: idempotency.mayReplay },
-    isModel: (text) => catalog.available().some(({ id }) => id === text),
+    isModel: catalog.isAvailable,
     isTaskId: (text) => dayOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,
     log,
   }

@@ -1,13 +1,9 @@
-import type { ApiError } from '@kinora/contract/errors'
-import type { Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
 
-import type { Caller } from '../auth/caller.ts'
 import { deleteCharactersOfTask } from '../characters/character-store.ts'
 import { createNamedCharacters } from '../characters/named-characters.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import { storeResponses } from '../idempotency/idempotency-store.ts'
-import { mayUseModel } from '../models/model-access.ts'
 import { countWaitingTasks, readStarts } from '../routing/queue-wait-store.ts'
 import { createQueueWait } from '../routing/queue-wait.ts'
 import { createSafeFetch } from '../safe-fetch/safe-fetch.ts'
@@ -30,6 +26,7 @@ import { createCachedDurations } from '../videos/polling/cached-durations.ts'
 import { createAdmitVideo } from '../videos/queue/admit-video.ts'
 import { dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
 import { createEstimateTask } from '../videos/queue/estimate-task.ts'
+import { createFindOverload } from '../videos/queue/find-overload.ts'
 import { createQueueOverload } from '../videos/queue/queue-overload.ts'
 import { createReadQueuePlace } from '../videos/queue/queue-place.ts'
 import type { WithCharacter } from '../videos/requested-character.ts'
@@ -102,7 +99,7 @@ export const createVideoTasks = async (context: ApiContext) => {
 
 export const bindVideos = (
   server: ApiServer,
-  { postgres, catalog, providers, enhancer, mediaStore, programs, links, log }: ApiContext,
+  { postgres, catalog, providers, router, enhancer, mediaStore, programs, links, log }: ApiContext,
   { taskDays, readTask, follow, estimateTask, admitVideo, images, cancelTask }: VideoTasks,
   withCharacter: WithCharacter,
 ): void => {
@@ -114,23 +111,10 @@ export const bindVideos = (
   const content = { database, readTask, mediaStore, makeVariant, links, catalog }
   const deletion = { postgres, providers, mediaStore, readTask, log }
 
-  /** A create is refused before its body, which names the model, if it would be refused for every model. */
-  const findOverload =
-    ({ path }: Operation) =>
-    (caller: Caller): ApiError | undefined => {
-      let first: ApiError | undefined
-      for (const model of catalog.servedBy(path)) {
-        if (model.kind !== 'video' || !mayUseModel(caller, model.id)) continue
-        const refusal = admitVideo.overloadOf(model, caller.accountId)
-        if (refusal === undefined) return undefined
-        first ??= refusal
-      }
-      return first
-    }
-
+  const findOverload = createFindOverload({ catalog, router, overloadOf: admitVideo.overloadOf })
   const { createVideo: create, createVideoTask: createTask } = operations
-  bindOperation(server, create, createVideo(creation), findOverload(create))
-  bindOperation(server, createTask, createVideoTask({ ...creation, enhancer }), findOverload(createTask))
+  bindOperation(server, create, createVideo(creation), findOverload(create.path))
+  bindOperation(server, createTask, createVideoTask({ ...creation, enhancer }), findOverload(createTask.path))
   bindOperation(server, operations.getVideo, getVideo(status))
   bindOperation(server, operations.queryVideoTask, queryVideoTask(status))
   bindOperation(server, operations.listVideos, listVideos({ database, links, taskDays }))

@@ -252,7 +252,7 @@ describe('a refusal', () => {
     const { body } = await order({ model: 'clip-5', seconds: 3, size: '640x360' })
     const conflict = await operator.ask('deleteModelEntry', { id: 'clip-5' })
     expectProblem(conflict, 'conflict')
-    expect(JSON.stringify(conflict.body)).toContain('1 tasks of clip-5 have not ended')
+    expect(JSON.stringify(conflict.body)).toContain('1 task of clip-5 has not ended')
     await endTask(gateway.database.postgres, String(body['id']), {
       kind: 'failed',
       code: 'upstream_error',

@@ -43,7 +43,7 @@ export const deleteModelEntry =
         const openTasks = await countOpenTasks(database, id)
         if (openTasks > 0) {
           throw conflict(
-            `${openTasks} tasks of ${id} have not ended. Retire it with "state": "retired", and delete it when they have.`,
+            `${openTasks === 1 ? '1 task' : `${openTasks} tasks`} of ${id} ${openTasks === 1 ? 'has' : 'have'} not ended. Retire it with "state": "retired", and delete it later.`,
           )
         }
       }

@@ -11,8 +11,7 @@ export const listProviders =
   ): Handler<typeof adminOperations.listProviders> =>
   async (call) => {
     const [after = ''] = readCursor(call, 'providers', [idText]) ?? []
-    const all = await viewProviders(dependencies.database, dependencies)
-    const rows = all.filter(({ name }) => name > after).slice(0, rowsFor(call))
+    const rows = await viewProviders(dependencies.database, dependencies, { after, count: rowsFor(call) })
     return {
       body: pageOf(
         call,

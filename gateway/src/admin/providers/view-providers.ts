@@ -26,7 +26,7 @@ import { problemText } from './refuse-config.ts'
 export interface ProviderDependencies {
   liveConfig: Pick<ReloadableConfig, 'current' | 'fileConfig' | 'refresh'>
   catalog: Catalog
-  router: Pick<Router, 'routesOf' | 'healthOf'>
+  router: Pick<Router, 'routesOf' | 'healthOf' | 'unsteadyAt'>
   /** The first encrypts; any of them decrypts. */
   credentialSecrets: Secret[]
   /** With every protocol there is. */
@@ -61,10 +61,12 @@ export const configProblem = (
 }
 
 const refusesCredential = (name: string, { catalog, router }: ProviderDependencies): boolean =>
-  catalog.available().some(({ id }) => {
-    const health = router.healthOf(name, id)
-    return health.kind === 'unhealthy' && health.isUnauthorized
-  })
+  router
+    .unsteadyAt(name)
+    .some(
+      ({ model, health }) =>
+        health.kind === 'unhealthy' && health.isUnauthorized && catalog.isAvailable(model),
+    )
 
 const problemOf = (
   name: string,
@@ -83,9 +85,11 @@ const validPartOf = (name: string, raw: RawConfig): ProviderConfig => {
   return { ...toProviderConfig(name, values, values.baseUrl ?? '', {}), isEnabled: false }
 }
 
-export const viewProviders = async (
+/** `choose` gets all providers in the order of their names. */
+const viewChosen = async (
   database: Database,
   dependencies: ProviderDependencies,
+  choose: (all: ProviderConfig[]) => ProviderConfig[],
 ): Promise<Provider[]> => {
   const { liveConfig } = dependencies
   await liveConfig.refresh()
@@ -110,10 +114,17 @@ export const viewProviders = async (
     }
   }
   const unusable = [...records.values()].filter(({ name }) => !live.has(name))
-  return [...live.values(), ...unusable.map(({ name, config }) => validPartOf(name, config))]
-    .map(view)
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const all = [...live.values(), ...unusable.map(({ name, config }) => validPartOf(name, config))]
+  return choose(all.toSorted((a, b) => (a.name < b.name ? -1 : 1))).map(view)
 }
+
+/** The providers after a name. */
+export const viewProviders = (
+  database: Database,
+  dependencies: ProviderDependencies,
+  { after, count }: { after: string; count: number },
+): Promise<Provider[]> =>
+  viewChosen(database, dependencies, (all) => all.filter(({ name }) => name > after).slice(0, count))
 
 export const noProvider = () =>
   new ApiError('resource_not_found', { message: 'There is no provider with this name.' })
@@ -123,8 +134,7 @@ export const viewProvider = async (
   name: string,
   dependencies: ProviderDependencies,
 ): Promise<Provider> => {
-  const providers = await viewProviders(database, dependencies)
-  const found = providers.find((provider) => provider.name === name)
+  const [found] = await viewChosen(database, dependencies, (all) => all.filter((each) => each.name === name))
   if (found === undefined) throw noProvider()
   return found
 }

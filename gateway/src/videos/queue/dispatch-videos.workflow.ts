@@ -42,18 +42,20 @@ const soonMs = 50
 // The end of a task wakes only the dispatcher of its own provider, so throttled tasks are retried by time.
 const throttledMs = 1_000
 
-/** The state of a provider's models before any task is claimed. */
+/** The models of a provider that are limited by more than its slots, before any task is claimed. */
 const surveyModels = ({ catalog, router }: DispatchDependencies, { name, slots }: Provider) => {
-  const served = catalog.available().flatMap(({ id }) => {
-    const route = router.routesOf(id).find(({ provider }) => provider.name === name)
-    return route === undefined ? [] : { id, slots: route.slots, health: router.healthOf(name, id) }
-  })
+  const served = router.modelsAt(name).filter(({ model }) => catalog.isAvailable(model))
+  const isServed = (model: string) =>
+    catalog.isAvailable(model) && router.routesOf(model).some(({ provider }) => provider.name === name)
+  const unsteady = router.unsteadyAt(name).filter(({ model }) => isServed(model))
   return {
-    unhealthy: served.flatMap(({ id, health }) =>
-      health.kind === 'unhealthy' ? { id, forMs: health.forMs } : [],
+    unhealthy: unsteady.flatMap(({ model, health }) =>
+      health.kind === 'unhealthy' ? { id: model, forMs: health.forMs } : [],
     ),
-    capped: served.filter((model) => model.slots < slots),
-    served,
+    ramping: unsteady.flatMap(({ model, startsAllowed }) =>
+      startsAllowed === Infinity ? [] : { id: model, startsAllowed },
+    ),
+    capped: served.flatMap((each) => (each.slots < slots ? { id: each.model, slots: each.slots } : [])),
   }
 }
 
@@ -84,10 +86,9 @@ const moveToHealthy = async (
 
 /** How many tasks of each model may start, for models that are limited by more than the provider's slots. */
 const capacitiesOf = async (
-  { router }: DispatchDependencies,
   database: Database,
   name: string,
-  { unhealthy, capped, served }: ReturnType<typeof surveyModels>,
+  { unhealthy, ramping, capped }: ReturnType<typeof surveyModels>,
 ): Promise<Map<string, number>> => {
   const inFlight = await countInFlight(
     database,
@@ -99,10 +100,7 @@ const capacitiesOf = async (
   )
   const narrow = (id: string, capacity: number) =>
     capacities.set(id, Math.min(capacities.get(id) ?? Infinity, capacity))
-  for (const { id } of served) {
-    const allowed = router.startsAllowed(name, id)
-    if (allowed !== Infinity) narrow(id, allowed)
-  }
+  for (const { id, startsAllowed } of ramping) narrow(id, startsAllowed)
   // After the breaker's wait, one task at a time probes whether the provider is healthy again.
   for (const { id, forMs } of unhealthy) narrow(id, forMs > 0 ? 0 : 1)
   return capacities
@@ -120,13 +118,12 @@ const dispatch = async (
   if (provider === undefined) return { nextMs: idleMs }
   const slotsElsewhere = providers.all().reduce((sum, { slots }) => sum + slots, -provider.slots)
   const survey = surveyModels(dependencies, provider)
-  const isRamping = survey.served.some(({ id }) => router.startsAllowed(name, id) !== Infinity)
   const claimed = await postgres.transaction(async (database) => {
     const before = await beginTick(database, dispatchVideosName, name, tickId)
     if (before !== undefined) return { before }
     const movable = survey.unhealthy.flatMap(({ id }) => (router.routesOf(id).length > 1 ? id : []))
     const targets = await moveToHealthy(dependencies, database, name, movable)
-    const capacityOf = await capacitiesOf(dependencies, database, name, survey)
+    const capacityOf = await capacitiesOf(database, name, survey)
     const queue = { provider: name, slots: provider.slots, slotsElsewhere, capacityOf }
     const { starts, isThrottled } = await claimAccepted(database, queue, startsPerTick, queueLimits(), tickId)
     return { starts, isThrottled, targets, nextMs: await nextStartInMs(database, name) }
@@ -139,7 +136,7 @@ const dispatch = async (
   for (const target of targets) engine.wake(dispatchVideosName, target)
   if (starts.length >= startsPerTick) return { nextMs: soonMs, starts: startsOf(starts) }
   const probeMs = Math.min(...survey.unhealthy.map(({ forMs }) => Math.max(forMs, throttledMs)))
-  const waitMs = Math.min(isThrottled || isRamping ? throttledMs : idleMs, probeMs)
+  const waitMs = Math.min(isThrottled || survey.ramping.length > 0 ? throttledMs : idleMs, probeMs)
   return {
     nextMs: Math.min(waitMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs))),
     starts: startsOf(starts),
