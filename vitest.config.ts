@@ -155,7 +155,7 @@ export default defineConfig({
       {
         test: {
           name: 'bench',
-          globalSetup: [command],
+          ...kit,
           include: ['gateway/test/bench/**/*.test.ts'],
           ...longLimits,
           sequence: { groupOrder: 1 },

@@ -1,7 +1,9 @@
 const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '')
 
-/** Levenshtein distance. */
-const distance = (one: string, other: string): number => {
+/** Levenshtein distance, or Infinity if it is more than `most`. A file can have thousands of names. */
+const distance = (one: string, other: string, most: number): number => {
+  if (Math.abs(one.length - other.length) > most) return Infinity
+
   let previous = Array.from({ length: other.length + 1 }, (_, column) => column)
   for (const [row, letter] of [...one].entries()) {
     const current = [row + 1]
@@ -10,15 +12,20 @@ const distance = (one: string, other: string): number => {
       current.push(Math.min(replaced, (previous[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1))
     }
     previous = current
+    if (Math.min(...current) > most) return Infinity
   }
-  return previous.at(-1) ?? 0
+  const far = previous.at(-1) ?? 0
+  return far > most ? Infinity : far
 }
 
 const nearestName = (given: string, names: string[]): string | undefined => {
   const wanted = plain(given)
   const [nearest] = names
-    .map((name) => ({ name, far: distance(wanted, plain(name)) }))
-    .filter(({ name, far }) => far <= Math.max(1, Math.floor(plain(name).length / 3)))
+    .map((name) => {
+      const known = plain(name)
+      return { name, far: distance(wanted, known, Math.max(1, Math.floor(known.length / 3))) }
+    })
+    .filter(({ far }) => far !== Infinity)
     .toSorted((a, b) => a.far - b.far)
   return nearest?.name
 }

@@ -3,7 +3,7 @@
  * again, because parsing takes most of the time of a reload. This needs the usual layout: sections at the top level, each
  * with its entries in lines of their own. Any other file is parsed as a whole.
  */
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document } from 'yaml'
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
 
 interface YamlProblem {
   line: number
@@ -39,39 +39,37 @@ const lineFinder = (document: Document, lines: LineCounter): ParsedYaml['lineOf'
   }
 }
 
-/** The parser's own check compares each key with all others of its mapping. */
-const duplicateKeys = (document: Document): { name: string; offset: number }[] => {
-  const found: { name: string; offset: number }[] = []
-  visit(document, {
-    Map: (_, { items }) => {
-      const seen = new Set<unknown>()
-      for (const { key } of items) {
-        if (!isScalar(key)) continue
-        if (seen.has(key.value)) found.push({ name: String(key.value), offset: key.range?.[0] ?? 0 })
-        seen.add(key.value)
-      }
-    },
-  })
-  return found
+interface Occurrence {
+  name: string
+  offset: number
 }
 
-/** The content, or the aliases without an anchor. */
-const contentOf = (
-  document: Document,
-): { content?: unknown; unresolved?: { name: string; offset: number }[] } => {
-  const unresolved: { name: string; offset: number }[] = []
+/** Finds duplicate keys, which the parser finds by comparing each key with all others, and aliases without an anchor. */
+const inspect = (document: Document): { duplicates: Occurrence[]; unresolved: Occurrence[] } => {
+  const duplicates: Occurrence[] = []
+  const unresolved: Occurrence[] = []
   const anchors = new Set<string>()
-  visit(document, {
-    Value: (_, { anchor }) => {
-      if (anchor !== undefined) anchors.add(anchor)
-    },
-    Alias: (_, { source, range }) => {
+  const inspectNode = (node: unknown): void => {
+    if (isAlias(node)) {
+      const { source, range } = node
       if (!anchors.has(source)) unresolved.push({ name: source, offset: range?.[0] ?? 0 })
-    },
-  })
-  if (unresolved.length > 0) return { unresolved }
-  // Many models may share an anchor. The limit protects from the files of strangers.
-  return { content: document.toJS({ maxAliasCount: -1 }) as unknown }
+      return
+    }
+    if (!isScalar(node) && !isMap(node) && !isSeq(node)) return
+    if (node.anchor !== undefined) anchors.add(node.anchor)
+    if (isSeq(node)) for (const item of node.items) inspectNode(item)
+    if (!isMap(node)) return
+    const names = new Set<unknown>()
+    for (const { key, value } of node.items) {
+      inspectNode(key)
+      inspectNode(value)
+      if (!isScalar(key)) continue
+      if (names.has(key.value)) duplicates.push({ name: String(key.value), offset: key.range?.[0] ?? 0 })
+      names.add(key.value)
+    }
+  }
+  inspectNode(document.contents)
+  return { duplicates, unresolved }
 }
 
 const parseWhole = (text: string): ParsedYaml => {
@@ -83,25 +81,25 @@ const parseWhole = (text: string): ParsedYaml => {
     uniqueKeys: false,
     merge: true,
   })
-  const problems = [...document.errors, ...document.warnings].map(({ message, pos: [start] }) => ({
-    line: lines.linePos(start).line,
-    message,
-    isFatal: true,
-  }))
-  const duplicates = duplicateKeys(document).map(({ name, offset }) => ({
-    line: lines.linePos(offset).line,
-    message: `${name} appears twice; remove one of them`,
-    isFatal: false,
-  }))
-  const { content, unresolved = [] } = problems.length > 0 ? {} : contentOf(document)
-  const missing = unresolved.map(({ name, offset }) => ({
-    line: lines.linePos(offset).line,
-    message: `*${name} has no anchor; write &${name} at an earlier value, or remove it`,
-    isFatal: true,
-  }))
+  const at = (offset: number, message: string, isFatal: boolean): YamlProblem => ({
+    ...{ line: lines.linePos(offset).line, message, isFatal },
+  })
+  const { duplicates, unresolved } = inspect(document)
+  const problems = [
+    ...[...document.errors, ...document.warnings].map(({ message, pos: [start] }) =>
+      at(start, message, true),
+    ),
+    ...unresolved.map(({ name, offset }) =>
+      at(offset, `*${name} has no anchor; write &${name} at an earlier value, or remove it`, true),
+    ),
+    ...duplicates.map(({ name, offset }) => at(offset, `${name} appears twice; remove one of them`, false)),
+  ]
   return {
-    content,
-    problems: [...problems, ...missing, ...duplicates],
+    // Many models may share an anchor. The limit of the parser is meant for files of strangers.
+    content: problems.some(({ isFatal }) => isFatal)
+      ? undefined
+      : (document.toJS({ maxAliasCount: -1 }) as unknown),
+    problems,
     lineOf: lineFinder(document, lines),
   }
 }

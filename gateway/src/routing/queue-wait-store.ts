@@ -16,9 +16,12 @@ export const readStarts = async (database: Database, loop: string): Promise<Queu
   const { rows } = await database.query<QueueState['starts'][number]>(
     `select queue, model, starts, (extract(epoch from last.ticked_at) * 1000)::double precision as "tickedAtMs"
        from queue_starts
-       cross join lateral (
-         select ticked_at from ticks where loop = $1 and key = queue order by ticked_at desc limit 1
-       ) last`,
+       join (
+         select queue, ticked_at from (select distinct queue from queue_starts) queues
+         cross join lateral (
+           select ticked_at from ticks where loop = $1 and key = queue order by ticked_at desc limit 1
+         ) tick
+       ) last using (queue)`,
     [loop],
   )
   return rows
