@@ -14,7 +14,7 @@ export const wallClockFiles = {
   ],
   'dates at which keys, prices, models, subscriptions, links and files change or expire': [
     ...['admin/keys/create-operator-key.ts', 'admin/keys/rotate-key.ts', 'admin/prices/set-price.ts'],
-    ...['auth/authenticate.ts', 'models/catalog.ts'],
+    ...['auth/authenticate.ts', 'billing/prices/may-be-free.ts', 'models/catalog.ts'],
     ...['billing/prices/price-list.ts', 'billing/spending/quote.ts', 'billing/spending/spend.ts'],
     ...['billing/subscriptions/subscriptions.ts', 'retention/orphans.ts', 'storage/find-linked-file.ts'],
     ...['storage/send-file.ts', 'storage/signed-link.ts', 'transcription-tasks/api/get-transcript.ts'],

@@ -16,7 +16,7 @@ import type { Postgres } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { Protocol } from '../providers/kit/protocol.ts'
 import { ConfigFileError } from './config-file.ts'
-import type { FileConfig, LiveConfig, ProviderConfig, RoutingConfig } from './config.ts'
+import type { FileConfig, LiveConfig, RoutingConfig } from './config.ts'
 import { createMergeConfig } from './merge-config.ts'
 import { createReadOverrides, type ConfigOverrides } from './provider-config-store.ts'
 
