@@ -95,7 +95,7 @@ test('an error lists at most ten models, those most like the requested one first
     Array.from({ length: 2_000 }, (_, index) => [
       `clip-${index}`,
       {
-        ...{ kind: 'video', family: 'A', pricePerSecondMicros: 1, durations: [8] },
+        ...{ kind: 'video', family: 'A', prices: [{ unit: 'second', micros: 1 }], durations: [8] },
         endpoints: [index === 777 ? '/v1/chat/completions' : '/v1/video/create'],
       },
     ]),

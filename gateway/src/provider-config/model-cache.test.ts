@@ -6,7 +6,7 @@ import { parseModelConfig } from './model-config.ts'
 const speech = (changes: Record<string, unknown> = {}) => ({
   kind: 'speech',
   voices: ['nova'],
-  pricePerMillionCharactersMicros: 1,
+  prices: [{ unit: 'million_characters', micros: 1 }],
   ...changes,
 })
 
@@ -36,7 +36,7 @@ test('of 2,000 models only a changed one is validated again', () => {
     Object.fromEntries(
       Array.from({ length: 2_000 }, (_, index) => [
         `model-${index}`,
-        speech({ provider: 'acme', ...(index === 7 && { pricePerMillionCharactersMicros: changed }) }),
+        speech({ provider: 'acme', ...(index === 7 && { prices: [{ unit: 'million_characters', micros: changed }] }) }),
       ]),
     )
   expect(validate(models(1)).validated).toHaveLength(2_000)

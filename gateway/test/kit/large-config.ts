@@ -13,17 +13,17 @@ const settingsOfKinds = [
     'family: B',
     'seconds: [4, 8]',
     'sizes: [1280x720]',
-    `pricePerSecondMicros: ${price}`,
+    `prices: [{ unit: second, micros: ${price} }]`,
   ],
   (price: number) => [
     'kind: video',
     'family: A',
     'durations: [8]',
     'endpoints: [/v1/video/create]',
-    `pricePerSecondMicros: ${price}`,
+    `prices: [{ unit: second, micros: ${price} }]`,
   ],
-  (price: number) => ['kind: speech', 'voices: [alloy, nova]', `pricePerMillionCharactersMicros: ${price}`],
-  (price: number) => ['kind: transcription', `pricePerMinuteMicros: ${price}`],
+  (price: number) => ['kind: speech', 'voices: [alloy, nova]', `prices: [{ unit: million_characters, micros: ${price} }]`],
+  (price: number) => ['kind: transcription', `prices: [{ unit: minute, micros: ${price} }]`],
 ]
 
 /**

@@ -22,19 +22,18 @@ export const createMayBeFree = ({
   prices,
 }: {
   catalog: Catalog
-  prices: Pick<PriceList, 'all' | 'freeModels'>
+  prices: Pick<PriceList, 'all' | 'isFree'>
 }) => {
   let known: FreeModels | undefined
   const freeModels = (): ModelConfig[] => {
     const [available, all, nowMs] = [catalog.available(), prices.all(), Date.now()]
     if (known?.available === available && known.prices === all && nowMs < known.untilMs) return known.models
-    const free = prices.freeModels()
     const starts = all.map(({ startsAt }) => startsAt.getTime()).filter((startsAtMs) => startsAtMs > nowMs)
     known = {
       available,
       prices: all,
       untilMs: starts.reduce((least, startsAtMs) => Math.min(least, startsAtMs), Infinity),
-      models: available.filter(({ id }) => free.has(id)),
+      models: available.filter(prices.isFree),
     }
     return known.models
   }
