@@ -30,7 +30,11 @@ const startService = async (directory: string): Promise<Service> => {
   const { api } = await choosePorts(join(directory, 'port.json'), ['api'])
   const args = ['dev', '--json', '--no-models', '--port', String(api), '--data', join(directory, 'data')]
   const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PUBLIC_URL: 'https://api.example.com' },
+    env: {
+      ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], PUBLIC_URL: 'https://api.example.com' },
+      // Only the models of the reference.
+      PROVIDERS_FILE: '',
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''

@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 import { environmentWith, loadConfig, type Environment } from '@kinora/gateway/config'
 import { createLog, type Log } from '@kinora/gateway/log'
@@ -38,6 +39,8 @@ export interface DevOptions {
 /** The roles run the same program as this command. */
 const [, program = ''] = process.argv
 const readyWithinMs = 60_000
+/** Gives the models the names that the openai SDKs document. */
+const providersFile = fileURLToPath(new URL('./dev/providers.yaml', import.meta.url))
 
 type Stoppable = { stop: () => Promise<void> }
 
@@ -176,6 +179,7 @@ const settingsFor = (
   WORKER_PORT: String(ports.worker),
   WORKER_URL: `http://127.0.0.1:${ports.worker}`,
   LOCAL_URL: `http://127.0.0.1:${ports.local}`,
+  PROVIDERS_FILE: outer['PROVIDERS_FILE'] ?? providersFile,
   LOCAL_DIRECTORY: join(directory, 'local'),
   MEDIA_DIRECTORY: join(directory, 'media'),
   KEY_HASH_SECRETS: outer['KEY_HASH_SECRETS'] ?? secrets.keyHash,

@@ -40,7 +40,7 @@ async function say(input: string, voice = 'nova', format = 'pcm', speed = 1): Pr
   return await bytesOf((await speech.speak({ input, voice, format, speed }, never)).stream)
 }
 
-test('eleven voices are distinguishable and about equally loud', async () => {
+test('the voices are distinguishable and about equally loud', async () => {
   const sounds = new Map<string, Float32Array>()
   for (const name of voices.keys()) sounds.set(name, await decode(await say('We met at noon.', name), 'pcm'))
   const nearest = nearestVoices(sounds)

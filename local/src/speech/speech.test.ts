@@ -70,7 +70,7 @@ describe('formats', () => {
   })
 })
 
-test('eleven voices of espeak-ng are distinguishable and equally loud', async () => {
+test('the voices of espeak-ng are distinguishable and equally loud', async () => {
   const sounds = new Map<string, Float32Array>()
   for (const name of voices.keys())
     sounds.set(name, await decode(await say('We met by the old harbour.', name), 'pcm'))
