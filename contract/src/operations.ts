@@ -40,12 +40,6 @@ export type OperationId = keyof typeof operations
 export const unsupportedOperations: Pick<Operation, 'method' | 'path' | 'summary'>[] = [
   {
     method: 'POST',
-    path: '/v1/videos/edits',
-    summary:
-      'Editing an uploaded video is not supported. To change one of your videos, use POST /v1/videos/{id}/remix.',
-  },
-  {
-    method: 'POST',
     path: '/v1/videos/extensions',
     summary:
       'Extending a video is not supported. To create a new video from one of yours, use POST /v1/videos/{id}/remix.',
@@ -60,4 +54,9 @@ export const unsupportedOperations: Pick<Operation, 'method' | 'path' | 'summary
     path: '/v1/videos/characters/{id}',
     summary: 'To read a character, use GET /vidB/v1/characters/{id}.',
   },
+  ...(['/v1/audio/voices', '/v1/audio/voice_consents'] as const).map((path) => ({
+    method: 'POST' as const,
+    path,
+    summary: 'Custom voices are not supported. List the voices with GET /v1/audio/voices.',
+  })),
 ]

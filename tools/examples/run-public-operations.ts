@@ -39,6 +39,10 @@ const runVideos = async ({ call, callUntil }: Recorder): Promise<CreatedTasks> =
   const remix = await call('remixVideo', { path, json: { prompt: 'The same whale at night' } })
   await call('cancelVideo', { path: { id: remix.id } })
   await call('deleteVideo', { path: { id: remix.id } })
+  const edit = await call('editVideo', {
+    json: { prompt: 'The same whale in the rain', video: { id: created.id } },
+  })
+  await call('cancelVideo', { path: { id: edit.id } })
   return { completed: created.id, cancelled: task.id }
 }
 

@@ -46,6 +46,10 @@ export const sizesOfFamilyA = ['16x9', '720x1280'] as const
 export const sizesOfFamilyB = ['720x1280', '1280x720', '480x480', '1080x1080'] as const
 export const secondsOfFamilyB = [4, 8, 10, 12, 15, 25] as const
 
+/** The defaults of `POST /v1/videos` that the `openai` SDKs document. They apply under `/openai/v1` only. */
+export const openAiVideoDefaults = { model: 'sora-2', seconds: 4, size: '720x1280' } as const
+const { model: defaultModel, seconds: defaultSeconds, size: defaultSize } = openAiVideoDefaults
+
 /** `POST /v1/videos` for models of family A. */
 export const FamilyAVideoForm = Type.Object(
   {
@@ -213,6 +217,17 @@ export const RemixBody = Type.Object({
   ),
 })
 
+/** `POST /v1/videos/edits`. */
+export const EditBody = Type.Object({
+  prompt: Prompt,
+  video: ReadByEndpoint({
+    type: 'object',
+    required: ['id'],
+    properties: { id: { type: 'string', description: 'Id of the completed video.' } },
+    description: 'The video to edit: one of your completed videos. Uploaded videos are not supported.',
+  }),
+})
+
 export const RemixedVideo = Type.Object({
   id: TaskId,
   object: ObjectType('video'),
@@ -254,8 +269,7 @@ export const videoOperations = {
     method: 'POST',
     path: '/v1/videos',
     summary: 'Create a video',
-    description:
-      'Creates a task that generates a video. Read the task with `GET /v1/videos/{id}` until it is completed, or follow its events. The cost is held now and charged when the video is completed; a failed task costs nothing.',
+    description: `Creates a task that generates a video. Read the task with \`GET /v1/videos/{id}\` until it is completed, or follow its events. The cost is held now and charged when the video is completed; a failed task costs nothing. Under \`/openai/v1\`, \`model\`, \`seconds\` and \`size\` have the defaults of the \`openai\` SDKs: \`${defaultModel}\`, ${defaultSeconds} and \`${defaultSize}\`.`,
     access: 'key',
     limit: 'create',
     creates: true,
@@ -387,5 +401,27 @@ export const videoOperations = {
     body: { form: [RemixBody], json: [RemixBody], sizeBytesMax: mebibyte },
     answer: { description: 'The created task.', schema: Type.Union([RemixedVideo, OpenAiVideo]) },
     errors: [...errorsOfBodies, ...errorsOfSources, 'upstream_error', ...errorsOfTasks],
+  },
+  editVideo: {
+    id: 'editVideo',
+    method: 'POST',
+    path: '/v1/videos/edits',
+    summary: 'Edit a video',
+    description:
+      'Creates a new video from a completed one, as `POST /v1/videos/{id}/remix` does. The `openai` SDKs send the id of the video in the body.',
+    access: 'key',
+    limit: 'create',
+    creates: true,
+    body: { form: [EditBody], json: [EditBody], sizeBytesMax: mebibyte },
+    answer: { description: 'The created task.', schema: Type.Union([RemixedVideo, OpenAiVideo]) },
+    errors: [
+      ...errorsOfBodies,
+      'task_not_found',
+      'task_not_completed',
+      'task_failed',
+      'media_expired',
+      'upstream_error',
+      ...errorsOfTasks,
+    ],
   },
 } as const satisfies Record<string, Operation>

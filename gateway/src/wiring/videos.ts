@@ -13,6 +13,7 @@ import { cancelVideo, createCancelTask } from '../videos/api/cancel-video.ts'
 import { createVideoTask } from '../videos/api/create-video-task.ts'
 import { createVideo } from '../videos/api/create-video.ts'
 import { deleteVideo } from '../videos/api/delete-video.ts'
+import { editVideo } from '../videos/api/edit-video.ts'
 import { followVideo } from '../videos/api/follow-video.ts'
 import { getVideoContent } from '../videos/api/get-video-content.ts'
 import { getVideo } from '../videos/api/get-video.ts'
@@ -125,6 +126,8 @@ export const bindVideos = (
     operations.followVideo,
     followVideo({ database, readTask, follow, links, estimateTask }),
   )
-  bindOperation(server, operations.remixVideo, remixVideo({ catalog, providers, readTask, admitVideo }))
+  const remixing = { catalog, providers, readTask, admitVideo }
+  bindOperation(server, operations.remixVideo, remixVideo(remixing))
+  bindOperation(server, operations.editVideo, editVideo(remixing))
   bindOperation(server, operations.cancelVideo, cancelVideo({ cancelTask, links }))
 }

@@ -1,8 +1,10 @@
 /** Videos as read by the official `openai` package, and the other ways to get its status names. */
-import OpenAI from 'openai'
+import { fileURLToPath } from 'node:url'
+
+import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { ask, askJson } from '../kit/answers.ts'
+import { ask, askJson, expectProblem } from '../kit/answers.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { startTaskLife, type TaskLife } from '../kit/task-life.ts'
@@ -126,14 +128,110 @@ describe('under /openai/v1', () => {
   })
 })
 
-describe('client methods without an endpoint', () => {
-  test('edit and extend are refused with 404 and an explanation', async () => {
+describe('the documented defaults', () => {
+  test('model, seconds and size may be omitted where a model has the default name', async () => {
+    await using named = await startGateway({
+      PROVIDERS_FILE: fileURLToPath(new URL('../../../cli/src/dev/providers.yaml', import.meta.url)),
+    })
+    const { postgres } = named.database
+    const { text } = await createKey(postgres, await createAccount(postgres))
+    const other = new OpenAI({ apiKey: text, baseURL: `${named.url}/openai/v1`, maxRetries: 0 })
+    expect(await other.videos.create({ prompt: 'A whale' })).toMatchObject({
+      ...{ model: 'vidB-2', seconds: '4', size: '720x1280', status: 'queued' },
+    })
+    expect(await other.videos.create({ prompt: 'A whale', model: 'sora-2-pro', seconds: '12' })).toMatchObject(
+      { model: 'vidB-2-pro', seconds: '12', size: '720x1280' },
+    )
+    const { status, body } = await askJson(`${named.url}/v1/videos`, text, { prompt: 'A whale' })
+    expect([status, body['error']]).toMatchObject([400, { code: 'missing_parameter', param: 'model' }])
+  })
+
+  test('without a model of that name the error lists the models and the way to add it', async () => {
+    await expect(client.videos.create({ prompt: 'A whale' })).rejects.toMatchObject({
+      status: 404,
+      code: 'model_not_found',
+      param: 'model',
+      message: expect.stringMatching(/'sora-2', is not a model.*vidB-2.*aliases/s),
+    })
+  })
+
+  test('seconds and size have a default only under /openai/v1, and only one that the model allows', async () => {
+    const given = { model: 'vidB-2', prompt: 'A whale' }
+    expect(await client.videos.create(given)).toMatchObject({ seconds: '4', size: '720x1280' })
+    const url = `${gateway.url}/v1/videos`
+    expectProblem(await askJson(url, key.text, given), 'missing_parameter', 'seconds')
+    expectProblem(await askJson(url, key.text, { ...given, seconds: 4 }), 'missing_parameter', 'size')
+    await expect(client.videos.create({ ...given, seconds: '5' as '4' })).rejects.toMatchObject({
+      ...{ status: 400, param: 'seconds' },
+    })
+  })
+})
+
+describe('parameters of the client', () => {
+  test('a reference image is a file or a URL, and a file id is refused with the alternatives', async () => {
+    const text = await toFile(Buffer.from('no image'), 'a.png')
+    await expect(
+      client.videos.create({ ...order, input_reference: { file_id: 'file-1' } }),
+    ).rejects.toMatchObject({
+      ...{ status: 400, code: 'invalid_parameter', param: 'input_reference' },
+      message: expect.stringContaining('image_url'),
+    })
+    await expect(
+      client.videos.create({ ...order, input_reference: text }),
+    ).rejects.toMatchObject({ status: 400, code: 'invalid_image' })
+  })
+})
+
+describe('client methods of other paths', () => {
+  test('edit creates a remix of one of the own videos', async () => {
     const { id } = await client.videos.create(order)
-    const refused = { status: 404, code: 'endpoint_not_found', message: expect.stringContaining('remix') }
-    await expect(client.videos.edit({ prompt: 'At night', video: { id } })).rejects.toMatchObject(refused)
+    const edit = () => client.videos.edit({ prompt: 'At night', video: { id } })
+    await expect(edit()).rejects.toMatchObject({ status: 400, code: 'task_not_completed' })
+    await life.begin(id)
+    await life.complete(id, accountId)
+    await expect.poll(async () => (await client.videos.retrieve(id)).status).toBe('completed')
+    const edited = await edit()
+    expect(edited).toEqual({
+      ...queued(edited.id),
+      prompt: 'At night',
+      remixed_from_video_id: id,
+      ...{ video_url: null, metadata: {} },
+    })
+    const url = `${gateway.url}/v1/videos/edits`
+    expectProblem(await askJson(url, key.text, { prompt: 'At night' }), 'missing_parameter', 'video')
+    expectProblem(
+      await askJson(url, key.text, { prompt: 'At night', video: 'x' }),
+      'invalid_parameter',
+      'video',
+    )
+    expectProblem(await askJson(url, key.text, { video: { id } }), 'missing_parameter', 'prompt')
+    const video = await toFile(Buffer.from('x'), 'video.mp4')
+    await expect(client.videos.edit({ prompt: 'At night', video })).rejects.toMatchObject({
+      ...{ status: 400, code: 'invalid_parameter', param: 'video' },
+      message: expect.stringContaining('cannot be a file'),
+    })
+    const stranger = await createKey(gateway.database.postgres, await createAccount(gateway.database.postgres))
+    expectProblem(
+      await askJson(url, stranger.text, { prompt: 'At night', video: { id } }),
+      'task_not_found',
+    )
+  })
+
+  test('extend and custom voices are refused with 404 and an explanation', async () => {
+    const { id } = await client.videos.create(order)
+    const refused = (words: string) => ({
+      ...{ status: 404, code: 'endpoint_not_found', message: expect.stringContaining(words) },
+    })
     await expect(
       client.videos.extend({ prompt: 'And on', seconds: '4', video: { id } }),
-    ).rejects.toMatchObject(refused)
+    ).rejects.toMatchObject(refused('remix'))
+    const recording = await toFile(Buffer.from('x'), 'a.wav')
+    await expect(
+      client.audio.voices.create({ name: 'mine', consent: 'none', audio_sample: recording }),
+    ).rejects.toMatchObject(refused('GET /v1/audio/voices'))
+    await expect(
+      client.audio.voiceConsents.create({ name: 'mine', language: 'en', recording }),
+    ).rejects.toMatchObject(refused('GET /v1/audio/voices'))
   })
 })
 

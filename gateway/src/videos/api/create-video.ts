@@ -1,9 +1,13 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
-import type { FamilyAVideoForm, FamilyBVideoForm } from '@kinora/contract/operations/videos'
+import {
+  openAiVideoDefaults,
+  type FamilyAVideoForm,
+  type FamilyBVideoForm,
+} from '@kinora/contract/operations/videos'
 import type { Static } from 'typebox'
 
-import type { Handler } from '../../http/call.ts'
+import type { Call, Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { chooseVideoModel } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
@@ -13,11 +17,24 @@ import { readCharacterRequest, type WithCharacter } from '../requested-character
 import type { VideoOrder, VideoTask } from '../task.ts'
 import { dialectOf, presentCreatedVideo } from './present-video.ts'
 import { readMetadata } from './read-metadata.ts'
-import { videoParameters } from './video-parameters.ts'
+import { openAiVideoParameters, videoParameters } from './video-parameters.ts'
 
 type Form = Static<typeof FamilyAVideoForm> & Partial<Static<typeof FamilyBVideoForm>>
 
 const endpoint = '/v1/videos'
+
+/** The model of the request. Under `/openai/v1` the default of the SDKs applies, if this installation has that name. */
+const givenModel = (catalog: Catalog, { fields, isUnderOpenAi }: Pick<Call, 'fields' | 'isUnderOpenAi'>) => {
+  const given = fields.value('model')
+  if (!isUnderOpenAi || given !== undefined) return given
+  const { model: name } = openAiVideoDefaults
+  if (catalog.available().some(({ id, aliases }) => id === name || Object.hasOwn(aliases, name))) return name
+  const served = catalog.servedBy(endpoint).map(({ id }) => id)
+  throw new ApiError('model_not_found', {
+    param: 'model',
+    message: `The request has no 'model', and the default of the openai SDKs, '${name}', is not a model of this service. Send 'model' with one of: ${served.join(', ')}. An operator can give one of them this name with 'aliases'.`,
+  })
+}
 
 export const createVideo =
   ({
@@ -33,8 +50,9 @@ export const createVideo =
   }): Handler<typeof operations.createVideo> =>
   async (call) => {
     const { caller, fields, signal } = call
-    const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
-    const form = call.read(videoParameters(model)) as Form
+    const model = chooseVideoModel(catalog, caller, endpoint, givenModel(catalog, call))
+    const parameters = call.isUnderOpenAi ? openAiVideoParameters(model) : videoParameters(model)
+    const form = call.read(parameters) as Form
     const dimensions = model.sizes[form.size]
     if (dimensions === undefined) throw new Error(`${model.id} has no size ${form.size}`)
     // Family A has no metadata; there it counts as an unknown parameter.

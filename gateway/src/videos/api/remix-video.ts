@@ -1,10 +1,12 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
+import type { TObject } from 'typebox'
 
-import type { Handler } from '../../http/call.ts'
+import type { Call, Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { chooseModel } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
+import type { VideoModel } from '../../models/model.ts'
 import type { Providers } from '../../providers/port/provider.ts'
 import type { AdmitVideo } from '../queue/admit-video.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
@@ -23,49 +25,62 @@ const assertCanRemix = (providers: Providers, { id, provider }: VideoTask) => {
   })
 }
 
-export const remixVideo =
-  ({
-    catalog,
-    providers,
-    readTask,
-    admitVideo,
-  }: {
-    catalog: Catalog
-    providers: Providers
-    readTask: ReadTask
-    admitVideo: AdmitVideo
-  }): Handler<typeof operations.remixVideo> =>
-  async (call) => {
-    const { caller, path } = call
-    const source = await readTask(path.id, caller.accountId)
-    const model = chooseModel(catalog, caller, source.model)
-    if (model.kind !== 'video' || source.family !== 'B') {
-      throw new ApiError('invalid_parameter', {
-        param: 'id',
-        message: `Videos of '${source.model}' cannot be remixed.`,
-      })
-    }
-    const { prompt, size = source.order.size } = call.read(remixParameters(model))
-    const mediaId = mediaIdOf(source)
-    assertCanRemix(providers, source)
-    const { seconds, width, height, watermark, isPrivate, style, sound } = source.order
-    const order: VideoOrder = {
-      prompt,
-      seconds,
-      size,
-      width,
-      height,
-      ...model.sizes[size],
-      watermark,
-      isPrivate,
-      ...(style !== undefined && { style }),
-      ...(sound !== undefined && { sound }),
-      remixOf: { taskId: source.id, mediaId },
-    }
-    const admission = { caller, model, createdVia: 'remix', order, pinnedTo: source.provider } as const
-    const headers = deprecationHeaders(model)
-    if (call.wantsQuote) return { headers, body: await admitVideo.quote({ ...admission, images: [] }) }
-    const responseOf = (task: VideoTask) => ({ headers, body: presentRemixedVideo(task, dialectOf(call)) })
-    const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))
-    return responseOf(await admitVideo({ ...admission, images: [], responseToStore }))
+export interface RemixDependencies {
+  catalog: Catalog
+  providers: Providers
+  readTask: ReadTask
+  admitVideo: AdmitVideo
+}
+
+/** The video to remix, and how the endpoint names it. */
+interface RemixSource {
+  id: string
+  param: string
+  parametersOf: (model: VideoModel) => TObject
+}
+
+/** Creates a task that makes a new video from a completed one. */
+export const remix = async (
+  { catalog, providers, readTask, admitVideo }: RemixDependencies,
+  call: Call,
+  { id, param, parametersOf }: RemixSource,
+) => {
+  const { caller } = call
+  const source = await readTask(id, caller.accountId)
+  const model = chooseModel(catalog, caller, source.model)
+  if (model.kind !== 'video' || source.family !== 'B') {
+    throw new ApiError('invalid_parameter', {
+      param,
+      message: `Videos of '${source.model}' cannot be remixed.`,
+    })
   }
+  const given = call.read(parametersOf(model)) as { prompt: string; size?: string }
+  const { prompt, size = source.order.size } = given
+  const mediaId = mediaIdOf(source)
+  assertCanRemix(providers, source)
+  const { seconds, width, height, watermark, isPrivate, style, sound } = source.order
+  const order: VideoOrder = {
+    prompt,
+    seconds,
+    size,
+    width,
+    height,
+    ...model.sizes[size],
+    watermark,
+    isPrivate,
+    ...(style !== undefined && { style }),
+    ...(sound !== undefined && { sound }),
+    remixOf: { taskId: source.id, mediaId },
+  }
+  const admission = { caller, model, createdVia: 'remix', order, pinnedTo: source.provider } as const
+  const headers = deprecationHeaders(model)
+  if (call.wantsQuote) return { headers, body: await admitVideo.quote({ ...admission, images: [] }) }
+  const responseOf = (task: VideoTask) => ({ headers, body: presentRemixedVideo(task, dialectOf(call)) })
+  const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))
+  return responseOf(await admitVideo({ ...admission, images: [], responseToStore }))
+}
+
+export const remixVideo =
+  (dependencies: RemixDependencies): Handler<typeof operations.remixVideo> =>
+  (call) =>
+    remix(dependencies, call, { id: call.path.id, param: 'id', parametersOf: remixParameters })

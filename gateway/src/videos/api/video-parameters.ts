@@ -1,14 +1,26 @@
 /** The parameters of the endpoints that create videos: those of the model's family, with the values that the model allows. */
 import { FamilyAVideoTask, FamilyBVideoTask } from '@kinora/contract/operations/video-tasks'
-import { FamilyAVideoForm, FamilyBVideoForm, RemixBody } from '@kinora/contract/operations/videos'
+import {
+  FamilyAVideoForm,
+  FamilyBVideoForm,
+  openAiVideoDefaults,
+  RemixBody,
+} from '@kinora/contract/operations/videos'
 import { Type, type TObject, type TProperties } from 'typebox'
 
 import type { VideoModel } from '../../models/model.ts'
 
-const text = (values: string[]) => Type.String({ enum: values })
+const text = (values: string[], options: { default?: string } = {}) =>
+  Type.String({ enum: values, ...options })
 
-const wholeSeconds = (seconds: VideoModel['seconds']) =>
-  Type.Integer(Array.isArray(seconds) ? { enum: seconds } : { minimum: seconds.least, maximum: seconds.most })
+const wholeSeconds = (seconds: VideoModel['seconds'], options: { default?: number } = {}) =>
+  Type.Integer({
+    ...(Array.isArray(seconds) ? { enum: seconds } : { minimum: seconds.least, maximum: seconds.most }),
+    ...options,
+  })
+
+const allowsSeconds = ({ seconds }: VideoModel, given: number) =>
+  Array.isArray(seconds) ? seconds.includes(given) : given >= seconds.least && given <= seconds.most
 
 const onceForEach = (make: (model: VideoModel) => TObject) => {
   const made = new WeakMap<VideoModel, TObject>()
@@ -35,6 +47,20 @@ export const videoParameters = onceForEach((model) => {
     ...withoutMissing(model, properties),
     seconds: wholeSeconds(model.seconds),
     size: text(Object.keys(model.sizes)),
+  })
+})
+
+/** `POST /openai/v1/videos`. A parameter whose default the model does not allow stays required. */
+export const openAiVideoParameters = onceForEach((model) => {
+  const { seconds, size } = openAiVideoDefaults
+  const sizes = Object.keys(model.sizes)
+  return Type.Object({
+    ...videoParameters(model).properties,
+    model: Type.Optional(FamilyBVideoForm.properties.model),
+    ...(allowsSeconds(model, seconds) && {
+      seconds: Type.Optional(wholeSeconds(model.seconds, { default: seconds })),
+    }),
+    ...(sizes.includes(size) && { size: Type.Optional(text(sizes, { default: size })) }),
   })
 })
 

@@ -123,9 +123,12 @@ export const imagesOf = async (
   const isWrapped = typeof value === 'object' && value !== null && 'image_url' in value
   const source = imageFrom(param, isWrapped ? value.image_url : value, longText)
   if (source !== undefined) return [await source]
+  const hasFileId = typeof value === 'object' && value !== null && 'file_id' in value
   throw new ApiError('invalid_parameter', {
     param,
-    message: `'${param}' must be a file, a data URI or a URL.`,
+    message: hasFileId
+      ? `'${param}' cannot be a file id, because files are not stored here. Send the file itself, or {image_url} with a URL or a data URI.`
+      : `'${param}' must be a file, a data URI or a URL.`,
   })
 }
 
