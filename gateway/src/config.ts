@@ -492,7 +492,7 @@ export const settings = {
     read: optional,
     default: '',
     description:
-      'YAML file with providers, routes and changes to the catalog. Default: only the built-in provider.',
+      'YAML file with providers, routes and changes to the catalog. Default: only the built-in provider. `kinora dev` has its own, with the model names of the `openai` SDKs.',
   }),
   ENHANCER_URL: setting({
     read: optionalUrl,

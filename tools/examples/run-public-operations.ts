@@ -54,6 +54,14 @@ const runAudio = async ({ url, call, callUntil }: Recorder, key: string): Promis
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model, input: spokenText, voice: 'alloy' }),
   })
+  const voices = await call('listVoices', {})
+  const [{ sample }] = voices['data'] as [{ sample: string }]
+  const link = new URL(sample)
+  const [, , , , named = '', voice = ''] = link.pathname.split('/')
+  await call('getVoiceSample', {
+    path: { model: named, voice },
+    query: Object.fromEntries(link.searchParams),
+  })
   const file = new Blob([await spoken.arrayBuffer()], { type: 'audio/mpeg' })
   await call('createTranscription', { form: { model: 'asr-1', file } })
   await call('createTranslation', { form: { model: 'asr-1', file } })

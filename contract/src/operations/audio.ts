@@ -1,7 +1,7 @@
 /** `/v1/audio`, except transcription tasks. */
 import { Type, type Static, type TSchema } from 'typebox'
 
-import { ModelId, ReadByEndpoint } from '../fields.ts'
+import { ModelId, Nullable, ObjectType, ReadByEndpoint } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
 import {
   errorsOfAudioFiles,
@@ -210,7 +210,68 @@ const SpeechEvent: TSchema = Type.Union([
   Type.Object({ type: EventType('speech.audio.done') }),
 ])
 
+/** A voice that the caller may use. */
+const Voice = Type.Object({
+  name: Type.String({ description: 'Name of the voice, for the parameter `voice`.' }),
+  object: ObjectType('voice'),
+  language: Nullable(
+    Type.String({ description: 'Language in which it sounds native, such as `en-US`; null if unknown.' }),
+  ),
+  gender: Nullable(
+    Type.String({ enum: ['female', 'male', 'neutral'], description: 'How it sounds; null if unknown.' }),
+  ),
+  models: Type.Array(Type.String(), {
+    description: 'Models that have the voice, by id, or by alias if they have it only under that name.',
+  }),
+  sample: Nullable(
+    Type.String({
+      description:
+        'URL of a recording, free of charge and without a key; null for voices that only chat models have.',
+    }),
+  ),
+})
+export type Voice = Static<typeof Voice>
+
 export const audioOperations = {
+  listVoices: {
+    id: 'listVoices',
+    method: 'GET',
+    path: '/v1/audio/voices',
+    summary: 'List voices',
+    description: 'Lists the voices of the models that the key may use, with a recording of each.',
+    access: 'key',
+    limit: 'read',
+    answer: {
+      description: 'The voices.',
+      schema: Type.Object({
+        object: ObjectType('list'),
+        data: Type.Array(Voice, { description: 'The voices, in the order of the models.' }),
+      }),
+    },
+    errors: [],
+  },
+  getVoiceSample: {
+    id: 'getVoiceSample',
+    method: 'GET',
+    path: '/v1/audio/voices/{model}/{voice}/sample.mp3',
+    summary: 'Listen to a voice by its signed link',
+    description:
+      'Returns one spoken sentence as MP3. `GET /v1/audio/voices` lists the links. A link contains its own authorization, so no API key is needed. The recording is made at the first request and then stored; nobody is charged.',
+    access: 'link',
+    parameters: {
+      path: {
+        model: Type.String({ description: 'Id or alias of the model.' }),
+        voice: Type.String({ description: 'Name of the voice.' }),
+      },
+      query: {
+        expires: Type.String({ description: 'Unix time in seconds at which the link expires.' }),
+        key: Type.String({ description: 'Id of the secret that signed the link.' }),
+        signature: Type.String({ description: 'Signature of the link.' }),
+      },
+    },
+    answer: { description: 'The recording.', contentType: 'audio/mpeg' },
+    errors: ['invalid_parameter', 'media_not_found', 'link_expired', ...errorsOfProviders],
+  },
   createTranscription: {
     id: 'createTranscription',
     method: 'POST',

@@ -10,6 +10,7 @@ import type { Catalog } from '../models/catalog.ts'
 import { readModelName } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { SpeechModel } from '../models/model.ts'
+import { voiceNames } from '../models/voice.ts'
 import { createDeferredAbort } from '../platform/streams/deferred-abort.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 import type { Route, Router } from '../routing/route.ts'
@@ -32,7 +33,8 @@ const contentTypes: Record<SpeechFormat, string> = {
 /** The parameters of a model without instructions. `instructions` is then unknown, and so listed as ignored. */
 const PlainSpeechBody = Type.Omit(SpeechBody, ['instructions'])
 
-const readVoice = (given: unknown, { id, voices }: SpeechModel): string => {
+const readVoice = (given: unknown, { id, voices: known }: SpeechModel): string => {
+  const voices = voiceNames(known)
   const name = typeof given === 'object' && given !== null && 'id' in given ? given.id : given
   if (typeof name !== 'string') {
     throw new ApiError('invalid_parameter', {

@@ -6,6 +6,7 @@ import { Type } from 'typebox'
 import type { Fields } from '../http/body/fields.ts'
 import type { Call } from '../http/call.ts'
 import type { ChatModel } from '../models/model.ts'
+import { voiceNames } from '../models/voice.ts'
 import type { DialogueMessage } from '../providers/port/dialogue.ts'
 import { assertWellFormed, invalid, memberOf, missing, type Member } from './read-member.ts'
 import type { SentRecording } from './recordings.ts'
@@ -139,7 +140,8 @@ export const readMessages = async (
   return messages
 }
 
-const readVoice = (given: unknown, { id, voices }: ChatModel): string => {
+const readVoice = (given: unknown, { id, voices: known }: ChatModel): string => {
+  const voices = voiceNames(known)
   const name = isObject(given) ? given['id'] : given
   if (name === undefined || name === null || name === '') throw missing('audio.voice')
   if (typeof name !== 'string') throw invalid('audio.voice', `the name of a voice: ${voices.join(', ')}`)

@@ -80,12 +80,17 @@ test('a change takes effect at once, and so does its removal', () => {
   expect(catalog.find('vidB-2')).toEqual(referenceCatalog().find('vidB-2'))
 })
 
+const voice = (name: string) => ({ name, language: null, gender: null, sample: null })
+
 test('a model is found by its aliases, and has its own voices under each', () => {
-  const aliases = { 'tts-1': { voices: ['nova', 'coral'] }, 'tts-1-hd': {} }
+  const aliases = { 'tts-1': { voices: ['nova', { name: 'coral', gender: 'female' }] }, 'tts-1-hd': {} }
   const catalog = referenceCatalog({ 'ttsB-3.1-flash-tts-preview': { aliases } })
   const { voices } = catalog.speechModelFor('/v1/audio/speech', 'ttsB-3.1-flash-tts-preview')
   const { id, voices: ofAlias } = catalog.speechModelFor('/v1/audio/speech', 'tts-1')
-  expect({ id, ofAlias }).toEqual({ id: 'ttsB-3.1-flash-tts-preview', ofAlias: ['nova', 'coral'] })
+  expect({ id, ofAlias }).toEqual({
+    id: 'ttsB-3.1-flash-tts-preview',
+    ofAlias: [voice('nova'), { ...voice('coral'), gender: 'female' }],
+  })
   expect(catalog.speechModelFor('/v1/audio/speech', 'tts-1-hd').voices).toEqual(voices)
   expect(catalog.available().map((model) => model.id)).not.toContain('tts-1')
 })

@@ -11,7 +11,7 @@ interface AnyModel {
   /** Unix seconds. */
   created: number
   /** Other names under which requests may use the model, and the voices that it has under each, if they differ. */
-  aliases: Record<string, { voices: string[] | undefined }>
+  aliases: Record<string, { voices: Voice[] | undefined }>
   /** The paths that serve this model. */
   endpoints: string[]
   state: 'active' | 'deprecated' | 'retired'
@@ -22,6 +22,16 @@ interface AnyModel {
   prices: PriceRule[]
   /** Where its prices come from: the reference, the providers file, or the admin API. */
   priceSource: 'catalog' | 'file' | 'record'
+}
+
+/** A voice of a model that speaks. What the configuration does not state is null. */
+export interface Voice {
+  name: string
+  /** A language tag such as `en-US`: the language in which the voice sounds native. */
+  language: string | null
+  gender: 'female' | 'male' | 'neutral' | null
+  /** The URL of a recording of it. Without one, the service makes a recording. */
+  sample: string | null
 }
 
 export interface Dimensions {
@@ -58,13 +68,13 @@ export interface TranscriptionModel extends AnyModel {
 
 export interface SpeechModel extends AnyModel {
   kind: 'speech'
-  voices: string[]
+  voices: Voice[]
   followsInstructions: boolean
 }
 
 export interface ChatModel extends AnyModel {
   kind: 'chat'
-  voices: string[]
+  voices: Voice[]
   contextTokens: number
   outputTokensMax: number
   /** The default limit of output tokens. */

@@ -3,6 +3,7 @@ import type { Model, ModelEngine } from '@kinora/contract/operations/models'
 import type { Catalog } from './catalog.ts'
 import type { ModelConfig, VideoModel } from './model.ts'
 import type { PriceRule } from './price-rule.ts'
+import { voiceNames } from './voice.ts'
 
 /** The engines that currently serve these models, as far as their providers report it. */
 export type ModelEngines = (models: ModelConfig[]) => Promise<Map<string, ModelEngine>>
@@ -51,7 +52,7 @@ export const presentModel = (
   aliases: Object.keys(model.aliases),
   endpoints: model.endpoints,
   ...(model.kind === 'video' && parametersOf(model)),
-  ...('voices' in model && { voices: model.voices }),
+  ...('voices' in model && { voices: voiceNames(model.voices) }),
   prices: prices.map(({ unit, unitMicros, resolution, sound, input }) => ({
     ...{ unit, unit_micros: unitMicros, currency, resolution, sound, input },
   })),

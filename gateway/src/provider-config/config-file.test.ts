@@ -262,6 +262,37 @@ models:
   expect(models['vidA-1']?.priceSource).toBe('catalog')
 })
 
+test('voices are names, or mappings with what is known about them', () => {
+  const sample = 'https://example.com/bo.mp3'
+  const { models } = read(`
+models:
+  say-1: { voices: [Al, { name: Bo, language: en-GB, gender: male, sample: "${sample}" }] }
+`)
+  expect(models['say-1']).toMatchObject({
+    voices: [
+      { name: 'Al', language: null, gender: null, sample: null },
+      { name: 'Bo', language: 'en-GB', gender: 'male', sample },
+    ],
+  })
+  const demand = (given: string) =>
+    `must be a name, or a mapping such as {name: nova, language: en-US, gender: female} with a gender of female, male or neutral, not ${given}`
+  expect(
+    problemsOf(`models:
+  say-1:
+    voices:
+      - { name: Bo, gender: robot }
+      - { gender: male }
+      - { name: Cy, accent: british }
+      - 7
+`),
+  ).toEqual([
+    `providers.yaml:4: models.say-1.voices[0] ${demand('{"name":"Bo","gender":"robot"}')}`,
+    `providers.yaml:5: models.say-1.voices[1] ${demand('{"gender":"male"}')}`,
+    `providers.yaml:6: models.say-1.voices[2] ${demand('{"name":"Cy","accent":"british"}')}`,
+    `providers.yaml:7: models.say-1.voices[3] ${demand('7')}`,
+  ])
+})
+
 test('problems of an added model name its line and the fix', () => {
   expect(
     problemsOf(`models:

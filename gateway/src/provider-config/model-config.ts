@@ -14,6 +14,7 @@ import { priceRules, problemsOfRules, rulesOf } from './price-config.ts'
 import { problemsOfCosts, routesOf, routeSettings, size } from './route-config.ts'
 import { text, wholeNumber } from './setting-types.ts'
 import { isMapping, validateConfig, type Problem, type RawConfig } from './validate-config.ts'
+import { voiceOf, voicesDescription, voicesSetting } from './voice-config.ts'
 
 const endpointsOfKinds = {
   video: ['/v1/videos', '/v1/video/create', '/v1/chat/completions'],
@@ -26,8 +27,6 @@ const kinds = Object.keys(endpointsOfKinds) as Kind[]
 
 const date = (description: string) => text({ description, 'x-demand': 'a date such as 2027-01-31' })
 
-const names = (description: string) =>
-  Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, description })
 
 /** The settings that models of every kind have. */
 const commonSettings = (kind: Kind) => ({
@@ -48,7 +47,7 @@ const commonSettings = (kind: Kind) => ({
     Type.Record(
       Type.String(),
       Type.Object(
-        { voices: Type.Optional(names('The voices under this name. Default: those of the model.')) },
+        { voices: Type.Optional(voicesSetting('The voices under this name. Default: those of the model.')) },
         { additionalProperties: false },
       ),
       { description: 'Other names for it, such as `{sora-2: {}}`.' },
@@ -137,7 +136,7 @@ export const modelConfigSchemas = {
   speech: Type.Object(
     {
       ...commonSettings('speech'),
-      voices: names('The names of its voices.'),
+      voices: voicesSetting(voicesDescription),
       instructions: Type.Boolean({ default: false, description: 'Whether it follows `instructions`.' }),
     },
     { additionalProperties: false },
@@ -155,7 +154,7 @@ export const modelConfigSchemas = {
   chat: Type.Object(
     {
       ...commonSettings('chat'),
-      voices: names('The names of its voices.'),
+      voices: voicesSetting(voicesDescription),
       contextTokens: wholeNumber({ minimum: 1, description: 'Tokens that a conversation may have.' }),
       outputTokensMax: wholeNumber({ minimum: 1, description: 'Tokens that a response may have.' }),
       outputTokensDefault: wholeNumber({ minimum: 1, description: 'The default of `max_tokens`.' }),
@@ -213,7 +212,10 @@ const commonOf = ({ id, priceSource }: Common, values: Values<Kind>) => ({
   ownedBy: values.ownedBy,
   created: values.created === undefined ? 0 : Date.parse(`${values.created}T00:00:00Z`) / 1_000,
   aliases: Object.fromEntries(
-    Object.entries(values.aliases ?? {}).map(([name, { voices }]) => [name, { voices }]),
+    Object.entries(values.aliases ?? {}).map(([name, { voices }]) => [
+      name,
+      { voices: voices?.map(voiceOf) },
+    ]),
   ),
   endpoints: values.endpoints ?? [...endpointsOfKinds[values.kind]],
   state: values.state,
@@ -264,7 +266,7 @@ const videoModelOf = (of: Common, values: Values<'video'>, report: Report): Vide
 const chatModelOf = (of: Common, values: Values<'chat'>): ModelConfig => ({
   ...commonOf(of, values),
   kind: 'chat',
-  voices: values.voices,
+  voices: values.voices.map(voiceOf),
   contextTokens: values.contextTokens,
   outputTokensMax: values.outputTokensMax,
   outputTokensDefault: values.outputTokensDefault,
@@ -277,7 +279,12 @@ const modelOf = (of: Common, values: Values<Kind>, report: Report): ModelConfig 
       return videoModelOf(of, values as Values<'video'>, report)
     case 'speech': {
       const { voices, instructions } = values as Values<'speech'>
-      return { ...commonOf(of, values), kind: 'speech', voices, followsInstructions: instructions }
+      return {
+        ...commonOf(of, values),
+        kind: 'speech',
+        voices: voices.map(voiceOf),
+        followsInstructions: instructions,
+      }
     }
     case 'transcription': {
       const { timestamps } = values as Values<'transcription'>

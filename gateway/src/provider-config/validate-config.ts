@@ -142,6 +142,9 @@ const problemsFrom = (
   const path = pathOf(value, error.instancePath)
   const schemaPointer = error.schemaPath.slice(1).replace(/\/anyOf\/.*$/, '')
   const property = Pointer.Get(schema, schemaPointer) as Property
+  // Of a value with alternatives only the value itself is reported, not every alternative.
+  if (property.anyOf !== undefined && property['x-demand'] !== undefined && error.keyword !== 'anyOf')
+    return []
   if (error.keyword === 'required') {
     return error.params.requiredProperties.map((name) => {
       const missing = property.properties?.[name] ?? {}

@@ -3,6 +3,7 @@ import { openapi } from '@kinora/contract/openapi'
 import { operations } from '@kinora/contract/operations'
 import { webhookOperations } from '@kinora/contract/operations/webhooks'
 
+import { createModelEngines } from '../audio/model-engines.ts'
 import type { Config } from '../config.ts'
 import { bindOperation } from '../http/server/bind-operation.ts'
 import type { Log } from '../platform/log.ts'
@@ -21,7 +22,8 @@ import { bindVideos, createVideoTasks } from './videos.ts'
 
 export const wireApi = async (config: Config, log: Log) => {
   const context = await connectApi(config, log)
-  const { postgres, redis, pubsub, engine, wake, liveConfig, providers, router, mediaStore } = context
+  const { postgres, redis, pubsub, engine, wake, liveConfig, providers, catalog, router, mediaStore } =
+    context
   const { settings, links, prices, rateLimit, meter } = context
   const { server, adminServer, diskSpace, drain, closeRecorders, closeAuthentication } =
     await createApiServer(context)
@@ -30,9 +32,10 @@ export const wireApi = async (config: Config, log: Log) => {
   const withCharacter = bindCharacters(server, context, videoTasks, diskSpace)
   bindVideos(server, context, videoTasks, withCharacter)
   const chat = bindChat(server, context, videoTasks)
-  bindAudio(server, context)
+  const engines = createModelEngines({ catalog, router, log })
+  bindAudio(server, context, engines)
   const transcriptions = bindTranscriptionTasks(server, context)
-  bindAccount(server, context)
+  bindAccount(server, context, engines)
   bindAdmin(adminServer, context, videoTasks, transcriptions)
   bindOperation(server, operations.getMedia, getMedia({ database: postgres, mediaStore, links }))
   const description = openapi(config.publicUrl)

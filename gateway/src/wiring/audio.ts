@@ -3,14 +3,16 @@ import { operations } from '@kinora/contract/operations'
 import { createSpeech } from '../audio/create-speech.ts'
 import { createTranscription } from '../audio/create-transcription.ts'
 import { createTranslation } from '../audio/create-translation.ts'
+import { getVoiceSample } from '../audio/get-voice-sample.ts'
+import { listVoices } from '../audio/list-voices.ts'
 import { createMeasureAudio } from '../audio/measure-audio.ts'
+import { createVoiceLinks, createVoiceSamples } from '../audio/voice-sample.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
+import type { ModelEngines } from '../models/present-model.ts'
 import type { ApiContext } from './api-context.ts'
 
-export const bindAudio = (
-  server: ApiServer,
-  { config, catalog, router, prices, meter, programs }: ApiContext,
-): void => {
+export const bindAudio = (server: ApiServer, context: ApiContext, engines: ModelEngines): void => {
+  const { config, catalog, router, prices, meter, programs, mediaStore, log } = context
   const audio = { catalog, router, prices, meter, requiresPayg: config.AUDIO_REQUIRES_PAYG }
   const measureAudio = createMeasureAudio({
     programs,
@@ -20,4 +22,9 @@ export const bindAudio = (
   bindOperation(server, operations.createTranscription, createTranscription({ ...audio, measureAudio }))
   bindOperation(server, operations.createTranslation, createTranslation({ ...audio, measureAudio }))
   bindOperation(server, operations.createSpeech, createSpeech(audio))
+
+  const links = createVoiceLinks(context.links, config.publicUrl)
+  const readVoiceSample = createVoiceSamples({ router, engines, mediaStore, log })
+  bindOperation(server, operations.listVoices, listVoices({ catalog, links }))
+  bindOperation(server, operations.getVoiceSample, getVoiceSample({ catalog, links, readVoiceSample }))
 }

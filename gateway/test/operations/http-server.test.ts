@@ -64,7 +64,8 @@ describe('404 endpoint_not_found', () => {
   )
 
   test.each([
-    ['POST', '/v1/videos/edits', '/v1/videos/{id}/remix'],
+    ['POST', '/v1/audio/voices', 'GET /v1/audio/voices'],
+    ['POST', '/v1/audio/voice_consents', 'GET /v1/audio/voices'],
     ['POST', '/v1/videos/extensions', '/v1/videos/{id}/remix'],
     ['POST', '/v1/videos/characters', '/vidB/v1/characters'],
     ['GET', '/v1/videos/characters/nonsense', '/vidB/v1/characters/{id}'],

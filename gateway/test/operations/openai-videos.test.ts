@@ -139,9 +139,9 @@ describe('the documented defaults', () => {
     expect(await other.videos.create({ prompt: 'A whale' })).toMatchObject({
       ...{ model: 'vidB-2', seconds: '4', size: '720x1280', status: 'queued' },
     })
-    expect(await other.videos.create({ prompt: 'A whale', model: 'sora-2-pro', seconds: '12' })).toMatchObject(
-      { model: 'vidB-2-pro', seconds: '12', size: '720x1280' },
-    )
+    expect(
+      await other.videos.create({ prompt: 'A whale', model: 'sora-2-pro', seconds: '12' }),
+    ).toMatchObject({ model: 'vidB-2-pro', seconds: '12', size: '720x1280' })
     const { status, body } = await askJson(`${named.url}/v1/videos`, text, { prompt: 'A whale' })
     expect([status, body['error']]).toMatchObject([400, { code: 'missing_parameter', param: 'model' }])
   })
@@ -176,9 +176,10 @@ describe('parameters of the client', () => {
       ...{ status: 400, code: 'invalid_parameter', param: 'input_reference' },
       message: expect.stringContaining('image_url'),
     })
-    await expect(
-      client.videos.create({ ...order, input_reference: text }),
-    ).rejects.toMatchObject({ status: 400, code: 'invalid_image' })
+    await expect(client.videos.create({ ...order, input_reference: text })).rejects.toMatchObject({
+      status: 400,
+      code: 'invalid_image',
+    })
   })
 })
 
@@ -210,11 +211,11 @@ describe('client methods of other paths', () => {
       ...{ status: 400, code: 'invalid_parameter', param: 'video' },
       message: expect.stringContaining('cannot be a file'),
     })
-    const stranger = await createKey(gateway.database.postgres, await createAccount(gateway.database.postgres))
-    expectProblem(
-      await askJson(url, stranger.text, { prompt: 'At night', video: { id } }),
-      'task_not_found',
+    const stranger = await createKey(
+      gateway.database.postgres,
+      await createAccount(gateway.database.postgres),
     )
+    expectProblem(await askJson(url, stranger.text, { prompt: 'At night', video: { id } }), 'task_not_found')
   })
 
   test('extend and custom voices are refused with 404 and an explanation', async () => {

@@ -52,6 +52,7 @@ const serveOtherMethods = (
   [first, ...rest]: [Operation, ...Operation[]],
 ) => {
   const audience = audienceOf(first)
+  const explained = unsupportedOperations.filter((each) => each.path === path).map(({ method }) => method)
   const allowed = allowedMethods([first, ...rest].map(({ method }) => method))
   const methods = allowed.join(', ')
   const route = { url: routePathOf(path), config: { audience } }
@@ -68,7 +69,7 @@ const serveOtherMethods = (
   })
   app.route({
     ...route,
-    method: app.supportedMethods.filter((method) => !allowed.includes(method)),
+    method: app.supportedMethods.filter((method) => ![...allowed, ...explained].includes(method)),
     exposeHeadRoute: false,
     handler: async ({ method, endChecks }: FastifyRequest) => {
       endChecks?.()
