@@ -7,6 +7,7 @@ import { characterOperations } from './operations/characters.ts'
 import { chatOperations } from './operations/chat.ts'
 import { mediaOperations } from './operations/media.ts'
 import { modelOperations } from './operations/models.ts'
+import { remixOperations } from './operations/remixes.ts'
 import { transcriptionTaskOperations } from './operations/transcription-tasks.ts'
 import { videoTaskOperations } from './operations/video-tasks.ts'
 import { videoOperations } from './operations/videos.ts'
@@ -14,6 +15,7 @@ import { videoOperations } from './operations/videos.ts'
 /** All endpoints of the public API by operation id. */
 export const operations = {
   ...videoOperations,
+  ...remixOperations,
   ...videoTaskOperations,
   ...characterOperations,
   ...chatOperations,

@@ -22,7 +22,7 @@ import { problemOf } from './provider-problem.ts'
 const sentence = 'Hello! This is how I sound when I read a text to you.'
 const sizeBytesMax = 1_048_576
 const retryAfterMs = 60_000
-const timeoutMs = 120_000
+const timeoutMs = 300_000
 const never = new AbortController().signal
 
 /** Signed links to recordings. */

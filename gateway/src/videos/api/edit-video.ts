@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
-import { EditBody } from '@kinora/contract/operations/videos'
+import { EditBody } from '@kinora/contract/operations/remixes'
 
 import type { Fields } from '../../http/body/fields.ts'
 import type { Handler } from '../../http/call.ts'

@@ -1,13 +1,8 @@
 /** The API representations of a task. The family determines the fields, the dialect the status names or the whole shape. */
+import type { RemixedVideo } from '@kinora/contract/operations/remixes'
 import type { VideoStatus } from '@kinora/contract/operations/video-fields'
 import type { CreatedVideoTask, VideoTaskView } from '@kinora/contract/operations/video-tasks'
-import type {
-  CreatedVideo,
-  ListedVideo,
-  OpenAiVideo,
-  RemixedVideo,
-  VideoView,
-} from '@kinora/contract/operations/videos'
+import type { CreatedVideo, ListedVideo, OpenAiVideo, VideoView } from '@kinora/contract/operations/videos'
 
 import type { Call } from '../../http/call.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'

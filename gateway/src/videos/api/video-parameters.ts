@@ -1,11 +1,7 @@
+import { RemixBody } from '@kinora/contract/operations/remixes'
 /** The parameters of the endpoints that create videos: those of the model's family, with the values that the model allows. */
 import { FamilyAVideoTask, FamilyBVideoTask } from '@kinora/contract/operations/video-tasks'
-import {
-  FamilyAVideoForm,
-  FamilyBVideoForm,
-  openAiVideoDefaults,
-  RemixBody,
-} from '@kinora/contract/operations/videos'
+import { FamilyAVideoForm, FamilyBVideoForm, openAiVideoDefaults } from '@kinora/contract/operations/videos'
 import { Type, type TObject, type TProperties } from 'typebox'
 
 import type { VideoModel } from '../../models/model.ts'
