@@ -7,6 +7,8 @@ const textCharactersMax = 400
 
 const isTime = (name: string) => /(?:_at|_time)$|^(?:at|created|until|period|from|to)$/.test(name)
 const isFuture = (name: string) => /^(?:expires|ends|cycle_ends|resets|deadline)_at$|^until$/.test(name)
+/** Estimates depend on the machine, and are absent while they are unknown. */
+const isEstimate = (name: string) => name === 'queue_position' || name === 'time_left_seconds'
 const isDuration = (name: string) => name === 'ms' || name === 'duration_ms'
 
 /** Ids are numbered in the order in which they appear, so that equal ids stay equal. */
@@ -46,7 +48,11 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const createFix = () => {
   const text = createText()
   const members = (value: Record<string, unknown>) =>
-    Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fixed(member, name)]))
+    Object.fromEntries(
+      Object.entries(value)
+        .filter(([name]) => !isEstimate(name))
+        .map(([name, member]) => [name, fixed(member, name)]),
+    )
   const fixed = (value: unknown, name = ''): unknown => {
     if (typeof value === 'number' && isTime(name)) return isFuture(name) ? future : past
     if (typeof value === 'number' && isDuration(name)) return 12
