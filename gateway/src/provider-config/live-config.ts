@@ -8,7 +8,7 @@
  * those of the last reload, and only changed entries are parsed and validated.
  */
 import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 
 import type { Log } from '../platform/log.ts'
@@ -70,17 +70,35 @@ const changesBetween = (earlier: RoutingConfig, later: RoutingConfig) => {
   }
 }
 
+/** A later write can leave the times of a file as they are if it follows within a tick of the system's clock. */
+const timesSettleMs = 1_000
+
+/** Reads a file again only if its times, its size or its place have changed. */
+const createTextReader = () => {
+  const known = new Map<
+    string,
+    { version: string; sinceMs: number; readAtMs: number; text: string | undefined }
+  >()
+  return async (path: string): Promise<string | undefined> => {
+    const found = await stat(path, { bigint: true }).catch(() => undefined)
+    const version = found && [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(' ')
+    const last = known.get(path)
+    const isSame = version !== undefined && last?.version === version
+    if (isSame && last.readAtMs - last.sinceMs > timesSettleMs) return last.text
+    const readAtMs = performance.now()
+    const text = await readFile(path, 'utf8').catch(() => undefined)
+    if (version === undefined) known.delete(path)
+    else known.set(path, { version, sinceMs: isSame ? last.sinceMs : readAtMs, readAtMs, text })
+    return text
+  }
+}
+
 /** Remembers the texts that the configuration was read from, to detect a change of any of them. */
 const createFileReader = (readRoutingConfig: LiveConfigDependencies['readRoutingConfig']) => {
   let seen = new Map<string, string | undefined>()
+  const readText = createTextReader()
   const readTexts = async () =>
-    new Map(
-      await Promise.all(
-        [...seen.keys()].map(
-          async (path) => [path, await readFile(path, 'utf8').catch(() => undefined)] as const,
-        ),
-      ),
-    )
+    new Map(await Promise.all([...seen.keys()].map(async (path) => [path, await readText(path)] as const)))
   return {
     read: (known = new Map<string, string | undefined>()) => {
       seen = new Map()
