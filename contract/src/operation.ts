@@ -131,6 +131,14 @@ export const errorsOfBodies = [
 ] as const
 
 /** Errors of operations that use a model. */
+/** Errors of operations that use another task's video. */
+export const errorsOfSources = [
+  'task_not_found',
+  'task_not_completed',
+  'task_failed',
+  'media_expired',
+] as const
+
 export const errorsOfModels = ['model_not_found', 'model_access_denied'] as const
 
 /** Errors of operations that create a task, which waits in a queue. */

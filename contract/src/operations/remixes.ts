@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox'
 
 import { ObjectType, Progress, ReadByEndpoint, taskId, TaskId } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
-import { errorsOfBodies, errorsOfTasks, type Operation } from '../operation.ts'
+import { errorsOfBodies, errorsOfSources, errorsOfTasks, type Operation } from '../operation.ts'
 import { Prompt } from './video-fields.ts'
 import { OpenAiVideo, sizesOfFamilyB } from './videos.ts'
 
@@ -51,15 +51,7 @@ export const remixOperations = {
     parameters: { path: taskId },
     body: { form: [RemixBody], json: [RemixBody], sizeBytesMax: mebibyte },
     answer: { description: 'The created task.', schema: Type.Union([RemixedVideo, OpenAiVideo]) },
-    errors: [
-      ...errorsOfBodies,
-      'task_not_found',
-      'task_not_completed',
-      'task_failed',
-      'media_expired',
-      'upstream_error',
-      ...errorsOfTasks,
-    ],
+    errors: [...errorsOfBodies, ...errorsOfSources, 'upstream_error', ...errorsOfTasks],
   },
   editVideo: {
     id: 'editVideo',
@@ -73,14 +65,6 @@ export const remixOperations = {
     creates: true,
     body: { form: [EditBody], json: [EditBody], sizeBytesMax: mebibyte },
     answer: { description: 'The created task.', schema: Type.Union([RemixedVideo, OpenAiVideo]) },
-    errors: [
-      ...errorsOfBodies,
-      'task_not_found',
-      'task_not_completed',
-      'task_failed',
-      'media_expired',
-      'upstream_error',
-      ...errorsOfTasks,
-    ],
+    errors: [...errorsOfBodies, ...errorsOfSources, 'upstream_error', ...errorsOfTasks],
   },
 } as const satisfies Record<string, Operation>

@@ -17,7 +17,7 @@ import {
   Time,
 } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
-import { errorsOfBodies, errorsOfTasks, type Operation } from '../operation.ts'
+import { errorsOfBodies, errorsOfSources, errorsOfTasks, type Operation } from '../operation.ts'
 import {
   CharacterTimestamps,
   CharacterUrl,
@@ -229,9 +229,6 @@ const VideoList = Type.Object({
 })
 
 const DeletedVideo = Type.Object({ id: TaskId, object: ObjectType('video.deleted'), deleted: Deleted })
-
-/** A task that a video is made from. */
-const errorsOfSources = ['task_not_found', 'task_not_completed', 'task_failed', 'media_expired'] as const
 
 export const videoOperations = {
   createVideo: {

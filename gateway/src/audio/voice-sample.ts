@@ -90,7 +90,7 @@ export const createVoiceSamples = ({
   /** Another provider, or another engine of the same one, sounds different. */
   const keyOf = async (model: SpeechModel, voice: string): Promise<string> => {
     const [route] = router.routesOf(model.id, 'speech')
-    const engine = (await engines()).get(model.id)?.name
+    const engine = (await engines([model])).get(model.id)?.name
     const sound = [route?.provider.name, route?.upstreamModel, engine, voice, sentence]
     return `voices/${createHash('sha256').update(JSON.stringify(sound)).digest('hex')}`
   }

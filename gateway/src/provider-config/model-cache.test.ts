@@ -36,7 +36,10 @@ test('of 2,000 models only a changed one is validated again', () => {
     Object.fromEntries(
       Array.from({ length: 2_000 }, (_, index) => [
         `model-${index}`,
-        speech({ provider: 'acme', ...(index === 7 && { prices: [{ unit: 'million_characters', micros: changed }] }) }),
+        speech({
+          provider: 'acme',
+          ...(index === 7 && { prices: [{ unit: 'million_characters', micros: changed }] }),
+        }),
       ]),
     )
   expect(validate(models(1)).validated).toHaveLength(2_000)

@@ -27,7 +27,6 @@ const kinds = Object.keys(endpointsOfKinds) as Kind[]
 
 const date = (description: string) => text({ description, 'x-demand': 'a date such as 2027-01-31' })
 
-
 /** The settings that models of every kind have. */
 const commonSettings = (kind: Kind) => ({
   kind: Type.Enum([...kinds], {

@@ -22,8 +22,7 @@ import { bindVideos, createVideoTasks } from './videos.ts'
 
 export const wireApi = async (config: Config, log: Log) => {
   const context = await connectApi(config, log)
-  const { postgres, redis, pubsub, engine, wake, liveConfig, providers, catalog, router, mediaStore } =
-    context
+  const { postgres, redis, pubsub, engine, wake, liveConfig, providers, router, mediaStore } = context
   const { settings, links, prices, rateLimit, meter } = context
   const { server, adminServer, diskSpace, drain, closeRecorders, closeAuthentication } =
     await createApiServer(context)
@@ -32,7 +31,7 @@ export const wireApi = async (config: Config, log: Log) => {
   const withCharacter = bindCharacters(server, context, videoTasks, diskSpace)
   bindVideos(server, context, videoTasks, withCharacter)
   const chat = bindChat(server, context, videoTasks)
-  const engines = createModelEngines({ catalog, router, log })
+  const engines = createModelEngines({ router, log })
   bindAudio(server, context, engines)
   const transcriptions = bindTranscriptionTasks(server, context)
   bindAccount(server, context, engines)

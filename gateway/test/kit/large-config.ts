@@ -22,7 +22,11 @@ const settingsOfKinds = [
     'endpoints: [/v1/video/create]',
     `prices: [{ unit: second, micros: ${price} }]`,
   ],
-  (price: number) => ['kind: speech', 'voices: [alloy, nova]', `prices: [{ unit: million_characters, micros: ${price} }]`],
+  (price: number) => [
+    'kind: speech',
+    'voices: [alloy, nova]',
+    `prices: [{ unit: million_characters, micros: ${price} }]`,
+  ],
   (price: number) => ['kind: transcription', `prices: [{ unit: minute, micros: ${price} }]`],
 ]
 
