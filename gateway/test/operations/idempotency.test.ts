@@ -153,6 +153,14 @@ const creates: [string, keyof typeof operations, (who: Customer) => Promise<Sent
     async (who) => ({ path: `/v1/videos/${await completed(who)}/remix`, body: { prompt: 'At night' } }),
   ],
   [
+    'an edit',
+    'editVideo',
+    async (who) => ({
+      path: '/v1/videos/edits',
+      body: { prompt: 'At night', video: { id: await completed(who) } },
+    }),
+  ],
+  [
     'a character',
     'createCharacter',
     async (who) => ({ path: '/vidB/v1/characters', body: { from_task: await completed(who) } }),

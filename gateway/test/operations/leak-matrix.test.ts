@@ -127,6 +127,11 @@ const rows: Record<string, Row> = {
     own: ({ named }) => [{ path: { id: named.completed }, query: quote, body: { prompt: 'At night' } }],
     others: (named) => byId(tasksOf(named), 'task_not_found', { body: { prompt: 'At night' } }),
   },
+  editVideo: {
+    own: ({ named }) => [{ query: quote, body: { prompt: 'At night', video: { id: named.completed } } }],
+    others: (named) =>
+      tasksOf(named).map((id) => ({ body: { prompt: 'At night', video: { id } }, code: 'task_not_found' })),
+  },
   createVideoTask: {
     own: () => [{ query: quote, body: taskOrder }],
     others: (named) => forgedLinks(named).map((url) => ({ body: { ...taskOrder, images: [url] } })),
@@ -251,6 +256,16 @@ const rows: Record<string, Row> = {
   },
   listModels: { own: () => [{}], others: 'models belong to nobody' },
   getModel: { own: () => [{ path: { id: 'vidB-2' } }], others: 'models belong to nobody' },
+  listVoices: { own: () => [{}], others: 'voices belong to nobody' },
+  getVoiceSample: {
+    own: () => [],
+    others: () =>
+      [forged, { ...forged, expires: '1' }].map((query) => ({
+        path: { model: 'chat-4o-mini-tts-2025-12-15', voice: 'alloy' },
+        query,
+        code: 'media_not_found' as const,
+      })),
+  },
   getMedia: {
     own: () => [],
     others: ({ media, portrait }) =>
@@ -469,6 +484,7 @@ describe('fields of a body beyond the contract are neither stored nor returned',
     createVideo: () => ({ body: videoOrder }),
     createVideoTask: () => ({ body: taskOrder }),
     remixVideo: () => ({ path: { id: accounts[0]?.named.completed ?? '' }, body: { prompt: 'At night' } }),
+    editVideo: () => ({ body: { prompt: 'At night', video: { id: accounts[0]?.named.completed } } }),
     createCharacter: () => ({ body: { from_task: accounts[0]?.named.completed, timestamps: '3,4' } }),
     renameCharacter: () => ({
       path: { id: accounts[0]?.named.character.id ?? '' },

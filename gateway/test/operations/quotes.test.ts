@@ -112,6 +112,15 @@ const tasks: [string, keyof typeof operations, Make, object][] = [
     { prompt: 'At night', seconds: 4, size: '480x480' },
   ],
   [
+    'an edit',
+    'editVideo',
+    async (who) => ({
+      path: '/v1/videos/edits',
+      body: { prompt: 'At night', video: { id: await source(who) } },
+    }),
+    { prompt: 'At night', seconds: 4, size: '480x480' },
+  ],
+  [
     'a video by chat',
     'completeChat',
     sent('/v1/chat/completions', () => ({ ...chatVideo, stream: true })),
@@ -259,26 +268,25 @@ describe('a quote is the amount that is charged later, and leaves nothing behind
 })
 
 describe('an order that would be refused', () => {
-  test.each([...tasks, ...requests].filter(([, operation]) => operation !== 'remixVideo'))(
-    '%s beyond the balance does not fit',
-    async (_, _operation, make) => {
-      const who = await customer(0)
-      const order = await make(who)
-      const before = await everything()
-      const { status, body } = await quote(who, order)
-      expect(status).toBe(200)
-      expect(body).toMatchObject({
-        fits: false,
-        refusal: {
-          code: 'insufficient_balance',
-          message: expect.stringMatching(/^The balance is too low: 0.00 USD/),
-        },
-      })
-      expect(body['total_micros']).toBeGreaterThan(0)
-      expect(await everything()).toEqual(before)
-      expect((await send(who, order)).status).toBe(402)
-    },
-  )
+  test.each(
+    [...tasks, ...requests].filter(([, operation]) => !['remixVideo', 'editVideo'].includes(operation)),
+  )('%s beyond the balance does not fit', async (_, _operation, make) => {
+    const who = await customer(0)
+    const order = await make(who)
+    const before = await everything()
+    const { status, body } = await quote(who, order)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      fits: false,
+      refusal: {
+        code: 'insufficient_balance',
+        message: expect.stringMatching(/^The balance is too low: 0.00 USD/),
+      },
+    })
+    expect(body['total_micros']).toBeGreaterThan(0)
+    expect(await everything()).toEqual(before)
+    expect((await send(who, order)).status).toBe(402)
+  })
 
   test('a quote for an expired subscription names the same error', async () => {
     const { postgres } = gateway.database

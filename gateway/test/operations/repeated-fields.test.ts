@@ -64,6 +64,7 @@ describe('a single field is refused when it is sent twice', () => {
       new Set([
         'POST /v1/videos',
         'POST /v1/videos/{id}/remix',
+        'POST /v1/videos/edits',
         'POST /v1/audio/transcriptions',
         'POST /v1/audio/translations',
         'POST /v1/audio/transcription-tasks',
