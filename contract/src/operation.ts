@@ -130,8 +130,7 @@ export const errorsOfBodies = [
   'invalid_parameter',
 ] as const
 
-/** Errors of operations that use a model. */
-/** Errors of operations that use another task's video. */
+/** Errors of operations that use the video of another task. */
 export const errorsOfSources = [
   'task_not_found',
   'task_not_completed',
@@ -139,6 +138,7 @@ export const errorsOfSources = [
   'media_expired',
 ] as const
 
+/** Errors of operations that use a model. */
 export const errorsOfModels = ['model_not_found', 'model_access_denied'] as const
 
 /** Errors of operations that create a task, which waits in a queue. */
