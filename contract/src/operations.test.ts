@@ -110,7 +110,7 @@ describe('objects with amounts have a currency', () => {
         'createKey.key.budgets.[]',
         'createTopUp',
         'listPrices.data.[]',
-        'getTask.price',
+        'getTask.prices.[]',
       ]),
     )
   })

@@ -76,6 +76,12 @@ export const Model = Type.Object({
       { description: 'The reference images that a request may have.' },
     ),
   ),
+  reference_video: Type.Optional(
+    Type.Boolean({ description: 'Whether a request may have a `reference_video`.' }),
+  ),
+  reference_audio: Type.Optional(
+    Type.Boolean({ description: 'Whether a request may have a `reference_audio`.' }),
+  ),
   sound: Type.Optional(
     Type.String({
       enum: ['always', 'never', 'optional'],

@@ -36,6 +36,19 @@ export const Sound = Type.Boolean({
     'Whether the video has sound. Only for models whose `sound` in `GET /v1/models` is `optional`; others ignore it.',
 })
 
+/** A file in a form, or a URL. Unlike an image it may come only once. */
+const clip = (content: string, kind: 'video' | 'audio') =>
+  ReadByEndpoint({ type: 'string', format: 'binary', description: `${content} ${clipRules(kind)}` })
+
+const clipRules = (kind: string) =>
+  `At most 60 seconds long: a file (only on \`POST /v1/videos\`) or a URL. Only for models whose \`reference_${kind}\` in \`GET /v1/models\` is true; others ignore it.`
+
+/** The video and the audio that a new video is made from. */
+export const referenceClips = {
+  reference_video: Type.Optional(clip('An MP4 video that the new video is based on.', 'video')),
+  reference_audio: Type.Optional(clip('Audio that the new video is based on.', 'audio')),
+}
+
 export const imageRoles = ['first_frame', 'last_frame', 'reference', 'style'] as const
 /** How a reference image is used: shown first or last, as something that the video shows, or for the style. */
 export type ImageRole = (typeof imageRoles)[number]

@@ -13,6 +13,7 @@ import {
   Images,
   Private,
   Prompt,
+  referenceClips,
   Sound,
   Status,
   UpdatedAt,
@@ -40,6 +41,7 @@ export const FamilyAVideoTask = Type.Object(
     ),
     images: Type.Optional(Images('Reference images, as URLs or data URIs.')),
     image_roles: Type.Optional(ImageRoles),
+    ...referenceClips,
     sound: Type.Optional(Sound),
   },
   { title: 'Family A' },
@@ -52,6 +54,7 @@ export const FamilyBVideoTask = Type.Object(
     prompt: Prompt,
     images: Images('Reference images, as URLs or data URIs. At least one.'),
     image_roles: Type.Optional(ImageRoles),
+    ...referenceClips,
     sound: Type.Optional(Sound),
     orientation: Type.Optional(
       Type.String({
@@ -116,7 +119,7 @@ export const videoTaskOperations = {
       spoolsTexts: true,
     },
     answer: { description: 'The created task.', schema: CreatedVideoTask },
-    errors: [...errorsOfBodies, 'invalid_image', ...errorsOfTasks],
+    errors: [...errorsOfBodies, 'invalid_image', 'invalid_file_format', ...errorsOfTasks],
   },
   queryVideoTask: {
     id: 'queryVideoTask',

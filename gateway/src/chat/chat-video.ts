@@ -16,12 +16,8 @@ import type { LinkSigner } from '../storage/signed-link.ts'
 import type { CancelTask } from '../videos/api/cancel-video.ts'
 import type { ReadTask } from '../videos/api/read-task.ts'
 import { imageHeadBytes, imageSizeOf } from '../videos/images/image-size.ts'
-import {
-  tryImages,
-  withImages,
-  type ImageDependencies,
-  type StoredImage,
-} from '../videos/images/reference-image.ts'
+import { tryImages, withImages } from '../videos/images/reference-image.ts'
+import type { ImageDependencies, StoredImage } from '../videos/images/stored-image.ts'
 import type { FollowTask } from '../videos/lifecycle/follow-task.ts'
 import type { TaskEvent } from '../videos/lifecycle/task-event-store.ts'
 import type { AdmitVideo } from '../videos/queue/admit-video.ts'

@@ -69,6 +69,7 @@ test('an absent parameter gets its default, or stays absent without one', () => 
       prompt: 'a whale',
       seconds: 4,
       size: '480x480',
+      sound: true,
       watermark: true,
       private: false,
     },

@@ -54,6 +54,9 @@ export interface VideoModel extends AnyModel {
   imagesMax: number
   /** The roles that reference images may have. Without roles in the request, the first image has the first one, and so on. */
   imageRoles: [ImageRole, ...ImageRole[]]
+  /** Whether requests may have a reference video, and a reference audio. */
+  usesVideo: boolean
+  usesAudio: boolean
   /** Whether its videos have sound; `optional` if the request decides. */
   sound: 'always' | 'never' | 'optional'
   /** The usual generation time, for progress estimates if a provider reports no progress. */

@@ -32,6 +32,8 @@ const parametersOf = (model: VideoModel): Partial<Model> => ({
   ...(model.endpoints.includes('/v1/video/create') && { durations: model.durations }),
   ...(model.aspectRatios.length > 0 && { aspect_ratios: model.aspectRatios }),
   images: { max: model.imagesMax, roles: model.imageRoles },
+  reference_video: model.usesVideo,
+  reference_audio: model.usesAudio,
   sound: model.sound,
 })
 

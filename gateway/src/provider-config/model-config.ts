@@ -119,6 +119,14 @@ export const modelConfigSchemas = {
         description:
           'How the images are used: `first_frame`, `last_frame`, `reference` (shown in the video) or `style`. The first image has the first role, and so on; the last role is that of all others. With several roles, requests may choose.',
       }),
+      referenceVideo: Type.Boolean({
+        default: false,
+        description: 'Whether a request may have a reference video, as `reference_video`.',
+      }),
+      referenceAudio: Type.Boolean({
+        default: false,
+        description: 'Whether a request may have a reference audio, as `reference_audio`.',
+      }),
       sound: Type.Enum(['always', 'never', 'optional'], {
         default: 'always',
         description:
@@ -257,6 +265,8 @@ const videoModelOf = (of: Common, values: Values<'video'>, report: Report): Vide
     aspectRatios: values.aspectRatios ?? [],
     imagesMax: values.images,
     imageRoles: imageRolesOf(values, report),
+    usesVideo: values.referenceVideo,
+    usesAudio: values.referenceAudio,
     sound: values.sound,
     usualSeconds: values.usualSeconds,
   }

@@ -30,6 +30,11 @@ const silent: Requirements = {
   ...requirements,
   video: { seconds: 5, width: 480, height: 480, isRemix: false, isSilent: true },
 }
+const withClip = (clip: object): Requirements => ({
+  ...requirements,
+  video: { seconds: 5, width: 480, height: 480, isRemix: false, isSilent: false, ...clip },
+})
+const clips = { usesVideo: () => true, usesAudio: () => true }
 const remix: Requirements = {
   ...requirements,
   video: { seconds: 5, width: 480, height: 480, isRemix: true, isSilent: false },
@@ -59,12 +64,14 @@ test.each([
   ['does not make 480x480', route('acme', { sizes: ['720x1280', '1280x720'] }), requirements],
   ['cannot remix', route('acme'), remix],
   ['cannot make video without sound', route('acme'), silent],
+  ['cannot use a reference video', route('acme'), withClip({ hasVideo: true })],
+  ['cannot use a reference audio', route('acme'), withClip({ hasAudio: true })],
 ] as const)('a route that %s is never chosen, and the decision has the reason', (reason, unable, asked) => {
   expect(choose([unable], {}, asked)).toBeUndefined()
   const able = route('bolt', {
     order: 2,
     can: {
-      video: { canRemix: true, canChooseSound: () => true } as unknown as Provider['video'],
+      video: { canRemix: true, canChooseSound: () => true, ...clips } as unknown as Provider['video'],
       speech: {} as Provider['speech'],
     } as Partial<Provider>,
   })

@@ -29,7 +29,7 @@ const whyUnable = (
   if (!provider.acceptsJobs) return 'is disabled'
   if (provider[requirements.capability] === undefined) return inability[requirements.capability]
   if (requirements.video === undefined) return undefined
-  const { seconds: requested, width, height, isRemix, isSilent } = requirements.video
+  const { seconds: requested, width, height, isRemix, isSilent, hasVideo, hasAudio } = requirements.video
   if (seconds !== undefined && !seconds.includes(requested)) {
     return `makes ${listed(seconds)} seconds, not ${requested}`
   }
@@ -38,6 +38,12 @@ const whyUnable = (
   if (isRemix && provider.video?.canRemix !== true) return 'cannot remix'
   if (isSilent && provider.video?.canChooseSound?.(upstreamModel) !== true) {
     return 'cannot make video without sound'
+  }
+  if (hasVideo === true && provider.video?.usesVideo?.(upstreamModel) !== true) {
+    return 'cannot use a reference video'
+  }
+  if (hasAudio === true && provider.video?.usesAudio?.(upstreamModel) !== true) {
+    return 'cannot use a reference audio'
   }
   return undefined
 }

@@ -21,7 +21,16 @@ export interface Route {
 export interface Requirements {
   capability: Capability
   /** The video to make. */
-  video?: { seconds: number; width: number; height: number; isRemix: boolean; isSilent: boolean }
+  video?: {
+    seconds: number
+    width: number
+    height: number
+    isRemix: boolean
+    isSilent: boolean
+    /** Whether it has a reference video, and a reference audio. */
+    hasVideo?: boolean
+    hasAudio?: boolean
+  }
   /** Restricts the choice to this provider. */
   onlyAt?: string | undefined
   /** Providers that refused this work already; they are chosen again only if no other is available. */

@@ -27,8 +27,10 @@ export interface VideoOrder {
   isEnhanced?: boolean
   /** Characters named in the prompt, as found at admission. */
   characters?: { id: string; username: string }[]
-  /** The number of reference images; they are deleted when the task ends. */
+  /** The number of reference images. All reference files are deleted when the task ends. */
   images?: number
+  hasReferenceVideo?: boolean
+  hasReferenceAudio?: boolean
   /** The failed task that this one retries. */
   retriedFrom?: string
   /** The source of a remix. */

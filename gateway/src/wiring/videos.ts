@@ -1,5 +1,6 @@
 import { operations } from '@kinora/contract/operations'
 
+import { createMeasureAudio } from '../audio/measure-audio.ts'
 import { deleteCharactersOfTask } from '../characters/character-store.ts'
 import { createNamedCharacters } from '../characters/named-characters.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
@@ -22,6 +23,7 @@ import { queryVideoTask } from '../videos/api/query-video-task.ts'
 import { createReadTask } from '../videos/api/read-task.ts'
 import { remixVideo } from '../videos/api/remix-video.ts'
 import { createWaitForTask } from '../videos/api/wait-for-task.ts'
+import { clipSecondsMax } from '../videos/images/reference-clip.ts'
 import { createFollow } from '../videos/lifecycle/follow-task.ts'
 import { createCachedDurations } from '../videos/polling/cached-durations.ts'
 import { createAdmitVideo } from '../videos/queue/admit-video.ts'
@@ -83,6 +85,11 @@ export const createVideoTasks = async (context: ApiContext) => {
         minimumRate: context.fetchRate,
       }),
       findLinkedFile: createFindLinkedFile(postgres, links),
+      measureClip: createMeasureAudio({
+        programs: context.programs,
+        secondsMax: clipSecondsMax,
+        adviceForLonger: 'Use a part of it.',
+      }),
     },
     cancelTask: createCancelTask({
       postgres,

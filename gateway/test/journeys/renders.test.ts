@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 import { ask } from '../kit/answers.ts'
 import { isLongForm } from '../kit/long-form.ts'
 import { createOperator } from '../kit/operator.ts'
-import { probe } from '../kit/sample-video.ts'
+import { makeVideo, probe } from '../kit/sample-video.ts'
+import { wave } from '../kit/sound.ts'
 import { startStack } from '../kit/stack.ts'
 
 const allPrompts = [
@@ -52,6 +53,7 @@ test('a model that the code does not know is priced with and without sound, and 
   const operator = await createOperator(stack)
   const settings = {
     ...{ kind: 'video', family: 'B', seconds: [2], sizes: ['320x180'], sound: 'optional' },
+    ...{ reference_video: true, reference_audio: true },
     prices: [
       { unit: 'second', micros: 200_000 },
       { unit: 'second', micros: 150_000, sound: false },
@@ -84,4 +86,17 @@ test('a model that the code does not know is priced with and without sound, and 
       { provider: 'local', model: 'clip-1', cost_micros: 120_000, margin_micros: 580_000, unknown_costs: 0 },
     ],
   })
+
+  const body = new FormData()
+  for (const [name, value] of Object.entries({ ...order, model: 'clip-1' })) body.append(name, value)
+  body.append(
+    'reference_video',
+    new Blob([new Uint8Array(await makeVideo(stack.directory, { seconds: 1 }))]),
+    'a.mp4',
+  )
+  body.append('reference_audio', new Blob([new Uint8Array(wave(1))]), 'a.wav')
+  const based = await ask(`${stack.url}/v1/videos`, stack.key, { method: 'POST', body })
+  await stack.until('it is completed', async () => (await stack.states())['completed'] === 3)
+  const { body: made } = await ask(`${stack.url}/v1/videos/${String(based.body['id'])}`, stack.key)
+  expect(await probe(String(made['video_url']))).toMatchObject({ soundCodec: 'aac', width: 320, height: 180 })
 })

@@ -14,6 +14,8 @@ export const jobForTest = (changes: Partial<VideoJob>): VideoJob => ({
   isPrivate: false,
   style: undefined,
   references: [],
+  referenceVideo: undefined,
+  referenceAudio: undefined,
   sound: undefined,
   source: undefined,
   characters: [],

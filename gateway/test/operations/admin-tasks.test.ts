@@ -174,7 +174,7 @@ describe('detail', () => {
     expect(JSON.stringify(body)).not.toMatch(/whale|sea/)
     expect(body).toMatchObject({
       id,
-      price: { unit: 'second', quantity: 4, total_micros: body['hold_micros'], currency: 'USD' },
+      prices: [{ unit: 'second', quantity: 4, total_micros: body['hold_micros'], currency: 'USD' }],
       retried_from: null,
       upstream: null,
       attempts: { runs: 0, submits: 0, refusals: 0, submitted_at: null, deadline_at: expect.any(Number) },

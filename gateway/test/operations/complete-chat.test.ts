@@ -342,6 +342,7 @@ describe('the order', () => {
     expect(order).toEqual({
       prompt: 'A whale at sunset',
       seconds: 10,
+      sound: true,
       size: '1280x720',
       width: 1280,
       height: 720,

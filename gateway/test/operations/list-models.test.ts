@@ -126,7 +126,10 @@ describe('200', () => {
         ...{ aliases: [], state: 'active' },
         kind: expect.stringMatching(/^(?:video|speech|transcription|chat)$/),
         prices: expect.arrayContaining([expect.objectContaining({ resolution: null, currency: 'USD' })]),
-        ...(model['kind'] === 'video' && { images: { max: expect.any(Number), role: expect.any(String) } }),
+        ...(model['kind'] === 'video' && {
+          images: { max: expect.any(Number), roles: expect.any(Array) },
+          ...{ sound: 'always', reference_video: false, reference_audio: false },
+        }),
         ...parametersOf[model.id],
       })
       expect(Number.isInteger(model['created'])).toBe(true)

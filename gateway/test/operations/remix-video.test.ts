@@ -78,6 +78,7 @@ describe('200', () => {
         height: 720,
         watermark: false,
         isPrivate: true,
+        sound: true,
         style: 'noir',
         remixOf: { taskId: id, mediaId: video.mediaId },
       },

@@ -477,11 +477,20 @@ describe('DELETE', () => {
       { atSeconds: 500, seconds: 1.5 },
     ])
     const id = await accept({ ...plain, prompt: 'vendor:500-once' }, recording)
+    // A slow machine could retry a segment in the step in which it failed.
+    await postgres.query(
+      `create function wait_long() returns trigger language plpgsql as
+         $$ begin new.not_before = now() + interval '1 hour'; return new; end $$`,
+    )
+    await postgres.query(
+      `create trigger wait_long before update on transcription_segments
+         for each row when (new.failures > old.failures) execute function wait_long()`,
+    )
     await transcriber.work()
+    await postgres.query('drop function wait_long cascade')
     // Each segment has failed once. The first is retried now, the others much later.
     await postgres.query(
-      `update transcription_segments set not_before = now() + case when n = 0 then interval '0' else interval '1 hour' end
-        where task_id = $1`,
+      'update transcription_segments set not_before = now() where task_id = $1 and n = 0',
       [id],
     )
     await postgres.query('update open_transcriptions set not_before = now() where task_id = $1', [id])

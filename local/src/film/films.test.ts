@@ -158,6 +158,32 @@ test.concurrent('components appear in a scene', async () => {
   expect(distance(meanColour(frame), meanColour(dunesFrame))).toBeGreaterThan(10)
 })
 
+/** The sound of a film, as interleaved 16-bit stereo; empty without a sound track. */
+async function soundOf(film: string): Promise<Int16Array> {
+  const { stdout } = await run('ffmpeg', ['-v', 'quiet', '-i', film, '-map', '0:a?', '-f', 's16le', '-'], {
+    ...{ encoding: 'buffer', maxBuffer: 64 * 1024 * 1024 },
+  }).catch(() => ({ stdout: Buffer.alloc(0) }))
+  return new Int16Array(new Uint8Array(stdout).buffer)
+}
+
+test.concurrent('a film may have no sound track, or play an uploaded one', async () => {
+  expect(await soundOf(await render('silent', { sound: false }))).toHaveLength(0)
+  const soundtrack = path.join(root, 'tone.flac')
+  await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'sine=f=3000:d=1', '-ac', '2', soundtrack])
+  const crossings = (sound: Int16Array) =>
+    sound.filter((value, index) => index > 1 && value > 0 !== (sound[index - 2] ?? 0) > 0).length
+  const film = await render('soundtrack', {}, { soundtrack })
+  // The tone crosses zero 6,000 times in a second on both sides; music alone does so far less often.
+  expect(crossings(await soundOf(film))).toBeGreaterThan(2 * crossings(await soundOf(dunes)))
+  const broken = path.join(root, 'broken.flac')
+  await writeFile(broken, 'fLaC and nothing else')
+  await expect(render('broken soundtrack', {}, { soundtrack: broken })).rejects.toThrow(
+    'could not be decoded',
+  )
+  await writeFile(broken, 'not audio')
+  await expect(render('no soundtrack', {}, { soundtrack: broken })).rejects.toThrow('not an audio file')
+})
+
 /** The contrast ratio as defined by WCAG. */
 function contrast(one: number, other: number): number {
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)

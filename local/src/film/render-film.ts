@@ -19,6 +19,7 @@ import { filmFrames } from './frames-film.ts'
 import { filmLandscape } from './landscape-film.ts'
 import { filmReferences } from './reference-film.ts'
 import { filmRemix } from './remix-film.ts'
+import { readSoundtrack } from './soundtrack.ts'
 import { cutSource, type SourceClip } from './source-clip.ts'
 import { characterBand } from './text-areas.ts'
 
@@ -63,8 +64,13 @@ export async function renderFilm(task: RenderTask, onProgress: (percent: number)
   })
   const inFrames = !hasElements && files.references.length > 0 && request.referenceMode === 'frames'
   const hasSound = request.sound !== false
+  const soundtrack =
+    files.soundtrack === undefined || !hasSound
+      ? undefined
+      : await readSoundtrack({ file: files.soundtrack, seconds: shape.seconds, directory, tool })
   const makeSound = () => {
     const music = composeMusic(plan, shape.seconds)
+    if (soundtrack !== undefined) return mixSound(music, soundtrack, shape.seconds)
     return clip === undefined ? music : mixSound(music, clip.sound, clip.frameCount / framesPerSecond)
   }
   await Promise.all([

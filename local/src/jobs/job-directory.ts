@@ -34,6 +34,7 @@ export async function openJobDirectory(root: string, log: Log) {
         references: record.references.map(inFolder),
         characters: record.characters.map(inFolder),
         source: record.source === undefined ? undefined : inFolder(record.source),
+        soundtrack: record.soundtrack === undefined ? undefined : inFolder(record.soundtrack),
       }
     },
 

@@ -28,6 +28,10 @@ const fileKinds = {
     countMax: 1,
     limitBytes: 1024 * megabyte,
   },
+  soundtrack: {
+    countMax: 1,
+    limitBytes: 64 * megabyte,
+  },
 } satisfies Record<string, FileKind>
 
 type FileKindName = keyof typeof fileKinds
@@ -51,7 +55,12 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
   }
   const parser = openParser(contentType)
   const writes: Promise<void>[] = []
-  const received: Record<FileKindName, string[]> = { reference: [], character: [], source: [] }
+  const received: Record<FileKindName, string[]> = {
+    reference: [],
+    character: [],
+    source: [],
+    soundtrack: [],
+  }
   // When the client disconnects, the parser does not end the current file. This signal does.
   const aborted = new AbortController()
   let jobText: string | undefined
@@ -73,7 +82,7 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
     if (kind === undefined || received[kind].length >= fileKinds[kind].countMax) {
       reject(
         kind === undefined
-          ? 'The form may have only the fields "job", "reference", "character" and "source".'
+          ? 'The form may have only the fields "job", "reference", "character", "source" and "soundtrack".'
           : `The form may have at most ${fileKinds[kind].countMax} of "${kind}".`,
       )
       stream.resume()
@@ -113,8 +122,8 @@ export async function receiveJob(message: IncomingMessage, folder: string): Prom
   if ((request.characters ?? []).length !== received.character.length) {
     throw new InvalidJob('"characters" must have one name for each file of "character".')
   }
-  const { reference: references, character: characters, source } = received
-  return { request, files: { references, characters, source: source[0] } }
+  const { reference: references, character: characters, source, soundtrack } = received
+  return { request, files: { references, characters, source: source[0], soundtrack: soundtrack[0] } }
 }
 
 function isFileKind(name: string): name is FileKindName {

@@ -24,6 +24,8 @@ export interface JobFiles {
   characters: string[]
   /** The video to remix. */
   source: string | undefined
+  /** Audio that the film plays. */
+  soundtrack?: string | undefined
 }
 
 export interface JobError {

@@ -49,7 +49,9 @@ const orderOf = async (
   { id, accountId, order }: VideoTask,
 ): Promise<VideoOrder> => {
   const { isEnhanced: _, images = 0, characters = [], remixOf, ...given } = order
-  if (images > 0) throw conflict('The reference images of this task were removed when it ended.')
+  if (images > 0 || given.hasReferenceVideo === true || given.hasReferenceAudio === true) {
+    throw conflict('The reference files of this task were removed when it ended.')
+  }
   const left = await charactersLeft(characters.map((character) => character.id))
   if (characters.some((character) => !left.has(character.id))) {
     throw conflict('A character of this task was deleted.')

@@ -21,7 +21,7 @@ import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type {
   Opaque,
-  ReferenceImage,
+  ReferenceFile,
   RefusalCode,
   VideoJob,
   VideoJobStatus,
@@ -224,7 +224,7 @@ async function optionsOf(job: VideoJob, settings: AiSdkSettings): Promise<CallOp
 }
 
 /** The AI SDK needs images as buffers. */
-async function fileOf({ contentType, open }: ReferenceImage) {
+async function fileOf({ contentType, open }: ReferenceFile) {
   try {
     const data = new Uint8Array(await buffer(await open()))
     return { type: 'file' as const, mediaType: contentType, data }

@@ -4,7 +4,7 @@ import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
 import { vendorErrorIn, refusalCodeOf } from '../kit/http/vendor-error.ts'
 import { member, textOf } from '../kit/json/lenient-json.ts'
-import { inputOf, takesSound, type ModelInput } from '../kit/video/model-input.ts'
+import { inputOf, takes, type ModelInput } from '../kit/video/model-input.ts'
 import { openOrRefreshUrl } from '../kit/video/result-link.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type {
@@ -169,7 +169,9 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
   return {
     submitsAreIdempotent: false,
     canRemix: false,
-    canChooseSound: (model) => takesSound(settings.inputs[model] ?? settings.input),
+    canChooseSound: (model) => takes(settings.inputs[model] ?? settings.input, 'sound'),
+    usesVideo: (model) => takes(settings.inputs[model] ?? settings.input, 'video'),
+    usesAudio: (model) => takes(settings.inputs[model] ?? settings.input, 'audio'),
     submit,
     poll,
     openResult,

@@ -11,7 +11,7 @@ import { areFrames, inOrder } from '../kit/video/image-order.ts'
 import { base64Of } from '../kit/video/image-text.ts'
 import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
-import type { Opaque, ReferenceImage, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
+import type { Opaque, ReferenceFile, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 import { geminiApi, type GeminiSettings } from './gemini-api.ts'
 import { vendorErrorOf, errorIn, failureOfGemini } from './gemini-failure.ts'
 
@@ -146,7 +146,7 @@ export function geminiVideo(settings: GeminiVideoSettings): VideoProvider {
  * if the images are frames, characters stay in the prompt as text.
  */
 function imagesOf(job: VideoJob, insert: (text: InsertedText) => string) {
-  const imageOf = (image: ReferenceImage) => ({
+  const imageOf = (image: ReferenceFile) => ({
     bytesBase64Encoded: insert(base64Of(image)),
     mimeType: image.contentType,
   })

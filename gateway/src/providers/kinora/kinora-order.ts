@@ -3,7 +3,7 @@ import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
 import { jsonBody, multipart, type StreamedBody } from '../kit/http/multipart.ts'
 import { inOrder } from '../kit/video/image-order.ts'
 import { dataUriOf } from '../kit/video/image-text.ts'
-import { referencePart } from '../kit/video/reference-part.ts'
+import { clipParts, referencePart } from '../kit/video/reference-part.ts'
 import { aspectRatioOf } from '../kit/video/size-terms.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { VideoJob } from '../port/video.ts'
@@ -25,7 +25,13 @@ const isLarge = ({ width, height }: VideoJob) => Math.min(width, height) > 720
 
 /** Chooses the endpoint that can express the whole job. */
 export function orderOf(job: VideoJob, endpoints: Endpoints): Order {
-  return endpoints.create && (!endpoints.videos || fitsCreate(job))
+  const hasClips = job.referenceVideo !== undefined || job.referenceAudio !== undefined
+  if (hasClips && !endpoints.videos) {
+    throw new ProviderFailure('rejected', 'this model accepts no files on its endpoint', {
+      code: 'upstream_error',
+    })
+  }
+  return endpoints.create && !hasClips && (!endpoints.videos || fitsCreate(job))
     ? createOrder(job)
     : videosOrder(job, endpoints)
 }
@@ -79,7 +85,10 @@ function videosOrder(job: VideoJob, endpoints: Endpoints): Order {
     ...(job.style === undefined ? [] : [{ name: 'style', value: job.style }]),
     ...(job.sound === undefined ? [] : [{ name: 'sound', value: String(job.sound) }]),
   ]
-  const files = job.references.map((image, index) => referencePart('input_reference', image, index))
+  const files = [
+    ...job.references.map((image, index) => referencePart('input_reference', image, index)),
+    ...clipParts(job, { video: 'reference_video', audio: 'reference_audio' }),
+  ]
   return { path: '/v1/videos', body: multipart([...fields, ...files]), upsamples: false }
 }
 

@@ -91,6 +91,8 @@ export function kinoraVideo(settings: KinoraVideoSettings): VideoProvider {
     submitsAreIdempotent: settings.idempotentSubmits,
     canRemix: true,
     canChooseSound: () => true,
+    usesVideo: () => true,
+    usesAudio: () => true,
     remixesOwnJobs: true,
     submit,
     poll,

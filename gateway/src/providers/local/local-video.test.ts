@@ -26,6 +26,8 @@ const job: VideoJob = {
       open: async () => Readable.from([Buffer.from('webp')]),
     },
   ],
+  referenceVideo: undefined,
+  referenceAudio: undefined,
   sound: undefined,
   source: undefined,
   characters: [],
@@ -71,6 +73,7 @@ test('source, characters and the role of references are sent', async () => {
       ...job,
       references: job.references.map((image) => ({ ...image, role: 'first_frame' })),
       sound: false,
+      referenceAudio: file('audio/mpeg', 'song'),
       characters: [
         { username: 'anna', image: file('image/jpeg', 'face') },
         { username: 'bob', image: file('image/png', 'nose') },
@@ -86,7 +89,8 @@ test('source, characters and the role of references are sent', async () => {
   expect(seen).toContain(
     part('character', 'character-1.jpg', 'image/jpeg', 'face') +
       part('character', 'character-2.png', 'image/png', 'nose') +
-      part('source', 'source.mp4', 'video/mp4', 'film'),
+      part('source', 'source.mp4', 'video/mp4', 'film') +
+      part('soundtrack', 'reference.mpeg', 'audio/mpeg', 'song'),
   )
 })
 

@@ -5,7 +5,7 @@ import { upstreamAt } from '../kit/http/upstream-http.ts'
 import { vendorErrorIn, refusalCodeOf } from '../kit/http/vendor-error.ts'
 import { member, numberOf, textOf } from '../kit/json/lenient-json.ts'
 import { areFrames, inOrder } from '../kit/video/image-order.ts'
-import { referencePart, sourcePart } from '../kit/video/reference-part.ts'
+import { clipParts, referencePart, sourcePart } from '../kit/video/reference-part.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 
@@ -30,6 +30,7 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
       ...references.map((image, index) => referencePart('reference', image, index)),
       ...job.characters.map(({ image }, index) => referencePart('character', image, index)),
       ...(source === undefined ? [] : [sourcePart('source', source)]),
+      ...clipParts(job, { video: 'source', audio: 'soundtrack' }),
     ]
     const answer = await upstream.callJson({
       what: 'submit',
@@ -76,6 +77,8 @@ export function localVideo(settings: LocalVideoSettings): VideoProvider {
     submitsAreIdempotent: true,
     canRemix: true,
     canChooseSound: () => true,
+    usesVideo: () => true,
+    usesAudio: () => true,
     submit,
     poll,
     openResult,

@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream'
 /** The provider's reference of a job or result. Only its own adapter interprets it. */
 export type Opaque = null | boolean | number | string | Opaque[] | { [name: string]: Opaque }
 
-/** An image of the caller, which can be opened repeatedly. */
-export interface ReferenceImage {
+/** A file of the caller, which can be opened repeatedly. */
+export interface ReferenceFile {
   contentType: string
   sizeBytes: number
   open: () => Promise<Readable>
@@ -35,13 +35,15 @@ export interface VideoJob {
   watermark: boolean
   isPrivate: boolean
   style: string | undefined
-  references: (ReferenceImage & { role: ImageRole })[]
+  references: (ReferenceFile & { role: ImageRole })[]
+  referenceVideo: ReferenceFile | undefined
+  referenceAudio: ReferenceFile | undefined
   /** Whether the video has sound; undefined if the provider's model decides. */
   sound: boolean | undefined
   /** Set for a remix. */
   source: SourceVideo | undefined
   /** The characters that the prompt mentions as `@username`, with their portraits. */
-  characters: { username: string; image: ReferenceImage }[]
+  characters: { username: string; image: ReferenceFile }[]
   /**
    * The URL for webhooks of this job; undefined if the provider must not send them. An adapter may add data that it needs
    * to read them as `note` in the query.
@@ -90,6 +92,9 @@ export interface VideoProvider {
   readonly canRemix: boolean
   /** Whether `sound` has an effect for this model; without it, videos without sound are not routed to it. */
   readonly canChooseSound?: (model: string) => boolean
+  /** Whether it uses `referenceVideo` and `referenceAudio` for this model; other work is not routed to it. */
+  readonly usesVideo?: (model: string) => boolean
+  readonly usesAudio?: (model: string) => boolean
   /** Whether a remix needs the job of its source; then finished jobs are not discarded. */
   readonly remixesOwnJobs?: boolean
   submit: (job: VideoJob, signal: AbortSignal) => Promise<Opaque>

@@ -9,7 +9,7 @@ import { refusalCodeOfSentence } from '../kit/http/refusal-message.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
 import { member, textOf } from '../kit/json/lenient-json.ts'
 import { protocol } from '../kit/protocol.ts'
-import { fillingNames, inputOf, type ModelInput, modelInput, takesSound } from '../kit/video/model-input.ts'
+import { fillingNames, inputOf, type ModelInput, modelInput, takes } from '../kit/video/model-input.ts'
 import { ProviderFailure } from '../port/failure.ts'
 import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/video.ts'
 
@@ -120,7 +120,9 @@ export function replicateVideo(settings: ReplicateSettings): VideoProvider {
   return {
     submitsAreIdempotent: false,
     canRemix: false,
-    canChooseSound: () => takesSound(settings.input),
+    canChooseSound: () => takes(settings.input, 'sound'),
+    usesVideo: () => takes(settings.input, 'video'),
+    usesAudio: () => takes(settings.input, 'audio'),
     submit,
     poll,
     openResult,

@@ -10,7 +10,9 @@ import { chooseVideoModel } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
 import { frameOf } from '../../models/frame.ts'
 import type { VideoModel } from '../../models/model.ts'
-import { imagesInList, tryImages, withImages, type ImageDependencies } from '../images/reference-image.ts'
+import { clipsOf } from '../images/reference-clip.ts'
+import { imagesInList, tryImages, withImages } from '../images/reference-image.ts'
+import type { ImageDependencies } from '../images/stored-image.ts'
 import type { PromptEnhancer } from '../prompts/enhance-prompt.ts'
 import type { AdmitVideo } from '../queue/admit-video.ts'
 import { readCharacterRequest, type WithCharacter } from '../requested-character.ts'
@@ -97,6 +99,7 @@ export const createVideoTask =
     if (sources.length === 0 && model.family === 'B') {
       throw new ApiError('missing_parameter', { param: 'images', message: "'images' is required." })
     }
+    const references = [...sources, ...clipsOf(call, model, images.measureClip)]
     const enhance = form.enhance_prompt === true && enhancer.canEnhance(form.prompt)
     if (form.enhance_prompt === true && !enhance) call.ignore('enhance_prompt')
     const order: VideoOrder = {
@@ -110,7 +113,7 @@ export const createVideoTask =
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
       await withCharacter.check(call, characterRequest)
-      return tryImages(images, sources, signal, async (stored) => ({
+      return tryImages(images, references, signal, async (stored) => ({
         headers,
         body: await admitVideo.quote({ ...admission, images: stored }),
       }))
@@ -120,7 +123,7 @@ export const createVideoTask =
     const responseOf = (task: VideoTask) => ({ headers, body: presentCreatedVideoTask(task) })
     const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))
     const task = await withCharacter(call, characterRequest, (character) =>
-      withImages(images, sources, signal, (stored) =>
+      withImages(images, references, signal, (stored) =>
         admitVideo({ ...admission, images: stored, character, responseToStore }),
       ),
     )

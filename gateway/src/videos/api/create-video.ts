@@ -11,7 +11,9 @@ import type { Call, Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { chooseVideoModel } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
-import { imagesOf, tryImages, withImages, type ImageDependencies } from '../images/reference-image.ts'
+import { clipsOf } from '../images/reference-clip.ts'
+import { imagesOf, tryImages, withImages } from '../images/reference-image.ts'
+import type { ImageDependencies } from '../images/stored-image.ts'
 import type { AdmitVideo } from '../queue/admit-video.ts'
 import { readCharacterRequest, type WithCharacter } from '../requested-character.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
@@ -69,6 +71,7 @@ export const createVideo =
       ...(metadata !== undefined && { metadata }),
     }
     const given = await imagesOf(call, 'input_reference')
+    const references = [...given.slice(0, 1), ...clipsOf(call, model, images.measureClip)]
     if (model.family === 'A' && fields.isRepeated('input_reference')) {
       throw new ApiError('invalid_parameter', {
         param: 'input_reference',
@@ -82,7 +85,7 @@ export const createVideo =
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
       await withCharacter.check(call, characterRequest)
-      return tryImages(images, given.slice(0, 1), signal, async (stored) => ({
+      return tryImages(images, references, signal, async (stored) => ({
         headers,
         body: await admitVideo.quote({ ...admission, images: stored }),
       }))
@@ -92,7 +95,7 @@ export const createVideo =
     const responseOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, dialectOf(call)) })
     const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))
     const task = await withCharacter(call, characterRequest, (character) =>
-      withImages(images, given.slice(0, 1), signal, (stored) =>
+      withImages(images, references, signal, (stored) =>
         admitVideo({ ...admission, images: stored, character, responseToStore }),
       ),
     )

@@ -31,6 +31,8 @@ const onceForEach = (make: (model: VideoModel) => TObject) => {
 const withoutMissing = (model: VideoModel, properties: TProperties): TProperties => {
   const missing = [
     ...(model.sound === 'optional' ? [] : ['sound']),
+    ...(model.usesVideo ? [] : ['reference_video']),
+    ...(model.usesAudio ? [] : ['reference_audio']),
     ...(model.imageRoles.length > 1 ? [] : ['image_roles']),
   ]
   return Object.fromEntries(Object.entries(properties).filter(([name]) => !missing.includes(name)))

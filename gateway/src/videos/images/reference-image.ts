@@ -14,24 +14,10 @@ import type { Call } from '../../http/call.ts'
 import { CommitOutcomeUnknown } from '../../platform/postgres-errors.ts'
 import { base64Length, decodeBase64, NotBase64 } from '../../platform/streams/base64.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
-import { SafeFetchError, type SafeFetch } from '../../safe-fetch/safe-fetch.ts'
-import type { FindLinkedFile } from '../../storage/find-linked-file.ts'
-import type { MediaStore } from '../../storage/media-store.ts'
+import { SafeFetchError } from '../../safe-fetch/safe-fetch.ts'
 import { createImageScan, type ImageScan } from './image-scan.ts'
-
-export interface StoredImage {
-  id: string
-  storageKey: string
-  contentType: string
-  sizeBytes: number
-  sha256: string
-}
-
-export interface ImageDependencies {
-  mediaStore: MediaStore
-  safeFetch: SafeFetch
-  findLinkedFile: FindLinkedFile
-}
+import { storeClip, type ClipSource } from './reference-clip.ts'
+import type { ImageDependencies, StoredImage } from './stored-image.ts'
 
 const invalidImage = (param: string, message: string, cause?: unknown) =>
   new ApiError('invalid_image', { param, message, cause })
@@ -239,12 +225,13 @@ const storeFile = async (
 
 const storeOne = async (
   dependencies: ImageDependencies,
-  source: ImageSource,
+  source: ImageSource | ClipSource,
+  id: string,
   signal: AbortSignal,
 ): Promise<StoredImage> => {
+  if ('check' in source) return storeClip(dependencies, source, id, signal)
   const { mediaStore } = dependencies
   const { param } = source
-  const id = uuidV7()
   const storageKey = `references/${id}`
   const scan = createImageScan()
   const put: Put = (bytes) =>
@@ -272,13 +259,17 @@ const removeImages = ({ mediaStore }: Pick<ImageDependencies, 'mediaStore'>, ima
  */
 export const withImages = async <Result>(
   dependencies: ImageDependencies,
-  sources: ImageSource[],
+  sources: (ImageSource | ClipSource)[],
   signal: AbortSignal,
   work: (images: StoredImage[]) => Promise<Result>,
 ): Promise<Result> => {
   const images: StoredImage[] = []
   try {
-    for (const source of sources) images.push(await storeOne(dependencies, source, signal))
+    // The order of the ids is the order of the images, which tells a first frame from a last one.
+    const ids = sources.map(() => uuidV7()).toSorted()
+    for (const [index, source] of sources.entries()) {
+      images.push(await storeOne(dependencies, source, ids[index] ?? uuidV7(), signal))
+    }
     return await work(images)
   } catch (error) {
     if (!(error instanceof CommitOutcomeUnknown)) await removeImages(dependencies, images)
@@ -289,7 +280,7 @@ export const withImages = async <Result>(
 /** Validates the images like `withImages` and passes them to `work`, then removes them. */
 export const tryImages = <Result>(
   dependencies: ImageDependencies,
-  sources: ImageSource[],
+  sources: (ImageSource | ClipSource)[],
   signal: AbortSignal,
   work: (images: StoredImage[]) => Promise<Result>,
 ): Promise<Result> =>

@@ -1,7 +1,7 @@
 /** Builds the job that is submitted to a provider for a task. */
 import type { Postgres } from '../../platform/postgres.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
-import type { Opaque, ReferenceImage, SourceVideo, VideoJob } from '../../providers/port/video.ts'
+import type { Opaque, ReferenceFile, SourceVideo, VideoJob } from '../../providers/port/video.ts'
 import type { Route } from '../../routing/route.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { findStoredFile, referencesOfTask, type StoredFile } from '../../storage/stored-file-store.ts'
@@ -21,7 +21,7 @@ export interface JobDependencies {
 /** The job cannot be submitted anywhere, for a reason of ours. */
 const missing = (what: string) => new ProviderFailure('rejected', `${what} is missing`, { isLocal: true })
 
-const readable = (mediaStore: MediaStore, file: StoredFile): ReferenceImage => ({
+const readable = (mediaStore: MediaStore, file: StoredFile): ReferenceFile => ({
   contentType: file.contentType,
   sizeBytes: file.sizeBytes,
   open: async () => {
@@ -63,7 +63,10 @@ export const jobOf = async (
   { provider, upstreamModel }: Pick<Route, 'provider' | 'upstreamModel'>,
 ): Promise<VideoJob> => {
   const { postgres, mediaStore, webhookUrlOf } = dependencies
-  const references = await referencesOfTask(postgres, task.id)
+  const files = await referencesOfTask(postgres, task.id)
+  const filesOf = (type: string) => files.filter(({ contentType }) => contentType.startsWith(`${type}/`))
+  const [video] = filesOf('video')
+  const [audio] = filesOf('audio')
   const {
     seconds,
     width,
@@ -85,10 +88,12 @@ export const jobOf = async (
     model: upstreamModel,
     prompt: task.enhancedPrompt,
     style,
-    references: references.map((file, index) => ({
+    references: filesOf('image').map((file, index) => ({
       ...readable(mediaStore, file),
       role: imageRoles[index] ?? 'style',
     })),
+    referenceVideo: video && readable(mediaStore, video),
+    referenceAudio: audio && readable(mediaStore, audio),
     sound: isSoundOptional === true ? sound : undefined,
     source: await sourceOf(dependencies, task),
     characters: await charactersOf(dependencies, task),

@@ -20,7 +20,7 @@ import type { Database, Postgres } from '../../platform/postgres.ts'
 import { secondsFor } from '../../routing/choose-route.ts'
 import type { Route, Router } from '../../routing/route.ts'
 import { insertStoredFiles, lockSources, type StoredFile } from '../../storage/stored-file-store.ts'
-import type { StoredImage } from '../images/reference-image.ts'
+import type { StoredImage } from '../images/stored-image.ts'
 import { pricedWorkOf } from '../priced-work.ts'
 import { charactersMax, type NamedCharacters, type RequestedCharacter } from '../requested-character.ts'
 import { shardOf } from '../shard.ts'
@@ -38,6 +38,7 @@ interface Admission {
   model: VideoModel
   createdVia: VideoTask['createdVia']
   order: VideoOrder
+  /** The reference images first, then the reference video and audio. */
   images: StoredImage[]
   /** Created from a video of this order; the prompt need not name it. */
   character?: RequestedCharacter | undefined
@@ -125,8 +126,20 @@ const chooseRoute = (
 }
 
 /** The role of each image: as requested, else those of the model in order, of which the last one is that of all others. */
-const rolesOf = ({ model: { imageRoles }, order, images }: Admission): ImageRole[] =>
+const rolesOf = ({ model: { imageRoles }, order }: Admission, images: StoredImage[]): ImageRole[] =>
   order.imageRoles ?? images.map((_, index) => imageRoles[index] ?? imageRoles.at(-1) ?? imageRoles[0])
+
+/** What the order says about its reference files. */
+const referencesOf = (admission: Admission): Partial<VideoOrder> => {
+  const ofType = (type: string) =>
+    admission.images.filter(({ contentType }) => contentType.startsWith(`${type}/`))
+  const images = ofType('image')
+  return {
+    ...(images.length > 0 && { images: images.length, imageRoles: rolesOf(admission, images) }),
+    ...(ofType('video').length > 0 && { hasReferenceVideo: true }),
+    ...(ofType('audio').length > 0 && { hasReferenceAudio: true }),
+  }
+}
 
 /** The task of an admission, and why it must be refused before anything is written, if so. */
 const newTask = (
@@ -134,11 +147,11 @@ const newTask = (
   dependencies: AdmissionDependencies,
 ): { task: NewTask; refusal: ApiError | undefined } => {
   const { prices, deadlineMs } = dependencies
-  const { caller, model, createdVia, images } = admission
+  const { caller, model, createdVia } = admission
   const order = {
     ...admission.order,
     seconds: fittingSeconds(dependencies, admission),
-    ...(images.length > 0 && { images: images.length, imageRoles: rolesOf(admission) }),
+    ...referencesOf(admission),
     sound: model.sound === 'optional' ? (admission.order.sound ?? true) : model.sound === 'always',
     ...(model.sound === 'optional' && { isSoundOptional: true }),
   }

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 
 import { base64Length, encodeBase64 } from '../../../platform/streams/base64.ts'
-import type { ReferenceImage } from '../../port/video.ts'
+import type { ReferenceFile } from '../../port/video.ts'
 import type { InsertedText } from '../http/json-with-texts.ts'
 
 /** An image as base64, encoded while it is read. */
-export function base64Of(image: ReferenceImage): InsertedText {
+export function base64Of(image: ReferenceFile): InsertedText {
   return {
     sizeBytes: base64Length(image.sizeBytes),
     open: async () => Readable.from(encodeBase64(await image.open()), { objectMode: false }),
@@ -13,7 +13,7 @@ export function base64Of(image: ReferenceImage): InsertedText {
 }
 
 /** An image as a data URI. */
-export function dataUriOf(image: ReferenceImage): InsertedText {
+export function dataUriOf(image: ReferenceFile): InsertedText {
   const head = Buffer.from(`data:${image.contentType};base64,`)
   async function* write(): AsyncGenerator<Buffer> {
     yield head

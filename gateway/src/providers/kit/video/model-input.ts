@@ -2,7 +2,7 @@
 import { Type, type TSchemaOptions } from 'typebox'
 
 import { ProviderFailure } from '../../port/failure.ts'
-import type { ReferenceImage, VideoJob } from '../../port/video.ts'
+import type { ReferenceFile, VideoJob } from '../../port/video.ts'
 import type { InsertedText } from '../http/json-with-texts.ts'
 import { inOrder } from './image-order.ts'
 import { dataUriOf } from './image-text.ts'
@@ -27,6 +27,8 @@ const fillings = {
   height: ({ height }: VideoJob) => height,
   style: ({ style }: VideoJob) => style,
   sound: ({ sound }: VideoJob) => sound,
+  video: ({ referenceVideo }: VideoJob, insert: Insert) => inserted(referenceVideo, insert),
+  audio: ({ referenceAudio }: VideoJob, insert: Insert) => inserted(referenceAudio, insert),
   image: ({ references }: VideoJob, insert: Insert) => inserted(inOrder(references)[0], insert),
   'last-image': ({ references }: VideoJob, insert: Insert) => inserted(inOrder(references)[1], insert),
   images: ({ references }: VideoJob, insert: Insert) =>
@@ -46,8 +48,9 @@ export type ModelInput = Record<string, Filling>
 export const modelInput = (options: TSchemaOptions = {}) =>
   Type.Record(Type.String(), Type.Enum(fillingNames), options)
 
-/** Whether a field of the input decides about the sound. */
-export const takesSound = (input: ModelInput): boolean => Object.values(input).includes('sound')
+/** Whether the input has a field for this value. */
+export const takes = (input: ModelInput, value: 'sound' | 'video' | 'audio'): boolean =>
+  Object.values(input).includes(value)
 
 /** Builds the input of a model. Images without a field are an error and never dropped. */
 export function inputOf(job: VideoJob, input: ModelInput, insert: Insert): Record<string, unknown> {
@@ -60,7 +63,7 @@ export function inputOf(job: VideoJob, input: ModelInput, insert: Insert): Recor
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined))
 }
 
-function inserted(image: ReferenceImage | undefined, insert: Insert): string | undefined {
+function inserted(image: ReferenceFile | undefined, insert: Insert): string | undefined {
   return image === undefined ? undefined : insert(dataUriOf(image))
 }
 
