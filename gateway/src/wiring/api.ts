@@ -26,7 +26,7 @@ export const wireApi = async (config: Config, log: Log) => {
   const { settings, links, prices, rateLimit, meter } = context
   const { server, adminServer, diskSpace, drain, closeRecorders, closeAuthentication } =
     await createApiServer(context)
-  const videoTasks = await createVideoTasks(context)
+  const videoTasks = await createVideoTasks(context, diskSpace)
 
   const withCharacter = bindCharacters(server, context, videoTasks, diskSpace)
   bindVideos(server, context, videoTasks, withCharacter)

@@ -1,5 +1,6 @@
 import { operations } from '@kinora/contract/operations'
 
+import type { DiskSpace } from '../admission/disk-space.ts'
 import { createMeasureAudio } from '../audio/measure-audio.ts'
 import { deleteCharactersOfTask } from '../characters/character-store.ts'
 import { createNamedCharacters } from '../characters/named-characters.ts'
@@ -39,7 +40,7 @@ import { queueLimitsOf, queueWaitMsMax } from './connect.ts'
 export type VideoTasks = Awaited<ReturnType<typeof createVideoTasks>>
 
 /** Creates, reads, follows and cancels video tasks, for every domain that has to do with them. */
-export const createVideoTasks = async (context: ApiContext) => {
+export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace) => {
   const { config, postgres, router, prices, settings, wake, mediaStore, links, log } = context
   const taskDays = () => context.days().task
   const readTask = createReadTask(postgres, taskDays)
@@ -90,6 +91,7 @@ export const createVideoTasks = async (context: ApiContext) => {
         secondsMax: clipSecondsMax,
         adviceForLonger: 'Use a part of it.',
       }),
+      diskSpace,
     },
     cancelTask: createCancelTask({
       postgres,

@@ -151,7 +151,7 @@ describe('the documented defaults', () => {
       status: 404,
       code: 'model_not_found',
       param: 'model',
-      message: expect.stringMatching(/'sora-2', is not a model.*vidB-2.*aliases/s),
+      message: expect.stringMatching(/'sora-2' does not exist.*aliases/s),
     })
   })
 

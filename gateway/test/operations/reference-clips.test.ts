@@ -24,6 +24,7 @@ let key: TestKey
 let video: Buffer
 let audio: Buffer
 let largerPixel: Buffer
+let downloads = 0
 
 const order = { model: 'clip-1', prompt: 'A whale', seconds: '3', size: '640x360' }
 
@@ -37,6 +38,7 @@ beforeAll(async () => {
     .toBuffer()
   audio = await encoded(wave(1), 'audio.mp3')
   files = createServer((request, response) => {
+    downloads += 1
     if (request.url === '/video.mp4') response.end(video)
     else response.writeHead(404).end()
   })
@@ -157,6 +159,19 @@ test.each([
   expectProblem(answer, code, param)
   expect(JSON.stringify(answer.body)).toContain(message)
   expect(await storedReferences()).toBe(before)
+})
+
+test('nothing is downloaded for a caller who cannot pay', async () => {
+  const { postgres } = gateway.database
+  const poor = await createKey(postgres, await createAccount(postgres, { balance: 0 }))
+  const before = downloads
+  for (const search of ['', '?dry_run=true']) {
+    const answer = await askJson(`${gateway.url}/v1/videos${search}`, poor.text, {
+      ...{ ...order, reference_video: `${filesUrl}/video.mp4` },
+    })
+    expectProblem(answer, 'insufficient_balance')
+  }
+  expect(downloads).toBe(before)
 })
 
 test('are ignored by models that do not use them', async () => {

@@ -30,12 +30,17 @@ const givenModel = (catalog: Catalog, { fields, isUnderOpenAi }: Pick<Call, 'fie
   const given = fields.value('model')
   if (!isUnderOpenAi || given !== undefined) return given
   const { model: name } = openAiVideoDefaults
-  if (catalog.available().some(({ id, aliases }) => id === name || Object.hasOwn(aliases, name))) return name
-  const served = catalog.servedBy(endpoint).map(({ id }) => id)
-  throw new ApiError('model_not_found', {
-    param: 'model',
-    message: `The request has no 'model', and the default of the openai SDKs, '${name}', is not a model of this service. Send 'model' with one of: ${served.join(', ')}. An operator can give one of them this name with 'aliases'.`,
-  })
+  try {
+    catalog.find(name)
+    return name
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    throw new ApiError('model_not_found', {
+      param: 'model',
+      message: `The request has no 'model', so the default of the openai SDKs applies. ${error.message} An operator can give a model this name with 'aliases'.`,
+      cause: error,
+    })
+  }
 }
 
 export const createVideo =

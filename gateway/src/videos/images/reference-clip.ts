@@ -19,10 +19,10 @@ export interface ClipSource {
   from: { file: ReceivedFile } | { url: string }
   /** Refuses an unusable file; returns its content type. */
   check: (path: string) => Promise<string>
-  mediaFetch: Call['mediaFetch']
+  call: Pick<Call, 'mediaFetch' | 'findPaymentProblem'>
 }
 
-type ClipCall = Pick<Call, 'fields' | 'mediaWork' | 'mediaFetch'>
+type ClipCall = Pick<Call, 'fields' | 'mediaWork' | 'mediaFetch' | 'findPaymentProblem'>
 
 const invalid = (param: string, message: string, cause?: unknown) =>
   new ApiError('invalid_parameter', { param, message: `'${param}' ${message}`, cause })
@@ -36,17 +36,13 @@ const checkVideo = async (path: string, param: string): Promise<string> => {
   throw invalid(param, `must be at most ${clipSecondsMax} seconds long.`)
 }
 
-const sourceOf = (
-  { fields, mediaFetch }: ClipCall,
-  param: string,
-  check: ClipSource['check'],
-): ClipSource | undefined => {
-  const [file] = fields.files(param)
-  if (file !== undefined) return { param, from: { file }, check, mediaFetch }
-  const value = fields.value(param)
+const sourceOf = (call: ClipCall, param: string, check: ClipSource['check']): ClipSource | undefined => {
+  const [file] = call.fields.files(param)
+  if (file !== undefined) return { param, from: { file }, check, call }
+  const value = call.fields.value(param)
   if (value === undefined || value === '') return undefined
   if (typeof value === 'string' && /^https?:\/\//i.test(value)) {
-    return { param, from: { url: value }, check, mediaFetch }
+    return { param, from: { url: value }, check, call }
   }
   throw invalid(param, 'must be a file, or an http or https URL.')
 }
@@ -69,8 +65,8 @@ const tooLarge = (param: string, cause?: unknown) =>
   invalid(param, `must be at most ${clipBytesMax / 1_048_576} MB.`, cause)
 
 const storeUrl = async (
-  { mediaStore, safeFetch, findLinkedFile }: ImageDependencies,
-  { param, mediaFetch }: ClipSource,
+  { mediaStore, safeFetch, findLinkedFile, diskSpace }: ImageDependencies,
+  { param, call }: ClipSource,
   url: string,
   key: string,
   signal: AbortSignal,
@@ -84,11 +80,15 @@ const storeUrl = async (
     if (stream === undefined) throw invalid(param, 'is a link to a file that was deleted.')
     return mediaStore.put(key, stream, clipBytesMax)
   }
+  // A long download is not done for a caller who cannot pay.
+  const problem = await call.findPaymentProblem()
+  if (problem !== undefined) throw problem
   const fetchFile = async (stop: AbortSignal) => {
+    await diskSpace.assertFree(clipBytesMax)
     const { stream } = await safeFetch.open(url, { sizeBytesMax: clipBytesMax, signal: stop })
     return mediaStore.put(key, stream, clipBytesMax)
   }
-  return mediaFetch(fetchFile, signal).catch((error: unknown) => {
+  return call.mediaFetch(fetchFile, signal).catch((error: unknown) => {
     if (!(error instanceof SafeFetchError)) throw error
     if (error.reason === 'too_large') throw tooLarge(param, error)
     throw invalid(param, 'could not be fetched from that URL.', error)

@@ -24,4 +24,5 @@ export interface ImageDependencies {
   safeFetch: SafeFetch
   findLinkedFile: FindLinkedFile
   measureClip: MeasureClip
+  diskSpace: { assertFree: (neededBytes?: number) => Promise<void> }
 }
