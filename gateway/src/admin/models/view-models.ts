@@ -30,7 +30,7 @@ const settingNames = new Set(
   Object.values(modelConfigSchemas).flatMap(({ properties }) => Object.keys(properties)),
 )
 
-/** Names of settings are converted, but not ids of models such as vidA2. */
+/** Names of settings are converted, but not ids of models, which may have capitals. */
 const problemText = ({ path, message }: Problem): string =>
   `'${paramOf(path)}' ${message.replace(/\w+/g, (word) => (settingNames.has(word) ? snakeCase(word) : word))}`
 
