@@ -9,7 +9,7 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { ask, askJson, expectProblem, form, pixel, pixelUri } from '../kit/answers.ts'
-import { createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
+import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
 import { createOperator, type Operator } from '../kit/operator.ts'
 import { makeVideo } from '../kit/sample-video.ts'
 import { encoded, wave } from '../kit/sound.ts'
@@ -20,6 +20,7 @@ let files: Server
 let filesUrl: string
 let gateway: TestGateway
 let operator: Operator
+let accountId: string
 let key: TestKey
 let video: Buffer
 let audio: Buffer
@@ -46,7 +47,8 @@ beforeAll(async () => {
   filesUrl = `http://127.0.0.1:${(files.address() as AddressInfo).port}`
   gateway = await startGateway({ FETCH_ALLOW_ORIGINS: filesUrl })
   operator = await createOperator(gateway)
-  key = await createKey(gateway.database.postgres, await createAccount(gateway.database.postgres))
+  accountId = await createAccount(gateway.database.postgres)
+  key = await createKey(gateway.database.postgres, accountId)
   const settings = {
     ...{ kind: 'video', family: 'B', seconds: [3], sizes: ['640x360'], images: 2 },
     ...{ reference_video: true, reference_audio: true, image_roles: ['reference'] },
@@ -159,6 +161,19 @@ test.each([
   expectProblem(answer, code, param)
   expect(JSON.stringify(answer.body)).toContain(message)
   expect(await storedReferences()).toBe(before)
+})
+
+test('a link to a file of this service is copied, unless the file is too large', async () => {
+  const { postgres } = gateway.database
+  const { body } = await askJson(`${gateway.url}/v1/videos`, key.text, {
+    ...{ model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' },
+  })
+  const { mediaId } = await completeTask(gateway, accountId, String(body['id']))
+  const { body: read } = await ask(`${gateway.url}/v1/videos/${String(body['id'])}`, key.text)
+  await postgres.query('update media set size_bytes = $2 where id = $1', [mediaId, 65 * 1_048_576])
+  const answer = await create({ reference_video: String(read['video_url']) })
+  expectProblem(answer, 'invalid_parameter', 'reference_video')
+  expect(JSON.stringify(answer.body)).toContain('64 MB')
 })
 
 test('nothing is downloaded for a caller who cannot pay', async () => {

@@ -12,6 +12,7 @@ import type { PricedWork } from '../../models/price-rule.ts'
 import { secondsFor } from '../../routing/choose-route.ts'
 import type { Requirements, Router } from '../../routing/route.ts'
 import { pricedWorkOf } from '../../videos/priced-work.ts'
+import { requestedSound } from '../../videos/requested-sound.ts'
 import { requirementsOf } from '../../videos/video-requirements.ts'
 import { capabilityFor } from '../providers/capability-for.ts'
 import type { RouteDependencies } from './view-routes.ts'
@@ -44,8 +45,7 @@ const explainVideo = (model: VideoModel, asked: Asked, router: RouteExplainer): 
     ...{ prompt: '', size, width, height, watermark: false, isPrivate: false },
     seconds: secondsFor(router.routesOf(model.id), requested) ?? requested,
     images: asked.images ?? 0,
-    sound: model.sound === 'optional' ? (asked.sound ?? true) : model.sound === 'always',
-    isSoundOptional: model.sound === 'optional',
+    ...requestedSound(model, asked.sound),
     ...(asked.is_remix === true && { remixOf: { taskId: '', mediaId: '' } }),
   }
   const { seconds, sound, images } = order

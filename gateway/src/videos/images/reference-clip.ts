@@ -75,16 +75,17 @@ const storeUrl = async (
     if (!(error instanceof ApiError)) throw error
     throw invalid(param, `is a link to a file of this service that cannot be opened: ${error.message}`, error)
   })
+  // A large file is neither copied nor downloaded for a caller who cannot pay.
+  const problem = await call.findPaymentProblem()
+  if (problem !== undefined) throw problem
+  await diskSpace.assertFree(clipBytesMax)
   if (linked !== undefined) {
+    if (linked.sizeBytes > clipBytesMax) throw tooLarge(param)
     const stream = await mediaStore.open(linked.storageKey)
     if (stream === undefined) throw invalid(param, 'is a link to a file that was deleted.')
     return mediaStore.put(key, stream, clipBytesMax)
   }
-  // A long download is not done for a caller who cannot pay.
-  const problem = await call.findPaymentProblem()
-  if (problem !== undefined) throw problem
   const fetchFile = async (stop: AbortSignal) => {
-    await diskSpace.assertFree(clipBytesMax)
     const { stream } = await safeFetch.open(url, { sizeBytesMax: clipBytesMax, signal: stop })
     return mediaStore.put(key, stream, clipBytesMax)
   }

@@ -23,6 +23,7 @@ import { insertStoredFiles, lockSources, type StoredFile } from '../../storage/s
 import type { StoredImage } from '../images/stored-image.ts'
 import { pricedWorkOf } from '../priced-work.ts'
 import { charactersMax, type NamedCharacters, type RequestedCharacter } from '../requested-character.ts'
+import { requestedSound } from '../requested-sound.ts'
 import { shardOf } from '../shard.ts'
 import { createModelTaskId, createRemixTaskId, createUuidTaskId } from '../task-id.ts'
 import { findTasks, insertTasks, type NewTask } from '../task-store.ts'
@@ -152,8 +153,7 @@ const newTask = (
     ...admission.order,
     seconds: fittingSeconds(dependencies, admission),
     ...referencesOf(admission),
-    sound: model.sound === 'optional' ? (admission.order.sound ?? true) : model.sound === 'always',
-    ...(model.sound === 'optional' && { isSoundOptional: true }),
+    ...requestedSound(model, admission.order.sound),
   }
   const nowMs = Date.now()
   // The time of the database replaces it later, and is the base of the deadline. The day stays, because the id contains it.
