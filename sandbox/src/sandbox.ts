@@ -4,7 +4,7 @@
  * time, threads and files. /proc is absent because containers refuse to mount it, and media programs do not need it.
  */
 import { execFile, spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 
@@ -40,7 +40,7 @@ export interface Confined {
   fileBytesMax: number
   /** The file descriptor to which bubblewrap writes the pid of the first process in the sandbox. */
   infoFd?: number
-  /** A program that takes long gets a low priority, so that it slows down neither the service nor short programs. */
+  /** A program that uses much processor time gets a low priority, and slows down neither the service nor short programs. */
   isLowPriority?: boolean
 }
 
@@ -79,22 +79,47 @@ export const lowPriority = ['nice', '-n', '4'] as const
 
 /** The kernel may first divide the processors between sessions; then the priority of a process counts only within its own. */
 const hasSessionPriorities = existsSync('/proc/self/autogroup')
-/** Just below that of the service, and that of a program that takes longer than most. */
+/** Just below that of the service, and that of a program that needs more processor time than most. */
 const sessionNiceness = { first: 2, later: 10 }
-const shortMs = 500
+const shortCpuMs = 200
+const lookEveryMs = 100
+/** /proc counts processor time in hundredths of a second. */
+const tickMs = 10
 
-/** Lowers the priority of the session that a program leads, and again if the program takes long. */
+/** The processor time of a process and its descendants, in milliseconds. */
+const cpuMsOf = (pid: number | string): number => {
+  // The name in parentheses may contain spaces. Then follow the state and, as the 12th to 15th, the times.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+  const own = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * tickMs, 0)
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? []
+  return children.reduce((sum, child) => sum + cpuMsOf(child), own)
+}
+
+/**
+ * Lowers the priority of the session that a program leads, and again once the program has used much processor time. The
+ * time that has passed would not tell: on a busy machine short programs take long too, and lowered they would starve.
+ */
 const lowerSession = (program: ChildProcess) => {
-  const set = (niceness: number) => {
+  const set = (niceness: number) => writeFileSync(`/proc/${program.pid}/autogroup`, String(niceness))
+  const look = () => {
     try {
-      writeFileSync(`/proc/${program.pid}/autogroup`, String(niceness))
+      if (cpuMsOf(program.pid ?? '') < shortCpuMs) return
+      set(sessionNiceness.later)
+      clearInterval(timer)
     } catch {
-      // It has just ended, or the kernel refuses because it has changed many sessions just now.
+      // A process has just ended, or the kernel refuses because it has changed many sessions just now.
     }
   }
-  set(sessionNiceness.first)
-  const timer = setTimeout(() => set(sessionNiceness.later), shortMs)
-  program.once('exit', () => clearTimeout(timer))
+  const timer = setInterval(look, lookEveryMs)
+  program.once('exit', () => clearInterval(timer))
+  program.once('error', () => clearInterval(timer))
+  try {
+    set(sessionNiceness.first)
+  } catch {
+    // As above.
+  }
 }
 
 /**

@@ -133,12 +133,12 @@ const probesOf = (victim: string, operator: string, clip: Buffer) => {
     },
   ]
   const transcriptionProbe: Probe = {
-    ...{ name: 'transcription', perSecond: 2, method: 'POST' },
+    ...{ name: 'transcription', perSecond: 1, method: 'POST' },
     path: '/v1/audio/transcriptions?dry_run=true',
     headers: { 'content-type': formType, authorization: `Bearer ${victim}` },
     body: formBody([partHead('model'), Buffer.from('asr-1'), partHead('file', 'clip.mp3'), clip]),
-    // It starts programs, which takes a tenth of a second on an idle machine.
-    enoughMs: 1_000,
+    // It starts programs, which takes a third of a second on an idle machine.
+    enoughMs: 500,
   }
   return { probes, transcriptionProbe }
 }

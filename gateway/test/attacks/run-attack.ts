@@ -75,10 +75,14 @@ const limits: Limits = {
  * Other load on the machine makes the limits of an idle machine unreachable. Before an attack the CPU usage shows that
  * load. During it, the response times of an idle server beside the API show it, and in the quick form also how much of the
  * processors the host withholds.
+ *
+ * If other programs use both of two cores, the API gets about a third of one. An API that uses a quarter of a core of its
+ * own is then at three quarters of its share, where each response takes three times as long for the work and three times
+ * as long again for the queue in front of it. The attacks that these limits are for delay responses by many seconds.
  */
 const busyShare = 0.8
 const bareMsEnough = 20
-const busyFactorMax = 3
+const busyFactorMax = 6
 
 /** Above these limits the API is killed, so that a successful attack does not take the machine down. */
 const killAt = { residentMib: 4_096, spooledBytes: 8 * 1024 ** 3 }
