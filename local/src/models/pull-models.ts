@@ -5,15 +5,15 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { download, SourceUnreachable, type DownloadLimits } from './download.ts'
+import { download, SourceUnreachable } from './download.ts'
 import { missingFiles } from './model-directory.ts'
 import type { ModelSet, Source } from './model-set.ts'
 import { assertFreeSpace, DirectoryFailure, onDisk, putInPlace, writeAt } from './pull-disk.ts'
 import { takePullLock } from './pull-lock.ts'
 import { planAssemblies, pullFromPackages, tarballOf } from './pull-package.ts'
-import type { Pull, PullOptions, WantedFile } from './pull.ts'
+import type { Pull, PullLimits, PullOptions, WantedFile } from './pull.ts'
 
-const usualLimits: DownloadLimits = { answerMs: 3_000, stallMs: 30_000 }
+const usualLimits: PullLimits = { answerMs: 3_000, laterAnswerMs: 300_000, stallMs: 30_000 }
 
 export interface PullResult {
   /** Sets that this pull completed. */
@@ -23,7 +23,7 @@ export interface PullResult {
 
 /** Does not contact a source again that did not respond before. */
 const createFetch = (
-  limits: DownloadLimits,
+  limits: PullLimits,
   pullSignal: AbortSignal,
   onProgress: Pull['onProgress'],
 ): Pull['fetch'] => {
@@ -34,8 +34,7 @@ const createFetch = (
     if (known instanceof SourceUnreachable) throw known
     try {
       yield* download(url, {
-        // A source that has responded before gets more time: a proxy registry may have to fetch the package first.
-        limits: known === 'answers' ? { ...limits, answerMs: limits.stallMs } : limits,
+        limits: known === 'answers' ? { ...limits, answerMs: limits.laterAnswerMs } : limits,
         signal: signal === undefined ? pullSignal : AbortSignal.any([pullSignal, signal]),
         onProgress: (receivedBytes, totalBytes) => {
           origins.set(origin, 'answers')

@@ -7,6 +7,11 @@ export type PullProgress =
   | { type: 'source-failed'; from: string; reason: string }
   | { type: 'complete'; set: string; bytes: number }
 
+export interface PullLimits extends DownloadLimits {
+  /** For a source that has responded before: a proxy registry may have to fetch a large package first. */
+  laterAnswerMs: number
+}
+
 export interface PullOptions {
   directory: string
   sets: ModelSet[]
@@ -14,7 +19,7 @@ export interface PullOptions {
   /** Called only if a package is needed. */
   findRegistry: () => Promise<string>
   signal: AbortSignal
-  limits?: DownloadLimits
+  limits?: PullLimits
   onProgress?: (progress: PullProgress) => void
 }
 
