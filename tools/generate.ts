@@ -12,11 +12,11 @@ import {
   errorsOf,
   errorsOfEveryKey,
   errorsOfEveryOperation,
-  operatorRoles,
   type Operation,
 } from '../contract/src/operation.ts'
 import { operations } from '../contract/src/operations.ts'
 import { webhookOperations } from '../contract/src/operations/webhooks.ts'
+import { operatorRoles } from '../contract/src/operator-key.ts'
 import { settings } from '../gateway/src/config.ts'
 import { modelConfigSchemas } from '../gateway/src/provider-config/model-config.ts'
 import { priceRuleSchema } from '../gateway/src/provider-config/price-config.ts'

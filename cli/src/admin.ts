@@ -1,7 +1,7 @@
 /** `kinora admin create`: creates an operator key from the database alone. */
 import { userInfo } from 'node:os'
 
-import { operatorRoles, type OperatorRole } from '@kinora/contract/operation'
+import { operatorRoles, type OperatorRole } from '@kinora/contract/operator-key'
 import { loadSettings } from '@kinora/gateway/config'
 import { createOperatorKey as createKey } from '@kinora/gateway/seed'
 

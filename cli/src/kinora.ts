@@ -7,12 +7,8 @@ import { enableCompileCache } from 'node:module'
 // commands also load only what each command needs.
 enableCompileCache()
 const { Command } = await import('commander')
-const { operatorRoles } = await import('@kinora/contract/operation')
-const { operatorKeyDays } = await import('@kinora/contract/operations/admin/keys')
-const { ConfigError, loadConfig, loadSettings } = await import('@kinora/gateway/config')
+const { operatorKeyDays, operatorRoles } = await import('@kinora/contract/operator-key')
 const { runRole } = await import('./role.ts')
-
-const exitCodes = { failed: 1, configuration: 78 }
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -57,6 +53,7 @@ program
   .command('api')
   .description('Serve the HTTP API.')
   .action(async () => {
+    const { loadConfig } = await import('@kinora/gateway/config')
     const config = loadConfig()
     const { startApi } = await import('@kinora/gateway/main')
     await runRole('api', config, (log) => startApi(config, log))
@@ -66,6 +63,7 @@ program
   .command('worker')
   .description('Run the workflows that process video and transcription tasks.')
   .action(async () => {
+    const { loadConfig } = await import('@kinora/gateway/config')
     const config = loadConfig()
     const { startWorker } = await import('@kinora/gateway/main')
     await runRole('worker', config, (log) => startWorker(config, log))
@@ -75,6 +73,7 @@ program
   .command('local')
   .description('Serve the built-in provider, which renders videos and speech on this machine.')
   .action(async () => {
+    const { loadSettings } = await import('@kinora/gateway/config')
     const { startLocalProvider } = await import('@kinora/local/server')
     const settings = loadSettings([
       'ALLOWED_HOSTS',
@@ -110,6 +109,7 @@ program
   .command('migrate')
   .description('Apply pending database migrations.')
   .action(async () => {
+    const { loadSettings } = await import('@kinora/gateway/config')
     const { migrate } = await import('@kinora/gateway/main')
     const applied = await migrate(loadSettings(['DATABASE_URL', 'LOG_LEVEL']))
     process.stdout.write(
@@ -225,5 +225,5 @@ try {
 } catch (error) {
   process.stderr.write(`${explain(error)}\n`)
   // An open IPC channel to the parent process would keep this one alive.
-  process.exit(error instanceof ConfigError ? exitCodes.configuration : exitCodes.failed)
+  process.exit((error as { exitCode?: number }).exitCode ?? 1)
 }

@@ -1,14 +1,11 @@
 import { Type, type TSchema } from 'typebox'
 
 import type { ErrorCode } from './errors.ts'
+import type { OperatorRole } from './operator-key.ts'
 
 /** Rate limits are counted per group, so that polling cannot use up the requests for creating. */
 export const limitGroups = ['create', 'read', 'audio', 'chat'] as const
 export type LimitGroup = (typeof limitGroups)[number]
-
-/** The roles of operator keys. A row of an admin operation names those that may call it. */
-export const operatorRoles = ['read', 'support', 'finance', 'admin'] as const
-export type OperatorRole = (typeof operatorRoles)[number]
 
 /** `admin` may call every operation. */
 export type RolesOfOperation = readonly [...OperatorRole[], 'admin']

@@ -597,7 +597,10 @@ export interface Config extends Values {
   readRoutingConfig: (readText: (path: string) => string) => FileConfig
 }
 
-export class ConfigError extends Error {}
+export class ConfigError extends Error {
+  /** EX_CONFIG of sysexits.h. Service managers can be told not to restart a program that ends with it. */
+  readonly exitCode = 78
+}
 
 const readSettings = <Name extends SettingName>(
   environment: Environment,

@@ -1,5 +1,5 @@
 /** Creates the first keys: an operator's key, and for development an account with keys of every kind. */
-import type { OperatorRole } from '@kinora/contract/operation'
+import type { OperatorRole } from '@kinora/contract/operator-key'
 
 import { createAuditLog } from './admin/audit-log/audit.ts'
 import { secondsOf } from './admin/unix-time.ts'

@@ -1,4 +1,5 @@
-import type { LimitGroup, OperatorRole } from '@kinora/contract/operation'
+import type { LimitGroup } from '@kinora/contract/operation'
+import type { OperatorRole } from '@kinora/contract/operator-key'
 
 import type { Database } from '../platform/postgres.ts'
 import type { KeyKind } from './key-text.ts'

@@ -6,7 +6,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 
 import { adminOperations, type AdminOperationId } from '@kinora/contract/admin-operations'
 import type { ErrorCode } from '@kinora/contract/errors'
-import { operatorRoles, type Operation, type OperatorRole } from '@kinora/contract/operation'
+import type { Operation } from '@kinora/contract/operation'
+import { operatorRoles, type OperatorRole } from '@kinora/contract/operator-key'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { deleteKey } from '../../src/auth/key-store.ts'

@@ -4,7 +4,8 @@ import { Type, type Static, type TSchema } from 'typebox'
 import { Nullable, ObjectType, optionals, Page, Time } from '../../fields.ts'
 import { mebibyte } from '../../limits.ts'
 import { Currency, Micros, RequestCurrency, RequestMicros } from '../../money.ts'
-import { errorsOfBodies, operatorRoles, type Operation } from '../../operation.ts'
+import { errorsOfBodies, type Operation } from '../../operation.ts'
+import { operatorKeyDays, operatorRoles } from '../../operator-key.ts'
 import { DeletedResource, Limits, pageQuery, PerMinute, ResourceId, TaskCount } from './admin-fields.ts'
 
 const Budgets = <Schema extends TSchema>(currency: Schema) =>
@@ -117,9 +118,6 @@ export const RotateBody = Type.Object({
     }),
   ),
 })
-
-/** How long an operator key is valid if its creator sets no expiry. */
-export const operatorKeyDays = 90
 
 export const OperatorKeyBody = Type.Object({
   name: keyName,

@@ -1,6 +1,6 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
-import type { OperatorRole } from '@kinora/contract/operation'
-import { OperatorKeyBody, operatorKeyDays } from '@kinora/contract/operations/admin/keys'
+import { OperatorKeyBody } from '@kinora/contract/operations/admin/keys'
+import { operatorKeyDays, type OperatorRole } from '@kinora/contract/operator-key'
 
 import type { Postgres } from '../../platform/postgres.ts'
 import type { Secret } from '../../platform/secret.ts'

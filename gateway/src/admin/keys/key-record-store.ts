@@ -1,4 +1,5 @@
-import type { LimitGroup, OperatorRole } from '@kinora/contract/operation'
+import type { LimitGroup } from '@kinora/contract/operation'
+import type { OperatorRole } from '@kinora/contract/operator-key'
 
 import type { KeyKind } from '../../auth/key-text.ts'
 import type { Period } from '../../billing/money/period.ts'

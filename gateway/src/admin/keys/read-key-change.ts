@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
-import type { OperatorRole } from '@kinora/contract/operation'
 import type { KeyChange } from '@kinora/contract/operations/admin/keys'
+import type { OperatorRole } from '@kinora/contract/operator-key'
 import type { Static } from 'typebox'
 
 import { isAddressRange } from '../../auth/caller.ts'

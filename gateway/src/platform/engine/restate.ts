@@ -157,7 +157,7 @@ export interface Ticked {
 }
 
 /** Why a loop ticks: as scheduled, or because a wake-up was sent to it. Without a cause, the loop is started anew. */
-interface TickCause {
+export interface TickCause {
   generation?: number
   sentAtMs?: number
 }
