@@ -106,7 +106,7 @@ const buildPackage = async (folder: string) => {
   await rewriteUrls(join(target, 'dist'))
   await copyAssets(join(source, 'src'), join(target, 'dist'))
   for (const file of manifest.files ?? [])
-    await cp(join(source, file), join(target, file), { recursive: true })
+    await cp(join(source, file), join(target, file), { recursive: true, dereference: true })
   await cp(join(root, 'LICENSE'), join(target, 'LICENSE'))
   await writeFile(join(target, 'README.md'), readmeOf(manifest))
   await writeFile(

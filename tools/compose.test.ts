@@ -130,7 +130,7 @@ test.for(['api', 'worker'])(
   '%s reads the provider file from a directory that the operator can change',
   (name) => {
     expect(named(name).volumes).toContain('${PROVIDERS_DIRECTORY:-./deploy/config}:/etc/kinora:ro')
-    expect(named(name).environment?.['PROVIDERS_FILE']).toBe('/etc/kinora/providers.yaml')
+    expect(named(name).environment?.['PROVIDERS_FILE']).toBe('/etc/kinora/kinora.yaml')
   },
 )
 

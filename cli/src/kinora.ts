@@ -50,6 +50,16 @@ program
   })
 
 program
+  .command('init')
+  .argument('[directory]', 'where to write the files', '.')
+  .description('Write the files that run the service in production with Docker Compose.')
+  .option('--url <url>', 'the URL that clients will use', 'http://127.0.0.1:8787')
+  .action(async (directory: string, { url }: { url: string }) => {
+    const { init } = await import('./init.ts')
+    await init(readText('The directory', directory), { url, version })
+  })
+
+program
   .command('api')
   .description('Serve the HTTP API.')
   .action(async () => {

@@ -37,6 +37,8 @@ export interface Client {
 const accounts = 20
 const followEvery = 4
 const readsPerSecond = 4
+/** Customers with so many open tasks wait. A machine that is slower than their rate would otherwise never catch up. */
+const openTasksMax = 240
 /** Readers ask for one of so many of the latest tasks. */
 const recentTasks = 40
 
@@ -107,8 +109,11 @@ export const startClient = async (
     if (sent.kind === 'failed' && !over.signal.aborted) failures.push(`read of ${taskId}: ${sent.reason}`)
   }
 
+  /** An estimate: only some tasks are followed to their end. */
+  const countOpenTasks = () => followed.filter(({ hasEnded }) => !hasEnded).length * followEvery
   const creating = setInterval(() => {
-    track(create(vendors[creates.length % vendors.length] ?? 'repeatable'))
+    if (countOpenTasks() < openTasksMax)
+      track(create(vendors[creates.length % vendors.length] ?? 'repeatable'))
   }, 1_000 / createsPerSecond)
   const reading = setInterval(() => track(read()), 1_000 / readsPerSecond)
   const stop = () => clearInterval(creating)

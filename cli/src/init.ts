@@ -1,0 +1,127 @@
+/** `kinora init`: writes the files with which one machine runs the service with Docker Compose. */
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+import { environmentWith } from '@kinora/gateway/config'
+
+import { configFileFor } from './init/config-file.ts'
+import { vendors } from './init/vendors.ts'
+
+/** The folder has the same place in the source and in the package. */
+const templates = new URL('../deploy/', import.meta.url)
+
+const readTemplate = (name: string) => readFile(new URL(name, templates), 'utf8')
+
+/** The variables that the compose file requires. Those that are not the public URL are secrets. */
+const requiredVariables = (compose: string): Set<string> =>
+  new Set([...compose.matchAll(/\$\{(\w+):\?/g)].map(([, name = '']) => name))
+
+const environmentFile = (
+  compose: string,
+  given: { url: string; image: string; keys: [string, string][] },
+): string => {
+  const secrets = [...requiredVariables(compose)].filter((name) => name !== 'PUBLIC_URL')
+  return [
+    '# Keep this file secret, and keep a copy of it with your backups: without the secrets, the keys of your customers',
+    '# and of your providers are lost.',
+    '',
+    '# The URL that clients use.',
+    `PUBLIC_URL=${given.url}`,
+    `KINORA_IMAGE=${given.image}`,
+    'PROVIDERS_DIRECTORY=./config',
+    '',
+    ...secrets.map((name) => `${name}=${randomBytes(32).toString('hex')}`),
+    ...(given.keys.length === 0 ? [] : ['', '# Found in the environment when this file was written.']),
+    ...given.keys.map(([name, value]) => `${name}='${value}'`),
+    '',
+  ].join('\n')
+}
+
+/** The image is pulled and not built, because its sources are not in this folder. */
+const composeFile = (compose: string): string => {
+  const text = compose.replace(/^ +build: \.\n/m, '')
+  if (text === compose) throw new Error('The compose file of this package names no build.')
+  return text
+}
+
+const readUrl = (text: string): string => {
+  const url = URL.parse(text)
+  if (url !== null && /^https?:$/.test(url.protocol)) return text.replace(/\/$/, '')
+  throw new Error(`--url must be the URL that clients use, such as https://media.example.com, got "${text}".`)
+}
+
+export const init = async (
+  directory: string,
+  { url, version }: { url: string; version: string },
+): Promise<void> => {
+  const publicUrl = readUrl(url)
+  const environment = environmentWith({})
+  const found = vendors.filter(({ variable }) => (environment[variable] ?? '') !== '')
+  const compose = await readTemplate('compose.yaml')
+  const files = [
+    {
+      name: '.env',
+      about: 'secrets and settings; readable only by you',
+      text: environmentFile(compose, {
+        url: publicUrl,
+        image: `kinora/kinora:${version}`,
+        keys: found.map(({ variable }) => [variable, environment[variable] ?? '']),
+      }),
+      mode: 0o600,
+    },
+    { name: 'compose.yaml', about: 'all services', text: composeFile(compose) },
+    { name: 'config/kinora.yaml', about: 'providers, models and prices', text: configFileFor(found) },
+    {
+      name: 'deploy/seccomp.json',
+      about: 'system calls of the services that decode media',
+      text: await readTemplate('seccomp.json'),
+    },
+    {
+      name: 'deploy/create-database.sh',
+      about: 'runs once in the database container',
+      text: await readTemplate('create-database.sh'),
+      mode: 0o755,
+    },
+  ]
+  const present = files.map(({ name }) => join(directory, name)).filter((path) => existsSync(path))
+  if (present.length > 0) {
+    throw new Error(
+      `Nothing was written, because ${present.join(' and ')} would be overwritten. Choose an empty directory: kinora init <directory>`,
+    )
+  }
+  for (const { name, text, mode = 0o644 } of files) {
+    const path = join(directory, name)
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, text, { mode, flag: 'wx' })
+  }
+  process.stdout.write(messageFor(directory, files, found))
+}
+
+const messageFor = (
+  directory: string,
+  files: { name: string; about: string }[],
+  found: typeof vendors,
+): string => {
+  const list = files.map(({ name, about }) => `  ${name.padEnd(26)} ${about}\n`).join('')
+  const keys =
+    found.length === 0
+      ? `No vendor key was found in the environment (${vendors.map(({ variable }) => variable).join(', ')}), so all models use the built-in provider. Add vendors in config/kinora.yaml.\n`
+      : found
+          .map(({ name, variable, models }) =>
+            Object.keys(models).length === 0
+              ? `Found ${variable}: added the provider ${name}. Add routes to its models in config/kinora.yaml.\n`
+              : `Found ${variable}: added the provider ${name} and routes for ${Object.keys(models).join(', ')}.\n`,
+          )
+          .join('')
+  const enter = directory === '.' ? '' : `  cd ${directory}\n`
+  return `Wrote to ${directory}:
+${list}
+${keys}
+Next:
+${enter}  docker compose up --detach
+  docker compose run --rm api admin create    # prints the first operator key
+  docker compose run --rm api doctor          # checks everything and suggests fixes
+`
+}
