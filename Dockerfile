@@ -1,6 +1,11 @@
-# One image for all roles: api, worker, local and migrate. Node runs the TypeScript directly, so there is no build step.
+# One image for all roles: api, worker, local and migrate. It contains the same files as the npm packages.
+#
+#   docker build --tag kinora .
+#
+# The base image has Debian, Node 24 and npm.
+ARG BASE_IMAGE=node:24-trixie-slim
 
-FROM node:24-trixie-slim AS dependencies
+FROM ${BASE_IMAGE} AS sources
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY contract/package.json contract/
@@ -8,6 +13,20 @@ COPY sandbox/package.json sandbox/
 COPY gateway/package.json gateway/
 COPY local/package.json local/
 COPY cli/package.json cli/
+
+FROM sources AS build
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json LICENSE compose.yaml ./
+COPY tools tools
+COPY deploy deploy
+COPY contract contract
+COPY sandbox sandbox
+COPY gateway gateway
+COPY local local
+COPY cli cli
+RUN npm run build
+
+FROM sources AS dependencies
 # Only `kinora dev` uses the packaged PostgreSQL and Restate servers, and the image has its own Node, so the image removes
 # them (400 MB). `npm ci --omit=optional` is not an alternative, because it would also omit the binaries of sharp.
 RUN npm ci --omit=dev \
@@ -15,14 +34,7 @@ RUN npm ci --omit=dev \
     node_modules/@restatedev/restate-server node_modules/@restatedev/restate-server-* \
     node_modules/node-linux-* node_modules/.bin/node
 
-FROM node:24-trixie-slim
-ARG VERSION=0.1.0
-ARG REVISION=unknown
-LABEL org.opencontainers.image.title="Kinora" \
-  org.opencontainers.image.description="A self-hosted media generation service." \
-  org.opencontainers.image.licenses="Apache-2.0" \
-  org.opencontainers.image.version="${VERSION}" \
-  org.opencontainers.image.revision="${REVISION}"
+FROM ${BASE_IMAGE}
 
 # The fonts are for captions; espeak-ng speaks and provides phonemes for the neural voices. The font cache is built now,
 # because the file system may be read-only later.
@@ -33,18 +45,22 @@ RUN apt-get update \
   && fc-cache --force \
   && groupadd --gid 10001 kinora \
   && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin kinora \
-  && install --directory --owner=10001 --group=10001 --mode=0700 /data
+  && install --directory --owner=10001 --group=10001 --mode=0700 /data \
+  && ln --symbolic /app/cli/dist/kinora.js /usr/local/bin/kinora
 
 WORKDIR /app
-COPY --from=dependencies /app ./
-COPY LICENSE ./
-COPY contract/src contract/src
-COPY sandbox/src sandbox/src
-COPY gateway/migrations gateway/migrations
-COPY gateway/models.yaml gateway/
-COPY gateway/src gateway/src
-COPY local/src local/src
-COPY cli/src cli/src
+# The folders of the packages are where the links in node_modules point to.
+COPY --from=dependencies /app/node_modules node_modules
+COPY --from=build /app/build ./
+
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Kinora" \
+  org.opencontainers.image.description="A self-hosted media generation service." \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.source="https://github.com/kinora/kinora" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${REVISION}"
 
 # Uploaded files are decoded in a sandbox or not at all.
 ENV REQUIRE_SANDBOX=true
@@ -57,5 +73,5 @@ EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
-ENTRYPOINT ["node", "/app/cli/src/kinora.ts"]
+ENTRYPOINT ["kinora"]
 CMD ["api"]

@@ -46,6 +46,6 @@ await writeFile('first.mp4', (await fetch(task.video_url)).body)
 const speech = { model: 'tts-1', voice: 'alloy', input: 'Hello from an installed package.' }
 await writeFile('first.mp3', (await call('/v1/audio/speech', { body: speech })).body)
 
-process.kill(-service.pid, 'SIGINT')
+process.kill(-Number(service.pid), 'SIGINT')
 const [code, signal] = await exited
 process.stdout.write(`${JSON.stringify({ node: process.version, ending: signal ?? code })}\n`)
