@@ -25,6 +25,11 @@ const readText = (option: string, text: string): string => {
   throw new Error(`${option} must not be empty. Leave it out to use the default.`)
 }
 
+const readDirectory = (text: string): string => {
+  if (text.trim() !== '') return text
+  throw new Error('<directory> must not be empty. Name one, such as /var/backups/kinora.')
+}
+
 const program = new Command('kinora')
   .description('A self-hosted media generation service.')
   .version(version)
@@ -143,6 +148,28 @@ program
   .action(async ({ json }: { json?: true }) => {
     const { audit } = await import('./audit.ts')
     process.exitCode = await audit({ isJson: json === true })
+  })
+
+program
+  .command('backup')
+  .argument('<directory>', 'where to create the directory of the backup; other backups in it save copying')
+  .description(
+    'Back up the database and the media while the service runs. Exits with 1 if media files are missing.',
+  )
+  .action(async (directory: string) => {
+    const { backup } = await import('./backup.ts')
+    process.exitCode = await backup(readDirectory(directory), version)
+  })
+
+program
+  .command('restore')
+  .argument('<directory>', 'the directory of one backup')
+  .description(
+    'Restore a backup into an empty database and MEDIA_DIRECTORY, and audit the result. Exits with 1 if it is not sound.',
+  )
+  .action(async (directory: string) => {
+    const { restore } = await import('./restore.ts')
+    process.exitCode = await restore(readDirectory(directory))
   })
 
 program

@@ -1,12 +1,17 @@
 /** Starts the roles of the service and runs its one-off commands. */
 import { once } from 'node:events'
 
+import { auditMedia, type MediaAudit } from './backup/audit-media.ts'
+import { countOpenTasks, type OpenTaskCounts } from './backup/backup-store.ts'
+import { settingsWithoutSecret, type Manifest } from './backup/manifest.ts'
+import { restoreBackup } from './backup/restore-backup.ts'
+import { takeBackup, type Backup } from './backup/take-backup.ts'
 import { runFullAudit } from './billing/ledger/audit-ledger.ts'
-import type { Config } from './config.ts'
+import { environmentWith, type Config, type Environment } from './config.ts'
 import type { EngineCheck } from './platform/engine/anti-entropy.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { assertMigrated, migrate as migrateDatabase, migrationProblem } from './platform/migrate.ts'
-import { connectPostgres } from './platform/postgres.ts'
+import { connectPostgres, type Postgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
 import { previewSweep, type SweepPreview } from './retention/preview-sweep.ts'
 import { sweep, type SweepDependencies, type Swept } from './retention/sweep.ts'
@@ -91,6 +96,89 @@ export const auditLedger = async (
     await postgres.close()
   }
 }
+
+type BackupConfig = Pick<
+  Config,
+  | 'DATABASE_URL'
+  | 'MEDIA_DIRECTORY'
+  | 'KEY_HASH_SECRETS'
+  | 'LINK_SECRETS'
+  | 'CREDENTIAL_SECRETS'
+  | 'AUDIT_SECRETS'
+  | 'LOG_LEVEL'
+>
+
+interface Progress {
+  signal: AbortSignal
+  onProgress: (text: string) => void
+}
+
+const withBackupDatabase = async <Result>(
+  config: BackupConfig,
+  work: (dependencies: {
+    postgres: Postgres
+    databaseUrl: string
+    mediaDirectory: string
+    environment: Environment
+  }) => Promise<Result>,
+): Promise<Result> => {
+  const postgres = connectPostgres(
+    { url: config.DATABASE_URL, connectionsMax: 2 },
+    createLog({ level: config.LOG_LEVEL }, 'backup'),
+  )
+  try {
+    return await work({
+      postgres,
+      databaseUrl: config.DATABASE_URL,
+      mediaDirectory: config.MEDIA_DIRECTORY,
+      environment: environmentWith({}),
+    })
+  } finally {
+    await postgres.close()
+  }
+}
+
+/** Makes a backup of the database and the media in a new directory below `directory`. */
+export const backUp = (
+  config: BackupConfig,
+  directory: string,
+  version: string,
+  progress: Progress,
+): Promise<Backup> =>
+  withBackupDatabase(config, (dependencies) =>
+    takeBackup({ ...dependencies, ...progress, secrets: config }, directory, version),
+  )
+
+export interface Restored {
+  manifest: Manifest
+  /** The migrations that the backup lacked. */
+  migrations: string[]
+  openTasks: OpenTaskCounts
+  media: MediaAudit
+  /** The settings that lack a secret which was in use when the backup was made. */
+  settingsWithoutSecret: string[]
+}
+
+/** Restores a backup into an empty database, migrates it, and audits the media. */
+export const restore = (config: BackupConfig, path: string, progress: Progress): Promise<Restored> =>
+  withBackupDatabase(config, async (dependencies) => {
+    const { postgres, mediaDirectory } = dependencies
+    const { signal, onProgress } = progress
+    const manifest = await restoreBackup({ ...dependencies, ...progress }, path)
+    const migrations = await migrateDatabase(postgres)
+    const { files } = manifest.media
+    const media = await auditMedia(postgres, mediaDirectory, {
+      signal,
+      onProgress: (audit) => onProgress(`Verifying media: ${audit.files} of ${files} files`),
+    })
+    return {
+      manifest,
+      migrations,
+      openTasks: await countOpenTasks(postgres),
+      media,
+      settingsWithoutSecret: settingsWithoutSecret(manifest, config),
+    }
+  })
 
 /** Compares the engine with the database and repairs the difference, as workers do every few seconds. */
 export const checkEngine = (config: Config): Promise<EngineCheck> =>

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-import type { Postgres } from './postgres.ts'
+import type { Database, Postgres } from './postgres.ts'
 
 const directory = new URL('../../migrations/', import.meta.url)
 
@@ -38,13 +38,19 @@ export const ensurePartitions = async (postgres: Postgres): Promise<void> => {
 }
 
 /** The names of the applied migrations; undefined for a database that was never migrated. */
-const appliedMigrations = async (postgres: Postgres): Promise<Set<string> | undefined> => {
-  const { rows: tables } = await postgres.query<{ exists: boolean }>(
+export const appliedMigrations = async (database: Database): Promise<Set<string> | undefined> => {
+  const { rows: tables } = await database.query<{ exists: boolean }>(
     `select to_regclass('migrations') is not null as exists`,
   )
   if (tables[0]?.exists !== true) return undefined
-  const { rows } = await postgres.query<{ name: string }>('select name from migrations')
+  const { rows } = await database.query<{ name: string }>('select name from migrations')
   return new Set(rows.map(({ name }) => name))
+}
+
+/** The migrations among these that this program does not have, because it is too old. */
+export const unknownMigrations = async (names: string[]): Promise<string[]> => {
+  const known = new Set(await migrationFiles())
+  return names.filter((name) => !known.has(name)).toSorted()
 }
 
 /** Why this program cannot use the database; undefined if every migration was applied. */

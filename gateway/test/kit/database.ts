@@ -22,9 +22,9 @@ const onServer = async (text: string) => {
 }
 
 /** Creates a database as a clone of the migrated template; disposing drops it. A test file usually shares one. */
-export const createDatabase = async (): Promise<TestDatabase> => {
+export const createDatabase = async (template = inject('template')): Promise<TestDatabase> => {
   const name = `kinora_test_${randomBytes(6).toString('hex')}`
-  await onServer(`create database ${name} template ${inject('template')}`)
+  await onServer(`create database ${name} template ${template}`)
   const url = new URL(`/${name}`, inject('serverUrl')).href
   const postgres = connectPostgres({ url, connectionsMax: 4 }, createLog({ level: 'silent' }, 'test'))
   return {
@@ -36,3 +36,6 @@ export const createDatabase = async (): Promise<TestDatabase> => {
     },
   }
 }
+
+/** Creates a database without any table. */
+export const createEmptyDatabase = (): Promise<TestDatabase> => createDatabase('template0')
