@@ -36,6 +36,8 @@ export interface StackOptions {
   /** The complete provider configuration, in place of the one built from the options above. */
   routingConfig?: (vendor: Vendor) => { providers: Record<string, object>; models: Record<string, object> }
   environment?: Environment
+  /** A database and a vendor that the test has already. They are not disposed with the stack. */
+  existing?: { database: TestDatabase; vendor: Vendor }
   /** Enhances prompts with the vendor's chat model. */
   isEnhancedByVendor?: boolean
 }
@@ -75,7 +77,7 @@ export interface Stack extends AsyncDisposable {
     empty: () => Promise<void>
   }
   /** Creates a video and returns its id. */
-  create: (prompt: string, fields?: Record<string, string>) => Promise<string>
+  create: (prompt: string, fields?: Record<string, string | Blob>) => Promise<string>
   /** The number of tasks in each state. */
   states: () => Promise<Record<string, number>>
   /** The number of open tasks in each stage. */
@@ -96,8 +98,9 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     provider = 'vendor',
   } = options
   const directory = await mkdtemp(join(tmpdir(), 'kinora-stack-'))
-  const database = await createDatabase()
-  const vendor = await startVendor({ apiKey, durationMs: vendorDurationMs })
+  const { existing } = options
+  const database = existing?.database ?? (await createDatabase())
+  const vendor = existing?.vendor ?? (await startVendor({ apiKey, durationMs: vendorDurationMs }))
   const ports = await reservePorts(directory, ['ingress', 'admin', 'node', 'worker', 'api', 'local'])
 
   let restate: RestateServer | undefined
@@ -247,8 +250,10 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     [Symbol.asyncDispose]: async () => {
       await Promise.all([api.stop(), local.stop(), ...workers.map((worker) => worker.stop())])
       await stopEngine()
-      await vendor.close()
-      await database[Symbol.asyncDispose]()
+      if (existing === undefined) {
+        await vendor.close()
+        await database[Symbol.asyncDispose]()
+      }
       if (process.env['KEEP_STACKS'] === undefined) await rm(directory, { recursive: true, force: true })
     },
   }
