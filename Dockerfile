@@ -36,12 +36,15 @@ RUN npm ci --omit=dev \
 
 FROM ${BASE_IMAGE}
 
-# The fonts are for captions; espeak-ng speaks and provides phonemes for the neural voices. The font cache is built now,
-# because the file system may be read-only later.
+# The fonts are for captions; espeak-ng speaks and provides phonemes for the neural voices; the client of PostgreSQL makes
+# backups, and has the version of the server in compose.yaml. ffmpeg depends on drivers that only a machine with a screen
+# would load (200 MB); the image removes them. The font cache is built now, because the file system may be read-only later.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends ffmpeg bubblewrap espeak-ng fontconfig fonts-inter \
-    fonts-droid-fallback fonts-noto-color-emoji \
-  && rm -rf /var/lib/apt/lists/* \
+    fonts-droid-fallback fonts-noto-color-emoji postgresql-client \
+  && apt-get clean \
+  && rm -rf /var/lib/apt/lists/* /usr/lib/*/libLLVM* /usr/lib/*/libgallium* /usr/lib/*/libz3* \
+  && ffmpeg -hide_banner -version && ffprobe -hide_banner -version \
   && fc-cache --force \
   && groupadd --gid 10001 kinora \
   && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin kinora \

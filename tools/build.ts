@@ -5,7 +5,7 @@
  * The packages have the layout of the source, so that files find each other by the same relative paths.
  */
 import { execFile } from 'node:child_process'
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
@@ -105,6 +105,8 @@ const buildPackage = async (folder: string) => {
   await rename(join(output, '.compiled', folder, 'src'), join(target, 'dist'))
   await rewriteUrls(join(target, 'dist'))
   await copyAssets(join(source, 'src'), join(target, 'dist'))
+  for (const path of Object.values(manifest.bin ?? {}))
+    await chmod(join(target, builtPath(`./${path}`)), 0o755)
   for (const file of manifest.files ?? [])
     await cp(join(source, file), join(target, file), { recursive: true, dereference: true })
   await cp(join(root, 'LICENSE'), join(target, 'LICENSE'))

@@ -62,7 +62,7 @@ beforeAll(async () => {
   executed.add('start.sh')
   const command = (await readFile(join(snippets, 'start.sh'), 'utf8')).trim()
   const port = await reserveDevPorts(directory, join(directory, '.kinora'))
-  dev = spawn('sh', ['-c', `${command} -- --port ${port} --no-models`], {
+  dev = spawn('sh', ['-c', `${command} --port ${port} --no-models`], {
     cwd: directory,
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,2 +1,1 @@
 apt-get install -y ffmpeg espeak-ng fonts-inter fonts-droid-fallback fonts-noto-color-emoji bubblewrap
-npm ci

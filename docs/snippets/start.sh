@@ -1,1 +1,1 @@
-npm run dev
+npx kinora dev
