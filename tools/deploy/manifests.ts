@@ -1,0 +1,109 @@
+/** Reads compose.yaml and the Kubernetes manifests for the tests of this folder. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { parse } from 'yaml'
+
+import { buildKustomization, type Manifest } from './kustomize.ts'
+
+export const root = join(import.meta.dirname, '../..')
+
+interface EnvironmentEntry {
+  name: string
+  value?: string
+  valueFrom?: {
+    secretKeyRef?: { name: string; key: string }
+    configMapKeyRef?: { name: string; key: string }
+  }
+}
+
+interface Probe {
+  httpGet?: { path: string; port: string }
+  tcpSocket?: { port: string }
+}
+
+export interface Container {
+  name: string
+  image: string
+  args?: string[]
+  env?: EnvironmentEntry[]
+  envFrom?: { configMapRef: { name: string } }[]
+  ports?: { name: string; containerPort: number }[]
+  startupProbe?: Probe
+  readinessProbe?: Probe
+  livenessProbe?: Probe
+  lifecycle?: { preStop: { sleep: { seconds: number } } }
+  resources: { requests: Record<string, string>; limits: Record<string, string> }
+  securityContext: object
+  volumeMounts: { name: string; mountPath: string }[]
+}
+
+interface Volume {
+  name: string
+  persistentVolumeClaim?: { claimName: string }
+  configMap?: { name: string }
+  secret?: { secretName: string; items: { key: string }[] }
+  emptyDir?: object
+}
+
+interface PodSpec {
+  serviceAccountName: string
+  automountServiceAccountToken: boolean
+  terminationGracePeriodSeconds?: number
+  securityContext: { seccompProfile: object; appArmorProfile?: object }
+  containers: [Container]
+  volumes: Volume[]
+}
+
+export interface Workload extends Manifest {
+  spec: {
+    replicas?: number
+    selector?: { matchLabels: Record<string, string> }
+    template: { metadata: { labels: Record<string, string> }; spec: PodSpec }
+    volumeClaimTemplates?: { metadata: { name: string } }[]
+  }
+}
+
+const secretNames = [
+  ...['DATABASE_PASSWORD', 'REDIS_URL', 'KEY_HASH_SECRETS', 'LINK_SECRETS', 'CREDENTIAL_SECRETS'],
+  ...['AUDIT_SECRETS', 'private.pem', 'public.key'],
+]
+const componentNames = ['service-monitor', 'apparmor-profile', 'pull-models']
+
+/** A copy of deploy/kubernetes whose example has all secrets and components. */
+export const copyExample = (): { directory: string; remove: () => void } => {
+  const copy = mkdtempSync(join(tmpdir(), 'kinora-kubernetes-'))
+  cpSync(join(root, 'deploy/kubernetes'), copy, { recursive: true })
+  const directory = join(copy, 'overlays/example')
+  mkdirSync(join(directory, 'secrets'), { recursive: true })
+  for (const name of secretNames) writeFileSync(join(directory, 'secrets', name), `placeholder of ${name}`)
+  const components = componentNames.map((name) => `  - ../../components/${name}\n`).join('')
+  writeFileSync(join(directory, 'kustomization.yaml'), `components:\n${components}`, { flag: 'a' })
+  return { directory, remove: () => rmSync(copy, { recursive: true, force: true }) }
+}
+
+/** The manifests of the example with all components. */
+export const exampleManifests = (): Manifest[] => {
+  const { directory, remove } = copyExample()
+  try {
+    return buildKustomization(directory)
+  } finally {
+    remove()
+  }
+}
+
+export const isWorkload = (manifest: Manifest): manifest is Workload =>
+  ['Deployment', 'StatefulSet', 'Job'].includes(manifest.kind)
+
+interface Service {
+  image?: string
+  environment?: Record<string, string>
+  networks: string[]
+  mem_limit?: string
+  pids_limit?: number
+}
+
+export const compose = parse(readFileSync(join(root, 'compose.yaml'), 'utf8'), { merge: true }) as {
+  services: Record<string, Service>
+}
