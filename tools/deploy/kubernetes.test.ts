@@ -72,9 +72,9 @@ test('an unknown field, a wrong value and an unknown kind are found', () => {
 
 const kubectl = spawnSync('kubectl', ['version', '--client', '--output=json'], { encoding: 'utf8' })
 
-test.skipIf(!kubectl.stdout?.includes('kustomizeVersion'))(
-  'kubectl builds the same manifests, apart from the hashes in generated names',
-  () => {
+// An extra check of our own reader, which is what all other tests use.
+if (kubectl.stdout?.includes('kustomizeVersion')) {
+  test('kubectl builds the same manifests, apart from the hashes in generated names', () => {
     const { directory, remove } = copyExample()
     try {
       const { stdout, stderr } = spawnSync('kubectl', ['kustomize', directory], { encoding: 'utf8' })
@@ -88,8 +88,8 @@ test.skipIf(!kubectl.stdout?.includes('kustomizeVersion'))(
     } finally {
       remove()
     }
-  },
-)
+  })
+}
 
 test('the build fails if a secret is missing, and the repository contains none', () => {
   const example = join(root, 'deploy/kubernetes/overlays/example')
@@ -324,6 +324,6 @@ test('Restate has the version and the settings of compose.yaml, and a limit that
 
 test('the providers file is that of compose.yaml', () => {
   expect(named('ConfigMap', 'kinora-providers')?.data).toEqual({
-    'providers.yaml': readFileSync(join(root, 'deploy/config/providers.yaml'), 'utf8'),
+    'kinora.yaml': readFileSync(join(root, 'deploy/config/kinora.yaml'), 'utf8'),
   })
 })

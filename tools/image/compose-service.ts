@@ -32,9 +32,20 @@ export interface Service {
 }
 
 /** What has no meaning here: podman neither restarts nor rotates, and the health check is run by the caller. */
-const ignored = ['image', 'command', 'restart', 'logging', 'stop_grace_period', 'healthcheck', 'depends_on', 'profiles']
+const ignored = [
+  'image',
+  'command',
+  'restart',
+  'logging',
+  'stop_grace_period',
+  'healthcheck',
+  'depends_on',
+  'profiles',
+]
 
-const translations: { [Field in keyof Service]?: (value: never, directory: string, name: string) => string[] } = {
+const translations: {
+  [Field in keyof Service]?: (value: never, directory: string, name: string) => string[]
+} = {
   entrypoint: (value: string[]) => ['--entrypoint', JSON.stringify(value)],
   environment: (value: Record<string, string>) =>
     Object.entries(value).flatMap(([name, text]) => ['--env', `${name}=${text}`]),
@@ -55,7 +66,9 @@ const translations: { [Field in keyof Service]?: (value: never, directory: strin
   security_opt: (value: string[], directory) =>
     value.flatMap((each) => [
       '--security-opt',
-      each.replace('no-new-privileges:true', 'no-new-privileges').replace('seccomp=', `seccomp=${directory}/`),
+      each
+        .replace('no-new-privileges:true', 'no-new-privileges')
+        .replace('seccomp=', `seccomp=${directory}/`),
     ]),
   user: (value: string) => ['--user', value],
   init: (value: boolean) => (value ? ['--init'] : []),

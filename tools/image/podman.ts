@@ -8,13 +8,18 @@ export const prefix = 'kinora-prove'
 
 const output = async (program: string, parameters: string[]): Promise<string> => {
   try {
-    const { stdout } = await run(program, ['--log-level', 'error', ...parameters], { maxBuffer: 64 * 1024 ** 2 })
+    const { stdout } = await run(program, ['--log-level', 'error', ...parameters], {
+      maxBuffer: 64 * 1024 ** 2,
+    })
     return stdout.trim()
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: string; stderr?: string }
-    throw new Error(`${program} ${parameters.slice(0, 3).join(' ')} failed: ${stdout?.slice(-2_000)}${stderr}`, {
-      cause: error,
-    })
+    throw new Error(
+      `${program} ${parameters.slice(0, 3).join(' ')} failed: ${stdout?.slice(-2_000)}${stderr}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
