@@ -49,12 +49,12 @@ export const startWorker = async (config: Config, log: Log): Promise<Running> =>
 
 /** Applies the missing migrations; returns their names. */
 export const migrate = async (config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>): Promise<string[]> => {
-  const postgres = connectPostgres(
-    { url: config.DATABASE_URL, connectionsMax: 1 },
-    createLog({ level: config.LOG_LEVEL }, 'migrate'),
-  )
+  const log = createLog({ level: config.LOG_LEVEL }, 'migrate')
+  const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 1 }, log)
   try {
-    return await migrateDatabase(postgres)
+    return await migrateDatabase(postgres, {
+      onLocked: (migration) => log.warn({ migration }, 'migrate.waits-for-lock'),
+    })
   } finally {
     await postgres.close()
   }

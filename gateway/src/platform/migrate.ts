@@ -1,40 +1,103 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 
-import type { Database, Postgres } from './postgres.ts'
+import { isLockTimeout } from './postgres-errors.ts'
+import type { Database, HeldLock, Postgres } from './postgres.ts'
 
-const directory = new URL('../../migrations/', import.meta.url)
+interface MigrateOptions {
+  /** The directory of the migrations. */
+  directory?: URL
+  /** How long a statement may wait for a lock, and how often it is tried. */
+  lockTimeoutMs?: number
+  lockTriesMax?: number
+  /** Called before a migration is tried again. */
+  onLocked?: (name: string) => void
+}
 
-const migrationFiles = async () =>
+const ownDirectory = new URL('../../migrations/', import.meta.url)
+// While a statement waits for a table lock, all later statements on the table wait behind it. It gives up soon, lets them
+// through, and tries again. The time is below PostgreSQL's deadlock_timeout, so that a deadlock ends here and not there.
+const defaultLock = { lockTimeoutMs: 800, lockTriesMax: 60 }
+const betweenTriesMs = 1_000
+const waitForOthersMs = 200
+
+/** The first line of a migration that PostgreSQL does not allow in a transaction, such as `create index concurrently`. */
+const withoutTransaction = '-- no transaction\n'
+
+const migrationFiles = async (directory = ownDirectory) =>
   (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted()
 
-/**
- * Applies the missing migrations in the order of their numbers, each in its own transaction. A lock serialises
- * processes that migrate at the same time.
- */
-export const migrate = async (postgres: Postgres): Promise<string[]> => {
-  const files = await migrationFiles()
-  const applied: string[] = []
-  for (const file of files) {
-    const isNew = await postgres.transaction(async (database) => {
-      await database.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', ['kinora:migrate'])
-      await database.query(
-        'create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())',
-      )
-      const { rowCount } = await database.query('select 1 from migrations where name = $1', [file])
-      if (rowCount !== 0) return false
-      await database.query(await readFile(new URL(file, directory), 'utf8'))
-      await database.query('insert into migrations (name) values ($1)', [file])
-      return true
-    })
-    if (isNew) applied.push(file)
+/** Waits for other processes that migrate. It asks again and again: a statement that waits would block concurrent indexes. */
+const lockMigrations = async (postgres: Postgres): Promise<HeldLock> => {
+  for (;;) {
+    const lock = await postgres.holdLock('kinora:migrate')
+    if (lock !== undefined) return lock
+    await pause(waitForOthersMs)
   }
-  await ensurePartitions(postgres)
-  return applied
+}
+
+/**
+ * Applies the missing migrations in the order of their numbers, each in its own transaction, while other versions of the
+ * program use the database. A lock serialises processes that migrate at the same time.
+ */
+export const migrate = async (postgres: Postgres, options: MigrateOptions = {}): Promise<string[]> => {
+  const { directory, lockTimeoutMs, lockTriesMax, onLocked } = { ...defaultLock, ...options }
+
+  const inShortTransaction = async (name: string, work: (database: Database) => Promise<unknown>) => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await postgres.transaction(work, { lockTimeoutMs })
+        return
+      } catch (error) {
+        if (!isLockTimeout(error)) throw error
+        if (tries >= lockTriesMax) {
+          throw new Error(
+            `${name} was not applied: other transactions hold a lock on a table that it changes. ` +
+              'Run `kinora migrate` again when they have ended; pg_stat_activity lists them.',
+            { cause: error },
+          )
+        }
+        onLocked?.(name)
+        await pause(betweenTriesMs)
+      }
+    }
+  }
+
+  const record = (database: Database, name: string) =>
+    database.query('insert into migrations (name) values ($1)', [name])
+
+  const apply = async (name: string) => {
+    const text = await readFile(new URL(name, directory ?? ownDirectory), 'utf8')
+    if (text.startsWith(withoutTransaction)) {
+      // A batch of statements would be one transaction.
+      for (const statement of text.split(/;\s*\n/)) await postgres.query(statement)
+      await record(postgres, name)
+      return
+    }
+    await inShortTransaction(name, async (database) => {
+      await database.query(text)
+      await record(database, name)
+    })
+  }
+
+  const lock = await lockMigrations(postgres)
+  try {
+    await postgres.query(
+      'create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())',
+    )
+    const applied = await appliedMigrations(postgres)
+    const missing = (await migrationFiles(directory)).filter((name) => applied?.has(name) !== true)
+    for (const name of missing) await apply(name)
+    await inShortTransaction('The partitioning', ensurePartitions)
+    return missing
+  } finally {
+    await lock.release()
+  }
 }
 
 /** Creates the missing partitions of the coming months. */
-export const ensurePartitions = async (postgres: Postgres): Promise<void> => {
-  await postgres.query('select ensure_partitions()')
+export const ensurePartitions = async (database: Database): Promise<void> => {
+  await database.query('select ensure_partitions()')
 }
 
 /** The names of the applied migrations; undefined for a database that was never migrated. */
@@ -53,7 +116,10 @@ export const unknownMigrations = async (names: string[]): Promise<string[]> => {
   return names.filter((name) => !known.has(name)).toSorted()
 }
 
-/** Why this program cannot use the database; undefined if every migration was applied. */
+/**
+ * Why this program cannot use the database; undefined if every migration that it knows was applied. Others may have been
+ * applied too: during an upgrade and after a rollback the database is newer than the program.
+ */
 export const migrationProblem = async (postgres: Postgres): Promise<string | undefined> => {
   const applied = await appliedMigrations(postgres)
   if (applied === undefined) return 'the database has not been migrated'

@@ -52,6 +52,10 @@ const responseMs = 1_000
 /** The server answered the commit with an error, which rolls back. FATAL only ends the connection. */
 const isRolledBack = (error: unknown) => error instanceof pg.DatabaseError && error.severity === 'ERROR'
 
+export interface HeldLock {
+  release: () => Promise<void>
+}
+
 export interface Postgres extends Database {
   /** Throws `CommitOutcomeUnknown` if it cannot know whether the transaction was committed. */
   transaction: <Result>(
@@ -64,8 +68,8 @@ export interface Postgres extends Database {
     onNotification: (payload: string | undefined) => void,
   ) => Promise<{ stop: () => Promise<void> }>
   notify: (channel: string, payload: string) => Promise<void>
-  /** Holds a lock until this process ends; false if another process holds it. */
-  holdLock: (name: string) => Promise<boolean>
+  /** Holds a lock until it is released or this process ends; undefined if another process holds it. */
+  holdLock: (name: string) => Promise<HeldLock | undefined>
   /** How many queries and transactions wait for a free connection. */
   waiting: () => number
   close: () => Promise<void>
@@ -298,7 +302,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
       } finally {
         if (!isHeld) await closeClient(client)
       }
-      return isHeld
+      return isHeld ? { release: () => closeClient(client) } : undefined
     },
     waiting: () => pool.waitingCount,
     close: async () => {

@@ -16,7 +16,7 @@ export type ApiContext = Awaited<ReturnType<typeof connectApi>>
 export const connectApi = async (config: Config, log: Log) => {
   const connected = await connect(config, log, true)
   const { postgres, redis, liveConfig, catalog, router } = connected
-  if (redis === undefined && !(await postgres.holdLock('kinora:api-without-redis'))) {
+  if (redis === undefined && (await postgres.holdLock('kinora:api-without-redis')) === undefined) {
     await router.stop()
     await liveConfig.stop()
     throw new Error(
