@@ -1,6 +1,6 @@
 /**
  * Generates documents from the code: the OpenAPI descriptions, the errors page, both lists of settings, the providers
- * page, and tables inside of other pages. With `--check` it writes nothing and fails if a document is stale.
+ * page, the checksums of migrations, and tables inside of other pages. With `--check` it writes nothing and fails if a document is stale.
  */
 import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -25,6 +25,7 @@ import { routeConfigSchema } from '../gateway/src/provider-config/route-config.t
 import { describeExpected } from '../gateway/src/provider-config/validate-config.ts'
 import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
+import { checksumsFile, readChecksums, readMigrations, withNewChecksums } from './migration-rules.ts'
 import { pagesWithSnippets } from './snippets.ts'
 
 const note = 'Generated from the code by `npm run generate`. Do not edit.'
@@ -287,6 +288,7 @@ export const documents = (): Record<string, string> => ({
   'docs/configuration.md': configurationPage(),
   'docs/providers.md': providersPage(),
   '.env.example': environmentExample(),
+  [checksumsFile]: `${JSON.stringify(withNewChecksums(readChecksums(), readMigrations()), null, 2)}\n`,
 })
 
 /** The documents that differ from the generated text. */
