@@ -217,3 +217,19 @@ describe('connections', () => {
     socket.destroy()
   })
 })
+
+test('a shutdown does not wait for clients that keep their connections open', async () => {
+  const closing = await startGateway({}, gateway)
+  const socket = await open(closing.url)
+  // The response begins before the shutdown, so it cannot announce that the connection will be closed.
+  socket.write(get(link))
+  const head = (await readBytes(socket, 1)).toString('latin1')
+  const keepAliveSeconds = Number(/^keep-alive: timeout=(\d+)/im.exec(head)?.[1])
+  expect(keepAliveSeconds).toBeGreaterThan(0)
+  const closed = closing[Symbol.asyncDispose]()
+  const beganMs = performance.now()
+  socket.resume()
+  await closed
+  expect(performance.now() - beganMs).toBeLessThan((keepAliveSeconds * 1_000) / 2)
+  socket.destroy()
+})

@@ -60,8 +60,10 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
     begin(addressPrefixOf(address), { start, isGone: () => socket.destroyed })
   }
 
+  const created: Server[] = []
   const create = (handle: RequestListener, options: ServerOptions): Server => {
     const server = createServer(options, settings.serialisesRequests ? serialise(handle) : handle)
+    created.push(server)
     // Node's own listener sets up the parser; a refused connection never gets one.
     const serve = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection').on('connection', (socket: Socket) => {
@@ -83,6 +85,10 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
   return {
     create,
     isAnswering,
+    /** Closes the connections that clients keep open for further requests. */
+    closeIdle: () => {
+      for (const server of created) server.closeIdleConnections()
+    },
     stop: stalls.stop,
   }
 }

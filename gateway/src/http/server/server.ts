@@ -179,6 +179,7 @@ export const createServer = (
     if (refusal !== undefined) throw refusal
   }
   let isDraining = false
+  let isClosing = false
   const closing = createClosing()
   const servers = createServers(settings, createRequestId)
   const app = fastify({
@@ -269,6 +270,8 @@ export const createServer = (
   })
   app.addHook('onResponse', async (request, reply) => {
     stopLingering(request)
+    // A response that began before the shutdown has not told its client that the connection will be closed.
+    if (isClosing) setImmediate(servers.closeIdle)
     if (request.routeOptions.config.isHealthCheck === true) return
     const completed = completedRequest(request, reply)
     const isCountedOnly = isAnonymousRefusal(completed)
@@ -323,6 +326,7 @@ export const createServer = (
     drain: async (lameDuckMs: number) => {
       isDraining = true
       await new Promise((resolve) => setTimeout(resolve, lameDuckMs))
+      isClosing = true
       closing.begin()
       await app.close()
       servers.stop()
