@@ -25,7 +25,7 @@ const logProcess = (log: Log): void => {
 /** Starts a role with its own log. Throws an error with a readable message if it cannot start. */
 export const runRole = async (
   role: string,
-  settings: { LOG_LEVEL: string; DRAIN_SECONDS: number },
+  settings: { LOG_LEVEL: string; DRAIN_SECONDS: number; LAME_DUCK_SECONDS?: number },
   start: (log: Log) => Promise<Running>,
 ): Promise<void> => {
   const { createLog } = await import('@kinora/gateway/log')
@@ -36,7 +36,8 @@ export const runRole = async (
   process.send?.({ event: 'ready' })
   await stop
   // Work that does not finish in time is cut off. The engine resumes it from the database.
-  setTimeout(() => process.exit(0), settings.DRAIN_SECONDS * 1000).unref()
+  const { DRAIN_SECONDS, LAME_DUCK_SECONDS = 0 } = settings
+  setTimeout(() => process.exit(0), (LAME_DUCK_SECONDS + DRAIN_SECONDS) * 1000).unref()
   await running.close()
   process.exit(0)
 }

@@ -568,7 +568,8 @@ export const settings = {
   DRAIN_SECONDS: setting({
     read: integer(0),
     default: '25',
-    description: 'How long a stopping process waits for requests under way.',
+    description:
+      'How long a stopping process waits for requests and steps under way, after LAME_DUCK_SECONDS.',
   }),
   LAME_DUCK_SECONDS: setting({
     read: integer(0),
