@@ -114,20 +114,21 @@ export const wireWorker = async (config: Config, log: Log) => {
     wakeDispatcher: wake.recordingDispatcher,
   }
   const suspendAfterMs = config.ENGINE_SUSPEND_AFTER_MS
+  const services = [
+    generateVideo(steps, suspendAfterMs),
+    dispatchVideos(
+      { postgres, providers, router, catalog, engine, queueLimits: queueLimitsOf(settings) },
+      suspendAfterMs,
+    ),
+    pollJobs(
+      { postgres, providers, engine, catalog, jobDurations, router, announce: pubsub.publish, log },
+      suspendAfterMs,
+    ),
+    transcribeRecording(recordings, suspendAfterMs),
+    dispatchRecordingsLoop({ postgres, mediaStore, log }, suspendAfterMs),
+  ]
   const served = await serveDurable(
-    [
-      generateVideo(steps, suspendAfterMs),
-      dispatchVideos(
-        { postgres, providers, router, catalog, engine, queueLimits: queueLimitsOf(settings) },
-        suspendAfterMs,
-      ),
-      pollJobs(
-        { postgres, providers, engine, catalog, jobDurations, router, announce: pubsub.publish, log },
-        suspendAfterMs,
-      ),
-      transcribeRecording(recordings, suspendAfterMs),
-      dispatchRecordingsLoop({ postgres, mediaStore, log }, suspendAfterMs),
-    ],
+    services,
     {
       host: config.WORKER_HOST,
       port: config.WORKER_PORT,
@@ -141,6 +142,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     engine,
     ...engineWork(providers, maintained),
     workerUrl: config.workerUrl,
+    services: services.map(({ name }) => name),
     log,
   })
   const maintenance = await startMaintenance(postgres, log)
@@ -148,12 +150,14 @@ export const wireWorker = async (config: Config, log: Log) => {
   const retention = startRetentionLoop({ postgres: maintained, mediaStore, providers, days, log })
   return {
     close: async () => {
+      // Begun first: other workers get new calls of the engine, while this one finishes its steps and its maintenance.
+      const drained = served.close()
       maintenance.stopTimers()
       await billing.stop()
       await retention.stop()
       await maintenance.closeMeter()
       await supervisor.stop()
-      await served.close()
+      await drained
       await jobDurations.stop()
       await settings.stop()
       await router.stop()

@@ -20,7 +20,8 @@ export interface Engine {
   startLoop: (loop: string, key: string) => Promise<void>
   /** Resolves the awakeable of a waiting run. The engine ignores it for a run that has ended. */
   resolveAwakeable: (id: string) => Promise<void>
-  isRegistered: (workerUrl: string) => Promise<boolean>
+  /** Whether the engine knows that all of these services are at this URL. */
+  isRegistered: (workerUrl: string, services: string[]) => Promise<boolean>
   register: (workerUrl: string) => Promise<void>
   /** Reads the engine's own tables. */
   query: <Row>(sql: string) => Promise<Row[]>
@@ -99,11 +100,13 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
     resolveAwakeable: async (id) => {
       await call(ingress, 'POST', `/restate/awakeables/${id}/resolve`, null)
     },
-    isRegistered: async (workerUrl) => {
+    isRegistered: async (workerUrl, services) => {
       const { deployments } = JSON.parse(await call(admin, 'GET', '/deployments')) as {
-        deployments: { uri?: string }[]
+        deployments: { uri?: string; services: { name: string }[] }[]
       }
-      return deployments.some(({ uri }) => uri?.replace(/\/+$/, '') === workerUrl)
+      const registered = deployments.find(({ uri }) => uri?.replace(/\/+$/, '') === workerUrl)
+      const names = new Set(registered?.services.map(({ name }) => name))
+      return registered !== undefined && services.every((name) => names.has(name))
     },
     register: async (workerUrl) => {
       await call(admin, 'POST', '/deployments', { uri: workerUrl, force: true })

@@ -10,6 +10,8 @@ import { claimJob } from './tick-store.ts'
 export interface SupervisorDependencies extends CheckDependencies {
   postgres: Postgres
   workerUrl: string
+  /** The names of the services that this worker serves. */
+  services: string[]
   log: Log
 }
 
@@ -21,13 +23,14 @@ const untilReachedMs = 500
 export const superviseEngine = async (
   dependencies: SupervisorDependencies,
 ): Promise<{ stop: () => Promise<void> }> => {
-  const { postgres, engine, loops, workerUrl, log } = dependencies
+  const { postgres, engine, loops, workerUrl, services, log } = dependencies
   let wasReached = false
   let intervalMs = everyMs
 
   const register = async () => {
-    // At the start in any case: the code behind a registered URL may be newer than the registration.
-    if (wasReached && (await engine.isRegistered(workerUrl))) return
+    // At the start in any case: the code behind a registered URL may be newer than the registration. Later if a service is
+    // missing: during an upgrade, a worker of the previous version may have answered the engine's question what is served.
+    if (wasReached && (await engine.isRegistered(workerUrl, services))) return
     await engine.register(workerUrl)
     log.info({ workerUrl }, 'engine.registered')
     for (const { loop, key } of loops()) engine.wake(loop, key)
