@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 const database = 'gateway/test/kit/global-setup.ts'
 const command = 'gateway/test/kit/bundle-command.ts'
+const previous = 'gateway/test/upgrade/bundle-previous.ts'
 const kit = { globalSetup: [database, command] }
 
 // These timeouts only end a test that hangs. They allow for a machine that is many times slower or busier.
@@ -148,6 +149,16 @@ export default defineConfig({
           include: ['gateway/test/faults/**/*.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      // Upgrades from the previous version. `npm run prove:upgrade` runs them with many tasks and streams.
+      {
+        test: {
+          globalSetup: [database, command, previous],
+          name: 'upgrade',
+          include: ['gateway/test/upgrade/**/*.test.ts'],
+          ...longLimits,
           sequence: { groupOrder: 1 },
         },
       },

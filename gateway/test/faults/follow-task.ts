@@ -8,6 +8,9 @@ export interface Followed {
   /** The ids of the events, in the order in which they arrived. */
   eventIds: number[]
   hasEnded: boolean
+  connections: number
+  /** Connections that ended in the middle of the stream, without a notice. */
+  breaks: number
 }
 
 const reconnectAfterMs = 300
@@ -18,18 +21,22 @@ export const followTask = ({
   origins,
   key,
   taskId,
+  eventIds = [],
   signal,
 }: {
   origins: string[]
   key: string
   taskId: string
+  /** The ids of the events that were received before. */
+  eventIds?: number[]
   signal: AbortSignal
 }): { followed: Followed; ended: Promise<void> } => {
-  const followed: Followed = { taskId, eventIds: [], hasEnded: false }
+  const followed: Followed = { taskId, eventIds, hasEnded: false, connections: 0, breaks: 0 }
 
   const readOnce = async (origin: string) => {
     const silence = new AbortController()
     const timer = setTimeout(() => silence.abort(), silenceMsMax)
+    let isOpen = false
     try {
       const last = followed.eventIds.at(-1)
       const response = await fetch(`${origin}/v1/videos/${taskId}/events`, {
@@ -44,11 +51,21 @@ export const followTask = ({
         followed.hasEnded = response.status === 204
         return
       }
-      for await (const { id, event } of eventsIn(response.body)) {
-        timer.refresh()
+      followed.connections += 1
+      isOpen = true
+      const watched = new TransformStream<Uint8Array, Uint8Array>({
+        transform: (chunk, controller) => {
+          timer.refresh()
+          controller.enqueue(chunk)
+        },
+      })
+      for await (const { id, event } of eventsIn(response.body?.pipeThrough(watched) ?? null)) {
         if (id !== undefined) followed.eventIds.push(Number(id))
         followed.hasEnded ||= event === 'completed' || event === 'failed'
       }
+    } catch (error) {
+      if (isOpen && !signal.aborted) followed.breaks += 1
+      throw error
     } finally {
       clearTimeout(timer)
     }

@@ -19,20 +19,22 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 /** Several projects run in this process; the first one builds. */
 const variable = 'KINORA_TEST_COMMAND'
 
-const keepUrls: Plugin = {
+const keepUrlsIn = (sources: string): Plugin => ({
   name: 'keep-urls',
   enforce: 'pre',
   transform: (code, file) =>
-    file.startsWith(root) ? code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(file))) : null,
-}
+    file.startsWith(sources) ? code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(file))) : null,
+})
 
-const bundle = async (directory: string): Promise<void> => {
+/** Bundles the command of the sources in a directory, whose path ends with a slash. Returns the path of the bundle. */
+export const bundleCommand = async (sources: string, directory: string): Promise<string> => {
   await build({
-    ...{ root, configFile: false, logLevel: 'error', plugins: [keepUrls] },
+    ...{ root: sources, configFile: false, logLevel: 'error', plugins: [keepUrlsIn(sources)] },
     // Packages with native code or with workers of their own.
     ssr: { noExternal: true, external: ['pino', 'sharp', 'thread-stream'] },
-    build: { ssr: `${root}cli/src/kinora.ts`, outDir: directory, target: 'node24', minify: false },
+    build: { ssr: `${sources}cli/src/kinora.ts`, outDir: directory, target: 'node24', minify: false },
   })
+  return `${directory}/kinora.js`
 }
 
 export default async (project: TestProject) => {
@@ -42,9 +44,7 @@ export default async (project: TestProject) => {
     return undefined
   }
   const directory = `${root}node_modules/.cache/kinora/${process.pid}`
-  const built = `${directory}/kinora.js`
-  process.env[variable] = built
-  await bundle(directory)
-  project.provide('command', built)
+  process.env[variable] = `${directory}/kinora.js`
+  project.provide('command', await bundleCommand(root, directory))
   return () => rm(directory, { recursive: true, force: true })
 }

@@ -9,6 +9,8 @@ import type { Environment } from '../../src/config.ts'
 
 export interface RoleProcess {
   start: () => Promise<void>
+  /** Starts another version of the command. */
+  startVersion: (command: string) => Promise<void>
   pid: () => number | undefined
   /** Sends SIGKILL. */
   kill: () => Promise<void>
@@ -31,22 +33,24 @@ export const roleProcess = (
     const [code] = (await exit) as [number | null]
     return code
   }
+  const startVersion = async (command: string) => {
+    const output = openSync(logFile, 'a')
+    const started = spawn(process.execPath, [command, role], {
+      env: { PATH: process.env['PATH'], ...environment },
+      stdio: ['ignore', output, output, 'ipc'],
+    })
+    closeSync(output)
+    child = started
+    await Promise.race([
+      once(started, 'message'),
+      once(started, 'exit').then(([code]) => {
+        throw new Error(`${role} exited with ${code} before it was ready; see ${logFile}`)
+      }),
+    ])
+  }
   return {
-    start: async () => {
-      const output = openSync(logFile, 'a')
-      const started = spawn(process.execPath, [inject('command'), role], {
-        env: { PATH: process.env['PATH'], ...environment },
-        stdio: ['ignore', output, output, 'ipc'],
-      })
-      closeSync(output)
-      child = started
-      await Promise.race([
-        once(started, 'message'),
-        once(started, 'exit').then(([code]) => {
-          throw new Error(`${role} exited with ${code} before it was ready; see ${logFile}`)
-        }),
-      ])
-    },
+    start: () => startVersion(inject('command')),
+    startVersion,
     pid: () => child?.pid,
     kill: async () => {
       await end('SIGKILL')
