@@ -8,7 +8,6 @@
  */
 import { execFileSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,6 +15,7 @@ import { parseEnv } from 'node:util'
 
 import { parse } from 'yaml'
 
+import { choosePorts } from '../cli/src/dev/free-port.ts'
 import { interpolate, runParameters, type Service } from './image/compose-service.ts'
 import { buildImage, podman, prefix, removeAll, runOptions } from './image/podman.ts'
 
@@ -91,14 +91,6 @@ const buildBaseImages = async () => {
   )
 }
 
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 const until = async (what: string, isSo: () => Promise<boolean>): Promise<void> => {
   const endMs = performance.now() + 180_000
   while (!(await isSo().catch(() => false))) {
@@ -115,7 +107,6 @@ const readServices = async (directory: string, port: number) => {
     { env: { PATH: process.env['PATH'] } },
   )
   const variables = parseEnv(await readFile(join(directory, '.env'), 'utf8'))
-  // The containers run as another user, which must be able to read these files, as with any other mount.
   const text = interpolate(await readFile(join(directory, 'compose.yaml'), 'utf8'), {
     ...variables,
     KINORA_IMAGE: image('kinora'),
@@ -220,7 +211,7 @@ const prove = async () => {
   say(
     `  size ${(sizeBytes / 1e6).toFixed(0)} MB, of which base image ${(Number(await podman('image', 'inspect', '--format', '{{.Size}}', image('node'))) / 1e6).toFixed(0)} MB`,
   )
-  const port = await freePort()
+  const { api: port } = await choosePorts(join(work, 'ports.json'), ['api'])
   const url = `http://127.0.0.1:${port}`
   const directory = join(work, 'compose')
   const { services, networks, volumes } = await readServices(directory, port)

@@ -102,24 +102,20 @@ const cpuMsOf = (pid: number | string): number => {
  * time that has passed would not tell: on a busy machine short programs take long too, and lowered they would starve.
  */
 const lowerSession = (program: ChildProcess) => {
-  const set = (niceness: number) => writeFileSync(`/proc/${program.pid}/autogroup`, String(niceness))
-  const look = () => {
+  const lower = (niceness: number, afterCpuMs: number) => {
     try {
-      if (cpuMsOf(program.pid ?? '') < shortCpuMs) return
-      set(sessionNiceness.later)
-      clearInterval(timer)
+      if (cpuMsOf(program.pid ?? '') < afterCpuMs) return
+      writeFileSync(`/proc/${program.pid}/autogroup`, String(niceness))
+      if (niceness === sessionNiceness.later) stop()
     } catch {
       // A process has just ended, or the kernel refuses because it has changed many sessions just now.
     }
   }
-  const timer = setInterval(look, lookEveryMs)
-  program.once('exit', () => clearInterval(timer))
-  program.once('error', () => clearInterval(timer))
-  try {
-    set(sessionNiceness.first)
-  } catch {
-    // As above.
-  }
+  const timer = setInterval(() => lower(sessionNiceness.later, shortCpuMs), lookEveryMs)
+  const stop = () => clearInterval(timer)
+  program.once('exit', stop)
+  program.once('error', stop)
+  lower(sessionNiceness.first, 0)
 }
 
 /**

@@ -6,6 +6,7 @@ import pLimit from 'p-limit'
 
 import type { Database } from '../platform/postgres.ts'
 import { referencedFiles, type ReferencedFile } from './backup-store.ts'
+import { ifExists } from './copy-media.ts'
 import { hashFile } from './hash-file.ts'
 
 const filesAtOnce = 4
@@ -31,10 +32,7 @@ export const auditMedia = async (
   const check = async ({ storageKey, sizeBytes, sha256, isExpired }: ReferencedFile) => {
     if (signal.aborted) return
     const path = join(mediaDirectory, storageKey)
-    const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined
-      throw error
-    })
+    const found = await ifExists(stat(path))
     if (found === undefined) {
       if (isExpired) audit.expired += 1
       else audit.missing.push(storageKey)

@@ -16,7 +16,8 @@ const partialSuffix = '.partial'
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
-const ifExists = async <Result>(work: Promise<Result>): Promise<Result | undefined> => {
+/** The result of work on a file; undefined if the file does not exist. */
+export const ifExists = async <Result>(work: Promise<Result>): Promise<Result | undefined> => {
   try {
     return await work
   } catch (error) {
