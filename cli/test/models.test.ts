@@ -11,41 +11,39 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { ask } from '../../gateway/test/kit/answers.ts'
 import { createDatabase } from '../../gateway/test/kit/database.ts'
-import { reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
+import { reserveDevPorts, reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
 
 const run = promisify(execFile)
 const program = inject('command')
 
 let directory: string
-let ports: Record<'api' | 'unused', number>
+let unreachable: string
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-cli-models-'))
-  ports = await reservePorts(directory, ['api', 'unused'])
+  const { unused } = await reservePorts(directory, ['unused'])
+  unreachable = `127.0.0.1:${unused}`
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
 /** Stores models in the test directory. Nothing listens at the address of the two sources. */
-const environment = () => {
-  const unreachable = `http://127.0.0.1:${ports.unused}`
-  return {
-    PATH: process.env['PATH'],
-    HOME: directory,
-    MODEL_DIR: join(directory, 'models'),
-    MODEL_HUB_URL: unreachable,
-    MODEL_REGISTRY_URL: unreachable,
-  }
-}
+const environment = () => ({
+  PATH: process.env['PATH'],
+  HOME: directory,
+  MODEL_DIR: join(directory, 'models'),
+  MODEL_HUB_URL: `http://${unreachable}`,
+  MODEL_REGISTRY_URL: `http://${unreachable}`,
+})
 
 const kinora = (parameters: string[], given: Record<string, string> = {}) =>
   run(process.execPath, [program, ...parameters], { env: { ...environment(), ...given } })
 
 test('dev serves without models and names the command that downloads them', async () => {
   const data = join(directory, 'data')
-  const dev = spawn(
-    process.execPath,
-    [program, 'dev', '--json', '--port', String(ports.api), '--data', data],
-    { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] },
-  )
+  const port = await reserveDevPorts(directory, data)
+  const dev = spawn(process.execPath, [program, 'dev', '--json', '--port', String(port), '--data', data], {
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   try {
     let output = ''
     let warning = ''
@@ -160,7 +158,6 @@ test('doctor reports each check with a fix and exits with 1 if a required one fa
 
   await database.postgres.query('drop schema public cascade')
   await database.postgres.query('create schema public')
-  const unreachable = `127.0.0.1:${ports.unused}`
   const broken = kinora(['doctor'], {
     DATABASE_URL: database.url,
     REDIS_URL: `redis://${unreachable}`,

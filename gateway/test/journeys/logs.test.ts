@@ -33,6 +33,7 @@ test.for(['api', 'worker', 'local'])('every line of %s has the common fields', a
   expect(lines.length).toBeGreaterThan(0)
   for (const line of lines) {
     expect(line).toMatchObject({ level: expect.any(Number), time: expect.any(Number), role })
+    expect(line['version']).toMatch(/^\d+\.\d+\.\d+/)
     expect(line['msg']).toEqual(expect.any(String))
   }
 })

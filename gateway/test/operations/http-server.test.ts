@@ -1,4 +1,5 @@
 /** Properties of every path. */
+import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 
 import { operations, unsupportedOperations } from '@kinora/contract/operations'
@@ -231,7 +232,13 @@ describe('health', () => {
   test.each(['/livez', '/readyz', '/healthz'])('%s returns ok without a key', async (path) => {
     const answer = await ask(`${gateway.url}${path}`, undefined)
     expect(answer.status).toBe(200)
-    expect(answer.body).toEqual({ status: 'ok' })
+    expect(answer.body['status']).toBe('ok')
+  })
+
+  test('readiness names the version', async () => {
+    const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+    const { version } = JSON.parse(text) as { version: string }
+    expect((await ask(`${gateway.url}/readyz`, undefined)).body).toEqual({ status: 'ok', version })
   })
 
   test('a missing migration makes a gateway unready but leaves it alive', async () => {

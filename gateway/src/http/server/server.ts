@@ -16,6 +16,7 @@ import type { Authenticate } from '../../auth/authenticate.ts'
 import type { AllowedHosts } from '../../platform/allowed-hosts.ts'
 import type { Log } from '../../platform/log.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
+import { version } from '../../platform/version.ts'
 import { rateLimitHeaders, type LimitStanding, type RateLimit } from '../../rate-limits/rate-limit.ts'
 import { discardBody } from '../body/receive-body.ts'
 import {
@@ -313,7 +314,7 @@ export const createServer = (
     if (problems.length > 0) {
       throw new ApiError('service_unavailable', { message: `Not ready: ${problems.join('; ')}.` })
     }
-    return { status: 'ok' }
+    return { status: 'ok', version }
   }
   app.get('/readyz', healthCheck, ready)
   app.get('/healthz', healthCheck, ready)
