@@ -34,7 +34,7 @@ const environmentFile = (
     '',
     ...secrets.map((name) => `${name}=${randomBytes(32).toString('hex')}`),
     ...(given.keys.length === 0 ? [] : ['', '# Found in the environment when this file was written.']),
-    ...given.keys.map(([name, value]) => `${name}='${value}'`),
+    ...given.keys.map(([name, value]) => `${name}=${quoted(name, value)}`),
     '',
   ].join('\n')
 }
@@ -50,6 +50,14 @@ const readUrl = (text: string): string => {
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol)) return text.replace(/\/$/, '')
   throw new Error(`--url must be the URL that clients use, such as https://media.example.com, got "${text}".`)
+}
+
+/** In single quotes, every other character of an `.env` file stands for itself. */
+const quoted = (name: string, value: string): string => {
+  if (!/['\r\n]/.test(value)) return `'${value}'`
+  throw new Error(
+    `${name} contains a quotation mark or a line break, so it is not a key that .env could hold. Correct it, or leave it out: unset ${name}`,
+  )
 }
 
 export const init = async (

@@ -59,6 +59,15 @@ test.for([[], vendors])(
   },
 )
 
+test.for(["it's", 'two\nlines'])('a key that the file cannot hold is refused (%#)', async (key) => {
+  await using directory = await newDirectory()
+  await expect(init([directory.path], { FAL_KEY: key })).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/FAL_KEY contains a quotation mark or a line break.*unset FAL_KEY/),
+  })
+  expect(await readdir(directory.path)).toEqual([])
+})
+
 test('overwrites nothing', async () => {
   await using directory = await newDirectory()
   await writeFile(join(directory.path, '.env'), 'MINE=1')
