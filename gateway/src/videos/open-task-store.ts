@@ -2,7 +2,8 @@
 import type { Run } from '../platform/engine/run-key.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Decision } from '../routing/route.ts'
-import type { Outcome } from './task.ts'
+import { taskColumns } from './task-store.ts'
+import type { Outcome, VideoTask } from './task.ts'
 
 /**
  * An open task as read by a step. Its times are on the monotonic clock of this process (`performance.now()`), converted
@@ -38,11 +39,12 @@ interface OpenRow extends Omit<OpenTask, 'outcomeUnknownSinceMs' | 'outcomeAtMs'
   remainingMs: number
 }
 
-const ageMs = (column: string) => `extract(epoch from now() - ${column}) * 1000`
+const ageMs = (column: string) => `extract(epoch from now() - o.${column}) * 1000`
 
-const openColumns = `task_id as "taskId", day, account_id as "accountId", provider, model, decision, tried_providers as tried, stage, run,
-  submits, refusals, upstream, outcome, ${ageMs('outcome_unknown_since')} as "outcomeUnknownAgeMs",
-  ${ageMs('outcome_at')} as "outcomeAgeMs", -${ageMs('deadline_at')} as "remainingMs", deadline_at <= now() as "isOverdue"`
+const openColumns = `o.task_id as "taskId", o.day, o.account_id as "accountId", o.provider, o.model, o.decision,
+  o.tried_providers as tried, o.stage, o.run, o.submits, o.refusals, o.upstream, o.outcome,
+  ${ageMs('outcome_unknown_since')} as "outcomeUnknownAgeMs", ${ageMs('outcome_at')} as "outcomeAgeMs",
+  -${ageMs('deadline_at')} as "remainingMs", o.deadline_at <= now() as "isOverdue"`
 
 const openTaskOf = ({ outcomeUnknownAgeMs, outcomeAgeMs, remainingMs, ...row }: OpenRow): OpenTask => {
   const nowMs = performance.now()
@@ -54,25 +56,66 @@ const openTaskOf = ({ outcomeUnknownAgeMs, outcomeAgeMs, remainingMs, ...row }: 
   }
 }
 
+/** What a step works on: the open task, and the task as callers see it. */
+export interface CurrentRun {
+  open: OpenTask
+  task: VideoTask
+}
+
+type CurrentRow = VideoTask & OpenRow & Record<string, unknown>
+
+// Columns that both tables have are equal in both.
+const currentRunOf = (row: CurrentRow | undefined): CurrentRun | undefined =>
+  row === undefined ? undefined : { open: openTaskOf(row), task: row }
+
+/** Undefined if the task has ended or a newer run has replaced this one; the step then has nothing to do. */
+export const findCurrentRun = async (
+  database: Database,
+  { taskId, run }: Run,
+): Promise<CurrentRun | undefined> => {
+  const { rows } = await database.query<CurrentRow>(
+    `select ${taskColumns}, null as "mediaExpiresAt", ${openColumns}
+       from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
+      where o.task_id = $1 and o.run = $2`,
+    [taskId, run],
+  )
+  return currentRunOf(rows[0])
+}
+
+/** Records where the outcome of a job is to be sent that an earlier run has submitted. */
+export const recordAwakeable = async (
+  database: Database,
+  { taskId, run }: Run,
+  awakeable: string,
+): Promise<void> => {
+  await database.query('update open_tasks set awakeable = $3 where task_id = $1 and run = $2', [
+    taskId,
+    run,
+    awakeable,
+  ])
+}
+
 // An engine that was restored from a copy may wait for an outcome that it has been told before.
 export const notifyStoringMs = 15_000
 
-/**
- * Begins a step of a run: records where its outcome is to be sent, or that its result is being stored. Returns undefined
- * if the task has ended or a newer run has replaced this one; the step then has nothing to do.
- */
-export const beginStep = async (
+/** Records that the result is being stored, and returns what `findCurrentRun` does, and whether the video is stored already. */
+export const beginStoring = async (
   database: Database,
   { taskId, run }: Run,
-  { awakeable, stage }: { awakeable: string; stage?: never } | { stage: 'storing'; awakeable?: never },
-): Promise<OpenTask | undefined> => {
-  const { rows } = await database.query<OpenRow & Record<string, unknown>>(
-    `update open_tasks set awakeable = coalesce($3, awakeable), stage = coalesce($4, stage),
-            next_poll_at = case when $4 = 'storing' then now() + make_interval(secs => $5 / 1000.0) else next_poll_at end
-      where task_id = $1 and run = $2 returning ${openColumns}`,
-    [taskId, run, awakeable ?? null, stage ?? null, notifyStoringMs],
+): Promise<(CurrentRun & { isStored: boolean }) | undefined> => {
+  const { rows } = await database.query<CurrentRow & { isStored: boolean }>(
+    `with o as (
+       update open_tasks set stage = 'storing', next_poll_at = now() + make_interval(secs => $3 / 1000.0)
+        where task_id = $1 and run = $2 returning *
+     )
+     select ${taskColumns}, null as "mediaExpiresAt", ${openColumns},
+            (select count(*) from media where task_id = o.task_id and kind = 'video') > 0 as "isStored"
+       from o join video_tasks t on t.day = o.day and t.id = o.task_id`,
+    [taskId, run, notifyStoringMs],
   )
-  return rows[0] === undefined ? undefined : openTaskOf(rows[0])
+  const [row] = rows
+  const current = currentRunOf(row)
+  return current && row && { ...current, isStored: row.isStored }
 }
 
 /** Whether the task is open and no newer run has replaced this one. */

@@ -4,7 +4,8 @@ import type { Database } from '../platform/postgres.ts'
 import type { Decision } from '../routing/route.ts'
 import type { Ending, VideoTask } from './task.ts'
 
-const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model, t.family, t.created_via as "createdVia", t.state,
+/** Needs the alias `t`, and `mediaExpiresAt` beside it. */
+export const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model, t.family, t.created_via as "createdVia", t.state,
   t.progress, t.video_order as "order", t.enhanced_prompt as "enhancedPrompt", t.provider, t.wallet, t.prices,
   t.hold_micros as "holdMicros", t.created_at as "createdAt", t.status_updated_at as "statusUpdatedAt",
   t.media_id as "mediaId", t.error_code as "errorCode", t.error_message as "errorMessage"`
@@ -192,6 +193,10 @@ export interface FinishedTask {
   upstream: unknown
   /** Wakes the run that waited for the outcome, if one did. */
   awakeable: string | null
+  /** Whether it has reference images. */
+  hasReferences: boolean
+  /** Whether characters were made for it alone. */
+  hasCharacters: boolean
 }
 
 /** The provider of a task, and its reference of the job. */
@@ -207,56 +212,71 @@ export const findProviderJob = async (
   return rows[0]
 }
 
+/** How a task ends. */
+export interface TaskEnding {
+  day: string
+  id: string
+  ending: Ending
+}
+
 /**
- * Ends a task: sets its status by compare-and-set, adds the event and deletes the open row. Returns the task to the
- * caller that ended it, and undefined to later callers. A task whose provider has completed the video can no longer be
- * cancelled; the statement checks this under the lock of the open row. A task cannot be completed with a file that is not in
- * the record: the database may have been restored from a backup after the run stored it, and then a new run stores it again.
+ * Ends tasks: sets their status by compare-and-set, adds the events and deletes the open rows. Returns the tasks that this
+ * call ended. A task whose provider has completed the video can no longer be cancelled; the statement checks this under the
+ * lock of the open row. A task cannot be completed with a file that is not in the record: the database may have been restored
+ * from a backup after the run stored it, and then a new run stores it again. The open rows are locked in a fixed order, so
+ * that concurrent calls do not deadlock. No task may be given twice.
  */
-export const finishTask = async (
+export const finishTasks = async (
   database: Database,
-  day: string,
-  id: string,
-  ending: Ending,
-): Promise<FinishedTask | undefined> => {
-  const failure = ending.kind === 'failed' ? ending : undefined
-  const isCancel = failure?.code === 'task_cancelled'
-  const { rows } = await database.query<FinishedTask & Record<string, unknown>>(
-    `with closed as (
-       delete from open_tasks
-        where task_id = $2 and not ($7 and coalesce(outcome ->> 'kind' = 'done', false))
-          and ($4::uuid is null or exists (select from media where id = $4))
-       returning upstream, awakeable, cost_micros
+  tasks: TaskEnding[],
+): Promise<Map<string, FinishedTask>> => {
+  const { rows } = await database.query<FinishedTask & { id: string } & Record<string, unknown>>(
+    `with given as materialized (
+       select g.*, g.code is not distinct from 'task_cancelled' as is_cancel
+         from jsonb_to_recordset($1::jsonb) as g (day date, id text, kind text, "mediaId" uuid, code text, message text)
+         left join media m on m.id = g."mediaId"
+        where g."mediaId" is null or m.id is not null
+     ), locked as materialized (
+       select task_id from open_tasks where task_id = any($2::text[]) order by task_id for update
+     ), closed as (
+       delete from open_tasks o using given g
+        where o.task_id = g.id and o.task_id in (select task_id from locked)
+          and not (g.is_cancel and coalesce(o.outcome ->> 'kind' = 'done', false))
+       returning o.task_id, o.upstream, o.awakeable, o.cost_micros
      ), moved as (
-       update video_tasks
-          set state = $3, status_updated_at = now(), finished_at = now(),
-              progress = case when $3 = 'completed' then 100 else progress end,
-              captured_micros = case when $3 = 'completed' then hold_micros else 0 end,
-              media_id = $4, error_code = $5, error_message = $6, last_event = last_event + 1,
-              upstream = (select upstream from closed),
-              cost_micros = case when $3 = 'completed' then (select cost_micros from closed) end
-        where day = $1 and id = $2 and state in ('pending', 'processing')
-          and (not $7 or exists (select from closed))
-          and ($4::uuid is null or exists (select from media where id = $4))
-        returning day, id, account_id, key_id, wallet, hold_micros, family, provider, upstream, progress, last_event
+       update video_tasks t
+          set state = g.kind, status_updated_at = now(), finished_at = now(),
+              progress = case when g.kind = 'completed' then 100 else t.progress end,
+              captured_micros = case when g.kind = 'completed' then t.hold_micros else 0 end,
+              media_id = g."mediaId", error_code = g.code, error_message = g.message, last_event = t.last_event + 1,
+              upstream = c.upstream, cost_micros = case when g.kind = 'completed' then c.cost_micros end
+         from given g left join closed c on c.task_id = g.id
+        where t.day = g.day and t.id = g.id and t.state in ('pending', 'processing')
+          and (not g.is_cancel or c.task_id is not null)
+        returning t.day, t.id, t.account_id, t.key_id, t.wallet, t.hold_micros, t.family, t.provider, t.upstream, t.progress,
+                  t.last_event, c.awakeable, g.kind, g."mediaId", g.code, g.message
      ), event as (
        insert into task_events (day, task_id, id, kind, data)
-       select day, id, last_event, $3, jsonb_strip_nulls(jsonb_build_object('progress', progress, 'mediaId', $4::uuid,
-                                                                'code', $5::text, 'message', $6::text))
+       select day, id, last_event, kind, jsonb_strip_nulls(jsonb_build_object('progress', progress, 'mediaId', "mediaId",
+                                                                              'code', code, 'message', message))
          from moved
      )
-     select account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros", family, provider,
-            upstream, (select awakeable from closed) as awakeable
+     select id, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros", family, provider,
+            upstream, awakeable,
+            (select count(*) from media where task_id = moved.id and kind = 'reference') > 0 as "hasReferences",
+            (select count(*) from characters where task_id = moved.id) > 0 as "hasCharacters"
        from moved`,
     [
-      day,
-      id,
-      ending.kind,
-      ending.kind === 'completed' ? ending.mediaId : null,
-      failure?.code ?? null,
-      failure?.message ?? null,
-      isCancel,
+      JSON.stringify(
+        tasks.map(({ day, id, ending }) => ({
+          ...{ day, id, kind: ending.kind },
+          ...(ending.kind === 'completed'
+            ? { mediaId: ending.mediaId }
+            : { code: ending.code, message: ending.message }),
+        })),
+      ),
+      tasks.map(({ id }) => id),
     ],
   )
-  return rows[0]
+  return new Map(rows.map(({ id, ...task }) => [id, task]))
 }

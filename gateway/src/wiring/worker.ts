@@ -20,6 +20,7 @@ import { createReadLevels } from '../transcription-tasks/segments/read-levels.ts
 import { discardJob } from '../videos/lifecycle/discard-job.ts'
 import { createDownloadPermits } from '../videos/lifecycle/download-permits.ts'
 import { generateVideo, type GenerateDependencies } from '../videos/lifecycle/generate-video.workflow.ts'
+import { createFinishTask } from '../videos/lifecycle/settle-video.ts'
 import { createJobDurations } from '../videos/polling/job-durations.ts'
 import { pollJobs } from '../videos/polling/poll-jobs.workflow.ts'
 import { dispatchVideos } from '../videos/queue/dispatch-videos.workflow.ts'
@@ -83,6 +84,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     jobDurations,
     mediaStore,
     log,
+    finishTask: createFinishTask(postgres),
     probeVideo: createProbeVideo(programs),
     enhancer: connected.enhancer,
     retentionMsOf: async (accountId) => (await mediaDaysOf(postgres, accountId, days())) * dayMs,

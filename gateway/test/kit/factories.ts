@@ -5,13 +5,12 @@ import { dirname, join } from 'node:path'
 import { insertAccount, insertKey, type NewKey } from '../../src/auth/key-store.ts'
 import { createKeyText, hashKey, hintOf, type KeyKind } from '../../src/auth/key-text.ts'
 import { openWallet, postMovements, upsertSubscription } from '../../src/billing/ledger/ledger-store.ts'
-import { settleHold } from '../../src/billing/spending/spend.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
+import { createFinishTask } from '../../src/videos/lifecycle/settle-video.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
-import { finishTask } from '../../src/videos/task-store.ts'
 import type { Ending } from '../../src/videos/task.ts'
 
 export const keySecret = 'a secret for hashing keys in tests only'
@@ -86,12 +85,8 @@ export const createKey = async (
 /** Ends a task like its workflow would, without a provider or an engine. */
 export const endTask = async (postgres: Postgres, taskId: string, ending: Ending): Promise<void> => {
   const day = dayOfTaskId(taskId) ?? ''
-  await postgres.transaction(async (database) => {
-    const task = await finishTask(database, day, taskId, ending)
-    if (task === undefined) throw new Error(`${taskId} has already ended`)
-    const captureMicros = ending.kind === 'completed' ? task.holdMicros : 0
-    await settleHold(database, { ...task, taskId, day, captureMicros })
-  })
+  const ended = await createFinishTask(postgres)({ day, id: taskId, ending })
+  if (ended === undefined) throw new Error(`${taskId} has already ended`)
 }
 
 export interface TestVideo {

@@ -17,15 +17,14 @@ import { createMeter, type Meter, type Metered } from '../../src/billing/meterin
 import { createPriceList, type PriceList } from '../../src/billing/prices/price-list.ts'
 import { insertPrice } from '../../src/billing/prices/price-store.ts'
 import { priceOf, totalOf } from '../../src/billing/prices/price.ts'
-import { settleHolds } from '../../src/billing/spending/spend.ts'
 import { renewCycles } from '../../src/billing/subscriptions/subscriptions.ts'
 import { createLog, type Log } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
+import { finishAndSettle } from '../../src/videos/lifecycle/settle-video.ts'
 import { createAdmitVideo, type AdmitVideo } from '../../src/videos/queue/admit-video.ts'
 import { queueDefaults } from '../../src/videos/queue/queue-limits.ts'
-import { finishTask } from '../../src/videos/task-store.ts'
 import type { Ending } from '../../src/videos/task.ts'
 import { crashing, isCrash, randomOf, type CrashPlan } from '../kit/crashes.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
@@ -345,14 +344,10 @@ const endTasks = async (lane: Lane, histories: History[]) => {
     })
     await delivered(lane, (postgres) =>
       postgres.transaction(async (each) => {
-        const settlements = []
-        for (const { task, ending } of endings) {
-          const finished = await finishTask(each, task.day, task.id, ending)
-          if (finished === undefined) continue
-          const captureMicros = ending.kind === 'completed' ? finished.holdMicros : 0
-          settlements.push({ ...finished, taskId: task.id, day: task.day, captureMicros })
-        }
-        await settleHolds(each, settlements)
+        await finishAndSettle(
+          each,
+          endings.map(({ task, ending }) => ({ ...task, ending })),
+        )
       }),
     )
     for (const { history, task, ending } of endings) {

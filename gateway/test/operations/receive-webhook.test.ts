@@ -112,7 +112,7 @@ describe('a signed webhook', () => {
     await expectReceived(gateway.webhookOf(taskId, jobId))
     const open = { taskId, provider: 'queue' }
     expect(await recordSubmitted(postgres, open, gateway.refOf(jobId), 60_000)).toBe('not_recorded')
-    await waitForDeadline(postgres, taskId, 0)
+    await waitForDeadline(postgres, { taskId, run: 0 }, 'awakeable')
     expect(await recordOfTask(taskId)).toMatchObject({
       upstream: gateway.refOf(jobId),
       isDue: true,

@@ -9,7 +9,7 @@ import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createProbeVideo } from '../../src/storage/probe-video.ts'
 import { createDownloadPermits } from '../../src/videos/lifecycle/download-permits.ts'
 import { storeResult, type StoreDependencies } from '../../src/videos/lifecycle/store-result.ts'
-import { beginStep } from '../../src/videos/open-task-store.ts'
+import { beginStoring } from '../../src/videos/open-task-store.ts'
 import { findDuePolls } from '../../src/videos/polling/poll-store.ts'
 import { ask, form } from '../kit/answers.ts'
 import { createAccount, createKey, endTask } from '../kit/factories.ts'
@@ -94,7 +94,7 @@ test('a run that stores its result is notified of its outcome again, because the
     postgres.query(`update open_tasks set next_poll_at = next_poll_at - interval '20 s' where task_id = $1`, [
       taskId,
     ])
-  await beginStep(postgres, { taskId, run: 1 }, { stage: 'storing' })
+  await beginStoring(postgres, { taskId, run: 1 })
   expect(await findDue()).toBeUndefined()
   await passTime()
   expect(await findDue()).toMatchObject({ isStoring: true, outcome: { kind: 'done' } })

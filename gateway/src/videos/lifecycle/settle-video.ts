@@ -1,18 +1,63 @@
 /**
  * The settle step of a run. Status, money and event change together by compare-and-set, so they change once however
- * often the step runs. Cleanup follows after the commit and is best effort.
+ * often the step runs. Tasks that end at the same time share a commit. Cleanup follows after the commit and is best effort.
  */
-import { settleHold } from '../../billing/spending/spend.ts'
+import { settleHolds } from '../../billing/spending/spend.ts'
+import { batch, fulfilled } from '../../platform/batch.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { deleteReferences } from '../../storage/stored-file-store.ts'
 import { dayOfTaskId } from '../task-id.ts'
-import { finishTask, type FinishedTask } from '../task-store.ts'
+import { finishTasks, type FinishedTask, type TaskEnding } from '../task-store.ts'
 import type { Ending } from '../task.ts'
+
+/** Ends tasks and their holds inside the caller's transaction, and returns those that it ended. */
+export const finishAndSettle = async (
+  database: Database,
+  tasks: TaskEnding[],
+): Promise<Map<string, FinishedTask>> => {
+  const finished = await finishTasks(database, tasks)
+  await settleHolds(
+    database,
+    tasks.flatMap(({ id, day, ending }) => {
+      const task = finished.get(id)
+      if (task === undefined) return []
+      return { ...task, taskId: id, day, captureMicros: ending.kind === 'completed' ? task.holdMicros : 0 }
+    }),
+  )
+  return finished
+}
+
+/** Ends a task; undefined if it had ended before. */
+export type FinishTask = (task: TaskEnding) => Promise<FinishedTask | undefined>
+
+export const createFinishTask = (postgres: Postgres): FinishTask => {
+  const finishAll = async (tasks: TaskEnding[]) => {
+    // Two executions of a step may end the same task; the first of them does.
+    const distinct = new Map(tasks.toReversed().map((task) => [task.id, task]))
+    const finished = await postgres.transaction((database) =>
+      finishAndSettle(database, [...distinct.values()]),
+    )
+    return tasks.map((task) => (distinct.get(task.id) === task ? finished.get(task.id) : undefined))
+  }
+  return batch(
+    async (tasks) => {
+      try {
+        return (await finishAll(tasks)).map(fulfilled)
+      } catch (error) {
+        if (tasks.length === 1) throw error
+        // A task that cannot end does not keep others from ending.
+        return Promise.allSettled(tasks.map(async (task) => (await finishAll([task]))[0]))
+      }
+    },
+    { inFlightMax: 2, sizeMax: 100 },
+  )
+}
 
 export interface SettleDependencies {
   postgres: Postgres
+  finishTask: FinishTask
   mediaStore: MediaStore
   log: Log
   onSlotFreed: (provider: string) => void
@@ -28,25 +73,24 @@ export interface SettleDependencies {
  * this call ended the task.
  */
 export const settleVideo = async (
-  { postgres, mediaStore, log, onSlotFreed, announce, discardJob, forgetCharacters }: SettleDependencies,
+  dependencies: SettleDependencies,
   taskId: string,
   ending: Ending,
   alongside?: (database: Database) => Promise<void>,
 ): Promise<FinishedTask | undefined> => {
+  const { postgres, finishTask, mediaStore, log, onSlotFreed, announce, discardJob, forgetCharacters } =
+    dependencies
   const day = dayOfTaskId(taskId)
   if (day === undefined) throw new Error(`${taskId} is not a task id`)
-  const finished = await postgres.transaction(async (database) => {
-    const task = await finishTask(database, day, taskId, ending)
-    if (task === undefined) return undefined
-    await settleHold(database, {
-      ...task,
-      taskId,
-      day,
-      captureMicros: ending.kind === 'completed' ? task.holdMicros : 0,
-    })
-    await alongside?.(database)
-    return task
-  })
+  const task = { day, id: taskId, ending }
+  const finished =
+    alongside === undefined
+      ? await finishTask(task)
+      : await postgres.transaction(async (database) => {
+          const ended = (await finishAndSettle(database, [task])).get(taskId)
+          if (ended !== undefined) await alongside(database)
+          return ended
+        })
   if (finished === undefined) return undefined
   log.info(
     {
@@ -60,7 +104,10 @@ export const settleVideo = async (
   onSlotFreed(finished.provider)
   announce([taskId])
   try {
-    const keys = [...(await deleteReferences(postgres, taskId)), ...(await forgetCharacters(taskId))]
+    const keys = [
+      ...(finished.hasReferences ? await deleteReferences(postgres, taskId) : []),
+      ...(finished.hasCharacters ? await forgetCharacters(taskId) : []),
+    ]
     await Promise.all(keys.map((key) => mediaStore.remove(key)))
     await discardJob(finished, ending)
   } catch (error) {

@@ -20,10 +20,9 @@ import type { Opaque } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
-import { findStoredFile, insertStoredFiles } from '../../storage/stored-file-store.ts'
-import { beginStep, isCurrentRun, recordOutcome, type OpenTask } from '../open-task-store.ts'
+import { insertStoredFiles } from '../../storage/stored-file-store.ts'
+import { beginStoring, isCurrentRun, recordOutcome, type OpenTask } from '../open-task-store.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
-import { findTask } from '../task-store.ts'
 import type { Ending, Outcome, VideoTask } from '../task.ts'
 import type { DownloadPermits, DownloadResult } from './download-permits.ts'
 
@@ -181,12 +180,11 @@ export const storeResult = async (
   attempt: number,
 ): Promise<Stored> => {
   const { postgres, downloadPermits, log } = dependencies
-  const open = await beginStep(postgres, { taskId, run }, { stage: 'storing' })
-  const task = open && (await findTask(postgres, open.day, taskId))
-  if (open === undefined || task === undefined) return { kind: 'stop' }
-  const { mediaId } = locationOf(task)
+  const current = await beginStoring(postgres, { taskId, run })
+  if (current === undefined) return { kind: 'stop' }
+  const { open, task, isStored } = current
   // The worker may have died between storing the video and journaling the step.
-  if ((await findStoredFile(postgres, mediaId)) !== undefined) return { kind: 'completed', mediaId }
+  if (isStored) return { kind: 'completed', mediaId: locationOf(task).mediaId }
   const outcome = open.outcome ?? (await pollOnceMore(dependencies, open))
   if (outcome === undefined) return failed('task_timeout')
   if (outcome.kind === 'refused') return failed(outcome.code, outcome.message)

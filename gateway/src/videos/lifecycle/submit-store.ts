@@ -1,4 +1,5 @@
 /** The changes of an open task while it is submitted to a provider. */
+import type { Run } from '../../platform/engine/run-key.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Decision } from '../../routing/route.ts'
 import type { OpenTask } from '../open-task-store.ts'
@@ -8,21 +9,21 @@ import { shardOf } from '../shard.ts'
 export type ReadRecord = Pick<OpenTask, 'taskId' | 'run' | 'submits'>
 
 /**
- * Records the intent to submit before the provider is called. From here on the outcome counts as unknown, until it is
+ * Records the intent to submit, and where the outcome is to be sent, before the provider is called. From here on the outcome counts as unknown, until it is
  * recorded. Returns false if another execution of the step has begun a submit since the record was read, a newer run has
  * replaced this one, or there is a job already. So at most one of the executions that read the same record submits.
  */
 export const beginSubmit = async (
   database: Database,
   { taskId, run, submits }: ReadRecord,
-  costMicros: number | undefined,
+  { costMicros, awakeable }: { costMicros: number | undefined; awakeable: string },
 ): Promise<boolean> => {
   const { rowCount } = await database.query(
     `update open_tasks
-        set stage = 'submitting', submits = submits + 1, cost_micros = $4,
+        set stage = 'submitting', submits = submits + 1, cost_micros = $4, awakeable = $5,
             outcome_unknown_since = coalesce(outcome_unknown_since, now())
       where task_id = $1 and run = $2 and submits = $3 and stage in ('starting', 'submitting') and upstream is null`,
-    [taskId, run, submits, costMicros ?? null],
+    [taskId, run, submits, costMicros ?? null, awakeable],
   )
   return rowCount === 1
 }
@@ -40,6 +41,7 @@ export const recordSubmitted = async (
   { taskId, provider }: { taskId: string; provider: string },
   upstream: unknown,
   firstPollMs: number,
+  awakeable?: string,
 ): Promise<SubmitRecord> => {
   const { rows } = await database.query<{ isOurs: boolean; isFirst: boolean }>(
     `with locked as materialized (
@@ -52,12 +54,12 @@ export const recordSubmitted = async (
        returning task_id
      ), recorded as (
        update open_tasks
-          set stage = 'waiting', upstream = $2, submitted_at = coalesce(outcome_unknown_since, now()), outcome_unknown_since = null,
+          set stage = 'waiting', upstream = $2, awakeable = coalesce($5, awakeable), submitted_at = coalesce(outcome_unknown_since, now()), outcome_unknown_since = null,
               next_poll_at = now() + make_interval(secs => $3 / 1000.0)
         where task_id = $1 and upstream is null and exists (select from claimed) returning task_id
      )
      select exists (select from claimed) as "isOurs", exists (select from recorded) as "isFirst"`,
-    [taskId, JSON.stringify(upstream), firstPollMs, provider],
+    [taskId, JSON.stringify(upstream), firstPollMs, provider, awakeable ?? null],
   )
   if (rows[0]?.isOurs !== true) return 'claimed_by_other'
   return rows[0].isFirst ? 'recorded' : 'not_recorded'
@@ -127,11 +129,20 @@ export const clearOutcomeUnknown = async (
   return rowCount === 1
 }
 
-/** Lets a task whose submit has an unknown outcome wait for a webhook or its deadline. It is not submitted again. */
-export const waitForDeadline = async (database: Database, taskId: string, run: number): Promise<void> => {
+/**
+ * Lets a task whose submit has an unknown outcome wait for a webhook or its deadline. It is not submitted again. If a webhook
+ * has named its job meanwhile, the task waits for that one.
+ */
+export const waitForDeadline = async (
+  database: Database,
+  { taskId, run }: Run,
+  awakeable: string,
+): Promise<void> => {
   await database.query(
-    `update open_tasks set stage = 'waiting', next_poll_at = null
-      where task_id = $1 and run = $2 and upstream is null`,
-    [taskId, run],
+    `update open_tasks
+        set awakeable = $3, stage = case when upstream is null then 'waiting' else stage end,
+            next_poll_at = case when upstream is null then null else next_poll_at end
+      where task_id = $1 and run = $2`,
+    [taskId, run, awakeable],
   )
 }

@@ -11,7 +11,13 @@ import { sendUntil } from '../../providers/port/send-deadline.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
 import type { Decision, Router } from '../../routing/route.ts'
-import { beginStep, findUpstream, recordOutcome, type OpenTask } from '../open-task-store.ts'
+import {
+  findCurrentRun,
+  findUpstream,
+  recordAwakeable,
+  recordOutcome,
+  type OpenTask,
+} from '../open-task-store.ts'
 import type { JobDurations } from '../polling/job-durations.ts'
 import { nextPollDelayMs } from '../polling/poll-schedule.ts'
 import { pricedWorkOf } from '../priced-work.ts'
@@ -75,6 +81,8 @@ interface Submission {
   upstreamModel: string
   /** What the job costs at the provider; undefined if unknown. */
   costMicros: number | undefined
+  /** Where the outcome is to be sent. */
+  awakeable: string
 }
 
 /**
@@ -154,7 +162,7 @@ const handleFailure = async (
       if (video.submitsAreIdempotent || video.lookup !== undefined) {
         return requeue(dependencies, submission, { waitMs, isRefused: false })
       }
-      await waitForDeadline(postgres, open.taskId, open.run)
+      await waitForDeadline(postgres, open, submission.awakeable)
       return waiting(open)
   }
 }
@@ -162,7 +170,7 @@ const handleFailure = async (
 /** Records the job that a provider accepted, and the attempt that created it. */
 const recordJob = async (
   dependencies: SubmitDependencies,
-  { open, task, provider, video }: Submission,
+  { open, task, provider, video, awakeable }: Submission,
   upstream: Opaque,
   attempt: Attempt | undefined,
 ): Promise<Submitted> => {
@@ -170,7 +178,7 @@ const recordJob = async (
   const { taskId, day } = open
   const firstPollMs = nextPollDelayMs(provider, 0, jobDurations.of(provider.name, task.model))
   const { record, isDuplicate } = await postgres.transaction(async (database) => {
-    const record = await recordSubmitted(database, open, upstream, firstPollMs)
+    const record = await recordSubmitted(database, open, upstream, firstPollMs, awakeable)
     if (record !== 'claimed_by_other') await markProcessing(database, day, taskId)
     const earlier = record === 'not_recorded' ? await findUpstream(database, taskId) : undefined
     const isDuplicate = earlier !== undefined && !isSameJob(video, earlier as Opaque, upstream)
@@ -194,6 +202,7 @@ const recordJob = async (
     )
   }
   if (hasEnded) return { kind: 'stop' }
+  if (record === 'not_recorded') await recordAwakeable(postgres, open, awakeable)
   dependencies.wakePoller(provider.name, taskId)
   dependencies.announce([taskId])
   return waiting(open)
@@ -214,7 +223,7 @@ const resolveUnknownOutcome = async (
   const outcomeUnknownMs = performance.now() - unknownSinceMs
   // Without a lookup only a webhook or the deadline can resolve it.
   if (video.lookup === undefined) {
-    await waitForDeadline(postgres, open.taskId, open.run)
+    await waitForDeadline(postgres, open, submission.awakeable)
     return waiting(open)
   }
   let job: Opaque | undefined
@@ -260,7 +269,7 @@ const submitToProvider = async (
   }
   try {
     const job = await jobOf(dependencies, task, submission)
-    if (!(await beginSubmit(postgres, open, given.costMicros))) {
+    if (!(await beginSubmit(postgres, open, given))) {
       router.releaseProbe(provider.name, task.model)
       return 'outdated'
     }
@@ -296,12 +305,14 @@ const submitOnce = async (
   awakeable: string,
 ): Promise<Submitted | 'outdated'> => {
   const { postgres, providers, router } = dependencies
-  const open = await beginStep(postgres, { taskId, run }, { awakeable })
-  if (open === undefined) return { kind: 'stop' }
+  const current = await findCurrentRun(postgres, { taskId, run })
+  if (current === undefined) return { kind: 'stop' }
+  const { open, task } = current
   if (open.outcome !== null || open.isOverdue) return { kind: 'outcome_known' }
-  if (open.upstream !== null) return waiting(open)
-  const task = await findTask(postgres, open.day, taskId)
-  if (task === undefined) return { kind: 'stop' }
+  if (open.upstream !== null) {
+    await recordAwakeable(postgres, open, awakeable)
+    return waiting(open)
+  }
   if (needsEnhancing(task)) return { kind: 'needs_enhancing' }
 
   const provider = providers.get(open.provider)
@@ -314,6 +325,7 @@ const submitOnce = async (
     video,
     upstreamModel: route?.upstreamModel ?? task.model,
     costMicros: costOf(route?.costs, pricedWorkOf(task.order)),
+    awakeable,
   }
   const limit = timeLimitOf(open, provider)
 

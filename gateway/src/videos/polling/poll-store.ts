@@ -53,7 +53,10 @@ export interface PollResult {
   isLate?: boolean
 }
 
-/** Writes the results of one tick. Progress only grows, and stays below 100 until the video is stored. */
+/**
+ * Writes the results of one tick. Progress only grows, and stays below 100 until the video is stored. The open tasks are
+ * locked first and in the order in which tasks that end are locked.
+ */
 export const recordPolls = async (database: Database, results: PollResult[]): Promise<void> => {
   if (results.length === 0) return
   await database.query(
@@ -61,10 +64,13 @@ export const recordPolls = async (database: Database, results: PollResult[]): Pr
        select * from jsonb_to_recordset($1::jsonb) as n
          ("taskId" text, day date, "nextPollMs" double precision, progress smallint, outcome jsonb, "dueAt" timestamptz,
           "isLate" boolean)
+     ), locked as materialized (
+       select task_id from open_tasks where task_id = any($2::text[]) order by task_id for update
      ), advanced as (
        update video_tasks t
           set progress = greatest(t.progress, least(99, n.progress)), last_event = t.last_event + 1
-         from given n where t.day = n.day and t.id = n."taskId" and n.progress > t.progress
+         from given n join locked on locked.task_id = n."taskId"
+        where t.day = n.day and t.id = n."taskId" and n.progress > t.progress
           and t.state in ('pending', 'processing')
        returning t.day, t.id, t.progress, t.last_event
      ), event as (
@@ -77,8 +83,9 @@ export const recordPolls = async (database: Database, results: PollResult[]): Pr
                                  else now() + make_interval(secs => n."nextPollMs" / 1000.0) end,
             outcome = coalesce(o.outcome, n.outcome),
             outcome_at = coalesce(o.outcome_at, case when n.outcome is not null then now() end)
-       from given n where o.task_id = n."taskId" and o.stage in ('waiting', 'storing')`,
-    [JSON.stringify(results)],
+       from given n join locked on locked.task_id = n."taskId"
+      where o.task_id = n."taskId" and o.stage in ('waiting', 'storing')`,
+    [JSON.stringify(results), results.map(({ taskId }) => taskId)],
   )
 }
 
