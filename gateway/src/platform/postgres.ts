@@ -70,6 +70,8 @@ export interface Postgres extends Database {
   notify: (channel: string, payload: string) => Promise<void>
   /** Holds a lock until it is released or this process ends; undefined if another process holds it. */
   holdLock: (name: string) => Promise<HeldLock | undefined>
+  /** The limit of the settings or, if that is longer, the given one; for a single statement that sets it itself. */
+  lockTimeoutMsAtMost: (max: number) => number
   /** How many queries and transactions wait for a free connection. */
   waiting: () => number
   close: () => Promise<void>
@@ -304,6 +306,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
       }
       return isHeld ? { release: () => closeClient(client) } : undefined
     },
+    lockTimeoutMsAtMost: (max) => Math.min(lockTimeoutMs, max),
     waiting: () => pool.waitingCount,
     close: async () => {
       stallDetector.stop()

@@ -116,14 +116,14 @@ export const holdForRequests = async (
   database: Database,
   { accountId, wallet }: { accountId: string; wallet: Wallet },
   requests: NewMeteredRequest[],
-  leaseSeconds: number,
+  { leaseSeconds, lockTimeoutMs }: { leaseSeconds: number; lockTimeoutMs: number },
 ): Promise<boolean> => {
   const legs = requests.flatMap(({ id, day, holdMicros, keyId }) =>
     legsOf({ kind: 'hold', accountId, wallet, taskId: id, day, amountMicros: holdMicros, keyId }),
   )
   const { rows } = await database.query<{ held: number }>(
     `with quick as materialized (
-       select set_config('synchronous_commit', 'off', true) as mode
+       select set_config('synchronous_commit', 'off', true) as mode, set_config('lock_timeout', $8, true)
      ), held as (
        update balances
           set available_micros = available_micros - $3, held_micros = held_micros + $3,
@@ -153,6 +153,7 @@ export const holdForRequests = async (
       JSON.stringify(requests),
       leaseSeconds,
       [...new Set(requests.map(({ keyId }) => keyId))],
+      String(lockTimeoutMs),
     ],
   )
   return rows[0]?.held === 1

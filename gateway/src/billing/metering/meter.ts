@@ -110,7 +110,7 @@ export const createMeter = (
   type Candidate = { request: NewMeteredRequest; caller: Caller }
 
   /** The fast path for requests of one wallet without other limits. */
-  const openFast = async (candidates: Candidate[]): Promise<boolean> => {
+  const openFast = async (candidates: Candidate[], lockTimeoutMsMax: number): Promise<boolean> => {
     const [first, ...others] = candidates.map(({ caller }) => caller)
     if (first === undefined || others.some(({ accountId }) => accountId !== first.accountId)) return false
     if (candidates.some(({ caller }) => caller.kind !== 'payg' || caller.hasQuota)) return false
@@ -118,15 +118,15 @@ export const createMeter = (
       postgres,
       { accountId: first.accountId, wallet: 'payg' },
       candidates.map(({ request }) => request),
-      leaseSeconds,
+      { leaseSeconds, lockTimeoutMs: postgres.lockTimeoutMsAtMost(lockTimeoutMsMax) },
     )
   }
 
   const openTogether = async (
     candidates: Candidate[],
-    options?: { lockTimeoutMsMax: number },
+    options: { lockTimeoutMsMax: number },
   ): Promise<PromiseSettledResult<void>[]> => {
-    if (options === undefined && (await openFast(candidates)))
+    if (await openFast(candidates, options.lockTimeoutMsMax))
       return candidates.map(() => fulfilled(undefined))
     const place = async (database: Database) => {
       const { refusals } = await placeHolds(
@@ -151,7 +151,7 @@ export const createMeter = (
 
   const endTogether = (
     endings: MeteredEnding[],
-    options?: { lockTimeoutMsMax: number },
+    options: { lockTimeoutMsMax: number },
   ): Promise<PromiseSettledResult<boolean>[]> =>
     postgres.transaction(async (database) => {
       const ended = await finishMeteredRequests(database, endings)

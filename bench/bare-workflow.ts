@@ -7,7 +7,7 @@ import { createServer } from 'node:http2'
 import * as restate from '@restatedev/restate-sdk'
 import { Pool } from 'undici'
 
-import { durable } from '../../src/platform/engine/restate.ts'
+import { durable } from '../gateway/src/platform/engine/restate.ts'
 
 const [port, ingressUrl = ''] = process.argv.slice(2)
 const ingress = new Pool(ingressUrl, { connections: 32 })

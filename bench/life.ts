@@ -12,16 +12,16 @@ import { fileURLToPath } from 'node:url'
 
 import { Pool } from 'undici'
 
-import { startFaultStack, type FaultStack } from '../faults/fault-stack.ts'
-import { until } from '../faults/part.ts'
-import { createAccount, createKey } from '../kit/factories.ts'
-import { reservePorts } from '../kit/reserve-ports.ts'
+import { startFaultStack, type FaultStack } from '../gateway/test/faults/fault-stack.ts'
+import { until } from '../gateway/test/faults/part.ts'
+import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
+import { reservePorts } from '../gateway/test/kit/reserve-ports.ts'
 import { cpuMsOf, cpuMsOfFamily, startStealShare } from './cpu-time.ts'
 
 export interface LifeOptions {
   tasks: number
   rounds: number
-  /** How long the idle service is measured after the last round; 0 for not at all. */
+  /** How long the idle service is measured after the last round. */
   idleMs: number
 }
 
@@ -216,12 +216,8 @@ export const measureLife = async ({ tasks, rounds, idleMs }: LifeOptions): Promi
     kinora.push(await measureTasks(tasks))
     bareFigures.push(await measureBare(tasks))
   }
-  let idle: Figures = {}
-  if (idleMs > 0) {
-    await sleep(settleMs)
-    const before = cpuOf(stack)
-    await sleep(idleMs)
-    idle = per(minus(cpuOf(stack), before), idleMs)
-  }
-  return { kinora, bare: bareFigures, idle }
+  await sleep(settleMs)
+  const before = cpuOf(stack)
+  await sleep(idleMs)
+  return { kinora, bare: bareFigures, idle: per(minus(cpuOf(stack), before), idleMs) }
 }

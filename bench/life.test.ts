@@ -1,16 +1,13 @@
-/** `npm run bench:life`; in CI a short form, which only shows that the benchmark works. */
+/** `npm run bench:life` */
 import { expect, test } from 'vitest'
 
 import { measureLife, type Figures } from './life.ts'
 
-const isFull = process.env['BENCH'] === 'full'
-const options = isFull
-  ? {
-      tasks: Number(process.env['BENCH_TASKS'] ?? 1_000),
-      rounds: Number(process.env['BENCH_ROUNDS'] ?? 5),
-      idleMs: 30_000,
-    }
-  : { tasks: 20, rounds: 1, idleMs: 0 }
+const options = {
+  tasks: Number(process.env['BENCH_TASKS'] ?? 1_000),
+  rounds: Number(process.env['BENCH_ROUNDS'] ?? 5),
+  idleMs: 30_000,
+}
 
 const format = (value: number) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3))
 
@@ -32,7 +29,7 @@ test('the cost of a video and of a bare workflow', async () => {
   const { kinora, bare, idle } = await measureLife(options)
   print(`video, per task (CPU in ms), ${options.rounds} rounds of ${options.tasks}`, kinora)
   print('bare workflow, per task (CPU in ms)', bare)
-  if (options.idleMs > 0) print('idle, share of one processor', [idle])
+  print('idle, share of one processor', [idle])
   for (const round of [...kinora, ...bare]) {
     for (const [name, value] of Object.entries(round)) expect(value, name).toBeGreaterThanOrEqual(0)
     expect(round['restate']).toBeGreaterThan(0)

@@ -1,0 +1,63 @@
+import type { FaultStack } from '../gateway/test/faults/fault-stack.ts'
+/** What the roles do in the database, as PostgreSQL counts it. None of it depends on the speed of the machine. */
+import { until } from '../gateway/test/faults/part.ts'
+
+/** The settings with which PostgreSQL counts statements. */
+export const countingSettings = ['shared_preload_libraries=pg_stat_statements']
+
+export const startCounting = async ({ postgres }: FaultStack): Promise<void> => {
+  await postgres.query('create extension pg_stat_statements')
+}
+
+export interface DatabaseWork {
+  /** How often each statement was executed. */
+  statements: Map<string, number>
+  /** The rows inserted, updated and deleted by table; partitions count as their table. */
+  writes: Map<string, number>
+}
+
+/**
+ * Ends the connections of the roles, because a session adds its row writes to the statistics with a delay of seconds, or when
+ * it ends. The roles connect again.
+ */
+const flushStatistics = async ({ postgres }: FaultStack): Promise<void> => {
+  const ended = await postgres.query<{ pid: number }>(
+    `select pid, pg_terminate_backend(pid) from pg_stat_activity where application_name ~ '^(api|worker)-'`,
+  )
+  await until('the sessions have ended', async () => {
+    const left = await postgres.query('select from pg_stat_activity where pid = any($1::int[])', [
+      ended.map(({ pid }) => pid),
+    ])
+    return left.length === 0
+  })
+}
+
+const readWork = async ({ postgres }: FaultStack): Promise<DatabaseWork> => {
+  const statements = await postgres.query<{ query: string; calls: number }>(
+    `select query, sum(calls)::float8 as calls from pg_stat_statements where query !~ 'pg_(stat|terminate)_' group by query`,
+  )
+  const writes = await postgres.query<{ name: string; rows: number }>(
+    `select regexp_replace(relname, '_\\d{4}_\\d{2}$', '') as name, sum(n_tup_ins + n_tup_upd + n_tup_del)::float8 as rows
+       from pg_stat_user_tables group by 1`,
+  )
+  return {
+    statements: new Map(statements.map(({ query, calls }) => [query, calls])),
+    writes: new Map(writes.map(({ name, rows }) => [name, rows])),
+  }
+}
+
+const minus = (after: Map<string, number>, before: Map<string, number>) =>
+  new Map([...after].map(([name, value]) => [name, value - (before.get(name) ?? 0)]))
+
+/** Counts what the roles do during `work`. No request may be in progress before and after it. */
+export const countWork = async (stack: FaultStack, work: () => Promise<void>): Promise<DatabaseWork> => {
+  await flushStatistics(stack)
+  const before = await readWork(stack)
+  await work()
+  await flushStatistics(stack)
+  const after = await readWork(stack)
+  return {
+    statements: minus(after.statements, before.statements),
+    writes: minus(after.writes, before.writes),
+  }
+}

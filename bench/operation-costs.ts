@@ -1,0 +1,152 @@
+/**
+ * What an operation costs: the statements and row writes of one request, and of the whole life of a task. The operations run
+ * one at a time, so that no two of them share a statement.
+ */
+import { mkdtempDisposable, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { request } from 'undici'
+
+import { startFaultStack, type FaultStack } from '../gateway/test/faults/fault-stack.ts'
+import type { Mutation } from '../gateway/test/faults/mutation.ts'
+import { until } from '../gateway/test/faults/part.ts'
+import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
+import { countingSettings, countWork, startCounting, type DatabaseWork } from './database-work.ts'
+
+export interface Cost {
+  statements: number
+  writes: number
+  /** Attempts of invocations that the engine makes; only a task has some. */
+  invocations?: number
+}
+
+/** Enough that what the roles do in the background, about once per second, is less than half per operation. */
+const requests = 40
+const tasks = 40
+const counter = new URL('count-invocations.ts', import.meta.url)
+
+/** Statements and rows that belong to each operation, without what happens in the background. */
+const perOperation = (counts: Map<string, number>, operations: number): Map<string, number> =>
+  new Map(
+    [...counts]
+      .map(([name, count]): [string, number] => [name, Math.round(count / operations)])
+      .filter(([, count]) => count > 0),
+  )
+const sum = (counts: Map<string, number>) => counts.values().reduce((total, count) => total + count, 0)
+
+const costOf = ({ statements, writes }: DatabaseWork, operations: number): Cost => ({
+  statements: sum(perOperation(statements, operations)),
+  writes: sum(perOperation(writes, operations)),
+})
+
+const invocationsOf = async ({ workers: [worker] }: FaultStack, countFile: string): Promise<number> => {
+  await rm(countFile, { force: true })
+  process.kill(worker.pid() ?? 0, 'SIGUSR2')
+  let text = ''
+  await until('the worker has written its count', async () => {
+    text = await readFile(countFile, 'utf8')
+    return true
+  })
+  return Number(text)
+}
+
+const lifeOfTask = 'life of a task'
+
+interface CostOptions {
+  mutation?: Mutation
+  /** Which operations to measure; all by default. */
+  operations?: string[]
+}
+
+export const measureCosts = async ({ mutation, operations: wanted }: CostOptions = {}): Promise<
+  Record<string, Cost>
+> => {
+  const isWanted = (name: string) => wanted === undefined || wanted.includes(name)
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-costs-'))
+  const countFile = join(directory.path, 'invocations')
+  await using stack = await startFaultStack({
+    isSmall: true,
+    postgresSettings: countingSettings,
+    environment: { NODE_OPTIONS: `--import ${counter.href}`, COUNT_FILE: countFile },
+    ...(mutation && { mutation }),
+  })
+  await startCounting(stack)
+  const key = await stack.withDatabase(async (postgres) => {
+    const accountId = await createAccount(postgres, { balance: 1_000_000 })
+    return (await createKey(postgres, accountId)).text
+  })
+  const origin = stack.origins[0] ?? ''
+  const call = async (method: 'GET' | 'POST', path: string, body?: unknown): Promise<string> => {
+    const response = await request(`${origin}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    })
+    const text = await response.body.text()
+    if (response.statusCode !== 200)
+      throw new Error(`${method} ${path} failed: ${response.statusCode} ${text}`)
+    return text
+  }
+  const createVideo = async (): Promise<string> => {
+    const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '1280x720' }
+    return (JSON.parse(await call('POST', '/v1/videos', order)) as { id: string }).id
+  }
+  const hasEnded = async () => (await stack.postgres.query('select from open_tasks limit 1')).length === 0
+  const logged = async () => {
+    const [row] = await stack.postgres.query<{ count: number }>(
+      'select count(*)::int as count from request_log',
+    )
+    return row?.count ?? 0
+  }
+  const runTask = async () => {
+    await createVideo()
+    await until('the task has ended', hasEnded, { withinMs: 120_000, everyMs: 50 })
+  }
+  /** The request log is written after the responses. */
+  const untilLogged = async (work: () => Promise<void>, count: number) => {
+    const before = await logged()
+    await work()
+    await until('the requests are logged', async () => (await logged()) >= before + count)
+  }
+  const repeat = async (count: number, work: () => Promise<unknown>) => {
+    for (let done = 0; done < count; done += 1) await work()
+  }
+
+  const costs: Record<string, Cost> = {}
+  const show = (name: string, { statements, writes }: DatabaseWork, count: number) => {
+    if (process.env['SHOW_STATEMENTS'] === undefined) return
+    const lines = [...perOperation(statements, count)].map(([text, calls]) => `${calls} ${text}`)
+    console.log(name, perOperation(writes, count), lines.join('\n'))
+  }
+  await runTask()
+  if (isWanted(lifeOfTask)) {
+    const before = await invocationsOf(stack, countFile)
+    const work = await countWork(stack, () => untilLogged(() => repeat(tasks, runTask), tasks))
+    const invocations = Math.round(((await invocationsOf(stack, countFile)) - before) / tasks)
+    costs[lifeOfTask] = { ...costOf(work, tasks), invocations }
+    show(lifeOfTask, work, tasks)
+  }
+  const id = await createVideo()
+  await until('the task has ended', hasEnded, { withinMs: 120_000 })
+  // From here on only the API works.
+  await stack.workers[0].kill()
+  const operations: Record<string, () => Promise<unknown>> = {
+    createVideo,
+    getVideo: () => call('GET', `/v1/videos/${id}`),
+    listVideos: () => call('GET', '/v1/videos?limit=20'),
+    createSpeech: () =>
+      call('POST', '/v1/audio/speech', {
+        model: 'chat-4o-mini-tts-2025-12-15',
+        voice: 'nova',
+        input: 'Hello.',
+      }),
+  }
+  for (const [name, operation] of Object.entries(operations).filter(([each]) => isWanted(each))) {
+    await operation()
+    const work = await countWork(stack, () => untilLogged(() => repeat(requests, operation), requests))
+    costs[name] = costOf(work, requests)
+    show(name, work, requests)
+  }
+  return costs
+}
