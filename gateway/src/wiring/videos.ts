@@ -26,7 +26,6 @@ import { remixVideo } from '../videos/api/remix-video.ts'
 import { createWaitForTask } from '../videos/api/wait-for-task.ts'
 import { clipSecondsMax } from '../videos/images/reference-clip.ts'
 import { createFollow } from '../videos/lifecycle/follow-task.ts'
-import { createFinishTask } from '../videos/lifecycle/settle-video.ts'
 import { createCachedDurations } from '../videos/polling/cached-durations.ts'
 import { createAdmitVideo } from '../videos/queue/admit-video.ts'
 import { dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
@@ -96,7 +95,6 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
     },
     cancelTask: createCancelTask({
       postgres,
-      finishTask: createFinishTask(postgres),
       providers: context.providers,
       readTask,
       mediaStore,

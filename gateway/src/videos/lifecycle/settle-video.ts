@@ -5,6 +5,7 @@
 import { settleHolds } from '../../billing/spending/spend.ts'
 import { batch, fulfilled } from '../../platform/batch.ts'
 import type { Log } from '../../platform/log.ts'
+import { isDatabaseUnavailable } from '../../platform/postgres-errors.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { deleteReferences } from '../../storage/stored-file-store.ts'
@@ -46,7 +47,7 @@ export const createFinishTask = (postgres: Postgres): FinishTask => {
       try {
         return (await finishAll(tasks)).map(fulfilled)
       } catch (error) {
-        if (tasks.length === 1) throw error
+        if (tasks.length === 1 || isDatabaseUnavailable(error)) throw error
         // A task that cannot end does not keep others from ending.
         return Promise.allSettled(tasks.map(async (task) => (await finishAll([task]))[0]))
       }
@@ -57,7 +58,8 @@ export const createFinishTask = (postgres: Postgres): FinishTask => {
 
 export interface SettleDependencies {
   postgres: Postgres
-  finishTask: FinishTask
+  /** Ends a task together with others; without it, a task ends in a transaction of its own. */
+  finishTask?: FinishTask
   mediaStore: MediaStore
   log: Log
   onSlotFreed: (provider: string) => void
@@ -84,11 +86,11 @@ export const settleVideo = async (
   if (day === undefined) throw new Error(`${taskId} is not a task id`)
   const task = { day, id: taskId, ending }
   const finished =
-    alongside === undefined
+    alongside === undefined && finishTask !== undefined
       ? await finishTask(task)
       : await postgres.transaction(async (database) => {
           const ended = (await finishAndSettle(database, [task])).get(taskId)
-          if (ended !== undefined) await alongside(database)
+          if (ended !== undefined) await alongside?.(database)
           return ended
         })
   if (finished === undefined) return undefined
