@@ -160,11 +160,13 @@ const createAll = async (orders: { model: string; prompt: string }[]) => {
   await Promise.all(Array.from({ length: 16 }, lane))
 }
 
+const attemptsOfTask = `(select jsonb_agg(concat_ws(': ', a.outcome, a.failure_reason)) from task_attempts a
+  where a.day = t.day and a.task_id = t.id)`
+
 const readEnded = async (): Promise<Ended[]> => {
   const { rows } = await stack.database.postgres.query<Ended & Record<string, unknown>>(
     `select t.id, t.video_order ->> 'prompt' as prompt, t.state, t.error_code as "errorCode", encode(m.sha256, 'hex') as sha256,
-            (select jsonb_agg(concat_ws(': ', a.outcome, a.failure_reason)) from task_attempts a
-              where a.day = t.day and a.task_id = t.id) as attempts,
+            ${attemptsOfTask} as attempts,
             (select count(*) from ledger_entries l
               where l.task_id = t.id and l.movement = 'capture' and l.book = 'revenue') as captures,
             (select count(*) from ledger_entries l
@@ -198,9 +200,14 @@ const readConfused = async (): Promise<string[]> => {
   })
 }
 
-/** The expected outcome of the task with this prompt. */
-const wantedOf = (prompt: string): Wanted => {
+/** On a busy machine any submit may take longer than its timeout, and then has an unknown outcome. */
+const wasTooSlow = (fault: string | undefined, attempts: string[] | null): boolean =>
+  !isFull && fault !== 'silence' && (attempts ?? []).some((each) => /^unknown: .*TimeoutError/.test(each))
+
+/** The expected outcome of a task. */
+const wantedOf = ({ prompt, attempts }: Pick<Ended, 'prompt' | 'attempts'>): Wanted => {
   const [name, fault] = prompt.split(' ')
+  if (wasTooSlow(fault, attempts)) return 'either'
   const adapter = adapters.find((each) => each.name === name)
   const misbehaviour = misbehaviours.find((each) => each.fault === fault)
   return adapter === undefined || misbehaviour === undefined ? 'completed' : endOf(misbehaviour, adapter)
@@ -208,13 +215,16 @@ const wantedOf = (prompt: string): Wanted => {
 
 /** Whether every open task was submitted and need not complete. */
 const isLeftToTheDeadline = async (): Promise<boolean> => {
-  const { rows } = await stack.database.postgres.query<{ id: string; prompt: string; isSent: boolean }>(
-    `select t.id, t.video_order ->> 'prompt' as prompt, o.outcome_unknown_since is not null or o.upstream is not null as "isSent"
+  const { rows } = await stack.database.postgres.query<
+    Pick<Ended, 'id' | 'prompt' | 'attempts'> & { isSent: boolean }
+  >(
+    `select t.id, t.video_order ->> 'prompt' as prompt, ${attemptsOfTask} as attempts,
+            o.outcome_unknown_since is not null or o.upstream is not null as "isSent"
        from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id`,
   )
   const confusedNow = new Set(await readConfused())
   return rows.every(
-    ({ id, prompt, isSent }) => isSent && (wantedOf(prompt) !== 'completed' || confusedNow.has(id)),
+    ({ isSent, ...task }) => isSent && (wantedOf(task) !== 'completed' || confusedNow.has(task.id)),
   )
 }
 
@@ -291,28 +301,19 @@ const adapterNames = [
 ]
 
 describe.each(adapterNames)('%s', (name) => {
-  const adapter = () => {
-    const found = adapters.find((each) => each.name === name)
-    if (found === undefined) throw new Error(`there is no adapter ${name}`)
-    return found
-  }
-
   test.for<Misbehaviour | { fault: 'none' }>([...misbehaviours, { fault: 'none' }])(
     '$fault',
     (given, { task }) => {
       const tasks = ended.filter(({ prompt }) => prompt.startsWith(`${name} ${given.fault} `))
       expect(tasks).toHaveLength(given.fault === 'none' ? successfulEach : tasksEach)
-      const wanted = given.fault === 'none' ? 'completed' : endOf(given, adapter())
       expectSound(tasks)
       // A job that the vendor reported to two tasks belongs to one of them; the other ends without a video.
       const isConfused = ({ id, state }: Ended) => state === 'failed' && confused.has(id)
-      const wrong = tasks.filter((each) => wanted !== 'either' && each.state !== wanted && !isConfused(each))
-      expect
-        .soft(
-          wrong.map(({ id, errorCode, attempts }) => ({ id, errorCode, attempts })),
-          `each should have ${wanted}`,
-        )
-        .toEqual([])
+      const wrong = tasks.filter((each) => {
+        const wanted = wantedOf(each)
+        return wanted !== 'either' && each.state !== wanted && !isConfused(each)
+      })
+      expect.soft(wrong.map((each) => ({ ...each, wanted: wantedOf(each) }))).toEqual([])
       const jobs = jobsByPrompt()
       const duplicates = tasks.reduce(
         (sum, { prompt }) => sum + Math.max(0, (jobs.get(prompt)?.length ?? 0) - 1),
