@@ -1,11 +1,20 @@
 #!/usr/bin/env node
 /** The `kinora` command: all roles of the service and the operator's commands. */
 import { readFileSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import nodeModule from 'node:module'
+
+// The modules that follow need more than older versions have, and would fail with errors that do not help.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < 22 || (major === 22 && minor < 18)) {
+  process.stderr.write(
+    `Kinora needs Node 22.18 or later; this is ${process.version} (${process.execPath}).\nInstall a newer one: https://nodejs.org/en/download\n`,
+  )
+  process.exit(1)
+}
 
 // The compile cache applies only to modules that are imported after this call, hence the dynamic imports. Those of the
 // commands also load only what each command needs.
-enableCompileCache()
+nodeModule.enableCompileCache()
 const { Command } = await import('commander')
 const { operatorKeyDays, operatorRoles } = await import('@kinora/contract/operator-key')
 const { runRole } = await import('./role.ts')

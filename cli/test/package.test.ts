@@ -117,6 +117,18 @@ test('the packages contain no tests and no sources', async () => {
   expect(files.filter((file) => /\.test\.|(?<!\.d)\.ts$|^test\b/.test(file))).toEqual([])
 })
 
+test('on an older version of Node, the command says which one it needs', async () => {
+  const node = await getNode('20.19.0')
+  const command = join(directory, 'node_modules/.bin/kinora')
+  await expect(run(join(node, 'node'), [command, 'dev'])).rejects.toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^Kinora needs Node 22\.18 or later; this is v20\.19\.0 .*\nInstall a newer one: \S+\n$/,
+    ),
+  })
+})
+
 test.for(nodeVersions)(
   'npx kinora dev makes a video and a speech on Node %s without a network, and leaves nothing behind',
   async (version) => {
