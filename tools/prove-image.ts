@@ -16,6 +16,7 @@ import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
 
 import { choosePorts } from '../cli/src/dev/free-port.ts'
+import { buildNodeImage, importDebian } from './image/base-image.ts'
 import { interpolate, runParameters, type Service } from './image/compose-service.ts'
 import { buildImage, podman, prefix, removeAll, runOptions } from './image/podman.ts'
 
@@ -45,34 +46,10 @@ const apt = (names: string) =>
 
 /** What stands for the images that compose.yaml names. */
 const buildBaseImages = async () => {
-  const archive = process.env['ROOT_FILE_SYSTEM'] ?? join(work, 'root.tar')
-  if (process.env['ROOT_FILE_SYSTEM'] === undefined)
-    execFileSync('mmdebstrap', [
-      '--quiet',
-      '--variant=minbase',
-      '--include=ca-certificates',
-      'trixie',
-      archive,
-    ])
-  await podman('import', '--quiet', archive, image('debian'))
-  const npm = execFileSync('npm', ['root', '--global'], { encoding: 'utf8' }).trim()
-  await buildFrom(
-    'node',
-    [
-      `FROM ${image('debian')}`,
-      'COPY node /usr/local/bin/node',
-      'COPY npm /usr/local/lib/node_modules/npm',
-      'RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm',
-      // A registry may be behind a proxy with a certificate of its own.
-      'COPY certificates.crt /etc/ssl/certs/ca-certificates.crt',
-      'ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt',
-    ].join('\n'),
-    {
-      node: process.execPath,
-      npm: join(npm, 'npm'),
-      'certificates.crt': '/etc/ssl/certs/ca-certificates.crt',
-    },
-  )
+  const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
+  const debian = image('debian')
+  await importDebian(debian, { architecture, archive: process.env['ROOT_FILE_SYSTEM'] }, work)
+  await buildNodeImage(image('node'), { debian, architecture, node: process.execPath }, work)
   await buildFrom(
     'postgres',
     `FROM ${image('debian')}\n${apt('postgresql')}\nRUN rm -rf /var/lib/postgresql/* && mkdir /var/lib/postgresql/data\nENV PGHOST=/tmp\nCOPY entrypoint.sh /\nENTRYPOINT ["/entrypoint.sh"]`,
