@@ -129,7 +129,7 @@ export const measureRequests = async (
     )
   }
   // Measured together, so that both have the same machine.
-  const idle = idleMs === 0 ? [] : await Promise.all([idleOf(small), idleOf(large)])
+  const idle = await Promise.all([idleOf(small), idleOf(large)])
   const figures: Record<string, { small: number[]; large: number[] }> = {}
   const run = async (stack: Stack, send: (stack: Stack) => Promise<unknown>) => {
     const before = cpuMsOf(stack.api.pid())

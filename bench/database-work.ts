@@ -32,7 +32,8 @@ const flushStatistics = async ({ postgres }: FaultStack): Promise<void> => {
   })
 }
 
-const readWork = async ({ postgres }: FaultStack): Promise<DatabaseWork> => {
+/** Since the start. Row writes of the last seconds may be missing. */
+export const readWork = async ({ postgres }: FaultStack): Promise<DatabaseWork> => {
   const statements = await postgres.query<{ query: string; calls: number }>(
     `select query, sum(calls)::float8 as calls from pg_stat_statements where query !~ 'pg_(stat|terminate)_' group by query`,
   )

@@ -4,7 +4,7 @@
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,6 +17,8 @@ import { until } from '../gateway/test/faults/part.ts'
 import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
 import { reservePorts } from '../gateway/test/kit/reserve-ports.ts'
 import { cpuMsOf, cpuMsOfFamily, startStealShare } from './cpu-time.ts'
+import { countingSettings, readWork, startCounting } from './database-work.ts'
+import { countInvocationsIn, invocationsOf } from './invocations.ts'
 
 export interface LifeOptions {
   tasks: number
@@ -42,7 +44,6 @@ const endedWithinMs = 600_000
 /** After this time without work the service counts as idle. */
 const settleMs = 30_000
 const bareFile = fileURLToPath(new URL('bare-workflow.ts', import.meta.url))
-const counter = new URL('count-invocations.ts', import.meta.url)
 
 const minus = (after: Figures, before: Figures): Figures =>
   Object.fromEntries(Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)]))
@@ -60,32 +61,9 @@ const cpuOf = ({ apis: [api], workers: [worker], restate, postgres, redis }: Fau
   redis: cpuMsOf(redis.pid()),
 })
 
-/** Row writes by table, and the statements of the roles. */
-const databaseWorkOf = async ({ postgres }: FaultStack) => {
-  const tables = await postgres.query<{ name: string; writes: number }>(
-    `select relname as name, (n_tup_ins + n_tup_upd + n_tup_del)::float8 as writes from pg_stat_user_tables`,
-  )
-  const [row] = await postgres.query<{ calls: number }>(
-    'select coalesce(sum(calls), 0)::float8 as calls from pg_stat_statements',
-  )
-  return {
-    writes: total(Object.fromEntries(tables.map(({ name, writes }) => [name, writes]))),
-    statements: row?.calls ?? 0,
-  }
-}
-
-/** Preloaded into the roles, it writes its count to a file when it is asked for it. */
-const invocationsOf = async ({ workers: [worker] }: FaultStack, countFile: string): Promise<number> => {
-  const pid = worker.pid()
-  if (pid === undefined) throw new Error('the worker is not running')
-  await rm(countFile, { force: true })
-  process.kill(pid, 'SIGUSR2')
-  let text = ''
-  await until('the worker has written its count', async () => {
-    text = await readFile(countFile, 'utf8')
-    return true
-  })
-  return Number(text)
+const databaseWorkOf = async (stack: FaultStack) => {
+  const { writes, statements } = await readWork(stack)
+  return { writes: total(Object.fromEntries(writes)), statements: total(Object.fromEntries(statements)) }
 }
 
 const startBare = async ({ restate }: FaultStack, directory: string) => {
@@ -149,16 +127,15 @@ export const measureLife = async ({ tasks, rounds, idleMs }: LifeOptions): Promi
   cleanUp.defer(() => rm(directory, { recursive: true, force: true }))
   await using stack = await startFaultStack({
     isSmall: true,
-    postgresSettings: ['shared_preload_libraries=pg_stat_statements'],
+    postgresSettings: countingSettings,
     environment: {
-      NODE_OPTIONS: `--import ${counter.href}`,
-      COUNT_FILE: countFile,
+      ...countInvocationsIn(countFile),
       // The load is not to be refused.
       OVERLOAD_WAITING_CREATES: '0',
       OVERLOAD_EVENT_LOOP_DELAY_MS: '0',
     },
   })
-  await stack.postgres.query('create extension pg_stat_statements')
+  await startCounting(stack)
   const keys = await stack.withDatabase((postgres) =>
     Promise.all(
       Array.from({ length: accounts }, async () => {

@@ -2,17 +2,18 @@
  * What an operation costs: the statements and row writes of one request, and of the whole life of a task. The operations run
  * one at a time, so that no two of them share a statement.
  */
-import { mkdtempDisposable, readFile, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { request } from 'undici'
 
-import { startFaultStack, type FaultStack } from '../gateway/test/faults/fault-stack.ts'
+import { startFaultStack } from '../gateway/test/faults/fault-stack.ts'
 import type { Mutation } from '../gateway/test/faults/mutation.ts'
 import { until } from '../gateway/test/faults/part.ts'
 import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
 import { countingSettings, countWork, startCounting, type DatabaseWork } from './database-work.ts'
+import { countInvocationsIn, invocationsOf } from './invocations.ts'
 
 export interface Cost {
   statements: number
@@ -24,7 +25,6 @@ export interface Cost {
 /** Enough that what the roles do in the background, about once per second, is less than half per operation. */
 const requests = 40
 const tasks = 40
-const counter = new URL('count-invocations.ts', import.meta.url)
 
 /** Statements and rows that belong to each operation, without what happens in the background. */
 const perOperation = (counts: Map<string, number>, operations: number): Map<string, number> =>
@@ -39,17 +39,6 @@ const costOf = ({ statements, writes }: DatabaseWork, operations: number): Cost 
   statements: sum(perOperation(statements, operations)),
   writes: sum(perOperation(writes, operations)),
 })
-
-const invocationsOf = async ({ workers: [worker] }: FaultStack, countFile: string): Promise<number> => {
-  await rm(countFile, { force: true })
-  process.kill(worker.pid() ?? 0, 'SIGUSR2')
-  let text = ''
-  await until('the worker has written its count', async () => {
-    text = await readFile(countFile, 'utf8')
-    return true
-  })
-  return Number(text)
-}
 
 const lifeOfTask = 'life of a task'
 
@@ -68,7 +57,7 @@ export const measureCosts = async ({ mutation, operations: wanted }: CostOptions
   await using stack = await startFaultStack({
     isSmall: true,
     postgresSettings: countingSettings,
-    environment: { NODE_OPTIONS: `--import ${counter.href}`, COUNT_FILE: countFile },
+    environment: countInvocationsIn(countFile),
     ...(mutation && { mutation }),
   })
   await startCounting(stack)

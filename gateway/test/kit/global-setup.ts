@@ -28,7 +28,7 @@ const withServer = async (work: (client: pg.Client) => Promise<unknown>) => {
 }
 
 export default async (project: TestProject) => {
-  const template = `kinora_template_${process.pid}_${project.name}`
+  const template = `kinora_template_${process.pid}_${project.name.replaceAll('-', '_')}`
   await withServer(async (client) => {
     await client.query(`drop database if exists ${template} with (force)`)
     await client.query(`create database ${template}`)

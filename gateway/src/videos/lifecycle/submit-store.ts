@@ -9,9 +9,10 @@ import { shardOf } from '../shard.ts'
 export type ReadRecord = Pick<OpenTask, 'taskId' | 'run' | 'submits'>
 
 /**
- * Records the intent to submit, and where the outcome is to be sent, before the provider is called. From here on the outcome counts as unknown, until it is
- * recorded. Returns false if another execution of the step has begun a submit since the record was read, a newer run has
- * replaced this one, or there is a job already. So at most one of the executions that read the same record submits.
+ * Records the intent to submit, and where the outcome is to be sent, before the provider is called. From here on the
+ * outcome counts as unknown, until it is recorded. Returns false if another execution of the step has begun a submit since
+ * the record was read, a newer run has replaced this one, or there is a job already. So at most one of the executions that
+ * read the same record submits.
  */
 export const beginSubmit = async (
   database: Database,
@@ -54,7 +55,8 @@ export const recordSubmitted = async (
        returning task_id
      ), recorded as (
        update open_tasks
-          set stage = 'waiting', upstream = $2, awakeable = coalesce($5, awakeable), submitted_at = coalesce(outcome_unknown_since, now()), outcome_unknown_since = null,
+          set stage = 'waiting', upstream = $2, awakeable = coalesce($5, awakeable),
+              submitted_at = coalesce(outcome_unknown_since, now()), outcome_unknown_since = null,
               next_poll_at = now() + make_interval(secs => $3 / 1000.0)
         where task_id = $1 and upstream is null and exists (select from claimed) returning task_id
      )
