@@ -162,7 +162,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      // The counts of what operations cost. `npm run bench:…` also measures times.
+      // The counts of what operations cost. `npm run bench` also measures times.
       {
         test: {
           name: 'bench',

@@ -15,7 +15,7 @@ import { createDatabase } from '../gateway/test/kit/database.ts'
 import { configFile, type ConfigSize } from '../gateway/test/kit/large-config.ts'
 import { manyRequests, startStack, type Stack } from '../gateway/test/kit/stack.ts'
 import { withoutIntervals } from '../gateway/test/kit/without-intervals.ts'
-import { cpuMsOf } from './cpu-time.ts'
+import { cpuMsOf } from './measure/cpu-time.ts'
 
 const baseUrl = 'https://vendor.example/v1'
 const { local } = allProtocols

@@ -1,38 +1,20 @@
-/** `npm run bench:life` */
+/** `npm run bench -- life` */
 import { expect, test } from 'vitest'
 
-import { measureLife, type Figures } from './life.ts'
+import { measureLife } from './life.ts'
+import { options } from './options.ts'
+import { printRounds } from './report/print.ts'
+import { writeResult } from './report/results.ts'
 
-const options = {
-  tasks: Number(process.env['BENCH_TASKS'] ?? 1_000),
-  rounds: Number(process.env['BENCH_ROUNDS'] ?? 5),
-  idleMs: 30_000,
-}
-
-const format = (value: number) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3))
-
-/** The median of the rounds, with the smallest and the largest value. */
-const summaryOf = (rounds: Figures[], name: string): string => {
-  const values = rounds.map((round) => round[name] ?? Number.NaN).toSorted((a, b) => a - b)
-  const [least = 0, middle = 0, most = 0] = [0, Math.floor(values.length / 2), values.length - 1].map(
-    (index) => values[index],
+test('the cost of a video, of a bare workflow and of a queue by hand', async () => {
+  const settings = options(
+    { tasks: 1_000, rounds: 4, idleMs: 30_000 },
+    { tasks: 100, rounds: 1, idleMs: 5_000 },
   )
-  return values.length === 1 ? format(middle) : `${format(middle)} (${format(least)}–${format(most)})`
-}
-
-const print = (title: string, rounds: Figures[]) => {
-  const names = Object.keys(rounds[0] ?? {})
-  console.log([title, ...names.map((name) => `  ${name.padEnd(18)} ${summaryOf(rounds, name)}`)].join('\n'))
-}
-
-test('the cost of a video and of a bare workflow', async () => {
-  const { kinora, bare, idle } = await measureLife(options)
-  print(`video, per task (CPU in ms), ${options.rounds} rounds of ${options.tasks}`, kinora)
-  print('bare workflow, per task (CPU in ms)', bare)
-  print('idle, share of one processor', [idle])
-  for (const round of [...kinora, ...bare]) {
-    for (const [name, value] of Object.entries(round)) expect(value, name).toBeGreaterThanOrEqual(0)
-    expect(round['restate']).toBeGreaterThan(0)
-  }
-  for (const { invocations } of kinora) expect(invocations).toBeGreaterThanOrEqual(1)
+  const figures = await measureLife(settings)
+  const { life, idle } = figures
+  printRounds('life of a task', life)
+  printRounds('idle, share of one processor', { kinora: [idle] })
+  for (const { cpu } of Object.values(life).flat()) expect(cpu).toBeGreaterThan(0)
+  await writeResult('life', settings, figures)
 })

@@ -12,8 +12,8 @@ import { startFaultStack } from '../gateway/test/faults/fault-stack.ts'
 import type { Mutation } from '../gateway/test/faults/mutation.ts'
 import { until } from '../gateway/test/faults/part.ts'
 import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
-import { countingSettings, countWork, startCounting, type DatabaseWork } from './database-work.ts'
-import { countInvocationsIn, invocationsOf } from './invocations.ts'
+import { countingSettings, countWork, startCounting, type DatabaseWork } from './measure/database-work.ts'
+import { countInvocationsIn, invocationsOf } from './measure/invocations.ts'
 
 export interface Cost {
   statements: number
@@ -57,7 +57,8 @@ export const measureCosts = async ({ mutation, operations: wanted }: CostOptions
   await using stack = await startFaultStack({
     isSmall: true,
     postgresSettings: countingSettings,
-    environment: countInvocationsIn(countFile),
+    // A busy machine must not refuse a request.
+    environment: { ...countInvocationsIn(countFile), OVERLOAD_EVENT_LOOP_DELAY_MS: '0' },
     ...(mutation && { mutation }),
   })
   await startCounting(stack)
@@ -92,10 +93,13 @@ export const measureCosts = async ({ mutation, operations: wanted }: CostOptions
     await createVideo()
     await until('the task has ended', hasEnded, { withinMs: 120_000, everyMs: 50 })
   }
-  /** The request log is written after the responses. */
+  const isSettled = async () =>
+    (await stack.postgres.query(`select from metered_requests where outcome = 'open' limit 1`)).length === 0
+  /** The charge of a speech and the request log are written after the responses. */
   const untilLogged = async (work: () => Promise<void>, count: number) => {
     const before = await logged()
     await work()
+    await until('the requests are charged', isSettled)
     await until('the requests are logged', async () => (await logged()) >= before + count)
   }
   const repeat = async (count: number, work: () => Promise<unknown>) => {
@@ -133,6 +137,7 @@ export const measureCosts = async ({ mutation, operations: wanted }: CostOptions
   }
   for (const [name, operation] of Object.entries(operations).filter(([each]) => isWanted(each))) {
     await operation()
+    await until('the request is charged', isSettled)
     const work = await countWork(stack, () => untilLogged(() => repeat(requests, operation), requests))
     costs[name] = costOf(work, requests)
     show(name, work, requests)

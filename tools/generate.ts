@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 
+import { performanceCharts, performanceTables } from '../bench/report/performance-page.ts'
 import { adminOperations } from '../contract/src/admin-operations.ts'
 import { errors, taskErrors, type ErrorCode } from '../contract/src/errors.ts'
 import { adminOpenapi, openapi } from '../contract/src/openapi.ts'
@@ -267,10 +268,9 @@ const rolesTable = () =>
 
 const securityFile = 'docs/security.md'
 const adminFile = 'docs/admin-api.md'
+const performanceFile = 'docs/performance.md'
 
-/** A hand-written page, with a generated table between its marks. */
-const pageWithTable = (file: string, name: string, table: string) => {
-  const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+const withTable = (file: string, text: string, name: string, table: string) => {
   const beginMark = `<!-- ${name}: made by \`npm run generate\` -->\n`
   const begin = text.indexOf(beginMark)
   const end = text.indexOf(`<!-- end of ${name} -->`)
@@ -278,10 +278,19 @@ const pageWithTable = (file: string, name: string, table: string) => {
   return `${text.slice(0, begin)}${beginMark}\n${table}\n${text.slice(end)}`
 }
 
+/** A hand-written page, with generated tables between their marks. */
+const pageWithTables = (file: string, tables: Record<string, string>) =>
+  Object.entries(tables).reduce(
+    (text, [name, table]) => withTable(file, text, name, table),
+    readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'),
+  )
+
 export const documents = (): Record<string, string> => ({
   ...pagesWithSnippets(),
-  [securityFile]: pageWithTable(securityFile, 'limits', limitsTable()),
-  [adminFile]: pageWithTable(adminFile, 'roles', rolesTable()),
+  [securityFile]: pageWithTables(securityFile, { limits: limitsTable() }),
+  [adminFile]: pageWithTables(adminFile, { roles: rolesTable() }),
+  [performanceFile]: pageWithTables(performanceFile, performanceTables()),
+  ...performanceCharts(),
   'docs/openapi.json': `${JSON.stringify(openapi(), null, 2)}\n`,
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
   'docs/errors.md': errorsPage(),

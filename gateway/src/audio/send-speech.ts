@@ -15,7 +15,10 @@ export interface SpeechUnderWay {
   settle: (outcome: 'completed' | 'aborted' | 'failed', sentBytes: number) => Promise<void>
 }
 
-/** The provider's bytes. The hold is settled before the consumer sees the end, even if the stream was never read. */
+/**
+ * The provider's bytes. Their end settles the hold, also if the stream was never read. The end of complete speech does not wait
+ * for that: the amount is certain, and the process does not exit before it is written.
+ */
 const settled = ({ bytes, signal, settle }: SpeechUnderWay): AsyncGenerator<Buffer, void, undefined> => {
   let sentBytes = 0
   // A consumer that stops reading ends the generator without an error.
@@ -34,7 +37,8 @@ const settled = ({ bytes, signal, settle }: SpeechUnderWay): AsyncGenerator<Buff
   }
   return withFinalizer(chunks(), async () => {
     bytes.destroy()
-    await settle(outcome, sentBytes)
+    const settling = settle(outcome, sentBytes)
+    if (outcome !== 'completed') await settling
   })
 }
 

@@ -120,13 +120,11 @@ export const listStoredCharacters = async (
 ): Promise<StoredCharacter[] | undefined> => {
   const at = after === undefined ? undefined : await findCreationTime(database, accountId, after)
   if (after !== undefined && at === undefined) return undefined
-  const isAscending = order === 'asc'
+  const isAfter = after === undefined ? '' : `and (created_at, id) ${order === 'asc' ? '>' : '<'} ($3, $4)`
   const { rows } = await database.query<Row>(
-    `select ${columns} from characters
-      where account_id = $1 and task_id is null
-        and ($2::uuid is null or (created_at, id) ${isAscending ? '>' : '<'} ($4::timestamptz, $2))
-      order by created_at ${isAscending ? 'asc' : 'desc'}, id ${isAscending ? 'asc' : 'desc'} limit $3`,
-    [accountId, after ?? null, limit + 1, at ?? null],
+    `select ${columns} from characters where account_id = $1 and task_id is null ${isAfter}
+      order by created_at ${order}, id ${order} limit $2`,
+    [accountId, limit + 1, ...(after === undefined ? [] : [at, after])],
   )
   return rows
 }

@@ -86,6 +86,17 @@ const readNumber = (name: string, value: unknown, property: Property): number =>
   return number
 }
 
+const patterns = new Map<string, RegExp>()
+
+/** The patterns are those of the contract and of models, so there are few. */
+const patternOf = (source: string): RegExp => {
+  const known = patterns.get(source)
+  if (known !== undefined) return known
+  const pattern = new RegExp(source, 'u')
+  patterns.set(source, pattern)
+  return pattern
+}
+
 const readString = (name: string, value: unknown, property: Property): string => {
   if (longTextOf(value) !== undefined) {
     throw new ApiError('invalid_parameter', {
@@ -102,13 +113,15 @@ const readString = (name: string, value: unknown, property: Property): string =>
   if (property.enum !== undefined && !property.enum.includes(value)) {
     throw invalid(name, choiceDemand(property.enum), value)
   }
-  if (property.maxLength !== undefined && [...value].length > property.maxLength) {
+  const { maxLength = Infinity } = property
+  // A text has at most as many characters as UTF-16 code units, which need not be counted.
+  if (value.length > maxLength && [...value].length > maxLength) {
     throw new ApiError('invalid_parameter', {
       param: name,
-      message: `'${name}' must have at most ${property.maxLength} characters (got ${[...value].length}).`,
+      message: `'${name}' must have at most ${maxLength} characters (got ${[...value].length}).`,
     })
   }
-  if (property.pattern !== undefined && !new RegExp(property.pattern, 'u').test(value)) {
+  if (property.pattern !== undefined && !patternOf(property.pattern).test(value)) {
     throw invalid(name, property['x-demand'] ?? 'text of another form', value)
   }
   return value

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit'
 
-import { isLockTimeout } from './postgres-errors.ts'
+import { isDatabaseUnavailable, isLockTimeout } from './postgres-errors.ts'
 
 type Work<Item, Result> = (items: Item[]) => Promise<PromiseSettledResult<Result>[]>
 
@@ -52,6 +52,41 @@ export const batch = <Item, Result>(
       waiting.push({ item, resolve, reject })
       schedule()
     })
+}
+
+/**
+ * Like `batch`, for work on records that must not be given twice: calls for the same record run one after the other. If a batch
+ * fails, its items run by themselves, so that one of them does not fail the others. `work` returns results by record.
+ */
+export const batchByRecord = <Item, Result>(
+  work: (items: Item[]) => Promise<Map<string, Result>>,
+  recordOf: (item: Item) => string,
+  limits: { inFlightMax: number; sizeMax: number },
+): ((item: Item) => Promise<Result | undefined>) => {
+  type Settled = PromiseSettledResult<Result | undefined>
+  const attempt = async (items: Map<string, Item>): Promise<Map<string, Settled>> => {
+    try {
+      const results = await work([...items.values()])
+      return new Map([...items.keys()].map((record) => [record, fulfilled(results.get(record))]))
+    } catch (error) {
+      if (items.size === 1 || isDatabaseUnavailable(error))
+        return new Map([...items.keys()].map((record) => [record, rejected(error)]))
+      const alone = await Promise.all([...items].map((item) => attempt(new Map([item]))))
+      return new Map(alone.flatMap((each) => [...each]))
+    }
+  }
+  return batch(async (items) => {
+    const results: Settled[] = []
+    let waiting = [...items.entries()]
+    while (waiting.length > 0) {
+      // The first call for each record.
+      const round = new Map(waiting.toReversed().map(([index, item]) => [recordOf(item), { index, item }]))
+      const settled = await attempt(new Map([...round].map(([record, { item }]) => [record, item])))
+      for (const [record, { index }] of round) results[index] = settled.get(record) ?? rejected(missing())
+      waiting = waiting.filter(([index]) => results[index] === undefined)
+    }
+    return results
+  }, limits)
 }
 
 // Locks are held for milliseconds. Whoever needs one that is held for longer shall fail soon, and not take the connections

@@ -1,21 +1,17 @@
 /**
  * Rate limits per address and per key. Every request counts against its address first, and with a valid key against the
  * key as well. Each group of operations has its own bucket, so that polling never starves creates. The counters are in
- * Redis if it is configured, else in this process. While Redis is unreachable each process counts alone, which allows
- * more requests but never refuses one wrongly.
+ * Redis if it is configured (`leased-points.ts`), else in this process. While Redis is unreachable each process counts
+ * alone, which allows more requests but never refuses one wrongly.
  */
 import { ApiError } from '@kinora/contract/errors'
 import type { LimitGroup } from '@kinora/contract/operation'
-import {
-  RateLimiterMemory,
-  RateLimiterRedis,
-  RateLimiterRes,
-  type RateLimiterAbstract,
-} from 'rate-limiter-flexible'
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 
 import { addressPrefixOf } from '../admission/address-prefix.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Redis } from '../platform/redis.ts'
+import { createLeasedPoints, type Taken } from './leased-points.ts'
 
 export interface LimitSettings {
   /** Read at every request, because an operator may change it at run time. */
@@ -30,8 +26,9 @@ export interface LimitSettings {
 type Limited = Pick<Caller, 'keyId' | 'requestsPerMinute' | 'limits'>
 /** `what`, `period` and `whose` are for the message: 60 creates per minute for this key. */
 type Bucket = {
-  limiter: RateLimiterAbstract
+  name: string
   limit: number
+  seconds: number
   key: string
   what: string
   period: string
@@ -89,34 +86,50 @@ export const createRateLimit = (
   redis: Redis | undefined,
   keyPrefix = 'kinora',
 ): RateLimit => {
-  const limiters = new Map<string, RateLimiterAbstract>()
+  const limiters = new Map<string, RateLimiterMemory>()
+  const takeLeased = redis === undefined ? undefined : createLeasedPoints(redis)
 
   // A limiter has a fixed size and a counter per key, so each size needs its own limiter.
-  const limiterOf = (name: string, points: number, duration: number): RateLimiterAbstract => {
+  const memoryOf = (name: string, points: number, duration: number): RateLimiterMemory => {
     const id = `${name}:${points}`
     let limiter = limiters.get(id)
     if (limiter === undefined) {
-      const memory = new RateLimiterMemory({ keyPrefix: `${keyPrefix}:${id}`, points, duration })
-      limiter =
-        redis === undefined
-          ? memory
-          : new RateLimiterRedis({
-              storeClient: redis,
-              keyPrefix: `${keyPrefix}:${id}`,
-              points,
-              duration,
-              insuranceLimiter: memory,
-              // An exhausted limit is cached in this process until it resets, so that a flood does not reach Redis.
-              inMemoryBlockOnConsumed: points,
-            })
+      limiter = new RateLimiterMemory({ keyPrefix: `${keyPrefix}:${id}`, points, duration })
       limiters.set(id, limiter)
     }
     return limiter
   }
 
+  const takeFromMemory = async ({ name, limit, seconds, key }: Bucket): Promise<Taken> => {
+    const takenOf = ({ remainingPoints, msBeforeNext }: RateLimiterRes, isAllowed: boolean): Taken => ({
+      isAllowed,
+      remaining: remainingPoints,
+      resetsInMs: msBeforeNext,
+    })
+    try {
+      return takenOf(await memoryOf(name, limit, seconds).consume(key), true)
+    } catch (refusal) {
+      if (refusal instanceof RateLimiterRes) return takenOf(refusal, false)
+      throw refusal
+    }
+  }
+
+  const take = async (bucket: Bucket): Promise<Taken> => {
+    if (takeLeased === undefined) return takeFromMemory(bucket)
+    const { name, limit: points, seconds, key } = bucket
+    const id = `${keyPrefix}:${name}:${points}:${key}`
+    try {
+      return await takeLeased({ id, points, durationMs: seconds * 1000 })
+    } catch {
+      // Redis cannot be reached, which its connection logs.
+      return takeFromMemory(bucket)
+    }
+  }
+
   const ofKey = (name: string, limit: number, { keyId }: Limited, what: string): Bucket => ({
-    limiter: limiterOf(name, limit, minute),
+    name,
     limit,
+    seconds: minute,
     key: keyId,
     what,
     period: 'minute',
@@ -141,20 +154,27 @@ export const createRateLimit = (
   }
 
   const count = async (bucket: Bucket): Promise<LimitStanding> => {
-    try {
-      const { remainingPoints, msBeforeNext } = await bucket.limiter.consume(bucket.key)
-      return { limit: bucket.limit, remaining: remainingPoints, resetsInMs: msBeforeNext }
-    } catch (refusal) {
-      throw refusal instanceof RateLimiterRes ? refusalOf(bucket, refusal.msBeforeNext) : refusal
-    }
+    const { isAllowed, remaining, resetsInMs } = await take(bucket)
+    if (!isAllowed) throw refusalOf(bucket, resetsInMs)
+    return { limit: bucket.limit, remaining, resetsInMs }
   }
 
+  const memoryOfAborted = memoryOf('aborted', settings.abortedPerMinute, minute)
   const aborted = {
     limit: settings.abortedPerMinute,
     what: 'aborted request',
     period: 'minute',
     whose: 'key',
-    limiter: limiterOf('aborted', settings.abortedPerMinute, minute),
+    limiter:
+      redis === undefined
+        ? memoryOfAborted
+        : new RateLimiterRedis({
+            storeClient: redis,
+            keyPrefix: `${keyPrefix}:aborted:${settings.abortedPerMinute}`,
+            points: settings.abortedPerMinute,
+            duration: minute,
+            insuranceLimiter: memoryOfAborted,
+          }),
   }
 
   const ofCaller = async (
@@ -195,8 +215,9 @@ export const createRateLimit = (
       const limit = settings.perAddress
       if (limit === 0) return undefined
       return count({
-        limiter: limiterOf(scope === 'operators' ? 'operator-address' : 'address', limit, 3 * minute),
+        name: scope === 'operators' ? 'operator-address' : 'address',
         limit,
+        seconds: 3 * minute,
         key: addressPrefixOf(address),
         what: 'request',
         period: '3 minutes',

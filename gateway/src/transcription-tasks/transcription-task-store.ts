@@ -80,12 +80,12 @@ export const listTranscriptions = async (
   since: Date,
   page: { order: 'asc' | 'desc'; after: ListPosition | undefined; limit: number },
 ): Promise<TranscriptionTask[]> => {
+  const { order, after, limit } = page
+  const isAfter = after === undefined ? '' : `and (created_at, id) ${order === 'asc' ? '>' : '<'} ($4, $5)`
   const { rows } = await database.query<Row>(
-    `select ${taskColumns} from transcription_tasks
-      where account_id = $1 and created_at >= $5
-        and ($2::timestamptz is null or (created_at, id) ${page.order === 'asc' ? '>' : '<'} ($2, $3))
-      order by created_at ${page.order}, id ${page.order} limit $4`,
-    [accountId, page.after?.at ?? null, page.after?.id ?? null, page.limit, since],
+    `select ${taskColumns} from transcription_tasks where account_id = $1 and created_at >= $3 ${isAfter}
+      order by created_at ${order}, id ${order} limit $2`,
+    [accountId, limit, since, ...(after === undefined ? [] : [after.at, after.id])],
   )
   return rows
 }

@@ -65,21 +65,18 @@ export interface CurrentRun {
 type CurrentRow = VideoTask & OpenRow & Record<string, unknown>
 
 // Columns that both tables have are equal in both.
-const currentRunOf = (row: CurrentRow | undefined): CurrentRun | undefined =>
-  row === undefined ? undefined : { open: openTaskOf(row), task: row }
+const currentRunOf = (row: CurrentRow): CurrentRun => ({ open: openTaskOf(row), task: row })
 
-/** Undefined if the task has ended or a newer run has replaced this one; the step then has nothing to do. */
-export const findCurrentRun = async (
-  database: Database,
-  { taskId, run }: Run,
-): Promise<CurrentRun | undefined> => {
+/** The current runs among these, by task. A run is missing if its task has ended or a newer run has replaced it. */
+export const findCurrentRuns = async (database: Database, runs: Run[]): Promise<Map<string, CurrentRun>> => {
   const { rows } = await database.query<CurrentRow>(
     `select ${taskColumns}, null as "mediaExpiresAt", ${openColumns}
-       from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
-      where o.task_id = $1 and o.run = $2`,
-    [taskId, run],
+       from unnest($1::text[], $2::bigint[]) as wanted (task_id, run)
+       join open_tasks o on o.task_id = wanted.task_id and o.run = wanted.run
+       join video_tasks t on t.day = o.day and t.id = o.task_id`,
+    [runs.map(({ taskId }) => taskId), runs.map(({ run }) => run)],
   )
-  return currentRunOf(rows[0])
+  return new Map(rows.map((row) => [row.taskId, currentRunOf(row)]))
 }
 
 /** Records where the outcome of a job is to be sent that an earlier run has submitted. */
@@ -98,24 +95,28 @@ export const recordAwakeable = async (
 // An engine that was restored from a copy may wait for an outcome that it has been told before.
 export const notifyStoringMs = 15_000
 
-/** Records that the result is being stored, and returns what `findCurrentRun` does, and whether the video is stored already. */
-export const beginStoring = async (
-  database: Database,
-  { taskId, run }: Run,
-): Promise<(CurrentRun & { isStored: boolean }) | undefined> => {
+export type StoringRun = CurrentRun & { isStored: boolean }
+
+/**
+ * Records that results are being stored, and returns what `findCurrentRuns` does, and whether the video is stored already. No
+ * task may be given twice; the tasks are locked in a fixed order.
+ */
+export const beginStoring = async (database: Database, runs: Run[]): Promise<Map<string, StoringRun>> => {
   const { rows } = await database.query<CurrentRow & { isStored: boolean }>(
-    `with o as (
-       update open_tasks set stage = 'storing', next_poll_at = now() + make_interval(secs => $3 / 1000.0)
-        where task_id = $1 and run = $2 returning *
+    `with locked as materialized (
+       select task_id from open_tasks where task_id = any($1::text[]) order by task_id for update
+     ), o as (
+       update open_tasks u set stage = 'storing', next_poll_at = now() + make_interval(secs => $3 / 1000.0)
+         from unnest($1::text[], $2::bigint[]) as wanted (task_id, run)
+         join locked on locked.task_id = wanted.task_id
+        where u.task_id = wanted.task_id and u.run = wanted.run returning u.*
      )
      select ${taskColumns}, null as "mediaExpiresAt", ${openColumns},
             (select count(*) from media where task_id = o.task_id and kind = 'video') > 0 as "isStored"
        from o join video_tasks t on t.day = o.day and t.id = o.task_id`,
-    [taskId, run, notifyStoringMs],
+    [runs.map(({ taskId }) => taskId), runs.map(({ run }) => run), notifyStoringMs],
   )
-  const [row] = rows
-  const current = currentRunOf(row)
-  return current && row && { ...current, isStored: row.isStored }
+  return new Map(rows.map((row) => [row.taskId, { ...currentRunOf(row), isStored: row.isStored }]))
 }
 
 /** Whether the task is open and no newer run has replaced this one. */

@@ -20,25 +20,19 @@ export interface Attempt {
   failureReason: string | null
 }
 
-export const recordAttempt = async (database: Database, attempt: Attempt): Promise<void> => {
+export const recordAttempts = async (database: Database, attempts: Attempt[]): Promise<void> => {
+  if (attempts.length === 0) return
   await database.query(
     `insert into task_attempts (day, task_id, attempt, provider, upstream_model, decision, started_at, outcome,
                                 is_duplicate, exchanges, failure_reason)
-     select $1, $2, coalesce(max(attempt), 0) + 1, $3, $4, $5, $6, $7, $8, $9, $10
-       from task_attempts where day = $1 and task_id = $2
+     select day, "taskId", 1 + (select coalesce(max(a.attempt), 0) from task_attempts a
+                                 where a.day = given.day and a.task_id = given."taskId"),
+            provider, "upstreamModel", decision, "startedAt", outcome, "isDuplicate", exchanges, "failureReason"
+       from jsonb_to_recordset($1::jsonb) as given
+         (day date, "taskId" text, provider text, "upstreamModel" text, decision jsonb, "startedAt" timestamptz,
+          outcome text, "isDuplicate" boolean, exchanges jsonb, "failureReason" text)
      on conflict do nothing`,
-    [
-      attempt.day,
-      attempt.taskId,
-      attempt.provider,
-      attempt.upstreamModel,
-      attempt.decision === null ? null : JSON.stringify(attempt.decision),
-      attempt.startedAt,
-      attempt.outcome,
-      attempt.isDuplicate,
-      JSON.stringify(attempt.exchanges),
-      attempt.failureReason,
-    ],
+    [JSON.stringify(attempts)],
   )
 }
 

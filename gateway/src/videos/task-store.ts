@@ -100,15 +100,20 @@ export const findTask = async (
   return rows[0]
 }
 
-/** Moves a pending task to processing, once a provider has accepted its job. */
-export const markProcessing = async (database: Database, day: string, id: string): Promise<void> => {
+/** Moves pending tasks to processing, once a provider has accepted their jobs. */
+export const markProcessing = async (
+  database: Database,
+  tasks: { day: string; id: string }[],
+): Promise<void> => {
+  if (tasks.length === 0) return
   await database.query(
     `with moved as (
-       update video_tasks set state = 'processing', status_updated_at = now(), last_event = last_event + 1
-        where day = $1 and id = $2 and state = 'pending' returning day, id, last_event
+       update video_tasks t set state = 'processing', status_updated_at = now(), last_event = t.last_event + 1
+         from unnest($1::date[], $2::text[]) as given (day, id)
+        where t.day = given.day and t.id = given.id and t.state = 'pending' returning t.day, t.id, t.last_event
      )
      insert into task_events (day, task_id, id, kind) select day, id, last_event, 'processing' from moved`,
-    [day, id],
+    [tasks.map(({ day }) => day), tasks.map(({ id }) => id)],
   )
 }
 
@@ -145,13 +150,16 @@ export const listTasks = async (
   taskDays: number,
   page: { order: 'asc' | 'desc'; after: ListPosition | undefined; limit: number },
 ): Promise<VideoTask[]> => {
+  const { order, after, limit } = page
+  // Two statements, because a plan for both cases could not begin at the position.
+  const isAfter =
+    after === undefined ? '' : `and (t.created_at, t.id) ${order === 'asc' ? '>' : '<'} ($4, $5)`
   const { rows } = await database.query<VideoTask & Record<string, unknown>>(
     `select ${taskColumns}, m.expires_at as "mediaExpiresAt"
        from video_tasks t left join media m on m.id = t.media_id
-      where t.account_id = $1 and ${isRetained('$1', '$5')}
-        and ($2::timestamptz is null or (t.created_at, t.id) ${page.order === 'asc' ? '>' : '<'} ($2, $3))
-      order by t.created_at ${page.order}, t.id ${page.order} limit $4`,
-    [accountId, page.after?.at ?? null, page.after?.id ?? null, page.limit, taskDays],
+      where t.account_id = $1 and ${isRetained('$1', '$3')} ${isAfter}
+      order by t.created_at ${order}, t.id ${order} limit $2`,
+    [accountId, limit, taskDays, ...(after === undefined ? [] : [after.at, after.id])],
   )
   return rows
 }

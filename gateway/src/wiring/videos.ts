@@ -44,7 +44,7 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
   const { config, postgres, router, prices, settings, wake, mediaStore, links, log } = context
   const taskDays = () => context.days().task
   const readTask = createReadTask(postgres, taskDays)
-  const { follow, stop } = await createFollow(postgres, context.pubsub, log)
+  const { follow, stop } = await createFollow(postgres, context.pubsub, log, readTask.forget)
   const durations = createCachedDurations(postgres, log)
   const queueWait = createQueueWait({
     read: async () => {
@@ -109,7 +109,7 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
 
 export const bindVideos = (
   server: ApiServer,
-  { postgres, catalog, providers, router, enhancer, mediaStore, programs, links, log }: ApiContext,
+  { postgres, catalog, providers, router, enhancer, mediaStore, programs, links, pubsub, log }: ApiContext,
   { taskDays, readTask, follow, estimateTask, admitVideo, images, cancelTask }: VideoTasks,
   withCharacter: WithCharacter,
 ): void => {
@@ -119,7 +119,7 @@ export const bindVideos = (
   const status = { readTask, waitForTask, links, catalog, estimateTask }
   const makeVariant = createMakeVariant({ database, mediaStore, programs, log })
   const content = { database, readTask, mediaStore, makeVariant, links, catalog }
-  const deletion = { postgres, providers, mediaStore, readTask, log }
+  const deletion = { postgres, providers, mediaStore, readTask, announce: pubsub.publish, log }
 
   const findOverload = createFindOverload({ catalog, router, overloadOf: admitVideo.overloadOf })
   const { createVideo: create, createVideoTask: createTask } = operations

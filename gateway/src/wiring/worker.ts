@@ -21,6 +21,7 @@ import { discardJob } from '../videos/lifecycle/discard-job.ts'
 import { createDownloadPermits } from '../videos/lifecycle/download-permits.ts'
 import { generateVideo, type GenerateDependencies } from '../videos/lifecycle/generate-video.workflow.ts'
 import { createFinishTask } from '../videos/lifecycle/settle-video.ts'
+import { createStepRecords } from '../videos/lifecycle/step-records.ts'
 import { createJobDurations } from '../videos/polling/job-durations.ts'
 import { pollJobs } from '../videos/polling/poll-jobs.workflow.ts'
 import { dispatchVideos } from '../videos/queue/dispatch-videos.workflow.ts'
@@ -85,6 +86,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     mediaStore,
     log,
     finishTask: createFinishTask(postgres),
+    records: createStepRecords(postgres),
     probeVideo: createProbeVideo(programs),
     enhancer: connected.enhancer,
     retentionMsOf: async (accountId) => (await mediaDaysOf(postgres, accountId, days())) * dayMs,

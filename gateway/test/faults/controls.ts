@@ -65,8 +65,8 @@ const submits: Control[] = [
     without: {
       mutation: {
         file: 'videos/lifecycle/submit-store.ts',
-        find: `and submits = $3 and stage in ('starting', 'submitting') and upstream is null`,
-        replace: `and $3::int is not null and stage in ('starting', 'submitting') and upstream is null`,
+        find: 'and o.run = given.run and o.submits = given.submits',
+        replace: 'and o.run = given.run',
       },
     },
     expected: 'duplicate jobs',

@@ -29,8 +29,12 @@ export interface StackChanges {
   environment?: Environment
   mutation?: Mutation
   postgresSettings?: string[]
+  /** Settings of both providers. */
+  providerSettings?: Record<string, unknown>
   /** Starts one API and one worker. */
   isSmall?: boolean
+  /** Runs the source instead of the bundle. */
+  isFromSource?: boolean
 }
 
 export interface FaultStack extends AsyncDisposable {
@@ -57,17 +61,18 @@ export type VendorName = 'repeatable' | 'findable'
 export const modelOf: Record<VendorName, string> = { repeatable: 'vidB-2', findable: 'vidB-2-pro' }
 export const vendorNames = Object.keys(modelOf) as VendorName[]
 
-const apiKey = 'vendor-key-of-tests'
+export const apiKey = 'vendor-key-of-tests'
 const jobMs = 500
 const source = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.url))
 
-const providersOf = (vendors: Record<VendorName, VendorPart>) => {
+const providersOf = (vendors: Record<VendorName, VendorPart>, given: StackChanges['providerSettings']) => {
   const common = {
     ...{ kind: 'openai', apiKey, slots: 20_000, pollIntervalMsMin: 250, pollIntervalMsMax: 2_000 },
     // So that only the limits of downloads bound them.
     connections: 1_000,
     // The default of a minute would only make the runs longer.
     submitTimeoutMs: 10_000,
+    ...given,
   }
   return {
     providers: {
@@ -82,7 +87,9 @@ export const startFaultStack = async ({
   environment: given,
   mutation,
   postgresSettings,
+  providerSettings,
   isSmall = false,
+  isFromSource = mutation !== undefined,
 }: StackChanges = {}): Promise<FaultStack> => {
   await using started = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'kinora-faults-'))
@@ -107,7 +114,7 @@ export const startFaultStack = async ({
   const vendors = { repeatable: createVendor('repeatable'), findable: createVendor('findable') }
   const redis = createRedisPart(ports.redis, logDirectory)
   const providersFile = join(directory, 'providers.yaml')
-  await writeFile(providersFile, JSON.stringify(providersOf(vendors)))
+  await writeFile(providersFile, JSON.stringify(providersOf(vendors, providerSettings)))
 
   const startPostgres = async () => {
     const postgres = await createPostgresCluster(directory, ports.postgres, logDirectory, postgresSettings)
@@ -139,7 +146,7 @@ export const startFaultStack = async ({
   await withDatabase(migrate)
 
   const { execArguments, environment: ofMutation } = runWith(mutation)
-  const program = mutation === undefined ? inject('command') : source
+  const program = isFromSource ? source : inject('command')
   const environment: Environment = {
     PATH: process.env['PATH'],
     ...testEnvironment(postgres.url, directory),

@@ -121,7 +121,15 @@ const findStuck = ({ postgres }: FaultStack, { accountIds }: Client) =>
               case when outcome_unknown_since is not null then 'outcome unknown' end,
               case when upstream is not null then 'has a job' end,
               case when outcome is not null then 'has an outcome' end) as text
-       from open_tasks where account_id = any($1)`,
+       from open_tasks where account_id = any($1)
+     union all
+     -- A slot that is never freed.
+     select concat_ws(' ', tasks, 'tasks of', provider, model, 'are counted in flight, but there are', counted)
+       from tasks_in_flight f,
+            lateral (select count(*) as counted from open_tasks o
+                      where o.stage <> 'accepted' and o.provider = f.provider and o.account_id = f.account_id
+                        and o.key_id = f.key_id and o.model = f.model) c
+      where f.account_id = any($1) and tasks <> counted`,
     [accountIds],
   )
 

@@ -15,7 +15,7 @@ export interface PostgresCluster extends Part {
   /** The processes of the server except the first. */
   children: () => Promise<number[]>
   /** Opens a connection that counts as the test's own. */
-  connect: () => Promise<pg.Client>
+  connect: (options?: { queryTimeoutMs?: number }) => Promise<pg.Client>
   /** Shuts it down, does something with its data, and starts it again. */
   whileStopped: (work: (dataDirectory: string) => Promise<void>) => Promise<void>
   /** Runs a query on a connection of its own. */
@@ -66,12 +66,12 @@ export const createPostgresCluster = async (
   )
   const urlOf = (database: string) => `postgres://${user}@127.0.0.1:${port}/${database}`
 
-  const connectTo = async (database: string) => {
+  const connectTo = async (database: string, { queryTimeoutMs = 30_000 } = {}) => {
     const client = new pg.Client({
       connectionString: urlOf(database),
       application_name: ownName,
       connectionTimeoutMillis: 5_000,
-      query_timeout: 30_000,
+      query_timeout: queryTimeoutMs,
     })
     client.on('error', () => undefined)
     await client.connect()
@@ -120,7 +120,7 @@ export const createPostgresCluster = async (
     ...part,
     url: urlOf('kinora'),
     children,
-    connect: () => connectTo('kinora'),
+    connect: (options) => connectTo('kinora', options),
     query: (text, values) => queryIn('kinora', text, values),
     whileStopped: async (work) => {
       // A fast shutdown.

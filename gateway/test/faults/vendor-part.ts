@@ -1,13 +1,14 @@
 /** A simulated vendor as a process of its own. */
 import { fileURLToPath } from 'node:url'
 
-import type { VendorFaults } from '../../../dev/vendor/control.ts'
+import type { VendorCounts, VendorFaults } from '../../../dev/vendor/control.ts'
 import type { VendorJob } from '../../../dev/vendor/job.ts'
 import { createPart, until, type Part } from './part.ts'
 
 export interface VendorPart extends Part {
   url: string
   jobs: () => Promise<VendorJob[]>
+  counts: () => Promise<VendorCounts>
   set: (faults: Partial<VendorFaults>) => Promise<void>
 }
 
@@ -35,6 +36,7 @@ export const createVendorPart = (
     ...part,
     url,
     jobs: async () => (await ask('jobs')) as VendorJob[],
+    counts: async () => (await ask('counts')) as VendorCounts,
     set: async (faults) => {
       await ask('faults', { method: 'PUT', body: JSON.stringify(faults) })
     },

@@ -28,7 +28,7 @@ export const startTaskLife = (gateway: { database: { postgres: Postgres }; direc
   const dayOf = (taskId: string) => dayOfTaskId(taskId) ?? ''
   return {
     begin: async (taskId) => {
-      await markProcessing(postgres, dayOf(taskId), taskId)
+      await markProcessing(postgres, [{ day: dayOf(taskId), id: taskId }])
       pubsub.publish([taskId])
     },
     progress: async (taskId, percent) => {

@@ -82,8 +82,10 @@ export const startWebhookGateway = async (): Promise<WebhookGateway> => {
       return String((await askJson(`${gateway.url}/v1/videos`, key.text, order)).body['id'])
     },
     submitted: async (taskId, jobId) => {
-      await recordSubmitted(postgres, { taskId, provider: 'queue' }, refOf(jobId), 3_600_000)
-      await markProcessing(postgres, dayOfTaskId(taskId) ?? '', taskId)
+      await recordSubmitted(postgres, [
+        { taskId, provider: 'queue', upstream: refOf(jobId), firstPollMs: 3_600_000 },
+      ])
+      await markProcessing(postgres, [{ day: dayOfTaskId(taskId) ?? '', id: taskId }])
     },
     webhookOf: (taskId, jobId, claims = {}) => {
       const body = JSON.stringify({

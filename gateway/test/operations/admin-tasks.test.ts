@@ -2,7 +2,7 @@ import { adminOperations } from '@kinora/contract/admin-operations'
 import Schema from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { recordAttempt } from '../../src/videos/task-attempt-store.ts'
+import { recordAttempts } from '../../src/videos/task-attempt-store.ts'
 import { ask, askJson, expectProblem, form, pixel } from '../kit/answers.ts'
 import { acceptedAt, daysAgo, recordingAt } from '../kit/expired.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
@@ -210,12 +210,12 @@ describe('detail', () => {
     const call = { what: 'submit', method: 'POST', path: '/v1/videos', ms: 12, answer: 'Try later.' }
     const busy = [{ ...call, status: 429 }]
     const lost = [{ ...call, status: undefined, answer: 'the connection was refused' }]
-    await recordAttempt(postgres, {
-      ...{ ...attempt, provider: 'acme', decision: null, outcome: 'busy', exchanges: busy },
-    })
-    await recordAttempt(postgres, {
-      ...{ ...attempt, provider: 'vendor', decision, outcome: 'not_delivered', exchanges: lost },
-    })
+    await recordAttempts(postgres, [
+      { ...attempt, provider: 'acme', decision: null, outcome: 'busy', exchanges: busy },
+    ])
+    await recordAttempts(postgres, [
+      { ...attempt, provider: 'vendor', decision, outcome: 'not_delivered', exchanges: lost },
+    ])
     const { body } = await get(`/${id}`)
     expect(Schema.Errors(adminOperations.getTask.answer.schema, body)).toEqual([true, []])
     expect(body['decision']).toEqual(decision)

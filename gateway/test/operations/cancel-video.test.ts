@@ -166,7 +166,7 @@ describe('200', () => {
         `update open_tasks set stage = 'waiting', run = 1, awakeable = 'sign_nobody', upstream = $2 where task_id = $1`,
         [id, JSON.stringify({ id: `job-${id}` })],
       )
-      await markProcessing(postgres, dayOfTaskId(id) ?? '', id)
+      await markProcessing(postgres, [{ day: dayOfTaskId(id) ?? '', id }])
       return id
     }
     const cancelAt = (id: string) =>

@@ -54,7 +54,19 @@ const spender = (balance: number, traits?: Traits) =>
 const requestsOf = (account: string) => meteredRequestsOf(gateway.database.postgres, account)
 const balanceOf = (account: string) => paygBalanceOf(gateway.database.postgres, account)
 
+/** The end of a speech does not wait for its charge. */
+const untilSettled = () =>
+  expect
+    .poll(async () => {
+      const { rows } = await gateway.database.postgres.query(
+        `select from metered_requests where outcome = 'open' limit 1`,
+      )
+      return rows
+    })
+    .toEqual([])
+
 const expectRefused = async (send: () => Promise<Answer>, code: ErrorCode, param?: string) => {
+  await untilSettled()
   const before = await recordOf(gateway)
   const calls = gateway.vendor.speeches().length
   const answer = await send()
@@ -262,6 +274,7 @@ describe('money', () => {
     const { account, text } = await spender(1)
     // The emoji is one character but two UTF-16 units, so there are 99 characters.
     await bytesOf(await say({ ...hello, input: hundred('Hello 😀') }, { text }))
+    await untilSettled()
     expect(await requestsOf(account)).toEqual([
       {
         operation: 'createSpeech',

@@ -135,7 +135,7 @@ describe('200', () => {
     const id = String(created.body['id'])
     const events = eventsIn((await open(id, { url: alone.url, text })).body)
     await nextOf(events)
-    await markProcessing(postgres, dayOfTaskId(id) ?? '', id)
+    await markProcessing(postgres, [{ day: dayOfTaskId(id) ?? '', id }])
     postgresPubsub(postgres, createLog({ level: 'silent' }, 'test')).publish([id])
     expect((await nextOf(events)).event).toBe('processing')
     await events.return(undefined)

@@ -66,9 +66,9 @@ test('every format is available, and mp3 is the default', async () => {
   const [asked] = gateway.vendor.speeches().slice(-1)
   expect(asked).toMatchObject({ model: hello.model, input: hello.input, voice: 'Kore', state: 'finished' })
   // 25 characters at 20 micros each.
-  expect((await requests()).map(({ outcome, captured }) => [outcome, captured])).toEqual(
-    expected.map(() => ['completed', 500]),
-  )
+  await expect
+    .poll(async () => (await requests()).map(({ outcome, captured }) => [outcome, captured]))
+    .toEqual(expected.map(() => ['completed', 500]))
 })
 
 test("voices are sent by the vendor's names, with instructions", async () => {

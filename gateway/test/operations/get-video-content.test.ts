@@ -163,7 +163,7 @@ describe('400 task_not_completed', () => {
       expect(answer.body).toMatchObject({ error: { message: expect.stringContaining('pending') } })
       expect(answer.headers.get('retry-after')).toBe('1')
     }
-    await markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
+    await markProcessing(gateway.database.postgres, [{ day: dayOfTaskId(id) ?? '', id }])
     await expect
       .poll(async () => (await read(id)).body)
       .toMatchObject({ error: { message: expect.stringContaining('processing') } })

@@ -32,7 +32,7 @@ const read = (
   { text = key.text, headers = {}, path = '/v1/videos', method = 'GET' } = {},
 ): Promise<Answer> => ask(`${gateway.url}${path}/${id}`, text, { headers, method })
 
-const begin = (id: string) => markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
+const begin = (id: string) => markProcessing(gateway.database.postgres, [{ day: dayOfTaskId(id) ?? '', id }])
 const progressTo = (id: string, progress: number) =>
   gateway.database.postgres.query('update video_tasks set progress = $2 where id = $1', [id, progress])
 

@@ -96,6 +96,15 @@ const madeFor = async ({ accountId }: Customer) => {
   )
   return rows[0]
 }
+/** How the metered requests of an account ended. The end of a response does not wait for its charge. */
+const chargesOf = async ({ accountId }: Customer) => {
+  const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
+    `select outcome, captured_micros = hold_micros as whole from metered_requests
+      where account_id = $1 order by created_at`,
+    [accountId],
+  )
+  return rows
+}
 const keptFor = async ({ accountId }: Customer) => {
   const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
     `select operation, status, extract(epoch from expires_at - created_at)::integer as seconds
@@ -368,11 +377,7 @@ describe('Idempotency-Key', () => {
     const heard = await bytesOf(again)
     const spoken = gateway.vendor.speeches().filter(({ input }) => input.startsWith('Leaving'))
     expect(spoken).toMatchObject([{ state: 'finished', sizeBytes: heard.length }])
-    const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
-      'select outcome, captured_micros = hold_micros as whole from metered_requests where account_id = $1',
-      [who.accountId],
-    )
-    expect(rows).toEqual([{ outcome: 'completed', whole: true }])
+    await expect.poll(() => chargesOf(who)).toEqual([{ outcome: 'completed', whole: true }])
   })
 
   test('a speech too large to store whose client disconnects is stopped and charged, and so is the repetition', async () => {
@@ -388,15 +393,12 @@ describe('Idempotency-Key', () => {
     const again = await send(who, sent, named('left early'))
     expect(again.headers.get('idempotent-replayed')).toBeNull()
     expect((await bytesOf(again)).length).toBe(spoken()[1]?.sizeBytes)
-    const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
-      `select outcome, captured_micros = hold_micros as whole from metered_requests
-        where account_id = $1 order by created_at`,
-      [who.accountId],
-    )
-    expect(rows).toEqual([
-      { outcome: 'aborted', whole: true },
-      { outcome: 'completed', whole: true },
-    ])
+    await expect
+      .poll(() => chargesOf(who))
+      .toEqual([
+        { outcome: 'aborted', whole: true },
+        { outcome: 'completed', whole: true },
+      ])
   })
 
   test('a repetition of a request with a response too large to store is refused, and nothing is created again', async () => {

@@ -24,8 +24,9 @@ const remainingOf = ({ headers }: Answer) => Number(headers.get('x-ratelimit-rem
 
 /** Waits until a gateway is connected to Redis; until then it counts in memory. */
 const untilShared = async (urls: string[]) => {
-  const probe = await keyWith({ limits: { read: 1_000 } })
   const isShared = async () => {
+    // Of so low a limit a process takes one point at a time.
+    const probe = await keyWith({ limits: { read: 100 } })
     const counts: number[] = []
     for (const url of urls) counts.push(remainingOf(await read(probe, url)))
     return counts.every((count, index) => index === 0 || count === (counts[index - 1] ?? 0) - 1)

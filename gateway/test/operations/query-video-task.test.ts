@@ -33,7 +33,7 @@ const query = (id: string, headers: Record<string, string> = {}, more = '') =>
 const notify = (id: string) =>
   postgresPubsub(gateway.database.postgres, createLog({ level: 'silent' }, 'test')).publish([id])
 const begin = async (id: string) => {
-  await markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
+  await markProcessing(gateway.database.postgres, [{ day: dayOfTaskId(id) ?? '', id }])
   notify(id)
 }
 const progressTo = async (id: string, progress: number) => {
@@ -206,7 +206,7 @@ describe('200, after a wait', () => {
     const id = await create()
     const waiting = timed(query(id, { prefer: `wait=${longSeconds}, until=change` }))
     await query(id)
-    await markProcessing(gateway.database.postgres, dayOfTaskId(id) ?? '', id)
+    await markProcessing(gateway.database.postgres, [{ day: dayOfTaskId(id) ?? '', id }])
     const { answer, ms } = await waiting
     expect(answer.body['status']).toBe('processing')
     expect(ms).toBeLessThan(longSeconds * 1_000)

@@ -110,8 +110,8 @@ describe('a signed webhook', () => {
       taskId,
     ])
     await expectReceived(gateway.webhookOf(taskId, jobId))
-    const open = { taskId, provider: 'queue' }
-    expect(await recordSubmitted(postgres, open, gateway.refOf(jobId), 60_000)).toBe('not_recorded')
+    const job = { taskId, provider: 'queue', upstream: gateway.refOf(jobId), firstPollMs: 60_000 }
+    expect(await recordSubmitted(postgres, [job])).toEqual(new Map([[taskId, 'not_recorded']]))
     await waitForDeadline(postgres, { taskId, run: 0 }, 'awakeable')
     expect(await recordOfTask(taskId)).toMatchObject({
       upstream: gateway.refOf(jobId),

@@ -11,6 +11,7 @@ import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createMediaPrograms } from '../../src/storage/media-programs.ts'
 import { createProbeVideo } from '../../src/storage/probe-video.ts'
 import { createDownloadPermits } from '../../src/videos/lifecycle/download-permits.ts'
+import { createStepRecords } from '../../src/videos/lifecycle/step-records.ts'
 import { storeResult, type StoreDependencies } from '../../src/videos/lifecycle/store-result.ts'
 import { ask, expectProblem, form } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey } from '../kit/factories.ts'
@@ -89,6 +90,7 @@ test('a result that would have to be decoded keeps its task open until the sandb
   const { postgres } = gateway.database
   const dependencies = (programs: StoreDependencies['probeVideo']): StoreDependencies => ({
     postgres,
+    records: createStepRecords(postgres),
     providers: vendorProviders(gateway.vendor, vendorKey),
     mediaStore,
     probeVideo: programs,

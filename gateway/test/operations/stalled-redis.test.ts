@@ -34,9 +34,11 @@ const keyWith = (limit: number) =>
 
 /** Waits until both gateways count in the same Redis. */
 const untilShared = async (urls: [string, string]) => {
-  const probe = await keyWith(10_000)
-  const isShared = async () =>
-    remainingOf(await read(probe, urls[0])) - remainingOf(await read(probe, urls[1])) === 1
+  const isShared = async () => {
+    // Of so low a limit a process takes one point at a time.
+    const probe = await keyWith(100)
+    return remainingOf(await read(probe, urls[0])) - remainingOf(await read(probe, urls[1])) === 1
+  }
   await expect.poll(isShared).toBe(true)
 }
 

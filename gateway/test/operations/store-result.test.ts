@@ -8,6 +8,7 @@ import { videoOf } from '../../src/providers/port/provider.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createProbeVideo } from '../../src/storage/probe-video.ts'
 import { createDownloadPermits } from '../../src/videos/lifecycle/download-permits.ts'
+import { createStepRecords } from '../../src/videos/lifecycle/step-records.ts'
 import { storeResult, type StoreDependencies } from '../../src/videos/lifecycle/store-result.ts'
 import { beginStoring } from '../../src/videos/open-task-store.ts'
 import { findDuePolls } from '../../src/videos/polling/poll-store.ts'
@@ -28,6 +29,7 @@ beforeAll(async () => {
   gateway = await startVendorGateway()
   dependencies = {
     postgres: gateway.database.postgres,
+    records: createStepRecords(gateway.database.postgres),
     providers: vendorProviders(gateway.vendor, vendorKey),
     mediaStore: await createDiskMediaStore(join(gateway.directory, 'media')),
     probeVideo: createProbeVideo(mediaPrograms()),
@@ -94,7 +96,7 @@ test('a run that stores its result is notified of its outcome again, because the
     postgres.query(`update open_tasks set next_poll_at = next_poll_at - interval '20 s' where task_id = $1`, [
       taskId,
     ])
-  await beginStoring(postgres, { taskId, run: 1 })
+  await beginStoring(postgres, [{ taskId, run: 1 }])
   expect(await findDue()).toBeUndefined()
   await passTime()
   expect(await findDue()).toMatchObject({ isStoring: true, outcome: { kind: 'done' } })

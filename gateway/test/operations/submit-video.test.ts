@@ -8,6 +8,7 @@ import type { Database, Postgres } from '../../src/platform/postgres.ts'
 import { createProviders } from '../../src/providers/registry.ts'
 import { createRouter } from '../../src/routing/router.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
+import { createStepRecords } from '../../src/videos/lifecycle/step-records.ts'
 import { submitVideo, type SubmitDependencies } from '../../src/videos/lifecycle/submit-video.ts'
 import { ask, form } from '../kit/answers.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
@@ -81,6 +82,34 @@ const paused = (postgres: Postgres, when: 'before' | 'after', text: string) => {
   return { postgres: { ...postgres, query }, reached: reached.promise, release: released.resolve }
 }
 
+/** A database that cannot be reached the first times a statement with this text is sent. */
+const unreachable = (postgres: Postgres, text: string, times: number): Postgres => {
+  let failures = 0
+  const assertReachable = (statement: string) => {
+    if (!statement.includes(text) || failures === times) return
+    failures += 1
+    throw new Error('timeout exceeded when trying to connect')
+  }
+  return {
+    ...postgres,
+    query: async (statement, values) => {
+      assertReachable(statement)
+      return postgres.query<never>(statement, values)
+    },
+    transaction: (work, options) =>
+      postgres.transaction(
+        (database) =>
+          work({
+            query: async (statement, values) => {
+              assertReachable(statement)
+              return database.query<never>(statement, values)
+            },
+          }),
+        options,
+      ),
+  }
+}
+
 const submitMs = 600_000
 const intent = `set stage = 'submitting'`
 
@@ -98,6 +127,7 @@ const startWorker = async (
   const router = await createRouter({ liveConfig, providers, postgres: gateway.database.postgres, log })
   const dependencies: SubmitDependencies = {
     postgres,
+    records: createStepRecords(postgres),
     providers,
     router,
     log,
@@ -197,6 +227,22 @@ test('a refused submit does not resolve a later submit of the same run', async (
   vendor.answer(1, 200, { id: `job of ${taskId}` })
   await submits[1]
   expect(await recordOf(taskId)).toMatchObject({ stage: 'waiting', upstream: { id: `job of ${taskId}` } })
+})
+
+test.for([
+  { what: 'a refusal', text: 'insert into task_attempts', status: 429, stage: 'accepted', refusals: 1 },
+  { what: 'a refusal', text: `set stage = 'accepted'`, status: 429, stage: 'accepted', refusals: 1 },
+  { what: 'an accepted job', text: 'insert into claimed_jobs', status: 200, stage: 'waiting', refusals: 0 },
+])('$what is not forgotten while the database is away ($text)', async ({ text, status, stage, refusals }) => {
+  await using vendor = await startHeldVendor()
+  const postgres = unreachable(gateway.database.postgres, text, 3)
+  await using worker = await startWorker(vendor, postgres, notIdempotent)
+  const taskId = await startedTask()
+  const submitted = submitVideo(worker.dependencies, taskId, 1, 'awakeable')
+  await vendor.untilSubmits(1)
+  vendor.answer(0, status, { id: `job of ${taskId}` })
+  await submitted
+  expect(await recordOf(taskId)).toMatchObject({ stage, refusals, isUnknown: false })
 })
 
 test('of two executions that learn by lookup that there is no job, one submits again', async () => {

@@ -108,55 +108,57 @@ export const postMovements = async (
 }
 
 /**
- * Places the holds of requests of one wallet and inserts the requests, in a single statement, because it delays the
- * first byte of a response. Returns false and changes nothing if the wallet does not cover all of them, or if a key
- * limit or a spend cap applies. Like every hold of a metered request, it commits asynchronously.
+ * Places the holds of requests and inserts the requests, in a single statement, because it delays the first byte of a
+ * response. Returns the accounts whose holds were placed. Nothing changes for an account whose wallet does not cover all of
+ * them, or to which a key limit or a spend cap applies. Like every hold of a metered request, it commits asynchronously. The
+ * wallets are locked in a fixed order, so that concurrent calls do not deadlock.
  */
 export const holdForRequests = async (
   database: Database,
-  { accountId, wallet }: { accountId: string; wallet: Wallet },
+  wallet: Wallet,
   requests: NewMeteredRequest[],
   { leaseSeconds, lockTimeoutMs }: { leaseSeconds: number; lockTimeoutMs: number },
-): Promise<boolean> => {
-  const legs = requests.flatMap(({ id, day, holdMicros, keyId }) =>
+): Promise<Set<string>> => {
+  const legs = requests.flatMap(({ id, day, accountId, holdMicros, keyId }) =>
     legsOf({ kind: 'hold', accountId, wallet, taskId: id, day, amountMicros: holdMicros, keyId }),
   )
-  const { rows } = await database.query<{ held: number }>(
+  const { rows } = await database.query<{ accountId: string }>(
     `with quick as materialized (
-       select set_config('synchronous_commit', 'off', true) as mode, set_config('lock_timeout', $8, true)
+       select set_config('synchronous_commit', 'off', true) as mode, set_config('lock_timeout', $5, true)
+     ), given as materialized (
+       select "accountId" as account_id, sum("holdMicros")::bigint as amount, array_agg("keyId") as key_ids
+         from jsonb_to_recordset($3::jsonb) as request ("accountId" uuid, "keyId" uuid, "holdMicros" bigint)
+        group by "accountId"
+     ), locked as materialized (
+       select b.account_id from quick, balances b
+        where quick.mode = 'off' and b.account_id in (select account_id from given) and b.wallet = $1
+        order by b.account_id for update of b
      ), held as (
-       update balances
-          set available_micros = available_micros - $3, held_micros = held_micros + $3,
-              spent_micros = $3 + case when spent_since < date_trunc('month', clock_timestamp() at time zone 'utc')::date
-                                       then 0 else spent_micros end,
+       update balances b
+          set available_micros = available_micros - g.amount, held_micros = held_micros + g.amount,
+              spent_micros = g.amount
+                + case when spent_since < date_trunc('month', clock_timestamp() at time zone 'utc')::date
+                       then 0 else spent_micros end,
               spent_since = greatest(spent_since, date_trunc('month', clock_timestamp() at time zone 'utc')::date)
-         from quick
-        where account_id = $1 and wallet = $2 and available_micros >= $3 and quick.mode = 'off'
-          and not exists (select from accounts where id = $1 and spend_cap_micros is not null)
-          and not exists (select from key_quotas where key_id = any($7::uuid[]))
-          and not exists (select from key_budgets where key_id = any($7::uuid[]))
-       returning account_id, clock_timestamp() as at
+         from given g join locked on locked.account_id = g.account_id
+        where b.account_id = g.account_id and b.wallet = $1 and b.available_micros >= g.amount
+          and not exists (select from accounts a where a.id = g.account_id and a.spend_cap_micros is not null)
+          and not exists (select from key_quotas where key_id = any (g.key_ids))
+          and not exists (select from key_budgets where key_id = any (g.key_ids))
+       returning b.account_id, clock_timestamp() as at
      ), written as (
        insert into ledger_entries (day, account_id, wallet, task_id, key_id, movement, book, amount_micros, created_at)
-       select day, $1, $2, "taskId", "keyId", movement, book, "amountMicros", held.at
-         from held, jsonb_to_recordset($4::jsonb) as leg
-           (day date, "taskId" text, "keyId" uuid, movement text, book text, "amountMicros" bigint)
+       select leg.day, held.account_id, $1, leg."taskId", leg."keyId", leg.movement, leg.book, leg."amountMicros", held.at
+         from jsonb_to_recordset($2::jsonb) as leg
+           (day date, "accountId" uuid, "taskId" text, "keyId" uuid, movement text, book text, "amountMicros" bigint)
+         join held on held.account_id = leg."accountId"
      ), opened as (
-       ${insertRequestsSql('$5', '$6')} where exists (select from held)
+       ${insertRequestsSql('$3', '$4')} where "accountId" in (select account_id from held)
      )
-     select count(*) as held from held`,
-    [
-      accountId,
-      wallet,
-      requests.reduce((sum, { holdMicros }) => sum + holdMicros, 0),
-      JSON.stringify(legs),
-      JSON.stringify(requests),
-      leaseSeconds,
-      [...new Set(requests.map(({ keyId }) => keyId))],
-      String(lockTimeoutMs),
-    ],
+     select account_id as "accountId" from held`,
+    [wallet, JSON.stringify(legs), JSON.stringify(requests), leaseSeconds, String(lockTimeoutMs)],
   )
-  return rows[0]?.held === 1
+  return new Set(rows.map(({ accountId }) => accountId))
 }
 
 /** Creates the wallet unless it exists. */

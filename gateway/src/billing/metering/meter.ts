@@ -109,25 +109,24 @@ export const createMeter = (
 
   type Candidate = { request: NewMeteredRequest; caller: Caller }
 
-  /** The fast path for requests of one wallet without other limits. */
-  const openFast = async (candidates: Candidate[], lockTimeoutMsMax: number): Promise<boolean> => {
-    const [first, ...others] = candidates.map(({ caller }) => caller)
-    if (first === undefined || others.some(({ accountId }) => accountId !== first.accountId)) return false
-    if (candidates.some(({ caller }) => caller.kind !== 'payg' || caller.hasQuota)) return false
-    return holdForRequests(
+  /** The fast path, for requests without other limits than their wallet. Returns whether each was opened. */
+  const openPlainTogether = async (
+    candidates: Candidate[],
+    { lockTimeoutMsMax }: { lockTimeoutMsMax: number },
+  ): Promise<PromiseSettledResult<boolean>[]> => {
+    const held = await holdForRequests(
       postgres,
-      { accountId: first.accountId, wallet: 'payg' },
+      'payg',
       candidates.map(({ request }) => request),
       { leaseSeconds, lockTimeoutMs: postgres.lockTimeoutMsAtMost(lockTimeoutMsMax) },
     )
+    return candidates.map(({ request }) => fulfilled(held.has(request.accountId)))
   }
 
   const openTogether = async (
     candidates: Candidate[],
     options: { lockTimeoutMsMax: number },
   ): Promise<PromiseSettledResult<void>[]> => {
-    if (await openFast(candidates, options.lockTimeoutMsMax))
-      return candidates.map(() => fulfilled(undefined))
     const place = async (database: Database) => {
       const { refusals } = await placeHolds(
         database,
@@ -165,11 +164,16 @@ export const createMeter = (
     }, options)
 
   const accountOf = ({ request }: Candidate | MeteredEnding) => request.accountId
-  const openOne = batch(splitOnLockTimeout(openTogether, accountOf, { failsFast: true }), {
-    inFlightMax: 2,
-    sizeMax: 100,
-  })
-  const endOne = batch(splitOnLockTimeout(endTogether, accountOf), { inFlightMax: 2, sizeMax: 100 })
+  const limits = { inFlightMax: 2, sizeMax: 100 }
+  const openPlain = batch(splitOnLockTimeout(openPlainTogether, accountOf, { failsFast: true }), limits)
+  const openWithLimits = batch(splitOnLockTimeout(openTogether, accountOf, { failsFast: true }), limits)
+  const endOne = batch(splitOnLockTimeout(endTogether, accountOf), limits)
+
+  const openOne = async (candidate: Candidate): Promise<void> => {
+    const { kind, hasQuota } = candidate.caller
+    // A wallet that does not cover its requests is opened like one with limits, which explains the refusal.
+    if (kind !== 'payg' || hasQuota || !(await openPlain(candidate))) await openWithLimits(candidate)
+  }
 
   const end = async (ending: MeteredEnding): Promise<void> => {
     const { id } = ending.request

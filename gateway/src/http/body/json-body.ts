@@ -40,12 +40,14 @@ const withoutMark = (body: Buffer) =>
   body.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? body.subarray(byteOrderMark.length) : body
 
 const parse = (body: Buffer, spool: TextSpool): [string, unknown][] => {
+  const withLongText = (_name: string, value: unknown) => {
+    const text = spool.find(value)
+    return text === undefined ? value : new LongText(text)
+  }
   let parsed: unknown
   try {
-    parsed = JSON.parse(withoutMark(body).toString('utf8'), (_name, value: unknown) => {
-      const text = spool.find(value)
-      return text === undefined ? value : new LongText(text)
-    })
+    const text = withoutMark(body).toString('utf8')
+    parsed = spool.isUsed() ? JSON.parse(text, withLongText) : JSON.parse(text)
   } catch (error) {
     throw notJson(error)
   }
@@ -96,7 +98,8 @@ export const readJsonBody = async (
     await receiveBody(request, { ...reading, tooLarge: tooLarge(sizeBytesMax), take })
     utf8.end()
     await texts.finish()
-    const entries = await Promise.all(parse(scan.remainder(), texts).map(withShortTexts))
+    const parsed = parse(scan.remainder(), texts)
+    const entries = texts.isUsed() ? await Promise.all(parsed.map(withShortTexts)) : parsed
     // A map, because in an object a name such as __proto__ has a meaning.
     return { fields: fieldsOf('json', new Map(entries)), discard: texts.discard }
   } catch (error) {

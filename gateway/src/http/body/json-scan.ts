@@ -196,7 +196,8 @@ const createUnescaper = () => {
 }
 
 export interface JsonScan {
-  take: (chunk: Buffer) => Promise<void>
+  /** Returns a promise only if it has to write to the spool. */
+  take: (chunk: Buffer) => Promise<void> | undefined
   /** The document with a short placeholder for each long text. */
   remainder: () => Buffer
 }
@@ -209,7 +210,8 @@ export const createJsonScan = (
 ): JsonScan => {
   const { depthMax, membersMax, textBytesMax, bufferedBytesHigh, textBytesMaxWhenHigh, bufferedBytesMax } =
     limits
-  let buffered = Buffer.allocUnsafe(16 * 1024)
+  // Small enough to come from Node's pool.
+  let buffered = Buffer.allocUnsafe(2 * 1024)
   let bufferedBytes = 0
   const open: number[] = []
   /** The last structural character; it distinguishes the name of a member from a value. */
@@ -219,6 +221,8 @@ export const createJsonScan = (
   let place: 'between' | 'short' | 'long' = 'between'
   let isName = false
   let isEscaped = false
+  /** Whether the beginning of a text that turned out to be long is still in the buffer. */
+  let isInBuffer = false
   /** Where the current text begins in the buffer, including its quote. */
   let textStart = 0
   let unescaper = createUnescaper()
@@ -283,7 +287,10 @@ export const createJsonScan = (
       }
     }
     append(chunk, start, at)
-    if (!isName && bufferedBytes - textStart - 1 > most) place = 'long'
+    if (!isName && bufferedBytes - textStart - 1 > most) {
+      place = 'long'
+      isInBuffer = true
+    }
     return at
   }
 
@@ -301,20 +308,33 @@ export const createJsonScan = (
 
   /** Moves the buffered beginning of a text that turned out to be long to the spool. */
   const moveToSpool = async () => {
+    isInBuffer = false
     const head = Buffer.from(buffered.subarray(textStart + 1, bufferedBytes))
     bufferedBytes = textStart
     await takeLong(head, 0)
   }
 
+  /** Takes what needs no spool; returns where a long text goes on, or the end of the chunk. */
+  const takeBuffered = (chunk: Buffer, start: number): number => {
+    let at = start
+    while (at < chunk.length && place !== 'long') {
+      at = place === 'between' ? takeBetween(chunk, at) : takeShort(chunk, at)
+    }
+    return at
+  }
+
+  const takeWithSpool = async (chunk: Buffer, start: number): Promise<void> => {
+    for (let at = start; ;) {
+      if (place === 'long' && isInBuffer) await moveToSpool()
+      if (at === chunk.length) return
+      at = place === 'long' ? await takeLong(chunk, at) : takeBuffered(chunk, at)
+    }
+  }
+
   return {
-    take: async (chunk) => {
-      for (let at = 0; at < chunk.length;) {
-        if (place === 'between') at = takeBetween(chunk, at)
-        else if (place === 'short') {
-          at = takeShort(chunk, at)
-          if ((place as string) === 'long') await moveToSpool()
-        } else at = await takeLong(chunk, at)
-      }
+    take: (chunk) => {
+      const at = takeBuffered(chunk, 0)
+      return place === 'long' ? takeWithSpool(chunk, at) : undefined
     },
     remainder: () => buffered.subarray(0, bufferedBytes),
   }

@@ -42,6 +42,8 @@ export interface TextSpool {
   endText: (isWellFormed: boolean) => string
   /** The text of a placeholder. */
   find: (value: unknown) => SpooledText | undefined
+  /** Whether any text was written. */
+  isUsed: () => boolean
   /** Ends writing; from here on texts can be read. */
   finish: () => Promise<void>
   discard: () => Promise<void>
@@ -61,9 +63,14 @@ export const createTextSpool = (
   /** Counts bytes before they are written, or throws. */
   charge: (bytes: number) => Promise<void> | void = () => undefined,
 ): TextSpool => {
-  const path = join(directory, randomUUID())
-  // Random, so that no text of a client can be mistaken for a placeholder.
-  const prefix = `long-text-${randomUUID()}`
+  /** Most bodies have no long text and need no names. */
+  let names: { path: string; placeholder: string } | undefined
+  const namesOfSpool = () =>
+    (names ??= {
+      path: join(directory, randomUUID()),
+      // Random, so that no text of a client can be mistaken for a placeholder.
+      placeholder: `long-text-${randomUUID()}`,
+    })
   const texts = new Map<string, SpooledText>()
   let file: Promise<FileHandle> | undefined
   let unwritten: Buffer[] = []
@@ -73,6 +80,7 @@ export const createTextSpool = (
   let textStart = 0
 
   const textAt = (start: number, end: number, isWellFormed: boolean): SpooledText => {
+    const { path } = namesOfSpool()
     const openAt = (from = 0, lengthMax = end - start): Readable => {
       const [first, last] = [start + from, Math.min(end, start + from + lengthMax) - 1]
       if (first > last) return Readable.from([])
@@ -98,7 +106,7 @@ export const createTextSpool = (
     const [buffers, sizeBytes] = [unwritten, unwrittenBytes]
     unwritten = []
     unwrittenBytes = 0
-    file ??= open(path, 'wx', 0o600)
+    file ??= open(namesOfSpool().path, 'wx', 0o600)
     const handle = await file
     const { bytesWritten } = await handle.writev(buffers)
     if (bytesWritten < sizeBytes) await writeAll(handle, Buffer.concat(buffers).subarray(bytesWritten))
@@ -120,7 +128,7 @@ export const createTextSpool = (
       if (unwrittenBytes >= flushBytes) await flush()
     },
     endText: (isWellFormed) => {
-      const placeholder = `${prefix}-${texts.size}`
+      const placeholder = `${namesOfSpool().placeholder}-${texts.size}`
       texts.set(placeholder, textAt(textStart, writtenBytes, isWellFormed))
       textStart = writtenBytes
       return placeholder
@@ -129,10 +137,11 @@ export const createTextSpool = (
       await flush()
       await close()
     },
+    isUsed: () => writtenBytes > 0 || texts.size > 0,
     find: (value) => (typeof value === 'string' ? texts.get(value) : undefined),
     discard: async () => {
       await close()
-      if (file !== undefined) await unlink(path).catch(() => undefined)
+      if (file !== undefined) await unlink(namesOfSpool().path).catch(() => undefined)
     },
   }
 }

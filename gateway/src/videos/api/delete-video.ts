@@ -18,12 +18,14 @@ export const deleteVideo =
     providers,
     mediaStore,
     readTask,
+    announce,
     log,
   }: {
     postgres: Postgres
     providers: Providers
     mediaStore: MediaStore
     readTask: ReadTask
+    announce: (taskIds: string[]) => void
     log: Log
   }): Handler<typeof operations.deleteVideo> =>
   async ({ path, caller: { accountId } }) => {
@@ -47,7 +49,8 @@ export const deleteVideo =
         message: `This task is ${state}. Only a completed or failed task can be deleted.`,
       })
     })
-    readTask.forget(id, accountId)
+    readTask.forget([id])
+    announce([id])
     for (const removal of await Promise.allSettled(keys.map((key) => mediaStore.remove(key)))) {
       if (removal.status === 'rejected') log.warn({ err: removal.reason, taskId: id }, 'video.remove-failed')
     }

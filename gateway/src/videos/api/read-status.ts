@@ -85,9 +85,14 @@ export const readStatus = async <Body>(
     return `W/"${createHash('sha256').update(shown.join('\n')).digest('base64url').slice(0, 22)}"`
   }
   const { seconds, until, applied } = waitOf(call)
-  let task = await readTask(id, call.caller.accountId, { isFresh: seconds > 0 })
+  const isOther = (task: VideoTask) => known !== undefined && !isKnownTag(known, etagOf(task))
+  let task = await readTask(id, call.caller.accountId, {
+    isFresh: seconds > 0,
+    // Another process may have told the client a newer state than the one cached here.
+    ...(known !== undefined && { accepts: (cached) => !isOther(cached) }),
+  })
   // If the client's ETag is out of date, the task has changed already.
-  const hasChanged = until === 'change' && known !== undefined && !isKnownTag(known, etagOf(task))
+  const hasChanged = until === 'change' && isOther(task)
   if (seconds > 0 && !hasChanged) task = await waitForTask(task, until, seconds * 1000, call.waitSignal())
 
   const etag = etagOf(task)

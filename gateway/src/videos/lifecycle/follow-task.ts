@@ -32,7 +32,13 @@ const tasksPerRead = 1_000
 export const isLast = ({ kind }: Pick<TaskEvent, 'kind'>): boolean =>
   kind === 'completed' || kind === 'failed'
 
-export const createFollow = async (database: Database, pubsub: Pubsub, log: Log): Promise<Follow> => {
+export const createFollow = async (
+  database: Database,
+  pubsub: Pubsub,
+  log: Log,
+  /** Called before the events of changed tasks are read; with no ids if any task may have changed. */
+  onChange: (ids: string[]) => void = () => {},
+): Promise<Follow> => {
   const watchers = new Map<string, Set<Watcher>>()
   let requested = new Set<string>()
   let reading: Promise<void> | undefined
@@ -80,7 +86,10 @@ export const createFollow = async (database: Database, pubsub: Pubsub, log: Log)
       })
   }
 
-  const subscription = await pubsub.subscribe((ids) => requestRead(ids.length === 0 ? watchers.keys() : ids))
+  const subscription = await pubsub.subscribe((ids) => {
+    onChange(ids)
+    requestRead(ids.length === 0 ? watchers.keys() : ids)
+  })
   const timer = setInterval(() => requestRead(watchers.keys()), readAllEveryMs)
 
   async function* follow(task: { id: string; day: string }, afterEventId: number, signal: AbortSignal) {

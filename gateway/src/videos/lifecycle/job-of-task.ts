@@ -63,7 +63,9 @@ export const jobOf = async (
   { provider, upstreamModel }: Pick<Route, 'provider' | 'upstreamModel'>,
 ): Promise<VideoJob> => {
   const { postgres, mediaStore, webhookUrlOf } = dependencies
-  const files = await referencesOfTask(postgres, task.id)
+  const { images, hasReferenceVideo, hasReferenceAudio } = task.order
+  const hasFiles = images !== undefined || hasReferenceVideo === true || hasReferenceAudio === true
+  const files = hasFiles ? await referencesOfTask(postgres, task.id) : []
   const filesOf = (type: string) => files.filter(({ contentType }) => contentType.startsWith(`${type}/`))
   const [video] = filesOf('video')
   const [audio] = filesOf('audio')

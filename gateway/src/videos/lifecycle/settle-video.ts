@@ -3,9 +3,8 @@
  * often the step runs. Tasks that end at the same time share a commit. Cleanup follows after the commit and is best effort.
  */
 import { settleHolds } from '../../billing/spending/spend.ts'
-import { batch, fulfilled } from '../../platform/batch.ts'
+import { batchByRecord } from '../../platform/batch.ts'
 import type { Log } from '../../platform/log.ts'
-import { isDatabaseUnavailable } from '../../platform/postgres-errors.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { deleteReferences } from '../../storage/stored-file-store.ts'
@@ -33,28 +32,12 @@ export const finishAndSettle = async (
 /** Ends a task; undefined if it had ended before. */
 export type FinishTask = (task: TaskEnding) => Promise<FinishedTask | undefined>
 
-export const createFinishTask = (postgres: Postgres): FinishTask => {
-  const finishAll = async (tasks: TaskEnding[]) => {
-    // Two executions of a step may end the same task; the first of them does.
-    const distinct = new Map(tasks.toReversed().map((task) => [task.id, task]))
-    const finished = await postgres.transaction((database) =>
-      finishAndSettle(database, [...distinct.values()]),
-    )
-    return tasks.map((task) => (distinct.get(task.id) === task ? finished.get(task.id) : undefined))
-  }
-  return batch(
-    async (tasks) => {
-      try {
-        return (await finishAll(tasks)).map(fulfilled)
-      } catch (error) {
-        if (tasks.length === 1 || isDatabaseUnavailable(error)) throw error
-        // A task that cannot end does not keep others from ending.
-        return Promise.allSettled(tasks.map(async (task) => (await finishAll([task]))[0]))
-      }
-    },
+export const createFinishTask = (postgres: Postgres): FinishTask =>
+  batchByRecord(
+    (tasks) => postgres.transaction((database) => finishAndSettle(database, tasks)),
+    ({ id }) => id,
     { inFlightMax: 2, sizeMax: 100 },
   )
-}
 
 export interface SettleDependencies {
   postgres: Postgres

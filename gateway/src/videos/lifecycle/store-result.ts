@@ -20,14 +20,15 @@ import type { Opaque } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
-import { insertStoredFiles } from '../../storage/stored-file-store.ts'
-import { beginStoring, isCurrentRun, recordOutcome, type OpenTask } from '../open-task-store.ts'
+import { isCurrentRun, recordOutcome, type OpenTask } from '../open-task-store.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
 import type { Ending, Outcome, VideoTask } from '../task.ts'
 import type { DownloadPermits, DownloadResult } from './download-permits.ts'
+import type { StepRecords } from './step-records.ts'
 
 export interface StoreDependencies {
   postgres: Postgres
+  records: Pick<StepRecords, 'beginStoring' | 'addStoredFile'>
   providers: Providers
   mediaStore: MediaStore
   probeVideo: ProbeVideo
@@ -114,7 +115,7 @@ const fetchAndStore = async (
   result: Opaque,
   superseded: AbortSignal,
 ): Promise<Ending> => {
-  const { postgres, providers, mediaStore, probeVideo, retentionMsOf, log } = dependencies
+  const { postgres, records, providers, mediaStore, probeVideo, retentionMsOf, log } = dependencies
   const { mediaId, storageKey } = locationOf(task)
   const provider = providers.get(open.provider)
   const { sizeBytes, sha256 } = await download(dependencies, provider, open, result, storageKey, superseded)
@@ -126,20 +127,18 @@ const fetchAndStore = async (
     return failed('upstream_error', 'The provider delivered a file that is not a playable video.')
   }
   const retentionMs = await retentionMsOf(task.accountId)
-  await insertStoredFiles(postgres, [
-    {
-      id: mediaId,
-      accountId: task.accountId,
-      taskId: task.id,
-      kind: 'video',
-      storageKey,
-      contentType: 'video/mp4',
-      sizeBytes,
-      sha256,
-      ...probed,
-      expiresAt: new Date(Date.now() + retentionMs),
-    },
-  ])
+  await records.addStoredFile({
+    id: mediaId,
+    accountId: task.accountId,
+    taskId: task.id,
+    kind: 'video',
+    storageKey,
+    contentType: 'video/mp4',
+    sizeBytes,
+    sha256,
+    ...probed,
+    expiresAt: new Date(Date.now() + retentionMs),
+  })
   return { kind: 'completed', mediaId }
 }
 
@@ -179,8 +178,8 @@ export const storeResult = async (
   /** How often this run has tried before. */
   attempt: number,
 ): Promise<Stored> => {
-  const { postgres, downloadPermits, log } = dependencies
-  const current = await beginStoring(postgres, { taskId, run })
+  const { postgres, records, downloadPermits, log } = dependencies
+  const current = await records.beginStoring({ taskId, run })
   if (current === undefined) return { kind: 'stop' }
   const { open, task, isStored } = current
   // The worker may have died between storing the video and journaling the step.

@@ -8,63 +8,99 @@ import { shardOf } from '../shard.ts'
 /** The record as an execution of the submit step has read it. `submits` tells whether another one has begun a submit. */
 export type ReadRecord = Pick<OpenTask, 'taskId' | 'run' | 'submits'>
 
+/** What an execution records before it calls the provider. */
+export interface SubmitIntent extends ReadRecord {
+  costMicros: number | undefined
+  /** Where the outcome is to be sent. */
+  awakeable: string
+}
+
 /**
- * Records the intent to submit, and where the outcome is to be sent, before the provider is called. From here on the
- * outcome counts as unknown, until it is recorded. Returns false if another execution of the step has begun a submit since
- * the record was read, a newer run has replaced this one, or there is a job already. So at most one of the executions that
- * read the same record submits.
+ * Records the intents to submit before the providers are called, and returns the tasks that may be submitted. From here on the
+ * outcome counts as unknown, until it is recorded. A task is left out if another execution of the step has begun a submit
+ * since the record was read, a newer run has replaced this one, or there is a job already. So at most one of the executions
+ * that read the same record submits. No task may be given twice; the tasks are locked in a fixed order.
  */
-export const beginSubmit = async (
-  database: Database,
-  { taskId, run, submits }: ReadRecord,
-  { costMicros, awakeable }: { costMicros: number | undefined; awakeable: string },
-): Promise<boolean> => {
-  const { rowCount } = await database.query(
-    `update open_tasks
-        set stage = 'submitting', submits = submits + 1, cost_micros = $4, awakeable = $5,
-            outcome_unknown_since = coalesce(outcome_unknown_since, now())
-      where task_id = $1 and run = $2 and submits = $3 and stage in ('starting', 'submitting') and upstream is null`,
-    [taskId, run, submits, costMicros ?? null, awakeable],
+export const beginSubmits = async (database: Database, intents: SubmitIntent[]): Promise<Set<string>> => {
+  const { rows } = await database.query<{ id: string }>(
+    `with locked as materialized (
+       select task_id from open_tasks where task_id = any($1::text[]) order by task_id for update
+     )
+     update open_tasks o
+        set stage = 'submitting', submits = o.submits + 1, cost_micros = given."costMicros", awakeable = given.awakeable,
+            outcome_unknown_since = coalesce(o.outcome_unknown_since, now())
+       from jsonb_to_recordset($2::jsonb) as given
+         ("taskId" text, run bigint, submits integer, "costMicros" bigint, awakeable text)
+       join locked on locked.task_id = given."taskId"
+      where o.task_id = given."taskId" and o.run = given.run and o.submits = given.submits
+        and o.stage in ('starting', 'submitting') and o.upstream is null
+     returning o.task_id as id`,
+    [
+      intents.map(({ taskId }) => taskId),
+      JSON.stringify(
+        intents.map(({ taskId, run, submits, costMicros, awakeable }) => ({
+          ...{ taskId, run, submits, costMicros, awakeable },
+        })),
+      ),
+    ],
   )
-  return rowCount === 1
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** `not_recorded`: the task has a job already, or has ended · `claimed_by_other`: the job belongs to another task. */
 export type SubmitRecord = 'recorded' | 'not_recorded' | 'claimed_by_other'
 
+/** A job that a provider returned for a submit. */
+export interface SubmittedJob {
+  taskId: string
+  provider: string
+  upstream: unknown
+  firstPollMs: number
+  awakeable?: string
+}
+
 /**
- * Records the job that a provider returned for a submit. The first job wins, whichever run reports it: a job that a
- * provider accepted is never forgotten and never shown to two customers. The task is locked before the job, in the same
- * order as a webhook locks them, because both may happen at the same time.
+ * Records jobs, and returns what came of each, by task. The first job wins, whichever run reports it: a job that a provider
+ * accepted is never forgotten and never shown to two customers. Tasks are locked before jobs, in the same order as a webhook
+ * locks them, because both may happen at the same time. No task and no job may be given twice.
  */
 export const recordSubmitted = async (
   database: Database,
-  { taskId, provider }: { taskId: string; provider: string },
-  upstream: unknown,
-  firstPollMs: number,
-  awakeable?: string,
-): Promise<SubmitRecord> => {
-  const { rows } = await database.query<{ isOurs: boolean; isFirst: boolean }>(
-    `with locked as materialized (
-       select from open_tasks where task_id = $1 for update
+  jobs: SubmittedJob[],
+): Promise<Map<string, SubmitRecord>> => {
+  const { rows } = await database.query<{ taskId: string; isOurs: boolean; isFirst: boolean }>(
+    `with given as materialized (
+       select g.*, md5(g.upstream::text)::uuid as job
+         from jsonb_to_recordset($1::jsonb) as g
+           ("taskId" text, provider text, upstream jsonb, "firstPollMs" double precision, awakeable text)
+     ), locked as materialized (
+       select task_id from open_tasks where task_id = any($2::text[]) order by task_id for update
      ), claimed as (
        insert into claimed_jobs (provider, job, task_id)
-       select $4, md5($2::jsonb::text)::uuid, $1 from (select count(*) from locked) once
+       select provider, job, "taskId" from given, (select count(*) from locked) once order by provider, job
        on conflict (provider, job) do update set claimed_at = claimed_jobs.claimed_at
          where claimed_jobs.task_id = excluded.task_id
        returning task_id
      ), recorded as (
-       update open_tasks
-          set stage = 'waiting', upstream = $2, awakeable = coalesce($5, awakeable),
-              submitted_at = coalesce(outcome_unknown_since, now()), outcome_unknown_since = null,
-              next_poll_at = now() + make_interval(secs => $3 / 1000.0)
-        where task_id = $1 and upstream is null and exists (select from claimed) returning task_id
+       update open_tasks o
+          set stage = 'waiting', upstream = given.upstream, awakeable = coalesce(given.awakeable, o.awakeable),
+              submitted_at = coalesce(o.outcome_unknown_since, now()), outcome_unknown_since = null,
+              next_poll_at = now() + make_interval(secs => given."firstPollMs" / 1000.0)
+         from given join claimed on claimed.task_id = given."taskId"
+        where o.task_id = given."taskId" and o.upstream is null returning o.task_id
      )
-     select exists (select from claimed) as "isOurs", exists (select from recorded) as "isFirst"`,
-    [taskId, JSON.stringify(upstream), firstPollMs, provider, awakeable ?? null],
+     select "taskId", claimed.task_id is not null as "isOurs", recorded.task_id is not null as "isFirst"
+       from given
+       left join claimed on claimed.task_id = given."taskId"
+       left join recorded on recorded.task_id = given."taskId"`,
+    [JSON.stringify(jobs), jobs.map(({ taskId }) => taskId)],
   )
-  if (rows[0]?.isOurs !== true) return 'claimed_by_other'
-  return rows[0].isFirst ? 'recorded' : 'not_recorded'
+  return new Map(
+    rows.map(({ taskId, isOurs, isFirst }) => [
+      taskId,
+      isOurs ? (isFirst ? 'recorded' : 'not_recorded') : 'claimed_by_other',
+    ]),
+  )
 }
 
 export interface Requeue {

@@ -4,6 +4,7 @@
  */
 import { costOf } from '../../billing/prices/price.ts'
 import type { Log } from '../../platform/log.ts'
+import { repeatWhileUnavailable } from '../../platform/while-unavailable.ts'
 import { withExchanges, type Exchange } from '../../providers/port/exchange.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
 import { videoOf, type Provider, type Providers } from '../../providers/port/provider.ts'
@@ -11,34 +12,22 @@ import { sendUntil } from '../../providers/port/send-deadline.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
 import type { Decision, Router } from '../../routing/route.ts'
-import {
-  findCurrentRun,
-  findUpstream,
-  recordAwakeable,
-  recordOutcome,
-  type OpenTask,
-} from '../open-task-store.ts'
+import { recordAwakeable, recordOutcome, type OpenTask } from '../open-task-store.ts'
 import type { JobDurations } from '../polling/job-durations.ts'
 import { nextPollDelayMs } from '../polling/poll-schedule.ts'
 import { pricedWorkOf } from '../priced-work.ts'
 import { needsEnhancing } from '../prompts/enhance-prompt.ts'
-import { recordAttempt, recordJobFailures, type Attempt } from '../task-attempt-store.ts'
-import { findTask, markProcessing } from '../task-store.ts'
+import { recordAttempts, recordJobFailures, type Attempt } from '../task-attempt-store.ts'
+import { findTask } from '../task-store.ts'
 import type { Outcome, VideoTask } from '../task.ts'
 import { requirementsOf } from '../video-requirements.ts'
 import { cancelJob } from './discard-job.ts'
 import { jobOf, type JobDependencies } from './job-of-task.ts'
-import { isSameJob } from './same-job.ts'
-import {
-  beginSubmit,
-  clearOutcomeUnknown,
-  recordSubmitted,
-  returnToQueue,
-  waitForDeadline,
-  type Requeue,
-} from './submit-store.ts'
+import type { StepRecords } from './step-records.ts'
+import { clearOutcomeUnknown, returnToQueue, waitForDeadline, type Requeue } from './submit-store.ts'
 
 export interface SubmitDependencies extends JobDependencies {
+  records: Pick<StepRecords, 'findCurrentRun' | 'beginSubmit' | 'recordJob'>
   providers: Providers
   router: Router
   log: Log
@@ -118,7 +107,7 @@ const otherProvider = (
 }
 
 const requeue = async (dependencies: SubmitDependencies, { open }: Submission, how: Requeue) => {
-  await returnToQueue(dependencies.postgres, open, how)
+  await repeatWhileUnavailable(() => returnToQueue(dependencies.postgres, open, how))
   dependencies.wakeDispatcher(how.to?.provider ?? open.provider)
   return { kind: 'stop' } as const
 }
@@ -154,7 +143,9 @@ const handleFailure = async (
       if (to !== undefined && !open.tried.includes(to.provider)) {
         return requeue(dependencies, submission, { waitMs: 0, isRefused: true, to })
       }
-      await recordOutcome(postgres, open.taskId, { kind: 'refused', code, message: '' })
+      await repeatWhileUnavailable(() =>
+        recordOutcome(postgres, open.taskId, { kind: 'refused', code, message: '' }),
+      )
       return { kind: 'outcome_known' }
     }
     case 'unknown':
@@ -174,17 +165,11 @@ const recordJob = async (
   upstream: Opaque,
   attempt: Attempt | undefined,
 ): Promise<Submitted> => {
-  const { postgres, providers, jobDurations, log } = dependencies
+  const { postgres, providers, records, jobDurations, log } = dependencies
   const { taskId, day } = open
   const firstPollMs = nextPollDelayMs(provider, 0, jobDurations.of(provider.name, task.model))
-  const { record, isDuplicate } = await postgres.transaction(async (database) => {
-    const record = await recordSubmitted(database, open, upstream, firstPollMs, awakeable)
-    if (record !== 'claimed_by_other') await markProcessing(database, day, taskId)
-    const earlier = record === 'not_recorded' ? await findUpstream(database, taskId) : undefined
-    const isDuplicate = earlier !== undefined && !isSameJob(video, earlier as Opaque, upstream)
-    if (attempt !== undefined) await recordAttempt(database, { ...attempt, isDuplicate })
-    return { record, isDuplicate }
-  })
+  const job = { taskId, day, provider: provider.name, upstream, firstPollMs, awakeable, video, attempt }
+  const { record, isDuplicate } = await repeatWhileUnavailable(() => records.recordJob(job))
   if (record === 'claimed_by_other') {
     // The job may show another customer's video. The provider cannot tell whether it has one for this task as well.
     log.error({ taskId, provider: provider.name }, 'job.of-another-task')
@@ -251,8 +236,8 @@ const submitToProvider = async (
   given: Submission,
   limit: TimeLimit,
 ): Promise<Submitted | 'outdated'> => {
-  const { postgres, router } = dependencies
-  const { open, task, provider, video, upstreamModel } = given
+  const { postgres, records, router } = dependencies
+  const { open, task, provider, video, upstreamModel, costMicros, awakeable } = given
   let submission = given
   const exchanges: Exchange[] = []
   const startedAt = new Date()
@@ -269,7 +254,7 @@ const submitToProvider = async (
   }
   try {
     const job = await jobOf(dependencies, task, submission)
-    if (!(await beginSubmit(postgres, open, given))) {
+    if (!(await records.beginSubmit({ ...open, costMicros, awakeable }))) {
       router.releaseProbe(provider.name, task.model)
       return 'outdated'
     }
@@ -292,7 +277,10 @@ const submitToProvider = async (
       startedMs,
       isLocal,
     })
-    await recordAttempt(postgres, { ...attempt, outcome: error.kind, failureReason: error.message })
+    // Without these writes the next execution would not know whether the provider has a job.
+    await repeatWhileUnavailable(() =>
+      recordAttempts(postgres, [{ ...attempt, outcome: error.kind, failureReason: error.message }]),
+    )
     return handleFailure(dependencies, submission, error)
   }
 }
@@ -304,8 +292,8 @@ const submitOnce = async (
   run: number,
   awakeable: string,
 ): Promise<Submitted | 'outdated'> => {
-  const { postgres, providers, router } = dependencies
-  const current = await findCurrentRun(postgres, { taskId, run })
+  const { postgres, records, providers, router } = dependencies
+  const current = await records.findCurrentRun({ taskId, run })
   if (current === undefined) return { kind: 'stop' }
   const { open, task } = current
   if (open.outcome !== null || open.isOverdue) return { kind: 'outcome_known' }

@@ -20,9 +20,17 @@ export interface DuePoll {
 }
 
 const isDue = `o.stage in ('waiting', 'storing') and (o.stage = 'waiting' or o.outcome is not null)`
-// Jobs with a shard number that no longer exists belong to the first shard.
-const isOfShard = '(o.shard = $2 or ($2 = 0 and o.shard >= $3))'
 
+/**
+ * Combines a statement for each part of a shard: its own jobs and, in the first shard, those with a shard number that no longer
+ * exists. One condition for both could not use the order of the index.
+ */
+const unitedParts = (shard: number, statementFor: (isOfPart: string) => string): string =>
+  (shard === 0 ? ['o.shard = $2', 'o.shard >= $3'] : ['o.shard = $2 and $3 > 0'])
+    .map((isOfPart) => `(${statementFor(isOfPart)})`)
+    .join(' union all ')
+
+/** Returns at most `limit` jobs of each part of the shard. */
 export const findDuePolls = async (
   database: Database,
   provider: string,
@@ -31,11 +39,15 @@ export const findDuePolls = async (
   limit: number,
 ): Promise<DuePoll[]> => {
   const { rows } = await database.query<DuePoll & Record<string, unknown>>(
-    `select o.task_id as "taskId", o.day, o.run, o.awakeable, o.upstream, o.outcome, t.model, o.stage = 'storing' as "isStoring",
-            extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs", o.next_poll_at::text as "dueAt"
-       from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
-      where o.provider = $1 and ${isOfShard} and ${isDue} and o.next_poll_at <= now()
-      order by o.next_poll_at limit $4`,
+    unitedParts(
+      shard,
+      (isOfPart) =>
+        `select o.task_id as "taskId", o.day, o.run, o.awakeable, o.upstream, o.outcome, o.model, o.stage = 'storing' as "isStoring",
+                extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs", o.next_poll_at::text as "dueAt"
+           from open_tasks o
+          where o.provider = $1 and ${isOfPart} and ${isDue} and o.next_poll_at <= now()
+          order by o.next_poll_at limit $4`,
+    ),
     [provider, shard, shards, limit],
   )
   return rows
@@ -97,8 +109,12 @@ export const nextPollInMs = async (
   shards: number,
 ): Promise<number | undefined> => {
   const { rows } = await database.query<{ ms: number | null }>(
-    `select extract(epoch from min(next_poll_at) - now()) * 1000 as ms from open_tasks o
-      where provider = $1 and ${isOfShard} and ${isDue}`,
+    `select extract(epoch from min(next_poll_at) - now()) * 1000 as ms
+       from (${unitedParts(
+         shard,
+         (isOfPart) =>
+           `select next_poll_at from open_tasks o where provider = $1 and ${isOfPart} and ${isDue} order by next_poll_at limit 1`,
+       )}) as next`,
     [provider, shard, shards],
   )
   return rows[0]?.ms ?? undefined

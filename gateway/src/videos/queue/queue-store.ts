@@ -101,8 +101,8 @@ const choose = async (
 ): Promise<Chosen> => {
   const { rows } = await database.query<Chosen & Record<string, unknown>>(
     `with recursive in_flight as materialized (
-       select provider, account_id, key_id, count(*) as tasks from open_tasks
-        where stage <> 'accepted' group by provider, account_id, key_id
+       select provider, account_id, key_id, sum(tasks)::bigint as tasks from tasks_in_flight
+        group by provider, account_id, key_id
      ), free as materialized (
        select greatest(0, least($3, $2 - coalesce(sum(tasks), 0)))::integer as slots from in_flight where provider = $1
      ), waiting as (
@@ -237,13 +237,21 @@ const start = async (
   return rows
 }
 
-/** Deletes shares that the virtual clock has passed; their owners would start like new ones. */
+/**
+ * Deletes shares that the virtual clock has passed, whose owners would start like new ones, and the counts of owners without
+ * tasks in flight.
+ */
 const forgetPassed = async (database: Database, provider: string): Promise<void> => {
   await database.query(
     `with passed as (
        delete from queue_shares
         where queue = $1 and virtual_finish < (select max(virtual_start) from queue_shares where queue = $1)
         returning owner
+     ), without_tasks as (
+       select account_id, key_id, model from tasks_in_flight where provider = $1 and tasks = 0 for update skip locked
+     ), forgotten as (
+       delete from tasks_in_flight f using without_tasks w
+        where f.provider = $1 and f.account_id = w.account_id and f.key_id = w.key_id and f.model = w.model
      )
      delete from queue_shares keys using passed where keys.queue = $1 || '/' || passed.owner`,
     [provider],
@@ -296,8 +304,8 @@ export const countInFlight = async (
 ): Promise<Map<string, number>> => {
   if (models.length === 0) return new Map()
   const { rows } = await database.query<{ model: string; tasks: number }>(
-    `select model, count(*) as tasks from open_tasks
-      where provider = $1 and stage <> 'accepted' and model = any ($2) group by model`,
+    `select model, sum(tasks)::bigint as tasks from tasks_in_flight
+      where provider = $1 and model = any ($2) group by model`,
     [provider, models],
   )
   return new Map(rows.map(({ model, tasks }) => [model, tasks]))

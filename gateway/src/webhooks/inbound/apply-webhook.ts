@@ -6,7 +6,7 @@ import type { Postgres } from '../../platform/postgres.ts'
 import type { WebhookEvent, VideoProvider } from '../../providers/port/video.ts'
 import { isSameJob } from '../../videos/lifecycle/same-job.ts'
 import { recordSubmitted } from '../../videos/lifecycle/submit-store.ts'
-import { recordAttempt } from '../../videos/task-attempt-store.ts'
+import { recordAttempts } from '../../videos/task-attempt-store.ts'
 import { markProcessing } from '../../videos/task-store.ts'
 import { isJobOfOtherTask, lockOpenTask, pollNow, recordReceipt } from './webhook-receipt-store.ts'
 
@@ -44,23 +44,25 @@ export const applyWebhook = (
       return (await pollNow(database, taskId)) ? 'poll_due' : 'outcome_known'
     }
     if (isAtProvider && job === null) {
-      const record = await recordSubmitted(database, { taskId, provider }, ref, 0)
-      if (record === 'claimed_by_other') return 'other_task'
-      await markProcessing(database, day, taskId)
+      const records = await recordSubmitted(database, [{ taskId, provider, upstream: ref, firstPollMs: 0 }])
+      if (records.get(taskId) === 'claimed_by_other') return 'other_task'
+      await markProcessing(database, [{ day, id: taskId }])
       return 'job_found'
     }
     if (await isJobOfOtherTask(database, { provider, taskId, ref })) return 'other_task'
-    await recordAttempt(database, {
-      taskId,
-      day,
-      provider,
-      upstreamModel: '',
-      decision: null,
-      startedAt: new Date(),
-      outcome: 'accepted',
-      isDuplicate: true,
-      exchanges: [],
-      failureReason: null,
-    })
+    await recordAttempts(database, [
+      {
+        taskId,
+        day,
+        provider,
+        upstreamModel: '',
+        decision: null,
+        startedAt: new Date(),
+        outcome: 'accepted',
+        isDuplicate: true,
+        exchanges: [],
+        failureReason: null,
+      },
+    ])
     return 'duplicate_job'
   })

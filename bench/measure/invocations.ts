@@ -1,8 +1,8 @@
 /** How many attempts of invocations the engine has made at a worker. */
 import { readFile, rm } from 'node:fs/promises'
 
-import type { FaultStack } from '../gateway/test/faults/fault-stack.ts'
-import { until } from '../gateway/test/faults/part.ts'
+import type { FaultStack } from '../../gateway/test/faults/fault-stack.ts'
+import { until } from '../../gateway/test/faults/part.ts'
 
 const counter = new URL('count-invocations.ts', import.meta.url)
 

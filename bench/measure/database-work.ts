@@ -1,6 +1,6 @@
-import type { FaultStack } from '../gateway/test/faults/fault-stack.ts'
+import type { FaultStack } from '../../gateway/test/faults/fault-stack.ts'
 /** What the roles do in the database, as PostgreSQL counts it. None of it depends on the speed of the machine. */
-import { until } from '../gateway/test/faults/part.ts'
+import { until } from '../../gateway/test/faults/part.ts'
 
 /** The settings with which PostgreSQL counts statements. */
 export const countingSettings = ['shared_preload_libraries=pg_stat_statements']

@@ -7,7 +7,8 @@ import { createServer } from 'node:http2'
 import * as restate from '@restatedev/restate-sdk'
 import { Pool } from 'undici'
 
-import { durable } from '../gateway/src/platform/engine/restate.ts'
+import { durable } from '../../gateway/src/platform/engine/restate.ts'
+import { answerRuns } from './answer-runs.ts'
 
 const [port, ingressUrl = ''] = process.argv.slice(2)
 const ingress = new Pool(ingressUrl, { connections: 32 })
@@ -74,16 +75,6 @@ const run = async (count: number) => {
   await ended
 }
 
-process.on('message', (count: number) => {
-  run(count).then(
-    () => process.send?.('ended'),
-    (error: unknown) => {
-      console.error(error)
-      process.exit(1)
-    },
-  )
-})
-
 createServer(
   restate.createEndpointHandler({ services: [bareWorkflow], bidirectional: true, logger: () => undefined }),
-).listen(Number(port), '127.0.0.1', () => process.send?.('ready'))
+).listen(Number(port), '127.0.0.1', () => answerRuns(run))

@@ -1,0 +1,23 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { isDatabaseUnavailable } from './postgres-errors.ts'
+
+const repeatForMs = 120_000
+const firstWaitMs = 100
+const waitMsMax = 2_000
+
+/**
+ * Repeats a write while the database is unavailable, for two minutes at most. It is for what would be forgotten with this
+ * process, such as the answer of a provider. The write must have the same effect if it runs twice.
+ */
+export const repeatWhileUnavailable = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+  const untilMs = performance.now() + repeatForMs
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, waitMsMax)) {
+    try {
+      return await write()
+    } catch (error) {
+      if (!isDatabaseUnavailable(error) || performance.now() > untilMs) throw error
+      await pause(waitMs)
+    }
+  }
+}
