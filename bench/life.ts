@@ -78,10 +78,12 @@ export const measureLife = async ({ tasks, rounds, idleMs }: LifeOptions): Promi
     const used = per(minus(cpuOfArm(), before), tasks)
     return { ...used, cpu: total(used), 'per second': tasks / seconds }
   }
-  const countedWork = async (): Promise<Figures> => ({
-    ...(await databaseWorkOf(stack)),
-    ...(!isProfiling && { invocations: await invocationsOf(stack, countFile) }),
-  })
+  const countedWork = async (): Promise<Figures> => {
+    const work = await databaseWorkOf(stack)
+    if (isProfiling) return work
+    const { generateVideo = 0, ...loops } = await invocationsOf(stack, countFile)
+    return { ...work, 'invocations of runs': generateVideo, 'invocations of loops': total(loops) }
+  }
   const measureTasks = async (): Promise<Figures> => {
     const before = await countedWork()
     const figures = await timed(cpu, runTasks)

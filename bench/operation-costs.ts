@@ -13,6 +13,7 @@ import type { Mutation } from '../gateway/test/faults/mutation.ts'
 import { until } from '../gateway/test/faults/part.ts'
 import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
 import { countingSettings, countWork, startCounting, type DatabaseWork } from './measure/database-work.ts'
+import { total } from './measure/figures.ts'
 import { countInvocationsIn, invocationsOf } from './measure/invocations.ts'
 
 export interface Cost {
@@ -55,7 +56,7 @@ export const measureCosts = async ({ mutation, operations: wanted }: CostOptions
   await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-costs-'))
   const countFile = join(directory.path, 'invocations')
   await using stack = await startFaultStack({
-    isSmall: true,
+    processes: { apis: 1, workers: 1 },
     postgresSettings: countingSettings,
     // A busy machine must not refuse a request.
     environment: { ...countInvocationsIn(countFile), OVERLOAD_EVENT_LOOP_DELAY_MS: '0' },
@@ -114,9 +115,10 @@ export const measureCosts = async ({ mutation, operations: wanted }: CostOptions
   }
   await runTask()
   if (isWanted(lifeOfTask)) {
-    const before = await invocationsOf(stack, countFile)
+    const countInvocations = async () => total(await invocationsOf(stack, countFile))
+    const before = await countInvocations()
     const work = await countWork(stack, () => untilLogged(() => repeat(tasks, runTask), tasks))
-    const invocations = Math.round(((await invocationsOf(stack, countFile)) - before) / tasks)
+    const invocations = Math.round(((await countInvocations()) - before) / tasks)
     costs[lifeOfTask] = { ...costOf(work, tasks), invocations }
     show(lifeOfTask, work, tasks)
   }

@@ -1,18 +1,20 @@
 /**
- * Preloaded into a worker: counts the streams that the engine opens, of which each is an attempt of an invocation. The
- * count is written to the file in COUNT_FILE on SIGUSR2.
+ * Preloaded into a worker: counts the streams that the engine opens, of which each is an attempt of an invocation, by service.
+ * The counts are written to the file in COUNT_FILE on SIGUSR2.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { renameSync, writeFileSync } from 'node:fs'
 
-let count = 0
-subscribe('http2.server.stream.created', () => {
-  count += 1
+const counts: Record<string, number> = {}
+subscribe('http2.server.stream.created', (message) => {
+  const { headers } = message as { headers: Record<string, string> }
+  const service = /^\/invoke\/([^/]+)/.exec(headers[':path'] ?? '')?.[1] ?? 'other'
+  counts[service] = (counts[service] ?? 0) + 1
 })
 
 const file = process.env['COUNT_FILE']
 process.on('SIGUSR2', () => {
   if (file === undefined) return
-  writeFileSync(`${file}.next`, String(count))
+  writeFileSync(`${file}.next`, JSON.stringify(counts))
   renameSync(`${file}.next`, file)
 })

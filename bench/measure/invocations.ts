@@ -1,8 +1,9 @@
-/** How many attempts of invocations the engine has made at a worker. */
+/** How many attempts of invocations the engine has made at a worker, by service. */
 import { readFile, rm } from 'node:fs/promises'
 
 import type { FaultStack } from '../../gateway/test/faults/fault-stack.ts'
 import { until } from '../../gateway/test/faults/part.ts'
+import type { Figures } from './figures.ts'
 
 const counter = new URL('count-invocations.ts', import.meta.url)
 
@@ -12,7 +13,7 @@ export const countInvocationsIn = (file: string) => ({
   COUNT_FILE: file,
 })
 
-export const invocationsOf = async ({ workers: [worker] }: FaultStack, file: string): Promise<number> => {
+export const invocationsOf = async ({ workers: [worker] }: FaultStack, file: string): Promise<Figures> => {
   const pid = worker.pid()
   if (pid === undefined) throw new Error('the worker is not running')
   await rm(file, { force: true })
@@ -22,5 +23,5 @@ export const invocationsOf = async ({ workers: [worker] }: FaultStack, file: str
     text = await readFile(file, 'utf8')
     return true
   })
-  return Number(text)
+  return JSON.parse(text) as Figures
 }

@@ -3,8 +3,9 @@ import type { GrowthFigures } from '../growth.ts'
 import type { InFlightFigures } from '../in-flight.ts'
 import type { LifeFigures } from '../life.ts'
 import type { Figures, Spread } from '../measure/figures.ts'
-import { median, spreadOf } from '../measure/figures.ts'
+import { median, spreadOf, total } from '../measure/figures.ts'
 import { mediansOf, ratioOf } from '../measure/rounds.ts'
+import type { ProcessFigures } from '../processes.ts'
 import type { RequestFigures } from '../requests.ts'
 import type { SpeechFigures } from '../speech.ts'
 import { logLines, stackedBars, type Bar } from './chart.ts'
@@ -15,13 +16,14 @@ const speech = readResult<SpeechFigures>('speech')
 const life = readResult<LifeFigures>('life')
 const inFlight = readResult<InFlightFigures[]>('in-flight')
 const growth = readResult<GrowthFigures[]>('growth')
+const processes = readResult<ProcessFigures[]>('processes')
 
 /** What is compared, and the limits that the ratio or figure should keep. */
 interface Aim {
   what: string
   against: string
   measured: Spread | undefined
-  unit: '×' | '' | ' KiB'
+  unit: '×' | '' | ' KiB' | ' %'
   must: number
   stretch?: number
   /** Whether the figure should be at least, not at most, the limit. */
@@ -117,6 +119,12 @@ const aims = (): Aim[] => {
       ...{ unit: '×', must: 1.2 },
     },
     {
+      what: 'the service 30 s after its last task, CPU',
+      against: 'one core',
+      measured: exactly(life && 100 * total(life.figures.idle)),
+      ...{ unit: ' %', must: 3 },
+    },
+    {
       what: 'memory of a task in flight, API, worker and engine',
       against: '',
       measured: exactly(memory),
@@ -150,13 +158,13 @@ const aimsTable = (): string => {
   return ['| what | compared with | measured | aim | reached |', '|---|---|---|---|---|', ...rows].join('\n')
 }
 
-const processes = ['api', 'gateway', 'workflow', 'worker', 'restate', 'postgres', 'redis']
+const measuredProcesses = ['api', 'gateway', 'workflow', 'worker', 'restate', 'postgres', 'redis']
 
 const figureRows = (name: string, arms: Record<string, Figures[]> | undefined): string[] =>
   Object.entries(arms ?? {}).map(([arm, rounds]) => {
     const figures = mediansOf(rounds)
     const shown = (key: string) => (figures[key] === undefined ? '' : digits(figures[key]))
-    const cpu = processes
+    const cpu = measuredProcesses
       .filter((key) => (figures[key] ?? 0) > 0)
       .map((key) => `${key} ${shown(key)}`)
       .join(', ')
@@ -186,6 +194,18 @@ const inFlightTable = (): string => {
     ),
   ].join('\n')
 }
+
+const processesTable = (): string =>
+  [
+    '| APIs | workers | tasks per second | CPU of a task, ms | of which | reads per second | CPU of a read, ms |',
+    '|---|---|---|---|---|---|---|',
+    ...(processes?.figures ?? []).map(({ apis, workers, life: lives, read }) => {
+      const [ofTask, ofRead] = [mediansOf(lives), mediansOf(read)]
+      const shown = (figures: Figures, name: string) => digits(figures[name] ?? Number.NaN)
+      const parts = measuredProcesses.filter((name) => (ofTask[name] ?? 0) > 0)
+      return `| ${apis} | ${workers} | ${shown(ofTask, 'per second')} | ${shown(ofTask, 'cpu')} | ${parts.map((name) => `${name} ${shown(ofTask, name)}`).join(', ')} | ${shown(ofRead, 'per second')} | ${shown(ofRead, 'cpu')} |`
+    }),
+  ].join('\n')
 
 const growthOperations = ['create', 'read', 'first page', 'deep page'] as const
 
@@ -256,6 +276,13 @@ export const performanceCharts = (): Record<string, string> => ({
       barsOf('life', life.figures.life),
     ),
   }),
+  ...(inFlight !== undefined && {
+    'docs/performance/in-flight.svg': logLines(
+      'CPU while tasks wait at a provider that is polled',
+      { x: 'tasks in flight', y: 'ms per second' },
+      inFlightSeries(),
+    ),
+  }),
   ...(growth !== undefined && {
     'docs/performance/growth.svg': logLines(
       'CPU of a request as the record grows',
@@ -264,6 +291,26 @@ export const performanceCharts = (): Record<string, string> => ({
     ),
   }),
 })
+
+const inFlightSeries = () =>
+  [
+    { label: 'worker', valueOf: ({ busy }: InFlightFigures) => 1000 * (busy['worker'] ?? 0) },
+    { label: 'PostgreSQL', valueOf: ({ busy }: InFlightFigures) => 1000 * (busy['postgres'] ?? 0) },
+    { label: 'Restate', valueOf: ({ busy }: InFlightFigures) => 1000 * (busy['restate'] ?? 0) },
+  ].map(({ label, valueOf }) => ({
+    label,
+    points: (inFlight?.figures ?? []).map((each) => ({ x: each.tasks, y: valueOf(each) })),
+  }))
+
+/** How the processor time and the choosing grow with the tasks in flight. */
+const inFlightExponents = (): string => {
+  if (inFlight === undefined || inFlight.figures.length < 2) return ''
+  const choosing = inFlight.figures.map(({ tasks, chooseMs }) => ({ x: tasks, y: chooseMs }))
+  const shown = [...inFlightSeries(), { label: 'choosing', points: choosing }].map(
+    ({ label, points }) => `${label} ${exponentOf(points).toFixed(2)}`,
+  )
+  return `Fitted exponents: ${shown.join(', ')}. Each task is polled at the same rate, so 1 is expected of all but choosing.`
+}
 
 const chart = (name: string, description: string): string[] =>
   Object.hasOwn(performanceCharts(), `docs/performance/${name}.svg`)
@@ -276,6 +323,12 @@ export const performanceTables = (): Record<string, string> => ({
   figures: [...chart('requests', 'CPU of requests'), ...chart('life', 'CPU of a task'), figuresTable()].join(
     '\n',
   ),
-  'in flight': inFlightTable(),
+  'in flight': [
+    ...chart('in-flight', 'CPU while tasks wait at a provider'),
+    inFlightTable(),
+    '',
+    inFlightExponents(),
+  ].join('\n'),
+  processes: processesTable(),
   growth: [...chart('growth', 'CPU of a request as the record grows'), growthTable()].join('\n'),
 })

@@ -420,7 +420,7 @@ export const settings = {
     default: '48',
     isLimit: true,
     description:
-      "Results that a worker downloads at once. Each download occupies a slot of the engine, so the number of all workers together must stay below the engine's limit of concurrent invocations.",
+      "Results that a worker downloads at once, with those that wait for a moment until a download ends. Each occupies a slot of the engine, so the number of all workers together must stay below the engine's limit of concurrent invocations.",
   }),
   LIMIT_DOWNLOADS_PER_PROVIDER: setting({
     read: integer(1),

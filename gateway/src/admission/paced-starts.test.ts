@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
 import { createPacedStarts, type PacedStarts } from './paced-starts.ts'
 
-const createPaced = (runningMax: number, isBusy = () => false) => {
-  const start = createPacedStarts(runningMax, isBusy)
+const createPaced = (runningMax: number, isBusy = () => false, perTick = 1) => {
+  const start = createPacedStarts({ runningMax, perTick }, isBusy)
   return (address: string) => new Promise<() => void>((resolve) => start(address, { start: resolve }))
 }
 
@@ -44,6 +44,20 @@ test('one request of a burst starts per tick, and only a limited number runs at 
   expect(ends).toHaveLength(3)
 })
 
+test('a few requests of a burst start per tick', async () => {
+  const begin = createPaced(Infinity, undefined, 3)
+  let begun = 0
+  for (let index = 0; index < 8; index += 1) void begin('busy').then(() => (begun += 1))
+  const perTick: number[] = []
+  for (let tick = 0; tick < 4; tick += 1) {
+    await Promise.resolve()
+    await Promise.resolve()
+    perTick.push(begun)
+    await setImmediate()
+  }
+  expect(perTick).toEqual([3, 6, 8, 8])
+})
+
 describe('while the process is busy', () => {
   const burstOf = (count: number, start: PacedStarts, address: string, begunAtMs: number[]) => {
     for (let index = 0; index < count; index += 1) {
@@ -63,7 +77,7 @@ describe('while the process is busy', () => {
   })
 
   test('a burst is spread over time if others are served as well', () => {
-    const start = createPacedStarts(Infinity, () => true)
+    const start = createPacedStarts({ runningMax: Infinity, perTick: 4 }, () => true)
     const [burst, other]: [number[], number[]] = [[], []]
     burstOf(1, start, 'other', other)
     burstOf(5, start, 'burst', burst)
@@ -73,7 +87,7 @@ describe('while the process is busy', () => {
   })
 
   test('a single address is not slowed down, whatever it requests', () => {
-    const start = createPacedStarts(Infinity, () => true)
+    const start = createPacedStarts({ runningMax: Infinity, perTick: 4 }, () => true)
     const begun: string[] = []
     for (const scope of ['reads', 'creates', 'reads', 'creates', 'reads']) {
       start('only', { start: (end) => [begun.push(scope), end()] }, scope)
@@ -83,7 +97,7 @@ describe('while the process is busy', () => {
   })
 
   test('whoever has gone takes no turn', () => {
-    const start = createPacedStarts(Infinity, () => true)
+    const start = createPacedStarts({ runningMax: Infinity, perTick: 4 }, () => true)
     const begun: number[] = []
     let isGone = false
     start('other', { start: (end) => end() })
@@ -101,8 +115,9 @@ test('every request starts, and those of one address start in order', async () =
     fc.asyncProperty(
       fc.array(fc.record({ address: fc.nat(3), turns: fc.nat(3) }), { maxLength: 40 }),
       fc.boolean(),
-      async (given, isBusy) => {
-        const begin = createPaced(3, () => isBusy)
+      fc.integer({ min: 1, max: 4 }),
+      async (given, isBusy, perTick) => {
+        const begin = createPaced(3, () => isBusy, perTick)
         const running = new Map<number, number>()
         const begun = new Map<number, number[]>()
         await Promise.all(

@@ -1,7 +1,7 @@
 /**
  * Spreads the starts of one address over ticks of the event loop. Accepting a connection or checking a request (rate
- * limit, key, solvency) takes about a millisecond of CPU time, so a burst of hundreds from one address would block
- * everything else for hundreds of milliseconds. Each address gets one start per tick and a limit on running checks; the
+ * limit, key, solvency) takes up to a millisecond of CPU time, so a burst of hundreds from one address would block
+ * everything else for hundreds of milliseconds. Each address gets a few starts per tick and a limit on running checks; the
  * rest of its burst waits.
  *
  * That alone would still let one address use all of the CPU time. So while the event loop is busy and other addresses send
@@ -10,9 +10,10 @@
 
 interface Lane {
   running: number
-  /** The tick and the time of the last start. */
+  /** The tick and the time of the last start, and the starts in that tick. */
   lastTick: number
   lastStartMs: number
+  startsInTick: number
   waiting: Waiting[]
 }
 
@@ -48,7 +49,10 @@ const createBusyMeter = () => {
   }
 }
 
-export const createPacedStarts = (runningMax: number, isBusy = createBusyMeter()): PacedStarts => {
+export const createPacedStarts = (
+  { runningMax, perTick }: { runningMax: number; perTick: number },
+  isBusy = createBusyMeter(),
+): PacedStarts => {
   const lanes = new Map<string, Lane>()
   let tick = 0
   let isScheduled = false
@@ -62,11 +66,16 @@ export const createPacedStarts = (runningMax: number, isBusy = createBusyMeter()
     if (intervalMs(performance.now()) === 0) setImmediate(onTick)
     else setTimeout(onTick, busyIntervalMs)
   }
-  const canStart = ({ running, lastTick, lastStartMs }: Lane, nowMs: number) =>
+  const canStart = ({ running, lastTick, lastStartMs, startsInTick }: Lane, nowMs: number) => {
+    if (running >= runningMax) return false
+    const interval = intervalMs(nowMs)
+    if (lastTick === tick) return interval === 0 && startsInTick < perTick
     // A timer of whole milliseconds may be up to one early.
-    running < runningMax && lastTick !== tick && nowMs - lastStartMs > intervalMs(nowMs) - 1
+    return nowMs - lastStartMs > interval - 1
+  }
   const startNow = (lane: Lane, { start }: Waiting, nowMs: number) => {
     lane.running += 1
+    lane.startsInTick = lane.lastTick === tick ? lane.startsInTick + 1 : 1
     lane.lastTick = tick
     lane.lastStartMs = nowMs
     schedule()
@@ -78,15 +87,22 @@ export const createPacedStarts = (runningMax: number, isBusy = createBusyMeter()
       schedule()
     })
   }
+  const nextOf = (lane: Lane, nowMs: number): Waiting | undefined => {
+    while (lane.waiting[0]?.isGone?.() === true) lane.waiting.shift()
+    return canStart(lane, nowMs) ? lane.waiting.shift() : undefined
+  }
   const onTick = () => {
     isScheduled = false
     tick += 1
     const nowMs = performance.now()
     for (const [key, lane] of lanes) {
-      while (lane.waiting[0]?.isGone?.() === true) lane.waiting.shift()
-      const next = canStart(lane, nowMs) ? lane.waiting.shift() : undefined
-      if (next !== undefined) startNow(lane, next, nowMs)
-      else if (lane.waiting.length > 0 && lane.running < runningMax) schedule()
+      let hasStarted = false
+      for (let next = nextOf(lane, nowMs); next !== undefined; next = nextOf(lane, nowMs)) {
+        startNow(lane, next, nowMs)
+        hasStarted = true
+      }
+      if (hasStarted) continue
+      if (lane.waiting.length > 0 && lane.running < runningMax) schedule()
       else if (lane.running > 0) continue
       // The time of the last start is remembered for as long as it counts.
       else if (nowMs - lane.lastStartMs < intervalMs(nowMs)) schedule()
@@ -102,7 +118,7 @@ export const createPacedStarts = (runningMax: number, isBusy = createBusyMeter()
     }
     const key = `${scope} ${addressPrefix}`
     const lane = lanes.get(key) ?? {
-      ...{ running: 0, lastTick: -1, lastStartMs: -Infinity },
+      ...{ running: 0, lastTick: -1, lastStartMs: -Infinity, startsInTick: 0 },
       waiting: [],
     }
     lanes.set(key, lane)

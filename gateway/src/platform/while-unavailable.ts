@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { isDatabaseUnavailable } from './postgres-errors.ts'
+import { CommitOutcomeUnknown, isDatabaseUnavailable } from './postgres-errors.ts'
 
 const repeatForMs = 120_000
 const firstWaitMs = 100
@@ -16,7 +16,8 @@ export const repeatWhileUnavailable = async <Result>(write: () => Promise<Result
     try {
       return await write()
     } catch (error) {
-      if (!isDatabaseUnavailable(error) || performance.now() > untilMs) throw error
+      const isUnavailable = error instanceof CommitOutcomeUnknown || isDatabaseUnavailable(error)
+      if (!isUnavailable || performance.now() > untilMs) throw error
       await pause(waitMs)
     }
   }

@@ -90,6 +90,7 @@ export const createLeasedPoints = (redis: Redis): ((counter: Counter) => Promise
       const replies = (await pipeline.exec()) ?? []
       const nowMs = performance.now()
       const failures = new Map<string, Error>()
+      if (leases.size + counters.length > leasesMax) leases.clear()
       for (const [index, [counter]] of counters.entries()) {
         const [error, reply] = replies[index] ?? [new Error('Redis did not reply')]
         if (counter === undefined) continue
@@ -100,7 +101,6 @@ export const createLeasedPoints = (redis: Redis): ((counter: Counter) => Promise
         const [granted, used, resetsInMs] = reply as [number, number, number]
         const resetsAtMs = nowMs + resetsInMs
         const unused = unusedOf(leases.get(counter.id), resetsAtMs - counter.durationMs / 2)
-        if (leases.size >= leasesMax) leases.clear()
         leases.set(counter.id, { left: granted + unused, leftInRedis: counter.points - used, resetsAtMs })
       }
       return wanted.map(({ id }) => {

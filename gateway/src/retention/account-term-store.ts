@@ -1,18 +1,19 @@
 import type { Database } from '../platform/postgres.ts'
 import type { RetentionDays } from './retention-days.ts'
 
-/** The retention days of an account's results, which never outlive their tasks. */
+/** The retention days of the results of each account, in order. Results never outlive their tasks. */
 export const mediaDaysOf = async (
   database: Database,
-  accountId: string,
+  accountIds: string[],
   { media, task }: RetentionDays,
-): Promise<number> => {
-  const { rows } = await database.query<{ days: number }>(
-    `select least(coalesce(media_retention_days, $2::integer), coalesce(task_retention_days, $3::integer)) as days
-       from accounts where id = $1`,
-    [accountId, media, task],
+): Promise<number[]> => {
+  const { rows } = await database.query<{ id: string; days: number }>(
+    `select id, least(coalesce(media_retention_days, $2::integer), coalesce(task_retention_days, $3::integer)) as days
+       from accounts where id = any($1::uuid[])`,
+    [accountIds, media, task],
   )
-  return rows[0]?.days ?? Math.min(media, task)
+  const days = new Map(rows.map((row) => [row.id, row.days]))
+  return accountIds.map((id) => days.get(id) ?? Math.min(media, task))
 }
 
 /** Tasks of the account that were created before this time are expired. */

@@ -3,6 +3,7 @@ import { startBillingLoop } from '../billing/billing-loop.ts'
 import { createMeter } from '../billing/metering/meter.ts'
 import { deleteCharactersOfTask, portraitsOf } from '../characters/character-store.ts'
 import type { Config } from '../config.ts'
+import { batch, fulfilled } from '../platform/batch.ts'
 import { serveDurable } from '../platform/engine/restate.ts'
 import { superviseEngine } from '../platform/engine/supervise-engine.ts'
 import type { Log } from '../platform/log.ts'
@@ -89,7 +90,11 @@ export const wireWorker = async (config: Config, log: Log) => {
     records: createStepRecords(postgres),
     probeVideo: createProbeVideo(programs),
     enhancer: connected.enhancer,
-    retentionMsOf: async (accountId) => (await mediaDaysOf(postgres, accountId, days())) * dayMs,
+    retentionMsOf: batch(
+      async (accountIds: string[]) =>
+        (await mediaDaysOf(postgres, accountIds, days())).map((each) => fulfilled(each * dayMs)),
+      { inFlightMax: 2, sizeMax: 100 },
+    ),
     downloadPermits: createDownloadPermits({
       total: config.LIMIT_DOWNLOADS,
       perProvider: config.LIMIT_DOWNLOADS_PER_PROVIDER,

@@ -205,6 +205,8 @@ export const startAttackedApi = async (
       LIMIT_CONNECTIONS_PER_ADDRESS: '',
       OVERLOAD_EVENT_LOOP_DELAY_MS: '',
       OVERLOAD_WAITING_CREATES: '',
+      DATABASE_CONNECT_TIMEOUT_MS: '',
+      DATABASE_STATEMENT_TIMEOUT_MS: '',
       LOG_LEVEL: '',
       ...given,
     },

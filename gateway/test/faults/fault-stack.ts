@@ -31,8 +31,8 @@ export interface StackChanges {
   postgresSettings?: string[]
   /** Settings of both providers. */
   providerSettings?: Record<string, unknown>
-  /** Starts one API and one worker. */
-  isSmall?: boolean
+  /** How many APIs and workers are started. */
+  processes?: { apis: 1 | 2; workers: number }
   /** Runs the source instead of the bundle. */
   isFromSource?: boolean
 }
@@ -42,8 +42,9 @@ export interface FaultStack extends AsyncDisposable {
   postgres: PostgresCluster
   redis: RedisPart
   restate: RestatePart
-  apis: Pair
-  workers: Pair
+  /** Also those that were not started. */
+  apis: AtLeastTwo
+  workers: AtLeastTwo
   vendors: Record<VendorName, VendorPart>
   origins: string[]
   /** The worker that has completed the most tasks: the engine's few connections may all lead to one of them. */
@@ -54,7 +55,7 @@ export interface FaultStack extends AsyncDisposable {
   withDatabase: <Result>(work: (postgres: Postgres) => Promise<Result>) => Promise<Result>
 }
 
-type Pair = readonly [Part, Part]
+type AtLeastTwo = readonly [Part, Part, ...Part[]]
 
 /** `repeatable` recognizes a repeated submit; `findable` does not, but its jobs can be looked up. */
 export type VendorName = 'repeatable' | 'findable'
@@ -88,7 +89,7 @@ export const startFaultStack = async ({
   mutation,
   postgresSettings,
   providerSettings,
-  isSmall = false,
+  processes = { apis: 2, workers: 2 },
   isFromSource = mutation !== undefined,
 }: StackChanges = {}): Promise<FaultStack> => {
   await using started = new AsyncDisposableStack()
@@ -154,6 +155,8 @@ export const startFaultStack = async ({
     // The defaults, which tests of single operations switch off.
     OVERLOAD_EVENT_LOOP_DELAY_MS: '',
     REDIS_TIMEOUT_MS: '',
+    DATABASE_CONNECT_TIMEOUT_MS: '',
+    DATABASE_STATEMENT_TIMEOUT_MS: '',
     // Off by default; a control takes it away.
     OVERLOAD_WAITING_CREATES: '200',
     REDIS_URL: redis.url,
@@ -185,8 +188,13 @@ export const startFaultStack = async ({
     createRole('api-0', 'api', { PORT: String(ports.api0) }),
     createRole('api-1', 'api', { PORT: String(ports.api1) }),
   ] as const
-  const workers = [createRole('worker-0', 'worker'), createRole('worker-1', 'worker')] as const
-  const roles = isSmall ? [apis[0], workers[0]] : [...apis, ...workers]
+  const createWorker = (index: number) => createRole(`worker-${index}`, 'worker')
+  const workers = [
+    createWorker(0),
+    createWorker(1),
+    ...Array.from({ length: Math.max(0, processes.workers - 2) }, (_, index) => createWorker(index + 2)),
+  ] as const
+  const roles = [...apis.slice(0, processes.apis), ...workers.slice(0, processes.workers)]
   await Promise.all(roles.map(start))
   const logOf = (name: string) => readFile(join(logDirectory, `${name}.log`), 'utf8')
   if (mutation !== undefined) {

@@ -26,7 +26,10 @@ export const createDatabase = async (template = inject('template')): Promise<Tes
   const name = `kinora_test_${randomBytes(6).toString('hex')}`
   await onServer(`create database ${name} template ${template}`)
   const url = new URL(`/${name}`, inject('serverUrl')).href
-  const postgres = connectPostgres({ url, connectionsMax: 4 }, createLog({ level: 'silent' }, 'test'))
+  const postgres = connectPostgres(
+    { url, connectionsMax: 4, connectTimeoutMs: 120_000 },
+    createLog({ level: 'silent' }, 'test'),
+  )
   return {
     url,
     postgres,

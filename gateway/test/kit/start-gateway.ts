@@ -38,6 +38,9 @@ export const testEnvironment = (databaseUrl: string, directory: string): Environ
   OVERLOAD_EVENT_LOOP_DELAY_MS: '0',
   // A slow machine must not count in memory.
   REDIS_TIMEOUT_MS: '0',
+  // The host may stop the whole machine for seconds. Then all timeouts are over before a response is read.
+  DATABASE_CONNECT_TIMEOUT_MS: '120000',
+  DATABASE_STATEMENT_TIMEOUT_MS: '120000',
   LOG_LEVEL: 'silent',
 })
 

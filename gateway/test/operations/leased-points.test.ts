@@ -74,9 +74,21 @@ test('what is left goes down by one with each request, and a flood beyond the li
 
 test('points are granted again after their period, and those of the last period are void', async () => {
   const take = await startProcess()
-  // Two points are taken at once.
-  const counter = counterOf(8, 1_000)
-  expect((await take(counter)).isAllowed).toBe(true)
-  await expect.poll(async () => (await take(counter)).isAllowed, { interval: 1 }).toBe(false)
-  await expect.poll(async () => (await take(counter)).isAllowed).toBe(true)
+  const periodMs = 1_000
+  /** Leaves one of two points unused at the end of a period; returns how many the next one has, and how long it took to take them. */
+  const takeNextPeriod = async () => {
+    const counter = counterOf(8, periodMs)
+    const first = await take(counter)
+    expect(first.isAllowed).toBe(true)
+    const startedMs = performance.now()
+    await expect.poll(() => performance.now() - startedMs, { interval: 10 }).toBeGreaterThan(first.resetsInMs)
+    const nextMs = performance.now()
+    let allowed = 0
+    while ((await take(counter)).isAllowed) allowed += 1
+    return { allowed, isInTime: performance.now() - nextMs < periodMs }
+  }
+  // If the machine stops meanwhile, the points of yet another period are taken.
+  let taken = await takeNextPeriod()
+  while (!taken.isInTime) taken = await takeNextPeriod()
+  expect(taken.allowed).toBe(8)
 })

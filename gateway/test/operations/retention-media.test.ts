@@ -257,7 +257,7 @@ describe('the retention of an account', () => {
     ])
 
   test('overrides the instance setting for new results and never exceeds the task retention', async () => {
-    const days = () => mediaDaysOf(gateway.database.postgres, accountId, clearing.days())
+    const days = async () => (await mediaDaysOf(gateway.database.postgres, [accountId], clearing.days()))[0]
     expect(await days()).toBe(7)
     await setTerms(90, null)
     expect(await days()).toBe(30)

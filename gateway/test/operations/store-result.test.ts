@@ -148,7 +148,7 @@ describe('a download that fails', () => {
 })
 
 describe('without a permit', () => {
-  test('the step returns at once, and the workflow tries again later', async () => {
+  test('the step does not wait for long, and the workflow tries again later', async () => {
     const taskId = await taskWithResult()
     const release = dependencies.downloadPermits.tryAcquire('vendor')
     const downloads = gateway.vendor.counts().downloads

@@ -45,7 +45,7 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
   const stalls = createStallWatch(settings.responseStallMs)
   const { serialise, isAnswering } = createPipelining(cutOff)
 
-  const begin = createPacedStarts(Infinity)
+  const begin = createPacedStarts({ runningMax: Infinity, perTick: 1 })
   /** Starts one connection of an address per tick of the event loop, because each may bring many requests. */
   const servePaced = (socket: Socket, serve: () => void) => {
     const address = socket.remoteAddress ?? ''

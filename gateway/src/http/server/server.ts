@@ -123,6 +123,8 @@ const stopLingering = ({ raw }: FastifyRequest) => {
 
 /** How many requests of one address may be rate-limited, authenticated and checked for solvency at once. */
 const checksPerAddress = 8
+/** How many of them begin in one tick of the event loop. A check that needs no database takes about 0.1 ms. */
+const checksPerTick = 4
 
 export const createServer = (
   settings: ServerSettings,
@@ -131,7 +133,9 @@ export const createServer = (
   requestLog: RequestLog,
   limits: RequestLimits,
 ) => {
-  const start = createPacedStarts(checksPerAddress)
+  // The fields of these lines are plain values that are chosen one by one, so that there is nothing to redact in them.
+  const requestLines = log.child({}, { redact: { paths: [], censor: '' } })
+  const start = createPacedStarts({ runningMax: checksPerAddress, perTick: checksPerTick })
   const audienceOf = ({ routeOptions: { config } }: FastifyRequest) => config.audience ?? settings.audience
   const scopeOf = (request: FastifyRequest) =>
     audienceOf(request) === 'operators' ? 'operators' : 'customers'
@@ -278,8 +282,8 @@ export const createServer = (
     const isCountedOnly = isAnonymousRefusal(completed)
     const isOverload = isOverloadRefusal(completed, isCreate(request))
     const level = isCountedOnly || isOverload ? 'debug' : 'info'
-    if (log.isLevelEnabled(level))
-      log[level](logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')
+    if (requestLines.isLevelEnabled(level))
+      requestLines[level](logLine(request, reply.statusCode, reply.elapsedTime), 'request.completed')
     if (isCountedOnly) requestLog.count(completed)
     else if (isOverload) requestLog.recordOverload(completed)
     else requestLog.record(completed)

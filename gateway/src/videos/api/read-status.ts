@@ -2,7 +2,7 @@
  * Shared by all endpoints that return a task's status: the signed link, the ETag, the hints for the next poll, and the
  * optional wait for the end or for a change.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import type { Call, NotModified, Reply } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
@@ -82,7 +82,7 @@ export const readStatus = async <Body>(
       ...[task.state, task.progress, task.statusUpdatedAt.getTime(), task.enhancedPrompt],
       ...[task.mediaId === null ? '' : links.period(), dialect],
     ]
-    return `W/"${createHash('sha256').update(shown.join('\n')).digest('base64url').slice(0, 22)}"`
+    return `W/"${hash('sha256', shown.join('\n'), 'base64url').slice(0, 22)}"`
   }
   const { seconds, until, applied } = waitOf(call)
   const isOther = (task: VideoTask) => known !== undefined && !isKnownTag(known, etagOf(task))

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
 import { createDownloadPermits, type DownloadResult } from './download-permits.ts'
 
@@ -65,4 +65,68 @@ test('callers come back later, the longer the current downloads take', () => {
   for (const release of active) release('undecided')
   nowMs += 60_000
   expect(permits.nextTryMs('first')).toBeLessThan(1_000)
+})
+
+describe('a caller without a permit', () => {
+  // Nobody waits in vain: without time, only a caller that does not wait gets an answer.
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test('waits for one that will soon be free, in the order of arrival', async () => {
+    const permits = createDownloadPermits({ total: 8, perProvider: 1 }, () => 0)
+    // Downloads turn out to be quick.
+    for (let count = 0; count < 20; count += 1) permits.tryAcquire('first')?.('succeeded')
+    const active = permits.tryAcquire('first')
+    const granted: string[] = []
+    const wait = async (name: string) => {
+      const release = await permits.acquire('first')
+      granted.push(name)
+      return release
+    }
+    const one = wait('one')
+    const other = wait('other')
+    expect(permits.tryAcquire('first')).toBeUndefined()
+    active?.('succeeded')
+    ;(await one)?.('succeeded')
+    ;(await other)?.('succeeded')
+    expect(granted).toEqual(['one', 'other'])
+    expect(permits.tryAcquire('first')).toBeDefined()
+  })
+
+  test('does not wait if the downloads take long', async () => {
+    let nowMs = 0
+    const permits = createDownloadPermits({ total: 8, perProvider: 1 }, () => nowMs)
+    permits.tryAcquire('first')
+    nowMs += 1_000
+    expect(await permits.acquire('first')).toBeUndefined()
+  })
+
+  test('counts like a download while it waits', async () => {
+    const permits = createDownloadPermits({ total: 5, perProvider: 1 }, () => 0)
+    const active = ['first', 'second', 'third'].map((provider) => permits.tryAcquire(provider))
+    const waiting = ['first', 'second'].map((provider) => permits.acquire(provider))
+    expect(await permits.acquire('third')).toBeUndefined()
+    expect(permits.tryAcquire('fourth')).toBeUndefined()
+    for (const release of active) release?.('succeeded')
+    const granted = await Promise.all(waiting)
+    expect(granted).not.toContain(undefined)
+    // Two are active again, and three are left.
+    expect(acquireAll(permits, 'third')).toHaveLength(1)
+    for (const release of granted) release?.('succeeded')
+    expect(permits.tryAcquire('first')).toBeDefined()
+  })
+
+  test('gives up after a moment, and takes no permit later', async () => {
+    const permits = createDownloadPermits({ total: 8, perProvider: 1 }, () => 0)
+    const active = permits.tryAcquire('first')
+    const waiting = permits.acquire('first')
+    await vi.advanceTimersByTimeAsync(250)
+    expect(await waiting).toBeUndefined()
+    active?.('undecided')
+    expect(permits.tryAcquire('first')).toBeDefined()
+  })
 })

@@ -1,8 +1,9 @@
 /**
  * Limits how many results this worker downloads at once, per provider and in total. A download occupies a slot of the
- * engine until it ends, and the loops need slots too, so the total must stay below the engine's limit. A caller without
- * a permit tries again later, from outside of a step: waiting inside would occupy the slot just the same. Callers are
- * told to come back one after the other, at the pace at which permits become free.
+ * engine until it ends, and the loops need slots too, so the total must stay below the engine's limit. A caller
+ * waits for a moment if a permit will soon be free; it counts like a download meanwhile, because it occupies a slot as well.
+ * Any other caller without a permit tries again later, from outside of a step. Callers are told to come back one after the other, at the pace at
+ * which permits become free.
  *
  * A provider whose last download failed gets one permit at a time until a download succeeds. A provider that is down or
  * slow therefore leaves the permits to the others.
@@ -15,9 +16,14 @@ interface DownloadLimits {
 /** `undecided`: the download ended for a reason that says nothing about its provider. */
 export type DownloadResult = 'succeeded' | 'failed' | 'undecided'
 
+/** Returns the permit. */
+type Release = (result: DownloadResult) => void
+
 export interface DownloadPermits {
-  /** Returns the function that returns the permit, or undefined if there is none now. */
-  tryAcquire: (provider: string) => ((result: DownloadResult) => void) | undefined
+  /** Undefined if there is no permit now. */
+  tryAcquire: (provider: string) => Release | undefined
+  /** Undefined if there will be no permit in a moment. */
+  acquire: (provider: string) => Promise<Release | undefined>
   /** When a caller without a permit should try again, in milliseconds from now. */
   nextTryMs: (provider: string) => number
 }
@@ -45,6 +51,7 @@ export const createDownloadPermits = (
   now: () => number = () => performance.now(),
 ): DownloadPermits => {
   const providers = new Map<string, Downloads>()
+  const waiting: { provider: string; grant: (release: Release) => void }[] = []
   let activeTotal = 0
   const downloadsOf = (provider: string): Downloads => {
     const known = providers.get(provider)
@@ -57,28 +64,67 @@ export const createDownloadPermits = (
   /** At least as long as the active downloads have taken on average: many early tries would only cost work. */
   const expectedMs = ({ active, startsMs, usualMs }: Downloads) =>
     active === 0 ? usualMs : Math.max(usualMs, now() - startsMs / active)
-  return {
-    tryAcquire: (provider) => {
-      const downloads = downloadsOf(provider)
-      if (activeTotal >= total || downloads.active >= limitOf(downloads)) return undefined
-      downloads.active += 1
-      activeTotal += 1
-      const startedMs = now()
-      downloads.startsMs += startedMs
-      return (result) => {
-        downloads.active -= 1
-        downloads.startsMs -= startedMs
-        activeTotal -= 1
-        if (result === 'undecided') return
+  const permitsOf = (downloads: Downloads) => Math.min(total, limitOf(downloads))
+  const hasSlot = () => activeTotal + waiting.length < total
+  const hasPermit = (provider: string) => {
+    const downloads = downloadsOf(provider)
+    return downloads.active < limitOf(downloads)
+  }
+  const acquireNow = (provider: string): Release => {
+    const downloads = downloadsOf(provider)
+    downloads.active += 1
+    activeTotal += 1
+    const startedMs = now()
+    downloads.startsMs += startedMs
+    return (result) => {
+      downloads.active -= 1
+      downloads.startsMs -= startedMs
+      activeTotal -= 1
+      if (result !== 'undecided') {
         downloads.isFailing = result === 'failed'
         downloads.usualMs += weightOfNewest * (now() - startedMs - downloads.usualMs)
       }
+      grantToWaiting()
+    }
+  }
+  /** Nobody waits while there is a permit, so a new caller does not overtake another of its provider. */
+  const grantToWaiting = () => {
+    for (const caller of [...waiting]) {
+      if (!hasPermit(caller.provider)) continue
+      waiting.splice(waiting.indexOf(caller), 1)
+      caller.grant(acquireNow(caller.provider))
+    }
+  }
+  const tryAcquire = (provider: string): Release | undefined =>
+    hasSlot() && hasPermit(provider) ? acquireNow(provider) : undefined
+  const isSoonFree = (provider: string) => {
+    const downloads = downloadsOf(provider)
+    const ahead = waiting.filter((caller) => caller.provider === provider).length
+    return ((ahead + 1) * expectedMs(downloads)) / permitsOf(downloads) < waitMsMin
+  }
+  return {
+    tryAcquire,
+    acquire: async (provider) => {
+      const release = tryAcquire(provider)
+      if (release !== undefined || !hasSlot() || !isSoonFree(provider)) return release
+      return new Promise((resolve) => {
+        const giveUp = () => {
+          waiting.splice(waiting.indexOf(caller), 1)
+          resolve(undefined)
+        }
+        const timer = setTimeout(giveUp, waitMsMin)
+        const grant = (granted: Release) => {
+          clearTimeout(timer)
+          resolve(granted)
+        }
+        const caller = { provider, grant }
+        waiting.push(caller)
+      })
     },
     nextTryMs: (provider) => {
       const downloads = downloadsOf(provider)
       const nowMs = now()
-      const atMs =
-        Math.max(nowMs, downloads.lastTryMs) + expectedMs(downloads) / Math.min(total, limitOf(downloads))
+      const atMs = Math.max(nowMs, downloads.lastTryMs) + expectedMs(downloads) / permitsOf(downloads)
       downloads.lastTryMs = Math.min(atMs, nowMs + waitMsMax)
       return Math.min(waitMsMax, Math.max(waitMsMin, atMs - nowMs))
     },

@@ -2,8 +2,8 @@
  * The store step of a run: reads the outcome of the job and stores its video. The task is completed only when the bytes
  * are stored, hashed and verified to be a playable video.
  *
- * A download that cannot start or fails is not waited for or thrown, because the run would keep its slot of the engine:
- * the step returns when to try again, and the workflow sleeps until then without a slot.
+ * A download that cannot start within a moment, or fails, is not waited for or thrown, because the run would keep its slot of
+ * the engine: the step returns when to try again, and the workflow sleeps until then without a slot.
  */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
@@ -188,7 +188,7 @@ export const storeResult = async (
   if (outcome === undefined) return failed('task_timeout')
   if (outcome.kind === 'refused') return failed(outcome.code, outcome.message)
 
-  const release = downloadPermits.tryAcquire(open.provider)
+  const release = await downloadPermits.acquire(open.provider)
   if (release === undefined) {
     log.debug({ taskId, provider: open.provider, attempt }, 'video.store-postponed')
     if (performance.now() > open.deadlineMs + resultGraceMs) return failed('task_timeout')
