@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
+import { CommitOutcomeUnknown } from '../../src/platform/postgres-errors.ts'
 import type { Database, Postgres } from '../../src/platform/postgres.ts'
 import { createProviders } from '../../src/providers/registry.ts'
 import { createRouter } from '../../src/routing/router.ts'
@@ -155,6 +156,26 @@ const startedTask = async (): Promise<string> => {
   return taskId
 }
 
+/** A database that is lost once before it confirms the attempt, or the commit with which a job is recorded. */
+const unconfirmed = (postgres: Postgres, isRecorded: boolean): Postgres => {
+  let isLost = false
+  return {
+    ...postgres,
+    query: async (statement, values) => {
+      const result = await postgres.query<never>(statement, values)
+      if (isLost || !statement.includes('insert into task_attempts')) return result
+      isLost = true
+      throw new Error('Connection terminated unexpectedly')
+    },
+    transaction: async (work, options) => {
+      if (isLost) return postgres.transaction(work, options)
+      isLost = true
+      if (isRecorded) await postgres.transaction(work, options)
+      throw new CommitOutcomeUnknown('the connection was lost during a commit')
+    },
+  }
+}
+
 const recordOf = async (taskId: string) => {
   const { rows } = await gateway.database.postgres.query(
     `select stage, run, submits, refusals, upstream, outcome_unknown_since is not null as "isUnknown"
@@ -243,6 +264,24 @@ test.for([
   vendor.answer(0, status, { id: `job of ${taskId}` })
   await submitted
   expect(await recordOf(taskId)).toMatchObject({ stage, refusals, isUnknown: false })
+})
+
+test.for([
+  { what: 'a refusal that was recorded', status: 429, isRecorded: true, stage: 'accepted' },
+  { what: 'a job that was recorded', status: 200, isRecorded: true, stage: 'waiting' },
+  { what: 'a job that was not recorded', status: 200, isRecorded: false, stage: 'waiting' },
+])('$what is recorded once if the confirmation is lost', async ({ status, isRecorded, stage }) => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  await using worker = await startWorker(vendor, unconfirmed(postgres, isRecorded), notIdempotent)
+  const taskId = await startedTask()
+  const submitted = submitVideo(worker.dependencies, taskId, 1, 'awakeable')
+  await vendor.untilSubmits(1)
+  vendor.answer(0, status, { id: `job of ${taskId}` })
+  await submitted
+  expect(await recordOf(taskId)).toMatchObject({ stage, isUnknown: false })
+  const { rows } = await postgres.query('select is_duplicate from task_attempts where task_id = $1', [taskId])
+  expect(rows).toEqual([{ is_duplicate: false }])
 })
 
 test('of two executions that learn by lookup that there is no job, one submits again', async () => {
