@@ -34,6 +34,8 @@ const environmentOfBench = {
   OVERLOAD_WAITING_CREATES: '0',
   OVERLOAD_EVENT_LOOP_DELAY_MS: '0',
   LIMIT_ADDRESS_PER_3_MINUTES: String(noLimit),
+  // The host may stop the whole machine for seconds.
+  DATABASE_CONNECT_TIMEOUT_MS: '60000',
 }
 
 /** Those that are not running count as 0. */

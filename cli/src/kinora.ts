@@ -87,8 +87,9 @@ program
   .command('worker')
   .description('Run the workflows that process video and transcription tasks.')
   .action(async () => {
-    const { loadConfig } = await import('@kinora/gateway/config')
+    const { loadConfig, quietEngineSdk } = await import('@kinora/gateway/config')
     const config = loadConfig()
+    quietEngineSdk()
     const { startWorker } = await import('@kinora/gateway/main')
     await runRole('worker', config, (log) => startWorker(config, log))
   })

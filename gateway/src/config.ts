@@ -764,3 +764,11 @@ export const environmentWith = (given: Partial<Record<SettingName, string>> & En
   ...process.env,
   ...given,
 })
+
+/**
+ * Lets the engine's SDK make warnings and errors only; call it before the SDK is loaded. By default it also formats messages about
+ * each step, which the worker does not log; that takes a tenth of its processor time.
+ */
+export const quietEngineSdk = (): void => {
+  process.env['RESTATE_LOGGING'] ??= 'WARN'
+}

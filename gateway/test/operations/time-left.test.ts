@@ -282,6 +282,45 @@ test('counting stops at the limit', async () => {
   expect((await findQueuePlaces(postgres, [last], 20)).get(last)).toMatchObject({ tasks: 20 })
 })
 
+test('the places of tasks of several keys and models are as counted one by one', async () => {
+  await using database = await createDatabase()
+  const { postgres } = database
+  const owners = [randomUUID(), randomUUID()].flatMap((account) => [
+    { account, keyId: randomUUID() },
+    { account, keyId: randomUUID() },
+  ])
+  const tasks: { id: string; keyId: string; model: string; seconds: number }[] = []
+  for (let index = 0; index < 60; index += 1) {
+    const { account, keyId } = owners[(index * 7) % 4]!
+    const [model, seconds] = [index % 3 === 0 ? 'model-1' : 'model-2', 1 + (index % 5)]
+    const [id = ''] = await fill(postgres, account, keyId, [seconds], 'vendor')
+    await postgres.query(
+      `update open_tasks set model = $2, accepted_at = now() + make_interval(secs => $3) where task_id = $1`,
+      [id, model, index],
+    )
+    tasks.push({ id, keyId, model, seconds })
+  }
+  const max = 9
+  const sum = (ahead: { seconds: number }[]) => ahead.reduce((total, { seconds }) => total + seconds, 0)
+  const expected = tasks.map(({ id, keyId, model }, index) => {
+    const ahead = tasks.filter((task, place) => task.keyId === keyId && place < index).slice(0, max)
+    const ofModel = ahead.filter((task) => task.model === model)
+    return [
+      id,
+      {
+        ...{ taskId: id, provider: 'vendor', tasks: ahead.length, seconds: sum(ahead) },
+        ...{ tasksOfModel: ofModel.length, secondsOfModel: sum(ofModel) },
+      },
+    ]
+  })
+  const places = await findQueuePlaces(
+    postgres,
+    tasks.map(({ id }) => id),
+    max,
+  )
+  expect(Object.fromEntries(places)).toEqual(Object.fromEntries(expected))
+})
+
 test('after learning, most jobs finish within the range', async () => {
   await using database = await createDatabase()
   const jobDurations = createJobDurations(

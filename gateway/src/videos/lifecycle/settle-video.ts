@@ -36,7 +36,8 @@ export const createFinishTask = (postgres: Postgres): FinishTask =>
   batchByRecord(
     (tasks) => postgres.transaction((database) => finishAndSettle(database, tasks)),
     ({ id }) => id,
-    { inFlightMax: 2, sizeMax: 100 },
+    // Tasks of the same owners change the same counts and balances, so a second transaction would only wait for the first.
+    { inFlightMax: 1, sizeMax: 100 },
   )
 
 export interface SettleDependencies {
