@@ -67,7 +67,7 @@ const fill = async ({ stack, keys }: BenchStack, from: number, to: number): Prom
                   at, at + interval '60 days' from named
          ), event as (
            insert into task_events (day, task_id, id, kind, created_at)
-           select day, id, event.id, kind, at from named,
+           select day, named.id, event.id, kind, at from named,
                   (values (1, 'accepted'), (2, 'processing'), (3, 'completed')) as event (id, kind)
          )
          insert into ledger_entries (day, account_id, wallet, task_id, key_id, movement, book, amount_micros, created_at)

@@ -29,7 +29,7 @@ export interface InFlightFigures {
 
 /** The default of a provider. */
 const pollIntervalMsMax = 15_000
-const settings = { slots: 200_000, pollIntervalMsMin: 2_000, pollIntervalMsMax }
+const settings = { slots: 100_000, pollIntervalMsMin: 2_000, pollIntervalMsMax }
 const chosenTasks = 500
 const noEndMs = 3_600_000
 const waitingWithinMs = 1_200_000
