@@ -309,7 +309,7 @@ const inFlightExponents = (): string => {
   const shown = [...inFlightSeries(), { label: 'choosing', points: choosing }].map(
     ({ label, points }) => `${label} ${exponentOf(points).toFixed(2)}`,
   )
-  return `Fitted exponents: ${shown.join(', ')}. Each task is polled at the same rate, so 1 is expected of all but choosing.`
+  return `Fitted exponents: ${shown.join(', ')}. A job is polled less often the longer it has run, so the polls grow more slowly than the tasks.`
 }
 
 const chart = (name: string, description: string): string[] =>
