@@ -20,7 +20,7 @@ export interface Attempt {
   failureReason: string | null
 }
 
-/** Records attempts. One that is recorded already is left as it is: an attempt is known by its start. */
+/** Records attempts. One that is recorded already is left as it is: an attempt is known by its provider and its start. */
 export const recordAttempts = async (database: Database, attempts: Attempt[]): Promise<void> => {
   if (attempts.length === 0) return
   await database.query(
@@ -33,7 +33,8 @@ export const recordAttempts = async (database: Database, attempts: Attempt[]): P
          (day date, "taskId" text, provider text, "upstreamModel" text, decision jsonb, "startedAt" timestamptz,
           outcome text, "isDuplicate" boolean, exchanges jsonb, "failureReason" text)
       where not exists (select from task_attempts a
-                         where a.day = given.day and a.task_id = given."taskId" and a.started_at = given."startedAt")
+                         where a.day = given.day and a.task_id = given."taskId" and a.provider = given.provider
+                           and a.started_at = given."startedAt")
      on conflict do nothing`,
     [JSON.stringify(attempts)],
   )
